@@ -3,31 +3,33 @@
 //! [`Composer::arrive`] places the request and makes the edits that its arrival brings about, [`Composer::leave`]
 //! composes it, [`Composer::book`] gives the records. Only what the client has not sent before is parsed and hashed.
 
-use crate::attribution::{self, Attributed, Fork, Inherited, Received};
+mod leave;
+mod turn;
+
+use crate::attribution::{self, Attributed, Inherited, Received};
 use crate::automatic::{Automatic, Moment};
-use crate::cache_forecast::{Forecast, first_difference};
+use crate::cache_forecast::Forecast;
 use crate::card;
-use crate::conversation::{Conversation, FOLDER_TURNS, Worn};
+use crate::conversation::{Conversation, FOLDER_TURNS};
 use crate::directory::Card;
-use crate::edit::{AtHand, Ground, Imports, Ready, Sent, digest};
+use crate::edit::{Ground, Imports, Ready};
 use crate::left::begins_with_summary;
-use crate::log::{self, Arrived, Turn, Version};
+use crate::log::{self, Arrived};
 use crate::provider::Added;
 use crate::{EDITED, Engine, mark, record};
-use ctx_clients::{ClientId, Hints};
+use ctx_clients::Hints;
 use ctx_core::edit::Commit;
 use ctx_core::edit::fold::View;
 use ctx_core::edit::history::Change;
 use ctx_core::fast_map::FastSet;
-use ctx_core::message::Message;
-use ctx_core::reconcile::{Place, Reconciled, Sighting, Verdict, reconcile};
-use ctx_core::tree::Slot;
+use ctx_core::reconcile::{Sighting, Verdict, reconcile};
 use ctx_core::{Class, SlotId};
 use ctx_store::{Hash, Note, Step};
 use ctx_wire::body::Body;
-use ctx_wire::dress::undress;
 use ctx_wire::envelope::Envelope;
+use leave::{beside, on_path};
 use std::sync::Arc;
+use turn::{Messages, TurnDraft, Versions, is_trusted};
 
 /// The verdict on side traffic.
 pub(crate) const SIDE: &str = "side";
@@ -330,211 +332,6 @@ impl Entry {
     }
 }
 
-/// A turn while its record is written.
-struct TurnDraft<'a> {
-    placed: Reconciled,
-    same: usize,
-    is_current: bool,
-    detail: Option<String>,
-    verdict: &'static str,
-    uses: Vec<Hash>,
-    step: Step,
-    by: &'a Circumstances<'a>,
-}
-
-/// The messages of a request from the first on that may be new.
-struct Messages<'a> {
-    body: &'a Body,
-    facts: Vec<Message>,
-    cuts: Vec<attribution::Cuts>,
-    path: Vec<SlotId>,
-}
-
-/// What is new in a turn.
-struct Versions {
-    turn: Turn,
-    fresh: Vec<(SlotId, Worn, Message)>,
-    changed: u32,
-    /// The first message that differs from the last request, and the block of it that does.
-    differs: Option<(usize, Option<usize>)>,
-}
-
-impl TurnDraft<'_> {
-    /// Makes a new conversation the fork of another one.
-    fn fork(&mut self, conversation: &mut Conversation, fork: Fork, begins_with_summary: bool) -> Inherited {
-        self.verdict = "fork";
-        self.detail = Some(fork.detail);
-        // A fork of a summary does not know how the conversation began.
-        conversation.opened.title = fork.title.filter(|_| begins_with_summary);
-        conversation.opened.forked_from = Some(fork.from);
-        self.placed.places = fork.places;
-        self.step.records.retain(|record| record.kind != log::OPENED);
-        let opened = record(&conversation.id, self.by.at, log::OPENED, &conversation.opened, Vec::new());
-        self.step.records.push(opened);
-        fork.inherited
-    }
-
-    /// Stores the envelope, unless it is stored.
-    fn pack(&mut self, body: &Body, stored: Option<Hash>, is_broken: bool) -> Hash {
-        if let Some(hash) = stored.filter(|_| !(is_broken && self.is_current)) {
-            self.uses.push(hash);
-            return hash;
-        }
-        let packed = crate::envelope::pack(body);
-        self.uses.extend(packed.blobs.iter().map(|(hash, _)| *hash));
-        let hash = packed.hash();
-        self.step.blobs.extend(packed.blobs);
-        self.by.give_way();
-        hash
-    }
-
-    /// The slots of the messages from `same` on: those that were walked over, then those placed.
-    fn slots(&self, conversation: &Conversation) -> Vec<SlotId> {
-        slots(conversation, &self.placed, self.same)
-    }
-
-    fn record(
-        &mut self,
-        conversation: &Conversation,
-        slots: &[SlotId],
-        body: &Body,
-        bound: Vec<(ctx_core::Key, Option<ctx_core::Key>)>,
-    ) -> Turn {
-        if !bound.is_empty() {
-            self.step.notes.push(mark(&conversation.id, EDITED, true));
-        }
-        let restart = conversation.log.broken && self.is_current;
-        let behind_base = slots.get(self.placed.depth - self.same..).unwrap_or_default();
-        Turn {
-            base: self.placed.base.filter(|_| !restart),
-            nodes: if restart { 0 } else { conversation.tree.node_count() },
-            slots: if restart { slots } else { behind_base }.iter().map(|slot| slot.0).collect(),
-            versions: Vec::new(),
-            envelope: 0,
-            between: between(body),
-            current: self.is_current,
-            reply: None,
-            restart,
-            bound,
-        }
-    }
-
-    /// Stores the messages that were never sent like this.
-    fn versions(&mut self, conversation: &Conversation, mut turn: Turn, messages: Messages<'_>) -> Versions {
-        let (mut fresh, mut changed, mut differs) = (Vec::new(), 0, None);
-        let Messages { body, facts, cuts, path } = messages;
-        let unsent = conversation.pending.as_ref();
-        let unsent = unsent.filter(|_| self.placed.verdict == Verdict::Compaction && self.is_current && !turn.restart);
-        if let Some(reply) = unsent.filter(|reply| facts.iter().all(|one| one.key != reply.facts.key)) {
-            let slot = conversation.tree.next_slot(self.placed.new_messages());
-            let cuts = conversation.wire.read(&reply.bytes, ctx_clients::lexicon()).cuts;
-            turn.reply = Some(slot.0);
-            let worn = self.store(&mut turn, slot, bare(&reply.bytes, &cuts));
-            fresh.push((slot, worn, reply.facts.clone()));
-        }
-        let before: Vec<SlotId> = conversation.tree.path().skip(self.same).map(|slot| slot.id).collect();
-        for (at, ((facts, cuts), slot)) in (self.same..).zip(facts.into_iter().zip(cuts).zip(path)) {
-            let known = conversation.versions.get(&slot);
-            if !self.is_current && known.is_some() {
-                // The path that people look at keeps the bytes it had.
-                continue;
-            }
-            if at % 16 == 0 {
-                self.by.give_way();
-            }
-            let (bytes, worn) = bare(body.message(at), &cuts);
-            let old = before.get(at - self.same).filter(|_| differs.is_none() && self.is_current);
-            if let Some(old) = old {
-                let block = conversation.tree.slot(*old).and_then(|old| first_difference(&old.message, &facts));
-                if *old != slot {
-                    differs = Some((at, None));
-                } else if known.is_some_and(|known| known.blob != worn.blob) {
-                    differs = Some((at, block));
-                }
-            }
-            match known {
-                Some(known) if *known == worn && !turn.restart => continue,
-                Some(known) => changed += u32::from(known.blob != worn.blob),
-                None => {}
-            }
-            let worn = self.store(&mut turn, slot, (bytes, worn));
-            fresh.push((slot, worn, facts));
-        }
-        Versions { turn, fresh, changed, differs }
-    }
-
-    /// Stores one version of a message.
-    fn store(&mut self, turn: &mut Turn, slot: SlotId, (bytes, worn): (Vec<u8>, Worn)) -> Worn {
-        turn.versions.push(version(slot, &worn, self.uses.len()));
-        self.uses.push(worn.blob);
-        self.step.blobs.push((worn.blob, bytes));
-        worn
-    }
-}
-
-/// How a turn of the path leaves. False: as it came.
-fn on_path(conversation: &mut Conversation, body: &Body, envelope: &Envelope, ready: Ready<'_>) -> bool {
-    conversation.own_prefixes();
-    let slots: Vec<SlotId> = conversation.tree.path().map(|slot| slot.id).collect();
-    let at_hand = AtHand {
-        body,
-        envelope,
-        under: conversation.continue_with(&slots),
-        slots,
-        messages: conversation.tree.path().map(|slot| &slot.message).collect(),
-        digests: conversation.composing.chain.digests().to_vec(),
-        memo: Some(&conversation.composing.memo),
-    };
-    let Some(sent) = conversation.outgoing(&at_hand, ready) else { return false };
-    conversation.composing.weight = sent.as_ref().map(|sent| sent.weight);
-    remember(conversation, sent);
-    true
-}
-
-/// Keeps what a composed request was, until its answer comes.
-fn remember(conversation: &mut Conversation, sent: Option<Sent>) {
-    let request = conversation.progress.requests;
-    conversation.composing.sent.extend(sent.map(|sent| (request, sent)));
-}
-
-/// How a request leaves that carries the history but adds nothing to it: with the same operations.
-fn beside(conversation: &mut Conversation, body: &Body, envelope: &Envelope, same: usize, ready: Ready<'_>) -> bool {
-    if !conversation.is_edited() {
-        return false;
-    }
-    let same = same.min(conversation.tree.current().len());
-    let count = body.spans().messages.len();
-    let mut rest: Vec<Message> = (same..count).map(|at| body.read_message(at, ctx_clients::lexicon()).facts).collect();
-    let placed = reconcile(&conversation.tree, &Sighting { same, rest: &rest, compacted: false });
-    conversation.keep(same);
-    let mut memo = std::mem::take(&mut conversation.composing.memo);
-    let known: Vec<&Slot> = conversation.tree.path().take(same).collect();
-    let behind = slots(conversation, &placed, same);
-    let before: Vec<&Message> = known.iter().map(|slot| &slot.message).collect();
-    ctx_core::links::link(&mut rest, &behind, &before);
-    let at_hand = AtHand {
-        body,
-        envelope,
-        slots: known.iter().map(|slot| slot.id).chain(behind).collect(),
-        messages: known.iter().map(|slot| &slot.message).chain(&rest).collect(),
-        digests: conversation
-            .digests()
-            .into_iter()
-            .take(same)
-            .chain((same..count).map(|at| digest(body.wire(), body.message(at))))
-            .collect(),
-        memo: Some(&memo),
-        under: None,
-    };
-    let sent = conversation.outgoing(&at_hand, ready);
-    // Behind what both have, it is another message.
-    memo.keep(same);
-    conversation.composing.memo = memo;
-    let composed = sent.is_some();
-    remember(conversation, sent.flatten());
-    composed
-}
-
 /// Side traffic leaves a line in the timeline and nothing else.
 fn side(
     conversation: &mut Conversation,
@@ -563,65 +360,4 @@ fn side(
         uses: Vec::new(),
         step,
     }
-}
-
-/// Whether a turn is surely one of this conversation. Most clients send titles and the like under the
-/// same session; such a path is believed when a later request goes on from it.
-fn is_trusted(conversation: &Conversation, client: ClientId, placed: &Reconciled, has_tools: bool) -> bool {
-    let tentative = match placed.verdict {
-        Verdict::Unrelated => true,
-        Verdict::Return => placed.places.is_empty(),
-        _ => false,
-    };
-    let gains_tools = conversation.envelope.tools.is_none() && has_tools;
-    ctx_clients::client(client).tells_side_requests || !tentative || gains_tools
-}
-
-/// A version of a slot as it is recorded; `blob`: its place in the record's uses.
-fn version(slot: SlotId, worn: &Worn, blob: usize) -> Version {
-    let dress = worn.dress.0.iter().map(|(at, bytes)| (*at, String::from_utf8_lossy(bytes).into_owned())).collect();
-    Version { slot: slot.0, blob: blob as u32, dress }
-}
-
-/// A message without its dress. What cannot be written down as text stays on.
-fn bare(message: &[u8], cuts: &[std::ops::Range<usize>]) -> (Vec<u8>, Worn) {
-    let is_text =
-        |cut: &std::ops::Range<usize>| message.get(cut.clone()).is_some_and(|raw| std::str::from_utf8(raw).is_ok());
-    let cuts = if cuts.iter().all(is_text) { cuts } else { &[] };
-    let (bare, dress) = undress(message, cuts);
-    let worn = Worn { blob: Hash::of(&bare), dress };
-    (bare, worn)
-}
-
-/// The slots of the messages from `same` on: those that were walked over, then those placed.
-fn slots(conversation: &Conversation, placed: &Reconciled, same: usize) -> Vec<SlotId> {
-    let tree = &conversation.tree;
-    let mut slots: Vec<SlotId> = std::iter::successors(placed.base, |&node| tree.parent(node))
-        .take(placed.depth - same)
-        .map(|node| tree.slot_at(node).id)
-        .collect();
-    slots.reverse();
-    let mut promised = 0;
-    for place in &placed.places {
-        slots.push(match place {
-            Place::Known(slot) => *slot,
-            Place::New => {
-                promised += 1;
-                tree.next_slot(promised - 1)
-            }
-        });
-    }
-    slots
-}
-
-/// What stands between the messages, when it is not a comma.
-fn between(body: &Body) -> Option<Vec<String>> {
-    let messages = &body.spans().messages;
-    let gaps = || messages.iter().zip(messages.iter().skip(1)).map(|(one, next)| body.bytes().get(one.end..next.start));
-    let first = gaps().next()?;
-    let text = |gap: Option<&[u8]>| String::from_utf8_lossy(gap.unwrap_or_default()).into_owned();
-    if gaps().all(|gap| gap == first) {
-        return (first != Some(b",".as_slice())).then(|| vec![text(first)]);
-    }
-    Some(gaps().map(text).collect())
 }
