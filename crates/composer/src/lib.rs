@@ -282,9 +282,7 @@ impl Composer {
             }
             let Some(mut conversation) = Conversation::load(id, &*self.store)? else { break };
             conversation.titles = lock(&self.titles).get(id).cloned().unwrap_or_default();
-            if let Some(parent) = &conversation.opened.parent {
-                conversation.parent_folder = lock(&self.directory).card(parent).and_then(|card| card.folder.clone());
-            }
+            self.note_parent(&mut conversation);
             conversation.folder = conversation.folder_with(None);
             conversation.keep_for(self.engine.kept_for(conversation.envelope.model.as_deref()));
             let mut directory = lock(&self.directory);

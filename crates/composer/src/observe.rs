@@ -1,7 +1,5 @@
-//! From a request that has passed to what is known of its conversation.
-//!
-//! Read [`Composer::observe`] top to bottom: find the conversation, reconcile, record. Only what
-//! the client has not sent before is parsed and hashed.
+//! Finds the conversation of a request that passes or is held, locks it, lets the engine book the request, and keeps the
+//! rest of the service in step. The booking itself is in [`crate::request`].
 
 use crate::attribution::{self, Attributed, Newborn, Origin, Received};
 use crate::conversation::Conversation;
@@ -186,7 +184,7 @@ impl Composer {
     }
 
     /// Notes where the client of a conversation's parent works, while nothing is known of its own.
-    fn note_parent(&self, conversation: &mut Conversation) {
+    pub(crate) fn note_parent(&self, conversation: &mut Conversation) {
         if conversation.folder.is_none()
             && let Some(parent) = &conversation.opened.parent
         {

@@ -29,7 +29,7 @@ use ctx_wire::body::Body;
 use ctx_wire::envelope::Envelope;
 use leave::{beside, on_path};
 use std::sync::Arc;
-use turn::{Messages, TurnDraft, Versions, is_trusted};
+use turn::{Messages, TurnDraft, Versions, is_trusted, slots};
 
 /// The verdict on side traffic.
 pub(crate) const SIDE: &str = "side";
@@ -127,7 +127,7 @@ impl Engine {
         let is_current = is_trusted(conversation, by.hints.client, &draft.placed, envelope.tools.is_some());
         draft.is_current = is_current;
         let packed = draft.pack(&body, packed, conversation.log.broken);
-        let path = draft.slots(conversation);
+        let path = slots(conversation, &draft.placed, same);
         let new = path.iter().copied().filter(|slot| !conversation.versions.contains_key(slot)).collect();
         let turn = draft.record(conversation, &path, &body, origin.bound);
         let messages = Messages { body: &body, facts, cuts, path };
@@ -151,6 +151,7 @@ impl Engine {
             changed,
             detail,
             manner: envelope.manner.key(),
+            asks: by.added.names(),
             turn: Some(turn),
             ..Arrived::of(
                 conversation.progress.requests,
@@ -164,7 +165,6 @@ impl Engine {
         let packed = Some(packed);
         let mut entry =
             Entry { arrived, is_current, body, envelope, spare, packed, same, differs, had_pending, place, uses, step };
-        entry.arrived.asks = by.added.names();
         self.edit_on_arrival(conversation, &mut entry, by, (warm_until, &new));
         entry.note_edits(conversation, head);
         entry

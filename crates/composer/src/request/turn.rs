@@ -72,11 +72,6 @@ impl TurnDraft<'_> {
         hash
     }
 
-    /// The slots of the messages from `same` on: those that were walked over, then those placed.
-    pub fn slots(&self, conversation: &Conversation) -> Vec<SlotId> {
-        slots(conversation, &self.placed, self.same)
-    }
-
     pub fn record(
         &mut self,
         conversation: &Conversation,

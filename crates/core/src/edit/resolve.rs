@@ -289,6 +289,15 @@ impl Desk<'_> {
     }
 }
 
+/// Refuses JSON that a wire could not send. `place`: where in it that is, with a space before it.
+pub fn bad_json(what: &str, place: &str) -> Refusal {
+    Refusal::new(
+        "bad-content",
+        format!("The raw JSON cannot be sent: {what}{place}."),
+        "`ctx show ID --raw` shows what it looks like.",
+    )
+}
+
 /// Refuses a text without a word.
 pub fn not_empty(text: &str) -> Result<&str, Refusal> {
     if text.trim().is_empty() {

@@ -4,7 +4,7 @@ use super::content;
 use ctx_core::content::Content;
 use ctx_core::edit::Refusal;
 use ctx_core::edit::effect::Made;
-use ctx_core::edit::resolve::{DraftScope, not_empty, thinking};
+use ctx_core::edit::resolve::{DraftScope, bad_json, not_empty, thinking};
 use ctx_core::message::Role;
 use serde_json::Value;
 
@@ -13,13 +13,13 @@ pub fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
     let inside = |content: Vec<Content>| vec![Made { role: None, content }];
     match drafted {
         DraftScope::Messages => messages(raw),
-        DraftScope::System if !is_text(raw) => Err(bad("the system prompt takes text only", "")),
+        DraftScope::System if !is_text(raw) => Err(bad_json("the system prompt takes text only", "")),
         DraftScope::System | DraftScope::Blocks => {
             let list = if let Value::Array(list) = raw { list.iter().collect() } else { vec![raw] };
             list.into_iter().map(block).collect::<Result<_, _>>().map(inside)
         }
         DraftScope::Tool if is_tool(raw) => Ok(inside(vec![content::read(raw)])),
-        DraftScope::Tool => Err(bad("a tool definition is an object with a `name` and an `input_schema`", "")),
+        DraftScope::Tool => Err(bad_json("a tool definition is an object with a `name` and an `input_schema`", "")),
     }
 }
 
@@ -39,7 +39,7 @@ fn messages(raw: &Value) -> Result<Vec<Made>, Refusal> {
     let list = if let Value::Array(list) = raw { list.iter().collect() } else { vec![raw] };
     let mut messages = Vec::new();
     for (at, message) in list.into_iter().enumerate() {
-        let wrong = |what: &str| bad(what, &format!(" (message {at})"));
+        let wrong = |what: &str| bad_json(what, &format!(" (message {at})"));
         let Value::Object(fields) = message else {
             return Err(wrong("a message is an object with `role` and `content`"));
         };
@@ -63,37 +63,40 @@ fn messages(raw: &Value) -> Result<Vec<Made>, Refusal> {
         messages.push(Made { role: Some(role), content });
     }
     if messages.is_empty() {
-        return Err(bad("the list of messages is empty", ""));
+        return Err(bad_json("the list of messages is empty", ""));
     }
     Ok(messages)
 }
 
 fn block(block: &Value) -> Result<Content, Refusal> {
-    let Value::Object(fields) = block else { return Err(bad("a block is an object with a `type`", "")) };
+    let Value::Object(fields) = block else { return Err(bad_json("a block is an object with a `type`", "")) };
     match fields.get("type").and_then(Value::as_str) {
-        None => return Err(bad("a block is an object with a `type`", "")),
+        None => return Err(bad_json("a block is an object with a `type`", "")),
         Some("thinking" | "redacted_thinking") => return Err(thinking("this block")),
         Some("text") => drop(not_empty(fields.get("text").and_then(Value::as_str).unwrap_or_default())?),
         Some("tool_use") => {
             let named = ["id", "name"].iter().all(|name| fields.get(*name).is_some_and(Value::is_string));
             if !named || !fields.get("input").is_some_and(Value::is_object) {
-                return Err(bad("a tool call has an `id`, a `name` and an `input` that is an object: rule A10", ""));
+                return Err(bad_json(
+                    "a tool call has an `id`, a `name` and an `input` that is an object: rule A10",
+                    "",
+                ));
             }
         }
         Some("tool_result") => {
             if !fields.get("tool_use_id").is_some_and(Value::is_string) {
-                return Err(bad("a tool result names its call in `tool_use_id`", ""));
+                return Err(bad_json("a tool result names its call in `tool_use_id`", ""));
             }
         }
         Some(kind @ ("image" | "document")) => {
             if !fields.get("source").is_some_and(is_source) {
-                return Err(bad(&format!("an {kind} has a `source` with its `type` and its data"), ""));
+                return Err(bad_json(&format!("an {kind} has a `source` with its `type` and its data"), ""));
             }
         }
         Some("search_result") => {}
         // What the provider does not know it refuses, and then every request after it.
         Some(other) => {
-            return Err(bad(
+            return Err(bad_json(
                 &format!(
                     "`{other}` is no block that one can write; text, image, document, search_result, tool_use and tool_result are"
                 ),
@@ -124,14 +127,6 @@ fn is_source(source: &Value) -> bool {
         Some("content") => source.get("content").is_some(),
         _ => false,
     }
-}
-
-fn bad(what: &str, place: &str) -> Refusal {
-    Refusal::new(
-        "bad-content",
-        format!("The raw JSON cannot be sent: {what}{place}."),
-        "`ctx show ID --raw` shows what it looks like.",
-    )
 }
 
 #[cfg(test)]

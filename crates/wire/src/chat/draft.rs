@@ -4,7 +4,7 @@ use super::content;
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::Refusal;
 use ctx_core::edit::effect::Made;
-use ctx_core::edit::resolve::{DraftScope, not_empty, thinking};
+use ctx_core::edit::resolve::{DraftScope, bad_json, not_empty, thinking};
 use ctx_core::message::Role;
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub(super) fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refus
             match is_tool {
                 true => Ok(inside(vec![Content::Raw { wire: WireId::OpenaiChat, json, calls: None, answers: None }])),
                 false => {
-                    Err(bad("a tool definition is an object with a `type` and a `function` that has a `name`", ""))
+                    Err(bad_json("a tool definition is an object with a `type` and a `function` that has a `name`", ""))
                 }
             }
         }
@@ -38,7 +38,7 @@ pub(super) fn check(content: &Content) -> Result<(), Refusal> {
 /// A text of the system prompt: a string, a part, or a message.
 fn text(raw: &Value) -> Result<Content, Refusal> {
     let found = raw.as_str().or(raw["text"].as_str()).or(raw["content"].as_str());
-    let found = found.ok_or_else(|| bad("the system prompt takes text only", ""))?;
+    let found = found.ok_or_else(|| bad_json("the system prompt takes text only", ""))?;
     Ok(Content::text(not_empty(found)?))
 }
 
@@ -46,7 +46,7 @@ fn text(raw: &Value) -> Result<Content, Refusal> {
 fn messages(list: &[&Value]) -> Result<Vec<Made>, Refusal> {
     let mut messages = Vec::new();
     for (at, message) in list.iter().enumerate() {
-        let wrong = |what: &str| bad(what, &format!(" (message {at})"));
+        let wrong = |what: &str| bad_json(what, &format!(" (message {at})"));
         let Value::Object(fields) = message else {
             return Err(wrong("a message is an object with `role` and `content`"));
         };
@@ -79,17 +79,17 @@ fn messages(list: &[&Value]) -> Result<Vec<Made>, Refusal> {
         messages.push(Made { role: Some(role), content });
     }
     if messages.is_empty() {
-        return Err(bad("the list of messages is empty", ""));
+        return Err(bad_json("the list of messages is empty", ""));
     }
     Ok(messages)
 }
 
 /// A part of a content, a call, or a message of role `tool`.
 fn block(block: &Value) -> Result<Content, Refusal> {
-    let Value::Object(fields) = block else { return Err(bad("a part is an object with a `type`", "")) };
+    let Value::Object(fields) = block else { return Err(bad_json("a part is an object with a `type`", "")) };
     if fields.get("role").is_some_and(|role| role == "tool") {
         if !fields.get("tool_call_id").is_some_and(Value::is_string) {
-            return Err(bad("a result names its call in `tool_call_id`: rule C2", ""));
+            return Err(bad_json("a result names its call in `tool_call_id`: rule C2", ""));
         }
         return Ok(content::read(block));
     }
@@ -100,7 +100,7 @@ fn block(block: &Value) -> Result<Content, Refusal> {
             let is_named = block["id"].is_string() && block["function"]["name"].is_string();
             let input = block["function"]["arguments"].as_str().unwrap_or_default();
             if !is_named || serde_json::from_str::<Value>(input).is_err() {
-                return Err(bad(
+                return Err(bad_json(
                     "a call has an `id` and a `function` with a `name` and `arguments` that are JSON in a string: rule C13",
                     "",
                 ));
@@ -109,17 +109,9 @@ fn block(block: &Value) -> Result<Content, Refusal> {
         Some("image_url" | "file" | "input_audio") => {}
         Some(other) => {
             let what = format!("`{other}` is no part that one can write; text, image_url, file and function are");
-            return Err(bad(&what, ""));
+            return Err(bad_json(&what, ""));
         }
-        None => return Err(bad("a part is an object with a `type`", "")),
+        None => return Err(bad_json("a part is an object with a `type`", "")),
     }
     Ok(content::read(block))
-}
-
-fn bad(what: &str, place: &str) -> Refusal {
-    Refusal::new(
-        "bad-content",
-        format!("The raw JSON cannot be sent: {what}{place}."),
-        "`ctx show ID --raw` shows what it looks like.",
-    )
 }

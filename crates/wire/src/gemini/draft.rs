@@ -6,7 +6,7 @@ use ctx_core::Key;
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::Refusal;
 use ctx_core::edit::effect::Made;
-use ctx_core::edit::resolve::{DraftScope, not_empty, thinking};
+use ctx_core::edit::resolve::{DraftScope, bad_json, not_empty, thinking};
 use ctx_core::message::Role;
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub(super) fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refus
             let json = raw.to_string();
             match raw["name"].is_string() {
                 true => Ok(inside(vec![Content::Raw { wire: WireId::Gemini, json, calls: None, answers: None }])),
-                false => Err(bad("a function declaration is an object with a `name`", "")),
+                false => Err(bad_json("a function declaration is an object with a `name`", "")),
             }
         }
     }
@@ -41,7 +41,7 @@ pub(super) fn check(content: &Content) -> Result<(), Refusal> {
 /// A text of the system prompt: a string, or a part.
 fn text(raw: &Value) -> Result<Content, Refusal> {
     let found = raw.as_str().or(raw["text"].as_str());
-    let found = found.ok_or_else(|| bad("the system prompt takes text only", ""))?;
+    let found = found.ok_or_else(|| bad_json("the system prompt takes text only", ""))?;
     Ok(Content::text(not_empty(found)?))
 }
 
@@ -49,7 +49,7 @@ fn text(raw: &Value) -> Result<Content, Refusal> {
 fn messages(list: &[&Value]) -> Result<Vec<Made>, Refusal> {
     let mut messages = Vec::new();
     for (at, message) in list.iter().enumerate() {
-        let wrong = |what: &str| bad(what, &format!(" (message {at})"));
+        let wrong = |what: &str| bad_json(what, &format!(" (message {at})"));
         let Value::Object(fields) = message else {
             return Err(wrong("a message is an object with `role` and `parts`"));
         };
@@ -68,7 +68,7 @@ fn messages(list: &[&Value]) -> Result<Vec<Made>, Refusal> {
         messages.push(Made { role: Some(role), content });
     }
     if messages.is_empty() {
-        return Err(bad("the list of messages is empty", ""));
+        return Err(bad_json("the list of messages is empty", ""));
     }
     Ok(messages)
 }
@@ -95,7 +95,7 @@ fn linked(mut made: Vec<Made>, raw: &Value) -> Vec<Made> {
 /// A part.
 fn block(block: &Value) -> Result<Content, Refusal> {
     if !block.is_object() {
-        return Err(bad("a part is an object", ""));
+        return Err(bad_json("a part is an object", ""));
     }
     let json = block.to_string();
     let part = Part::read(json.as_bytes(), &(0..json.len()));
@@ -106,28 +106,20 @@ fn block(block: &Value) -> Result<Content, Refusal> {
         Some(Data::Call) => {
             let call = holds("functionCall", "function_call").unwrap_or(&Value::Null);
             if !call["name"].is_string() || call.get("args").is_some_and(|args| !args.is_object()) {
-                return Err(bad("a `functionCall` has a `name`, and `args` that are an object: rule G8", ""));
+                return Err(bad_json("a `functionCall` has a `name`, and `args` that are an object: rule G8", ""));
             }
         }
         Some(Data::Response) => {
             let response = holds("functionResponse", "function_response").unwrap_or(&Value::Null);
             if !response["response"].is_object() {
-                return Err(bad("a `functionResponse` has a `response` that is an object: rule G8", ""));
+                return Err(bad_json("a `functionResponse` has a `response` that is an object: rule G8", ""));
             }
         }
         Some(Data::Inline | Data::File | Data::Code) => {}
         Some(Data::Hosted) | None => {
             let what = "a part holds `text`, `functionCall`, `functionResponse`, `inlineData` or `fileData`: rule G2";
-            return Err(bad(what, ""));
+            return Err(bad_json(what, ""));
         }
     }
-    content::read(json.as_bytes()).ok_or_else(|| bad("it is no part", ""))
-}
-
-fn bad(what: &str, place: &str) -> Refusal {
-    Refusal::new(
-        "bad-content",
-        format!("The raw JSON cannot be sent: {what}{place}."),
-        "`ctx show ID --raw` shows what it looks like.",
-    )
+    content::read(json.as_bytes()).ok_or_else(|| bad_json("it is no part", ""))
 }

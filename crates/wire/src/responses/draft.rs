@@ -5,7 +5,7 @@ use super::item::{Item, Sort};
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::Refusal;
 use ctx_core::edit::effect::Made;
-use ctx_core::edit::resolve::{DraftScope, not_empty, thinking};
+use ctx_core::edit::resolve::{DraftScope, bad_json, not_empty, thinking};
 use ctx_core::message::Role;
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub(super) fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refus
                 let json = raw.to_string();
                 Ok(inside(vec![Content::Raw { wire: WireId::OpenaiResponses, json, calls: None, answers: None }]))
             }
-            false => Err(bad("a tool definition is an object with a `type`", "")),
+            false => Err(bad_json("a tool definition is an object with a `type`", "")),
         },
     }
 }
@@ -34,7 +34,7 @@ fn text(raw: &Value) -> Result<Content, Refusal> {
         Some(texts.collect::<Option<Vec<_>>>()?.join("\n"))
     };
     let found = raw.as_str().or(raw["text"].as_str()).or(raw["content"].as_str()).map(str::to_owned);
-    let found = found.or_else(parts).ok_or_else(|| bad("the system prompt takes text only", ""))?;
+    let found = found.or_else(parts).ok_or_else(|| bad_json("the system prompt takes text only", ""))?;
     Ok(Content::text(not_empty(&found)?))
 }
 
@@ -42,7 +42,7 @@ fn text(raw: &Value) -> Result<Content, Refusal> {
 fn items(list: &[&Value]) -> Result<Vec<Made>, Refusal> {
     let mut made = Vec::new();
     for (at, value) in list.iter().enumerate() {
-        let wrong = |what: &str| bad(what, &format!(" (item {at})"));
+        let wrong = |what: &str| bad_json(what, &format!(" (item {at})"));
         let json = value.to_string();
         let item = Item::read(json.as_bytes());
         let made_item = match item.sort {
@@ -55,7 +55,7 @@ fn items(list: &[&Value]) -> Result<Vec<Made>, Refusal> {
         made.push(made_item);
     }
     match made.is_empty() {
-        true => Err(bad("the list of items is empty", "")),
+        true => Err(bad_json("the list of items is empty", "")),
         false => Ok(made),
     }
 }
@@ -89,7 +89,7 @@ pub(super) fn check(content: &Content) -> Result<(), Refusal> {
 /// A part of a content, a call, or a result.
 fn block(block: &Value) -> Result<Content, Refusal> {
     if !block["type"].is_string() {
-        return Err(bad("a part is an object with a `type`", ""));
+        return Err(bad_json("a part is an object with a `type`", ""));
     }
     let json = block.to_string();
     let item = Item::read(json.as_bytes());
@@ -100,27 +100,19 @@ fn block(block: &Value) -> Result<Content, Refusal> {
         (Sort::Call, "function_call") => {
             let input = block["arguments"].as_str().unwrap_or_default();
             if !block["name"].is_string() || serde_json::from_str::<Value>(input).is_err() {
-                return Err(bad("a call has a `name`, and `arguments` that are JSON in a string: rule R7", ""));
+                return Err(bad_json("a call has a `name`, and `arguments` that are JSON in a string: rule R7", ""));
             }
         }
         (Sort::Call, _) => {}
         (Sort::Output, _) if item.link().is_some() => {}
-        (Sort::Output, _) => return Err(bad("a result names its call in `call_id`: rule R15", "")),
+        (Sort::Output, _) => return Err(bad_json("a result names its call in `call_id`: rule R15", "")),
         (Sort::Hosted, kind) if kind == "function_call" || kind == "custom_tool_call" => {
-            return Err(bad("a call has a `call_id`: rule R14", ""));
+            return Err(bad_json("a call has a `call_id`: rule R14", ""));
         }
         (_, other) => {
             let what = format!("`{other}` is no part that one can write; texts, images, files, calls and results are");
-            return Err(bad(&what, ""));
+            return Err(bad_json(&what, ""));
         }
     }
     Ok(content::read(block))
-}
-
-fn bad(what: &str, place: &str) -> Refusal {
-    Refusal::new(
-        "bad-content",
-        format!("The raw JSON cannot be sent: {what}{place}."),
-        "`ctx show ID --raw` shows what it looks like.",
-    )
 }
