@@ -117,6 +117,9 @@ fn everything_is_accepted() {
     while count < most && start.elapsed().as_secs() < seconds {
         judge(first + count, &mut tally);
         count += 1;
+        if count % 1_000 == 0 && is_long() {
+            println!("{count} sequences in {:?}", start.elapsed());
+        }
     }
     println!("{count} sequences in {:?}\n{tally:#?}", start.elapsed());
 }
