@@ -1,7 +1,7 @@
-//! Frame numbers: which `tN` names which frame, for good.
+//! Frame numbers: the permanent assignment of `tN` to frames.
 //!
-//! A frame keeps the number it got when the message that opens it first stood on the current path. A number is never
-//! given twice, whatever the client does: after a compaction, or a rewind to other words, new frames count on.
+//! A frame keeps the number that it got when its opening message first stood on the current path. No number is assigned
+//! twice: after a compaction, or a rewind to other words, numbering continues.
 
 use crate::fast_map::FastMap;
 use crate::frames;
@@ -20,12 +20,12 @@ impl Numbers {
         self.by_opening.get(&slot).copied()
     }
 
-    /// The highest number given.
+    /// The highest assigned number.
     pub fn last(&self) -> u32 {
         self.last
     }
 
-    /// Numbers the frames of a path that have none. Messages before `from` are the ones of the last call.
+    /// Numbers the unnumbered frames of a path. Messages before `from` are unchanged since the last call.
     pub fn give<'m>(&mut self, path: impl Iterator<Item = (SlotId, &'m Message)>, from: usize) {
         if from > 0 {
             let opens = |message: &Message| message.role == Role::User && message.speaks.is_some();

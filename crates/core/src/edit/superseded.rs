@@ -1,14 +1,14 @@
-//! Effects that no longer matter for what is sent, because a later one covers all that they cover and all that they
-//! made: earlier edits of the same thing.
+//! Superseded effects: earlier edits of the same content, which no longer influence the request, because a later effect
+//! covers everything that they cover and wrote.
 //!
-//! Editing one frame two hundred times leaves two hundred effects, and each of them names all earlier ones. Only the last
-//! one decides what is sent. Whether an effect is superseded depends on the effects alone, not on the path, so the answer
-//! is computed once per commit and not once per request.
+//! Editing one frame two hundred times leaves two hundred effects, each of which names all earlier ones. Only the last
+//! determines the request. Whether an effect is superseded depends on the effects alone, not on the path, so it is
+//! computed once per commit and not once per request.
 
 use super::effect::{Cover, CoveredBlocks, Effect, EffectId, MadeId, MessageRef};
 use crate::fast_map::{FastMap, FastSet};
 
-/// Something that an effect can cover.
+/// A coverable unit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Thing {
     /// Blocks of this message.
@@ -16,7 +16,7 @@ enum Thing {
     Made(MadeId),
 }
 
-/// The effects among these, oldest first, without which the same is sent.
+/// The effects among these, oldest first, that do not influence the request.
 pub fn superseded(effects: &[(EffectId, &Effect)]) -> FastSet<EffectId> {
     let places: FastMap<EffectId, usize> = effects.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect();
     let things: Vec<Option<Vec<Thing>>> = effects.iter().map(|(_, effect)| things(effect)).collect();
@@ -68,7 +68,7 @@ fn made<'e>((id, effect): (EffectId, &'e Effect)) -> impl Iterator<Item = Thing>
     (0..effect.made().len() as u32).map(move |message| Thing::Made(MadeId { effect: id, message }))
 }
 
-/// Whether what it makes says who speaks. Otherwise that follows from what it covers, which must stay for it.
+/// Whether its messages have roles. Otherwise the role follows from the covered content, which must stay.
 fn has_own_roles(effect: &Effect) -> bool {
     effect.made().iter().all(|made| made.role.is_some())
 }
@@ -88,7 +88,7 @@ fn blocks(effect: &Effect) -> impl Iterator<Item = &CoveredBlocks> {
     })
 }
 
-/// What a replacement covers; `None` for one of the system prompt or of tools, and for all other effects.
+/// The units that a replacement covers; `None` for the system prompt, for tools, and for all other effects.
 fn things(effect: &Effect) -> Option<Vec<Thing>> {
     let Effect::Replace { covers, .. } = effect else { return None };
     let mut things = Vec::with_capacity(covers.len());

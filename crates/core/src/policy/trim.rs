@@ -1,11 +1,11 @@
-//! Trimming: parts of a result that carry no information are removed before it is sent for the first time.
+//! Trimming: removes parts of a result that carry no information before it is first sent.
 
 use crate::tool::ToolRole;
 
-/// A run of so many equal lines is written as two.
+/// A run of this many equal lines is shortened to two.
 const SAME: usize = 4;
 
-/// A shorter text of a tool's result that says the same; none if it would not be much shorter.
+/// A shorter text with the same information; none if it would not be much shorter.
 pub fn trim(role: ToolRole, text: &str) -> Option<String> {
     let short = match role {
         ToolRole::Read => unnumbered(text)?,
@@ -76,7 +76,7 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// Search hits with the name of each file once above its lines; none if the text is mostly something else.
+/// Search hits with each file name once above its lines; none if the text is mostly something else.
 fn headed(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     let mut finds: Vec<Find<'_>> = lines.iter().map(|line| hit(line)).collect();
@@ -105,7 +105,7 @@ fn headed(text: &str) -> Option<String> {
     Some(out.join("\n"))
 }
 
-/// A file, and what stands behind it in a line.
+/// A file, and the rest of the line.
 type Find<'l> = Option<(&'l str, &'l str)>;
 
 fn beside_hits<'l: 'f, 'f>(lines: impl Iterator<Item = (&'l str, &'f mut Find<'l>)>) {
@@ -126,7 +126,7 @@ fn hit(line: &str) -> Find<'_> {
     (is_path && text.len() < rest.len() && text.starts_with(':')).then_some((file, rest))
 }
 
-/// `path-12-text`, beside a hit in the same file.
+/// `path-12-text`, next to a hit in the same file.
 fn beside<'l>(line: &'l str, file: &'l str) -> Find<'l> {
     let rest = line.strip_prefix(file)?.strip_prefix('-')?;
     let text = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());

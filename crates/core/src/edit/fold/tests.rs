@@ -59,7 +59,7 @@ fn of_many_edits_of_one_thing_only_the_last_decides_what_is_sent() {
     assert_eq!(deciding(&bench), [deleted, all]);
 }
 
-/// What is sent, in order: each block with its new content, and what stands in the places of others.
+/// The sent content in order: each block with its new content, and replacements.
 fn sent(source: &Source<'_>, view: &View<'_>) -> Vec<String> {
     let units = view.frames.iter().flat_map(|frame| view.units(frame, source.messages));
     let sent = units.filter(|laid| laid.covered.is_none());
@@ -68,7 +68,7 @@ fn sent(source: &Source<'_>, view: &View<'_>) -> Vec<String> {
     sent.chain(around.map(|around| format!("{:?} {:?}", around.covered, around.by))).collect()
 }
 
-/// The view of the effects that are not superseded.
+/// The view without superseded effects.
 fn deciding<'a>(source: &Source<'_>, view: &View<'a>) -> View<'a> {
     let superseded = superseded(&view.effects().collect::<Vec<_>>());
     fold(source, view.effects().filter(|(id, _)| !superseded.contains(id)).collect())

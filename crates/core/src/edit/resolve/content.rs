@@ -1,4 +1,4 @@
-//! New content: texts and JSON that people give.
+//! New content: texts and JSON written by people.
 
 use super::{Desk, DraftScope, Scope, Target, gone, not_empty};
 use crate::content::Content;
@@ -133,7 +133,7 @@ impl Desk<'_> {
         })
     }
 
-    /// Whether all that is sent of it is the client's, or stands inside a message of the client's.
+    /// Whether everything sent of it is the client's, or inside a client message.
     fn is_clients(&self, target: &Target) -> bool {
         target.units.iter().filter(|laid| laid.covered.is_none()).all(|laid| match laid.unit {
             Unit::Source { .. } => true,
@@ -166,7 +166,7 @@ impl Desk<'_> {
         Ok(New::Content(made))
     }
 
-    /// Calls and results without ids are linked like those in whose place they stand.
+    /// Gives calls and results without ids the ids of those they replace.
     fn link(&self, target: &Target, content: &mut [Content]) {
         let ids = |kind: Kind| {
             let blocks = target.units.iter().filter_map(move |laid| match laid.unit {
@@ -209,13 +209,13 @@ impl Desk<'_> {
     }
 }
 
-/// What takes the place of a target.
+/// The replacement of a target.
 enum New {
     Content(Vec<Made>),
     Result(NewResult),
 }
 
-/// Refuses to write or change what the model thought.
+/// Refuses to write or change thinking.
 pub fn thinking(name: &str) -> Refusal {
     Refusal::new(
         "thinking",

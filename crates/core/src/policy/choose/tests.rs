@@ -23,7 +23,7 @@ fn item(step: usize, role: ToolRole, tokens: u64) -> Item {
     }
 }
 
-/// As many results as there are tools, one an answer.
+/// One result per tool, one answer each.
 fn look(tools: &[(ToolRole, u64)]) -> Look<'static> {
     let mut before = 10_000;
     let mut items = Vec::new();

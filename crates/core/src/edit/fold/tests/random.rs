@@ -1,4 +1,4 @@
-//! Any conversation, any operations, anything the client does in between.
+//! Random conversations, operations and client behaviour.
 
 use super::*;
 use crate::edit::history::{CommitId, How};
@@ -40,7 +40,7 @@ fn grow(mut talk: Talk, seed: u32, count: u32) -> Talk {
     talk
 }
 
-/// An operation on something that is there.
+/// A random operation on existing content.
 fn operation(bench: &Bench, (kind, a, b, c): Event) -> Option<Operation> {
     bench.view(|source, view| {
         let pick = |seed: u32| (!view.frames.is_empty()).then(|| seed as usize % view.frames.len());
@@ -112,7 +112,7 @@ fn operation(bench: &Bench, (kind, a, b, c): Event) -> Option<Operation> {
     })
 }
 
-/// All units in order: messages by their key, for positions change.
+/// All units in order; messages by key, because positions change.
 fn order(bench: &Bench) -> Vec<(String, bool)> {
     let of = |laid: &Laid| match laid.unit {
         Unit::Source { message, block } => format!("{} {block:?}", bench.talk.messages[message].key),
@@ -241,7 +241,7 @@ fn blocks_of(source: &Source<'_>) -> Vec<(usize, Option<usize>)> {
     source.messages.iter().enumerate().flat_map(blocks).collect()
 }
 
-/// What may be refused although it names something that is there.
+/// Refusals that are legitimate for existing targets.
 fn is_fair(refusal: &Refusal) -> bool {
     const FAIR: [&str; 16] = [
         "nothing-to-do",
@@ -264,7 +264,7 @@ fn is_fair(refusal: &Refusal) -> bool {
     FAIR.contains(&refusal.code)
 }
 
-/// Plays events; how many operations were granted, and how many refused.
+/// Plays events. Returns the numbers of granted and refused operations.
 fn play(first: (u32, u32), events: Vec<Event>) -> Result<(usize, usize), TestCaseError> {
     let mut bench = Bench::new(grow(Talk::default(), first.0, first.1));
     let mut left: Vec<Talk> = Vec::new();
