@@ -135,7 +135,7 @@ impl Message {
         self.blocks.len() - self.blocks.windows(2).filter(|pair| is_run(pair)).count()
     }
 
-    /// Whether a user message opens with tool results.
+    /// Whether it contains tool results.
     pub fn has_results(&self) -> bool {
         self.blocks.iter().any(|block| block.kind == Kind::ToolResult)
     }

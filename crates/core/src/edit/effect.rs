@@ -23,7 +23,7 @@ pub struct MadeId {
     pub message: u32,
 }
 
-/// A message written by an edit.
+/// A synthetic message: one written by an edit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Made {
     /// `None`: the blocks belong to the message whose blocks they replace.

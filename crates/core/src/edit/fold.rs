@@ -42,7 +42,7 @@ pub struct Fate {
     /// The effect that replaced its content, counted from 1, and the index of the text.
     result: u32,
     text: u32,
-    /// Written content precedes it.
+    /// Synthetic content precedes it.
     behind: bool,
 }
 

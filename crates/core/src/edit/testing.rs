@@ -376,7 +376,7 @@ impl Bench {
         frames.into_iter().find(|frame| frame.id == id).unwrap_or_else(|| panic!("no {id}")).chips
     }
 
-    /// The messages and blocks that an id selects, and the number of written messages.
+    /// The messages and blocks that an id selects, and the number of synthetic messages.
     pub fn names(&self, id: &str) -> Vec<String> {
         self.desk(|desk| {
             let targets = desk.targets(&[id.to_owned()], &Select::default()).unwrap_or_else(|no| panic!("{id}: {no}"));

@@ -14,7 +14,7 @@ pub struct LeftOut {
     pub blocks: FastSet<(usize, usize)>,
     /// Covered client blocks that are sent.
     pub stay: FastSet<(usize, usize)>,
-    /// Blocks of written messages that are not sent.
+    /// Blocks of synthetic messages that are not sent.
     pub made: FastMap<MadeId, Vec<u32>>,
     /// Covered system blocks and tools that are sent.
     pub system: Vec<usize>,
@@ -49,12 +49,12 @@ impl View<'_> {
         }
     }
 
-    /// The blocks of a written message that the rules remove.
+    /// The blocks of a synthetic message that the rules remove.
     pub fn left_out_of(&self, id: MadeId) -> &[u32] {
         self.left_out.made.get(&id).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Written messages that the rules remove completely.
+    /// Synthetic messages that the rules remove completely.
     pub fn unsent(&self) -> HashSet<MadeId> {
         let is_whole = |(id, gone): &(&MadeId, &Vec<u32>)| {
             !gone.is_empty() && Some(gone.len()) == self.made(**id).map(|made| made.content.len())
@@ -82,7 +82,7 @@ impl View<'_> {
         }
     }
 
-    /// The estimated tokens sent of a written message.
+    /// The estimated tokens sent of a synthetic message.
     pub fn weigh_made(&self, id: MadeId) -> f64 {
         let content = self.made(id).map(|made| made.content.as_slice()).unwrap_or_default();
         let gone = self.left_out_of(id);

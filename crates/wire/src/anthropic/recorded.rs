@@ -30,7 +30,7 @@ pub(super) fn opening(opening: &Opening<'_>) -> String {
     opening.text(&head, super::SHAPE.list, opening.lead)
 }
 
-/// A message whose content is a list, written in the one way in which it will be written with a mark too.
+/// A message with list content, spelled as it will be with a breakpoint too.
 pub(super) fn replayed(message: &str) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(message) else { return message.to_owned() };
     match &mut value["content"] {
@@ -42,7 +42,7 @@ pub(super) fn replayed(message: &str) -> String {
     value.to_string()
 }
 
-/// A message with a cache mark on its last block.
+/// A message with a cache breakpoint on its last block.
 pub(super) fn marked(message: &str, lifetime: u64) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(message) else { return message.to_owned() };
     if let Some(block) = value["content"].as_array_mut().and_then(|blocks| blocks.last_mut()) {

@@ -1,4 +1,5 @@
-//! Calls and results by family: each type of call takes results of one type (R16), and a program takes its calls along (R13).
+//! Calls and results by family: each type of call takes results of one type (R16), and a removed program takes its
+//! calls along (R13).
 
 use super::item::{Item, Sort};
 use crate::compose::generic::{Plan, Tag};
@@ -31,18 +32,18 @@ fn call_type<'i>(input: &Input<'i>, id: &str) -> Option<Cow<'i, str>> {
     Some(Item::read(input.body.message(at)).kind)
 }
 
-/// The type that a raw result of ours has to have: the families of functions and of custom tools differ in nothing else.
+/// The required type of a raw synthetic result: the families of functions and custom tools differ in nothing else.
 pub(super) fn retyped(input: &Input<'_>, id: &str, kind: &str) -> Option<&'static str> {
     let is_plain = |kind: &str| matches!(kind, "function_call_output" | "custom_tool_call_output");
     output_of(input, id).filter(|family| *family != kind && is_plain(family) && is_plain(kind))
 }
 
-/// The type that a result of ours has, if its call is the client's and takes words.
+/// The type of a synthetic result, if its call is the client's and takes text.
 pub(super) fn output_of(input: &Input<'_>, id: &str) -> Option<&'static str> {
     call_type(input, id).and_then(|call| answer_to(&call))
 }
 
-/// Results that cannot be written go with their calls; results that take no text keep their own.
+/// Removes results that cannot be written, with their calls; results that take no text keep their own.
 pub(super) fn fit(plan: &mut Plan<'_>) {
     let input = plan.input;
     let mut unfit = HashSet::new();
@@ -89,7 +90,7 @@ fn drop_pairs(plan: &mut Plan<'_>, ids: &HashSet<String>) {
     }
 }
 
-/// The calls that a program made go with it (R13).
+/// Removes the calls of a removed program (R13).
 pub(super) fn close_programs(plan: &mut Plan<'_>) {
     let input = plan.input;
     let mut programs = HashSet::new();

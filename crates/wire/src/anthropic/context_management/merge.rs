@@ -1,10 +1,10 @@
-//! How our edits come into a body beside those of the client: by splicing, never by writing it anew.
+//! Adds edits to a body beside the client's: by splicing, never by rewriting.
 
 use super::{Edit, Kind, Splice, member};
 use crate::body::Body;
 use crate::json;
 
-/// What a request would be with these edits beside its own: what to replace in its bytes, and which of them came in.
+/// The splices that add these edits to a request, and the kinds that were added.
 pub fn merge(body: &Body, edits: Vec<Edit>) -> (Vec<Splice>, Vec<Kind>) {
     merged(body, edits).unwrap_or_default()
 }
@@ -90,12 +90,12 @@ fn joined(edits: &[Edit]) -> (String, Vec<Kind>) {
     (list.join(","), edits.iter().map(|edit| edit.kind).collect())
 }
 
-/// The tools whose results an edit keeps from being cleared.
+/// The tools whose results an edit exempts from clearing.
 pub fn excluded(edit: &Edit) -> Vec<String> {
     listed(edit.json.as_bytes(), 0)
 }
 
-/// The same of the clearing that a client asks for itself; `None` when it does not.
+/// The same for the client's own clearing; `None` if it requests none.
 pub fn excluded_by_client(body: &Body) -> Option<Vec<String>> {
     let bytes = body.bytes();
     let (own, _) = body.spans().member(bytes, "context_management")?;

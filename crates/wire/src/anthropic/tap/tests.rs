@@ -4,7 +4,7 @@ use crate::answer::{Answer, Ending, Tap as _, Usage};
 const STREAM: Option<&str> = Some("text/event-stream; charset=utf-8");
 const JSON: Option<&str> = Some("application/json");
 
-/// One event per JSON text, named after nothing: the type inside is what counts.
+/// One unnamed event per JSON text: only the type inside counts.
 fn events(data: &[&str]) -> String {
     data.iter().map(|data| format!("data: {data}\n\n")).collect()
 }

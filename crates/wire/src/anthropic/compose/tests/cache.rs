@@ -1,4 +1,4 @@
-//! Cache marks.
+//! Cache breakpoints.
 
 use super::*;
 

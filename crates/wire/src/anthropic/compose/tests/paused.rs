@@ -1,4 +1,4 @@
-//! A paused answer, tools that are loaded when something refers to them, and pages of documents.
+//! Paused answers, tools loaded by reference, and pages of documents.
 
 use super::*;
 use base64::Engine;

@@ -1,4 +1,4 @@
-//! What the provider would refuse is repaired, and told.
+//! Repairs everything that the provider would refuse, and reports it.
 
 use super::*;
 use ctx_core::edit::effect::{FrameKey, FrameRef, Place};

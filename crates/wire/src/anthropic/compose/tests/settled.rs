@@ -1,4 +1,4 @@
-//! A request goes on from the one before where nothing can differ, and only there.
+//! A request continues from the previous one only where nothing can differ.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn talk(steps: usize) -> Vec<String> {
     std::iter::once(user("begin")).chain((0..steps).flat_map(step)).collect()
 }
 
-/// Whether a talk of `steps` goes on from a shorter one, with the same operations on both.
+/// Whether a talk of `steps` continues from a shorter one with the same operations.
 fn goes_on(before: &[String], now: &[String], edit: impl Fn(Case) -> Case) -> bool {
     let memo = Memo::default();
     edit(Case::of(&strs(before))).compose_with(&memo);

@@ -1,4 +1,4 @@
-//! What has to stay although it is covered.
+//! Covered content that is required.
 
 use super::*;
 use ctx_core::edit::effect::{FrameKey, FrameRef, Place};
@@ -15,7 +15,7 @@ fn calls(id: &str, name: &str) -> String {
     format!(r#"{{"type":"tool_use","id":"{id}","name":"{name}","input":{{}}}}"#)
 }
 
-/// The tool `New` comes with the first question, is used for the second, and goes with the third.
+/// The tool `New` is added with the first question, used for the second, and removed with the third.
 fn talk() -> Vec<String> {
     vec![
         user("a"),

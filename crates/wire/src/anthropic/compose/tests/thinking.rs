@@ -1,4 +1,4 @@
-//! Thinking is sent when, and only when, it follows what it was produced after.
+//! Thinking is sent if and only if it follows its original prefix.
 
 use super::*;
 

@@ -11,12 +11,12 @@ fn found(id: &str) -> String {
     format!(r#"{{"type":"web_search_tool_result","tool_use_id":"{id}","content":[]}}"#)
 }
 
-/// The provider searches as soon as the client has read.
+/// The provider searches once the client has read.
 fn waiting() -> Vec<String> {
     vec![user("a"), says("b"), user("c"), list("assistant", &[call("t1"), search("s1")]), list("user", &[result("t1")])]
 }
 
-/// It has searched.
+/// The provider has searched.
 fn answered() -> Vec<String> {
     let answer = list("assistant", &[found("s1"), text("so")]);
     [waiting(), vec![answer, user("d")]].concat()
@@ -26,7 +26,7 @@ fn slot(n: u64) -> FrameRef {
     FrameRef { key: FrameKey::Opened(SlotId(n)), until: None }
 }
 
-/// Behind the frame that is open.
+/// Adds words behind the open frame.
 fn added(words: &str) -> Effect {
     let messages = made(&[(Some(Role::User), &[&text(words)])]);
     Effect::Insert { number: 1, messages, to: Place::After(slot(2)), title: None }
