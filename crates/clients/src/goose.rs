@@ -1,4 +1,4 @@
-//! goose: it names its session, and moves a message with clock, folder and tasks to the newest turn of each request.
+//! goose: sends its session, and moves a message with clock, folder and tasks to the newest turn of each request.
 
 use crate::class;
 use crate::launch::{Launch, Route};

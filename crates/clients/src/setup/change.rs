@@ -1,4 +1,4 @@
-//! Changes of files: planned completely, then made all or none.
+//! Changes of files: planned completely, then applied all or none.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,31 +10,31 @@ use super::jsonc::Broken;
 use super::jsonc::splice::Draft;
 use super::{Host, Plan, SetupError, Syntax, file};
 
-/// What shall stand in a file.
+/// The desired content of a file.
 #[derive(Clone, Debug)]
 pub enum Wanted {
-    /// All of it is ours.
+    /// The whole file belongs to `ctx`.
     Whole(String),
-    /// Entries by their paths.
+    /// Entries by path.
     Entries(Syntax, Vec<(Vec<String>, Value)>),
 }
 
-/// What becomes of one file.
+/// The change of one file.
 #[derive(Clone, Debug)]
 pub struct Change {
     pub path: PathBuf,
     pub before: Option<String>,
     pub after: Option<String>,
-    /// What must be remembered afterwards.
+    /// The state to record afterwards.
     kept: Option<Original>,
-    /// That go with the file, if they are empty then; the outermost first.
+    /// Folders to remove with the file if they are empty then; outermost first.
     folders: Vec<PathBuf>,
-    /// What somebody has changed since we wrote it, and that stays.
+    /// Entries that the user has changed since; they stay.
     pub stays: Vec<String>,
 }
 
 impl Change {
-    /// Puts what is wanted into the file as it would be without us, so that doing it twice changes nothing.
+    /// Applies the desired content to the file without earlier changes, so that a second installation changes nothing.
     pub fn install(path: &Path, wanted: &Wanted, journal: &Journal, force: bool) -> Result<Self, SetupError> {
         let before = file::read(path)?;
         let known = journal.files.get(path);
@@ -78,7 +78,7 @@ impl Change {
         Ok(change)
     }
 
-    /// The file without us. `None`: we never touched it.
+    /// Restores the file. `None` if it was never changed.
     pub fn uninstall(path: &Path, journal: &Journal, force: bool) -> Result<Option<Self>, SetupError> {
         let Some(kept) = journal.files.get(path) else { return Ok(None) };
         let before = file::read(path)?;
@@ -99,7 +99,7 @@ impl Change {
         self.before != self.after
     }
 
-    /// For programs.
+    /// The kind of change, for programs.
     pub fn kind(&self) -> &'static str {
         match (&self.before, &self.after) {
             (before, after) if before == after => "none",
@@ -132,7 +132,7 @@ fn set(syntax: Syntax, draft: &mut Draft, wanted: &[(Vec<String>, Value)]) -> Re
     Ok(entries)
 }
 
-/// Makes all changes of a plan, or none.
+/// Applies all changes of a plan, or none.
 pub fn make(plan: &Plan, host: &dyn Host) -> Result<(), SetupError> {
     let needed: Vec<&Change> = plan.changes.iter().filter(|change| change.is_needed()).collect();
     for change in &needed {

@@ -1,4 +1,4 @@
-//! Claude Code's `settings.json`: the entries that it needs, and what may stand in their way.
+//! Claude Code's `settings.json`: the required entries, and conflicts with existing ones.
 
 use crate::claude_code::variables::{self, BASE_URL};
 use crate::setup::jsonc::Document;
@@ -6,7 +6,7 @@ use crate::setup::{Daemon, Host, Journal, SetupError, file};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Programs disagree on the case, so both are read.
+/// Both spellings, because programs disagree on the case.
 const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
 const PROXIES: [[&str; 2]; 3] =
     [["HTTP_PROXY", "http_proxy"], ["HTTPS_PROXY", "https_proxy"], ["ALL_PROXY", "all_proxy"]];
@@ -19,7 +19,7 @@ fn in_env(name: &str) -> Vec<String> {
     vec!["env".to_owned(), name.to_owned()]
 }
 
-/// The client's settings without what we wrote into them before.
+/// The client's settings without earlier entries of `ctx`.
 pub(super) struct SettingsFile {
     path: PathBuf,
     text: String,
@@ -54,8 +54,8 @@ impl SettingsFile {
         Document::read(&self.text).ok()?.get(&in_env(name))
     }
 
-    /// Somebody's own base URL is where their requests should go on going: that is the daemon's upstream now. The
-    /// client's settings win over its environment, so one that is only there would be gone as well.
+    /// Refuses to replace the user's own base URL unless the daemon forwards to it. The client's settings override its
+    /// environment, so a base URL in the environment would be lost as well.
     pub(super) fn check_base_url(
         &self,
         daemon: &Daemon,
@@ -119,7 +119,7 @@ impl SettingsFile {
         Ok(wanted)
     }
 
-    /// The client would ask a proxy even for a loopback address.
+    /// The `NO_PROXY` value that keeps the client from using a proxy even for a loopback address.
     fn spared_by_proxies(&self, daemon: &Daemon, host: &dyn Host) -> Option<String> {
         let value = |names: [&str; 2]| {
             let own = names.iter().find_map(|name| self.variable(name));

@@ -45,8 +45,8 @@ fn find(bytes: &[u8], message: usize) -> Option<Span> {
     blocks(bytes, message)?.into_iter().rfind(|block| is_summary(bytes, block) && is_whole(block))
 }
 
-/// Inserts a summary at the beginning of an assistant message that begins at `start` in a body. `None` if it has one,
-/// or if it is no such message.
+/// Inserts a summary at the beginning of an assistant message in a body. `None` if it has one, or if it is no such
+/// message.
 pub fn insert_summary(body: &[u8], message: Span, block: &[u8]) -> Option<Vec<Splice>> {
     let role = member(body, message.start, "role").and_then(|span| json::string_value(body, span))?;
     if role != "assistant" {
