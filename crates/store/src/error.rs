@@ -1,4 +1,4 @@
-//! What can go wrong in a store: a sentence, a stable code, and what to do about it.
+//! Errors of a store: a sentence, a stable code, and advice.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub enum StoreError {
     #[error("another daemon{} already uses the store in {}", process(*holder), folder.display())]
     InUse {
         folder: PathBuf,
-        /// The process that holds it, when it could be told.
+        /// The process that holds it, if known.
         holder: Option<u32>,
     },
 
@@ -66,7 +66,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// A stable name for scripts and tests.
+    /// A stable code for scripts and tests.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Absent { .. } => "store-absent",
@@ -88,7 +88,7 @@ impl StoreError {
         }
     }
 
-    /// What a person, or the caller, can do about it.
+    /// Advice for a person or the caller.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Absent { .. } => "the daemon makes it on its first start; or choose another home",

@@ -1,4 +1,4 @@
-//! What can only be seen from inside: limits of the file, settings of the connection, plans of queries.
+//! Internals: limits of the file, settings of the connection, query plans.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -16,7 +16,7 @@ fn step(conversation: &str, bytes: &[u8]) -> Step {
     }
 }
 
-/// Bytes that cannot be compressed.
+/// Incompressible bytes.
 fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
     let mut hasher = blake3::Hasher::new();
@@ -142,7 +142,7 @@ fn purged_bytes_are_gone_from_the_files_and_the_files_shrink() {
     assert_eq!(store.check().unwrap().findings, []);
 }
 
-/// How many of the traces are in any file of the folder.
+/// The number of traces found in any file of the folder.
 fn found_of(traces: &HashSet<[u8; 8]>, folder: &Path) -> usize {
     let mut found = HashSet::new();
     for file in std::fs::read_dir(folder).unwrap().flatten() {
