@@ -24,20 +24,20 @@ const DEFAULT: &str = "default";
 
 #[derive(Debug, Serialize)]
 pub struct Explained {
-    /// Nothing is wrong.
+    /// There are no errors.
     pub healthy: bool,
-    /// A daemon would start like this.
+    /// A daemon would start with these settings.
     pub starts: bool,
     pub project: PathBuf,
-    /// The weaker first.
+    /// Weaker first.
     pub files: Vec<FileView>,
     pub values: Vec<ValueView>,
-    /// Those that say something.
+    /// Skills with settings.
     pub skills: Vec<SkillView>,
     pub wrong: Vec<Note>,
     /// Settings of the project that take effect once a person trusts it.
     pub waiting: Vec<Note>,
-    /// Worth knowing, and nothing is broken.
+    /// Notes that are not errors.
     pub notes: Vec<Note>,
 }
 
@@ -66,7 +66,7 @@ pub struct ValueView {
     pub about: &'static str,
 }
 
-/// What a skill adds while it is active.
+/// The additions of a skill while it is active.
 #[derive(Debug, Serialize)]
 pub struct SkillView {
     pub name: String,
@@ -86,7 +86,7 @@ pub struct Note {
     pub message: String,
 }
 
-/// A source and its layer; none if it is not there.
+/// A source and its layer; none if it does not exist.
 type Read = (Source, Option<Layer>);
 
 /// The source of a value, and its line.
@@ -345,7 +345,7 @@ impl Explained {
         }
     }
 
-    /// Adds notes about settings that are right alone and odd together.
+    /// Adds notes about settings that are valid alone and odd together.
     fn relations(&mut self, settings: &ctx_core::policy::Settings) {
         let mut note = |key: &str, message: String| {
             self.notes.push(Note { file: None, line: None, key: Some(format!("context_editing.{key}")), message });
@@ -374,7 +374,7 @@ impl Explained {
     }
 }
 
-/// A value, unless it may hold a secret.
+/// A value, unless it may contain a secret.
 fn shown(key: &Key, value: Value) -> Value {
     if key.hides(&value) { json!("(set, not shown)") } else { value }
 }
