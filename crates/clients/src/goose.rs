@@ -48,7 +48,7 @@ static ENTRIES: [Entry; 2] = [
 ];
 
 pub static VOCABULARY: Vocabulary = Vocabulary {
-    // It stands in another message with each request, so it is no part of what a message says.
+    // It moves to another message with each request, so it is not part of a message.
     reminder: Some(Tag { open: "<info-msg>", close: "</info-msg>" }),
     summary_receipts: &["Your context was compacted."],
     systems: &[

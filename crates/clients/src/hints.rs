@@ -58,7 +58,7 @@ pub struct Hints {
 impl Hints {
     /// The hints of a plain turn, for a replayed request.
     pub fn of_turn(session: &str) -> Hints {
-        // A client whose turns need no second look: all that is played was recorded as a conversation.
+        // A client whose turns need no further classification: every replayed request was recorded as a conversation.
         let client = ClientId::ClaudeCode;
         Hints { session: value(session), class: Some(Class::Main), client, ..Hints::default() }
     }
@@ -69,7 +69,7 @@ impl Hints {
         let headers: Headers<'_> = &get;
         let client = every().find(|client| (client.recognises)(headers)).unwrap_or(&UNKNOWN);
         let text = |name: &str| headers(name).and_then(value);
-        // The client's own names count before those of others.
+        // The client's own names take precedence over others.
         let every = || std::iter::once(client).chain(every());
         let first = |of: fn(&HeaderNames) -> Option<&'static str>| {
             every().filter_map(|client| of(&client.headers)).find_map(text)

@@ -21,7 +21,7 @@ impl Variable {
     }
 }
 
-// Ours.
+// Variables of `ctx`.
 /// The listening address of the daemon.
 pub const LISTEN: Variable = Variable(&["CTX_LISTEN"]);
 /// The upstream.
@@ -35,7 +35,7 @@ pub const CONVERSATION: Variable = Variable(&["CTX_CONV"]);
 /// The log filter: `info`, `debug`, `ctx_server=trace,warn`, …
 pub const LOG: Variable = Variable(&["CTX_LOG"]);
 
-// Of the system.
+// Variables of the system.
 pub const USER_HOME: Variable = Variable(&["HOME", "USERPROFILE"]);
 /// The search path for programs.
 pub const PATH: Variable = Variable(&["PATH"]);
@@ -47,7 +47,7 @@ pub const EDITOR: Variable = Variable(&["VISUAL", "EDITOR"]);
 pub const NO_COLOR: Variable = Variable(&["NO_COLOR"]);
 pub const TERM: Variable = Variable(&["TERM"]);
 
-// Of the way to the upstream. Programs disagree on the case, so both are read.
+// Variables for the connection to the upstream. Programs disagree on the case, so both are read.
 pub const HTTPS_PROXY: Variable = Variable(&["HTTPS_PROXY", "https_proxy"]);
 pub const HTTP_PROXY: Variable = Variable(&["HTTP_PROXY", "http_proxy"]);
 pub const ALL_PROXY: Variable = Variable(&["ALL_PROXY", "all_proxy"]);
@@ -56,7 +56,7 @@ pub const SSL_CERT_FILE: Variable = Variable(&["SSL_CERT_FILE"]);
 /// Additional certificate authorities, which the agents honour too.
 pub const NODE_EXTRA_CA_CERTS: Variable = Variable(&["NODE_EXTRA_CA_CERTS"]);
 
-// Of the agent. What `ctx run` sets for it is in `ctx_clients::launch`.
+// Variables of the agent. `ctx_clients::launch` lists those that `ctx run` sets.
 /// The session of the agent that runs this command, set by the stock client.
 pub const AGENT_SESSION: Variable = Variable(&[variables::SESSION]);
 

@@ -115,7 +115,7 @@ pub fn explain(flags: &Flags, environment: &Environment, home: &Home, folder: &P
     let in_force = json!({ EDITING: *settings });
     for key in schema::keys() {
         match key.name.strip_prefix("context_editing.") {
-            // Another word for the mode.
+            // An alias of the mode.
             Some("enabled") => {}
             Some("artifacts.*.tools") => explained.artifacts(&in_force, &sources),
             Some(name) if name.starts_with("artifacts.") => {}
@@ -201,7 +201,7 @@ impl Explained {
             Err(ConfigError { message, hint, .. }) => {
                 self.starts = false;
                 let note = self.placed(&message, hint.as_deref());
-                // A file that cannot be read at all is in the list already.
+                // An unreadable file is already in the list.
                 let is_same =
                     |known: &Note| known.file.is_some() && (&known.file, known.line) == (&note.file, note.line);
                 if !self.wrong.iter().any(is_same) {
@@ -234,7 +234,7 @@ impl Explained {
             let editing = layer.as_ref().and_then(Layer::editing);
             editing.is_some_and(|editing| editing.mode == Some(ctx_core::policy::Mode::Off))
         };
-        // Off at home is off, whatever a project sets.
+        // The home's `off` is final, whatever a project sets.
         let by_home = key.name == "context_editing.mode" && sources.iter().filter(is_home).any(is_off);
         let counts = |read: &&Read| if by_home { is_home(read) } else { !self.waits(&read.0.path, &key.name) };
         let place = place(sources.iter().filter(counts), &key.name);
@@ -262,7 +262,7 @@ impl Explained {
         let mut found = (key.default.clone(), (DEFAULT.to_owned(), None));
         for (source, layer) in sources {
             let own = source.path.parent().filter(|_| source.is_of_project);
-            // A section for a project counts there, and the deeper one is stronger.
+            // A section for a project applies there, and the deeper one is stronger.
             let depth = |path: &[String]| match path {
                 [_, _, projects, project, rest @ ..] if projects == PROJECT_MEMBER && rest.join(".") == name => {
                     let project = Path::new(project);

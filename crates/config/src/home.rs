@@ -159,7 +159,7 @@ fn default_folder(environment: &Environment) -> Option<PathBuf> {
 
 #[cfg(not(any(target_os = "macos", windows)))]
 fn default_folder(environment: &Environment) -> Option<PathBuf> {
-    // The standard asks to ignore a relative path here.
+    // The standard requires ignoring a relative path here.
     let data = environment.get(env::XDG_DATA_HOME).map(PathBuf::from).filter(|path| path.is_absolute());
     let data = data.or_else(|| Some(PathBuf::from(environment.get(env::USER_HOME)?).join(".local/share")))?;
     Some(data.join("ctx"))

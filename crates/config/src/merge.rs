@@ -60,7 +60,7 @@ pub fn lay(settings: &Settings, layer: &ContextEditing) -> Settings {
 /// Adds the settings of an active skill: it can only preserve more and name more phases.
 fn add(settings: &Settings, skill: &ContextEditing) -> Settings {
     let mut settings = settings.clone();
-    // A skill cannot change the meaning of a known name.
+    // A skill cannot redefine a known name.
     for (name, patterns) in &skill.artifacts {
         settings.artifacts.entry(name.clone()).or_insert_with(|| patterns.clone().into());
     }
@@ -144,7 +144,7 @@ pub fn settings(layers: &[SourceLayer<'_>], trust: &Trust) -> (Settings, Vec<Wai
         }
         waiting.extend(differences(&settings, &whole, layer, &one.source.path));
     }
-    // Off at home is off everywhere, trusted or not.
+    // The home's `off` is final, trusted or not.
     if is_off {
         settings.mode = Mode::Off;
         waiting.retain(|setting| setting.key != "context_editing.mode");

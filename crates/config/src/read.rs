@@ -56,7 +56,7 @@ impl Reader {
             if self.is_special(entry, &key, known.is_some()) {
                 continue;
             }
-            // Where keys and chosen names are mixed, only a section has a chosen name.
+            // Where keys and user-defined names are mixed, only sections have user-defined names.
             let is_mixed = schema["properties"].is_object() && !matches!(entry.value.data, Data::Table(_));
             let inner = known.or_else(|| check::chosen(schema).filter(|_| !is_mixed));
             let path = [path, std::slice::from_ref(&entry.key)].concat();

@@ -55,7 +55,7 @@ impl Places {
     pub fn new(flags: &Flags, environment: &Environment, home: &Home) -> Places {
         let named = flags.config.clone().or_else(|| environment.get(env::CONFIG).map(PathBuf::from));
         let skills = folders::of_user(|name| environment.raw(name)).map(|(config, _)| config.join(folders::SKILLS));
-        // The daemon may change its working folder.
+        // The daemon may change its working directory.
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
         Places { home: home.clone(), named: named.map(absolute), skills: skills.map(absolute) }
     }
@@ -82,7 +82,7 @@ impl Places {
 
     /// A skill by name. The user's own takes precedence over the project's, as in the client.
     pub fn skill(&self, folder: Option<&Path>, name: &str) -> Option<Source> {
-        // `plugin:skill` is called by both names.
+        // `plugin:skill` has both names.
         let name = name.rsplit(':').next().unwrap_or_default();
         if !is_plain(name) {
             return None;
@@ -228,7 +228,7 @@ impl Source {
     fn layer(&self, text: &str) -> Layer {
         let document = match self.origin {
             Origin::User | Origin::Project => Node::of_toml(text),
-            // Files of other programs may be broken elsewhere; that is theirs to report.
+            // Errors elsewhere in files of other programs are not reported here.
             _ if !text.contains(EDITING) => return Layer::default(),
             Origin::Yaml => of_yaml(text),
             Origin::Skill => yaml::front_matter(text).map_or(Ok(Node::EMPTY), |matter| of_yaml(&matter)),

@@ -52,7 +52,7 @@ impl Node {
         let line =
             |span: Range<usize>| text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count() + 1;
         let document = DeTable::parse(text).map_err(|error| {
-            // Only its first line: the rest quotes the file.
+            // Only its first line, because the rest quotes the file.
             let why = error.message().lines().next().unwrap_or("this is not TOML").to_owned();
             SyntaxError { line: error.span().map_or(1, line), why }
         })?;

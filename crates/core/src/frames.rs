@@ -72,7 +72,7 @@ fn pull_back(path: &[&Message], start: Border, previous: Option<&Frame>) -> Bord
         Role::System => true,
         Role::Assistant | Role::Other => false,
     };
-    // A first frame that such messages alone had opened becomes the human's.
+    // A first frame opened only by such messages becomes the human's.
     let floor = previous.map_or(0, |frame| frame.opening + usize::from(path[frame.opening].speaks.is_some()));
     let mut at = start.message;
     while at > floor && injected(path[at - 1]) {
@@ -229,7 +229,7 @@ mod tests {
     fn a_system_message_directly_before_a_prompt_belongs_to_it() {
         let path = [human(), says(), system(), reminder(), human(), says()];
         assert_eq!(cut(&path), [(0, 0, 2, 0, 1), (2, 0, 6, 0, 1)]);
-        // Behind the prompt it stays where it is.
+        // Behind the prompt it stays in place.
         assert_eq!(cut(&[human(), system(), says(), human()]), [(0, 0, 3, 0, 1), (3, 0, 4, 0, 0)]);
         assert_eq!(cut(&[human(), system(), human()]), [(0, 0, 1, 0, 0), (1, 0, 3, 0, 0)]);
     }

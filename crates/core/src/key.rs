@@ -26,7 +26,7 @@ impl Key {
 
     /// Combines this key with `next`: recognises a whole path.
     pub fn then(self, next: Key) -> Key {
-        // The same as `Key::of` of the two, in one go: a long path is many of these.
+        // Equal to `Key::of` of the two, in one step, because a long path has many.
         const LENGTH: [u8; 8] = 16_u64.to_le_bytes();
         let mut bytes = [0; 48];
         bytes[..8].copy_from_slice(&LENGTH);

@@ -63,12 +63,12 @@ mod tests {
         assert_eq!(given(&mut numbers, &talk, 0), [1, 2]);
         let longer = talk.clone().human().says();
         assert_eq!(given(&mut numbers, &longer, 4), [1, 2, 3]);
-        // Rewound to before the third, and on with other words.
+        // Rewound to before the third, and continued with other words.
         let mut other = talk.clone();
         other.next = longer.next;
         assert_eq!(given(&mut numbers, &other.human(), 4), [1, 2, 4]);
         assert_eq!(given(&mut numbers, &longer, 4), [1, 2, 3], "it has come back");
-        // Compacted: a summary, and the second frame that the client kept.
+        // Compacted: a summary, and the second frame, which the client kept.
         let mut summary = Talk { next: 90, ..Talk::default() }.human();
         summary.slots.extend(&talk.slots[2..]);
         summary.messages.extend_from_slice(&talk.messages[2..]);

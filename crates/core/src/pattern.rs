@@ -16,7 +16,7 @@ pub fn matches(pattern: &str, text: &str) -> bool {
     if !is_open {
         return rest.is_empty();
     }
-    // The last piece stands at the end.
+    // The last piece is anchored at the end.
     last.is_empty() || rest.is_empty() || text.len() >= last.len() && ends(text, last)
 }
 

@@ -105,7 +105,7 @@ fn judge(tree: &Tree, base: Option<NodeIx>, rest: &[Message], places: &[Place], 
     let on_current = base.is_none_or(|node| tree.depth_on_current(node).is_some());
     let is_known = |place: &Place| matches!(place, Place::Known(_));
     let recognised = places.iter().any(is_known);
-    // The same file can be attached again, wherever the dialogue goes.
+    // The same file can be attached again anywhere in the dialogue.
     let dialogue = rest.iter().zip(places).any(|(message, place)| !is_injected(message) && is_known(place));
     match base {
         _ if tree.is_empty() => Verdict::New,

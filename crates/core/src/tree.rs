@@ -194,7 +194,7 @@ impl Tree {
 
     /// The depth of `node` on the current path, if it is on it.
     pub fn depth_on_current(&self, node: NodeIx) -> Option<usize> {
-        // Nodes are made parent first, so along a path their numbers rise.
+        // Parents are created first, so node numbers rise along a path.
         self.current.binary_search(&node).ok()
     }
 

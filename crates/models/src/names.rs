@@ -43,7 +43,7 @@ pub fn bare(name: &str) -> String {
     let (name, rest) = name.split_once([':', '@', '[']).unwrap_or((name, ""));
     let name = name.replace('.', "-");
     let mut words: Vec<&str> = name.split('-').collect();
-    // `-v1:0` is an edition of a gateway; the `v4` of another name is the version.
+    // `-v1:0` is an edition of a gateway; in other names `v4` is the version.
     let has_edition = name.starts_with("claude") || is_number(rest);
     words.pop_if(|last| has_edition && last.strip_prefix('v').is_some_and(is_number));
     while words.len() > 1 {
@@ -121,7 +121,7 @@ pub(crate) fn family(bare: &str) -> Option<Family> {
         }
     }
     if vendor == "claude" {
-        // Only the first word of a Claude names the family, and one without it has none.
+        // Only the first word of a Claude name is the family; a name without it has none.
         name.truncate(2);
         name.get(1)?;
     }

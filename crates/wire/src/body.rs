@@ -183,7 +183,7 @@ impl Body {
 
     fn arrived_in(mut self, pieces: &Pieces) -> Body {
         if pieces.is_long() {
-            // The list of messages without its bracket: that is where it goes on growing.
+            // The list of messages without its bracket, where it grows.
             self.in_pieces = pieces.with_end(self.spans.array.end - 1);
         }
         self
@@ -292,12 +292,12 @@ impl Body {
         let index = old_members.iter().position(|member| member.value.start == array.start).unwrap_or(0);
         let same_rest = match old_array_end.checked_sub(kept) {
             Some(at) => old_tail.get(at..) == bytes.get(array.end..),
-            // The list itself was kept, and so it ends where it ended.
+            // The list itself was kept, so its end is unchanged.
             None => old_array_end == array.end && bytes.get(kept..) == Some(old_tail.as_slice()),
         };
         let mut members = old_members;
         let spans = if same_rest {
-            // The same bytes after the same state: the same members, moved.
+            // The same bytes after the same state give the same members, moved.
             members[index].value = array.clone();
             for member in members.iter_mut().skip(index + 1) {
                 *member = Member {
@@ -430,7 +430,7 @@ mod tests {
                 prop_assert_eq!(&old_bytes[old_head], &new_bytes[head]);
                 prop_assert_eq!(&old_bytes[old_tail], &new_bytes[tail]);
             }
-            // A repeat is recognised whole.
+            // A repetition is recognised as a whole.
             let (again, shared) = body.advance(&pieces).unwrap();
             prop_assert_eq!(&again.bytes, &new_bytes);
             prop_assert_eq!(shared.messages, if new.is_empty() { 0 } else { new.len() });

@@ -136,16 +136,16 @@ mod tests {
         #[test]
         fn what_is_undressed_can_be_dressed_again(message in prop_oneof![soup(), spelled()], spans in vec((0..200usize, 0..9usize), 0..5)) {
             let read = message::read(&message, ctx_clients::lexicon());
-            // What people read has the same blocks.
+            // The displayed content has the same blocks.
             prop_assert_eq!(Anthropic.contents(&message).len(), read.facts.blocks.len());
             let (bare, worn) = undress(&message, &read.cuts);
             prop_assert_eq!(dress(&bare, &worn), Some(message.clone()));
-            // Without its dress it is the same message. (Of two marks on one block only one comes off.)
+            // The bare message is the same message. (Of two breakpoints on one block only one is removed.)
             let again = message::read(&bare, ctx_clients::lexicon());
             if !again.marked {
                 prop_assert_eq!(&again.facts.key, &read.facts.key);
             }
-            // Any other cuts come off and go on as well.
+            // Arbitrary cuts can be removed and restored as well.
             let mut at = 0;
             let cuts: Vec<Span> = spans.into_iter().map(|(skip, length)| { let from = at + skip; at = from + length; from..at }).collect();
             let (bare, worn) = undress(&message, &cuts);

@@ -71,7 +71,7 @@ impl<'a> Facts<'a> {
             }
             (Role::User, Speech::Human(title)) => {
                 match &mut self.speech {
-                    // The client's summary gives way to what the human says behind it.
+                    // The human's words behind the client's summary take precedence.
                     Some((_, said)) if said == SUMMARY_TITLE => said.clone_from(&title),
                     Some(_) => {}
                     None => self.speech = Some((index, title.clone())),
@@ -79,7 +79,7 @@ impl<'a> Facts<'a> {
                 Some(title)
             }
             (Role::User, Speech::Command(title)) => {
-                // The client has answered the earlier ones by itself; the last is the one that the model is asked.
+                // The client has answered the earlier commands itself; the last one is for the model.
                 let first = self.command.as_ref().map_or(index, |(first, _)| *first);
                 self.command = Some((first, title.clone()));
                 Some(title)
@@ -219,7 +219,7 @@ impl<'a> Facts<'a> {
             self.key.feed(spoken.as_bytes());
         }
         if self.key.is_empty() {
-            // Only reminders, only thinking, or not a message at all: it is what its bytes are.
+            // Only reminders, only thinking, or not a message at all: identified by its bytes.
             let bare = crate::dress::undress(self.bytes, &self.cuts).0;
             self.key.feed(&bare);
         }
@@ -276,7 +276,7 @@ pub(crate) type Fixed<'f> = &'f dyn Fn(&[u8], &[Member]) -> Option<(Span, u32)>;
 /// The characters and image tokens of a value that the model reads. Encrypted fields do not count; `fixed` finds the
 /// member of an object with a fixed weight, and its tokens.
 pub(crate) fn visible_chars(bytes: &[u8], span: Span, fixed: Fixed<'_>) -> (u32, u32) {
-    // Each level is scanned once more, so a value that is nested deeper is counted by its bytes.
+    // Each level is scanned once more, so deeper values are counted by their bytes.
     const DEEP: usize = 8;
     fn walk(bytes: &[u8], span: Span, fixed: Fixed<'_>, depth: usize) -> (u32, u32) {
         let mut sum = (0, 0);

@@ -39,7 +39,7 @@ impl Provider {
             ["/chat/completions", "/completions", "/responses", "/embeddings", "/responses/compact", "/moderations"];
         const GEMINI: [&str; 4] = [":generateContent", ":streamGenerateContent", ":countTokens", ":embedContent"];
         let is_openai = OPENAI.iter().any(|ending| path.ends_with(ending)) || path.contains("/v1/responses/");
-        // Both have this path; the way of giving the key tells them apart.
+        // Both have this path; the header of the key distinguishes them.
         let lists_models = path.starts_with("/v1/models") && has_header("authorization") && !has_header("x-api-key");
         let is_gemini = has_header("x-goog-api-key") || path.starts_with("/v1beta/");
         if has_header("anthropic-version") || path.contains("/v1/messages") {

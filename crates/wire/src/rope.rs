@@ -190,7 +190,7 @@ impl Arriving {
         if self.next < self.before.end || (self.next == self.before.end && same < MARK) {
             self.next = self.before.end;
         } else {
-            // It is no longer needed.
+            // No longer needed.
             self.before = Arc::default();
         }
         same

@@ -77,7 +77,7 @@ pub fn spelled_out(text: &str) -> String {
         out.push_str(&rest[..from]);
         out.push_str(&named(&rest[from..from + length]));
         rest = &rest[from + length..];
-        // A text that has been through here has the name already.
+        // A processed text already has the name.
         if let Some(name) = out.strip_suffix(')').and_then(|out| Some(&out[out.rfind('(')?..]))
             && rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(name))
         {

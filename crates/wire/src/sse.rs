@@ -137,7 +137,7 @@ impl Reader {
     }
 
     fn give_up_event(&mut self) {
-        // The caller holds more of this line, and will say so.
+        // The caller has more of this line.
         self.overflow = Overflow::AtLineStart;
         self.past_first_line = true;
         self.line = Vec::new();
@@ -163,7 +163,7 @@ impl Reader {
             }
             None => (line, &b""[..]),
         };
-        // A comment has an empty field name; `id` and `retry` serve reconnecting, which is not ours.
+        // A comment has an empty field name; `id` and `retry` are for reconnecting, which does not happen here.
         match field {
             b"data" => {
                 if self.has_data {

@@ -168,7 +168,7 @@ impl Label {
 impl<R: AnswerReader> Body<R> {
     fn take(&mut self, label: Label, piece: &[u8], answer: &mut Answer) {
         if let Self::Undecided = self {
-            // Neither form gives white space at its start a meaning.
+            // In both formats leading white space is meaningless.
             match piece.trim_ascii_start().first() {
                 Some(first) => *self = Self::decide(label, *first, answer.status),
                 None => return,

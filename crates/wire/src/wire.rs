@@ -66,7 +66,7 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    // A request comes.
+    // Incoming requests.
 
     /// The position of the history in a body.
     fn shape(&self) -> &'static Shape;
@@ -106,7 +106,7 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
         Vec::new()
     }
 
-    // People read and write.
+    // Content for people.
 
     /// The content of a message for people and policies: one content per block of [`Wire::read`], in the same order.
     /// Cache breakpoints and members without a neutral form are skipped, so it is never sent. A block without a neutral
@@ -144,7 +144,7 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
     /// Whether it contains an image or a document.
     fn is_pictured(&self, content: &Content) -> bool;
 
-    // A request leaves.
+    // Outgoing requests.
 
     /// Composes a request. Total: the provider accepts the result for any view, provided that it accepts the client's
     /// request. The same input gives the same bytes.
@@ -172,7 +172,7 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    // An answer comes.
+    // Answers.
 
     /// The body of a proxy error in the provider's format, so that every client can read it.
     fn error_body(&self, status: u16, error: &LocalError<'_>) -> String;
@@ -194,7 +194,7 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
     fn without_reasoning(&self, _: &Body) -> Option<Vec<u8>> {
         None
     }
-    // A recording is played again.
+    // Recordings.
 
     /// A request of a recording up to its first message.
     fn opening(&self, opening: &Opening<'_>) -> String {

@@ -15,7 +15,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
         "<bash-stdout>",
         "<bash-stderr>",
         "<task-notification>",
-        // The text of a skill, which the human named with a command, or the model with a call.
+        // The text of a skill, called by the human with a command or by the model with a tool call.
         "Base directory for this skill: ",
     ],
     command: Some(CommandTags {

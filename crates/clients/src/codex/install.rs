@@ -14,7 +14,7 @@ pub static INSTALLER: SettingsInstaller = SettingsInstaller {
     title: "Codex",
     folder: Folder { variable: Some(("CODEX_HOME", "")), home: ".codex" },
     files: &[CONFIG],
-    // A project may not choose the provider.
+    // A project may not set the provider.
     project: None,
     syntax: Syntax::Toml,
     entries,

@@ -83,7 +83,7 @@ impl Change {
         let Some(kept) = journal.files.get(path) else { return Ok(None) };
         let before = file::read(path)?;
         let Base { text, stays } = kept.base(path, before.as_deref())?;
-        // A file that is ours altogether goes, whatever was done to it, if that is what is wished.
+        // With `force`, a file that belongs to `ctx` is removed even if it was changed.
         let goes = force && kept.entries.is_empty() && !stays.is_empty();
         Ok(Some(Self {
             path: path.to_owned(),
@@ -122,7 +122,7 @@ fn set(syntax: Syntax, draft: &mut Draft, wanted: &[(Vec<String>, Value)]) -> Re
     for (path, value) in wanted {
         let there = syntax.find(&draft.text, path)?;
         if there.as_ref().is_some_and(|entry| entry.value.as_ref() == Some(value)) {
-            // It was there already, so it is not ours.
+            // It existed before, so it does not belong to `ctx`.
             continue;
         }
         let made = syntax.set(draft, path, value)?;
@@ -151,7 +151,7 @@ pub fn make(plan: &Plan, host: &dyn Host) -> Result<(), SetupError> {
             None => after.files.remove(&change.path),
         };
     }
-    // Before the files for what is added, behind them for what is taken away: a crash in between loses nothing.
+    // Saved before files are written, and after they are restored, so that a crash in between loses nothing.
     let mut both = journal.clone();
     both.files.extend(after.files.clone());
     both.save(host)?;
@@ -167,7 +167,7 @@ pub fn make(plan: &Plan, host: &dyn Host) -> Result<(), SetupError> {
     after.save(host)?;
     let removed = plan.changes.iter().filter(|change| change.after.is_none());
     for folder in removed.flat_map(|change| change.folders.iter().rev()) {
-        // Only if it is empty; whatever else lies there keeps it.
+        // Only if it is empty.
         let _ = fs::remove_dir(folder);
     }
     Ok(())

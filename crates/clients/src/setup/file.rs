@@ -98,7 +98,7 @@ fn write_draft(draft: &Path, target: &Path, text: &str) -> io::Result<()> {
     #[cfg(unix)]
     if let Some(old) = &old {
         use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-        // Never wider than the old one, not even for a moment: it may hold credentials.
+        // Never wider than the old mode, not even briefly: the file may contain credentials.
         options.mode(old.mode() & 0o7777);
     }
     let mut file = options.open(draft)?;

@@ -113,7 +113,7 @@ impl Named {
 
 /// Parses the ids that a person wrote. The error is the part that is no address.
 pub fn read(ids: &[String]) -> Result<Vec<Named>, String> {
-    // A gap between commas is a slip of the hand; an id that was meant may be missing there.
+    // A gap between commas is a typing error; an id may be missing there.
     let has_gap = |text: &&String| text.contains(',') && text.split(',').any(|part| part.trim().is_empty());
     if let Some(text) = ids.iter().find(has_gap) {
         return Err(text.clone());

@@ -281,7 +281,7 @@ impl Effect {
                     Cover::Made(made) => Some(made.effect),
                     _ => None,
                 };
-                // What also covers something of the client's stands on its own.
+                // An effect that also covers client content is independent.
                 if covers.iter().all(|cover| made(cover).is_some()) {
                     needs.extend(covers.iter().filter_map(made));
                 }
@@ -352,7 +352,7 @@ impl Effect {
 
     /// Whether it can change the request. Other effects only change the display.
     pub fn is_sent(&self) -> bool {
-        // Frames that are combined come together, wherever they lie by then.
+        // Combined frames come together wherever they are by then.
         !matches!(self, Effect::Split { .. } | Effect::Title { .. } | Effect::Pin { .. })
     }
 }

@@ -213,7 +213,7 @@ pub fn fold<'a>(source: &Source<'_>, effects: Vec<(EffectId, &'a Effect)>) -> Vi
 }
 
 fn base_frames(source: &Source<'_>, starts: &[Number]) -> Vec<Frame> {
-    // A path that the tree does not have, such as a side question's, may hold frames without a number.
+    // A path that is not in the tree, such as that of a side question, may have frames without a number.
     let mut beyond = source.numbers.last();
     let mut number_of = |slot: SlotId| {
         source.numbers.of(slot).unwrap_or_else(|| {
@@ -306,7 +306,7 @@ impl<'a> View<'a> {
         let of = |id: &FrameId| self.became.iter().rev().find(|became| became.id == *id);
         let first = of(id)?;
         let mut here = first;
-        // What took it in may have been taken in itself. Nothing becomes a part of itself.
+        // A frame may have been combined several times. No frame becomes part of itself.
         for _ in 0..=self.became.len() {
             let name = here.into.as_ref().unwrap_or(&here.id);
             let found = self.find(name);
@@ -473,7 +473,7 @@ impl Folding<'_, '_, '_> {
 
     fn replace(&mut self, at: usize, id: EffectId, covers: &[Cover], by: &[Made]) -> Status {
         let mut status = Status::default();
-        // What replaces stands where the first thing that it covers stood.
+        // A replacement stands at the first unit that it covers.
         let mut first: Option<First> = None;
         let mut around: Option<(bool, usize)> = None;
         for cover in covers {
@@ -609,7 +609,7 @@ impl Frame {
                 Some(Effect::Replace { why, .. }) => Some(*why),
                 _ => None,
             });
-            // What is gone because a summary elsewhere stands for it was not deleted.
+            // Content that a summary replaces elsewhere does not count as deleted.
             add(whys.max_by_key(|why| *why != Why::Deleted).unwrap_or(Why::Deleted).name());
         }
         if matches!(self.key, FrameKey::Made { part: 0, .. }) && self.id.added {

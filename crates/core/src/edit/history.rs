@@ -428,7 +428,7 @@ impl History {
         if ids(target) == ids(self.head()) {
             return Err(Cannot::Nothing);
         }
-        // All of them, also those that are off: whatever had switched them off goes as well.
+        // All of them, including inactive ones: the commits that deactivated them are reverted too.
         Ok(self.line(self.head()).map(|commit| commit.id).take_while(|id| Some(*id) != target).collect())
     }
 }

@@ -90,7 +90,7 @@ fn places(view: &View<'_>, units: &[Laid], messages: &[&Message]) -> (Vec<Place>
                 Place { number: last.map_or(0, |(_, before)| before.number + 1), step, role }
             }
         };
-        // In frames that were combined a human speaks again: that ends a step.
+        // In combined frames a human speaks again, which ends a step.
         if human {
             place.step = 0;
         }

@@ -32,7 +32,7 @@ impl std::error::Error for Refusal {}
 
 /// The known names most similar to `name`, best first.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    // Of a long name people remember a word.
+    // People remember a word of a long name.
     let words = |other: &str| other.split('_').map(|word| distance(name, word) + 1).min();
     let score = |other: &str| distance(name, other).min(words(other).unwrap_or(usize::MAX));
     let mut scored: Vec<(usize, &str)> = known.map(|other| (score(other), other)).collect();

@@ -58,7 +58,7 @@ pub trait Draft {
 pub enum DraftScope {
     /// Whole messages.
     Messages,
-    /// Blocks for a message of the client's.
+    /// Blocks for a client message.
     Blocks,
     /// Texts for the system prompt.
     System,
@@ -147,7 +147,7 @@ impl Desk<'_> {
             for cover in &target.covers {
                 match cover {
                     Cover::System { at, .. } if !force => match self.protected.get(*at as usize).copied().flatten() {
-                        // Named alone it is refused; as a part of `system` it is passed over.
+                        // Named alone, it is refused; as part of `system`, it is skipped.
                         Some(why) if target.covers.len() == 1 => return Err(protected(&[(*at, why)])),
                         Some(why) => spared.push((*at, why)),
                         None => covers.push(cover.clone()),
@@ -214,7 +214,7 @@ impl Desk<'_> {
     ) -> Result<Vec<Effect>, Refusal> {
         let text_or_dropped = text.unwrap_or(DROPPED);
         let wanted = self.wanted_results(ids, select, result)?;
-        // What reads like that already need not be changed again.
+        // Results that already have this text need no change.
         let is_so = |laid: &Laid| self.view.new_result(laid) == Some(text_or_dropped);
         let results: Vec<NewResult> = wanted
             .iter()
@@ -246,7 +246,7 @@ impl Desk<'_> {
         select: &Select,
         result: Option<&str>,
     ) -> Result<Vec<(Laid, MessageRef, Named)>, Refusal> {
-        // What is larger is asked of each result, not of what holds it.
+        // The size filter applies to each result, not to its container.
         let around = Select { older_than: select.older_than, ..Select::default() };
         if ids.is_empty() && select.is_empty() && result.is_none() {
             return Err(target::nothing_named());

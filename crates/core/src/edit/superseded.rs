@@ -24,7 +24,7 @@ pub fn superseded(effects: &[(EffectId, &Effect)]) -> FastSet<EffectId> {
     for (at, things) in things.iter().enumerate() {
         things.iter().flatten().for_each(|thing| namers.entry(*thing).or_default().push(at));
     }
-    // What an effect of another kind names has to stay, and what was taken back supersedes nothing.
+    // Targets of other effects must stay, and deactivated effects supersede nothing.
     let others = effects.iter().filter(|(_, effect)| !matches!(effect, Effect::Replace { .. }));
     let needed: FastSet<EffectId> = others.flat_map(|(_, effect)| effect.needs()).collect();
     let mut gone: FastSet<usize> = FastSet::default();
@@ -33,7 +33,7 @@ pub fn superseded(effects: &[(EffectId, &Effect)]) -> FastSet<EffectId> {
         let Some(covered) = covered.as_ref().filter(|_| is_left) else { continue };
         let known: FastSet<Thing> = covered.iter().copied().collect();
         let blocks: FastMap<MessageRef, &CoveredBlocks> = blocks(effects[last].1).map(|own| (own.of, own)).collect();
-        // All that they make is covered here, and all that they cover.
+        // Everything that they write and cover is covered here.
         let earlier = covered.iter().filter_map(|thing| match thing {
             Thing::Made(made) => places.get(&made.effect).copied(),
             Thing::Blocks(_) => None,
@@ -43,10 +43,10 @@ pub fn superseded(effects: &[(EffectId, &Effect)]) -> FastSet<EffectId> {
             .filter(|&at| made(effects[at]).all(|made| known.contains(&made)))
             .filter(|&at| things[at].as_ref().is_some_and(|own| own.iter().all(|thing| known.contains(thing))))
             .filter(|&at| has_own_roles(effects[last].1) || has_no_role(effects[at].1))
-            // The same blocks: of a message that the client has re-written, others would be found.
+            // The same blocks: in a message that the client has rewritten, others would be found.
             .filter(|&at| self::blocks(effects[at].1).all(|own| blocks.get(&own.of) == Some(&own)))
             .collect();
-        // And no effect that stays has anything to do with them: it would lose its place.
+        // No remaining effect may refer to them: it would lose its place.
         loop {
             let names = |at: usize| things[at].iter().flatten().copied().chain(made(effects[at]));
             let is_alone = |thing: Thing| {

@@ -206,7 +206,7 @@ impl Auto {
         }
         let by_itself: Vec<&Old> = old.iter().filter(|old| !old.waits).collect();
         let cuts: Vec<Cut> = by_itself.iter().map(|old| old.cut).collect();
-        // The cost of reading the candidates from each one on, since they may go.
+        // The cost of reading the candidates from each one on, since they became clearable.
         let mut rent = 0.0;
         let since = |old: &&Old| {
             rent += old.cut.removed as f64 * old.idle as f64 * look.rates.read;

@@ -33,7 +33,7 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
             plan.add(limit::all(&eligible, &plan));
         }
         Force::Usual { provider_edits, cleared, provider_first } => {
-            // While the provider clears, clearing that pays is its business: a cut of ours would only cost its cache.
+            // While the provider clears, it does the clearing that pays: another cut would only break its cache.
             if provider_first || cleared > 0 {
                 plan.add_unprotected(Auto::default().trimmed(look), &eligible);
             } else {

@@ -136,7 +136,7 @@ impl Settings {
         let named = self.preserve_artifacts.iter().map(String::as_str);
         named.into_iter().find(|name| match self.artifacts.get(*name) {
             Some(artifact) => artifact.holds(call),
-            // A name that nobody defined means what is called so.
+            // An undefined name matches by its words.
             None => Artifact::named(name).holds(call),
         })
     }

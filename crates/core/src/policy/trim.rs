@@ -9,7 +9,7 @@ const SAME: usize = 4;
 pub fn trim(role: ToolRole, text: &str) -> Option<String> {
     let short = match role {
         ToolRole::Read => unnumbered(text)?,
-        // The agent may copy from it exactly.
+        // The agent may copy from it verbatim.
         ToolRole::Edit | ToolRole::Write => return None,
         _ => {
             let plain = plain(text);
@@ -37,7 +37,7 @@ fn unnumbered(text: &str) -> Option<String> {
     let last = next.checked_sub(1).filter(|last| *last > first)?;
     let mut out = format!("[lines {first} to {last} of the file, without their numbers]\n{bare}");
     let rest: Vec<&str> = lines.collect();
-    // Notes of the client may follow, but no more of the file.
+    // Client notes may follow, but no more of the file.
     if rest.iter().any(|line| numbered(line).is_some()) {
         return None;
     }
@@ -80,7 +80,7 @@ fn plain(text: &str) -> String {
 fn headed(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     let mut finds: Vec<Find<'_>> = lines.iter().map(|line| hit(line)).collect();
-    // The lines beside a hit stand before it or behind it.
+    // Context lines stand before or behind a hit.
     beside_hits(lines.iter().copied().zip(&mut finds));
     beside_hits(lines.iter().copied().zip(&mut finds).rev());
     if finds.iter().flatten().count() * 2 < lines.len() {

@@ -19,8 +19,8 @@ impl<'a> Matcher<'a> {
     }
 
     pub fn run(mut self) -> Vec<Place> {
-        // A plain next turn: nothing was ever seen behind this place, so what follows is new. The
-        // rest of the tree is not asked: a prompt that is pasted again is a new message.
+        // A plain next turn: nothing was ever seen behind this place, so the rest is new. The rest of the tree is not
+        // searched: a pasted prompt is a new message.
         let beyond = at_end(self.tree, self.base) && !self.tree.goes_on(self.base);
         if !beyond && !self.rest.is_empty() {
             let path = self.tree.path_to(self.base);
@@ -98,7 +98,7 @@ impl<'a> Matcher<'a> {
         let reply = (0..self.rest.len()).rev().find(is_answer).filter(|&at| self.placed[at].is_none());
         let before_reply = self.kept_before(reply.unwrap_or(0));
         let mut at_end = self.kept_before(self.rest.len());
-        // Without a reply behind it, few short words prove nothing: they may be said anew.
+        // Without a reply behind them, a few short words prove nothing: they may be new.
         if !(at_end.iter().any(|(at, _)| is_answer(at)) && at_end.iter().any(|(at, _)| is_long(at))) {
             at_end.clear();
         }
@@ -161,9 +161,9 @@ impl<'a> Matcher<'a> {
                 None => self.base.map(|node| self.tree.slot_at(node).id),
             };
             let old = match (left, self.placed.get(end).copied().flatten()) {
-                // Another front may be a summary of all that was before.
+                // Another front may be a summary of everything before.
                 (None, _) if !run.iter().all(is_injected) => None,
-                // A human may say the last words again, and attach something else to them.
+                // A human may repeat the last words with another attachment.
                 (_, Some(_)) if end + 1 == self.rest.len() && run.iter().any(|one| one.role == Role::User) => None,
                 (left, Some(right)) => self.tree.between(left, right, run.len()),
                 (Some(left), None) => self.notes_behind(left, run),

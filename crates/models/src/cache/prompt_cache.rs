@@ -129,7 +129,7 @@ impl<K: Copy + Eq + Hash, S: BuildHasher + Default> PromptCache<K, S> {
                 manner: writer.manner,
                 tokens: tokens.or(known),
                 used: writer.at,
-                // Whatever was to live for longer does so still.
+                // A longer lifetime stays in force.
                 expires: expires.max(lived),
                 written: writer.at,
                 certain: expires,

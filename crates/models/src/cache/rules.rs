@@ -198,7 +198,7 @@ impl CacheRules {
             return true;
         }
         let next = end.map_or(0, |end| end + 1);
-        // The nearest one behind it.
+        // The nearest breakpoint behind it.
         let Some(breakpoint) = outline.breakpoints.messages.iter().find(|at| **at + 1 >= next) else { return false };
         let mut places = 0;
         (next..=*breakpoint).all(|message| {

@@ -85,7 +85,7 @@ impl Handle {
             Opening::Append => OFlags::RDWR | OFlags::APPEND,
             Opening::Read => OFlags::RDONLY,
         };
-        // A pipe in the file's place must not make anybody wait.
+        // A pipe in the file's place must not block.
         let flags = how | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(fs::openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR)?);
         let found = file.metadata()?;
@@ -110,7 +110,7 @@ impl Handle {
         let readable = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match fs::openat(&self.0, ".", readable, Mode::empty()) {
             Ok(folder) => Ok(fs::fsync(folder)?),
-            // A folder that may be written to but not read cannot be synced by its name.
+            // A folder that is writable but not readable cannot be synced by name.
             Err(Errno::ACCESS) => Ok(()),
             Err(error) => Err(error.into()),
         }

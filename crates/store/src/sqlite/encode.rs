@@ -66,7 +66,7 @@ pub fn unpack(codec: i64, size: Option<i64>, bytes: Vec<u8>) -> Result<Vec<u8>, 
 
 fn decompress(bytes: &[u8], size: usize) -> io::Result<Vec<u8>> {
     let mut unpacked = Vec::new();
-    // A damaged size must not end the process for lack of memory.
+    // A damaged size must not exhaust the memory.
     unpacked.try_reserve_exact(size)?;
     Decompressor::with_dictionary(PRIMER)?.decompress_to_buffer(bytes, &mut unpacked)?;
     Ok(unpacked)

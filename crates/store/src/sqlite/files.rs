@@ -42,7 +42,7 @@ pub fn prepare_folder(folder: &Path) -> Result<bool, StoreError> {
         builder.recursive(true);
         private::for_folder(&mut builder);
         builder.create(folder).map_err(|error| StoreError::file("make the folder", folder, error))?;
-        // The usual mask may have taken from the mode, and a race may have made the folder.
+        // The umask may have reduced the mode, and the folder may have been created concurrently.
         private::restrict_folder(folder).map_err(|error| StoreError::file("make private", folder, error))?;
         if let Some(parent) = folder.parent() {
             let _ = sync_folder(parent);
@@ -73,7 +73,7 @@ pub fn prepare_database(database: &Path) -> Result<Vec<PathBuf>, StoreError> {
     if !database.exists() {
         open_private(database).map_err(|error| StoreError::file("make the file", database, error))?;
         if let Some(folder) = database.parent() {
-            // A durable step is worth nothing if the name of its file is lost.
+            // A durable step is worthless if the name of its file is lost.
             sync_folder(folder).map_err(|error| StoreError::file("write to disk", folder, error))?;
         }
     }
@@ -126,7 +126,7 @@ fn lock_file(folder: &Path) -> Result<File, StoreError> {
             return Err(StoreError::file("lock", &path, error));
         }
     }
-    // Only for the message above: a failure here changes nothing.
+    // Only for the message above: a failure is harmless.
     let _ = write_holder(&mut file);
     Ok(file)
 }

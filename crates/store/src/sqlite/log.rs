@@ -58,7 +58,7 @@ pub fn scan(
         each(read)
     });
     match outcome {
-        // A page is broken. Ask for each row by itself, so that the others are still found.
+        // A page is broken. Read each row by itself, so that the others are still found.
         Err(StoreError::Damaged(_)) => scan_one_by_one(connection, scope, &names, last, each),
         outcome => outcome,
     }

@@ -33,8 +33,8 @@ const IDLE_READERS: usize = 4;
 
 /// The daemon's store: reads and writes. Only one can be open on a folder.
 pub struct SqliteStore {
-    // Dropped in this order: the readers close before the writer, which then tidies up as the last
-    // one, and only after that the folder is free for others.
+    // Dropped in this order: the readers close before the writer, which then cleans up as the last one; only then is
+    // the folder unlocked.
     reader: SqliteReader,
     writer: Mutex<Writer>,
     witness: Witness,
@@ -107,7 +107,7 @@ impl SqliteStore {
 
     fn writer(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(|poisoned| {
-            // Whoever panicked rolled back; what the writer remembers may be ahead of the file.
+            // The panicking thread rolled back, so the writer's memory may be ahead of the file.
             self.writer.clear_poison();
             let mut writer = poisoned.into_inner();
             writer.forget();

@@ -68,9 +68,9 @@ fn connect(database: &Path, opened: &mut Opened) -> Result<Connection, StoreErro
     }
     connection.pragma_update(None, "wal_autocheckpoint", LOG_BYTES / PAGE_BYTES)?;
     connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
-    // What is purged shall be gone, also from the unused parts of pages.
+    // Purged data must be gone, including from the unused parts of pages.
     connection.pragma_update(None, "secure_delete", true)?;
-    // Where the system's plain "sync" leaves bytes in the drive's cache (macOS), use the stronger one.
+    // On systems whose plain "sync" leaves bytes in the drive's cache (macOS), use the stronger one.
     connection.pragma_update(None, "fullfsync", true)?;
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;
     Ok(connection)
@@ -94,9 +94,9 @@ pub fn reader(database: &Path) -> Result<Connection, StoreError> {
 fn settle(connection: &Connection) -> Result<(), StoreError> {
     connection.busy_timeout(PATIENCE)?;
     connection.set_prepared_statement_cache_capacity(32);
-    // Nothing of a conversation goes into temporary files.
+    // No part of a conversation is written to temporary files.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
-    // The file is not trusted: no functions from its schema, and pages are looked at before use.
+    // The file is untrusted: no functions from its schema, and pages are checked before use.
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     Ok(())
@@ -110,7 +110,7 @@ fn is_blank(connection: &Connection) -> Result<bool, StoreError> {
 
 fn create(connection: &Connection) -> Result<(), StoreError> {
     connection.pragma_update(None, "page_size", PAGE_BYTES)?;
-    // Lets a purge give pages back to the system.
+    // Lets a purge release pages to the system.
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.execute_batch(&format!("BEGIN IMMEDIATE; {SCHEMA} COMMIT;"))?;

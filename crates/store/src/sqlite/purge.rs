@@ -70,7 +70,7 @@ fn in_slices<Item, Known>(
 
 /// Removes the blobs that no record uses, then shrinks the files.
 pub fn sweep(store: &SqliteStore) -> Result<Purged, StoreError> {
-    // Looking takes long and is done beside the writer; what is written meanwhile is looked at again below.
+    // Searching takes long and runs beside the writer; records written meanwhile are checked again below.
     let (unused, seen) = store.reader.with(|connection| {
         let seen = last_seq(connection)?;
         let newest: i64 = connection.query_row("SELECT coalesce(max(id), 0) FROM blobs", [], |row| row.get(0))?;
@@ -91,7 +91,7 @@ pub fn sweep(store: &SqliteStore) -> Result<Purged, StoreError> {
         }
         Ok(true)
     })?;
-    // The purge is done and kept; that the files also become smaller may wait for the next time.
+    // The purge is complete; shrinking the files can wait for the next one.
     if let Err(error) = shrink(store) {
         tracing::debug!(%error, "could not shrink the store's files yet");
     }
@@ -103,7 +103,7 @@ fn shrink(store: &SqliteStore) -> Result<(), StoreError> {
         sleep(PAUSE);
     }
     guard(&store.reader.idle).clear();
-    // Most of the log is moved while others write, by a connection of its own.
+    // Most of the log is moved while others write, by a separate connection.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mover = Connection::open_with_flags(store.path(), flags)?;
     mover.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
@@ -141,7 +141,7 @@ impl Writer {
     fn give_back_pages(&mut self) -> Result<bool, StoreError> {
         self.wait_for_disk(true)?;
         let mut vacuum = self.connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
-        // Each row is a page: what is not asked for is not given back.
+        // Each row releases one page.
         let mut rows = vacuum.query([])?;
         while rows.next()?.is_some() {}
         Ok(super::open::pragma(&self.connection, "freelist_count")? > 0)
@@ -231,7 +231,7 @@ pub fn used(connection: &Connection, after: i64) -> Result<Vec<Range<i64>>, Stor
     while let Some(row) = rows.next()? {
         let encoded = row.get_ref(0)?.as_blob().unwrap_or_default();
         used.extend(decode_uses(encoded).unwrap_or_default());
-        // Most records use what came right before them, so merging early keeps the list short.
+        // Most records use the blobs right before them, so merging early keeps the list short.
         if used.len() > most {
             used = merge(used);
             most = most.max(2 * used.len());

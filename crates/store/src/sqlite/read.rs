@@ -116,7 +116,7 @@ pub fn last_seq(connection: &Connection) -> Result<i64, StoreError> {
 }
 
 pub fn conversations(connection: &Connection) -> Result<Vec<ConversationRow>, StoreError> {
-    // Counted from the index; only the first and the last row of each are looked at.
+    // Counted from the index; only the first and the last row of each are read.
     let mut statement = connection.prepare_cached(
         "WITH ends AS (SELECT conversation, count(*) AS records, min(seq) AS first, max(seq) AS last \
                        FROM records GROUP BY conversation) \
@@ -127,7 +127,7 @@ pub fn conversations(connection: &Connection) -> Result<Vec<ConversationRow>, St
     let mut rows = statement.query([])?;
     let mut conversations = Vec::new();
     while let Some(row) = rows.next()? {
-        // A name that is no longer text cannot be asked for either.
+        // A name that is no longer text cannot be requested either.
         let Ok((id, records, first_at, last_at, last_seq)) = <(String, i64, i64, i64, i64)>::try_from(row) else {
             continue;
         };

@@ -46,7 +46,7 @@ fn a_full_disk_is_an_error_that_leaves_the_store_as_it_was() {
         assert_eq!(before.1.counts, after.1.counts);
         assert_eq!(after.1.findings, []);
     }
-    // What fits is still kept, and everything once there is room again.
+    // Smaller steps are still stored, and everything once there is space again.
     assert_eq!(store.append(vec![step("b", b"small")]).unwrap(), [2]);
     limit(1_000_000);
     let large = vec![step("b", &noise(9, 1_000_000))];
@@ -89,7 +89,7 @@ fn readers_do_not_wait_for_a_writer() {
             send.send((seen, store.blob(Hash::of(b"x")).unwrap())).unwrap();
         });
         let seen = receive.recv_timeout(std::time::Duration::from_secs(4));
-        // A reader that does wait can go on now, so that the test fails instead of hanging.
+        // Lets a waiting reader continue, so that the test fails instead of hanging.
         writer.connection.execute_batch("ROLLBACK").unwrap();
         drop(writer);
         seen

@@ -182,7 +182,7 @@ impl Appending<'_> {
         let packed = pack(self.compressor, bytes)?;
         let first = self.next.piece;
         self.pieces(&packed.bytes)?;
-        // Replacing only happens to a damaged blob, whose old pieces may be beyond reach.
+        // Replaces only damaged blobs, whose old pieces may be unreachable.
         self.connection
             .prepare_cached(
                 "INSERT OR REPLACE INTO blobs (id, hash, first, pieces, codec, size) \
@@ -201,7 +201,7 @@ impl Appending<'_> {
         let length = if bytes.len() < ONE_PIECE_FROM { PIECE_BYTES } else { bytes.len() };
         let mut rest = bytes;
         loop {
-            // Also an empty body has one piece: what is there can be told from what is lost.
+            // Even an empty body has one piece, to distinguish it from a lost one.
             let (piece, later) = rest.split_at(length.min(rest.len()));
             insert.execute(params![self.next.piece, piece])?;
             self.next.piece = self.next.piece.saturating_add(1);

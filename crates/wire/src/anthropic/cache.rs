@@ -40,7 +40,7 @@ pub fn marks(body: &Body, envelope: &Envelope) -> Breakpoints {
         } else if pieces.any(|piece| piece.at.contains(&at)) {
             marks.head = true;
         } else {
-            // The provider sets it at the end by itself.
+            // The provider sets one at the end itself.
             marks.messages.extend(messages.len().checked_sub(1));
         }
     }

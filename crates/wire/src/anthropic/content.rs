@@ -101,7 +101,7 @@ pub fn write(content: &Content) -> Cow<'_, str> {
             let title = title.as_deref().map(|title| format!(r#","title":{}"#, quoted(title)));
             format!(r#"{{"type":"document","source":{}{}}}"#, source(from), title.unwrap_or_default())
         }
-        // It is refused wherever it would be sent (A54).
+        // Refused wherever it would be sent (A54).
         Content::Reasoning { text, .. } => format!(r#"{{"type":"thinking","thinking":{}}}"#, quoted(text)),
         Content::Raw { json, .. } => return Cow::Borrowed(json),
     })
@@ -169,7 +169,7 @@ pub fn copied(content: Content, salt: &str) -> Content {
 
 fn rename(id: &str, salt: &str) -> String {
     let key = Key::of([salt.as_bytes(), id.as_bytes()]).to_string();
-    // The provider knows its own tools by their ids.
+    // The provider recognises its own tools by their ids.
     let whose = if id.starts_with("srvtoolu_") { "srvtoolu" } else { "toolu" };
     format!("{whose}_{}", key.get(..24).unwrap_or(&key))
 }

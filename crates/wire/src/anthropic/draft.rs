@@ -94,7 +94,7 @@ fn block(block: &Value) -> Result<Content, Refusal> {
             }
         }
         Some("search_result") => {}
-        // What the provider does not know it refuses, and then every request after it.
+        // The provider refuses unknown types, and with them every later request.
         Some(other) => {
             return Err(bad_json(
                 &format!(

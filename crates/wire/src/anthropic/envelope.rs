@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(told(r"a working directory: of sorts. <cwd>/p</cwd>"), Some("/p".into()), "the one with a path");
         let system = r#"{"system":[{"type":"text","text":"Working directory: /s\n"}],"messages":[]}"#;
         assert_eq!(folder(system), Some("/s".into()));
-        // What the model says is no place.
+        // The model's words do not count.
         assert_eq!(folder(r#"{"messages":[{"role":"assistant","content":"Working directory: /x"}]}"#), None);
     }
 

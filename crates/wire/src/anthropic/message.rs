@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
             let plain = fields.members.len() == 2 + usize::from(fields.mark.is_some());
             match (spans.len(), kind.as_ref(), &fields.text) {
                 (1, "text", Some(text)) if plain && self.bytes.get(text.start) == Some(&b'"') => {
-                    // A lone text block and a plain string are the same message in other clothes.
+                    // A lone text block and a plain string are two spellings of the same message.
                     self.facts.cuts.push(list.start..text.start);
                     self.facts.cuts.push(text.end..list.end);
                 }

@@ -264,7 +264,7 @@ impl Rewrite<'_> {
                 _ => gone.push(at),
             }
         }
-        // With the list of calls, if that goes too, in one cut.
+        // Together with the list of calls, if that is removed too, in one cut.
         if !has_calls {
             gone.extend(self.parts.calls);
         }
@@ -370,7 +370,7 @@ impl Rewrite<'_> {
     }
 
     fn add_member(&mut self, name: &str, value: &str) {
-        // A content that is `null` has a member that holds none.
+        // A `null` content still has a member.
         let null = (0..self.parts.members.len()).find(|at| is_named(self.element, self.parts, *at, name));
         if let Some(at) = null {
             return self.replace(self.parts.value(at), value);

@@ -160,7 +160,7 @@ fn element(bytes: &[u8], span: &Span, facts: &mut Facts<'_>) {
     facts.marked |= cut.is_some();
     let bare = Bare { at: span, cut };
     match kind.as_ref() {
-        // Calls and results of ours, when they are shown beside texts.
+        // Displayed synthetic calls and results beside texts.
         "function" | "custom" => call(bytes, span, facts),
         "" if string(bytes, span, "role").is_some_and(|role| role == "tool") => {
             let id = string(bytes, span, "tool_call_id");

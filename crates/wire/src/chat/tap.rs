@@ -104,7 +104,7 @@ impl AnswerReader for Reader {
         let mut tell = |block: u64, part: &'static str, at: usize, tool: Option<&str>, all: &str| {
             let known = &mut told.0.entry(block).or_default()[at];
             let new = all.get(*known..).unwrap_or_default();
-            // An escape is told whole.
+            // An escape is reported as a whole.
             if new.is_empty() || new.ends_with('\\') {
                 return;
             }

@@ -239,7 +239,7 @@ pub(crate) fn compose<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, view:
         pairs::close(&mut plan);
         plan.drop_empty();
         pairs::bring_together(&mut plan, dialect.has_flat_steps());
-        // A message that came back may need its partner.
+        // A restored message may need its partner.
         if !plan.end_with_a_question() {
             break;
         }

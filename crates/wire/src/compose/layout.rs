@@ -175,7 +175,7 @@ impl<'a, G: Grammar<'a>> Builder<'a, '_, G> {
             Unit::Made(id) => {
                 let Some(made) = self.view.made(id) else { return };
                 match laid.covered {
-                    // What replaces a message of ours has its role, unless it says another.
+                    // The replacement of a synthetic message has its role, unless it states another.
                     Some(by) => {
                         let role = made.role.or(self.is_inserted(id).then_some(Role::User));
                         let replacing = self.waiting.iter_mut().filter(|(id, _)| id.effect == by);

@@ -117,7 +117,7 @@ pub(super) fn bring_together(plan: &mut Plan<'_>, is_flat: bool) {
                 .collect();
             if !calls.is_empty() && !is_answered(plan, end, &calls) {
                 bring(plan, end, &calls);
-                // The places of all others have changed.
+                // All other positions have changed.
                 at = 0;
                 continue;
             }
@@ -160,7 +160,7 @@ fn bring(plan: &mut Plan<'_>, next: usize, calls: &HashSet<String>) {
     let mut rest = Vec::new();
     let mut place = 0;
     for (at, out) in std::mem::take(&mut plan.outs).into_iter().enumerate() {
-        // Behind the calls, wherever what stood before them has gone.
+        // Behind the calls, even if the content before them has moved.
         let is_before = at < next;
         if !answers(plan, &out, calls) {
             rest.push(out);

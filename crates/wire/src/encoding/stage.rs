@@ -239,7 +239,7 @@ impl Zstd {
             let status = self.state.run_on_buffers(rest, &mut piece).map_err(|error| corrupt(Encoding::Zstd, error))?;
             rest = rest.get(status.bytes_read..).unwrap_or_default();
             sink(piece.get(..status.bytes_written).unwrap_or_default())?;
-            // Nothing remaining means that a frame is complete; another may follow.
+            // No remaining bytes mean that a frame is complete; another may follow.
             self.progress = match status.remaining {
                 0 => Progress::Ended,
                 _ => Progress::Inside,

@@ -14,7 +14,7 @@ fn part(bytes: &[u8]) -> Content {
     let json = || String::from_utf8_lossy(bytes).into_owned();
     let unread = || Content::Raw { wire: WireId::Gemini, json: json(), calls: None, answers: None };
     match read(bytes).unwrap_or_else(unread) {
-        // An object of other members is shown as its JSON.
+        // An object with other members is displayed as JSON.
         Content::Result { id, parts, error } => {
             let shown = |part: Content| match part {
                 Content::Raw { json, .. } => Content::text(json),

@@ -32,7 +32,7 @@ pub(super) fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refus
 pub(super) fn check(content: &Content) -> Result<(), Refusal> {
     let value = serde_json::from_str(&content::write(content)).unwrap_or_default();
     match content {
-        // The tool of a result is that of its call, whose name is not known here.
+        // The tool of a result is that of its call, which is unknown here.
         Content::Result { .. } => Ok(()),
         _ => block(&value).map(drop),
     }

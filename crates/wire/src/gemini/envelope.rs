@@ -26,7 +26,7 @@ pub(super) fn read(bytes: &[u8], request: &Spans, lexicon: &Lexicon) -> Envelope
         tools,
         session: None,
         wants_format: formats.into_iter().any(asks),
-        // The first part of the prompt lives with the provider (G45).
+        // The provider keeps the first part of the prompt (G45).
         threaded: either("cachedContent", "cached_content").is_some(),
         streams: false,
         manner: Manner::default(),

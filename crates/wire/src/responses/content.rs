@@ -30,7 +30,7 @@ fn neutral(block: &Value) -> Option<Content> {
     let fields = block.as_object()?;
     let has_only = |known: &[&str]| fields.keys().all(|name| known.contains(&name.as_str()));
     let text = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
-    // Item ids and states mean nothing for what is written anew; empty lists say nothing.
+    // Item ids and states are meaningless in new content, as are empty lists.
     let is_nothing = |name: &str| fields.get(name).is_none_or(|list| list.as_array().is_some_and(Vec::is_empty));
     match text("type")?.as_str() {
         "input_text" if has_only(&["type", "text"]) => Some(Content::Text { text: text("text")? }),

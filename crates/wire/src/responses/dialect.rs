@@ -81,7 +81,7 @@ impl Dialect for ResponsesDialect {
 
     fn elements(&self, role: Role, content: &[&Content], plan: &Plan<'_>) -> Vec<Vec<u8>> {
         let input = plan.input;
-        // Results come before words of the user: a message between a call and its result is refused (R19).
+        // Results come before the user's words: a message between a call and its result is refused (R19).
         let (results, rest): (Vec<&Content>, Vec<&Content>) = content.iter().partition(|content| is_output(content));
         let mut out: Vec<Vec<u8>> = results.into_iter().map(|content| item(content, input)).collect();
         let mut parts: Vec<String> = Vec::new();

@@ -67,7 +67,7 @@ fn message(value: &Value, wrong: &dyn Fn(&str) -> Refusal) -> Result<Made, Refus
         Some("system" | "developer") => Role::System,
         _ => return Err(wrong("`role` must be `user`, `assistant`, `developer` or `system`")),
     };
-    // The id and the state of an item are the provider's.
+    // The id and the state of an item belong to the provider.
     let known = ["type", "role", "content", "id", "status"];
     if let Some(other) = value.as_object().and_then(|fields| fields.keys().find(|key| !known.contains(&key.as_str()))) {
         return Err(wrong(&format!("a message has `type`, `role` and `content`, not `{other}`")));

@@ -120,7 +120,7 @@ impl Reader {
         let so_far = self.items.entry(index).or_default();
         so_far.kind = owned(kind).unwrap_or_default();
         so_far.name = owned(name).unwrap_or_else(|| so_far.kind.clone());
-        // The others are not told apart by what they hold, so they are not kept.
+        // The others cannot be distinguished by their content, so they are not kept.
         if is_done && so_far.kind == "message" && self.size <= ANSWER_LIMIT {
             so_far.done = Some(item.to_owned());
         }

@@ -80,7 +80,7 @@ fn drop_reasoning(plan: &mut Plan<'_>) {
         stays.extend(group);
     }
     let mut gone: HashSet<usize> = HashSet::new();
-    // From the end: an item of a run stays if the next that is sent is of the same run and stays, or is the follower.
+    // From the end: an item of a run stays if the next sent item is of the same run and stays, or is the follower.
     for at in (0..plan.outs.len()).rev() {
         let Some(source) = plan.outs[at].source.map(|source| source as usize) else { continue };
         if !is_thought(source) || !plan.outs[at].is_whole() || stays.contains(&source) {

@@ -73,7 +73,7 @@ impl SettingsFile {
         if given.as_ref().is_some_and(|given| *given == daemon.upstream || *given == daemon.url()) {
             return Ok(());
         }
-        // It may hold a password; only what is sure to be an address is repeated.
+        // It may contain a password; only a valid address is repeated.
         let named = given.unwrap_or_else(|| "another address".to_owned());
         let what = format!("{name} in {place} is {named}, but the daemon forwards to {}", daemon.upstream);
         if force {
@@ -99,14 +99,14 @@ impl SettingsFile {
         let mut wanted = vec![(in_env(BASE_URL), json!(daemon.url()))];
         let hints = variables::HINT_HEADERS;
         match self.variable(hints) {
-            // What the user has decided stays.
+            // The user's own choice stays.
             Some(own) if own != json!("1") => {
                 notes.push(format!("{hints} is {own} and stays; ctx classifies requests better with \"1\""))
             }
             _ => wanted.push((in_env(hints), json!("1"))),
         }
         if let Some(home) = host.own_home()? {
-            // Commands that the agent runs must find the same daemon.
+            // Commands run by the agent must find the same daemon.
             wanted.push((in_env("CTX_HOME"), json!(home.to_string_lossy())));
         }
         if let Some(spared) = self.spared_by_proxies(daemon, host) {

@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn it_is_short() {
-        // About four characters a token.
+        // About four characters per token.
         assert!(text("ctx").len() < 6_000, "{}", text("ctx").len());
     }
 }

@@ -83,7 +83,7 @@ impl<'l> Links<'l> {
             if line.is_boundary || line.is_summary && !next.is_some_and(|parent| parent.is_boundary) {
                 segments.push(self.finished(std::mem::take(&mut segment)));
                 let before = line.before_boundary.as_deref().and_then(|uuid| self.by_uuid.get(uuid).copied());
-                // Older files do not say what was compacted: it is what was written before.
+                // Older files do not name the compacted lines: they are the preceding ones.
                 next = before.or_else(|| self.written_before(line));
             } else if next.is_none() && line.parent.is_some() {
                 gaps.push(line.number);

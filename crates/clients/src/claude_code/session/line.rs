@@ -135,7 +135,7 @@ pub(super) fn read(text: &[u8], number: usize) -> Result<Line<'_>, String> {
         Some(message) if kind == "user" || kind == "assistant" => Some(read_message(message)?),
         _ => None,
     };
-    // What the client says in the model's place is not sent.
+    // Messages that the client wrote in the model's place are not sent.
     let invented = |message: &Message| message.is_answer && message.model.as_deref() == Some("<synthetic>");
     let message = message.filter(|message| written.is_api_error_message != Some(true) && !invented(message));
     Ok(Line {

@@ -92,7 +92,7 @@ fn parts(content: &RawValue) -> Vec<Part<'_>> {
 
 fn part(raw: &RawValue) -> Option<Part<'_>> {
     let block: Block = serde_json::from_str(raw.get()).ok()?;
-    // A text without a word is refused.
+    // A text without words is refused.
     if block.kind == "text" && block.text.is_none_or(is_blank) {
         return None;
     }
@@ -110,7 +110,7 @@ fn push<'l>(merged: &mut Vec<Merged<'l>>, piece: Merged<'l>) {
     if piece.parts.is_empty() {
         return;
     }
-    // Results may have come in while the answer was still going on: then it stands one before the last.
+    // Results may have arrived before the answer was complete: then the answer is the second-last message.
     let count = merged.len();
     let same =
         |message: &Merged| piece.is_answer && message.is_answer && message.id.is_some() && message.id == piece.id;
@@ -124,7 +124,7 @@ fn push<'l>(merged: &mut Vec<Merged<'l>>, piece: Merged<'l>) {
             message.usage = piece.usage.or(message.usage);
             message.model = piece.model.or(message.model);
             message.kept &= piece.kept;
-            // A request goes out when its last line is written, an answer has begun with its first.
+            // A request is sent when its last line is written; an answer begins with its first line.
             if piece.is_answer {
                 message.id = piece.id.or(message.id);
             } else {
@@ -140,8 +140,8 @@ fn paired(merged: Vec<Merged>) -> Vec<Merged> {
     let mut whole: Vec<Merged> = Vec::new();
     for mut message in merged {
         if message.is_answer {
-            // A conversation begins with its user; two answers are next to each other when nothing of the message
-            // between them could stay.
+            // A conversation begins with the user; two answers are adjacent if nothing of the message between them
+            // remains.
             if !whole.is_empty() {
                 push(&mut whole, message);
             }

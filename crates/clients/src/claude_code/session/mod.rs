@@ -54,7 +54,7 @@ fn read(name: &str, bytes: &[u8]) -> SessionFile {
     let mut segments = 0;
     for segment in &found.main {
         let recording = recording(&lines, segment, name.to_owned());
-        // An empty segment is none: a compaction right after another one.
+        // An empty segment is no recording: a compaction directly after another.
         if let Some(mut recording) = recording {
             segments += 1;
             if segments > 1 {

@@ -184,7 +184,7 @@ impl Reader<'_> {
                 return Err(self.broken("a name in double quotes or `}` is expected here"));
             }
             let key_span = self.string()?;
-            // A name with a broken escape is none of ours: it stands for itself.
+            // A name with a broken escape never matches; it stays as spelled.
             let quoted = self.text.get(key_span.clone()).unwrap_or_default();
             let key = serde_json::from_str(quoted).unwrap_or_else(|_| quoted.trim_matches('"').to_owned());
             self.trivia()?;

@@ -48,7 +48,7 @@ impl Draft {
     /// Sets the value at a path and creates missing objects. Returns the outermost created one, if any.
     pub fn set(&mut self, path: &[String], value: &Value) -> Result<Option<Vec<String>>, Broken> {
         if self.text.trim_start_matches(BYTE_ORDER_MARK).trim().is_empty() {
-            // Nothing is lost in an empty file.
+            // An empty file has nothing to lose.
             let start = if self.text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
             self.replace(start..self.text.len(), "{}\n");
         }
@@ -63,7 +63,7 @@ impl Draft {
                 return Err(Broken { position, why: format!("{name} is not an object") });
             }
             let Some(member) = node.member(key) else {
-                // The rest of the path is made in one go.
+                // The rest of the path is created in one step.
                 let rest = path.get(depth + 1..).unwrap_or_default();
                 let wrap = |inner: Value, key: &String| Value::Object([(key.clone(), inner)].into_iter().collect());
                 let whole = rest.iter().rev().fold(value.clone(), wrap);
@@ -155,7 +155,7 @@ impl Draft {
             self.replace(comma..comma + 1, "");
         }
         self.replace(start..end, "");
-        // The last member leaves the comma of the one before it behind.
+        // Removing the last member leaves the comma of the previous one.
         let is_last = index + 1 == members.len();
         let previous = index.checked_sub(1).and_then(|index| members.get(index));
         if let (true, None, Some(previous)) = (is_last, next_comma, previous)

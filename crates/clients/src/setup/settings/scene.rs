@@ -95,7 +95,7 @@ impl<'a> Scene<'a> {
                 if is(upstream) || is(&self.daemon.url()) {
                     return Ok(());
                 }
-                // It may hold a password; only what is sure to be an address is repeated.
+                // It may contain a password; only a valid address is repeated.
                 let named = given.unwrap_or_else(|| "another address".to_owned());
                 format!("{name} is {named}, but the daemon forwards to {upstream}")
             }

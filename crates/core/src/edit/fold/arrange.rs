@@ -57,7 +57,7 @@ impl Folding<'_, '_, '_> {
         }
         let FrameKey::Opened(slot) = key else { return None };
         let message = *self.places.get(&slot)?;
-        // The words of the human come last in their message.
+        // The human's words come last in their message.
         let number = self.view.starts[message + 1] - 1;
         frames.iter().position(|frame| frame.holds(number))
     }
@@ -77,7 +77,7 @@ impl Folding<'_, '_, '_> {
         if let Some((of, _)) = frame.until
             && let Some(message) = self.message(&of)
         {
-            // The client may have re-written the message; a frame ends with it, or where a human speaks in it.
+            // The client may have rewritten the message; a frame ends with it, or where a human speaks in it.
             let end = self.view.starts[message + 1] - 1;
             let until = match self.source.messages[message].speaks {
                 Some(speaks) if speaks > 0 && !self.view.frames[at].ends_around(end) => {
@@ -124,7 +124,7 @@ impl Folding<'_, '_, '_> {
                 None => return false,
             },
         };
-        // Whatever has become one with the anchor stays there.
+        // Everything combined with the anchor stays there.
         let moves = |frame: &FrameRef| self.named(frame).is_some_and(|at| anchor.is_none_or(|(_, other)| other != at));
         let frames: Vec<(u32, &FrameRef)> = (0..).zip(frames).filter(|(_, frame)| moves(frame)).collect();
         if frames.is_empty() {
@@ -134,7 +134,7 @@ impl Folding<'_, '_, '_> {
         for (part, frame) in frames {
             moving.extend(self.exactly(id, part, frame).map(|at| self.view.frames[at].key));
         }
-        // The anchor is cut before anything leaves, so that its rest stays where it is.
+        // The anchor is cut before anything moves, so that its rest stays in place.
         let anchor = anchor.and_then(|(anchor, _)| self.exactly(id, REST, anchor)).map(|at| self.view.frames[at].key);
         let mut taken = Vec::new();
         for key in &moving {
@@ -187,7 +187,7 @@ impl Folding<'_, '_, '_> {
         let mut whole = self.view.frames[at].clone();
         whole.by.push(id);
         let mut parts = vec![Frame { id: whole.id.part(1), ..whole.clone() }];
-        // A part is named by its cut, also when another cut is not on this path.
+        // A part is named by its cut, even if another cut is not on this path.
         for (part, cut) in (1..).zip(before) {
             let Some(last) = parts.last_mut() else { continue };
             let rest = match cut {

@@ -89,7 +89,7 @@ impl Desk<'_> {
         let stays = (0..self.view.frames.len()).rev().find(|at| !frames.contains(at));
         let there = frames.is_sorted() && stays.is_none_or(|at| frames.iter().all(|moved| *moved > at));
         let place = match (self.place(to)?, stays) {
-            // Behind the last one that is not moved itself.
+            // Behind the last frame that does not move itself.
             (Place::After(_), stays) if to.end && !there => {
                 stays.map_or(Place::Start, |at| Place::After(self.reference(at)))
             }
@@ -154,7 +154,7 @@ impl Desk<'_> {
                 moved => effects.extend(moved?),
             }
         } else if frames.windows(2).any(|pair| pair[1] != pair[0] + 1) {
-            // Those that lie apart come together behind the first one.
+            // Frames that are apart come together behind the first one.
             let rest = references[1..].to_vec();
             effects.push(Effect::Move { frames: rest, to: Place::After(references[0]) });
         }
@@ -215,7 +215,7 @@ impl Desk<'_> {
             }
         }
         if each_step {
-            // Where frames were combined, a human speaks again between two steps.
+            // In combined frames, a human speaks again between two steps.
             let follows_a_step = |group: &&&Group| {
                 let before = layout.groups.iter().rev().find(|other| other.units.start < group.units.start);
                 group.step == 0 && before.is_some_and(|before| before.step > 0)
@@ -267,7 +267,7 @@ impl Desk<'_> {
         for group in layout.groups.iter().filter(|group| self.counts(group)) {
             let begins = last != Some((group.number, group.step));
             last = Some((group.number, group.step));
-            // A system message belongs to what it follows.
+            // A system message belongs to its predecessor.
             if begins && group.role != Role::System && !self.parts_a_pair(&whole, layout, group) {
                 cuts.push(group);
             }
@@ -345,7 +345,7 @@ impl Desk<'_> {
     }
 
     pub(super) fn pin(&self, ids: &[String], pinned: bool) -> Result<Vec<Effect>, Refusal> {
-        // A pin can be taken from a frame that is gone: it would come back with it.
+        // A pin can be removed from a deleted frame: it would return with the frame.
         let frames = match pinned {
             true => self.frames(ids, "pin")?,
             false => {

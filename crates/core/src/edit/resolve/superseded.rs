@@ -16,7 +16,7 @@ impl Desk<'_> {
             Unit::Source { message, block: Some(block) } => self.source.messages.get(message)?.blocks.get(block),
             _ => None,
         };
-        // A content that was taken out stands for nothing.
+        // Removed content supersedes nothing.
         let whole = sent.iter().filter(|laid| laid.result.is_none()).filter_map(block);
         let results: HashSet<&str> = whole
             .filter(|block: &&Block| block.kind == Kind::ToolResult)

@@ -54,7 +54,7 @@ impl Desk<'_> {
         let everything = named.is_empty();
         let mut targets = Vec::new();
         for one in &named {
-            // A range, and the name of a frame that was cut, pass over what is already gone.
+            // A range, or the name of a split frame, skips removed content.
             let all = self.all(std::slice::from_ref(one))?;
             let name = || all.iter().map(|target| target.name.clone()).collect::<Vec<_>>().join(", ");
             let left: Vec<Target> = all.iter().filter(|target| !self.is_gone(target)).cloned().collect();
@@ -64,7 +64,7 @@ impl Desk<'_> {
             targets.extend(left);
         }
         if everything {
-            // What a rule finds leaves alone what is pinned.
+            // Filters skip pinned frames.
             targets = self.everywhere(select, false);
         }
         if !everything {
@@ -202,7 +202,7 @@ impl Desk<'_> {
             }
             Address::Block { frame, message, block } => {
                 let (at, layout) = self.single(frame)?;
-                // With what stands in its place, which comes directly before it.
+                // Includes the replacement, which directly precedes it.
                 let all = layout.of(|group| group.number == *message);
                 let named = |laid: &Laid| matches!(laid.unit, Unit::Source { block: Some(at), .. } if at == *block);
                 let is_made = |laid: &Laid| matches!(laid.unit, Unit::Made(_));
@@ -316,7 +316,7 @@ impl Desk<'_> {
                     let facts = self.source.messages[message];
                     let of = self.message_ref(message);
                     let named = block.and_then(|at| Some(Named::of(at as u32, facts.blocks.get(at)?)));
-                    // Also when something of ours stands in the midst of the message.
+                    // Also if synthetic content is in the middle of the message.
                     match covers.iter_mut().rfind(|cover| matches!(cover, Cover::Blocks(_))) {
                         Some(Cover::Blocks(last)) if last.of == of => last.blocks.extend(named),
                         _ => covers.push(Cover::blocks(of, facts.key, named.into_iter().collect())),
@@ -371,7 +371,7 @@ impl Desk<'_> {
                 "Write them like `t3,t7`.",
             );
         }
-        // Half a range: the other end is not said.
+        // Half a range: the other end is missing.
         if let Some((from, to)) = text.split_once("..")
             && (from.is_empty() || to.is_empty())
         {
@@ -465,7 +465,7 @@ impl Desk<'_> {
     /// The role of the first sent unit.
     pub(super) fn first_role(&self, units: &[Laid]) -> Option<Role> {
         let first = units.iter().position(|laid| laid.covered.is_none())?;
-        // What has no role of its own stands inside the message that follows.
+        // Content without a role belongs to the following message.
         let role = units[first..].iter().find_map(|laid| match laid.unit {
             Unit::Source { message, .. } => Some(self.source.messages[message].role),
             Unit::Made(made) => self.view.made(made).and_then(|made| made.role),

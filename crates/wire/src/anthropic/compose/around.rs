@@ -51,7 +51,7 @@ pub(super) fn arrange(plan: &mut Plan<'_>, view: &View<'_>) -> Around {
         let parts = system(plan, view, &mut around);
         around.system = Some(parts);
     }
-    // A paused answer is continued with the tools it began with.
+    // A paused answer continues with its original tools.
     let paused = input.paused.filter(|_| paused::message(input).is_some());
     let then = paused.unwrap_or(view);
     let held_back = then.tools != view.tools;

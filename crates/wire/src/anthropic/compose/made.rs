@@ -167,7 +167,7 @@ pub(super) fn bare<'a>(block: &'a str, at: usize, repairs: &mut Vec<Repair>) -> 
         Some(cut) => Cow::Owned([&block[..cut.start], &block[cut.end..]].concat()),
         None => Cow::Borrowed(block),
     };
-    // A result of ours may have some inside.
+    // A synthetic result may contain some.
     let inside = |part: &serde_json::Value| part.get(MARK).is_some();
     if let Ok(mut value) = serde_json::from_str::<serde_json::Value>(&out)
         && value["content"].as_array().is_some_and(|parts| parts.iter().any(inside))

@@ -63,7 +63,7 @@ pub(super) fn place(plan: &mut Plan<'_>, around: &Around, after: &[Key]) -> Mark
     let mut set: Vec<Spot> = Vec::new();
     for mark in &found {
         let spot = kept(plan, around, mark).or_else(|| {
-            // Only behind the mark before it: an earlier place is covered by that one.
+            // Only behind the previous breakpoint, which covers earlier positions.
             let floor = placed.iter().map(|placed| placed.spot).max();
             let spot = instead(plan, around, mark).filter(|spot| floor.is_none_or(|floor| floor < *spot))?;
             set.push(spot);
@@ -202,7 +202,7 @@ fn is_eligible(plan: &Plan<'_>, out: &Out, piece: Piece) -> bool {
         Tag::Text if roles::is_blank(plan.input, piece) => return false,
         _ => {}
     }
-    // A message for one turn only takes no mark.
+    // A message for one turn only takes no breakpoint.
     let body = plan.input.body;
     let span = out.source.and_then(|source| body.spans().messages.get(source as usize));
     let scoped = |span: &Span| spell::member(body.bytes(), span.start, "clear_at").is_some();
@@ -229,7 +229,7 @@ fn free(plan: &Plan<'_>, placed: &[Placed], after: &[Key]) -> Option<Spot> {
     if let Some(spot) = plan.input.next.and_then(before).and_then(end) {
         return Some(spot).filter(|spot| !is_placed(spot));
     }
-    // Thinking that had to go went everywhere behind it.
+    // Removed thinking also changed everything behind it.
     let edited = last(plan, |out| is_edited(plan, out)).unwrap_or(changed);
     let is_last = edited + 1 == plan.count();
     end(edited).filter(|spot| !is_last && !is_placed(spot))
@@ -241,7 +241,7 @@ fn is_edited(plan: &Plan<'_>, out: &Out) -> bool {
     let own = out.source.and_then(|source| plan.input.messages.get(source as usize));
     let thinks =
         |block: usize| own.and_then(|own| own.blocks.get(block)).is_some_and(|block| block.kind == Kind::Thinking);
-    // A piece that is not its own is no block of it.
+    // A piece from elsewhere is not one of its blocks.
     let kept = |piece: &Piece| match piece {
         Piece::Client { message, block, text: 0 } if Some(*message) == out.source => *block as usize,
         _ => usize::MAX,

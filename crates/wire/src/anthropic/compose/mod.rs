@@ -46,7 +46,7 @@ pub fn compose(input: &Input<'_>, view: &View<'_>) -> Composed {
     let mut plan = plan::lay_out(input, view);
     let mut dropped = 0;
     let mut rounds = 0;
-    // A message that was nothing but thinking is gone with it, and its neighbours meet. Each round has less thinking.
+    // A message of only thinking is removed with it, and its neighbours meet. Each round has less thinking.
     let (around, thought, border) = loop {
         rounds += 1;
         pairs::repair(&mut plan);

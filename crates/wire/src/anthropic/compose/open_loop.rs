@@ -15,7 +15,7 @@ pub(super) fn repair(plan: &mut Plan<'_>) {
         return;
     }
     let Some(answers) = answers(plan, &plan.outs) else { return };
-    // What the client itself sends is its own business.
+    // The client's own loop is not repaired.
     let whole = |(at, role)| Out { role, source: Some(at), pieces: None, first: true, anchor: Some(at) };
     let own: Vec<Out> = (0..).zip(plan.input.messages.iter().map(|message| message.role)).map(whole).collect();
     if self::answers(plan, &own).is_some_and(|answers| !holds(plan, &own, &answers)) {
@@ -111,7 +111,7 @@ fn put_back(input: &Input<'_>, row: &mut [Out], source: u32, piece: Piece) -> bo
     for out in row.iter_mut().filter(|out| out.source == Some(source)) {
         let list = opened(input, out);
         if let Some(at) = list.iter().position(follows) {
-            // What stands for something in between is behind it too.
+            // Replacements of content in between are behind it too.
             let ours = list[..at].iter().rev().take_while(|piece| matches!(piece, Piece::Made(_))).count();
             list.insert(at - ours, piece);
             return true;
@@ -132,11 +132,11 @@ fn part(plan: &mut Plan<'_>, answers: &[Range<usize>]) -> bool {
         let at = answer.clone().find(|at| plan.outs.get(*at).is_some_and(|out| begins(plan, out)))?;
         let before = plan.outs.get(answer.start..at)?;
         let calls = before.iter().any(|out| pieces(plan.input, out).any(is_call));
-        // What a tool of the provider's found, which waited for the results before, follows them.
+        // Results of the provider's tools that waited for the earlier results follow them.
         let waited = plan.outs.get(at).is_some_and(|out| pieces(plan.input, out).next().is_some_and(is_found));
         (at > answer.start && !calls && !waited).then_some(at)
     };
-    // A loop begins behind the border that is set.
+    // A loop begins behind the inserted border.
     let Some((count, at)) = answers.iter().enumerate().find_map(|(count, answer)| Some((count, border(answer)?)))
     else {
         return false;

@@ -34,7 +34,7 @@ pub(super) fn are_regular(plan: &Plan<'_>) -> bool {
 
 /// Which messages need a closer check.
 fn loose(plan: &Plan<'_>) -> Vec<bool> {
-    // An id of ours may be anybody's.
+    // A synthetic id may equal any other.
     if plan.made.iter().any(|block| block.id.is_some()) {
         return vec![true; plan.outs.len()];
     }
@@ -164,7 +164,7 @@ impl<'p> Pairing<'p, '_> {
             let rule = if pair.result.is_some() { "A31" } else { "A40" };
             return self.report(rule, format!("the result of {id} goes too: its call is not sent"));
         };
-        // Whose call it is shows by where the client has its result. With a block of ours there, look.
+        // The position of the client's result shows who runs the call. If it is synthetic, look at the block.
         let is_ours = |at: At| matches!(pieces(self.input, &outs[at.0]).nth(at.1), Some(Piece::Made(_)));
         let look = [pair.call, pair.result, pair.server].into_iter().flatten().any(is_ours);
         let kind = if look { self.kind(call, outs) } else { String::new() };
@@ -179,7 +179,7 @@ impl<'p> Pairing<'p, '_> {
                 if turns[call.0] == turns[server.0] && call < server {
                     return;
                 }
-                // The client's tools of that turn come first; the result opens the next one.
+                // The client's tools of that turn come first; the result opens the next turn.
                 if turns.get(server.0) == next_turn(outs, turns, call.0).as_ref() {
                     return self.waiting.push(id.to_owned());
                 }
@@ -245,7 +245,7 @@ impl<'p> Pairing<'p, '_> {
     fn join(&mut self, outs: &mut Vec<Out>, loose: &mut [bool]) {
         let turns = turns(self.input, outs);
         let end_of = |start: usize| turns[start..].iter().take_while(|turn| **turn == turns[start]).count() + start;
-        // What has come to stand beside something loose is loose too.
+        // Neighbours of loose messages are loose too.
         let mut start = 0;
         while start < outs.len() {
             let end = end_of(start);
@@ -262,7 +262,7 @@ impl<'p> Pairing<'p, '_> {
                 results.extend(self.id(piece).map(|id| (id, (o, p))));
             }
         }
-        // What is taken away from where it stands, and behind which message it goes.
+        // Pieces to move, and the message behind which they go.
         let mut taken: Vec<At> = Vec::new();
         let mut brought: HashMap<usize, Vec<Piece>> = HashMap::new();
         let mut start = 0;
@@ -305,7 +305,7 @@ impl<'p> Pairing<'p, '_> {
             let here = left.iter().take(count).enumerate().take_while(|(n, at)| **at == (o, *n)).count();
             left = &left[here..];
             let spread = last.is_whole() && out.is_whole() && out.source == last.source.map(|source| source + 1);
-            // Behind the first one, all that follows must be spread by the client.
+            // Behind the first one, all results must be spread by the client itself.
             let torn = last.role == Role::User && !spread;
             if out.role != Role::User || here == 0 || torn || (!left.is_empty() && (here < count || !spread)) {
                 return false;
@@ -373,7 +373,7 @@ fn turns(input: &Input<'_>, outs: &[Out]) -> Vec<usize> {
     for (at, out) in outs.iter().enumerate() {
         let is_assistant = out.role == Role::Assistant;
         if is_assistant && let Some(last) = last {
-            // Settings between two assistant messages do not part them.
+            // Settings between two assistant messages do not separate them.
             turn = turns[last];
             turns[last..].fill(turn);
         } else {

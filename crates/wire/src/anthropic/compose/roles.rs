@@ -82,7 +82,7 @@ fn first_and_last(plan: &mut Plan<'_>) {
         plan.outs.insert(0, out);
         plan.repairs.push(Repair::new(rule, "a short user message comes first"));
     }
-    // The client's own last word may be the assistant's: it is to be continued.
+    // The client may end with an assistant message, to have it continued.
     let own_last = input.messages.iter().rposition(|message| message.role != Role::System);
     let last = plan.outs.iter().rposition(spoken);
     if let Some(at) = last
@@ -111,7 +111,7 @@ fn systems(plan: &mut Plan<'_>) {
     let old = std::mem::take(&mut plan.outs);
     let count = old.len();
     let mut new: Vec<Out> = Vec::with_capacity(count);
-    // Messages that wait for a place, and how many others have gone by since.
+    // Messages waiting for a place, and the number of messages passed since.
     let mut held: Vec<Out> = Vec::new();
     let mut passed = false;
     let mut before = Before::NOTHING;
@@ -177,7 +177,7 @@ impl Before {
 
     fn then(&self, plan: &Plan<'_>, out: &Out) -> Before {
         let goes_on = self.role == Role::Assistant || out.role == Role::User;
-        // What they found ends it.
+        // Their results end it.
         let found = pieces(plan.input, out).any(|piece| tag(plan.input, &plan.made, piece) == Tag::ServerResult);
         let waits = (goes_on && self.waits && !found) || (out.role == Role::Assistant && waits::waits(plan, out));
         Before { role: out.role, source: out.source, fits: may_precede(plan, out), waits }

@@ -131,7 +131,7 @@ fn in_order(plan: &mut Plan<'_>) {
     if plan.outs.iter().filter_map(|out| out.source).is_sorted() {
         return;
     }
-    // Each round brings one to an earlier place.
+    // Each round moves one to an earlier place.
     for _ in 0..plan.outs.len() {
         let Some((from, piece, message, to)) = late(plan) else { return };
         opened(plan.input, &mut plan.outs[from]).retain(|other| *other != piece);

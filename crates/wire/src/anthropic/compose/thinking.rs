@@ -29,7 +29,7 @@ pub(super) fn sift(plan: &mut Plan<'_>, around: &Around, settled: &[Key]) -> Tho
     let mut outs = std::mem::take(&mut plan.outs);
     let mut bytes = Vec::new();
     let mut chain = plan.input.memo.chain();
-    // Where a tool counts follows from the messages, so its bytes are all that tells two chains apart.
+    // The messages determine where a tool counts, so its bytes are enough to distinguish two chains.
     chain.begin(around.deferred.iter().fold(around.digest, |key, (_, tool)| key.then(*tool)));
     chain.skip(settled);
     for out in &mut outs {

@@ -37,7 +37,7 @@ pub(super) fn only_results(plan: &mut Plan<'_>) {
             _ => last.behind.push(out),
         }
     }
-    // From the end on: before one turn may be behind another one.
+    // From the end: the content before one turn may be behind another.
     for at in (1..turns.len()).rev() {
         if !turns[at].says.iter().any(|out| waits(plan, out)) {
             continue;

@@ -70,7 +70,7 @@ pub fn edits(wish: &Wish, facts: &Facts<'_>) -> Vec<Edit> {
         let trigger = wish.compact.trigger.unwrap_or(Trigger::Percent(COMPACT_PERCENT));
         let tokens = tokens(trigger, facts.window).unwrap_or(COMPACT_TOKENS).max(LEAST_COMPACT);
         let mut rest = format!(r#","trigger":{{"type":"input_tokens","value":{tokens}}}"#);
-        // A pause would be the client's to end, and it did not ask for one (C26).
+        // The client would have to end a pause that it did not ask for (C26).
         if let Some(text) = &wish.compact.instructions {
             rest.push_str(&format!(r#","instructions":{}"#, json!(text)));
         }
@@ -145,7 +145,7 @@ pub fn worth_it(trigger: u64, price: Option<Price>, lifetime: u64) -> u64 {
     let rates = price.filter(|price| price.read > 0.0).map(|price| price.rates(lifetime));
     let rates = rates.unwrap_or_else(|| Price::by_rules(1.0, 1.0, &ANTHROPIC).rates(lifetime));
     let least = BreakEven::least_removed(trigger as f64, GROWTH, rates);
-    // In thousands: a figure that people read.
+    // In thousands, for people.
     (least / 1_000.0).ceil() as u64 * 1_000
 }
 

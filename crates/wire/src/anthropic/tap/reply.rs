@@ -205,7 +205,7 @@ impl Block {
         }
         let input = json::decode(self.input.as_bytes());
         if !input.trim_ascii().is_empty() {
-            // Broken off inside the arguments: an empty object is what every client makes of it.
+            // Broken off inside the arguments: every client treats that as an empty object.
             let input = if is_json(&input) { input.trim_ascii() } else { "{}" };
             filled.push(("input", input.to_owned()));
         }

@@ -224,7 +224,7 @@ fn a_compaction_delta_fills_its_block() {
         ]),
         r#"[{"type":"compaction","content":"all","encrypted_content":"E="}]"#
     );
-    // A compaction that failed says null, and nothing is added to it.
+    // A failed compaction is null, and nothing is added to it.
     assert_eq!(
         content(&[
             start,

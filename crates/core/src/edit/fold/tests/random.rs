@@ -142,7 +142,7 @@ fn check(bench: &Bench) -> Result<(), TestCaseError> {
             })
             .flatten()
             .collect();
-        // What any active effect names, said as simply as can be.
+        // The targets of all active effects, in the simplest definition.
         let mut named: HashSet<(usize, Option<usize>)> = HashSet::new();
         for (_, effect) in view.effects().filter(|(id, _)| !restored.contains(id)) {
             let Effect::Replace { covers, .. } = effect else { continue };
@@ -195,7 +195,7 @@ fn check(bench: &Bench) -> Result<(), TestCaseError> {
         for (message, block) in blocks {
             prop_assert!(units.contains(&Unit::Source { message, block }), "{}.{:?} lies nowhere", message, block);
         }
-        // What was made is there, unless what it stands for is not.
+        // Synthetic content is present, unless the content it replaces is not.
         for (effect, what) in view.effects().filter(|(id, _)| view.status(*id).awake) {
             let around = match what {
                 Effect::Replace { covers, .. } => {
@@ -284,7 +284,7 @@ fn play(first: (u32, u32), events: Vec<Event>) -> Result<(usize, usize), TestCas
                 prop_assert!(now.starts_with(&earlier), "{:#?}\n became\n{:#?}", earlier, now);
                 prop_assert!(now[earlier.len()..].iter().all(|(_, covered)| !covered));
             }
-            // It goes back, and on from there, or comes back.
+            // It rewinds and continues, or returns.
             22 => {
                 left.push(bench.talk.clone());
                 let to = a as usize % (bench.talk.messages.len() + 1);
@@ -301,7 +301,7 @@ fn play(first: (u32, u32), events: Vec<Event>) -> Result<(usize, usize), TestCas
                     left.insert(0, std::mem::replace(&mut bench.talk, Talk { next, ..talk }));
                 }
             }
-            // It re-writes a message, or replaces the beginning by a summary of its own.
+            // It rewrites a message, or replaces the beginning with its own summary.
             30 if !bench.talk.messages.is_empty() => {
                 let count = bench.talk.messages.len();
                 bench.talk.next += 1;

@@ -37,7 +37,7 @@ fn thinking_of_new_messages_is_looked_at() {
     edit(Case::of(&strs(&talk(8)))).compose_with(&memo);
     let (done, continued) = edit(Case::of(&strs(&talk(9)))).compose_with(&memo);
     assert!(continued);
-    // All but that of the first step, which stands before the change.
+    // All but that of the first step, which precedes the change.
     assert_eq!((done.composed.thinking_dropped, done.rules()), (8, vec!["A65"]));
 }
 
@@ -50,7 +50,7 @@ fn messages_that_rules_may_connect_do_not_go_on() {
     // A system message.
     let system = [talk(8), vec![user("and"), list("system", &[text("note")])]].concat();
     assert!(!goes_on(&talk(8), &system, edit));
-    // With a call of ours an id may be there twice.
+    // With a synthetic call, an id may occur twice.
     let ours = |case: Case| case.replace(&[(1, 2)], &[(None, &[&call("toolu_0")])]);
     let twice = [talk(9), vec![list("assistant", &[call("toolu_3")]), list("user", &[result("toolu_3")])]].concat();
     assert!(goes_on(&talk(8), &talk(9), ours));
