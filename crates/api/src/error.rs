@@ -15,7 +15,7 @@ pub struct ErrorBody {
     pub error: ApiError,
 }
 
-/// A refusal: a stable code, a sentence for people, and a hint.
+/// Why something was refused: a stable code, a sentence for people, and a hint what to do.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ApiError {
     pub code: String,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::env::{self, Environment};
 use crate::error::ConfigError;
 
-/// The error code of a home that cannot be written to.
+/// The code of the failure of a home that cannot be written to.
 pub const NOT_WRITABLE: &str = "home-not-writable";
 
 #[derive(Clone, Debug)]

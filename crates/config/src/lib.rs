@@ -68,9 +68,9 @@ pub struct Settings {
     pub mcp: ctx_server::mcp::Settings,
     /// The model that writes summaries and titles.
     pub helper: ctx_server::helper::Settings,
-    /// The conditions of deferred edits.
+    /// The moments that deferred edits wait for.
     pub moments: ctx_composer::edit::Moments,
-    /// Prices, windows and other figures.
+    /// Prices, windows and the like.
     pub models: ctx_models::Models,
     /// Remarks for a person; not fatal.
     pub remarks: Vec<String>,

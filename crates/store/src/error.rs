@@ -66,7 +66,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// A stable code for scripts and tests.
+    /// A stable name for scripts and tests.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Absent { .. } => "store-absent",

@@ -8,7 +8,7 @@ pub struct Refusal {
     pub hint: String,
 }
 
-/// The code of an edit without effect.
+/// The code of a wish that would change nothing.
 pub const NOTHING: &str = "nothing-to-do";
 
 impl Refusal {

@@ -29,7 +29,7 @@ pub(crate) trait Dialect: Sync {
         None
     }
 
-    /// Applies the repairs that only this wire needs.
+    /// Makes the repairs that only this wire needs.
     fn repair(&self, plan: &mut Plan<'_>);
 
     /// Writes the rest of a client's element, as none, one or several.

@@ -81,7 +81,7 @@ impl Dialect for ResponsesDialect {
 
     fn elements(&self, role: Role, content: &[&Content], plan: &Plan<'_>) -> Vec<Vec<u8>> {
         let input = plan.input;
-        // Results come before the user's words: a message between a call and its result is refused (R19).
+        // Results come before words of the user: a message between a call and its result is refused (R19).
         let (results, rest): (Vec<&Content>, Vec<&Content>) = content.iter().partition(|content| is_output(content));
         let mut out: Vec<Vec<u8>> = results.into_iter().map(|content| item(content, input)).collect();
         let mut parts: Vec<String> = Vec::new();
@@ -133,7 +133,7 @@ fn message(role: Role, parts: &mut Vec<String>, input: &Input<'_>) -> Option<Vec
     (!parts.is_empty()).then(|| message.into_bytes())
 }
 
-/// A synthetic item: without an id, and a result in the family of its call.
+/// An item of ours: without an id, and a result in the family of its call.
 fn item(content: &Content, input: &Input<'_>) -> Vec<u8> {
     match content {
         Content::Result { id, parts, error } => {

@@ -32,13 +32,13 @@ fn call_type<'i>(input: &Input<'i>, id: &str) -> Option<Cow<'i, str>> {
     Some(Item::read(input.body.message(at)).kind)
 }
 
-/// The required type of a raw synthetic result: the families of functions and custom tools differ in nothing else.
+/// The type that a raw result of ours has to have: the families of functions and of custom tools differ in nothing else.
 pub(super) fn retyped(input: &Input<'_>, id: &str, kind: &str) -> Option<&'static str> {
     let is_plain = |kind: &str| matches!(kind, "function_call_output" | "custom_tool_call_output");
     output_of(input, id).filter(|family| *family != kind && is_plain(family) && is_plain(kind))
 }
 
-/// The type of a synthetic result, if its call is the client's and takes text.
+/// The type that a result of ours has, if its call is the client's and takes words.
 pub(super) fn output_of(input: &Input<'_>, id: &str) -> Option<&'static str> {
     call_type(input, id).and_then(|call| answer_to(&call))
 }

@@ -36,7 +36,7 @@ impl<'e> Rewrite<'e> {
         }
     }
 
-    /// Replaces the text of a result, in the client's form.
+    /// Another text for a result, in the form that the client gave it.
     pub fn output(&mut self, text: &str) {
         let is_list = self.item.elements("output").is_some();
         match self.item.kind.as_ref() {

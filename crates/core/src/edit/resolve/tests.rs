@@ -555,7 +555,7 @@ fn superseded_reads_are_chosen_like_everything_else() {
     assert_eq!(code(&bench, drop(&["t1/3"], select())), "no-results");
     let tool = Select { tool: Some("Bash".into()), ..select() };
     assert_eq!(code(&bench, drop(&[], tool)), "no-results");
-    // A read without its content supersedes nothing.
+    // A read whose content is gone stands for nothing any more.
     bench.make(drop(&["t1/3"], Select::default()));
     assert_eq!(code(&bench, drop(&["t1/1"], select())), "no-results");
     bench.make(Operation::Delete { ids: vec![], select: select(), force: false });
