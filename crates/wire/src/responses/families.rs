@@ -1,4 +1,5 @@
-//! Calls and results by family: each type of call takes results of one type (R16), and a program takes its calls along (R13).
+//! Calls and results by family: each type of call takes results of one type (R16), and a removed program takes its
+//! calls along (R13).
 
 use super::item::{Item, Sort};
 use crate::compose::generic::{Plan, Tag};
@@ -42,7 +43,7 @@ pub(super) fn output_of(input: &Input<'_>, id: &str) -> Option<&'static str> {
     call_type(input, id).and_then(|call| answer_to(&call))
 }
 
-/// Results that cannot be written go with their calls; results that take no text keep their own.
+/// Removes results that cannot be written, with their calls; results that take no text keep their own.
 pub(super) fn fit(plan: &mut Plan<'_>) {
     let input = plan.input;
     let mut unfit = HashSet::new();
@@ -89,7 +90,7 @@ fn drop_pairs(plan: &mut Plan<'_>, ids: &HashSet<String>) {
     }
 }
 
-/// The calls that a program made go with it (R13).
+/// Removes the calls of a removed program (R13).
 pub(super) fn close_programs(plan: &mut Plan<'_>) {
     let input = plan.input;
     let mut programs = HashSet::new();
