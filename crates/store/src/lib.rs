@@ -6,7 +6,7 @@
 //! * A **record** is never changed. It has a number (`seq`) that is never reused, and a checksum.
 //! * A **blob** is exact bytes, stored once, addressed by their [`Hash`]. Records name the blobs they use.
 //! * A **note** is a projection that can be rebuilt from the log: one body per conversation and name,
-//! overwritten in place.
+//!   overwritten in place.
 //!
 //! Two backends pass the same contract: [`SqliteStore`] and [`MemoryStore`].
 
