@@ -6,10 +6,10 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use ctx_composer::Refusal;
 use ctx_config::ConfigError;
 use ctx_server::daemon::DaemonError;
 use ctx_server::{BindError, TokenError};
+use ctx_service::Refusal;
 use ctx_store::StoreError;
 
 use crate::output::{Output, Paint, text, words};

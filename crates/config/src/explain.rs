@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use ctx_composer::automatic::Rules;
 use ctx_core::edit::refusal::nearest;
+use ctx_service::automatic::Rules;
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use ctx_api::context::ProjectSettings;
-use ctx_composer::automatic::Rules;
-use ctx_composer::provider::ProviderRules;
 use ctx_core::policy::Settings;
+use ctx_service::automatic::Rules;
+use ctx_service::provider::ProviderRules;
 use ctx_wire::anthropic::context_management;
 
 use crate::Flags;

@@ -1,13 +1,13 @@
 //! A policy at the engine's door, and what it did there.
 
 use crate::needs::{value_of, words_in};
-use ctx_composer::Refusal;
-use ctx_composer::automatic::{About, Automatic, Keeping, Removed};
 use ctx_core::content::Content;
 use ctx_core::edit::effect::Effect;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, refusal};
 use ctx_core::policy::{Facts, Force, Look, Policy, Proposal, Settings, choose};
+use ctx_service::Refusal;
+use ctx_service::automatic::{About, Automatic, Keeping, Removed};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};

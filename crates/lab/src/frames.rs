@@ -1,7 +1,7 @@
 //! A request of a replay, frame by frame: what the client said, what was sent of it, and what a policy changed here.
 
 use ctx_api::frames::{FrameView, StepView};
-use ctx_composer::{Composer, Refusal};
+use ctx_service::{Refusal, Service};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -21,14 +21,14 @@ pub struct Row {
 }
 
 /// All tokens of a conversation as it was at `before`, and as it is.
-pub fn totals(composer: &Composer, conversation: &str, before: &str) -> Result<[u64; 2], Refusal> {
-    let tokens = |at| composer.frames(conversation, false, at).map(|frames| frames.tokens);
+pub fn totals(service: &Service, conversation: &str, before: &str) -> Result<[u64; 2], Refusal> {
+    let tokens = |at| service.frames(conversation, false, at).map(|frames| frames.tokens);
     Ok([tokens(Some(before))?, tokens(None)?])
 }
 
 /// Every frame of a conversation, each followed by its steps that are others than they were at `before`.
-pub fn rows(composer: &Composer, conversation: &str, before: &str) -> Result<Vec<Row>, Refusal> {
-    let earlier = composer.frames(conversation, true, Some(before))?.frames;
+pub fn rows(service: &Service, conversation: &str, before: &str) -> Result<Vec<Row>, Refusal> {
+    let earlier = service.frames(conversation, true, Some(before))?.frames;
     let steps = earlier.iter().flat_map(|frame| frame.step_list.iter().flatten());
     let was: HashMap<&str, u64> = earlier
         .iter()
@@ -38,7 +38,7 @@ pub fn rows(composer: &Composer, conversation: &str, before: &str) -> Result<Vec
     let before = |id: &str, now: u64| was.get(id).copied().unwrap_or(now);
     let mut rows = Vec::new();
     for FrameView { id, title, source_tokens: source, tokens: sent, step_list, .. } in
-        composer.frames(conversation, true, None)?.frames
+        service.frames(conversation, true, None)?.frames
     {
         rows.push(Row { before: before(&id, sent), id: id.clone(), title, source, sent, step_of: None });
         for StepView { id: step, title, source_tokens: source, tokens: sent, .. } in step_list.into_iter().flatten() {

@@ -9,12 +9,12 @@ use crate::needs::{Kind, Need};
 use crate::policies::foresight::{self, Foresight};
 use crate::request::{Script, Seen as SeenMessages};
 use ctx_clients::Hints;
-use ctx_composer::edit::Outgoing;
-use ctx_composer::{Composer, Seen, Ticket, Timing};
 use ctx_core::Key;
 use ctx_core::policy::Policy;
 use ctx_models::cache::{FIVE_MINUTES, PromptCache, Reading};
 use ctx_models::{Models, Price, Rates};
+use ctx_service::edit::Outgoing;
+use ctx_service::{Seen, Service, Ticket, Timing};
 use ctx_store::MemoryStore;
 use ctx_wire::answer::{Ending, Usage};
 use ctx_wire::rope::Arriving;
@@ -75,11 +75,11 @@ pub enum Watch {
 #[derive(Debug, thiserror::Error)]
 pub enum Unplayable {
     #[error("the engine cannot take a request: {0}")]
-    Engine(#[from] ctx_composer::Problem),
+    Engine(#[from] ctx_service::Problem),
     #[error("the engine cannot open a store in memory: {0}")]
     Store(#[from] ctx_store::StoreError),
     #[error("the engine cannot tell of its frames: {0}")]
-    Frames(#[from] ctx_composer::Refusal),
+    Frames(#[from] ctx_service::Refusal),
     #[error("the engine does not recognise its own conversation")]
     Lost,
 }
@@ -117,12 +117,12 @@ pub fn play_watching(known: &Known<'_>, policy: Arc<dyn Policy>, watch: Watch) -
         foresight::NAME => Arc::new(Foresight::of(script.recording, known.needs)),
         _ => policy,
     };
-    let composer = Composer::open(Arc::new(MemoryStore::new()))?.with_models(known.models.clone());
+    let service = Service::open(Arc::new(MemoryStore::new()))?.with_models(known.models.clone());
     let editor = Editor::new(policy);
-    composer.automate(Some(editor.clone()));
+    service.automate(Some(editor.clone()));
     let mut player = Player {
         known,
-        composer,
+        service,
         cache: PromptCache::new(usize::MAX),
         seen: SeenMessages::default(),
         sight: Sight::new(known.results),
@@ -148,7 +148,7 @@ pub fn play_watching(known: &Known<'_>, policy: Arc<dyn Policy>, watch: Watch) -
 
 struct Player<'k> {
     known: &'k Known<'k>,
-    composer: Composer,
+    service: Service,
     cache: PromptCache<Key>,
     seen: SeenMessages,
     sight: Sight<'k>,
@@ -164,11 +164,11 @@ impl Player<'_> {
         let done = self.editor.take();
         let before = done.before.as_deref();
         let frames = match watch == Watch::Turn(turn) {
-            true => rows(&self.composer, &ticket.conversation, before.unwrap_or("HEAD"))?,
+            true => rows(&self.service, &ticket.conversation, before.unwrap_or("HEAD"))?,
             false => Vec::new(),
         };
         let totals = match before.filter(|_| watch != Watch::Nothing) {
-            Some(before) => Some(totals(&self.composer, &ticket.conversation, before)?),
+            Some(before) => Some(totals(&self.service, &ticket.conversation, before)?),
             None => None,
         };
         done.results.into_iter().for_each(|(call, text)| self.sight.replaced(&call, text));
@@ -195,7 +195,7 @@ impl Player<'_> {
         let mut outgoing: Option<Outgoing> = None;
         let seen =
             Seen { wire: self.known.script.recording.wire(), hints, pieces: pieces.finish(), at, counting: false };
-        let ticket = self.composer.hold(seen, &mut |out| outgoing = out)?;
+        let ticket = self.service.hold(seen, &mut |out| outgoing = out)?;
         let sent = outgoing.map_or_else(|| body.to_vec(), |outgoing| outgoing.bytes(body));
         ticket.map(|ticket| (ticket, sent)).ok_or(Unplayable::Lost)
     }
@@ -220,7 +220,7 @@ impl Player<'_> {
         };
         let answer = recording.wire().recorded_answer(&messages, recording.model_of(turn), usage);
         let timing = Timing { at: at + 1, first_byte_ms: Some(1), total_ms: 1 };
-        Ok(self.composer.answered(ticket, Some(Ending::Complete), Some(answer), timing)?)
+        Ok(self.service.answered(ticket, Some(Ending::Complete), Some(answer), timing)?)
     }
 
     /// What it costs to look again at what was taken away: one more request with all of the context, a short call, and

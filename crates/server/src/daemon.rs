@@ -1,11 +1,11 @@
-//! The whole daemon: the proxy in front, the composer behind it, the control API beside it.
+//! The whole daemon: the proxy in front, the service behind it, the control API beside it.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ctx_composer::{Composer, Recorder};
+use ctx_service::{Recorder, Service};
 
 use crate::api::{self, Api};
 use crate::config::ServerConfig;
@@ -36,13 +36,13 @@ impl Daemon {
     /// Opens the port. `home` and `store_path` are only shown, by `ctx status`.
     pub async fn bind(
         config: ServerConfig,
-        composer: Arc<Composer>,
+        service: Arc<Service>,
         home: PathBuf,
         store_path: PathBuf,
     ) -> Result<Daemon, DaemonError> {
-        let recorder = Recorder::start(composer.clone())?;
+        let recorder = Recorder::start(service.clone())?;
         let traffic: Arc<Traffic> = Arc::default();
-        let observer = Arc::new(ComposerObserver::new(composer.clone(), recorder.clone(), traffic.clone()));
+        let observer = Arc::new(ComposerObserver::new(service.clone(), recorder.clone(), traffic.clone()));
         let named = |(name, upstream): &(String, crate::config::Upstream)| UpstreamView {
             name: name.clone(),
             url: upstream.url.to_string(),
@@ -50,12 +50,12 @@ impl Daemon {
         let upstreams = (config.upstream.url.to_string(), config.upstreams.iter().map(named).collect());
         let helper = Arc::new(Helper::new(config.helper.clone(), &config.upstream, &config.limits, &home));
         if helper.is_on() && helper.settings().titles {
-            retitle(helper.clone(), composer.clone());
+            retitle(helper.clone(), service.clone());
         }
         if let Some(crate::config::Rules(rules)) = config.rules.clone() {
-            signals::tell(&composer, rules);
+            signals::tell(&service, rules);
         }
-        let api = Api::new(composer, recorder.clone(), traffic, upstreams, home, store_path, helper);
+        let api = Api::new(service, recorder.clone(), traffic, upstreams, home, store_path, helper);
         let control = mcp::beside(api::router(api.clone()), config.mcp.clone());
         let bound = Server::bind(config, observer, control).await?;
         api.listens_on(bound.local_addr());

@@ -2,7 +2,7 @@
 //! command line.
 
 use ctx_api::explain::{Term, TermKind, Terms};
-use ctx_composer::nearest;
+use ctx_service::nearest;
 use ctx_wire::rules;
 
 use crate::codes;

@@ -1,4 +1,4 @@
-//! Lets the composer look at what passes, and hold what it must compose: model calls only, everything else stays
+//! Lets the service look at what passes, and hold what it must compose: model calls only, everything else stays
 //! a plain pipe. Where the provider is asked to edit by itself, it is also heard what it says of its models when a
 //! client asks for them.
 
@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use ctx_clients::Hints;
-use ctx_composer::provider::Refused;
-use ctx_composer::recorder::{Reply, RequestCopy, ResponseCopy};
-use ctx_composer::{Composer, Recorder};
+use ctx_service::provider::Refused;
+use ctx_service::recorder::{Reply, RequestCopy, ResponseCopy};
+use ctx_service::{Recorder, Service};
 use ctx_wire::rope::Pieces;
 use ctx_wire::{Call, Provider, answer};
 
@@ -52,14 +52,14 @@ impl Traffic {
 }
 
 pub struct ComposerObserver {
-    composer: Arc<Composer>,
+    service: Arc<Service>,
     recorder: Recorder,
     traffic: Arc<Traffic>,
 }
 
 impl ComposerObserver {
-    pub fn new(composer: Arc<Composer>, recorder: Recorder, traffic: Arc<Traffic>) -> ComposerObserver {
-        ComposerObserver { composer, recorder, traffic }
+    pub fn new(service: Arc<Service>, recorder: Recorder, traffic: Arc<Traffic>) -> ComposerObserver {
+        ComposerObserver { service, recorder, traffic }
     }
 }
 
@@ -78,7 +78,7 @@ impl Observer for ComposerObserver {
         if call == Call::Models {
             let listening = || Listening { recorder: self.recorder.clone(), heard: None };
             return self
-                .composer
+                .service
                 .asks_provider()
                 .then(|| Watch { request: Box::new(IgnoreRequest), response: Box::new(listening()) });
         }
@@ -86,7 +86,7 @@ impl Observer for ComposerObserver {
         let model = wire.model(head.path()).map(Into::into);
         let hints = Hints { model, ..Hints::read(|name| headers.text(name)) };
         // There is nothing to learn from a count; what it counts must be what would be sent.
-        if call == Call::Count && !self.composer.holds(&hints) {
+        if call == Call::Count && !self.service.holds(&hints) {
             return None;
         }
         self.traffic.in_flight.fetch_add(1, Ordering::Relaxed);

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use ctx_composer::Credentials;
+use ctx_service::Credentials;
 use http::Uri;
 use http::header::{self, HeaderMap, HeaderName};
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ctx_api::timeline::Told;
-use ctx_composer::automatic::Rules;
-use ctx_composer::{Composer, log};
+use ctx_service::automatic::Rules;
+use ctx_service::{Service, log};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
@@ -21,10 +21,10 @@ const WAITING: usize = 64;
 /// Nobody waits longer for a command or an address.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Listens from now on, until the composer ends.
-pub(crate) fn tell(composer: &Composer, rules: Arc<dyn Rules>) {
+/// Listens from now on, until the service ends.
+pub(crate) fn tell(service: &Service, rules: Arc<dyn Rules>) {
     let (send, mut heard) = mpsc::channel::<(String, u64, Told)>(WAITING);
-    composer.listen(move |record| {
+    service.listen(move |record| {
         if record.kind == log::AUTOMATIC
             && let Ok(log::Automatic::Signal(told)) = serde_json::from_slice(&record.body)
         {

@@ -7,9 +7,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
-use ctx_composer::Credentials;
-use ctx_composer::provider::Refused;
-use ctx_composer::recorder::{Reply, Withheld};
+use ctx_service::Credentials;
+use ctx_service::provider::Refused;
+use ctx_service::recorder::{Reply, Withheld};
 use ctx_wire::rope::Pieces;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode, Uri};

@@ -29,7 +29,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         context.output.json(&answer)?;
     } else {
         let found: Conversations = understood(&answer)?;
-        context.output.print(&render(&found.conversations, ctx_composer::now(), &context.output))?;
+        context.output.print(&render(&found.conversations, ctx_service::now(), &context.output))?;
         if let Some(note) = words::unread(found.unread) {
             context.note(&note);
         }

@@ -60,7 +60,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         return Ok(ExitCode::SUCCESS);
     }
     let words = match arguments.what {
-        What::Status => render(&understood(&answer)?, ctx_composer::now(), output),
+        What::Status => render(&understood(&answer)?, ctx_service::now(), output),
         What::Test => {
             let HelperTested { by, said, took_ms, .. } = understood(&answer)?;
             let took = words::duration(took_ms);

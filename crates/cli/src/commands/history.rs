@@ -40,7 +40,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     if arguments.format.json {
         context.output.json(&answer)?;
     } else {
-        context.output.print(&render(&understood(&answer)?, ctx_composer::now(), &context.output))?;
+        context.output.print(&render(&understood(&answer)?, ctx_service::now(), &context.output))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -74,7 +74,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         output.json(&answer)?;
     } else if !arguments.hook {
         // What a hook prints may end up in the agent's context.
-        output.print(&render(&understood(&answer)?, ctx_composer::now(), output))?;
+        output.print(&render(&understood(&answer)?, ctx_service::now(), output))?;
     }
     Ok(ExitCode::SUCCESS)
 }

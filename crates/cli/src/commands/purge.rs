@@ -9,7 +9,7 @@ use std::sync::Arc;
 use clap::Args;
 use ctx_api::conversations::Purged;
 use ctx_api::conversations::{ConversationView, Conversations};
-use ctx_composer::Composer;
+use ctx_service::Service;
 use ctx_store::{SqliteStore, StoreError};
 use serde_json::json;
 
@@ -59,7 +59,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let all = arguments.which.all;
     let keeper = Keeper::find(context)?;
     let chosen = match &keeper {
-        Some(keeper) => keeper.choose(&arguments.which, ctx_composer::now())?,
+        Some(keeper) => keeper.choose(&arguments.which, ctx_service::now())?,
         None => Vec::new(),
     };
     // Files that were moved aside as damaged hold whole conversations, of which nobody knows which.
@@ -142,7 +142,7 @@ fn remove(paths: &[PathBuf]) -> Result<u64, Failure> {
 /// Whoever keeps the conversations right now.
 enum Keeper {
     Daemon(Box<Client>),
-    Store(Box<Composer>),
+    Store(Box<Service>),
 }
 
 impl Keeper {
@@ -157,20 +157,20 @@ impl Keeper {
             outcome => drop(outcome?),
         }
         let store = SqliteStore::open(home.path())?;
-        Ok(Some(Self::Store(Box::new(Composer::open(Arc::new(store))?))))
+        Ok(Some(Self::Store(Box::new(Service::open(Arc::new(store))?))))
     }
 
     fn conversations(&self) -> Result<Vec<Kept>, Failure> {
         let listed = match self {
             Self::Daemon(client) => understood::<Conversations>(&client.get("/conversations")?)?,
-            Self::Store(composer) => composer.conversations(),
+            Self::Store(service) => service.conversations(),
         };
         let mut kept: Vec<Kept> = listed.conversations.into_iter().map(Kept::from).collect();
-        if let Self::Store(composer) = self {
-            for row in composer.store().conversations()? {
+        if let Self::Store(service) = self {
+            for row in service.store().conversations()? {
                 if !kept.iter().any(|known| known.id == row.id) {
                     let (title, session) = (String::new(), String::new());
-                    let last_activity = row.last_at.min(ctx_composer::now());
+                    let last_activity = row.last_at.min(ctx_service::now());
                     kept.push(Kept { id: row.id, title, session, last_activity });
                 }
             }
@@ -182,7 +182,7 @@ impl Keeper {
     fn resolve(&self, name: &str, all: &[Kept]) -> Result<String, Failure> {
         let id = match self {
             Self::Daemon(client) => client.resolve(name)?,
-            Self::Store(composer) => composer.resolve(name)?,
+            Self::Store(service) => service.resolve(name)?,
         };
         let is_named = |kept: &Kept| kept.id.starts_with(name) || kept.session.starts_with(name);
         match name == "active" || all.iter().any(|kept| kept.id == id && is_named(kept)) {
@@ -213,8 +213,8 @@ impl Keeper {
                 let wish = if all { json!({ "all": true }) } else { json!({ "conversations": ids }) };
                 understood(&client.post("/purge", &wish)?)
             }
-            Self::Store(composer) => {
-                let purged = composer.purge(&ids)?;
+            Self::Store(service) => {
+                let purged = service.purge(&ids)?;
                 Ok(Purged { conversations: ids.len(), bytes_freed: purged.bytes })
             }
         }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use ctx_api::search::{Found, FoundIn, Hit};
-use ctx_composer::view::terms;
+use ctx_service::view::terms;
 
 use crate::arguments::{JsonArguments, non_empty};
 use crate::client::{encoded, understood};
@@ -53,7 +53,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         context.output.print(&render(
             &understood(&answer)?,
             arguments.conversation.is_some(),
-            ctx_composer::now(),
+            ctx_service::now(),
             &context.output,
         ))?;
     }

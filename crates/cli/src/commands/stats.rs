@@ -74,7 +74,7 @@ impl By {
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let mut question = format!("/stats?by={}", arguments.by.name());
     if let Some(since) = &arguments.since {
-        question.push_str(&format!("&since={}", since.at(ctx_composer::now())));
+        question.push_str(&format!("&since={}", since.at(ctx_service::now())));
     }
     if let Some(conversation) = &arguments.conversation {
         question.push_str(&format!("&conv={}", encoded(conversation, "")));

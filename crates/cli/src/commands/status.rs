@@ -44,7 +44,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         context.output.json(all.to_string().as_bytes())?;
     } else {
         let listen = client.address().to_string();
-        let mut words = render(&status, &listen, ctx_composer::now(), &context.output);
+        let mut words = render(&status, &listen, ctx_service::now(), &context.output);
         if let Some(filled) = filled {
             let view: ContextView = understood(&filled)?;
             words.push_str(&context_in_words(&view, &context.output));

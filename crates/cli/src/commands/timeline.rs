@@ -51,7 +51,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         context.output.json(&answer)?;
     } else {
         let timeline: Timeline = understood(&answer)?;
-        context.output.print(&render(&timeline, rows as usize, ctx_composer::now(), &context.output))?;
+        context.output.print(&render(&timeline, rows as usize, ctx_service::now(), &context.output))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -134,7 +134,7 @@ fn add(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) -> Re
         }
         match &layer.print {
             Some(print) if says_something(source, layer) => {
-                trust.add(&source.path, print, ctx_composer::now());
+                trust.add(&source.path, print, ctx_service::now());
                 files.push(source.path.clone());
             }
             Some(_) => {}

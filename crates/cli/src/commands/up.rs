@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use ctx_composer::Composer;
-use ctx_composer::automatic::{self, About, Editor};
-use ctx_composer::edit::Folder;
 use ctx_server::daemon::Daemon;
 use ctx_server::{Rules, ServerConfig, Token};
+use ctx_service::Service;
+use ctx_service::automatic::{self, About, Editor};
+use ctx_service::edit::Folder;
 use ctx_store::{SqliteStore, StoreError};
 use tokio::runtime::Builder;
 
@@ -53,15 +53,15 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         Some(offload) => Folder::in_project(&offload.clone(), offload),
         None => Folder::in_home(home.path()),
     };
-    let composer = Composer::open(store.clone())?.offloading_to(offload.clone());
-    let composer = composer.with_moments(settings.moments).with_models(settings.models);
+    let service = Service::open(store.clone())?.offloading_to(offload.clone());
+    let service = service.with_moments(settings.moments).with_models(settings.models);
     let live = Arc::new(LiveRules::new(&flags, &context.environment, &home));
-    let composer = Arc::new(composer.with_provider(live.clone(), &settings.upstream.url.to_string()));
+    let service = Arc::new(service.with_provider(live.clone(), &settings.upstream.url.to_string()));
     let rules: Arc<dyn automatic::Rules> = live;
     // Where the provider clears by itself, ours waits longer.
-    let asking = Arc::downgrade(&composer);
-    let provider = move |about: &About<'_>| asking.upgrade().is_some_and(|composer| composer.provider_edits(about));
-    composer.automate(Some(Arc::new(Editor::new(rules.clone(), offload, Box::new(provider)))));
+    let asking = Arc::downgrade(&service);
+    let provider = move |about: &About<'_>| asking.upgrade().is_some_and(|service| service.provider_edits(about));
+    service.automate(Some(Arc::new(Editor::new(rules.clone(), offload, Box::new(provider)))));
     let mut config = ServerConfig::new(settings.listen, settings.upstream, token.clone());
     config.upstreams = settings.upstreams;
     config.allow_remote = settings.allow_remote;
@@ -75,10 +75,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         Failure::new("no-runtime", format!("the system does not let the daemon start its threads: {error}"))
     })?;
     runtime.block_on(async {
-        let daemon = Daemon::bind(config, composer, home.path().to_owned(), store_path).await?;
+        let daemon = Daemon::bind(config, service, home.path().to_owned(), store_path).await?;
         let stop = Signals::listen(arguments.background)?;
         let listen = daemon.local_addr();
-        let notice = Notice { pid: std::process::id(), listen, started_at: ctx_composer::now() };
+        let notice = Notice { pid: std::process::id(), listen, started_at: ctx_service::now() };
         let _up = PutUp::new(&home, notice)?;
         if arguments.background {
             // Whatever folder it was started from can be removed or unmounted.

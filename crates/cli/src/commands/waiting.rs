@@ -80,7 +80,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         return Ok(ExitCode::SUCCESS);
     }
     output.print(&match arguments.what {
-        What::List => render(&understood(&answer)?, arguments.all, ctx_composer::now(), output),
+        What::List => render(&understood(&answer)?, arguments.all, ctx_service::now(), output),
         What::Cancel | What::Accept => {
             let wish: WaitView = understood(&answer)?;
             format!("{}{}", outcome_line(&wish), remark_lines(&wish.remarks))

@@ -48,7 +48,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         context.output.json(&answer)?;
     } else {
         let is_one = arguments.request.is_some();
-        context.output.print(&render(&understood(&answer)?, is_one, ctx_composer::now(), &context.output))?;
+        context.output.print(&render(&understood(&answer)?, is_one, ctx_service::now(), &context.output))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,7 @@
 //! Conversations that `ctx` itself took note of: the folder that the daemon keeps its data in.
 
 use super::{Recording, Usage, corpus};
-use ctx_composer::replay_source::{Asked, Recorded, recorded};
+use ctx_service::replay_source::{Asked, Recorded, recorded};
 use ctx_store::{Reader, SqliteStore};
 use serde_json::value::RawValue;
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! Conversations of our own store.
 
 use ctx_clients::Hints;
-use ctx_composer::{Composer, Seen, Timing};
+use ctx_service::{Seen, Service, Timing};
 use ctx_store::SqliteStore;
 use ctx_wire::answer::Ending;
 use ctx_wire::rope::Arriving;
@@ -12,8 +12,7 @@ use std::sync::Arc;
 fn what_ctx_took_note_of_can_be_played_again() {
     let folder = tempfile::tempdir().expect("a folder");
     {
-        let composer =
-            Composer::open(Arc::new(SqliteStore::open(folder.path()).expect("a store"))).expect("a composer");
+        let service = Service::open(Arc::new(SqliteStore::open(folder.path()).expect("a store"))).expect("a composer");
         let mut messages = vec![json!({"role": "user", "content": "hello"})];
         for turn in 0..3u64 {
             let model = if turn == 1 { "claude-haiku-5-5" } else { "claude-opus-5-5" };
@@ -29,7 +28,7 @@ fn what_ctx_took_note_of_can_be_played_again() {
             let at = 1_000_000 + turn * 1000;
             let seen =
                 Seen { wire: &ctx_wire::anthropic::Anthropic, hints, pieces: pieces.finish(), at, counting: false };
-            let ticket = composer.observe(seen).expect("readable").expect("a turn");
+            let ticket = service.observe(seen).expect("readable").expect("a turn");
             let answer = json!({"role": "assistant", "content": [{"type": "text", "text": format!("answer {turn}")}]});
             let told = json!({"id": "msg_1", "type": "message", "role": "assistant", "content": answer["content"],
                 "model": model, "stop_reason": "end_turn", "usage": {"input_tokens": 10 + turn, "output_tokens": 3, "cache_creation_input_tokens": 5,
@@ -38,11 +37,11 @@ fn what_ctx_took_note_of_can_be_played_again() {
             tap.feed(told.to_string().as_bytes());
             let timing = Timing { at: at + 1, first_byte_ms: Some(1), total_ms: 1 };
             let answered =
-                composer.answered(&ticket, Some(Ending::Complete), Some(tap.finish(Ending::Complete)), timing);
+                service.answered(&ticket, Some(Ending::Complete), Some(tap.finish(Ending::Complete)), timing);
             answered.expect("noted");
             messages.extend([answer, json!({"role": "user", "content": format!("go on {turn}")})]);
         }
-        composer.settle(std::time::Duration::from_secs(5));
+        service.settle(std::time::Duration::from_secs(5));
     }
     let gathered = ctx_lab::recording::read(&[folder.path().to_owned()]);
     assert_eq!(gathered.skipped, []);

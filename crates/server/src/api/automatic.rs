@@ -11,11 +11,11 @@ use super::Api;
 use super::read::{Answer, understood};
 
 pub async fn context(State(api): State<Api>, Path(name): Path<String>) -> Answer<ContextView> {
-    api.ask(move |composer| composer.context(&name)).await.map(Json)
+    api.ask(move |service| service.context(&name)).await.map(Json)
 }
 
 pub async fn worth(State(api): State<Api>, Path(name): Path<String>) -> Answer<WorthView> {
-    api.ask(move |composer| composer.worth(&name)).await.map(Json)
+    api.ask(move |service| service.worth(&name)).await.map(Json)
 }
 
 pub async fn clear(
@@ -25,7 +25,5 @@ pub async fn clear(
 ) -> Answer<Applied> {
     let Clear { reason, author } = understood(clear)?;
     let reason = reason.map_or_else(|| format!("asked for by {author}"), |reason| format!("{reason} ({author})"));
-    api.ask(move |composer| composer.clear_now(&name, &reason).map(|done| composer.noting_uploads(done)))
-        .await
-        .map(Json)
+    api.ask(move |service| service.clear_now(&name, &reason).map(|done| service.noting_uploads(done))).await.map(Json)
 }

@@ -19,7 +19,7 @@ pub async fn operations(
     if super::helper::is_wanted(&api, &wish) {
         return super::helper::apply(&api, name, wish).await;
     }
-    api.ask(move |composer| composer.apply(&name, wish).map(|applied| composer.noting_uploads(applied))).await.map(Json)
+    api.ask(move |service| service.apply(&name, wish).map(|applied| service.noting_uploads(applied))).await.map(Json)
 }
 
 pub async fn history(
@@ -28,7 +28,7 @@ pub async fn history(
     way: Result<Json<Way>, JsonRejection>,
 ) -> Answer<Applied> {
     let way = understood(way)?;
-    api.ask(move |composer| composer.go(&name, way).map(|applied| composer.noting_uploads(applied))).await.map(Json)
+    api.ask(move |service| service.go(&name, way).map(|applied| service.noting_uploads(applied))).await.map(Json)
 }
 
 pub async fn heal(
@@ -38,5 +38,5 @@ pub async fn heal(
 ) -> Answer<Applied> {
     let Heal { author, note, expect, dry_run, when } = understood(heal)?;
     let wish = Wish { operations: Vec::new(), author, note, expect, dry_run, when };
-    api.ask(move |composer| composer.heal(&name, wish).map(|applied| composer.noting_uploads(applied))).await.map(Json)
+    api.ask(move |service| service.heal(&name, wish).map(|applied| service.noting_uploads(applied))).await.map(Json)
 }

@@ -6,8 +6,8 @@ use axum::extract::{Path, State};
 use ctx_api::edit::{Applied, Wish};
 use ctx_api::helper::Kind;
 use ctx_api::helper::{HelperTested, HelperView};
-use ctx_composer::helper::{Material, Piece, Question};
-use ctx_composer::{Composer, Refusal};
+use ctx_service::helper::{Material, Piece, Question};
+use ctx_service::{Refusal, Service};
 
 use super::read::{Answer, understood};
 use super::{Api, refused};
@@ -94,12 +94,12 @@ pub async fn apply(api: &Api, name: String, wish: Wish) -> Answer<Applied> {
 async fn start(api: &Api, name: String, wish: Wish) -> Result<Handle, ControlError> {
     let (again, asks) = (wish.clone(), can_help(api, &wish));
     // What is wrong with the wish is told before anybody is asked.
-    let open = api.ask(move |composer| composer.questions(&name, wish)).await?;
+    let open = api.ask(move |service| service.questions(&name, wish)).await?;
     let commit = api.clone();
     let helper = asks.then(|| api.0.helper.clone());
     Ok(api.0.jobs.begin(helper, again, open, |conversation, wish| async move {
         let apply =
-            move |composer: &Composer| composer.apply(&conversation, wish).map(|done| composer.noting_uploads(done));
+            move |service: &Service| service.apply(&conversation, wish).map(|done| service.noting_uploads(done));
         let applied = commit.ask(apply).await;
         applied.map_err(|error| Refusal { code: error.code, message: error.message, hint: error.hint })
     }))

@@ -15,8 +15,8 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::IntoResponse;
 use bytes::Bytes;
-use ctx_composer::streams::Watching;
-use ctx_composer::{Composer, Refusal, now};
+use ctx_service::streams::Watching;
+use ctx_service::{Refusal, Service, now};
 use http::{HeaderMap, header};
 use http_body::Frame;
 use tokio::sync::{mpsc, watch};
@@ -88,10 +88,10 @@ pub async fn events(
     let after = after.transpose()?;
     // A browser that comes back asks as it did first, and says in the header where it has got to.
     let resumed = headers.get("last-event-id").map(|id| id.to_str().ok().and_then(parse));
-    let composer = api.0.composer.clone();
+    let service = api.0.service.clone();
     let (told, newest) = watch::channel(0);
-    composer.listen(move |record| told.send(record.seq).is_ok());
-    let last = api.ask(|composer| Ok(composer.store().last_seq()?)).await?;
+    service.listen(move |record| told.send(record.seq).is_ok());
+    let last = api.ask(|service| Ok(service.store().last_seq()?)).await?;
     let epoch = api.0.started_at;
     let (at, first) = match start(resumed.or(after.map(Some)), epoch, last) {
         Start::After(at) => (at, format!(": ok\nid: {epoch:x}-{at}\n\n")),
@@ -102,8 +102,8 @@ pub async fn events(
     };
     let (send, receive) = mpsc::channel(1);
     let _ = send.try_send(first.into());
-    let growing = streaming.then(|| growing(&composer));
-    tokio::spawn(tell(Reader { composer, epoch, brief }, at, newest, growing, send));
+    let growing = streaming.then(|| growing(&service));
+    tokio::spawn(tell(Reader { service, epoch, brief }, at, newest, growing, send));
     let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
     Ok((head, Body::new(Stream(receive))))
 }
@@ -111,9 +111,9 @@ pub async fn events(
 /// Replies while they grow, and what keeps them coming.
 type Growing = (mpsc::Receiver<Bytes>, Watching);
 
-fn growing(composer: &Composer) -> Growing {
+fn growing(service: &Service) -> Growing {
     let (send, receive) = mpsc::channel(WAITING);
-    let watching = composer.streams().watch(move |streaming| {
+    let watching = service.streams().watch(move |streaming| {
         let data = serde_json::to_string(&LiveEvent::Streaming(streaming.clone())).unwrap_or_default();
         // One that has no room is dropped: nobody waits for a reader.
         let _ = send.try_send(format!("data: {data}\n\n").into());
@@ -134,7 +134,7 @@ async fn grown(growing: &mut Option<Growing>) -> Bytes {
 /// What is the same for all that a reader is told.
 #[derive(Clone)]
 struct Reader {
-    composer: Arc<Composer>,
+    service: Arc<Service>,
     epoch: u64,
     brief: bool,
 }
@@ -187,11 +187,11 @@ struct Page {
 }
 
 fn page(reader: &Reader, after: u64) -> Result<Page, Refusal> {
-    let found = reader.composer.store().log(after, PAGE)?;
+    let found = reader.service.store().log(after, PAGE)?;
     let sound = found.records.last().map(|record| record.seq);
     let last = sound.max(found.skipped.last().map(|skipped| skipped.seq));
     let told = |record| {
-        let event = reader.composer.event(record)?;
+        let event = reader.service.event(record)?;
         Some(LiveEvent::Happened(Box::new(if reader.brief { event.brief() } else { event })))
     };
     let lines = found.records.iter().filter_map(|record| Some(line(reader.epoch, record.seq, &told(record)?)));

@@ -1,4 +1,4 @@
-//! The control API, `/control/v1/…`: thin handlers over the composer. What they show is made there.
+//! The control API, `/control/v1/…`: thin handlers over the service. What they show is made there.
 
 mod automatic;
 mod edit;
@@ -38,8 +38,8 @@ use ctx_api::show::Shown;
 use ctx_api::stats::Stats;
 use ctx_api::timeline::Timeline;
 use ctx_api::waiting::{PendingOutcome, WaitView, WaitingView};
-use ctx_composer::view::Refusal;
-use ctx_composer::{Composer, Recorder, now};
+use ctx_service::view::Refusal;
+use ctx_service::{Recorder, Service, now};
 
 use self::openapi::{Routes, told};
 use crate::helper::{Helper, Jobs};
@@ -74,7 +74,7 @@ const LARGEST_BODY: usize = 64 * 1024 * 1024;
 pub struct Api(Arc<Inside>);
 
 struct Inside {
-    composer: Arc<Composer>,
+    service: Arc<Service>,
     recorder: Recorder,
     traffic: Arc<Traffic>,
     upstream: String,
@@ -89,7 +89,7 @@ struct Inside {
 
 impl Api {
     pub fn new(
-        composer: Arc<Composer>,
+        service: Arc<Service>,
         recorder: Recorder,
         traffic: Arc<Traffic>,
         (upstream, upstreams): (String, Vec<UpstreamView>),
@@ -98,7 +98,7 @@ impl Api {
         helper: Arc<Helper>,
     ) -> Api {
         Api(Arc::new(Inside {
-            composer,
+            service,
             recorder,
             traffic,
             upstream,
@@ -121,12 +121,12 @@ impl Api {
     /// Runs `ask` where it may block, after everything that has passed is known.
     async fn ask<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&Composer) -> Result<T, Refusal> + Send + 'static,
+        ask: impl FnOnce(&Service) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, ControlError> {
         let api = self.clone();
         let asked = tokio::task::spawn_blocking(move || {
             api.0.recorder.settle(SETTLE);
-            ask(&api.0.composer)
+            ask(&api.0.service)
         });
         match asked.await {
             Ok(answer) => answer.map_err(refused),

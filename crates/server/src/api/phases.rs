@@ -9,7 +9,7 @@ use super::Api;
 use super::read::{Answer, understood};
 
 pub async fn phases(State(api): State<Api>, Path(name): Path<String>) -> Answer<PhasesView> {
-    api.ask(move |composer| composer.phases(&name)).await.map(Json)
+    api.ask(move |service| service.phases(&name)).await.map(Json)
 }
 
 pub async fn phase(
@@ -18,5 +18,5 @@ pub async fn phase(
     wish: Result<Json<PhaseWish>, JsonRejection>,
 ) -> Answer<PhasesView> {
     let wish = understood(wish)?;
-    api.ask(move |composer| composer.phase(&name, &wish)).await.map(Json)
+    api.ask(move |service| service.phase(&name, &wish)).await.map(Json)
 }

@@ -16,19 +16,19 @@ pub async fn plan(
     let plan = understood(plan)?;
     let is_open = plan.operations.iter().any(|planned| planned.operation.is_open());
     if !plan.apply || !is_open {
-        return api.ask(move |composer| composer.plan(&name, plan)).await.map(Json);
+        return api.ask(move |service| service.plan(&name, plan)).await.map(Json);
     }
     // Words are missing. If a model is to find them, that takes its time and must hold up nobody.
     let look = Plan { apply: false, ..plan.clone() };
-    let mut view = api.ask(move |composer| composer.plan(&name, look)).await?;
-    let wish = ctx_composer::edit::plan_wish(&plan, view.head.as_deref()).map_err(refused)?;
+    let mut view = api.ask(move |service| service.plan(&name, look)).await?;
+    let wish = ctx_service::edit::plan_wish(&plan, view.head.as_deref()).map_err(refused)?;
     let id = view.applied.conversation.clone();
     match super::helper::is_wanted(&api, &wish) {
         true => {
             let Json(applied) = super::helper::apply(&api, id, wish).await?;
             view.applied = applied;
         }
-        false => view = api.ask(move |composer| composer.plan(&id, plan)).await?,
+        false => view = api.ask(move |service| service.plan(&id, plan)).await?,
     }
     Ok(Json(view))
 }

@@ -18,8 +18,8 @@ use ctx_api::map::ContextMap;
 use ctx_api::requests::SentView;
 use ctx_api::show::Shown;
 use ctx_api::timeline::{Event, Timeline};
-use ctx_composer::edit::misread;
-use ctx_composer::{Refusal, now};
+use ctx_service::edit::misread;
+use ctx_service::{Refusal, now};
 use http::{StatusCode, header};
 
 use super::Api;
@@ -35,12 +35,12 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
     let Counts { total, in_flight, failed, cancelled, unread } = inside.traffic.counts();
     let recorder = inside.recorder.load();
     let (size, conversations, edited, unsaved) = api
-        .ask(|composer| {
-            let size = composer.store().size()?;
-            Ok((size, composer.conversation_count(), composer.edited_count(), composer.unsaved()))
+        .ask(|service| {
+            let size = service.store().size()?;
+            Ok((size, service.conversation_count(), service.edited_count(), service.unsaved()))
         })
         .await?;
-    let trouble = inside.composer.store().trouble();
+    let trouble = inside.service.store().trouble();
     Ok(Json(Status {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
@@ -62,7 +62,7 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
             losses: trouble.losses,
             gone: trouble.gone,
         },
-        provider: api.0.composer.provider_view(),
+        provider: api.0.service.provider_view(),
         memory_bytes: memory(),
         page: page_is_embedded(),
     }))
@@ -75,7 +75,7 @@ fn memory() -> Option<u64> {
 }
 
 pub async fn conversations(State(api): State<Api>) -> Answer<Conversations> {
-    let found = api.ask(|composer| Ok(composer.conversations())).await?;
+    let found = api.ask(|service| Ok(service.conversations())).await?;
     Ok(Json(Conversations { unread: api.0.recorder.load().requests, ..found }))
 }
 
@@ -86,9 +86,9 @@ pub async fn frames(
 ) -> Answer<Frames> {
     let FramesQuery { steps, all, at } = asked(query)?;
     let found = api
-        .ask(move |composer| match all {
-            true => composer.all_frames(&name, steps, at.as_deref()),
-            false => composer.frames(&name, steps, at.as_deref()),
+        .ask(move |service| match all {
+            true => service.all_frames(&name, steps, at.as_deref()),
+            false => service.frames(&name, steps, at.as_deref()),
         })
         .await?;
     Ok(Json(Frames { unread: api.0.recorder.load().requests, ..found }))
@@ -100,7 +100,7 @@ pub async fn show(
     query: Result<Query<AtQuery>, QueryRejection>,
 ) -> Answer<Shown> {
     let AtQuery { at } = asked(query)?;
-    api.ask(move |composer| composer.show(&name, &id, at.as_deref())).await.map(Json)
+    api.ask(move |service| service.show(&name, &id, at.as_deref())).await.map(Json)
 }
 
 pub async fn compose(
@@ -109,13 +109,13 @@ pub async fn compose(
     query: Result<Query<AtQuery>, QueryRejection>,
 ) -> Result<impl IntoResponse, ControlError> {
     let AtQuery { at } = asked(query)?;
-    let bytes = api.ask(move |composer| composer.compose(&name, at.as_deref())).await?;
+    let bytes = api.ask(move |service| service.compose(&name, at.as_deref())).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], bytes))
 }
 
 pub async fn sent(State(api): State<Api>, Path((name, request)): Path<(String, String)>) -> Answer<SentView> {
     let request = request_number(&request)?;
-    api.ask(move |composer| composer.sent(&name, request)).await.map(Json)
+    api.ask(move |service| service.sent(&name, request)).await.map(Json)
 }
 
 pub async fn sent_body(
@@ -123,7 +123,7 @@ pub async fn sent_body(
     Path((name, request)): Path<(String, String)>,
 ) -> Result<impl IntoResponse, ControlError> {
     let request = request_number(&request)?;
-    let bytes = api.ask(move |composer| composer.sent_body(&name, request)).await?;
+    let bytes = api.ask(move |service| service.sent_body(&name, request)).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], bytes))
 }
 
@@ -145,10 +145,10 @@ pub async fn explain(
     query: Result<Query<AtQuery>, QueryRejection>,
 ) -> Answer<Explanation> {
     let AtQuery { at } = asked(query)?;
-    api.ask(move |composer| {
-        let explained = composer.explain(&name, at.as_deref())?;
+    api.ask(move |service| {
+        let explained = service.explain(&name, at.as_deref())?;
         // Health is the rule, and it comes as a refusal.
-        let problem = composer.illness(&explained.conversation).ok().map(|illness| illness.problem);
+        let problem = service.illness(&explained.conversation).ok().map(|illness| illness.problem);
         Ok(Explanation { explained, problem })
     })
     .await
@@ -162,7 +162,7 @@ pub async fn diff(
 ) -> Answer<Diff> {
     let DiffQuery { from, to } = asked(query)?;
     let (from, to) = (from.unwrap_or_else(|| "source".to_owned()), to.unwrap_or_else(|| "HEAD".to_owned()));
-    api.ask(move |composer| composer.diff(&name, &from, &to)).await.map(Json)
+    api.ask(move |service| service.diff(&name, &from, &to)).await.map(Json)
 }
 
 pub async fn history(
@@ -172,8 +172,8 @@ pub async fn history(
 ) -> Answer<HistoryView> {
     let HistoryQuery { limit, all, brief } = asked(query)?;
     let most = limit.unwrap_or(usize::MAX);
-    api.ask(move |composer| {
-        let history = if all { composer.whole_history(&name, most) } else { composer.history(&name, most) }?;
+    api.ask(move |service| {
+        let history = if all { service.whole_history(&name, most) } else { service.history(&name, most) }?;
         Ok(if brief { history.brief() } else { history })
     })
     .await
@@ -186,15 +186,15 @@ pub async fn map(
     query: Result<Query<AtQuery>, QueryRejection>,
 ) -> Answer<ContextMap> {
     let AtQuery { at } = asked(query)?;
-    api.ask(move |composer| composer.map(&name, at.as_deref())).await.map(Json)
+    api.ask(move |service| service.map(&name, at.as_deref())).await.map(Json)
 }
 
 pub async fn branches(State(api): State<Api>, Path(name): Path<String>) -> Answer<Branches> {
-    api.ask(move |composer| composer.branches(&name)).await.map(Json)
+    api.ask(move |service| service.branches(&name)).await.map(Json)
 }
 
 pub async fn tags(State(api): State<Api>, Path(name): Path<String>) -> Answer<Tags> {
-    api.ask(move |composer| composer.tags(&name)).await.map(Json)
+    api.ask(move |service| service.tags(&name)).await.map(Json)
 }
 
 pub async fn timeline(
@@ -203,8 +203,8 @@ pub async fn timeline(
     query: Result<Query<TimelineQuery>, QueryRejection>,
 ) -> Answer<Timeline> {
     let TimelineQuery { limit, brief } = asked(query)?;
-    api.ask(move |composer| {
-        let mut timeline = composer.timeline(&name, limit.unwrap_or(usize::MAX))?;
+    api.ask(move |service| {
+        let mut timeline = service.timeline(&name, limit.unwrap_or(usize::MAX))?;
         if brief {
             timeline.events = timeline.events.into_iter().map(Event::brief).collect();
         }
@@ -220,14 +220,14 @@ pub async fn purge(State(api): State<Api>, wish: Result<Json<Purge>, JsonRejecti
     if ways.into_iter().filter(|given| *given).count() > 1 {
         return Err(bad_request("`conversations`, `older_than_days` and `all` exclude each other".to_owned()));
     }
-    api.ask(move |composer| {
+    api.ask(move |service| {
         let ids: Vec<String> = match wish.older_than_days {
             // The store's own list: side traffic alone makes records that no listing shows.
-            _ if wish.all => composer.store().conversations()?.into_iter().map(|found| found.id).collect(),
-            Some(days) => composer.inactive_since(now().saturating_sub(days.saturating_mul(DAY_MS)))?,
-            None => wish.conversations.iter().map(|name| composer.resolve(name)).collect::<Result<_, Refusal>>()?,
+            _ if wish.all => service.store().conversations()?.into_iter().map(|found| found.id).collect(),
+            Some(days) => service.inactive_since(now().saturating_sub(days.saturating_mul(DAY_MS)))?,
+            None => wish.conversations.iter().map(|name| service.resolve(name)).collect::<Result<_, Refusal>>()?,
         };
-        let purged = composer.purge(&ids)?;
+        let purged = service.purge(&ids)?;
         Ok(Json(Purged { conversations: ids.len(), bytes_freed: purged.bytes }))
     })
     .await

@@ -14,5 +14,5 @@ const USUAL: usize = 20;
 
 pub async fn search(State(api): State<Api>, query: Result<Query<SearchQuery>, QueryRejection>) -> Answer<Found> {
     let SearchQuery { q, conv, limit } = asked(query)?;
-    api.ask(move |composer| composer.search(&q, conv.as_deref(), limit.unwrap_or(USUAL))).await.map(Json)
+    api.ask(move |service| service.search(&q, conv.as_deref(), limit.unwrap_or(USUAL))).await.map(Json)
 }

@@ -8,7 +8,7 @@ use ctx_api::cache::MissesQuery;
 use ctx_api::models::ModelsView;
 use ctx_api::stats::Stats;
 use ctx_api::stats::StatsQuery;
-use ctx_composer::view::Asked;
+use ctx_service::view::Asked;
 
 use super::Api;
 use super::read::{Answer, asked, request_number};
@@ -17,13 +17,13 @@ use super::read::{Answer, asked, request_number};
 const USUAL: usize = 20;
 
 pub async fn models(State(api): State<Api>) -> Answer<ModelsView> {
-    api.ask(|composer| Ok(composer.models())).await.map(Json)
+    api.ask(|service| Ok(service.models())).await.map(Json)
 }
 
 pub async fn stats(State(api): State<Api>, query: Result<Query<StatsQuery>, QueryRejection>) -> Answer<Stats> {
     let StatsQuery { by, since, conv, limit } = asked(query)?;
     let wanted = Asked { by, since, conversation: conv, most: limit };
-    api.ask(move |composer| composer.stats(&wanted)).await.map(Json)
+    api.ask(move |service| service.stats(&wanted)).await.map(Json)
 }
 
 pub async fn misses(
@@ -33,5 +33,5 @@ pub async fn misses(
 ) -> Answer<Misses> {
     let MissesQuery { request, limit } = asked(query)?;
     let request = request.as_deref().map(request_number).transpose()?;
-    api.ask(move |composer| composer.misses(&name, request, limit.unwrap_or(USUAL))).await.map(Json)
+    api.ask(move |service| service.misses(&name, request, limit.unwrap_or(USUAL))).await.map(Json)
 }

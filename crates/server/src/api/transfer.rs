@@ -19,7 +19,7 @@ pub const MEDIA: &str = "application/x-ndjson";
 const LARGEST_FILE: usize = 1024 * 1024 * 1024;
 
 pub async fn export(State(api): State<Api>, Path(name): Path<String>) -> Result<impl IntoResponse, ControlError> {
-    let (id, file) = api.ask(move |composer| composer.export(&name)).await?;
+    let (id, file) = api.ask(move |service| service.export(&name)).await?;
     let name = format!("attachment; filename=\"{id}.ctx\"");
     Ok(([(header::CONTENT_TYPE, MEDIA.to_owned()), (header::CONTENT_DISPOSITION, name)], file))
 }
@@ -37,5 +37,5 @@ pub async fn import(
             "Nothing was changed. Try it again.",
         )
     })?;
-    api.ask(move |composer| composer.take_in(&file, dry_run)).await.map(Json)
+    api.ask(move |service| service.take_in(&file, dry_run)).await.map(Json)
 }

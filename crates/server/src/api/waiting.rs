@@ -16,7 +16,7 @@ pub async fn accept_many(
     several: Result<Json<Several>, JsonRejection>,
 ) -> Answer<PendingOutcome> {
     let Several { ids, author } = understood(several)?;
-    api.ask(move |composer| composer.accept_many(&name, &ids, &author)).await.map(Json)
+    api.ask(move |service| service.accept_many(&name, &ids, &author)).await.map(Json)
 }
 
 pub async fn cancel_many(
@@ -25,11 +25,11 @@ pub async fn cancel_many(
     several: Result<Json<Several>, JsonRejection>,
 ) -> Answer<PendingOutcome> {
     let Several { ids, author } = understood(several)?;
-    api.ask(move |composer| composer.cancel_many(&name, &ids, &author)).await.map(Json)
+    api.ask(move |service| service.cancel_many(&name, &ids, &author)).await.map(Json)
 }
 
 pub async fn waiting(State(api): State<Api>, Path(name): Path<String>) -> Answer<WaitingView> {
-    api.ask(move |composer| composer.waiting(&name)).await.map(Json)
+    api.ask(move |service| service.waiting(&name)).await.map(Json)
 }
 
 /// Makes one that waits, whatever it waits for.
@@ -39,7 +39,7 @@ pub async fn accept(
     accept: Result<Json<Cancel>, JsonRejection>,
 ) -> Answer<WaitView> {
     let Cancel { author } = understood(accept)?;
-    api.ask(move |composer| composer.accept(&name, &wish, &author)).await.map(Json)
+    api.ask(move |service| service.accept(&name, &wish, &author)).await.map(Json)
 }
 
 pub async fn cancel(
@@ -48,5 +48,5 @@ pub async fn cancel(
     cancel: Result<Json<Cancel>, JsonRejection>,
 ) -> Answer<WaitView> {
     let Cancel { author } = understood(cancel)?;
-    api.ask(move |composer| composer.cancel(&name, &wish, &author)).await.map(Json)
+    api.ask(move |service| service.cancel(&name, &wish, &author)).await.map(Json)
 }

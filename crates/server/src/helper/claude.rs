@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use ctx_clients::claude_code::question::{self, Printed};
 use ctx_clients::claude_code::variables;
-use ctx_composer::helper::Prompt;
+use ctx_service::helper::Prompt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ctx_api::edit::{Applied, Wish};
-use ctx_composer::helper::{Open, SELF};
-use ctx_composer::{Refusal, now};
+use ctx_service::helper::{Open, SELF};
+use ctx_service::{Refusal, now};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 

@@ -1,6 +1,6 @@
 //! The helper model: finds words for operations that lack them. It is asked by the daemon, in the background, with
 //! credentials of its own; what the client sends with its requests is never used for it. What it is asked, and what
-//! of its answer is used, is decided in [`ctx_composer::helper`].
+//! of its answer is used, is decided in [`ctx_service::helper`].
 
 mod api;
 mod claude;
@@ -17,8 +17,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use ctx_composer::Refusal;
-use ctx_composer::helper::{Budget, Prompt, Question};
+use ctx_service::Refusal;
+use ctx_service::helper::{Budget, Prompt, Question};
 use http::StatusCode;
 
 use crate::config::{self, Limits, UpstreamUrl};
@@ -88,7 +88,7 @@ impl Helper {
     /// Who writes, for people to read.
     pub(crate) fn name(&self) -> String {
         match self.settings.provider {
-            Provider::None => ctx_composer::helper::SELF.to_owned(),
+            Provider::None => ctx_service::helper::SELF.to_owned(),
             Provider::Claude => format!("claude ({})", self.settings.model()),
             _ => self.settings.model().to_owned(),
         }
@@ -100,9 +100,9 @@ impl Helper {
         let text = self.ask(&prompt).await?;
         question.clean(&text).map_err(|nonsense| {
             self.refusal(&Trouble::Nonsense(match nonsense {
-                ctx_composer::helper::Nonsense::Empty => "it is empty",
-                ctx_composer::helper::Nonsense::NotShorter => "it is not shorter than what it should sum up",
-                ctx_composer::helper::Nonsense::NoTitle => "it is far too long for a title",
+                ctx_service::helper::Nonsense::Empty => "it is empty",
+                ctx_service::helper::Nonsense::NotShorter => "it is not shorter than what it should sum up",
+                ctx_service::helper::Nonsense::NoTitle => "it is far too long for a title",
             }))
         })
     }

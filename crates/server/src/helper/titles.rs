@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ctx_composer::{Composer, log};
+use ctx_service::{Service, log};
 use tokio::sync::mpsc;
 
 use super::Helper;
@@ -14,16 +14,16 @@ const WAITING: usize = 64;
 /// An agent at work answers every few seconds: what it does is looked at when it pauses.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Listens from now on, until the composer ends.
-pub(crate) fn retitle(helper: Arc<Helper>, composer: Arc<Composer>) {
+/// Listens from now on, until the service ends.
+pub(crate) fn retitle(helper: Arc<Helper>, service: Arc<Service>) {
     let (send, mut heard) = mpsc::channel::<String>(WAITING);
-    composer.listen(move |record| {
+    service.listen(move |record| {
         if record.kind == log::ANSWERED {
             let _ = send.try_send(record.conversation.clone());
         }
         !send.is_closed()
     });
-    let composer = Arc::downgrade(&composer);
+    let service = Arc::downgrade(&service);
     tokio::spawn(async move {
         // Each is asked for once in a daemon's life, whatever came of it.
         let mut asked = HashSet::new();
@@ -34,8 +34,8 @@ pub(crate) fn retitle(helper: Arc<Helper>, composer: Arc<Composer>) {
                 names.insert(name);
             }
             for name in names {
-                let Some(composer) = composer.upgrade() else { return };
-                let (of, looker) = (name.clone(), composer.clone());
+                let Some(service) = service.upgrade() else { return };
+                let (of, looker) = (name.clone(), service.clone());
                 let looked = tokio::task::spawn_blocking(move || looker.grown(&of)).await;
                 for grown in looked.ok().and_then(Result::ok).unwrap_or_default() {
                     if !asked.insert((name.clone(), grown.slot)) {
@@ -43,7 +43,7 @@ pub(crate) fn retitle(helper: Arc<Helper>, composer: Arc<Composer>) {
                     }
                     match helper.words(&grown.question).await {
                         Ok(title) => {
-                            let (of, writer) = (name.clone(), composer.clone());
+                            let (of, writer) = (name.clone(), service.clone());
                             let put = tokio::task::spawn_blocking(move || writer.put_title(&of, grown.slot, title));
                             let _ = put.await;
                         }

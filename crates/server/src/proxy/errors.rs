@@ -9,7 +9,7 @@ use super::connect_error::ConnectError;
 use crate::auth::Refusal;
 use crate::config::UpstreamUrl;
 use crate::watch::Ending;
-use ctx_composer::recorder::Withheld;
+use ctx_service::recorder::Withheld;
 
 /// Marks an answer as ours and tells which error it is.
 pub(crate) const ERROR_HEADER: HeaderName = HeaderName::from_static("x-context-composer-error");

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use ctx_composer::edit::{Outgoing, Part};
-use ctx_composer::recorder::{Composition, Withheld};
+use ctx_service::edit::{Outgoing, Part};
+use ctx_service::recorder::{Composition, Withheld};
 use ctx_wire::Wire;
 use ctx_wire::rope::Pieces;
 use http::request::Parts;

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ctx_composer::edit::{Otherwise, Outgoing};
-use ctx_composer::provider::Refused;
+use ctx_service::edit::{Otherwise, Outgoing};
+use ctx_service::provider::Refused;
 use ctx_wire::Wire;
 use ctx_wire::anthropic::context_management::{Kind, refused};
 use ctx_wire::body::Body;

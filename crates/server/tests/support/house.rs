@@ -1,12 +1,12 @@
-//! The whole daemon with its composer, before an upstream whose every byte the test writes.
+//! The whole daemon with its service, before an upstream whose every byte the test writes.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use ctx_composer::Composer;
-use ctx_composer::edit::Folder;
 use ctx_server::daemon::Daemon;
 use ctx_server::{ServerConfig, Token, Upstream};
+use ctx_service::Service;
+use ctx_service::edit::Folder;
 use ctx_store::MemoryStore;
 use ctx_wire::anthropic::context_management::Rules;
 use serde_json::{Value, json};
@@ -50,12 +50,12 @@ impl Router {
         let mut config = ServerConfig::new(([127, 0, 0, 1], 0).into(), upstream, token.clone());
         config.workers = 2;
         change(&mut config);
-        let composer = Composer::open(store).expect("a composer");
-        let composer =
-            composer.offloading_to(Folder::in_home(home.path())).with_provider(Arc::new(Arc::new(rules)), address);
-        let composer = Arc::new(composer);
+        let service = Service::open(store).expect("a composer");
+        let service =
+            service.offloading_to(Folder::in_home(home.path())).with_provider(Arc::new(Arc::new(rules)), address);
+        let service = Arc::new(service);
         let path = home.path().to_owned();
-        let daemon = Daemon::bind(config, composer, path.clone(), path).await.expect("an open port");
+        let daemon = Daemon::bind(config, service, path.clone(), path).await.expect("an open port");
         let address = daemon.local_addr();
         let (stop, stopped) = oneshot::channel::<()>();
         tokio::spawn(daemon.run(async {

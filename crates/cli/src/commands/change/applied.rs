@@ -2,8 +2,8 @@
 
 use ctx_api::edit::{Applied, RepairView, When};
 use ctx_api::helper::{Kind, Written};
-use ctx_composer::helper::SELF;
-use ctx_composer::now;
+use ctx_service::helper::SELF;
+use ctx_service::now;
 use ctx_wire::rules;
 
 use super::{How, price};

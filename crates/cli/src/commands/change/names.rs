@@ -29,7 +29,7 @@ impl Names {
         }
         let told = match self {
             Self::Branches => branches(&understood(answer)?, output),
-            Self::Tags => tags(&understood(answer)?, ctx_composer::now(), output),
+            Self::Tags => tags(&understood(answer)?, ctx_service::now(), output),
         };
         Ok(output.print(&told)?)
     }

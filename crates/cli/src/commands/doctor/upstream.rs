@@ -5,9 +5,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ctx_composer::Composer;
 use ctx_server::daemon::Daemon;
 use ctx_server::{ServerConfig, Token};
+use ctx_service::Service;
 use ctx_store::MemoryStore;
 use tokio::runtime::Builder;
 
@@ -40,11 +40,11 @@ pub(super) fn check(daemon: Option<&(SocketAddr, Status)>, settings: Option<&Set
 
 fn through_a_daemon_of_our_own(settings: &Settings, home: &Home) -> Result<Option<String>, Failure> {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    let composer = Arc::new(Composer::open(Arc::new(MemoryStore::new()))?);
+    let service = Arc::new(Service::open(Arc::new(MemoryStore::new()))?);
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let mut config = ServerConfig::new(listen, settings.upstream.clone(), Token::generate()?);
     config.workers = 1;
-    let daemon = runtime.block_on(Daemon::bind(config, composer, home.path().to_owned(), home.path().to_owned()))?;
+    let daemon = runtime.block_on(Daemon::bind(config, service, home.path().to_owned(), home.path().to_owned()))?;
     let address = daemon.local_addr();
     runtime.spawn(daemon.run(std::future::pending()));
     let reached = reach_upstream(address, PATIENCE);

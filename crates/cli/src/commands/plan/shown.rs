@@ -1,8 +1,8 @@
 //! A plan in words: each operation with its reason and its risk, then the whole.
 
 use ctx_api::plan::{Level, PlanView, PlannedView};
-use ctx_composer::now;
 use ctx_core::edit::Operation;
+use ctx_service::now;
 use serde_json::Value;
 
 use crate::commands::change::{price, repaired, thinking};

@@ -1,0 +1,529 @@
+//! Attribution: which conversation a request belongs to, by the client's ids, else by what it carries.
+//!
+//! Attribution also compares the body with the one before. [`crate::observe`] decides what the request changes in its
+//! conversation. No function here holds the lock of one conversation while it waits for the lock of another.
+
+use crate::class::{self, class, class_within, introduced};
+use crate::conversation::Conversation;
+use crate::directory::{Beginning, Shared, lock};
+use crate::edit::wait::PendingForFork;
+use crate::left;
+use crate::log::Opened;
+use crate::observe::Seen;
+use crate::recorder::Order;
+use crate::{Problem, Service};
+use ctx_clients::{ClientId, Hints};
+use ctx_core::edit::effect::{Effect, EffectId};
+use ctx_core::message::{Message, Role};
+use ctx_core::reconcile::{Place, Reconciled, Sighting, Verdict, reconcile};
+use ctx_core::tokens::Calibration;
+use ctx_core::{Class, Key};
+use ctx_store::{Hash, StoreError};
+use ctx_wire::body::Body;
+use ctx_wire::envelope::Envelope;
+use ctx_wire::rope::Pieces;
+use std::sync::{Arc, TryLockError};
+
+/// How many conversations that begin alike are looked at.
+pub const CANDIDATES: usize = 8;
+
+/// What to cut from a message to get it bare.
+pub type Cuts = Vec<std::ops::Range<usize>>;
+
+/// A request beside the conversation it belongs to.
+pub struct Received {
+    pub body: Body,
+    /// Leading messages with the bytes of the current path.
+    pub same: usize,
+    pub envelope: Arc<Envelope>,
+    pub packed: Option<Hash>,
+    /// The body kept so far, if the new one did not replace it.
+    pub spare: Option<Body>,
+    /// All messages, where they had to be read to find out where the conversation comes from.
+    pub messages: Option<(Vec<Message>, Vec<Cuts>)>,
+}
+
+/// A request whose conversation is known.
+pub struct Attributed {
+    pub received: Received,
+    pub class: Class,
+    /// How it was found, where people should know that.
+    pub detail: Option<String>,
+    /// What a new conversation takes over from others.
+    pub origin: Origin,
+}
+
+/// A body that was read on its own.
+type Parsed = (Body, Arc<Envelope>);
+
+/// A session and an agent in it.
+pub type NamedAgent = (String, String);
+
+impl Attributed {
+    pub fn new(conversation: &Conversation, received: Received, hints: &Hints, detail: Option<String>) -> Attributed {
+        let Received { body, envelope, same, .. } = &received;
+        let class = class_within(conversation, hints, &class::Sent { body, envelope, same: *same });
+        Attributed { received, class, detail, origin: Origin::default() }
+    }
+
+    /// Older clients say that an agent speaks, but not which: what it was asked tells.
+    pub fn unnamed_agent(&self, conversation: &Conversation, hints: &Hints) -> Option<NamedAgent> {
+        let is_named = hints.agent.is_some() || hints.parent_session.is_some() || conversation.opened.agent.is_some();
+        if self.class != Class::Subagent || is_named {
+            return None;
+        }
+        let session = conversation.opened.session.clone()?;
+        let asked = self.received.body.read_message(0, ctx_clients::lexicon()).facts.key.to_string();
+        Some((session, format!("prompt-{}", asked.get(..12).unwrap_or_default())))
+    }
+
+    /// Takes the request out of a conversation that it does not belong to.
+    pub fn withdraw(self, conversation: &mut Conversation) -> Parsed {
+        conversation.last.body = self.received.spare;
+        (self.received.body, self.received.envelope)
+    }
+}
+
+impl Service {
+    /// The conversation of a request, and how it was found; `None` when it belongs to none. A body that has to be
+    /// read for that is left in `parsed`.
+    pub(crate) fn attribute(
+        &self,
+        seen: &Seen,
+        parsed: &mut Option<Parsed>,
+        agent: Option<&NamedAgent>,
+    ) -> Result<Option<(Shared, Option<String>)>, Problem> {
+        if let Some((session, agent)) = agent {
+            return Ok(Some((self.of_session(session, Some(agent), seen)?, None)));
+        }
+        let agent = seen.hints.agent.as_deref();
+        if let Some(session) = &seen.hints.session {
+            return Ok(Some((self.of_session(session, agent, seen)?, None)));
+        }
+        let (body, envelope) = match parsed {
+            Some(parsed) => parsed,
+            None => {
+                let body = Body::read(&seen.pieces, seen.wire)?;
+                let envelope = with_model(Arc::new(body.envelope(ctx_clients::lexicon())), seen);
+                parsed.insert((body, envelope))
+            }
+        };
+        match &envelope.session {
+            Some(session) => Ok(Some((self.of_session(session, agent, seen)?, None))),
+            None => match (self.by_path(body)?, class(&seen.hints, envelope, body)) {
+                (Some(found), _) => Ok(Some(found)),
+                (None, class) if class.is_turn() => Ok(Some((self.without_id(envelope, class, seen), None))),
+                (None, _) => Ok(None),
+            },
+        }
+    }
+
+    /// The conversation of a session, or of an agent in it.
+    fn of_session(&self, session: &str, agent: Option<&str>, seen: &Seen) -> Result<Shared, Problem> {
+        let hints = &seen.hints;
+        let (id, parent) = {
+            let mut directory = lock(&self.directory);
+            let above = hints.parent_agent.as_deref().filter(|above| Some(*above) != agent);
+            let of_agent = agent.map(|_| (session, above));
+            // A sub-agent with a session of its own names that of its parent.
+            let of_session = || hints.parent_session.as_deref().filter(|parent| *parent != session);
+            let above = of_agent.or_else(|| Some((of_session()?, None)));
+            let parent = above.map(|(session, agent)| directory.id_of_session(session, agent));
+            (directory.id_of_session(session, agent), parent)
+        };
+        let opened = Opened {
+            wire: seen.wire.id(),
+            class: if parent.is_some() { Class::Subagent } else { Class::Main }.name().into(),
+            session: Some(session.to_owned()),
+            agent: agent.map(str::to_owned),
+            client: hints.product.as_deref().map(str::to_owned),
+            parent,
+            forked_from: None,
+            title: None,
+        };
+        let found = match self.get(&id) {
+            // All that is stored has a card. So this one is new, and needs no store.
+            Err(_) if lock(&self.directory).card(&id).is_none() => None,
+            found => found?,
+        };
+        let shared = match found {
+            Some(found) => found,
+            None => lock(&self.directory).keep(self.newborn(id, opened.clone())),
+        };
+        let mut conversation = lock(&shared);
+        if !conversation.log.introduced {
+            conversation.opened = opened;
+        }
+        drop(conversation);
+        Ok(shared)
+    }
+
+    /// The usual case of a client without ids, at memory speed: it sends what it sent before, and something behind
+    /// it. Only what follows an answer is told apart by bytes alone. A conversation that another thread works on is
+    /// passed over: reading the request finds it too.
+    pub(crate) fn longest_prefix(&self, pieces: &Pieces) -> Option<Shared> {
+        let mut best: Option<(usize, Shared)> = None;
+        let mut tie = false;
+        let at_work = lock(&self.directory).at_work();
+        for shared in at_work {
+            let reach = {
+                let conversation = match shared.try_lock() {
+                    Ok(conversation) => conversation,
+                    Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                    Err(TryLockError::WouldBlock) => continue,
+                };
+                let body = conversation.last.body.as_ref().filter(|body| body.shares_history(pieces));
+                body.map_or(0, |body| body.common_prefix(pieces))
+            };
+            let deepest = best.as_ref().map_or(0, |(deepest, _)| *deepest);
+            tie = reach == deepest || (tie && reach < deepest);
+            if reach > deepest {
+                best = Some((reach, shared));
+            }
+        }
+        best.filter(|_| !tie).map(|(_, shared)| shared)
+    }
+
+    /// The conversation whose history a request carries. The longest known path wins, and among equal ones that which
+    /// ends there: a look-alike that went on elsewhere has edits of its own. A tie is told.
+    fn by_path(&self, body: &Body) -> Result<Option<(Shared, Option<String>)>, Problem> {
+        let messages = facts(body, 0);
+        let candidates = lock(&self.directory).beginning_with(&Beginning::of(messages.iter()), false, CANDIDATES);
+        let mut best: Option<(Continuation, Shared)> = None;
+        let mut ties: Vec<String> = Vec::new();
+        for id in candidates {
+            let Some(shared) = self.get(&id)? else { continue };
+            let reached = continues(&lock(&shared), &messages);
+            let deepest = best.as_ref().map_or(Continuation::default(), |(deepest, _)| *deepest);
+            if reached > deepest {
+                ties.clear();
+                best = Some((reached, shared));
+            } else if reached == deepest && reached.depth > 0 {
+                ties.push(id);
+            }
+        }
+        let detail = (!ties.is_empty()).then(|| format!("may just as well continue {}", ties.join(", ")));
+        match best {
+            Some((_, shared)) => Ok(Some((shared, detail))),
+            None => Ok(self.compacted(&messages)?.map(|shared| (shared, None))),
+        }
+    }
+
+    /// The conversation that a client without ids has summarised: the messages that it kept are the only evidence, and
+    /// an answer must be among them.
+    fn compacted(&self, messages: &[Message]) -> Result<Option<Shared>, Problem> {
+        if !left::begins_with_summary(messages.iter()) {
+            return Ok(None);
+        }
+        let candidates = lock(&self.directory).nameless(CANDIDATES);
+        let mut best: Option<(usize, Shared)> = None;
+        for id in candidates {
+            let Some(shared) = self.get(&id)? else { continue };
+            let placed = reconcile(&lock(&shared).tree, &Sighting { same: 0, rest: messages, compacted: true });
+            let known = if recognises_an_answer(&placed, messages) { placed.known() } else { 0 };
+            if known > best.as_ref().map_or(0, |(most, _)| *most) {
+                best = Some((known, shared));
+            }
+        }
+        Ok(best.map(|(_, shared)| shared))
+    }
+
+    /// A new conversation of a client that names no session.
+    fn without_id(&self, envelope: &Envelope, class: Class, seen: &Seen) -> Shared {
+        let opened = Opened {
+            wire: seen.wire.id(),
+            class: class.name().into(),
+            client: client_name(&seen.hints, envelope),
+            ..Opened::unknown()
+        };
+        let nonce = format!("{}-{}", seen.at, self.engine.nonce());
+        let mut directory = lock(&self.directory);
+        let id = directory.free_id(&["path", &nonce]);
+        directory.keep(self.newborn(id, opened))
+    }
+
+    /// Whether the body of a client that names no session in its headers may belong to an edited conversation: by
+    /// the session that it names itself, else by how it begins. Asks memory only.
+    pub(crate) fn may_continue_edited(&self, body: &Body, agent: Option<&str>) -> bool {
+        if let Some(session) = body.envelope(ctx_clients::lexicon()).session {
+            return self.held.may_be_edited(Some(&session), agent);
+        }
+        let messages = facts(body, 0);
+        let beginning = Beginning::of(messages.iter());
+        let directory = lock(&self.directory);
+        if left::begins_with_summary(messages.iter())
+            && directory.nameless(usize::MAX).iter().any(|id| self.held.is_edited(id))
+        {
+            return true;
+        }
+        let alike = [false, true].map(|named| directory.beginning_with(&beginning, named, usize::MAX));
+        drop(directory);
+        alike.iter().flatten().any(|id| self.held.is_edited(id))
+    }
+
+    /// A conversation that another one may have come from. One that cannot be read is an error only if it is
+    /// edited: nothing of the others has to be taken along.
+    fn kin(&self, id: &str) -> Result<Option<Shared>, StoreError> {
+        match self.get(id) {
+            Err(_) if !self.held.is_edited(id) => Ok(None),
+            found => found,
+        }
+    }
+
+    /// What a new conversation that begins with these messages takes over from the others. No lock is held meanwhile
+    /// but that of the one conversation that is looked at.
+    pub(crate) fn origin(&self, new: &Newborn, facts: &[Message], order: Option<Order>) -> Result<Origin, StoreError> {
+        let fork = self.fork_of(new, facts, order)?;
+        let bound = self.thoughts(&new.id, fork.as_ref().map(|fork| fork.from.as_str()), facts)?;
+        Ok(Origin { fork, bound })
+    }
+
+    /// A conversation whose history this new one begins with.
+    fn fork_of(&self, new: &Newborn, facts: &[Message], order: Option<Order>) -> Result<Option<Fork>, StoreError> {
+        if !facts.iter().any(|message| message.role == Role::Assistant) {
+            return Ok(None);
+        }
+        // The same words may begin two conversations, but no two summaries are alike.
+        let mut beginning = Beginning::of(facts.iter());
+        beginning.start = beginning.start.filter(|_| left::begins_with_summary(facts.iter()));
+        let mut candidates = lock(&self.directory).beginning_with(&beginning, true, CANDIDATES);
+        candidates.extend(lock(&self.directory).beginning_with(&beginning, false, CANDIDATES));
+        candidates.extend(new.parent.clone().filter(|parent| !candidates.contains(parent)));
+        let mut best: Option<Fork> = None;
+        let mut ties = 0;
+        for id in candidates.into_iter().filter(|id| *id != new.id) {
+            self.catch_up(&id, order);
+            let Some(shared) = self.kin(&id)? else { continue };
+            let other = lock(&shared);
+            let placed = reconcile(&other.tree, &Sighting { same: 0, rest: facts, compacted: false });
+            let deepest = best.as_ref().map_or(0, |best| best.known);
+            // The reply that its client has not sent back yet is a part of its history too.
+            let reply = other.pending.as_ref().zip(facts.get(placed.known()));
+            let known = placed.known() + usize::from(reply.is_some_and(|(reply, next)| reply.facts.key == next.key));
+            // An agent that goes on with a history has it from its parent, or at least from its own session.
+            let is_kin = other.opened.session.is_some() && other.opened.session == new.session;
+            let kinship = u8::from(is_kin) + u8::from(new.parent.as_ref() == Some(&id));
+            let nearest = best.as_ref().map_or(0, |best| best.kinship);
+            if known > 0 && (kinship, known) > (nearest, deepest) {
+                ties = 0;
+                let above = other.tree.path_to(placed.base).into_iter().map(|node| other.tree.slot_at(node).id);
+                let places = above.map(Place::Known).chain(placed.places.iter().copied()).collect();
+                let effects = other.effects(other.history.head());
+                let effects = effects.into_iter().map(|(id, effect)| (id, effect.clone())).collect();
+                let inherited = Inherited {
+                    from: id.clone(),
+                    effects,
+                    calibration: other.calibration,
+                    pending: other.pending_for_fork(),
+                };
+                let lost_edits = other.log.lost_edits;
+                let (title, detail) = (None, String::new());
+                best = Some(Fork { known, kinship, from: id, title, places, inherited, lost_edits, detail });
+            } else {
+                ties += usize::from((kinship, known) == (nearest, deepest) && deepest > 0);
+            }
+        }
+        let Some(mut fork) = best else { return Ok(None) };
+        let tie = if ties > 0 { format!(", as {ties} other(s) do") } else { String::new() };
+        fork.title = lock(&self.directory).card(&fork.from).map(|card| card.title.clone());
+        fork.detail = format!("shares {} messages with {}{tie}", fork.known, fork.from);
+        Ok(Some(fork))
+    }
+
+    /// What the thinking is bound to that a new conversation brings along, where that is not simply what its client
+    /// sends. The one it comes from tells, or one that begins alike; where one of them is edited and none tells, an
+    /// answer went by unseen, and nobody knows.
+    fn thoughts(&self, id: &str, from: Option<&str>, facts: &[Message]) -> Result<Vec<(Key, Option<Key>)>, StoreError> {
+        let signatures: Vec<Key> =
+            facts.iter().flat_map(|message| &message.blocks).filter_map(|block| block.signature).collect();
+        if signatures.is_empty() {
+            return Ok(Vec::new());
+        }
+        let beginning = Beginning::of(facts.iter());
+        let mut kin: Vec<String> = from.map(str::to_owned).into_iter().collect();
+        for named in [true, false] {
+            kin.extend(lock(&self.directory).beginning_with(&beginning, named, CANDIDATES));
+        }
+        let others = kin.iter().filter(|kin| *kin != id);
+        let kin: Vec<_> = others.filter_map(|kin| self.kin(kin).transpose()).collect::<Result<_, _>>()?;
+        if !kin.iter().any(|kin| lock(kin).is_edited()) {
+            return Ok(Vec::new());
+        }
+        let told = |signature: &Key| {
+            kin.iter().find_map(|kin| {
+                let kin = lock(kin);
+                let bound = kin.reasoning.bound.get(signature).map(|prefix| Some((*signature, Some(*prefix))));
+                bound.or_else(|| kin.reasoning.own.contains(signature).then_some(None))
+            })
+        };
+        Ok(signatures.iter().filter_map(|signature| told(signature).unwrap_or(Some((*signature, None)))).collect())
+    }
+}
+
+/// Who a conversation is that has no turn yet.
+pub struct Newborn {
+    pub id: String,
+    session: Option<String>,
+    parent: Option<String>,
+}
+
+impl Newborn {
+    /// `None` when the conversation has a turn: then it comes from itself.
+    pub fn of(conversation: &Conversation) -> Option<Newborn> {
+        let Opened { session, parent, .. } = conversation.opened.clone();
+        conversation.tree.is_empty().then(|| Newborn { id: conversation.id.clone(), session, parent })
+    }
+}
+
+/// What a new conversation takes over from others.
+#[derive(Default)]
+pub struct Origin {
+    pub fork: Option<Fork>,
+    /// What the thinking in it is bound to.
+    pub bound: Vec<(Key, Option<Key>)>,
+}
+
+/// Where a new conversation comes from, and what it takes along.
+pub struct Fork {
+    pub from: String,
+    /// Its title, where the fork shares its beginning.
+    pub title: Option<String>,
+    pub places: Vec<Place>,
+    pub inherited: Inherited,
+    /// Not all of its operations could be read.
+    pub lost_edits: bool,
+    pub detail: String,
+    known: usize,
+    /// How near it stands: of the same session, the very parent.
+    kinship: u8,
+}
+
+/// Copied from the conversation that a fork comes from.
+pub struct Inherited {
+    pub from: String,
+    /// Its active operations.
+    pub effects: Vec<(EffectId, Effect)>,
+    /// How the provider counts: the fork has no answer yet.
+    pub calibration: Calibration,
+    /// What waits there, and what stays there.
+    pub pending: PendingForFork,
+}
+
+/// The name of the client: the one that it gives itself, else that of the agent that its system prompt names.
+fn client_name(hints: &Hints, envelope: &Envelope) -> Option<String> {
+    let by_prompt = introduced(envelope).filter(|_| hints.client == ClientId::Unknown);
+    let name = by_prompt.map(|id| ctx_clients::client(id).name);
+    name.or(hints.product.as_deref()).map(str::to_owned)
+}
+
+/// Whether the request goes on where this conversation ends, so that no other needs to be looked at.
+pub fn goes_on(conversation: &Conversation, received: &Received) -> bool {
+    let rest = facts(&received.body, received.same);
+    let placed = reconcile(&conversation.tree, &Sighting { same: received.same, rest: &rest, compacted: false });
+    matches!(placed.verdict, Verdict::Next | Verdict::Retry)
+        && conversation.tree.path().any(|slot| slot.message.role == Role::Assistant)
+        && conversation.opened.session.as_deref() == received.envelope.session.as_deref()
+        && conversation.opened.agent.is_none()
+}
+
+/// The messages from `from` on, and how each of them becomes bare.
+pub fn read_from(body: &Body, from: usize) -> (Vec<Message>, Vec<Cuts>) {
+    let reads = (from..body.spans().messages.len()).map(|at| body.read_message(at, ctx_clients::lexicon()));
+    reads.map(|read| (read.facts, read.cuts)).unzip()
+}
+
+fn facts(body: &Body, from: usize) -> Vec<Message> {
+    (from..body.spans().messages.len()).map(|at| body.read_message(at, ctx_clients::lexicon()).facts).collect()
+}
+
+/// Takes the body in by comparing it with the one before.
+pub fn receive(conversation: &mut Conversation, seen: &Seen) -> Result<Received, Problem> {
+    let pieces = &seen.pieces;
+    match conversation.last.body.take() {
+        Some(old) if old.shares_history(pieces) => {
+            let behind = old.spans().array.end;
+            let (body, shared) = old.advance(pieces)?;
+            let (envelope, packed) = match shared.envelope {
+                true => {
+                    let moved = conversation.last.envelope.moved(behind, body.spans().array.end);
+                    (moved.map_or_else(|| conversation.last.envelope.clone(), Arc::new), conversation.last.packed)
+                }
+                false => (Arc::new(body.envelope(ctx_clients::lexicon())), None),
+            };
+            Ok(Received {
+                same: shared.messages.min(conversation.last.aligned),
+                body,
+                envelope: with_model(envelope, seen),
+                packed,
+                spare: None,
+                messages: None,
+            })
+        }
+        old => {
+            conversation.last.body = old;
+            let body = Body::read(pieces, conversation.wire)?;
+            let envelope = with_model(Arc::new(body.envelope(ctx_clients::lexicon())), seen);
+            Ok(beside(conversation, (body, envelope)))
+        }
+    }
+}
+
+/// The envelope with the model that the address of the request names.
+fn with_model(mut envelope: Arc<Envelope>, seen: &Seen) -> Arc<Envelope> {
+    if seen.hints.model.is_some() && seen.hints.model != envelope.model {
+        Arc::make_mut(&mut envelope).model = seen.hints.model.clone();
+    }
+    envelope
+}
+
+/// A body that was parsed on its own; the one kept so far is set aside.
+pub fn beside(conversation: &mut Conversation, (body, envelope): Parsed) -> Received {
+    let spare = conversation.last.body.take();
+    let same = spare.as_ref().map_or(0, |old| old.same_messages(&body)).min(conversation.last.aligned);
+    Received { body, same, envelope, packed: None, spare, messages: None }
+}
+
+/// How far a request continues a conversation: the deeper, the likelier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+struct Continuation {
+    /// Messages that are known, the reply that was not sent back before among them; 0 when it is another conversation.
+    depth: usize,
+    /// It goes on where the conversation ends.
+    at_end: bool,
+}
+
+/// How far `messages` continue this conversation.
+fn continues(conversation: &Conversation, messages: &[Message]) -> Continuation {
+    let placed = reconcile(&conversation.tree, &Sighting { same: 0, rest: messages, compacted: false });
+    let at_end = matches!(placed.verdict, Verdict::Next | Verdict::Retry);
+    let reply = conversation.pending.as_ref().filter(|_| conversation.progress.answered);
+    let is_reply = |answer: &Message| {
+        let is = |reply: &Message| {
+            answer.key == reply.key || answer.anchors.iter().any(|anchor| reply.anchors.contains(anchor))
+        };
+        reply.is_some_and(|reply| is(&reply.facts))
+    };
+    let brings_reply = at_end && messages.get(placed.known()).is_some_and(is_reply);
+    let reached = Continuation { depth: placed.known() + usize::from(brings_reply), at_end };
+    if recognises_an_answer(&placed, messages) {
+        return reached;
+    }
+    // Only the opening is shared, and the same words may well begin another conversation.
+    let same = match messages.iter().find(|message| message.role == Role::Assistant) {
+        _ if !at_end => false,
+        // A repeat of what was never answered is a retry; of what was, somebody asks anew.
+        None => !conversation.progress.answered,
+        Some(answer) => reply.is_none() || is_reply(answer),
+    };
+    if same { reached } else { Continuation::default() }
+}
+
+fn recognises_an_answer(placed: &Reconciled, messages: &[Message]) -> bool {
+    let known = |(at, message): (usize, &Message)| {
+        let recognised = at
+            .checked_sub(placed.depth)
+            .is_none_or(|behind| matches!(placed.places.get(behind), Some(Place::Known(_))));
+        recognised && message.role == Role::Assistant
+    };
+    messages.iter().enumerate().any(known)
+}

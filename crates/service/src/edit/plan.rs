@@ -1,0 +1,276 @@
+//! Plans: operations with their reasons, looked at as a whole before any of them is made.
+//!
+//! Each operation is weighed on top of those before it, so what is told of it is what it would do in this plan.
+//! [`risk`] says what would be lost, [`stale`] why a plan does not fit any more.
+
+mod risk;
+mod stale;
+
+use super::Ground;
+use super::apply::{few_images, on_top, within};
+use super::compare::{Overview, overview};
+use super::offload::Files;
+use super::repaired::Repaired;
+use super::summary::summary;
+use crate::conversation::Conversation;
+use crate::directory::lock;
+use crate::{Engine, Refusal, Service, now};
+use ctx_api::edit::{Applied, RepairView, Wish};
+use ctx_api::plan::{Plan, PlanView, Planned, PlannedView};
+use ctx_core::edit::effect::{Effect, EffectId};
+use ctx_core::edit::fold::View;
+use ctx_core::edit::refusal::NOTHING;
+use ctx_core::edit::{CommitId, Operation};
+
+/// The chosen operations as a wish. It has no place for reasons but its note.
+pub fn plan_wish(plan: &Plan, head: Option<&str>) -> Result<Wish, Refusal> {
+    let chosen = chosen(plan)?;
+    let reasons = chosen
+        .iter()
+        .filter_map(|(_, planned)| Some(format!("{}: {}", planned.operation.name(), planned.reason.as_deref()?)));
+    let notes: Vec<String> = plan.note.iter().cloned().chain(reasons).collect();
+    Ok(Wish {
+        operations: chosen.iter().map(|(_, planned)| planned.operation.clone()).collect(),
+        author: plan.author.clone(),
+        note: Some(notes.join("; ")).filter(|note| !note.is_empty()),
+        expect: Some(head.unwrap_or("none").to_owned()),
+        dry_run: false,
+        when: plan.when,
+    })
+}
+
+/// A conversation as it would be sent after some of the operations.
+struct State<'e> {
+    view: View<'e>,
+    repaired: Repaired,
+    overview: Overview,
+}
+
+/// What an operation came down to.
+struct Resolved {
+    number: usize,
+    effects: Vec<Effect>,
+    nothing: Option<String>,
+}
+
+impl Engine {
+    /// Each operation on top of those before it. One that does not fit is left out, and told.
+    fn resolve_each(
+        &self,
+        conversation: &Conversation,
+        ground: &Ground<'_>,
+        id: CommitId,
+        chosen: &[(usize, &Planned)],
+        files: &mut Files,
+    ) -> (Vec<Resolved>, Vec<(usize, Refusal)>) {
+        let (mut effects, mut resolved, mut misfits) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, planned) in chosen {
+            let operation = &planned.operation;
+            let (own, nothing) = match self.resolved(conversation, ground, (id, &effects), operation, true, files) {
+                Ok(own) => (own, None),
+                Err(refusal) if refusal.code == NOTHING => (Vec::new(), Some(refusal.message)),
+                Err(refusal) => {
+                    misfits.push((*number, within(refusal, *number, chosen.len(), operation)));
+                    continue;
+                }
+            };
+            effects.extend(own.iter().cloned());
+            resolved.push(Resolved { number: *number, effects: own, nothing });
+        }
+        (resolved, misfits)
+    }
+
+    fn state<'e>(
+        &self,
+        conversation: &Conversation,
+        ground: &Ground<'_>,
+        effects: Vec<(EffectId, &'e Effect)>,
+    ) -> State<'e> {
+        let (view, repaired) = self.lay(conversation, ground, effects);
+        let overview = overview(conversation, ground, &view);
+        State { view, repaired, overview }
+    }
+}
+
+impl Service {
+    /// Tells what a plan would do, and does it if that is wanted.
+    pub fn plan(&self, name: &str, plan: Plan) -> Result<PlanView, Refusal> {
+        let chosen = chosen(&plan)?;
+        let operations: Vec<Operation> = chosen.iter().map(|(_, planned)| planned.operation.clone()).collect();
+        if !plan.apply {
+            return self.look_at(name, &plan, &chosen, &operations);
+        }
+        // By its id: which one is active may change meanwhile.
+        let id = self.meant(name)?;
+        let reasons: Vec<Option<String>> = chosen.iter().map(|(_, planned)| planned.reason.clone()).collect();
+        let reasons = if reasons.iter().all(Option::is_none) { Vec::new() } else { reasons };
+        let (author, note, expect) = (plan.author.clone(), plan.note.clone(), plan.expect.clone());
+        let wish = Wish { operations: operations.clone(), author, note, expect, dry_run: false, when: plan.when };
+        match self.apply_for(&id, wish, reasons) {
+            Ok(applied) => self.made(self.noting_uploads(applied), &plan),
+            // A look at the whole tells more: what has happened since, and all that does not fit.
+            Err(refusal) => Err(self.look_at(&id, &plan, &chosen, &operations).err().unwrap_or(refusal)),
+        }
+    }
+
+    /// What a plan that was made, or waits, came to. What each operation would have done by itself nobody asks any more.
+    fn made(&self, applied: Applied, plan: &Plan) -> Result<PlanView, Refusal> {
+        let shared = self.stored(&applied.conversation)?;
+        let conversation = lock(&shared);
+        if applied.waiting.is_some() {
+            return Ok(PlanView {
+                head: conversation.history.head().map(|head| head.to_string()),
+                note: plan.note.clone(),
+                operations: Vec::new(),
+                risk: None,
+                thinking_lost: applied.preview.thinking_dropped,
+                marks: 0,
+                cost: applied.preview.cost(),
+                applied,
+            });
+        }
+        let commit = applied.commit.as_deref().and_then(|commit| conversation.history.find(commit).ok());
+        let head = commit.and_then(|commit| conversation.history.get(commit)?.parent);
+        let ground = Ground::of(&conversation, true);
+        let lay = |head| self.engine.lay(&conversation, &ground, conversation.effects(head)).0;
+        let thinking_lost = risk::Look::new(&conversation, &ground).lost(&lay(head), &lay(commit)).thinking();
+        let explained = self.engine.explain_effects(&conversation, conversation.effects(commit))?;
+        Ok(PlanView {
+            head: head.map(|head| head.to_string()),
+            note: plan.note.clone(),
+            operations: Vec::new(),
+            risk: None,
+            thinking_lost,
+            marks: explained.map_or(0, |explained| explained.marks),
+            cost: applied.preview.cost(),
+            applied,
+        })
+    }
+
+    fn look_at(
+        &self,
+        name: &str,
+        plan: &Plan,
+        chosen: &[(usize, &Planned)],
+        operations: &[Operation],
+    ) -> Result<PlanView, Refusal> {
+        let name = &self.meant(name)?;
+        let mut files = Files::importing(self.gather(name, operations));
+        let _one_at_a_time = self.editing.lock(name);
+        let shared = self.stored(name)?;
+        let conversation = lock(&shared);
+        let ground = Ground::of(&conversation, true);
+        let at = now();
+        let id = self.engine.commit_id(&conversation, at);
+        let (resolved, misfits) = self.engine.resolve_each(&conversation, &ground, id, chosen, &mut files);
+        stale::check(&conversation, &ground, plan.expect.as_deref(), chosen, &misfits)?;
+        if !misfits.is_empty() {
+            return Err(misfit(misfits, plan));
+        }
+        let effects: Vec<Effect> = resolved.iter().flat_map(|resolved| resolved.effects.clone()).collect();
+        if effects.is_empty() {
+            let said = resolved.into_iter().find_map(|resolved| resolved.nothing);
+            return Err(ctx_core::edit::Refusal::nothing(said.unwrap_or_default()).into());
+        }
+        few_images(&conversation, id, &effects)?;
+
+        let first = self.engine.state(&conversation, &ground, on_top(&conversation, id, &[]));
+        let risks = risk::Look::new(&conversation, &ground);
+        let scale = |weight: f64| conversation.calibration.tokens(weight);
+        let mut views = Vec::new();
+        let mut before: Option<State<'_>> = None;
+        let mut end = 0;
+        for (resolved, (_, planned)) in resolved.iter().zip(chosen) {
+            let was = before.as_ref().unwrap_or(&first);
+            end += resolved.effects.len();
+            let is = match resolved.effects.is_empty() {
+                true => None,
+                false => {
+                    let all = on_top(&conversation, id, effects.get(..end).unwrap_or_default());
+                    Some(self.engine.state(&conversation, &ground, all))
+                }
+            };
+            let after = is.as_ref().unwrap_or(was);
+            let repairs = new_repairs(was, after);
+            let nothing = Overview::is_same(&was.overview, &after.overview)
+                .then(|| super::nothing::nothing(std::slice::from_ref(&planned.operation), &repairs).message);
+            let lost = risks.lost(&was.view, &after.view);
+            let risks = risks.risks(&planned.operation, &resolved.effects, (was, after), &lost, &repairs);
+            views.push(PlannedView {
+                number: resolved.number,
+                operation: serde_json::to_value(&planned.operation).unwrap_or_default(),
+                reason: planned.reason.clone(),
+                frames: Overview::changed(&was.overview, &after.overview),
+                tokens_before: scale(was.overview.weight),
+                tokens_after: scale(after.overview.weight),
+                thinking_lost: lost.thinking(),
+                repairs,
+                risk: risks.iter().map(|risk| risk.level).max().unwrap_or_default(),
+                risks,
+                nothing: resolved.nothing.clone().or(nothing),
+            });
+            before = is.or(before);
+        }
+        let last = before.as_ref().unwrap_or(&first);
+        if Overview::is_same(&first.overview, &last.overview) {
+            return Err(super::nothing::nothing(operations, &new_repairs(&first, last)).into());
+        }
+        let all = on_top(&conversation, id, &effects);
+        let mut outcome =
+            self.engine.weigh_up(&conversation, on_top(&conversation, id, &[]), all.clone(), Some((plan.when, at)))?;
+        outcome.check(operations, id, &effects)?;
+        let applied = &mut outcome.applied;
+        applied.summary = summary(operations, &applied.frames, (applied.tokens_before, applied.tokens_after));
+        applied.files.clone_from(&files.paths);
+        applied.remarks.clone_from(&files.remarks);
+        let applied = outcome.applied;
+        let marks = self.engine.explain_effects(&conversation, all)?.map_or(0, |explained| explained.marks);
+        let thinking_lost = risks.lost(&first.view, &last.view).thinking();
+        Ok(PlanView {
+            head: conversation.history.head().map(|head| head.to_string()),
+            note: plan.note.clone(),
+            risk: views.iter().map(|view| view.risk).max(),
+            operations: views,
+            thinking_lost,
+            marks,
+            cost: applied.preview.cost(),
+            applied,
+        })
+    }
+}
+
+/// The repairs that were not necessary before.
+fn new_repairs(was: &State<'_>, is: &State<'_>) -> Vec<RepairView> {
+    is.repaired.repairs.iter().filter(|repair| !was.repaired.repairs.contains(repair)).cloned().collect()
+}
+
+/// The operations that are meant, with their numbers.
+fn chosen(plan: &Plan) -> Result<Vec<(usize, &Planned)>, Refusal> {
+    if plan.operations.is_empty() {
+        return Err(Refusal::new("nothing-to-do", "There is no operation.", "`ctx help` lists them."));
+    }
+    if let Some(number) = plan.only.iter().find(|number| !(1..=plan.operations.len()).contains(number)) {
+        let message = format!("There is no operation {number}: the plan has {}.", plan.operations.len());
+        return Err(Refusal::new("bad-number", message, "They are counted from 1."));
+    }
+    let numbered = (1..).zip(&plan.operations);
+    Ok(numbered.filter(|(number, _)| plan.only.is_empty() || plan.only.contains(number)).collect())
+}
+
+/// Why a plan cannot be made; of several reasons all are told.
+fn misfit(mut misfits: Vec<(usize, Refusal)>, plan: &Plan) -> Refusal {
+    let numbers: Vec<usize> = misfits.iter().map(|(number, _)| *number).collect();
+    if misfits.len() == 1
+        && let Some((_, refusal)) = misfits.pop()
+    {
+        return refusal;
+    }
+    let fits = |number: &usize| !numbers.contains(number) && (plan.only.is_empty() || plan.only.contains(number));
+    let rest: Vec<String> = (1..=plan.operations.len()).filter(fits).map(|number| number.to_string()).collect();
+    let told: Vec<String> = misfits.into_iter().map(|(_, refusal)| refusal.message).collect();
+    let hint = match rest.as_slice() {
+        [] => "`ctx list` shows what there is; nothing was changed.".to_owned(),
+        rest => format!("The others fit: `--only {}`. Nothing was changed.", rest.join(",")),
+    };
+    Refusal::new("does-not-fit", format!("{} operations do not fit:\n{}", told.len(), told.join("\n")), hint)
+}

@@ -1,0 +1,110 @@
+//! Wakes up when the provider's cache of a conversation with waiting wishes has expired. Where nothing waits, nothing
+//! wakes up.
+
+use crate::directory::lock;
+use crate::recorder::step_back;
+use crate::{Service, now};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A machine that slept does not count the time: it is looked at the clock so often.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// When to look at which conversation, in milliseconds since 1970.
+#[derive(Debug, Default)]
+pub struct Alarm(Arc<Clock>);
+
+#[derive(Debug, Default)]
+struct Clock {
+    times: Mutex<Times>,
+    rings: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Times {
+    of: BTreeMap<String, u64>,
+    over: bool,
+}
+
+impl Alarm {
+    /// With these conversations to be looked at at once.
+    pub fn of(conversations: impl IntoIterator<Item = String>) -> Alarm {
+        let alarm = Alarm::default();
+        lock(&alarm.0.times).of = conversations.into_iter().map(|id| (id, 0)).collect();
+        alarm
+    }
+
+    /// Sets it for a conversation, or takes it off.
+    pub fn set(&self, id: &str, at: Option<u64>) {
+        let mut times = lock(&self.0.times);
+        let before = match at {
+            Some(at) => times.of.insert(id.to_owned(), at),
+            None => times.of.remove(id),
+        };
+        if before != at {
+            self.0.rings.notify_all();
+        }
+    }
+
+    /// Not later than that, if at all.
+    pub fn at_most(&self, id: &str, at: u64) {
+        if let Some(time) = lock(&self.0.times).of.get_mut(id) {
+            *time = at;
+        }
+        self.0.rings.notify_all();
+    }
+}
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        lock(&self.0.times).over = true;
+        self.0.rings.notify_all();
+    }
+}
+
+impl Clock {
+    /// The next conversation whose time has come; `None` when all is over.
+    fn next(&self) -> Option<String> {
+        let mut times = lock(&self.times);
+        loop {
+            if times.over {
+                return None;
+            }
+            let first = times.of.iter().min_by_key(|(_, at)| **at).map(|(id, at)| (id.clone(), *at));
+            times = match first {
+                None => self.rings.wait(times).unwrap_or_else(PoisonError::into_inner),
+                Some((id, at)) => {
+                    let now = now();
+                    if at <= now {
+                        // Whoever looks sets it anew.
+                        times.of.remove(&id);
+                        return Some(id);
+                    }
+                    let wait = Duration::from_millis(at - now).min(LONGEST);
+                    let woken = self.rings.wait_timeout(times, wait);
+                    woken.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+}
+
+impl Service {
+    /// Heeds the alarm on a thread of its own, as long as the service is there.
+    pub(crate) fn heed_alarm(self: &Arc<Service>) -> std::io::Result<()> {
+        let (clock, service) = (self.alarm.0.clone(), Arc::downgrade(self));
+        std::thread::Builder::new().name("ctx-alarm".into()).spawn(move || {
+            step_back();
+            while let Some(id) = clock.next() {
+                let Some(service) = service.upgrade() else { return };
+                // A mistake of ours costs this wish its moment, never the others.
+                if catch_unwind(AssertUnwindSafe(|| service.wake(&id))).is_err() {
+                    tracing::error!(conversation = %id, "looking at what waits failed; the next request looks again");
+                }
+            }
+        })?;
+        Ok(())
+    }
+}

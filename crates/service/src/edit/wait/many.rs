@@ -1,0 +1,83 @@
+//! Many pending changes at once: several ids, a range of them, or all.
+
+use super::State;
+use crate::conversation::Conversation;
+use crate::directory::lock;
+use crate::{Refusal, Service};
+use ctx_api::waiting::WaitView;
+use ctx_api::waiting::{PendingOutcome, PendingRefusal};
+
+impl Service {
+    /// Makes several pending changes, each as a commit of its own. `ids`: `w2`, `w2..w5` or `all`.
+    pub fn accept_many(&self, name: &str, ids: &[String], author: &str) -> Result<PendingOutcome, Refusal> {
+        let mut outcome =
+            self.each(name, ids, State::can_be_accepted, &|conversation, id| self.make_now(conversation, id, author))?;
+        if !outcome.done.is_empty() {
+            outcome.remarks.extend(self.upload_remark(&outcome.conversation));
+        }
+        Ok(outcome)
+    }
+
+    /// Takes back several pending changes, or puts away those that failed.
+    pub fn cancel_many(&self, name: &str, ids: &[String], author: &str) -> Result<PendingOutcome, Refusal> {
+        self.each(name, ids, State::can_be_cancelled, &|conversation, id| self.cancel(conversation, id, author))
+    }
+
+    fn each(
+        &self,
+        name: &str,
+        ids: &[String],
+        is_open: fn(&State) -> bool,
+        act: &dyn Fn(&str, &str) -> Result<WaitView, Refusal>,
+    ) -> Result<PendingOutcome, Refusal> {
+        let shared = self.stored(name)?;
+        let (conversation, chosen) = {
+            let conversation = lock(&shared);
+            (conversation.id.clone(), chosen(&conversation, ids, is_open)?)
+        };
+        let (mut done, mut refused) = (Vec::new(), Vec::new());
+        for id in chosen {
+            match act(&conversation, &id) {
+                Ok(view) => done.push(view),
+                Err(Refusal { code, message, hint }) => {
+                    refused.push(PendingRefusal { id, code: code.to_owned(), message, hint });
+                }
+            }
+        }
+        Ok(PendingOutcome { conversation, done, refused, remarks: Vec::new() })
+    }
+}
+
+/// The ids that are meant. A range and `all` mean what is open; an id that is named must be known.
+fn chosen(conversation: &Conversation, ids: &[String], is_open: fn(&State) -> bool) -> Result<Vec<String>, Refusal> {
+    let open =
+        || conversation.waiting.iter().filter(|waiting| is_open(&waiting.state)).map(|waiting| &waiting.wished.id);
+    let mut chosen: Vec<String> = Vec::new();
+    for id in ids.iter().flat_map(|ids| ids.split([',', ' '])).map(str::trim).filter(|id| !id.is_empty()) {
+        match (id, id.split_once("..")) {
+            ("all", _) => chosen.extend(open().cloned()),
+            (_, Some((from, to))) => {
+                conversation.wish(from, is_open)?;
+                conversation.wish(to, is_open)?;
+                let range = number(from)..=number(to);
+                chosen.extend(open().filter(|id| range.contains(&number(id))).cloned());
+            }
+            (id, None) => chosen.push(conversation.wish(id, is_open)?.wished.id.clone()),
+        }
+    }
+    let mut seen = std::collections::HashSet::new();
+    chosen.retain(|id| seen.insert(id.clone()));
+    if chosen.is_empty() {
+        return Err(Refusal::new(
+            "not-waiting",
+            "Nothing waits in this conversation.",
+            "`ctx waiting --all` shows what became of earlier changes.",
+        ));
+    }
+    Ok(chosen)
+}
+
+/// `w12` → 12.
+fn number(id: &str) -> u64 {
+    id.trim_start_matches('w').parse().unwrap_or(0)
+}

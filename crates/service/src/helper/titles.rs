@@ -1,0 +1,93 @@
+//! Titles that a helper gave to frames behind everybody's back. They are notes, not commits: nobody's undo or
+//! `expect` should stumble over them. A title that somebody gave always wins.
+
+use super::questions::Question;
+use crate::conversation::Conversation;
+use crate::directory::lock;
+use crate::edit::{Ground, Weights};
+use crate::{Refusal, Service};
+use ctx_api::helper::Kind;
+use ctx_core::SlotId;
+use ctx_core::edit::effect::FrameKey;
+use ctx_core::edit::fold::View;
+use ctx_store::{Note, Step};
+use std::collections::{BTreeMap, HashMap};
+
+/// The note with them.
+pub(crate) const TITLES: &str = "titles";
+
+/// What a frame weighs, in tokens, when the words that opened it no longer say what it is about.
+const GROWN: u64 = 3_000;
+
+/// By the message that opens the frame.
+pub(crate) type Titles = BTreeMap<u64, String>;
+
+/// Of all conversations that have some.
+pub(crate) fn read(notes: Vec<(String, Vec<u8>)>) -> HashMap<String, Titles> {
+    let read = |(id, body): (String, Vec<u8>)| Some((id, serde_json::from_slice(&body).ok()?));
+    notes.into_iter().filter_map(read).collect()
+}
+
+/// Gives titles to the frames that have none of their own.
+pub(crate) fn lay(titles: &Titles, view: &mut View<'_>) {
+    if titles.is_empty() {
+        return;
+    }
+    for frame in view.frames.iter_mut().filter(|frame| frame.title.is_none()) {
+        if let FrameKey::Opened(slot) = frame.key {
+            frame.title = titles.get(&slot.0).cloned();
+        }
+    }
+}
+
+/// A frame that should get another title.
+#[derive(Debug)]
+pub struct Grown {
+    pub slot: SlotId,
+    pub question: Question,
+}
+
+impl Service {
+    /// The frames of a conversation that have grown much and still go by the words that opened them.
+    pub fn grown(&self, id: &str) -> Result<Vec<Grown>, Refusal> {
+        let shared = self.stored(id)?;
+        let conversation = lock(&shared);
+        let conversation: &Conversation = &conversation;
+        let ground = Ground::of(conversation, true);
+        let source = ground.source();
+        let view = ground.lay(conversation.effects(conversation.history.head()));
+        let weights = Weights::of(conversation);
+        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let desk = conversation.desk(&view, &source, &weights, &scale, 0);
+        let mut grown = Vec::new();
+        for frame in view.frames.iter().filter(|frame| frame.title.is_none()) {
+            let FrameKey::Opened(slot) = frame.key else { continue };
+            let Ok(targets) = desk.named(&[frame.id.to_string()]) else { continue };
+            if scale(targets.iter().map(|target| target.weight).sum()) >= GROWN {
+                let material = self.engine.material(conversation, &desk, &targets)?;
+                grown.push(Grown { slot, question: Question::new(Kind::Title, material) });
+            }
+        }
+        Ok(grown)
+    }
+
+    /// Takes note of a title. Nobody is asked for it again.
+    pub fn put_title(&self, id: &str, slot: SlotId, title: String) -> Result<(), Refusal> {
+        let id = self.resolve(id)?;
+        let titles = {
+            let mut all = lock(&self.titles);
+            let titles = all.entry(id.clone()).or_default();
+            titles.insert(slot.0, title);
+            titles.clone()
+        };
+        let body = serde_json::to_vec(&titles).ok();
+        self.write(Step {
+            notes: vec![Note { conversation: id.clone(), name: TITLES.into(), body }],
+            ..Step::default()
+        });
+        if let Some(shared) = self.get(&id)? {
+            lock(&shared).titles = titles;
+        }
+        Ok(())
+    }
+}

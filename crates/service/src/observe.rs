@@ -1,0 +1,227 @@
+//! Finds the conversation of a request that passes or is held, locks it, lets the engine book the request, and keeps the
+//! rest of the service in step. The booking itself is in [`crate::request`].
+
+use crate::attribution::{self, Attributed, Newborn, Origin, Received};
+use crate::conversation::Conversation;
+use crate::directory::{Shared, lock};
+use crate::edit::Ready;
+use crate::provider::{Added, Request};
+use crate::recorder::{Order, give_way};
+use crate::request::{Booking, Circumstances};
+use crate::{Problem, Service};
+use ctx_clients::Hints;
+use ctx_core::edit::CommitId;
+use ctx_wire::Wire;
+use ctx_wire::rope::Pieces;
+use std::sync::MutexGuard;
+
+/// A request that was forwarded, complete and decoded.
+pub struct Seen {
+    pub wire: &'static dyn Wire,
+    pub hints: Hints,
+    pub pieces: Pieces,
+    pub at: u64,
+    /// It only asks how many tokens it would be: it leaves no trace.
+    pub counting: bool,
+}
+
+/// Which request an answer belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ticket {
+    pub conversation: String,
+    pub request: u32,
+    /// Whether it was a turn of the conversation, not side traffic.
+    pub turn: bool,
+}
+
+impl Service {
+    /// Takes note of a request. `None` when it belongs to no conversation.
+    pub fn observe(&self, seen: Seen) -> Result<Option<Ticket>, Problem> {
+        self.look(&seen, None, None)
+    }
+
+    /// Takes note of a request that is held. How it leaves is said before the rest is done; if nothing is said, it
+    /// leaves as it came. On an error nothing is noted, and an edited conversation must not leave.
+    pub fn hold(&self, seen: Seen, ready: Ready<'_>) -> Result<Option<Ticket>, Problem> {
+        self.look(&seen, Some(ready), None)
+    }
+
+    /// Finds the conversation of a request and books the request in it. The conversation is locked from the moment its
+    /// body is compared until the step is with the writer; only the look at others that a new conversation may come
+    /// from happens outside of the lock. `order`: where the request stands among those of other conversations.
+    pub(crate) fn look(
+        &self,
+        seen: &Seen,
+        mut ready: Option<Ready<'_>>,
+        order: Option<Order>,
+    ) -> Result<Option<Ticket>, Problem> {
+        let (mut parsed, mut agent) = (None, None);
+        if seen.hints.session.is_none()
+            && let Some(shared) = self.longest_prefix(&seen.pieces)
+        {
+            let mut conversation = lock(&shared);
+            if self.is_current(&conversation.id, &shared) {
+                let received = attribution::receive(&mut conversation, seen)?;
+                if attribution::goes_on(&conversation, &received) {
+                    let found = Attributed::new(&conversation, received, &seen.hints, None);
+                    agent = found.unnamed_agent(&conversation, &seen.hints);
+                    if agent.is_none() {
+                        return self.enter(&shared, conversation, seen, found, ready).map(Some);
+                    }
+                    parsed = Some(found.withdraw(&mut conversation));
+                } else {
+                    parsed = Some((received.body, received.envelope));
+                }
+            }
+        }
+        loop {
+            let Some((shared, detail)) = self.attribute(seen, &mut parsed, agent.as_ref())? else { return Ok(None) };
+            let mut conversation = lock(&shared);
+            // It was forgotten while we waited for it.
+            if !self.is_current(&conversation.id, &shared) {
+                continue;
+            }
+            let received = match parsed.take() {
+                Some(parsed) => attribution::beside(&mut conversation, parsed),
+                None => attribution::receive(&mut conversation, seen)?,
+            };
+            let mut found = Attributed::new(&conversation, received, &seen.hints, detail);
+            if agent.is_none() {
+                agent = found.unnamed_agent(&conversation, &seen.hints);
+                if agent.is_some() {
+                    parsed = Some(found.withdraw(&mut conversation));
+                    continue;
+                }
+            }
+            if let Some(newborn) = Newborn::of(&conversation).filter(|_| found.class.is_turn() && !seen.counting) {
+                drop(conversation);
+                let messages = attribution::read_from(&found.received.body, 0);
+                found.origin = self.origin(&newborn, &messages.0, order)?;
+                if ready.is_some() && found.origin.fork.as_ref().is_some_and(|fork| fork.lost_edits) {
+                    return Err(Problem::LostEdits);
+                }
+                found.received.messages = Some(messages);
+                conversation = lock(&shared);
+                if !self.is_current(&conversation.id, &shared) {
+                    parsed = Some((found.received.body, found.received.envelope));
+                    continue;
+                }
+                // A request that came by another way was first: nothing is known of what both share.
+                if !conversation.tree.is_empty() {
+                    found.origin = Origin::default();
+                    found.received.same = 0;
+                }
+            }
+            return self.enter(&shared, conversation, seen, found, ready.take()).map(Some);
+        }
+    }
+
+    /// Books a request in its conversation, which is locked until all of it is with the writer.
+    fn enter(
+        &self,
+        shared: &Shared,
+        mut conversation: MutexGuard<'_, Conversation>,
+        seen: &Seen,
+        found: Attributed,
+        ready: Option<Ready<'_>>,
+    ) -> Result<Ticket, Problem> {
+        if conversation.log.lost_edits && ready.is_some() {
+            drop(found.withdraw(&mut conversation));
+            return Err(Problem::LostEdits);
+        }
+        self.note_parent(&mut conversation);
+        let Received { body, envelope, same, .. } = &found.received;
+        let request = Request { at: seen.at, class: found.class, body, envelope, same: *same, counting: seen.counting };
+        self.engine.note_meant(&seen.hints, &conversation, &request);
+        let added = if ready.is_some() { self.engine.adds(&conversation, &request) } else { Added::default() };
+        let (editor, imports) = (self.automatic.get(), self.gather_waiting(&conversation));
+        let by = Circumstances {
+            at: seen.at,
+            hints: &seen.hints,
+            counting: seen.counting,
+            is_held: ready.is_some(),
+            is_committing: self.storing.is_locked(&conversation.id),
+            editor: editor.as_deref(),
+            imports: &imports,
+            added: &added,
+            give_way,
+        };
+        let was = Posture::of(&conversation);
+        let mut entry = self.engine.arrive(&mut conversation, found, &by);
+        self.follow(&was, &conversation);
+        if let Some(ready) = ready {
+            // However it is composed, it leaves with what is asked of the provider.
+            let mut is_told = false;
+            self.engine.leave(&mut conversation, &mut entry, &mut |outgoing| {
+                is_told = true;
+                ready(added.lay(outgoing));
+            });
+            if !is_told {
+                ready(added.lay(None));
+            }
+        }
+        let turn = entry.is_turn();
+        let Booking { mut step, card } = self.engine.book(&mut conversation, entry, &by);
+        let ticket = Ticket { conversation: conversation.id.clone(), request: conversation.progress.requests, turn };
+        if seen.counting {
+            return Ok(ticket);
+        }
+        self.follow(&was, &conversation);
+        match card {
+            Some(card) => {
+                self.held.meet(&card);
+                lock(&self.directory).put(card);
+            }
+            None => self.note_sides(&conversation, &mut step),
+        }
+        let (id, weight) = (conversation.id.clone(), conversation.weight());
+        self.newest.put(&seen.hints, &conversation);
+        // Sent before anybody can see the new state: a reader that settles then finds all of it stored.
+        self.write(step);
+        drop(conversation);
+        self.weigh_loaded(&id, shared, weight);
+        Ok(ticket)
+    }
+
+    /// Notes where the client of a conversation's parent works, while nothing is known of its own.
+    pub(crate) fn note_parent(&self, conversation: &mut Conversation) {
+        if conversation.folder.is_none()
+            && let Some(parent) = &conversation.opened.parent
+        {
+            conversation.parent_folder = lock(&self.directory).card(parent).and_then(|card| card.folder.clone());
+        }
+    }
+
+    /// Holds the requests of a conversation, wakes it and weighs it anew, as it has changed.
+    pub(crate) fn follow(&self, was: &Posture, conversation: &Conversation) {
+        let is = Posture::of(conversation);
+        if is.head != was.head {
+            lock(&self.weighed).remove(&conversation.id);
+        }
+        if is != *was {
+            self.heed(conversation);
+        } else if is.waits {
+            self.set_alarm(conversation);
+        }
+    }
+}
+
+/// What the rest of the service has to know of a conversation when it changes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Posture {
+    is_held: bool,
+    is_edited: bool,
+    waits: bool,
+    head: Option<CommitId>,
+}
+
+impl Posture {
+    pub fn of(conversation: &Conversation) -> Posture {
+        Posture {
+            is_held: conversation.is_held(),
+            is_edited: conversation.is_edited(),
+            waits: conversation.waits(),
+            head: conversation.history.head(),
+        }
+    }
+}

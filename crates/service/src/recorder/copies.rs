@@ -1,0 +1,287 @@
+//! The halves of an exchange, as the proxy holds them: copies of what passes.
+
+use super::opening::opening;
+use super::{Event, LaneKey, Recorder, Reply, Urgency, Withheld};
+use crate::idle::Hurry;
+use crate::provider::Refused;
+use crate::streams::PAUSE;
+use crate::uploads::Upload;
+use crate::{Credentials, now};
+use ctx_clients::Hints;
+use ctx_wire::answer::Ending;
+use ctx_wire::rope::{Arriving, Pieces};
+use ctx_wire::{Call, Wire};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+impl Recorder {
+    /// The two halves of a new exchange.
+    pub fn exchange(
+        &self,
+        (wire, call): (&'static dyn Wire, Call),
+        hints: Hints,
+        encoding: Option<&str>,
+    ) -> (RequestCopy, ResponseCopy) {
+        let counting = call == Call::Count;
+        let exchange = self.gauges.exchanges.fetch_add(1, Ordering::Relaxed);
+        let started = Instant::now();
+        // An encoded body has nothing in common with the one before.
+        let before = if encoding.is_none() { self.service.newest().get(&hints) } else { None };
+        let lane = Lane::of(&hints);
+        // Begun before it is asked whether it is held: a commit in between sees the one or makes the other.
+        let upload = self.service.uploads.begin(&hints).filter(|_| !counting);
+        // The client will wait: what came before is looked at while the request arrives.
+        let held = self.service.holds(&hints).then(|| Waiting {
+            _hurry: self.service.gaps.hurry(),
+            urgency: lane.get().map(|lane| self.service.lanes.urge(lane)),
+        });
+        let request = RequestCopy {
+            recorder: self.clone(),
+            exchange,
+            lane: lane.clone(),
+            upload: upload.filter(|_| held.is_none()),
+            held,
+            wire,
+            counting,
+            hints: Some(Box::new(hints)),
+            encoding: encoding.map(Into::into),
+            arriving: before.map_or_else(Arriving::alone, Arriving::after),
+            room: 0,
+            at: now(),
+        };
+        let response = ResponseCopy {
+            recorder: self.clone(),
+            exchange,
+            wire,
+            lane,
+            started,
+            head: None,
+            handed: started,
+            kept: Vec::new(),
+            lost: false,
+            ended: false,
+            credentials: Credentials::default(),
+        };
+        (request, response)
+    }
+}
+
+/// The lane of an exchange. Without a session the words tell that a request begins with, once it has come.
+#[derive(Clone)]
+struct Lane(Arc<OnceLock<Arc<LaneKey>>>);
+
+impl Lane {
+    fn of(hints: &Hints) -> Lane {
+        Lane(Arc::new(LaneKey::of(hints).map_or_else(OnceLock::new, |key| Arc::new(key).into())))
+    }
+
+    fn get(&self) -> Option<&Arc<LaneKey>> {
+        self.0.get()
+    }
+
+    /// Of an exchange whose request begins with these bytes.
+    fn for_body(&self, body: &Pieces, wire: &dyn Wire) -> &Arc<LaneKey> {
+        let key = || opening(body, wire.shape().list).map_or(LaneKey::Others, LaneKey::Opening);
+        self.0.get_or_init(|| Arc::new(key()))
+    }
+
+    /// Of an exchange whose request may never be looked at.
+    fn for_answer(&self) -> &Arc<LaneKey> {
+        self.0.get_or_init(|| Arc::new(LaneKey::Others))
+    }
+}
+
+/// A client waits for its request to be composed.
+struct Waiting {
+    _hurry: Hurry,
+    urgency: Option<Urgency>,
+}
+
+/// Collects a request while it passes: what the session has not sent before.
+pub struct RequestCopy {
+    recorder: Recorder,
+    exchange: u64,
+    lane: Lane,
+    /// It leaves while it arrives.
+    upload: Option<Upload>,
+    /// Nothing is put off while a request is held.
+    held: Option<Waiting>,
+    wire: &'static dyn Wire,
+    counting: bool,
+    hints: Option<Box<Hints>>,
+    encoding: Option<Box<str>>,
+    arriving: Arriving,
+    /// Taken so far.
+    room: u64,
+    at: u64,
+}
+
+impl RequestCopy {
+    /// Whether the request must be composed before it leaves.
+    pub fn is_held(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// The last byte has come: `reply` is told how the request should leave. Returns all that came.
+    pub fn compose(&mut self, reply: Reply) -> Pieces {
+        let body = std::mem::take(&mut self.arriving).finish();
+        let Some(hints) = self.hints.take() else {
+            reply(Err(Withheld::Defect));
+            return body;
+        };
+        let (exchange, wire, room, at, counting) = (self.exchange, self.wire, self.room, self.at, self.counting);
+        let encoding = self.encoding.take();
+        if encoding.is_none() {
+            self.recorder.service.newest().passed(&hints, &body);
+        }
+        let came = body.clone();
+        let lane = if encoding.is_none() { self.lane.for_body(&body, self.wire) } else { self.lane.for_answer() };
+        let mut waiting = self.held.take();
+        if let Some(waiting) = waiting.as_mut().filter(|waiting| waiting.urgency.is_none()) {
+            waiting.urgency = Some(self.recorder.service.lanes.urge(lane));
+        }
+        let reply: Reply = Box::new(move |composition| {
+            drop(waiting);
+            reply(composition);
+        });
+        let reply = Some(reply);
+        self.recorder.send(lane, Event::Request { exchange, wire, hints, encoding, body, room, at, counting, reply });
+        came
+    }
+
+    pub fn chunk(&mut self, chunk: &[u8]) {
+        if self.hints.is_none() {
+            return;
+        }
+        self.recorder.service.gaps.passing();
+        let copied = self.arriving.push(chunk) as u64;
+        // What is held has to be looked at, however much waits already.
+        if self.held.is_some() {
+            self.recorder.gauges.queued_bytes.fetch_add(copied, Ordering::Relaxed);
+            self.room += copied;
+        } else if self.recorder.gauges.make_room(copied) {
+            self.room += copied;
+        } else {
+            self.end(false);
+        }
+    }
+
+    /// The last byte has passed, or none will any more.
+    pub fn end(&mut self, complete: bool) {
+        let body = std::mem::take(&mut self.arriving).finish();
+        let Some(hints) = self.hints.take() else { return };
+        self.upload = None;
+        let (exchange, room, at) = (self.exchange, self.room, self.at);
+        if complete {
+            let (encoding, wire, counting) = (self.encoding.take(), self.wire, self.counting);
+            if encoding.is_none() {
+                self.recorder.service.newest().passed(&hints, &body);
+            }
+            let lane = if encoding.is_none() { self.lane.for_body(&body, self.wire) } else { self.lane.for_answer() };
+            let event = Event::Request { exchange, wire, hints, encoding, body, room, at, counting, reply: None };
+            self.recorder.send(lane, event);
+        } else {
+            self.recorder.gauges.give_back(room);
+            self.recorder.send(self.lane.for_answer(), Event::NoRequest { exchange });
+        }
+    }
+}
+
+impl Drop for RequestCopy {
+    fn drop(&mut self) {
+        self.end(false);
+    }
+}
+
+/// Collects a response while it passes. What came is handed over in large pieces and at the end: waking the
+/// recorder for each event of a stream would cost more than the event.
+pub struct ResponseCopy {
+    recorder: Recorder,
+    exchange: u64,
+    wire: &'static dyn Wire,
+    lane: Lane,
+    started: Instant,
+    head: Option<Event>,
+    /// When something was handed over last.
+    handed: Instant,
+    kept: Vec<u8>,
+    lost: bool,
+    ended: bool,
+    credentials: Credentials,
+}
+
+/// As much of a response is kept before it is handed over.
+const PART: usize = 32 * 1024;
+
+impl ResponseCopy {
+    /// Hides the request's own credentials from all that is recorded of its answer.
+    pub fn hide(&mut self, credentials: Credentials) {
+        self.credentials = credentials;
+    }
+
+    /// The provider refused thinking in the request that it answers: from now on it is asked to drop such blocks.
+    pub fn unbound(&self) {
+        self.recorder.send(self.lane.for_answer(), Event::Unbound { exchange: self.exchange });
+    }
+
+    /// The provider did not take what was asked beside the client; without it the request went through.
+    pub fn refused(&self, mut refused: Refused) {
+        refused.hide(&self.credentials);
+        let event = Event::Refused { exchange: self.exchange, refused: Box::new(refused) };
+        self.recorder.send(self.lane.for_answer(), event);
+    }
+
+    pub fn head(&mut self, status: u16, content_type: Option<&str>, encoding: Option<&str>) {
+        self.head = Some(Event::Head {
+            exchange: self.exchange,
+            wire: self.wire,
+            status,
+            content_type: content_type.map(Into::into),
+            encoding: encoding.map(Into::into),
+            after: self.started.elapsed(),
+        });
+    }
+
+    pub fn chunk(&mut self, chunk: &[u8]) {
+        self.recorder.service.gaps.passing();
+        // With a piece missing the rest makes no sense.
+        self.lost = self.lost || !self.recorder.gauges.make_room(chunk.len() as u64);
+        if self.lost {
+            return;
+        }
+        self.kept.extend_from_slice(chunk);
+        let watched = self.recorder.service.streams.are_watched();
+        if self.kept.len() >= PART || (watched && self.handed.elapsed() >= PAUSE) {
+            self.handed = Instant::now();
+            self.hand_over();
+        }
+    }
+
+    fn hand_over(&mut self) {
+        if let Some(head) = self.head.take() {
+            self.recorder.send(self.lane.for_answer(), head);
+        }
+        if !self.kept.is_empty() {
+            let bytes = std::mem::take(&mut self.kept);
+            self.recorder.send(self.lane.for_answer(), Event::Part { exchange: self.exchange, bytes });
+        }
+    }
+
+    /// `None`: there was no answer.
+    pub fn end(&mut self, ending: Option<Ending>) {
+        if !std::mem::replace(&mut self.ended, true) {
+            self.hand_over();
+            let after = self.started.elapsed();
+            let credentials = std::mem::take(&mut self.credentials);
+            let event = Event::End { exchange: self.exchange, ending, after, lost: self.lost, credentials };
+            self.recorder.send(self.lane.for_answer(), event);
+        }
+    }
+}
+
+impl Drop for ResponseCopy {
+    fn drop(&mut self) {
+        self.end(Some(Ending::Cancelled));
+    }
+}

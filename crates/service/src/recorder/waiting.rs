@@ -1,0 +1,94 @@
+//! A held request whose client waits: how it leaves, or that it must not.
+//!
+//! A request that may belong to an edited conversation leaves composed or not at all. Every other request leaves
+//! as it came, whatever fails.
+
+use super::{Composition, Reply, Withheld};
+use crate::edit::Outgoing;
+use crate::{Problem, Service};
+use ctx_clients::Hints;
+use ctx_wire::Wire;
+use ctx_wire::body::{Body, Unreadable};
+use ctx_wire::rope::Pieces;
+use std::sync::Arc;
+
+pub(super) struct Waiting {
+    reply: Option<Reply>,
+    service: Arc<Service>,
+    wire: &'static dyn Wire,
+    session: Option<Box<str>>,
+    agent: Option<Box<str>>,
+    /// The body with its encoding.
+    came: Pieces,
+    /// The body without it, once that is known.
+    pub decoded: Option<Pieces>,
+}
+
+impl Waiting {
+    pub fn new(
+        reply: Reply,
+        service: Arc<Service>,
+        wire: &'static dyn Wire,
+        (hints, came): (&Hints, &Pieces),
+    ) -> Waiting {
+        let (session, agent) = (hints.session.clone(), hints.agent.clone());
+        Waiting { reply: Some(reply), service, wire, session, agent, came: came.clone(), decoded: None }
+    }
+
+    /// Tells how it leaves; `None`: as it came. Only the first word counts.
+    pub fn leaves(&mut self, outgoing: Option<Outgoing>) {
+        if let Some(reply) = self.reply.take() {
+            let source = self.decoded.as_ref().unwrap_or(&self.came).clone();
+            reply(Ok(Composition { outgoing, source, wire: self.wire }));
+        }
+    }
+
+    pub fn failed(mut self, problem: &Problem) {
+        self.give_up(match problem {
+            Problem::LostEdits => return self.withhold(Withheld::LostEdits),
+            // Nothing of any conversation is in it.
+            Problem::Unreadable(Unreadable::NoMessages(_)) => return self.leaves(None),
+            Problem::Store(_) => Withheld::Store,
+            Problem::Unreadable(_) | Problem::Encoding(_) => Withheld::Unreadable,
+        });
+    }
+
+    fn give_up(&mut self, why: Withheld) {
+        if self.reply.is_none() {
+            return;
+        }
+        if !self.may_be_edited() {
+            return self.leaves(None);
+        }
+        self.withhold(why);
+    }
+
+    fn withhold(&mut self, why: Withheld) {
+        if let Some(reply) = self.reply.take() {
+            reply(Err(why));
+        }
+    }
+
+    /// Whether its conversation is edited, as far as memory can tell. An empty body has nothing of any conversation
+    /// in it.
+    fn may_be_edited(&self) -> bool {
+        let agent = self.agent.as_deref();
+        if self.came.iter().all(|piece| piece.as_ref().is_empty()) {
+            return false;
+        }
+        if self.session.is_some() {
+            return self.service.held.may_be_edited(self.session.as_deref(), agent);
+        }
+        match self.decoded.as_ref().and_then(|decoded| Body::read(decoded, self.wire).ok()) {
+            Some(body) => self.service.may_continue_edited(&body, agent),
+            None => self.service.held.may_be_edited(None, agent),
+        }
+    }
+}
+
+/// Nothing was said: our own code panicked.
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.give_up(Withheld::Defect);
+    }
+}

@@ -1,0 +1,274 @@
+//! The threads that look at the copies.
+
+use super::lanes::{Job, Next};
+use super::waiting::Waiting;
+use super::{Event, Gauges, Lanes, Order};
+use crate::observe::{Seen, Ticket};
+use crate::streams::Telling;
+use crate::{Credentials, Service, Timing, now};
+use ctx_wire::answer::{Ending, Tap};
+use ctx_wire::encoding::{self, Encoding};
+use ctx_wire::rope::{Pieces, concat};
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// With so many bytes waiting, no gap is waited for.
+const CROWDED: u64 = 64 * 1024 * 1024;
+
+/// After so long without any event the recorder rests.
+const REST: Duration = Duration::from_secs(60);
+
+/// An exchange of which something is still to come. The halves come in any order: a provider may
+/// answer before it has read the request.
+#[derive(Default)]
+pub(super) struct Open {
+    asked: Asked,
+    tap: Option<Box<dyn Tap>>,
+    telling: Telling,
+    first_byte: Option<Duration>,
+    ended: Option<(Option<Ending>, Duration)>,
+    /// A piece of the answer is missing.
+    lost: bool,
+    credentials: Credentials,
+}
+
+#[derive(Default)]
+enum Asked {
+    #[default]
+    Waiting,
+    Nothing,
+    Turn(Ticket),
+}
+
+/// A thread that takes events from the lanes.
+pub(super) struct Worker {
+    service: Arc<Service>,
+    gauges: Arc<Gauges>,
+}
+
+impl Worker {
+    pub fn new(service: Arc<Service>, gauges: Arc<Gauges>) -> Worker {
+        Worker { service, gauges }
+    }
+
+    pub fn run(self) {
+        let lanes = self.service.lanes.clone();
+        loop {
+            // When nothing comes for long, memory is given back; then nothing wakes us up any more.
+            match lanes.next(self.service.is_heavy().then_some(REST)) {
+                Next::Work(job) => self.work(&lanes, *job),
+                Next::Nothing => self.service.rest(),
+                Next::End => return,
+            }
+        }
+    }
+
+    fn work(&self, lanes: &Lanes, job: Job) {
+        let Job { place, since, event, open } = job;
+        if !place.is_urgent {
+            self.service.gaps.wait(since, || self.gauges.queued_bytes.load(Ordering::Relaxed) > CROWDED);
+        }
+        let (bytes, requests) = (event.bytes(), event.requests());
+        let mut work = Work { service: &self.service, gauges: &self.gauges, open, order: Some(place.order) };
+        // A mistake of ours costs one observation, never the recorder.
+        if catch_unwind(AssertUnwindSafe(|| work.take(event))).is_err() {
+            tracing::error!("a defect: looking at a request or an answer panicked");
+            self.gauges.unreadable.fetch_add(1, Ordering::Relaxed);
+            self.service.start_over();
+        }
+        self.gauges.leave(bytes, requests);
+        lanes.finish(&place, work.open);
+        if !place.is_urgent {
+            give_way();
+        }
+    }
+}
+
+/// One event, with the exchanges of its lane.
+struct Work<'w> {
+    service: &'w Arc<Service>,
+    gauges: &'w Gauges,
+    open: HashMap<u64, Open>,
+    order: Option<Order>,
+}
+
+impl Work<'_> {
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Request { exchange, wire, hints, encoding, body, at, counting, reply, .. } => {
+                self.open.entry(exchange).or_default().asked = Asked::Nothing;
+                let mut waiting = reply.map(|reply| Waiting::new(reply, self.service.clone(), wire, (&hints, &body)));
+                let looked = decoded(encoding.as_deref(), body).and_then(|body| {
+                    let seen = Seen { wire, hints: *hints, pieces: body.clone(), at, counting };
+                    let Some(waiting) = &mut waiting else { return self.service.look(&seen, None, self.order) };
+                    waiting.decoded = Some(body);
+                    let ticket =
+                        self.service.look(&seen, Some(&mut |outgoing| waiting.leaves(outgoing)), self.order)?;
+                    waiting.leaves(None);
+                    Ok(ticket)
+                });
+                match looked {
+                    Ok(Some(ticket)) if !counting => {
+                        self.open.entry(exchange).or_default().asked = Asked::Turn(ticket);
+                    }
+                    Ok(_) => {}
+                    Err(problem) => {
+                        self.gauges.unreadable.fetch_add(1, Ordering::Relaxed);
+                        tracing::debug!(%problem, "a request was not understood");
+                        if let Some(waiting) = waiting {
+                            waiting.failed(&problem);
+                        }
+                    }
+                }
+                self.close(exchange);
+            }
+            Event::Unbound { exchange } => {
+                if let Some(Asked::Turn(ticket)) = self.open.get(&exchange).map(|open| &open.asked) {
+                    self.service.unbound(ticket);
+                }
+            }
+            Event::Refused { exchange, refused } => {
+                let ticket = match self.open.get(&exchange).map(|open| &open.asked) {
+                    Some(Asked::Turn(ticket)) => Some(ticket),
+                    _ => None,
+                };
+                self.service.refused(&refused, ticket);
+            }
+            Event::Models { encoding, bytes } => {
+                if let Ok(answer) = decoded(encoding.as_deref(), Arc::new(bytes.into())) {
+                    self.service.learn_models(&concat(&answer));
+                }
+            }
+            Event::NoRequest { exchange } => {
+                self.open.entry(exchange).or_default().asked = Asked::Nothing;
+                self.close(exchange);
+            }
+            Event::Head { exchange, wire, status, content_type, encoding, after } => {
+                let open = self.open.entry(exchange).or_default();
+                if !matches!(open.asked, Asked::Nothing) {
+                    open.tap = Some(wire.tap(status, content_type.as_deref(), encoding.as_deref()));
+                }
+                open.first_byte = Some(after);
+            }
+            Event::Part { exchange, bytes } => {
+                let Some(Open { asked, tap: Some(tap), telling, .. }) = self.open.get_mut(&exchange) else { return };
+                tap.feed(&bytes);
+                if let Asked::Turn(ticket) = asked
+                    && ticket.turn
+                    && self.service.streams.are_watched()
+                {
+                    telling.tell(&self.service.streams, ticket, &**tap);
+                }
+            }
+            Event::End { exchange, ending, after, lost, credentials } => {
+                let open = self.open.entry(exchange).or_default();
+                open.ended = Some((ending, after));
+                open.lost = lost;
+                open.credentials = credentials;
+                self.close(exchange);
+            }
+        }
+    }
+
+    /// Forgets an exchange of which nothing more will come; an answer is noted.
+    fn close(&mut self, exchange: u64) {
+        let is_over = |open: &Open| open.ended.is_some() && !matches!(open.asked, Asked::Waiting);
+        if !self.open.get(&exchange).is_some_and(is_over) {
+            return;
+        }
+        let Some(open) = self.open.remove(&exchange) else { return };
+        let Open { asked: Asked::Turn(ticket), tap, first_byte, ended: Some((ending, after)), lost, .. } = open else {
+            return;
+        };
+        let mut answer = ending.and_then(|ending| tap.map(|tap| tap.finish(ending)));
+        if let Some(answer) = &mut answer {
+            open.credentials.clean(answer);
+        }
+        if let Some(answer) = answer.as_mut().filter(|_| lost) {
+            answer.reply = None;
+            answer.undecodable = Some("a piece of its copy was dropped for want of room".into());
+        }
+        let timing = Timing {
+            at: now(),
+            first_byte_ms: first_byte.map(|after| after.as_millis() as u64),
+            total_ms: after.as_millis() as u64,
+        };
+        if let Err(problem) = self.service.answered(&ticket, ending, answer, timing) {
+            tracing::warn!(%problem, "an answer could not be noted");
+        }
+    }
+}
+
+/// Lets the calling thread work only when nobody else wants the processor: what has already left is not
+/// worth delaying what is about to.
+pub(crate) fn step_back() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::setpriority_process(None, 19) {
+        tracing::debug!(%error, "cannot step back behind the proxy");
+    }
+}
+
+/// Lets whoever waits for the processor have it. A kernel that preempts lazily lets a thread that never
+/// asks it for anything run to the next tick, also one that has stepped back.
+pub(crate) fn give_way() {
+    std::thread::yield_now();
+}
+
+fn decoded(encoding: Option<&str>, body: Pieces) -> Result<Pieces, crate::Problem> {
+    let encodings = Encoding::parse(encoding.unwrap_or_default())?;
+    if encodings.is_empty() {
+        return Ok(body);
+    }
+    let whole = encoding::decode_all(&encodings, &concat(&body), encoding::DECODED_LIMIT)?;
+    Ok(Arc::new(whole.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Recorder;
+    use super::*;
+    use ctx_clients::Hints;
+
+    /// A recorder whose events are taken here, one by one.
+    fn by_hand() -> (Recorder, Worker) {
+        let service = Service::open(Arc::new(ctx_store::MemoryStore::new())).expect("a composer");
+        let (service, gauges) = (Arc::new(service), Arc::new(Gauges::default()));
+        let open = Arc::new(super::super::Open(service.lanes.clone()));
+        let worker = Worker::new(service.clone(), gauges.clone());
+        (Recorder { service, gauges, _open: open }, worker)
+    }
+
+    #[test]
+    fn nothing_is_remembered_of_an_exchange_that_is_over() {
+        let body: &[u8] = br#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#;
+        let noise: &[u8] = b"?";
+        // In which order the halves end, whether the request is whole and readable, whether a head came, whether the
+        // session is named.
+        for case in 0..32u32 {
+            let [request_first, complete, readable, head, named] = [1, 2, 4, 8, 16].map(|bit| case & bit != 0);
+            let (recorder, worker) = by_hand();
+            let hints = Hints::read(|name| (named && name == "x-claude-code-session-id").then_some("s"));
+            let (mut request, mut response) =
+                recorder.exchange((&ctx_wire::anthropic::Anthropic, ctx_wire::Call::Generate), hints, None);
+            request.chunk(if readable { body } else { noise });
+            if request_first {
+                request.end(complete);
+            }
+            if head {
+                response.head(200, None, None);
+                response.chunk(body);
+            }
+            response.end(head.then_some(Ending::Complete));
+            drop((request, response));
+            let lanes = recorder.service.lanes.clone();
+            while let Next::Work(job) = lanes.next(Some(Duration::ZERO)) {
+                worker.work(&lanes, *job);
+            }
+            assert!(lanes.are_empty(), "case {case:05b}");
+            assert_eq!(recorder.load().queued, 0);
+        }
+    }
+}

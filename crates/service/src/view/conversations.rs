@@ -1,0 +1,90 @@
+//! The list of conversations.
+
+use crate::Service;
+use crate::conversation::Conversation;
+use crate::directory::{Card, lock};
+use ctx_api::conversations::{ConversationView, Conversations};
+use std::collections::{HashMap, HashSet};
+
+/// Edited conversations that are weighed at one look, the newest first; the others show an estimate until they are
+/// looked at.
+const WEIGHED: usize = 32;
+
+/// What edited conversations weigh as they are sent, after the provider's rules: by what their card said then. It is
+/// found out when somebody looks, never while a request waits.
+pub(crate) type Weighed = HashMap<String, (u64, u64, u64)>;
+
+impl Service {
+    /// All conversations, the newest activity first.
+    pub fn conversations(&self) -> Conversations {
+        let mut all = self.listed();
+        let edited: HashSet<String> =
+            lock(&self.directory).cards().filter(|card| card.edited).map(|card| card.id.clone()).collect();
+        for view in all.conversations.iter_mut().filter(|view| edited.contains(&view.id)).take(WEIGHED) {
+            view.tokens = self.weighed(&view.id, (view.last_activity, view.tokens));
+        }
+        all
+    }
+
+    pub fn conversation_count(&self) -> usize {
+        lock(&self.directory).cards().count()
+    }
+
+    /// The same with what is known without looking at any of them.
+    pub(super) fn listed(&self) -> Conversations {
+        let directory = lock(&self.directory);
+        let active = directory.active().map(|card| card.id.clone());
+        let mut cards: Vec<&Card> = directory.cards().collect();
+        cards.sort_by_key(|card| std::cmp::Reverse(card.last_activity));
+        let conversations = cards.into_iter().map(|card| view(card, active.as_deref())).collect();
+        Conversations { conversations, unread: 0 }
+    }
+
+    /// What `ctx list` counts of a conversation. `card`: what its card says, which changes whenever it does.
+    fn weighed(&self, id: &str, card: (u64, u64)) -> u64 {
+        let known = lock(&self.weighed).get(id).copied();
+        if let Some((.., tokens)) = known.filter(|(at, estimate, _)| (*at, *estimate) == card) {
+            return tokens;
+        }
+        let tokens = self.count(id).unwrap_or(card.1);
+        lock(&self.weighed).insert(id.to_owned(), (card.0, card.1, tokens));
+        tokens
+    }
+
+    fn count(&self, id: &str) -> Option<u64> {
+        let loaded = lock(&self.directory).touch(id);
+        match loaded {
+            Some(shared) => self.weigh(&lock(&shared)).ok(),
+            // Read for this once: a look must not drive out of memory what agents work on.
+            None => {
+                let conversation = Conversation::load(id, &*self.store).ok()??;
+                self.weigh(&conversation).ok()
+            }
+        }
+    }
+}
+
+fn view(card: &Card, active: Option<&str>) -> ConversationView {
+    let card = card.clone();
+    ConversationView {
+        active: active == Some(&card.id),
+        id: card.id,
+        class: card.class,
+        title: card.title,
+        model: card.model,
+        client: card.client,
+        session: card.session,
+        agent: card.agent,
+        parent: card.parent,
+        forked_from: card.forked_from,
+        folder: card.folder,
+        imported: card.imported,
+        frames: card.frames,
+        messages: card.messages,
+        requests: card.requests,
+        tokens: card.tokens,
+        calibrated: card.calibrated,
+        last_activity: card.last_activity,
+        side: card.side,
+    }
+}

@@ -1,0 +1,254 @@
+//! One answered request in the ledger, and what it would have been unedited.
+
+use super::super::misses::{Story, Told};
+use crate::Service;
+use crate::log::{self, Answered};
+use ctx_api::requests::Usage;
+use ctx_api::stats::Spent;
+use ctx_api::timeline::Line;
+use ctx_core::tokens::Calibration;
+use ctx_models::{Models, Price};
+use ctx_store::Record;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A conversation while its records are read.
+#[derive(Default)]
+pub struct Talk {
+    story: Story,
+    /// What the cache would hold of it unedited.
+    held: u64,
+    /// What an estimated token of it really is.
+    calibration: Calibration,
+    pub days: BTreeMap<Day, Sum>,
+}
+
+pub struct Row {
+    pub request: u32,
+    pub at: u64,
+    pub model: Option<String>,
+    pub sum: Sum,
+}
+
+/// Figures that can be added. Money in billionths of a dollar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sum {
+    pub at: u64,
+    requests: u64,
+    input: u64,
+    read: u64,
+    written: u64,
+    output: u64,
+    cleared: u64,
+    clearings: u64,
+    removed: i64,
+    pub cost: i64,
+    saved: i64,
+    nearest: u64,
+    unpriced: u64,
+    unweighed: u64,
+}
+
+/// A record that cannot be read.
+pub struct Unreadable;
+
+impl Talk {
+    pub fn new(kept_for: Option<u64>) -> Talk {
+        Talk { story: Story::new(kept_for), ..Talk::default() }
+    }
+
+    /// What a record tells: of an answer, a row.
+    pub fn take(&mut self, service: &Service, record: &Record) -> Result<Option<Row>, Unreadable> {
+        if !log::is_readable(record.version) {
+            return Err(Unreadable);
+        }
+        match record.kind.as_str() {
+            log::OPENED => self.story.opened(record).ok_or(Unreadable)?,
+            log::ARRIVED => self.story.arrived(record).ok_or(Unreadable)?,
+            log::COMMIT => {
+                let commit = log::commit(record).ok_or(Unreadable)?;
+                self.story.committed(&commit);
+            }
+            log::LINE => {
+                if let Ok(Line::Checkout { .. }) = serde_json::from_slice(&record.body) {
+                    self.story.moved();
+                }
+            }
+            log::ANSWERED => {
+                let answered: Answered = serde_json::from_slice(&record.body).map_err(|_| Unreadable)?;
+                let wire = self.story.wire();
+                let around = |envelope| service.around_of(wire?, envelope);
+                let told = self.story.answered(&answered, &service.engine.models, around);
+                return Ok(self.row(&service.engine.models, record, &answered, told));
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    fn row(&mut self, models: &Models, record: &Record, answered: &Answered, told: Told) -> Option<Row> {
+        let usage = answered.usage?;
+        let removed = self.removed(answered, &usage, &told);
+        let counted = usage.counted();
+        let unedited = self.unedited(&counted, removed, &told);
+        if told.turn && answered.status == 200 {
+            self.held = unedited.cached();
+        }
+        let mut sum = Sum {
+            at: told.at.unwrap_or(record.at),
+            requests: 1,
+            input: usage.input,
+            read: usage.cache_read,
+            written: usage.cache_write,
+            output: usage.output,
+            cleared: answered.cleared(),
+            clearings: u64::from(answered.clears()),
+            removed,
+            // Records from before say only that something was edited.
+            unweighed: u64::from(told.composed && answered.edited.is_none() && !answered.marks.is_empty()),
+            ..Sum::default()
+        };
+        let price = |usage: &ctx_models::Usage| models.price(told.model.as_deref()?, usage.input);
+        match (price(&counted), price(&unedited)) {
+            (Some((own, stand_in)), Some((other, _))) => {
+                sum.cost = billionths(&own, &counted);
+                sum.saved = billionths(&other, &unedited) - sum.cost;
+                sum.nearest = u64::from(stand_in.is_some());
+            }
+            _ => sum.unpriced = 1,
+        }
+        Some(Row { request: answered.request, at: sum.at, model: told.model, sum })
+    }
+
+    /// Tokens that operations kept from being sent. The estimate is scaled by the newest request that was large enough
+    /// to tell: what is left after nearly everything was deleted is not.
+    fn removed(&mut self, answered: &Answered, usage: &Usage, told: &Told) -> i64 {
+        let counted = usage.prompt().saturating_add(answered.cleared());
+        let sent = answered.edited.map(|edited| edited.sent).or(answered.estimated);
+        if let Some(sent) = sent.filter(|_| told.turn && answered.summary.is_none() && !answered.summarised) {
+            told.model.iter().for_each(|model| self.calibration.is_for(model));
+            self.calibration.learn(sent, counted);
+        }
+        let Some(edited) = answered.edited else { return 0 };
+        let (own, sent) = (self.calibration.tokens(edited.own), self.calibration.tokens(edited.sent));
+        own as i64 - sent as i64
+    }
+
+    /// The same request without operations, under the same cache.
+    fn unedited(&self, usage: &ctx_models::Usage, removed: i64, told: &Told) -> ctx_models::Usage {
+        if removed == 0 && !told.edited {
+            return *usage;
+        }
+        let prompt = usage.input.saturating_add_signed(removed);
+        // A client that does not use the cache pays for all of it as input.
+        if usage.cached() == 0 && self.held == 0 {
+            return ctx_models::Usage { input: prompt, ..*usage };
+        }
+        let most = prompt.saturating_sub(usage.fresh());
+        let read = match told.held {
+            // Nothing would have been written again.
+            Some(_) if told.edited => self.held.max(usage.cache_read),
+            // The edited request before was too short to be cached; unedited it would have been.
+            Some(0) if told.warm => self.held.max(usage.cache_read),
+            // As much of what was removed as of the rest was found.
+            held => {
+                let share = match held.unwrap_or(0) {
+                    0 => f64::from(u8::from(usage.cache_read > 0)),
+                    held => (usage.cache_read as f64 / held as f64).min(1.0),
+                };
+                usage.cache_read.saturating_add_signed((removed as f64 * share).round() as i64)
+            }
+        };
+        let read = read.min(most);
+        usage.with_cache(read, most - read, self.story.ttl())
+    }
+}
+
+fn billionths(price: &Price, usage: &ctx_models::Usage) -> i64 {
+    (price.dollars(usage) * 1e9).round() as i64
+}
+
+pub fn dollars(billionths: i64) -> f64 {
+    billionths as f64 / 1e9
+}
+
+impl Sum {
+    pub fn add(&mut self, other: &Sum) {
+        self.at = self.at.max(other.at);
+        self.requests += other.requests;
+        self.input += other.input;
+        self.read += other.read;
+        self.written += other.written;
+        self.output += other.output;
+        self.cleared += other.cleared;
+        self.clearings += other.clearings;
+        self.removed += other.removed;
+        self.cost += other.cost;
+        self.saved += other.saved;
+        self.nearest += other.nearest;
+        self.unpriced += other.unpriced;
+        self.unweighed += other.unweighed;
+    }
+
+    pub fn spent(&self) -> Spent {
+        Spent {
+            requests: self.requests,
+            input: self.input,
+            cache_read: self.read,
+            cache_write: self.written,
+            output: self.output,
+            cleared: self.cleared,
+            clearings: self.clearings,
+            removed: self.removed,
+            cost: dollars(self.cost),
+            saved: dollars(self.saved),
+            nearest: self.nearest,
+            unpriced: self.unpriced,
+            unweighed: self.unweighed,
+        }
+    }
+}
+
+/// A day in UTC, counted from 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Day(u64);
+
+impl Day {
+    const MS: u64 = 24 * 60 * 60 * 1000;
+    /// No clock is beyond it.
+    const LAST: u64 = 100_000_000;
+
+    pub fn of(at: u64) -> Day {
+        Day((at / Day::MS).min(Day::LAST))
+    }
+
+    pub fn start(self) -> u64 {
+        self.0 * Day::MS
+    }
+
+    /// All days up to that one, but no more than can be looked at.
+    pub fn until(self, last: Day) -> impl Iterator<Item = Day> {
+        const MOST: u64 = 3_660;
+        (self.0.max(last.0.saturating_sub(MOST))..=last.0).map(Day)
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Years begin in March here, so that a leap day is the last of its year.
+        let days = self.0 + 719_468;
+        let (era, of_era) = (days / 146_097, days % 146_097);
+        let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year + year / 4 - year / 100);
+        let month = (5 * of_year + 2) / 153;
+        let day = of_year - (153 * month + 2) / 5 + 1;
+        let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+        write!(f, "{:04}-{month:02}-{day:02}", era * 400 + year + next)
+    }
+}
+
+/// `2026-11-15 19:10`, in UTC.
+pub fn day_and_time(at: u64) -> String {
+    let minutes = at % Day::MS / 60_000;
+    format!("{} {:02}:{:02}", Day::of(at), minutes / 60, minutes % 60)
+}

@@ -1,0 +1,348 @@
+//! Why the provider read something anew that it had in its cache, as far as what is stored tells; and whether what was
+//! foreseen came true.
+
+mod causes;
+
+use crate::log::{Answered, Differs, Opened};
+use crate::{Service, envelope};
+use ctx_api::cache::{By, CacheMiss, Cause};
+use ctx_api::requests::Usage;
+use ctx_core::Key;
+use ctx_core::edit::address::Address;
+use ctx_core::edit::history::Change;
+use ctx_core::edit::{Commit, CommitId, Operation};
+use ctx_models::{CacheRules, Models};
+use ctx_store::{Hash, Record};
+use ctx_wire::WireId;
+use ctx_wire::body::Body;
+use ctx_wire::envelope::{Envelope, Manner, Piece};
+use serde::Deserialize;
+use std::collections::HashMap;
+
+/// What an answer tells of the cache, with what is known of the requests before it.
+#[derive(Debug, Clone)]
+pub(super) struct Told {
+    /// When its request came, and the model it was for.
+    pub at: Option<u64>,
+    pub model: Option<String>,
+    /// It is a turn of the conversation, not side traffic.
+    pub turn: bool,
+    /// It left otherwise than it came.
+    pub composed: bool,
+    pub expects: Option<u64>,
+    /// What the turn before had left in the cache.
+    pub held: Option<u64>,
+    /// What the turn before left in the cache, or would have left unedited, has not expired.
+    pub warm: bool,
+    /// Operations changed what is sent since then, and what was cached would have been found without them.
+    pub edited: bool,
+    pub miss: Option<CacheMiss>,
+}
+
+/// What is known of the requests so far, while records are read from their beginning.
+#[derive(Default)]
+pub(super) struct Story {
+    wire: Option<WireId>,
+    asked: HashMap<u32, Asked>,
+    last: Option<(Asked, Usage)>,
+    ttl: Option<u64>,
+    /// Seconds that the cache lives, as somebody said.
+    kept_for: Option<u64>,
+    /// The first place that was edited since the newest request.
+    edited: Option<Edit>,
+    /// What the client changed in requests that came to nothing: those after them do not differ from them any more.
+    differs: Option<Differs>,
+    rewritten: bool,
+    /// Where commits changed something, for those that take them back.
+    places: HashMap<CommitId, Option<String>>,
+    /// Commits that were made on the arrival of a request, and the first place that they changed. They are told after
+    /// it.
+    made: HashMap<CommitId, (u32, Option<String>)>,
+}
+
+#[derive(Clone)]
+struct Asked {
+    at: u64,
+    model: Option<String>,
+    envelope: Option<Hash>,
+    edited: Option<Edit>,
+    rewritten: bool,
+    turn: bool,
+    composed: bool,
+    marked: bool,
+    expects: Option<u64>,
+    differs: Option<Differs>,
+}
+
+#[derive(Clone)]
+struct Edit {
+    place: Option<String>,
+    commit: Option<CommitId>,
+    author: String,
+}
+
+/// Of [`crate::log::Arrived`] what is told here: it may be read for every request that ever came.
+#[derive(Deserialize)]
+struct Arrival {
+    request: u32,
+    verdict: String,
+    changed: u32,
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    composed: bool,
+    #[serde(default)]
+    expects: Option<u64>,
+    #[serde(default)]
+    writes: Vec<Key>,
+    #[serde(default)]
+    differs: Option<Differs>,
+    #[serde(default)]
+    made: Vec<CommitId>,
+    #[serde(default)]
+    made_at: Option<String>,
+    #[serde(default)]
+    turn: Option<Course>,
+}
+
+#[derive(Deserialize)]
+struct Course {
+    envelope: u32,
+    current: bool,
+}
+
+/// The tools and the system prompt of a stored envelope.
+pub(super) struct Around {
+    tools: Vec<(String, Key)>,
+    system: Vec<Option<Key>>,
+    manner: Manner,
+}
+
+impl Around {
+    fn of(read: &Envelope) -> Around {
+        let is_read = |piece: &&Piece| !piece.deferred;
+        let tools = read.tools.iter().flatten().filter(is_read).map(|tool| (tool.name.to_string(), tool.key));
+        // The provider takes the attribution out.
+        let system = read.system.iter().map(|piece| (!piece.is_attribution).then_some(piece.key));
+        Around { tools: tools.collect(), system: system.collect(), manner: read.manner.clone() }
+    }
+
+    /// The first tool, or block of the system prompt, that is not what it was, or else what of the manner is not.
+    fn first_difference(&self, new: &Around) -> Option<(Cause, String)> {
+        let alike = self.tools.iter().zip(&new.tools).take_while(|(old, new)| old == new).count();
+        if alike < self.tools.len().max(new.tools.len()) {
+            let tool = new.tools.get(alike).or(self.tools.get(alike));
+            return Some((Cause::ToolsChanged, format!("tools/{}", tool.map_or("", |tool| &tool.0))));
+        }
+        let alike = self.system.iter().zip(&new.system).take_while(|(old, new)| old == new).count();
+        if alike < self.system.len().max(new.system.len()) {
+            return Some((Cause::SystemChanged, format!("system#{alike}")));
+        }
+        let member = self.manner.first_difference(&new.manner)?;
+        Some((Cause::MannerChanged, member.to_owned()))
+    }
+}
+
+impl Story {
+    /// `kept_for`: seconds that the cache lives, where somebody said so.
+    pub fn new(kept_for: Option<u64>) -> Story {
+        Story { kept_for, ..Story::default() }
+    }
+
+    /// `None` when the record cannot be read.
+    pub fn opened(&mut self, record: &Record) -> Option<()> {
+        let opened: Opened = serde_json::from_slice(&record.body).ok()?;
+        self.wire = Some(opened.wire);
+        Some(())
+    }
+
+    /// The format that the client speaks.
+    pub fn wire(&self) -> Option<WireId> {
+        self.wire
+    }
+
+    /// `None` when the record cannot be read.
+    pub fn arrived(&mut self, record: &Record) -> Option<()> {
+        let arrived: Arrival = serde_json::from_slice(&record.body).ok()?;
+        let turn = arrived.turn.filter(|turn| turn.current);
+        let is_turn = turn.is_some();
+        let rewritten = arrived.changed > 0 || !matches!(arrived.verdict.as_str(), "new" | "next" | "retry" | "fork");
+        let asked = Asked {
+            at: record.at,
+            envelope: turn.as_ref().and_then(|turn| record.uses.get(turn.envelope as usize).copied()),
+            edited: if is_turn { self.edited.take() } else { None },
+            rewritten: rewritten | (is_turn && std::mem::take(&mut self.rewritten)),
+            turn: is_turn,
+            model: arrived.model,
+            composed: arrived.composed,
+            marked: !arrived.writes.is_empty(),
+            expects: arrived.expects,
+            differs: if is_turn { self.differs.take().or(arrived.differs) } else { None },
+        };
+        self.asked.insert(arrived.request, asked);
+        let (request, place) = (arrived.request, arrived.made_at);
+        self.made.extend(arrived.made.into_iter().map(|commit| (commit, (request, place.clone()))));
+        Some(())
+    }
+
+    pub fn committed(&mut self, commit: &Commit) {
+        let place = match &commit.change {
+            Change::Edit { effects, .. } if !effects.iter().any(|effect| effect.is_sent()) => return,
+            // Where one of them does not name its place, nobody knows which is the first.
+            Change::Edit { operations, .. } if operations.iter().any(|one| places(one).is_empty()) => None,
+            Change::Edit { operations, .. } => first(operations.iter().flat_map(places)),
+            Change::Revert { commits, .. } => {
+                first(commits.iter().filter_map(|commit| self.places.get(commit).cloned().flatten()))
+            }
+            Change::Inherit { .. } => None,
+        };
+        let (request, found) = self.made.remove(&commit.id).map_or((None, None), |(at, place)| (Some(at), place));
+        let place = found.or(place);
+        self.places.insert(commit.id, place.clone());
+        let (commit, author) = (Some(commit.id), commit.author.clone());
+        let new = Edit { place, commit, author };
+        let edited = match request.and_then(|request| self.asked.get_mut(&request)) {
+            Some(asked) => &mut asked.edited,
+            None => &mut self.edited,
+        };
+        // Of several edits the first one that is met cuts the cache.
+        *edited = Some(match edited.take() {
+            Some(old) if rank(&old.place) <= rank(&new.place) => old,
+            _ => new,
+        });
+    }
+
+    /// Another branch is looked at.
+    pub fn moved(&mut self) {
+        self.edited = Some(Edit { place: None, commit: None, author: String::new() });
+    }
+
+    /// The model that a request was for.
+    pub fn model(&self, request: u32) -> Option<&str> {
+        self.asked.get(&request)?.model.as_deref()
+    }
+
+    /// Seconds that the cache lives.
+    pub fn ttl(&self) -> u64 {
+        self.kept_for.or(self.ttl).unwrap_or_else(|| CacheRules::default().usual_lifetime())
+    }
+
+    /// What the answer to a request tells. `around` gives what an envelope says.
+    pub fn answered(&mut self, answered: &Answered, models: &Models, around: impl Fn(Hash) -> Option<Around>) -> Told {
+        let asked = self.asked.remove(&answered.request);
+        let mut told = Told {
+            at: asked.as_ref().map(|asked| asked.at),
+            model: answered.model.clone().or_else(|| asked.as_ref()?.model.clone()),
+            turn: asked.as_ref().is_some_and(|asked| asked.turn),
+            composed: asked.as_ref().is_some_and(|asked| asked.composed),
+            expects: asked.as_ref().and_then(|asked| asked.expects),
+            held: self.last.as_ref().map(|(_, usage)| usage.cached()),
+            warm: false,
+            edited: false,
+            miss: None,
+        };
+        let usage = answered.usage.filter(|_| answered.status == 200);
+        let Some(asked) = asked.filter(|asked| asked.turn) else { return told };
+        let Some(usage) = usage else {
+            self.edited = asked.edited.or(self.edited.take());
+            self.differs = asked.differs.or(self.differs.take());
+            self.rewritten |= asked.rewritten;
+            return told;
+        };
+        let before = self.last.replace((asked.clone(), usage));
+        let ttl = models.cache_seconds_of(told.model.as_deref()).filter(|_| self.kept_for.is_none());
+        let ttl = ttl.unwrap_or_else(|| self.ttl());
+        self.ttl = usage.ttl().or(self.ttl);
+        told.warm = before.as_ref().is_some_and(|(last, _)| asked.at.saturating_sub(last.at) < ttl * 1000);
+        if let Some(miss) = causes::below_minimum(&asked, &told, &usage, models) {
+            told.miss = Some(miss);
+            return told;
+        }
+        let anew = usage.prompt() - usage.cache_read;
+        let Some((last, held)) = before else {
+            if usage.cached() > 0 && usage.cache_read * 2 < usage.prompt() {
+                let words = "It is the first request: nothing was in the cache yet.".to_owned();
+                told.miss = Some(CacheMiss::new(Cause::FirstRequest, By::Client, anew, words));
+            }
+            return told;
+        };
+        let missed = held.cached().saturating_sub(usage.cache_read).min(anew);
+        // A few blocks may lie behind the mark that was found.
+        let few = held.cached() / 20 + 100;
+        let is_miss = missed > few;
+        // An edit of what was never sent cuts nothing.
+        let cuts = asked.expects.is_none_or(|expects| expects + few < held.cached());
+        let idle = asked.at.saturating_sub(last.at) / 1000;
+        let differ = || {
+            let (old, new) = last.envelope.zip(asked.envelope).filter(|(old, new)| old != new)?;
+            around(old)?.first_difference(&around(new)?)
+        };
+        let reason = answered.cache_miss_reason.as_deref().unwrap_or_default();
+        let other = if reason == "model_changed" || asked.model != last.model {
+            Some(causes::model_changed(&last, &asked, missed))
+        } else if idle > ttl {
+            Some(causes::expired(idle, ttl, missed))
+        } else if is_miss {
+            causes::around_changed(differ(), reason, missed)
+        } else {
+            None
+        };
+        told.edited = asked.edited.is_some() && other.is_none() && (cuts || !is_miss);
+        if is_miss {
+            told.miss = Some(match (other, &asked.edited) {
+                (Some(other), _) => other,
+                (None, Some(edit)) if cuts => causes::edited(edit, missed),
+                (None, _) => {
+                    let is_foreseen = asked.expects.is_some() && cuts;
+                    causes::of_history(&asked, answered, reason, missed)
+                        .unwrap_or_else(|| causes::unexplained(is_foreseen, missed))
+                }
+            });
+        }
+        told
+    }
+}
+
+/// What an operation names, or after what it puts something new.
+fn places(operation: &Operation) -> Vec<String> {
+    match operation {
+        Operation::Add { to, .. } => to.after.iter().cloned().collect(),
+        other => other.ids().to_vec(),
+    }
+}
+
+fn first(places: impl Iterator<Item = String>) -> Option<String> {
+    places.min_by_key(|place| rank(&Some(place.clone())))
+}
+
+/// In the order in which the provider reads.
+fn rank(place: &Option<String>) -> (u8, u64, String) {
+    let Some(place) = place else { return (3, 0, String::new()) };
+    let start = place.split("..").next().unwrap_or_default();
+    let number = |text: &str| {
+        let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
+        digits.split(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
+    };
+    match start.parse::<Address>() {
+        Ok(Address::Tools | Address::Tool(_)) => (0, 0, start.to_owned()),
+        Ok(Address::System | Address::SystemBlock(_)) => (1, 0, start.to_owned()),
+        _ => (2, number(start), start.to_owned()),
+    }
+}
+
+/// Whether what was foreseen came true, within five of a hundred.
+pub(super) fn came_true(expects: u64, read: u64) -> bool {
+    expects.abs_diff(read) * 20 <= expects.max(read)
+}
+
+impl Service {
+    /// The tools and the system prompt of a stored envelope.
+    pub(super) fn around_of(&self, wire: WireId, envelope: Hash) -> Option<Around> {
+        let find = |hash: Hash| self.store.blob(hash).ok().flatten();
+        let bytes = envelope::unpack(&find(envelope)?, b"", find)?.bytes;
+        Some(Around::of(&Body::parse(bytes, ctx_wire::wire(wire)).ok()?.envelope(ctx_clients::lexicon())))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! What people and programs are shown. These types are the control API's JSON; nothing here is stored.
+
+mod cache;
+mod context;
+mod conversations;
+mod frames;
+mod ledger;
+mod map;
+mod misses;
+mod models;
+mod readable;
+mod search;
+mod sent;
+pub(crate) mod show;
+mod timeline;
+pub(crate) mod titles;
+mod worth;
+
+pub(crate) use conversations::Weighed;
+pub use ledger::Asked;
+pub(crate) use ledger::Ledger;
+pub(crate) use ledger::day_and_time;
+pub use search::terms;
+pub(crate) use worth::Remembered;
+
+use crate::conversation::Conversation;
+use crate::directory::{Shared, lock};
+use crate::envelope::Whole;
+use crate::{Engine, Service};
+use ctx_core::edit::refusal::{nearest, suggest};
+use ctx_store::StoreError;
+use ctx_wire::rules;
+
+/// Something that could not be done or answered: what, why, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    pub code: &'static str,
+    pub message: String,
+    pub hint: String,
+}
+
+impl Refusal {
+    pub fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
+        Refusal { code, message: message.into(), hint: hint.into() }
+    }
+}
+
+impl From<ctx_core::edit::Refusal> for Refusal {
+    fn from(refusal: ctx_core::edit::Refusal) -> Refusal {
+        Refusal {
+            code: refusal.code,
+            message: rules::spelled_out(&refusal.message),
+            hint: rules::spelled_out(&refusal.hint),
+        }
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Refusal {
+        Refusal::new("store", format!("The store cannot be read: {error}."), "Run `ctx doctor` to see what is wrong.")
+    }
+}
+
+impl Service {
+    /// The id that somebody means by `name`: an id or a session, the beginning of one, or `active`. A whole session
+    /// is its main conversation: an agent that names its own session means itself, not those that it started.
+    pub fn resolve(&self, name: &str) -> Result<String, Refusal> {
+        let directory = lock(&self.directory);
+        if name == "active" || name.is_empty() {
+            return directory.active().map(|card| card.id.clone()).ok_or_else(|| {
+                Refusal::new(
+                    "no-conversation",
+                    "No conversation has been recorded yet.",
+                    "Start one with `ctx run -- claude`.",
+                )
+            });
+        }
+        if directory.card(name).is_some() {
+            return Ok(name.to_owned());
+        }
+        let is_main = |card: &&crate::directory::Card| card.session.as_deref() == Some(name) && card.agent.is_none();
+        if let Some(main) = directory.cards().find(is_main) {
+            return Ok(main.id.clone());
+        }
+        let matches = |card: &&crate::directory::Card| {
+            card.id.starts_with(name) || card.session.as_deref().is_some_and(|session| session.starts_with(name))
+        };
+        let found: Vec<&str> = directory.cards().filter(matches).map(|card| card.id.as_str()).collect();
+        match found.as_slice() {
+            [one] => Ok((*one).to_owned()),
+            [] => {
+                let near = nearest(name, directory.cards().map(|card| card.id.as_str()));
+                Err(Refusal::new(
+                    "unknown-conversation",
+                    format!("No conversation `{name}`."),
+                    suggest(&near, "`ctx conversations` lists them."),
+                ))
+            }
+            many => Err(Refusal::new(
+                "ambiguous-conversation",
+                format!("`{name}` could be {}.", many.join(", ")),
+                "Give a few more characters.",
+            )),
+        }
+    }
+
+    /// Like [`Service::resolve`], but words of a title do as well if no other has them. Not for what cannot be
+    /// taken back.
+    pub fn meant(&self, name: &str) -> Result<String, Refusal> {
+        let refusal = match self.resolve(if name == "@latest" { "active" } else { name }) {
+            Err(refusal) if refusal.code == "unknown-conversation" => refusal,
+            outcome => return outcome,
+        };
+        let words = name.trim().to_lowercase();
+        let directory = lock(&self.directory);
+        let has_words = |card: &&crate::directory::Card| card.title.to_lowercase().contains(&words);
+        let found: Vec<&crate::directory::Card> = directory.cards().filter(has_words).collect();
+        match found.as_slice() {
+            [one] => Ok(one.id.clone()),
+            many if many.len() > 1 && !words.is_empty() => {
+                let some: Vec<String> =
+                    many.iter().take(5).map(|card| format!("{} ({})", card.id, card.title)).collect();
+                let more = if many.len() > some.len() {
+                    format!(" and {} more", many.len() - some.len())
+                } else {
+                    String::new()
+                };
+                Err(Refusal::new(
+                    "ambiguous-conversation",
+                    format!("`{name}` is in several titles: {}{more}.", some.join(", ")),
+                    "Give more of the title, or an id.",
+                ))
+            }
+            _ => Err(refusal),
+        }
+    }
+
+    pub(crate) fn conversation(&self, name: &str) -> Result<Shared, Refusal> {
+        let id = self.meant(name)?;
+        let found = self.get(&id)?;
+        found.ok_or_else(|| {
+            Refusal::new(
+                "unknown-conversation",
+                format!("Conversation `{id}` is gone."),
+                "`ctx conversations` lists those there are.",
+            )
+        })
+    }
+
+    /// A conversation whose bytes are wanted: what still waits to be written is waited for.
+    pub(crate) fn stored(&self, name: &str) -> Result<Shared, Refusal> {
+        let id = self.meant(name)?;
+        let shared = self.conversation(&id)?;
+        self.writer.settle_conversation(&id, crate::PATIENCE);
+        Ok(shared)
+    }
+}
+
+pub(crate) fn rebuilt(engine: &Engine, conversation: &Conversation) -> Result<Whole, Refusal> {
+    conversation.rebuild(&*engine.contents)?.ok_or_else(|| {
+        Refusal::new(
+            "incomplete",
+            format!("Conversation `{}` is not completely stored.", conversation.id),
+            "Its next request completes it; `ctx doctor` shows whether the store is damaged.",
+        )
+    })
+}

@@ -1,0 +1,201 @@
+//! A request that left: the body as the provider got it, and what came back.
+//!
+//! The client's own bytes are in the store, message by message. Where a request left otherwise, its record says which
+//! ranges of them were sent and what stood between ([`log::SentBody`]). Rebuilt bytes are compared with the recorded hash.
+
+use super::Refusal;
+use crate::Service;
+use crate::conversation::Conversation;
+use crate::edit::Outgoing;
+use crate::log::{self, Answered, Arrived, RefusedEdits};
+use crate::sent_parts::{SentParts, checksum};
+use ctx_api::requests::{SentAnswer, SentView};
+use ctx_core::edit::Commit;
+use ctx_core::edit::history::Change;
+use ctx_store::{Reader, Record};
+
+/// What the log tells of a request.
+struct Recorded {
+    arrived: Arrived,
+    record: Record,
+    parts: SentParts,
+    conversation: Conversation,
+    answer: Option<Answered>,
+    remarks: Vec<String>,
+}
+
+impl Service {
+    /// What left for a request, and what came back.
+    pub fn sent(&self, name: &str, request: u32) -> Result<SentView, Refusal> {
+        let recorded = self.recorded(name, request)?;
+        let body = recorded.body(&*self.store)?;
+        let Recorded { arrived, record, conversation, answer, remarks, .. } = recorded;
+        Ok(SentView {
+            conversation: conversation.id.clone(),
+            request: format!("r{request}"),
+            number: request,
+            at: record.at,
+            class: arrived.class,
+            verdict: arrived.verdict,
+            model: arrived.model,
+            client_bytes: arrived.bytes,
+            bytes: body.as_ref().ok().map(|bytes| bytes.len() as u64),
+            changed: arrived.composed || arrived.sent.is_some(),
+            head: conversation.history.head().map(|head| head.to_string()),
+            asks: arrived.asks,
+            missing: body.err().map(|missing| missing.message),
+            answer: answer.map(|answer| SentAnswer {
+                status: answer.status,
+                ending: answer.ending,
+                stop_reason: answer.stop_reason,
+                usage: answer.usage,
+                error: answer.error,
+                first_byte_ms: answer.first_byte_ms,
+                total_ms: answer.total_ms,
+            }),
+            remarks,
+        })
+    }
+
+    /// The body that left for a request, byte for byte.
+    pub fn sent_body(&self, name: &str, request: u32) -> Result<Vec<u8>, Refusal> {
+        self.recorded(name, request)?.body(&*self.store)?
+    }
+
+    fn recorded(&self, name: &str, request: u32) -> Result<Recorded, Refusal> {
+        let id = self.meant(name)?;
+        self.settle(crate::PATIENCE);
+        let mut found = self.store.records(&id, 0)?;
+        let Some(at) = found.records.iter().position(|record| number(record) == Some(request)) else {
+            let last = found.records.iter().filter_map(number).max().unwrap_or(0);
+            return Err(Refusal::new(
+                "unknown-request",
+                format!("There is no request r{request} in this conversation."),
+                match last {
+                    0 => "`ctx timeline` lists its requests.".to_owned(),
+                    last => format!("Its requests are r1 to r{last}; `ctx timeline` lists them."),
+                },
+            ));
+        };
+        let after = found.records.split_off(at + 1);
+        let Some(record) = found.records.last().cloned() else { return Err(damaged()) };
+        found.skipped.retain(|skipped| skipped.seq < record.seq);
+        let (mut parts, mut arrived) = (SentParts::default(), None);
+        let mut conversation = Conversation::replayed(&id, &found, &*self.store, &mut |met, request| {
+            request.sent.iter().for_each(|sent| parts.follow(sent, &met.uses));
+            arrived = (met.seq == record.seq).then(|| request.clone());
+        })?;
+        let Some(arrived) = arrived else { return Err(damaged()) };
+        for commit in after.iter().filter_map(commit).filter(|commit| counts_in(commit, &arrived, record.at)) {
+            conversation.take(commit);
+        }
+        let is_answer = |record: &Record| {
+            let answered: Answered = read(record, log::ANSWERED)?;
+            (answered.request == request).then_some(answered)
+        };
+        let remarks = after.iter().filter_map(|record| remark(record, request)).collect();
+        Ok(Recorded { answer: after.iter().find_map(is_answer), remarks, arrived, record, parts, conversation })
+    }
+}
+
+impl Recorded {
+    /// The body that left; the inner error says why it cannot be rebuilt.
+    fn body(&self, store: &dyn Reader) -> Result<Result<Vec<u8>, Refusal>, Refusal> {
+        let missing =
+            |why: &str| Ok(Err(Refusal::new("not-rebuilt", why, "`ctx sent REQUEST` shows everything else about it.")));
+        let arrived = &self.arrived;
+        match &arrived.turn {
+            None => return missing("The bodies of side requests (titles, summaries, probes) are not stored."),
+            Some(turn) if !turn.current => {
+                return missing("This request was not recognised as a turn, so its body is not stored completely.");
+            }
+            Some(_) => {}
+        }
+        let Some(whole) = self.conversation.rebuild(store)?.filter(|_| !self.conversation.log.broken) else {
+            return missing("A part of this request is missing from the store, or damaged.");
+        };
+        if !whole.exact {
+            return missing("This request carries a credential in its body, and credentials are never stored.");
+        }
+        let Some(sent) = &arrived.sent else {
+            return match arrived.composed || !arrived.asks.is_empty() {
+                true => missing("An older version of ctx recorded this request and did not note how it left."),
+                false if whole.bytes.len() as u64 != arrived.bytes => missing(DIFFERS),
+                false => Ok(Ok(whole.bytes)),
+            };
+        };
+        let Some(parts) = self.parts.read(store)? else {
+            return missing("A part of this request is missing from the store, or damaged.");
+        };
+        match checksum(&parts, &whole.bytes) == sent.checksum {
+            true => Ok(Ok(Outgoing::of(parts).bytes(&whole.bytes))),
+            false => missing(DIFFERS),
+        }
+    }
+}
+
+const DIFFERS: &str = "The rebuilt body differs from the one that left: its checksum is another.";
+
+fn read<T: serde::de::DeserializeOwned>(record: &Record, kind: &str) -> Option<T> {
+    (record.kind == kind).then(|| serde_json::from_slice(&record.body).ok())?
+}
+
+/// The number of the request that a record is of. It stands in front, so the rest of the record is not read: this looks
+/// at all records of a conversation.
+fn number(record: &Record) -> Option<u32> {
+    let rest = record.body.strip_prefix(b"{\"request\":").filter(|_| record.kind == log::ARRIVED)?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    std::str::from_utf8(rest.get(..digits)?).ok()?.parse().ok()
+}
+
+fn commit(record: &Record) -> Option<Commit> {
+    (record.kind == log::COMMIT).then(|| log::commit(record))?
+}
+
+/// Whether a commit was made on the arrival of a request: its record follows.
+fn counts_in(commit: &Commit, arrived: &Arrived, at: u64) -> bool {
+    let inherited = matches!(commit.change, Change::Inherit { .. }) && commit.at == at;
+    arrived.made.contains(&commit.id) || inherited
+}
+
+/// What made the proxy send a request once more.
+fn remark(record: &Record, request: u32) -> Option<String> {
+    if let Some(refused) = read::<RefusedEdits>(record, log::REFUSED).filter(|refused| refused.request == request) {
+        let edits = refused.edits.join(", ");
+        return Some(format!(
+            "The provider refused {edits} ({}), and it was sent once more without. The body is that of the first try.",
+            refused.words
+        ));
+    }
+    let recovery: serde_json::Value = read(record, log::RECOVERY)?;
+    (recovery["request"] == request).then(|| {
+        "The provider refused its thinking, and it was sent once more with the request to drop what does not fit. \
+         The body is that of the first try."
+            .to_owned()
+    })
+}
+
+fn damaged() -> Refusal {
+    Refusal::new("store", "The record of this request cannot be read.", "Run `ctx doctor` to see what is wrong.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_a_request_is_told_by_the_beginning_of_its_record() {
+        let arrived = serde_json::json!({"request": 17, "class": "main", "verdict": "next", "known": 0, "new": 1,
+            "changed": 0, "bytes": 1});
+        let arrived: Arrived = serde_json::from_value(arrived).expect("a request");
+        let of = |kind: &str, body: Vec<u8>| {
+            let (conversation, kind) = ("c".to_owned(), kind.to_owned());
+            number(&Record { seq: 1, conversation, at: 1, kind, version: 1, uses: Vec::new(), body })
+        };
+        let body = serde_json::to_vec(&arrived).expect("JSON");
+        assert_eq!(of(log::ARRIVED, body.clone()), Some(17));
+        assert_eq!(of(log::ANSWERED, body.clone()), None);
+        assert_eq!(of(log::ARRIVED, body[..14].to_vec()), Some(17), "the rest is not read");
+        assert_eq!(of(log::ARRIVED, b"{}".to_vec()), None);
+    }
+}

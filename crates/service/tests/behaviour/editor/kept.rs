@@ -1,0 +1,107 @@
+//! What is cleared is kept, whatever it is made of.
+
+use super::work::{Work, on, results};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The file that a stub names.
+fn file(stub: &str) -> PathBuf {
+    let file = stub.split("Read it in ").nth(1).and_then(|rest| rest.split(" if needed.").next());
+    Path::new(file.unwrap_or_else(|| panic!("a path in {stub}"))).to_owned()
+}
+
+impl Work {
+    /// A call whose result is a text and an image.
+    fn image(&mut self, at: usize) -> (String, Value) {
+        let words: String =
+            (0..300).map(|line| format!("line {line} of view {at}, with some_name_{at}\\r\\n")).collect();
+        let image = r#"{"type":"image", "source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}"#;
+        let content = format!(r#"[ {{"type":"text","text":"{words}"}}, {image} ]"#);
+        self.spelled.push((format!("\"image-{at}\""), content.clone()));
+        (content, self.step_with("Read", json!({"file_path": format!("/p/{at}.png")}), format!("image-{at}")))
+    }
+}
+
+#[test]
+fn results_with_images_go_like_others_in_one_batch_and_are_kept_to_the_byte() {
+    let mut work = Work::new(on());
+    work.session.user("look at all of them");
+    work.send();
+    let mut contents = Vec::new();
+    let mut last = Value::Null;
+    for at in 0..24 {
+        let (content, sent) = work.image(at);
+        contents.push(content);
+        last = sent;
+    }
+    let sent = results(&last);
+    let cleared: Vec<usize> = (0..24).filter(|at| sent[*at].starts_with("[Cleared to save context.")).collect();
+    assert!(cleared.len() >= 5 && cleared.iter().all(|at| *at < 19), "{cleared:?}");
+    assert!(work.commits().len() <= 4, "in batches: {}", work.commits().len());
+    for at in cleared {
+        let file = file(&sent[at]);
+        assert_eq!(fs::read_to_string(&file).expect("a file"), contents[at], "to the byte");
+        assert_eq!(file.extension().and_then(|ending| ending.to_str()), Some("json"));
+        assert!(sent[at].contains(&format!("some_name_{at}")), "{}", sent[at]);
+    }
+}
+
+#[test]
+fn what_must_not_go_is_not_counted_on() {
+    let mut work = Work::new(on());
+    work.session.user("find tools");
+    work.send();
+    let words = "these are words on a tool\\n".repeat(600);
+    for at in 0..4 {
+        let content = format!(r#"[{{"type":"text","text":"{words}"}},{{"type":"tool_reference","tool_name":"Read"}}]"#);
+        work.spelled.push((format!("\"tool-{at}\""), content));
+        work.step_with("Bash", json!({"command": format!("find {at}")}), format!("tool-{at}"));
+    }
+    let preserved = work.service.context(&work.conversation).expect("a context").preserved;
+    for at in 0..9 {
+        work.step("Bash", json!({"command": format!("make part-{at}")}));
+    }
+    let view = work.service.context(&work.conversation).expect("a context");
+    assert!(view.preserved >= preserved && view.percent <= 80, "{view:?}");
+    let sent = results(&work.send());
+    assert!(sent[..4].iter().all(|text| text.starts_with("these are")));
+    assert!(sent[4..7].iter().all(|text| text.starts_with("[Cleared")), "down to the target, at once");
+    assert_eq!(work.commits().len(), 1);
+}
+
+#[test]
+fn what_a_call_was_asked_with_is_kept_as_it_was_sent_and_told_apart_from_its_result() {
+    let mut work = Work::new(on());
+    work.session.user("write it");
+    work.send();
+    let content = "let some_name_here = 1;\r\n".repeat(200);
+    work.spelled.push(("\"NUMBER\"".into(), "12345678901234567890123, \"e\": 1.0e+2".into()));
+    let input = json!({"file_path": "/p/new.rs", "content": content, "size": "NUMBER"});
+    let said = "it was written, and some_other_name with it\n".repeat(100);
+    work.step_with("Write", input, said);
+    for at in 0..20 {
+        work.step("Bash", json!({"command": format!("make part-{at}")}));
+    }
+    // The cache has expired.
+    work.clock += 2 * 3_600_000;
+    let sent = work.step("Bash", json!({"command": "make the rest"}));
+    let blocks = sent["messages"].as_array().into_iter().flatten().filter_map(|message| message["content"].as_array());
+    let call = blocks.flatten().find(|block| block["name"] == "Write").expect("the call");
+    let stub = call["input"]["content"].as_str().expect("a text");
+    assert!(stub.starts_with("[removed to save context; it was done. Read it in "), "{stub}");
+    assert!(stub.ends_with(" if needed. Names in it: some_name_here]"), "{stub}");
+    let kept = fs::read_to_string(file(stub)).expect("a file");
+    let spelled = r#""size":12345678901234567890123, "e": 1.0e+2"#;
+    assert!(kept.contains(spelled) && kept.contains(r"some_name_here = 1;\r\n"), "{kept}");
+    let composed = String::from_utf8(work.service.compose(&work.conversation, None).expect("composed"));
+    assert!(composed.expect("text").contains(spelled), "what is not long stays to the byte");
+
+    let ledger = fs::read_to_string(work.home.path().join("NOTES.md")).expect("a ledger");
+    let lines: Vec<&str> = ledger.lines().filter(|line| line.contains("`/p/new.rs`")).collect();
+    let [result, input] = lines[..] else { panic!("two lines: {ledger}") };
+    assert!(input.contains("cleared the input of Write (") && result.contains("cleared Write ("), "{lines:?}");
+    let tokens =
+        |line: &str| line.split(" tokens)").next().and_then(|start| start.rsplit('(').next()).map(str::to_owned);
+    assert_ne!(tokens(input), tokens(result));
+}

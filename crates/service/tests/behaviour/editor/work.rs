@@ -1,0 +1,166 @@
+//! Somebody works while the automatic editor is switched on.
+
+use crate::support::{self, answers};
+use ctx_core::policy::{Mode, Settings};
+use ctx_models::{Models, Setting};
+use ctx_service::automatic::Editor;
+use ctx_service::edit::Folder;
+use ctx_service::{Seen, Service, Timing};
+use ctx_store::MemoryStore;
+use ctx_wire::answer::AppliedEdit;
+use ctx_wire::rope::Arriving;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use testkit::Session;
+
+/// Tokens that the model takes.
+pub const WINDOW: u64 = 60_000;
+
+pub struct Work {
+    pub service: Service,
+    store: Arc<MemoryStore>,
+    models: Models,
+    pub home: tempfile::TempDir,
+    pub session: Session,
+    pub clock: u64,
+    pub conversation: String,
+    pub texts: Vec<String>,
+    /// What the client spells otherwise than the session does.
+    pub spelled: Vec<(String, String)>,
+    /// Tokens of tool results that the provider says it cleared itself, in each answer.
+    pub cleared_by_provider: u64,
+}
+
+impl Work {
+    pub fn new(settings: Settings) -> Work {
+        let home = tempfile::tempdir().expect("a folder");
+        let mut models = Models::listed().clone();
+        let session = Session::new(3).thinking(false).lean().model("claude-opus-5-5");
+        let setting = Setting { window: Some(WINDOW), max_output: Some(8_000), ..Setting::default() };
+        models.set("claude-opus-5-5", &setting).expect("a model");
+        let store = Arc::new(MemoryStore::new());
+        let service = Service::open(store.clone()).expect("a composer").with_models(models.clone());
+        let work = Work {
+            service,
+            store,
+            models,
+            home,
+            session,
+            clock: 1_000,
+            conversation: String::new(),
+            texts: Vec::new(),
+            spelled: Vec::new(),
+            cleared_by_provider: 0,
+        };
+        work.decide(settings);
+        work
+    }
+
+    /// The daemon ends, and begins again.
+    pub fn restart(&mut self, settings: Settings) {
+        self.service.settle(support::LONG);
+        let service = Service::open(self.store.clone()).expect("a composer");
+        self.service = service.with_models(self.models.clone());
+        self.decide(settings);
+    }
+
+    pub fn decide(&self, settings: Settings) {
+        let home = self.home.path();
+        let settings = Settings { ledger: home.join("NOTES.md").display().to_string(), ..settings };
+        let editor = Editor::new(Arc::new(Arc::new(settings)), Folder::in_home(home), Box::new(|_| false));
+        self.service.automate(Some(Arc::new(editor)));
+    }
+
+    /// One request, held if it has to be; what leaves.
+    pub fn send(&mut self) -> Value {
+        let mut body = String::from_utf8(self.session.body()).expect("text");
+        self.spelled.iter().for_each(|(from, to)| body = body.replace(from, to));
+        let body = body.into_bytes();
+        let hints = support::hints(&self.session.headers());
+        let held = self.service.holds(&hints);
+        let mut arriving = Arriving::alone();
+        arriving.push(&body);
+        self.clock += 1_000;
+        let seen = Seen {
+            wire: &ctx_wire::anthropic::Anthropic,
+            hints,
+            pieces: arriving.finish(),
+            at: self.clock,
+            counting: false,
+        };
+        let mut outgoing = None;
+        let ticket = match held {
+            true => self.service.hold(seen, &mut |ready| outgoing = ready),
+            false => self.service.observe(seen),
+        };
+        let ticket = ticket.expect("readable").expect("a turn");
+        let sent = outgoing.map_or(body.clone(), |outgoing| outgoing.bytes(&body));
+        let timing = Timing { at: self.clock, first_byte_ms: None, total_ms: 0 };
+        let mut answer = answers::text("going on", sent.len() as u64 / 4 - self.cleared_by_provider);
+        if self.cleared_by_provider > 0 {
+            answer.applied_edits.push(AppliedEdit {
+                kind: "clear_tool_uses_20250919".to_owned(),
+                cleared_tool_uses: Some(1),
+                cleared_thinking_turns: None,
+                cleared_input_tokens: Some(self.cleared_by_provider),
+            });
+        }
+        self.service.answered(&ticket, Some(answer.ending), Some(answer), timing).expect("noted");
+        self.conversation = ticket.conversation;
+        serde_json::from_slice(&sent).expect("JSON")
+    }
+
+    /// A call, its result of about 4,000 tokens, and the request that brings it.
+    pub fn step(&mut self, tool: &str, input: Value) -> Value {
+        let number = self.texts.len();
+        let line = |at: usize| format!("line {at} of what tool {number} said, with some_name_{number}\r\n");
+        self.step_with(tool, input, (0..250).map(line).collect())
+    }
+
+    pub fn step_with(&mut self, tool: &str, input: Value, text: String) -> Value {
+        self.session.assistant_tools(&[(tool, input)]);
+        self.session.results(&[&text]);
+        self.texts.push(text);
+        self.send()
+    }
+
+    pub fn work(&mut self, steps: usize) -> Value {
+        self.session.user("do all of it");
+        self.send();
+        (0..steps).map(|at| self.step("Bash", json!({"command": format!("make part-{at}")}))).last().expect("a step")
+    }
+
+    pub fn commits(&self) -> Vec<ctx_api::history::CommitView> {
+        self.service.history(&self.conversation, 100).expect("a history").commits
+    }
+
+    pub fn events(&self, kind: &str) -> Vec<Value> {
+        self.service.settle(support::LONG);
+        let events = self.service.timeline(&self.conversation, usize::MAX).expect("a timeline").events;
+        let events = events.into_iter().map(|event| serde_json::to_value(event).expect("JSON"));
+        events.filter(|event| event["kind"] == kind).collect()
+    }
+
+    pub fn files(&self) -> Vec<PathBuf> {
+        let folder = self.home.path().join("offload").join(&self.conversation);
+        fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("a file").path()).collect()
+    }
+}
+
+pub fn results(body: &Value) -> Vec<String> {
+    let blocks = body["messages"].as_array().into_iter().flatten().filter_map(|message| message["content"].as_array());
+    let results = blocks.flatten().filter(|block| block["type"] == "tool_result");
+    results
+        .map(|block| {
+            block["content"]
+                .as_str()
+                .map_or_else(|| block["content"][0]["text"].as_str().unwrap_or_default().to_owned(), str::to_owned)
+        })
+        .collect()
+}
+
+pub fn on() -> Settings {
+    Settings { mode: Mode::On, ..ctx_clients::editor_settings() }
+}

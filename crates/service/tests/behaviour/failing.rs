@@ -1,0 +1,119 @@
+//! A store that refuses for a while: nothing panics, and the next request teaches what was lost.
+
+use crate::support::stores::FailingStore;
+use crate::support::{House, LONG};
+use ctx_service::Problem;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::sync::Arc;
+use testkit::Session;
+
+#[test]
+fn what_could_not_be_written_is_learned_again() {
+    let store = Arc::new(FailingStore::new());
+    let house = House::on(store.clone());
+    let mut session = Session::new(1).lean();
+    session.user("first");
+    let id = house.send(&session).conversation;
+    house.service.settle(LONG);
+    store.refuse_writes(true);
+    for question in ["second", "third"] {
+        session.assistant("yes").user(question);
+        let ticket = house.send(&session);
+        house.reply(&ticket, "yes");
+        house.service.settle(LONG);
+    }
+    assert!(house.service.unsaved() >= 4);
+    let listed = house.service.frames(&id, false, None).expect("frames");
+    assert!(listed.incomplete, "a list that lacks frames says so");
+    store.refuse_writes(false);
+    session.assistant("yes").user("fourth");
+    house.send(&session);
+    house.service.settle(LONG);
+    assert!(!house.service.frames(&id, false, None).expect("frames").incomplete);
+    assert_eq!(house.compose(&id), session.body());
+    assert_eq!(house.titles(&id), ["first", "second", "third", "fourth"]);
+    let house = house.restart();
+    assert_eq!(house.compose(&id), session.body());
+    assert_eq!(house.titles(&id), ["first", "second", "third", "fourth"]);
+}
+
+#[test]
+fn a_conversation_whose_very_first_step_is_lost_is_still_the_sessions() {
+    let store = Arc::new(FailingStore::new());
+    let house = House::on(store.clone());
+    store.refuse_writes(true);
+    let mut session = Session::new(2).lean();
+    session.user("first");
+    let id = house.send(&session).conversation;
+    house.service.settle(LONG);
+    store.refuse_writes(false);
+    session.assistant("yes").user("second");
+    assert_eq!(house.send(&session).conversation, id);
+    assert_eq!(house.compose(&id), session.body());
+    let house = house.restart();
+    let listed = house.service.conversations().conversations.remove(0);
+    assert_eq!((listed.id.as_str(), listed.session.as_deref()), (id.as_str(), Some(session.session_id())));
+    session.assistant("yes").user("third");
+    assert_eq!(house.send(&session).conversation, id);
+}
+
+#[test]
+fn a_store_that_cannot_be_read_is_a_problem_and_no_panic() {
+    let store = Arc::new(FailingStore::new());
+    let house = House::on(store.clone());
+    let mut session = Session::new(3).lean();
+    session.user("first");
+    let id = house.send(&session).conversation;
+    let house = house.restart();
+    store.refuse_reads(true);
+    assert!(matches!(house.pass(&session.headers(), &session.body()), Err(Problem::Store(_))));
+    assert_eq!(house.service.frames(&id, false, None).expect_err("refused").code, "store");
+    assert_eq!(house.ids(), [id.as_str()], "the list needs no reading");
+    store.refuse_reads(false);
+    session.assistant("yes").user("second");
+    house.send(&session);
+    assert_eq!(house.compose(&id), session.body());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Two conversations go on while the store comes and goes, with and without time to notice.
+    #[test]
+    fn whenever_it_fails_one_good_request_makes_it_whole(
+        moods in vec((any::<bool>(), any::<bool>(), 0..2usize, any::<bool>()), 1..14),
+    ) {
+        let store = Arc::new(FailingStore::new());
+        let mut house = House::on(store.clone());
+        let mut sessions: Vec<Session> = [4, 5].map(|seed| Session::new(seed).lean()).into();
+        for session in &mut sessions {
+            session.user("first");
+        }
+        for (number, (refuses, waits, who, restarts)) in moods.into_iter().enumerate() {
+            store.refuse_writes(refuses);
+            let session = &mut sessions[who];
+            let ticket = house.send(session);
+            prop_assert!(ticket.turn);
+            house.reply(&ticket, "yes");
+            session.assistant("yes").user(&format!("question {number}"));
+            if waits {
+                house.service.settle(LONG);
+            }
+            if restarts && number % 3 == 0 {
+                house = house.restart();
+            }
+        }
+        house.service.settle(LONG);
+        store.refuse_writes(false);
+        for session in &sessions {
+            let id = house.send(session).conversation;
+            prop_assert!(house.compose(&id) == session.body());
+            house = house.restart();
+            prop_assert!(house.compose(&id) == session.body());
+            let seen = house.judge(session);
+            prop_assert!(seen.is("retry", [session.messages() as u64, 0, 0]), "{:?}", seen);
+            prop_assert_eq!(house.titles(&id).len(), session.body_value()["messages"].as_array().map_or(0, |messages| messages.iter().filter(|message| message["role"] == "user").count()));
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! What the service makes of the traffic it sees, from outside.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod agents;
+mod automatic;
+mod compaction;
+mod damage;
+mod day;
+mod editor;
+mod failing;
+mod frames;
+mod keeping;
+mod nameless;
+mod recorder;
+mod sent;
+mod sides;
+mod speaking;
+mod untouched;
+mod waiting;
+mod withheld;

@@ -1,0 +1,419 @@
+//! Wishes that wait for their moment: durable, listed, cancellable, and made as ordinary commits when it comes.
+
+use crate::support::{self, House, LONG, answers};
+use ctx_api::edit::{When, Wish};
+use ctx_api::waiting::WaitView;
+use ctx_service::edit::Moments;
+use ctx_service::{Seen, Service, Ticket, Timing, now};
+use ctx_store::MemoryStore;
+use ctx_wire::rope::Arriving;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use testkit::Session;
+
+/// A house whose clock is given.
+struct Day {
+    house: House,
+    session: Session,
+    at: u64,
+    conversation: String,
+}
+
+const MINUTE: u64 = 60_000;
+
+impl Day {
+    fn new() -> Day {
+        Day::with(Moments::default())
+    }
+
+    /// Three turns, the last one just now.
+    fn with(moments: Moments) -> Day {
+        let store: Arc<dyn ctx_store::Store> = Arc::new(MemoryStore::new());
+        let service = Arc::new(Service::open(store.clone()).expect("a composer").with_moments(moments));
+        let mut house = House::on(store);
+        house.service = service;
+        let mut session = Session::new(1);
+        session.user("read the file");
+        session.assistant_tools(&[("Read", json!({"file_path": "a.rs"}))]);
+        session.results(&[&"fn a() {}\n".repeat(300)]);
+        session.assistant("It is long.").user("and now?").assistant("Nothing.").user("thanks");
+        let mut day = Day { house, session, at: now(), conversation: String::new() };
+        day.turn();
+        day
+    }
+
+    fn restart(mut self) -> Day {
+        self.house = self.house.restart();
+        self
+    }
+
+    /// Sends what the session would, held if it must be, and answers. What left, if not what came.
+    fn turn(&mut self) -> Option<Value> {
+        let body = self.session.body();
+        let hints = support::hints(&self.session.headers());
+        let mut arriving = Arriving::alone();
+        arriving.push(&body);
+        let held = self.house.service.holds(&hints);
+        let seen = Seen {
+            wire: &ctx_wire::anthropic::Anthropic,
+            hints,
+            pieces: arriving.finish(),
+            at: self.at,
+            counting: false,
+        };
+        let mut outgoing = None;
+        let ticket: Ticket = match held {
+            true => self.house.service.hold(seen, &mut |ready| outgoing = ready),
+            false => self.house.service.observe(seen),
+        }
+        .expect("readable")
+        .expect("a turn");
+        self.conversation = ticket.conversation.clone();
+        let mut answer = answers::text("well", 1000);
+        if let Some(usage) = answer.usage.as_mut() {
+            (usage.cache_read, usage.cache_write) = (500, 400);
+        }
+        let timing = Timing { at: self.at + 20, first_byte_ms: Some(5), total_ms: 20 };
+        self.house.service.answered(&ticket, Some(answer.ending), Some(answer), timing).expect("noted");
+        self.session.assistant("well").user("go on");
+        outgoing.map(|outgoing| serde_json::from_slice(&outgoing.bytes(&body)).expect("JSON"))
+    }
+
+    fn wish(&self, operation: Value, when: When) -> ctx_api::edit::Applied {
+        let operations = vec![serde_json::from_value(operation).expect("an operation")];
+        let wish = Wish { operations, author: "cli".into(), when, ..Wish::default() };
+        self.house.service.apply(&self.conversation, wish).expect("taken")
+    }
+
+    fn wishes(&self) -> Vec<WaitView> {
+        self.house.service.waiting(&self.conversation).expect("a list").wishes
+    }
+
+    fn state(&self) -> String {
+        self.wishes().first().map(|wish| wish.state.clone()).unwrap_or_default()
+    }
+
+    fn commits(&self) -> usize {
+        self.house.service.history(&self.conversation, 100).expect("a history").commits.len()
+    }
+}
+
+fn delete(id: &str) -> Value {
+    json!({"op": "delete", "ids": [id]})
+}
+
+#[test]
+fn a_wish_waits_until_the_cache_is_cold_and_counts_for_the_request_that_finds_it_so() {
+    let mut day = Day::new();
+    let applied = day.wish(delete("t1"), When::Cold);
+    assert_eq!((applied.waiting.as_deref(), applied.commit), (Some("w1"), None));
+    assert_eq!((day.state().as_str(), day.commits()), ("waiting", 0));
+
+    day.at += MINUTE;
+    assert_eq!(day.turn(), None, "the cache is warm: the request leaves as it came");
+    assert_eq!(day.state(), "waiting");
+
+    day.at += 6 * MINUTE + MINUTE / 2;
+    let sent = day.turn().expect("it is composed");
+    assert!(!sent["messages"].to_string().contains("read the file"), "{sent}");
+    let made = day.wishes().remove(0);
+    assert_eq!((made.state.as_str(), made.author.as_str()), ("made", "cli"));
+    let history = day.house.service.history(&day.conversation, 100).expect("a history");
+    let commit = &history.commits[0];
+    assert_eq!((Some(commit.id), commit.author.as_str()), (made.commit, "cli"));
+    assert_eq!(commit.note.as_deref(), Some("waited 7 min for a cold cache"));
+
+    let events = day.house.events(&day.conversation);
+    let told: Vec<&str> =
+        events.iter().filter(|event| event["kind"] == "waiting").filter_map(|event| event["state"].as_str()).collect();
+    assert_eq!(told, ["waiting", "made"]);
+}
+
+#[test]
+fn a_wish_survives_a_restart_and_so_does_what_became_of_it() {
+    let day = Day::new();
+    day.wish(delete("t1"), When::Cold);
+    let before = day.wishes();
+    let mut day = day.restart();
+    assert_eq!(day.wishes(), before);
+    day.at += 10 * MINUTE;
+    assert!(day.turn().is_some(), "it is held again after the restart");
+    let (made, sent) = (day.wishes(), day.house.compose(&day.conversation));
+    let day = day.restart();
+    assert_eq!((day.wishes(), day.house.compose(&day.conversation)), (made, sent));
+    assert_eq!(day.commits(), 1);
+}
+
+#[test]
+fn a_wish_is_made_at_once_if_its_moment_is_here() {
+    let mut day = Day::new();
+    day.at = now() - 20 * MINUTE;
+    let fresh = Session::new(2);
+    let mut day = Day { session: fresh, ..day };
+    day.session.user("one").assistant("two").user("three");
+    day.turn();
+    let applied = day.wish(delete("t1"), When::Cold);
+    assert!(applied.commit.is_some() && applied.waiting.is_none());
+    assert!(day.wishes().is_empty());
+}
+
+#[test]
+fn what_is_cancelled_never_happens() {
+    let mut day = Day::new();
+    day.wish(delete("t1"), When::Cold);
+    let cancelled = day.house.service.cancel(&day.conversation, "w1", "cli").expect("cancelled");
+    assert_eq!(cancelled.state, "cancelled");
+    day.at += 10 * MINUTE;
+    assert_eq!(day.turn(), None);
+    let hints = support::hints(&day.session.headers());
+    assert!(!day.house.service.holds(&hints), "nothing waits: the fast path");
+    let mut day = day.restart();
+    assert!(!day.house.service.holds(&support::hints(&day.session.headers())));
+    day.at += 10 * MINUTE;
+    assert_eq!((day.turn(), day.state().as_str()), (None, "cancelled"));
+    for (id, code) in [("w1", "not-waiting"), ("w9", "unknown-wish")] {
+        assert_eq!(day.house.service.cancel(&day.conversation, id, "cli").expect_err("refused").code, code);
+    }
+}
+
+#[test]
+fn what_cannot_work_is_refused_when_it_is_wished() {
+    let day = Day::new();
+    for (operation, code) in [(delete("t99"), "unknown-id"), (json!({"op": "restore", "ids": ["t1"]}), "not-offloaded")]
+    {
+        let operations = vec![serde_json::from_value(operation).expect("an operation")];
+        let wish = Wish { operations, author: "cli".into(), when: When::Cold, ..Wish::default() };
+        assert_eq!(day.house.service.apply(&day.conversation, wish).expect_err("refused").code, code);
+    }
+    let stale = Wish {
+        operations: vec![serde_json::from_value(delete("t1")).expect("an operation")],
+        expect: Some("0123456789".into()),
+        when: When::Cold,
+        ..Wish::default()
+    };
+    assert_eq!(day.house.service.apply(&day.conversation, stale).expect_err("refused").code, "stale");
+    assert!(day.wishes().is_empty());
+}
+
+#[test]
+fn a_wish_that_does_not_fit_any_more_is_kept_with_the_reason() {
+    let mut day = Day::new();
+    day.wish(delete("t1/1"), When::Cold);
+    day.wish(json!({"op": "pin", "ids": ["t2"]}), When::Cold);
+    day.wish(delete("t1"), When::Now);
+    day.at += 10 * MINUTE;
+    assert!(day.turn().is_some());
+    let wishes = day.wishes();
+    let [pinned, deleted] = wishes.as_slice() else { panic!("two wishes: {wishes:?}") };
+    assert_eq!((deleted.id.as_str(), deleted.state.as_str()), ("w1", "failed"));
+    assert!(deleted.failure.as_ref().is_some_and(|failure| !failure.message.is_empty()), "{deleted:?}");
+    assert_eq!(pinned.state, "made", "the others are made all the same");
+    let events = day.house.events(&day.conversation);
+    let failed = events.iter().find(|event| event["kind"] == "waiting" && event["state"] == "failed").expect("told");
+    assert_eq!(failed["failure"]["code"], json!(deleted.failure.as_ref().map(|failure| failure.code.clone())));
+    // It can be put away.
+    assert_eq!(day.house.service.cancel(&day.conversation, "w1", "cli").expect("put away").state, "cancelled");
+}
+
+#[test]
+fn ids_that_mean_something_else_by_then_hit_nothing() {
+    let mut day = Day::new();
+    day.wish(delete("t2"), When::Cold);
+    // The client goes back behind `t2` and goes on otherwise.
+    let mut other = Session::new(1);
+    other.user("read the file");
+    other.assistant_tools(&[("Read", json!({"file_path": "a.rs"}))]);
+    other.results(&[&"fn a() {}\n".repeat(300)]);
+    other.assistant("It is long.").user("something else").assistant("Fine.").user("well then");
+    day.session = other;
+    day.at += 10 * MINUTE;
+    assert_eq!(day.turn(), None);
+    let wish = day.wishes().remove(0);
+    assert_eq!((wish.state.as_str(), wish.failure.map(|why| why.code)), ("failed", Some("gone".to_owned())));
+}
+
+#[test]
+fn near_the_limit_a_request_is_made_smaller_before_it_leaves() {
+    let mut day = Day::with(Moments { near_limit_percent: 5, ..Moments::default() });
+    let view = day.house.service.waiting(&day.conversation).expect("a list");
+    assert!(view.tokens < view.limit, "{view:?}");
+    let applied = day.wish(json!({"op": "drop-results", "ids": ["t1"]}), When::NearLimit);
+    assert_eq!(applied.waiting.as_deref(), Some("w1"));
+    assert_eq!(day.turn(), None);
+    day.session.assistant_tools(&[("Read", json!({"file_path": "b.rs"}))]);
+    day.session.results(&[&"fn b() {} // and so on, and on\n".repeat(12_000)]);
+    let sent = day.turn().expect("it is composed");
+    assert!(!sent.to_string().contains("fn a()"), "the old result is gone from the very request");
+    assert_eq!(day.state(), "made");
+}
+
+#[test]
+fn a_wish_waits_for_its_branch_to_be_looked_at() {
+    let mut day = Day::new();
+    day.wish(delete("t1"), When::Cold);
+    let way = |action: &str, name: &str| {
+        serde_json::from_value(json!({"action": action, "name": name, "author": "cli"})).expect("a way")
+    };
+    day.house.service.go(&day.conversation, way("branch", "trial")).expect("a branch");
+    day.at += 10 * MINUTE;
+    assert_eq!((day.turn(), day.state().as_str()), (None, "waiting"));
+    day.house.service.go(&day.conversation, way("checkout", "main")).expect("back");
+    day.at += 10 * MINUTE;
+    assert!(day.turn().is_some());
+    assert_eq!(day.state(), "made");
+}
+
+#[test]
+fn what_is_told_before_an_edit_is_told_after_it() {
+    let day = Day::new();
+    let operations = vec![serde_json::from_value(json!({"op": "drop-results", "ids": ["t1"]})).expect("one")];
+    let wish = |dry_run| Wish { operations: operations.clone(), author: "cli".into(), dry_run, ..Wish::default() };
+    let before = day.house.service.apply(&day.conversation, wish(true)).expect("a preview");
+    let after = day.house.service.apply(&day.conversation, wish(false)).expect("made");
+    let cost = before.preview.cost.expect("a cost");
+    assert!(cost.reread > 0, "the cache is warm: {cost:?}");
+    assert_eq!((before.preview.tokens_reread, after.preview.tokens_reread), (cost.reread, cost.reread));
+}
+
+#[test]
+fn going_back_waits_for_its_moment_too() {
+    let day = Day::new();
+    let go = |day: &Day, way: Value| {
+        let way = serde_json::from_value(way).expect("a way");
+        day.house.service.go(&day.conversation, way)
+    };
+    let first = day.wish(delete("t1"), When::Now).commit.expect("a commit");
+    day.wish(delete("t2"), When::Now);
+    let undo = go(&day, json!({"action": "undo", "author": "cli", "when": "cold"})).expect("it waits");
+    assert_eq!((undo.waiting.as_deref(), undo.commit), (Some("w1"), None));
+    let back = json!({"action": "revert", "target": first, "author": "cli", "when": "near-limit"});
+    assert_eq!(go(&day, back).expect("it waits").waiting.as_deref(), Some("w2"));
+    assert_eq!(day.commits(), 2, "nothing is switched off yet");
+    let mut day = day.restart();
+    day.at += 10 * MINUTE;
+    day.turn();
+    let history = day.house.service.history(&day.conversation, 10).expect("a history");
+    assert_eq!((history.commits[0].kind.as_str(), history.commits.len()), ("undo", 3), "{history:?}");
+    // What it means was decided when it was asked for: a later commit is not undone in its place.
+    let made = day.wishes().into_iter().find(|wish| wish.id == "w1").expect("known");
+    assert_eq!((made.state.as_str(), made.reverts.len()), ("made", 1));
+    let accepted = day.house.service.accept_many(&day.conversation, &["w1..w2".to_owned()], "cli").expect("made");
+    assert_eq!(accepted.done.iter().map(|wish| wish.id.as_str()).collect::<Vec<_>>(), ["w2"]);
+    let sent = String::from_utf8(day.house.compose(&day.conversation)).expect("text");
+    assert!(sent.contains("read the file"), "all is as the client sends it");
+    let named = json!({"action": "branch", "name": "trial", "author": "cli", "when": "cold"});
+    assert_eq!(go(&day, named).expect_err("refused").code, "bad-request");
+}
+
+#[test]
+fn a_fork_takes_over_what_waits_for_what_it_shares() {
+    let mut day = Day::new();
+    day.wish(delete("t1"), When::Cold);
+    day.wish(delete("t3"), When::Cold);
+    let parent = day.conversation.clone();
+    let mut fork = Session::new(1);
+    fork.user("read the file");
+    fork.assistant_tools(&[("Read", json!({"file_path": "a.rs"}))]);
+    fork.results(&[&"fn a() {}\n".repeat(300)]);
+    fork.assistant("It is long.").user("and now?").assistant("Nothing.");
+    let mut fork = fork.fork();
+    fork.user("another way");
+    day.session = fork;
+    day.at += MINUTE;
+    day.turn();
+    assert_ne!(day.conversation, parent);
+    let wishes = day.wishes();
+    let told: Vec<_> = wishes.iter().map(|wish| (wish.id.as_str(), wish.state.as_str(), wish.when)).collect();
+    assert_eq!(told, [("w1", "waiting", When::Cold)], "not what names the parent's own `t3`: {wishes:?}");
+    day.at += 10 * MINUTE;
+    let sent = day.turn().expect("it is composed");
+    assert!(!sent["messages"].to_string().contains("read the file"), "{sent}");
+}
+
+#[test]
+fn several_are_taken_back_at_once() {
+    let day = Day::new();
+    for id in ["t1", "t2", "t3"] {
+        day.wish(delete(id), When::Cold);
+    }
+    let service = &day.house.service;
+    let cancel = |ids: &[&str]| {
+        let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
+        service.cancel_many(&day.conversation, &ids, "cli")
+    };
+    assert_eq!(cancel(&["w2", "w9"]).expect_err("one is unknown").code, "unknown-wish");
+    let ids = |outcome: ctx_api::waiting::PendingOutcome| -> Vec<String> {
+        outcome.done.into_iter().map(|wish| wish.id).collect()
+    };
+    assert_eq!(ids(cancel(&["w2,w3"]).expect("cancelled")), ["w2", "w3"]);
+    assert_eq!(ids(cancel(&["all"]).expect("cancelled")), ["w1"]);
+    assert_eq!(cancel(&["all"]).expect_err("nothing is left").code, "not-waiting");
+}
+
+#[test]
+fn for_an_unknown_id_only_what_can_still_be_cancelled_or_accepted_is_suggested() {
+    let day = Day::new();
+    for id in ["t1", "t2", "t3"] {
+        day.wish(delete(id), When::Cold);
+    }
+    let service = &day.house.service;
+    service.cancel(&day.conversation, "w1", "cli").expect("cancelled");
+    service.accept(&day.conversation, "w2", "cli").expect("accepted");
+    let expected = "Did you mean w3? `ctx waiting` lists them.";
+    let many = service.cancel_many(&day.conversation, &["w9".to_owned()], "cli");
+    assert_eq!(many.expect_err("unknown").hint, expected);
+    assert_eq!(service.cancel(&day.conversation, "w9", "cli").expect_err("unknown").hint, expected);
+    assert_eq!(service.accept(&day.conversation, "w9", "cli").expect_err("unknown").hint, expected);
+}
+
+#[test]
+fn other_conversations_stay_on_the_fast_path() {
+    let day = Day::new();
+    let mut other = Session::new(7);
+    day.house.send(other.user("hello"));
+    let holds = |session: &Session| day.house.service.holds(&support::hints(&session.headers()));
+    assert!(!holds(&day.session) && !holds(&other));
+    day.wish(delete("t1"), When::Cold);
+    assert!(holds(&day.session) && !holds(&other));
+}
+
+#[test]
+fn the_clock_makes_it_without_any_request() {
+    let day = Day::with(Moments { cache_seconds: Some(2), ..Moments::default() });
+    let recorder = ctx_service::Recorder::start(day.house.service.clone()).expect("a recorder");
+    assert_eq!(day.wish(delete("t1"), When::Cold).waiting.as_deref(), Some("w1"));
+    let deadline = std::time::Instant::now() + LONG;
+    while day.state() != "made" {
+        assert!(std::time::Instant::now() < deadline, "{:?}", day.wishes());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert_eq!(day.commits(), 1);
+    recorder.settle(LONG);
+    let composed = String::from_utf8(day.house.compose(&day.conversation)).expect("text");
+    assert!(!composed.contains("read the file"));
+    let day = day.restart();
+    assert_eq!((day.state().as_str(), day.commits()), ("made", 1));
+}
+
+#[test]
+fn a_preview_tells_where_it_begins_and_what_it_costs_warm_and_cold() {
+    let day = Day::new();
+    let look = |when| {
+        let operations = vec![serde_json::from_value(json!({"op": "drop-results", "ids": ["t1"]})).expect("one")];
+        let wish = Wish { operations, author: "cli".into(), dry_run: true, when, ..Wish::default() };
+        day.house.service.apply(&day.conversation, wish).expect("a preview")
+    };
+    let warm = look(When::Now);
+    let preview = &warm.preview;
+    assert_eq!((preview.first_change.as_deref(), preview.first_step.as_deref()), (Some("t1"), Some("t1/1")));
+    assert!(preview.tokens_ahead > 0);
+    assert!(preview.tokens_ahead + preview.tokens_reread >= warm.tokens_after - 1, "{warm:?}");
+    assert!(preview.cache.as_ref().is_some_and(|cache| cache.warm));
+    let cost = preview.cost.expect("a cost");
+    assert_eq!(cost.cache, ctx_api::cost::Cache::Warm);
+    let cold = look(When::Cold).preview.cost.expect("a cost");
+    assert_eq!(cold.cache, ctx_api::cost::Cache::Cold);
+    assert!(cold.once < 0 && cold.pays_off_after == Some(1), "{cold:?}");
+    assert_eq!(cold.saves, cost.saves);
+    assert!(day.wishes().is_empty() && day.commits() == 0);
+}

@@ -1,0 +1,100 @@
+//! What changes nothing is refused, and makes no commit.
+
+use crate::check;
+use crate::regressions::{apply, turns, world};
+use crate::world::World;
+use ctx_api::edit::{Applied, Wish};
+use ctx_service::Refusal;
+use serde_json::{Value, json};
+
+fn called() -> World {
+    let mut world = world();
+    turns(&mut world, 0, 1);
+    world.call(0, "toolu_1").expect("accepted");
+    world.result(0);
+    turns(&mut world, 0, 2);
+    world
+}
+
+fn wish(world: &World, operations: Value) -> Result<Applied, Refusal> {
+    let operations = serde_json::from_value(operations).expect("operations");
+    let wish = Wish { operations, author: "cli".into(), ..Wish::default() };
+    world.service().apply(&check::name(world, 0), wish)
+}
+
+fn commits(world: &World) -> usize {
+    world.service().history(&check::name(world, 0), usize::MAX).expect("a history").commits.len()
+}
+
+#[track_caller]
+fn does_nothing(world: &World, operation: Value, says: &str) {
+    let before = commits(world);
+    let refusal = wish(world, json!([operation])).expect_err("nothing to do");
+    assert_eq!((refusal.code, refusal.message.as_str()), ("nothing-to-do", says));
+    assert!(!refusal.hint.is_empty());
+    assert_eq!(commits(world), before);
+}
+
+/// Makes a change; the same again changes nothing.
+#[track_caller]
+fn only_once(world: &World, operation: Value, says: &str) {
+    apply(world, 0, operation.clone());
+    does_nothing(world, operation, says);
+}
+
+#[test]
+fn the_same_again_changes_nothing() {
+    let world = called();
+    only_once(&world, json!({"op": "pin", "ids": ["t1"]}), "`pin` changes nothing: `t1` is so already.");
+    does_nothing(
+        &world,
+        json!({"op": "unpin", "ids": ["t2", "t3"]}),
+        "`unpin` changes nothing: `t2`, `t3` are so already.",
+    );
+    let title = json!({"op": "retitle", "id": "t1", "title": "the start"});
+    only_once(&world, title, "`retitle` changes nothing: `t1` is so already.");
+    let drop = json!({"op": "drop-results", "ids": ["t2"]});
+    only_once(&world, drop, "All such tool results in `t2` are dropped already.");
+    only_once(&world, json!({"op": "edit", "id": "t1", "text": "new"}), "`edit` changes nothing: `t1` is so already.");
+    let compact = json!({"op": "compact", "ids": ["t1"], "text": "short"});
+    only_once(&world, compact, "`compact` changes nothing: `t1` is so already.");
+    only_once(&world, json!({"op": "offload", "ids": ["t1"]}), "`t1` is offloaded already.");
+    only_once(&world, json!({"op": "delete", "ids": ["t1"]}), "Nothing of `t1` is left.");
+    only_once(&world, json!({"op": "move", "ids": ["t2"], "to": {"end": true}}), "`t2` stands there already.");
+}
+
+#[test]
+fn what_the_client_said_itself_is_not_written_over_with_the_same() {
+    let world = called();
+    let shown = |id: &str| world.service().show(&check::name(&world, 0), id, None).expect("shown").messages.remove(0);
+    for id in ["t1#0", "t1#0.0", "t2#2.0"] {
+        let text = shown(id).blocks[0].text.clone();
+        let edit = json!({"op": "edit", "id": id, "text": text});
+        does_nothing(&world, edit, &format!("`edit` changes nothing: `{id}` is so already."));
+    }
+    let raw: Value = serde_json::from_str(shown("t2#1").blocks[0].raw.as_ref().expect("JSON").get()).expect("JSON");
+    let edit = json!({"op": "edit", "id": "t2#1.0", "raw": raw});
+    does_nothing(&world, edit, "`edit` changes nothing: `t2#1.0` is so already.");
+    let edit = json!({"op": "edit", "id": "t2#1", "raw": {"role": "assistant", "content": [raw]}});
+    does_nothing(&world, edit, "`edit` changes nothing: `t2#1` is so already.");
+    // What was dropped and comes back is a change.
+    let result = shown("t2#2.0").blocks[0].text.clone();
+    apply(&world, 0, json!({"op": "drop-results", "ids": ["t2"]}));
+    apply(&world, 0, json!({"op": "edit", "id": "t2#2.0", "text": result}));
+}
+
+#[test]
+fn among_others_that_change_something_it_may_stand() {
+    let world = called();
+    apply(&world, 0, json!({"op": "delete", "ids": ["t1"]}));
+    let delete = |id: &str| json!({"op": "delete", "ids": [id]});
+    let applied = wish(&world, json!([delete("t1"), delete("t2"), delete("t2")])).expect("applied");
+    assert_eq!(applied.frames, ["t2"]);
+    let before = commits(&world);
+    let refusal = wish(&world, json!([delete("t1"), delete("t2")])).expect_err("nothing to do");
+    assert_eq!(refusal.message, "Operation 1 (`delete`): Nothing of `t1` is left.");
+    let pins = json!([{"op": "pin", "ids": ["t3"]}, {"op": "unpin", "ids": ["t3"]}]);
+    let refusal = wish(&world, pins).expect_err("nothing to do");
+    assert_eq!((refusal.code, commits(&world)), ("nothing-to-do", before));
+    assert_eq!(wish(&world, json!([delete("t3"), delete("t77")])).expect_err("unknown").code, "unknown-id");
+}
