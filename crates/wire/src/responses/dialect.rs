@@ -50,11 +50,12 @@ impl Dialect for ResponsesDialect {
         true
     }
 
-    fn repair(&self, plan: &mut Plan<'_>) {
+    fn close(&self, plan: &mut Plan<'_>) {
         families::fit(plan);
         families::close_programs(plan);
-        plan.drop_empty();
-        plan.settle();
+    }
+
+    fn repair(&self, plan: &mut Plan<'_>) {
         trigger_last(plan);
         ties::loosen(plan);
     }

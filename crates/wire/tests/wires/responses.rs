@@ -178,7 +178,8 @@ fn judge(sent: &Value, source: &Value) -> Result<(), String> {
 #[test]
 fn whatever_is_done_the_provider_takes_it() {
     let rounds = if is_long() { 30_000 } else { 3_000 };
-    for seed in 0..rounds {
+    // A long run found the last one: a call that only this wire refuses was the last thing that the model could answer.
+    for seed in (0..rounds).chain([8_119]) {
         let mut random = Random::new(seed);
         let mut case = anything(&mut random);
         let source: Value = serde_json::from_slice(case.body.bytes()).expect("JSON");
