@@ -1,5 +1,7 @@
 //! Clients of the formats of OpenAI and Google through the whole daemon: seen, edited, and answered in their own words.
 
+#[path = "wires/moving.rs"]
+mod moving;
 mod support;
 
 use std::sync::Arc;

@@ -5,6 +5,7 @@
 //! `ctx_core::edit`, those of the provider in the wire.
 
 mod apply;
+mod carry;
 mod client_notes;
 mod compare;
 mod cost;

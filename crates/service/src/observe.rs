@@ -57,7 +57,7 @@ impl Service {
     ) -> Result<Option<Ticket>, Problem> {
         let (mut parsed, mut agent) = (None, None);
         if seen.hints.session.is_none()
-            && let Some(shared) = self.longest_prefix(&seen.pieces)
+            && let Some(shared) = self.longest_prefix(&seen.pieces, seen.wire.id())
         {
             let mut conversation = lock(&shared);
             if self.is_current(&conversation.id, &shared) {

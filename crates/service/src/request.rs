@@ -123,6 +123,7 @@ impl Engine {
         let placed = reconcile(&conversation.tree, &Sighting { same, rest: &facts, compacted });
         let verdict = placed.verdict.name();
         let mut draft = TurnDraft { placed, same, is_current: false, step, uses: Vec::new(), detail, verdict, by };
+        origin.moved.into_iter().for_each(|moved| draft.moved(conversation, moved));
         let inherited = origin.fork.map(|fork| draft.fork(conversation, fork, begins_with_summary(facts.iter())));
         let is_current = is_trusted(conversation, by.hints.client, &draft.placed, envelope.tools.is_some());
         draft.is_current = is_current;

@@ -48,8 +48,14 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         if let Some(filled) = filled {
             let view: ContextView = understood(&filled)?;
             words.push_str(&context_in_words(&view, &context.output));
+            let moved = super::list::moved_line(context, &view.conversation);
             let worth = super::list::worth_line(context, &view.conversation);
-            words.extend(worth.map(|line| format!("{}\n", context.output.paint.warning(&text::line(&line)))));
+            words.extend(
+                [moved, worth]
+                    .into_iter()
+                    .flatten()
+                    .map(|line| format!("{}\n", context.output.paint.warning(&text::line(&line)))),
+            );
         }
         context.output.print(&words)?;
     }

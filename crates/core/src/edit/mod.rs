@@ -6,6 +6,7 @@
 //! path: the same path and the same effects give the same [`fold::View`], always.
 
 pub mod address;
+pub mod carry;
 pub mod effect;
 pub mod fold;
 pub mod frame_id;

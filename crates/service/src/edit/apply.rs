@@ -147,7 +147,10 @@ impl Engine {
             Operation::Offload { ids, select, summary } => {
                 self.offload(conversation, &desk, (ids, select), summary.as_deref(), dry_run, files)
             }
-            Operation::Import { from, ids, to } => {
+            Operation::Import { from, edits: true, .. } => {
+                self.carry(conversation, &desk, from, (id, before.len()), files)
+            }
+            Operation::Import { from, ids, to, .. } => {
                 self.import(conversation, &desk, (from, ids), to, (id, before.len()), files)
             }
             Operation::Edit { id, force, .. } => {

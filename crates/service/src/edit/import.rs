@@ -3,6 +3,7 @@
 //! They are copied before the conversation they go to is locked: no thread waits for one conversation while it holds
 //! another.
 
+use super::carry::EditsOf;
 use super::offload::Files;
 use super::wait::State;
 use super::{Ground, Weights};
@@ -59,21 +60,22 @@ impl LeftBehind {
 
 /// Frames of another conversation, as they were when they were asked for.
 #[derive(Debug, Clone)]
-struct Gathered {
+pub(super) struct Gathered {
     from: String,
     frames: Vec<Copied>,
     remark: Option<String>,
 }
 
-/// What was asked for, by the name of the conversation and the ids in it.
-type Asked = (String, Vec<String>);
+/// What was asked for, by the name of the conversation and the ids in it; without ids its edits.
+type Asked = (String, Option<Vec<String>>);
 
 /// Where the content of an import operation is from.
 #[derive(Debug, Clone)]
-enum ImportSource {
+pub(super) enum ImportSource {
     /// The conversation itself: frames that its client has left behind.
     Own,
     Other(Gathered),
+    Edits(EditsOf),
 }
 
 /// What the import operations of a commit bring along.
@@ -81,8 +83,8 @@ enum ImportSource {
 pub struct Imports(Vec<(Asked, Result<ImportSource, Refusal>)>);
 
 impl Imports {
-    fn find(&self, from: &str, ids: &[String]) -> Result<&ImportSource, Refusal> {
-        let found = self.0.iter().find(|(asked, _)| asked.0 == from && asked.1 == ids);
+    pub(super) fn find(&self, from: &str, ids: Option<&[String]>) -> Result<&ImportSource, Refusal> {
+        let found = self.0.iter().find(|(asked, _)| asked.0 == from && asked.1.as_deref() == ids);
         match found {
             Some((_, source)) => source.as_ref().map_err(Refusal::clone),
             None => Err(Refusal::new(
@@ -95,9 +97,15 @@ impl Imports {
 }
 
 /// Reads what each import operation asks for.
-fn imports(operations: &[Operation], read: impl Fn(&str, &[String]) -> Result<ImportSource, Refusal>) -> Imports {
+fn imports(
+    operations: &[Operation],
+    read: impl Fn(&str, Option<&[String]>) -> Result<ImportSource, Refusal>,
+) -> Imports {
     let source = |operation: &Operation| match operation {
-        Operation::Import { from, ids, .. } => Some(((from.clone(), ids.clone()), read(from, ids))),
+        Operation::Import { from, ids, edits, .. } => {
+            let ids = if *edits { None } else { Some(ids.as_slice()) };
+            Some(((from.clone(), ids.map(<[String]>::to_vec)), read(from, ids)))
+        }
         _ => None,
     };
     Imports(operations.iter().filter_map(source).collect())
@@ -114,9 +122,9 @@ impl Engine {
         (commit, index): (CommitId, usize),
         files: &mut Files,
     ) -> Result<Vec<Effect>, Refusal> {
-        let gathered = match files.imports.find(from, ids)? {
-            ImportSource::Own => self.copies_of_left(into, ids)?,
+        let gathered = match files.imports.find(from, Some(ids))? {
             ImportSource::Other(gathered) => gathered.clone(),
+            ImportSource::Own | ImportSource::Edits(_) => self.copies_of_left(into, ids)?,
         };
         let source = if gathered.from == into.id { "earlier in this conversation" } else { &gathered.from };
         let salt = format!("{}{}", gathered.from, desk.next_added);
@@ -138,6 +146,14 @@ impl Engine {
         }
         files.remarks.extend(gathered.remark);
         Ok(effects)
+    }
+
+    /// Of another conversation: what these ids name, or its edits.
+    fn copied(&self, conversation: &Conversation, ids: Option<&[String]>) -> Result<ImportSource, Refusal> {
+        match ids {
+            Some(ids) => self.copy_frames(conversation, ids).map(ImportSource::Other),
+            None => Ok(ImportSource::Edits(EditsOf::read(conversation))),
+        }
     }
 
     /// Of another conversation: frames on its path, else frames that its client has left behind.
@@ -249,8 +265,7 @@ impl Service {
             own if own == into => Ok(ImportSource::Own),
             from => {
                 let shared = self.stored(&from)?;
-                let other = lock(&shared);
-                self.engine.copy_frames(&other, ids).map(ImportSource::Other)
+                self.engine.copied(&lock(&shared), ids)
             }
         })
     }
@@ -259,7 +274,7 @@ impl Service {
     pub(crate) fn gather_soon(&self, into: &Conversation, operations: &[Operation]) -> Imports {
         imports(operations, |from, ids| match self.meant(from)? {
             own if own == into.id => Ok(ImportSource::Own),
-            from => self.copy_soon(&from, ids).map(ImportSource::Other),
+            from => self.copy_soon(&from, ids),
         })
     }
 
@@ -269,13 +284,13 @@ impl Service {
         Imports(waiting.flat_map(|waiting| self.gather_soon(into, &waiting.wished.operations).0).collect())
     }
 
-    fn copy_soon(&self, from: &str, ids: &[String]) -> Result<Gathered, Refusal> {
+    fn copy_soon(&self, from: &str, ids: Option<&[String]>) -> Result<ImportSource, Refusal> {
         let shared = self.conversation(from)?;
         let deadline = Instant::now() + SOON;
         loop {
             match shared.try_lock() {
-                Ok(conversation) => return self.engine.copy_frames(&conversation, ids),
-                Err(TryLockError::Poisoned(poisoned)) => return self.engine.copy_frames(&poisoned.into_inner(), ids),
+                Ok(conversation) => return self.engine.copied(&conversation, ids),
+                Err(TryLockError::Poisoned(poisoned)) => return self.engine.copied(&poisoned.into_inner(), ids),
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(SOON / 20),
                 Err(TryLockError::WouldBlock) => {
                     let message = format!("Conversation `{from}` is busy.");

@@ -6,12 +6,14 @@ use crate::directory::lock;
 use crate::edit::{Ground, Weights, at_point, lacks_its_file};
 use crate::left;
 use crate::{Service, now};
-use ctx_api::frames::{FrameView, Frames, StepView};
-use ctx_core::edit::EffectId;
+use ctx_api::frames::{FrameView, Frames, MovedFrom, StepView};
+use ctx_core::content::WireId;
 use ctx_core::edit::effect::PENDING;
 use ctx_core::edit::fold::{Around, Frame, Laid, Unit, View};
+use ctx_core::edit::history::Change;
 use ctx_core::edit::layout::layout;
 use ctx_core::edit::resolve::Desk;
+use ctx_core::edit::{EffectId, Operation};
 use ctx_core::message::{Kind, Message};
 use ctx_core::tokens;
 use ctx_wire::envelope::Piece;
@@ -26,7 +28,21 @@ impl Service {
         let cache = self.engine.cached(&conversation, &ground, (&view, &repaired), now());
         let window = conversation.envelope.model.as_deref().and_then(|model| self.engine.window(model));
         let incomplete = lock(&self.directory).is_incomplete(&conversation.id);
-        Ok(Frames { cache, window, incomplete, ..of(&conversation, &ground, &view, with_steps) })
+        let list = Frames { cache, window, incomplete, ..of(&conversation, &ground, &view, with_steps) };
+        let from = moved_from(&conversation);
+        drop((view, ground));
+        drop(conversation);
+        Ok(Frames { moved_from: from.and_then(|(from, wire)| self.edits_elsewhere(from, wire)), ..list })
+    }
+
+    /// The edits of a conversation that another one continues in the format `wire`.
+    fn edits_elsewhere(&self, from: String, wire: WireId) -> Option<MovedFrom> {
+        let shared = self.get(&from).ok().flatten()?;
+        let other = lock(&shared);
+        let effects = other.effects(other.history.head());
+        let commits: HashSet<_> = effects.iter().map(|(id, _)| id.commit).collect();
+        let moved = MovedFrom { conversation: from, format: other.wire.id().name().to_owned(), edits: commits.len() };
+        (other.wire.id() != wire && moved.edits > 0).then_some(moved)
     }
 
     /// The same, with the frames that the client has left behind before those on the path.
@@ -58,6 +74,18 @@ impl Service {
     }
 }
 
+/// The conversation that this one was linked to when it began, and its own format; nothing once edits were carried over.
+fn moved_from(conversation: &Conversation) -> Option<(String, WireId)> {
+    let from = conversation.opened.forked_from.clone()?;
+    let is_carried = |operation: &Operation| matches!(operation, Operation::Import { edits: true, .. });
+    let mut commits = conversation.history.line(conversation.history.head());
+    let has_come = commits.any(|commit| match &commit.change {
+        Change::Edit { operations, .. } => operations.iter().any(is_carried),
+        Change::Revert { .. } | Change::Inherit { .. } => false,
+    });
+    (!has_come).then(|| (from, conversation.wire.id()))
+}
+
 fn of(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, with_steps: bool) -> Frames {
     let source = ground.source();
     let weights = Weights::of(conversation);
@@ -82,6 +110,7 @@ fn of(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, with_st
         cache: None,
         left_frames: conversation.left_frames().by_number.len(),
         frames: views,
+        moved_from: None,
         unread: 0,
         incomplete: false,
     }
