@@ -45,6 +45,9 @@ pub struct Frames {
     /// The conversation that this one continues in another format, while edits there are not in force here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_from: Option<MovedFrom>,
+    /// That the provider keeps the history, and the way out, in words. Such a conversation cannot be edited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<String>,
     /// Requests that have passed and are still being read: the list lacks what they add.
     #[serde(default, skip_serializing_if = "crate::is_zero")]
     pub unread: u64,

@@ -52,6 +52,8 @@ pub struct Requests {
     pub cancelled: u64,
     /// In a format that is not read: they passed, and nothing of them is shown.
     pub unread: u64,
+    /// Their history is kept at the provider: they passed untouched, and cannot be edited.
+    pub elsewhere: u64,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

@@ -111,12 +111,21 @@ impl Service {
         };
         match &envelope.session {
             Some(session) => Ok(Some((self.of_session(session, agent, seen)?, None))),
+            None if envelope.threaded => {
+                Ok(self.of_answer(envelope.continues.as_deref())?.map(|shared| (shared, None)))
+            }
             None => match (self.by_path(body)?, class(&seen.hints, envelope, body)) {
                 (Some(found), _) => Ok(Some(found)),
                 (None, class) if class.is_turn() => Ok(Some((self.without_id(envelope, class, seen), None))),
                 (None, _) => Ok(None),
             },
         }
+    }
+
+    /// The conversation that got this answer.
+    fn of_answer(&self, id: Option<&str>) -> Result<Option<Shared>, Problem> {
+        let conversation = id.and_then(|id| self.answers.find(id));
+        Ok(conversation.map(|id| self.get(&id)).transpose()?.flatten())
     }
 
     /// The conversation of a session, or of an agent in it.
@@ -257,7 +266,7 @@ impl Service {
                 if other.wire.id() != wire {
                     continue;
                 }
-                reconcile(&other.tree, &Sighting { same: 0, rest: messages, compacted: true })
+                reconcile(&other.tree, &Sighting { same: 0, rest: messages, compacted: true, unanswered: false })
             };
             let known = if recognises_an_answer(&placed, messages) { placed.known() } else { 0 };
             if known > best.as_ref().map_or(0, |(most, _)| *most) {
@@ -369,7 +378,8 @@ impl Service {
             if other.wire.id() != new.wire {
                 continue;
             }
-            let placed = reconcile(&other.tree, &Sighting { same: 0, rest: facts, compacted: false });
+            let placed =
+                reconcile(&other.tree, &Sighting { same: 0, rest: facts, compacted: false, unanswered: false });
             let deepest = best.as_ref().map_or(0, |best| best.known);
             // The reply that its client has not sent back yet is a part of its history too.
             let reply = other.pending.as_ref().zip(facts.get(placed.known()));
@@ -454,7 +464,7 @@ impl Newborn {
     pub fn of(conversation: &Conversation) -> Option<Newborn> {
         let Opened { session, agent, parent, .. } = conversation.opened.clone();
         let (id, wire) = (conversation.id.clone(), conversation.wire.id());
-        conversation.tree.is_empty().then(|| Newborn { id, session, agent, parent, wire })
+        conversation.tree.is_empty().then_some(Newborn { id, session, agent, parent, wire })
     }
 }
 
@@ -514,7 +524,10 @@ fn client_name(hints: &Hints, envelope: &Envelope) -> Option<String> {
 /// Whether the request goes on where this conversation ends, so that no other needs to be looked at.
 pub fn goes_on(conversation: &Conversation, received: &Received) -> bool {
     let rest = facts(&received.body, received.same);
-    let placed = reconcile(&conversation.tree, &Sighting { same: received.same, rest: &rest, compacted: false });
+    let placed = reconcile(
+        &conversation.tree,
+        &Sighting { same: received.same, rest: &rest, compacted: false, unanswered: false },
+    );
     matches!(placed.verdict, Verdict::Next | Verdict::Retry)
         && conversation.tree.path().any(|slot| slot.message.role == Role::Assistant)
         && conversation.opened.session.as_deref() == received.envelope.session.as_deref()
@@ -589,7 +602,8 @@ struct Continuation {
 
 /// How far `messages` continue this conversation.
 fn continues(conversation: &Conversation, messages: &[Message]) -> Continuation {
-    let placed = reconcile(&conversation.tree, &Sighting { same: 0, rest: messages, compacted: false });
+    let placed =
+        reconcile(&conversation.tree, &Sighting { same: 0, rest: messages, compacted: false, unanswered: false });
     let at_end = matches!(placed.verdict, Verdict::Next | Verdict::Retry);
     let reply = conversation.pending.as_ref().filter(|_| conversation.progress.answered);
     let is_reply = |answer: &Message| {
@@ -604,13 +618,19 @@ fn continues(conversation: &Conversation, messages: &[Message]) -> Continuation 
         return reached;
     }
     // Only the opening is shared, and the same words may well begin another conversation.
-    let same = match messages.iter().find(|message| message.role == Role::Assistant) {
+    let mut said = messages.iter().skip(examples(messages));
+    let same = match said.find(|message| message.role == Role::Assistant) {
         _ if !at_end => false,
         // A repeat of what was never answered is a retry; of what was, somebody asks anew.
         None => !conversation.progress.answered,
         Some(answer) => reply.is_none() || is_reply(answer),
     };
     if same { reached } else { Continuation::default() }
+}
+
+/// The number of messages before a person speaks: what a client puts there is the same in every conversation.
+fn examples(messages: &[Message]) -> usize {
+    messages.iter().position(|message| message.speaks.is_some()).unwrap_or(0)
 }
 
 fn recognises_an_answer(placed: &Reconciled, messages: &[Message]) -> bool {
@@ -620,5 +640,5 @@ fn recognises_an_answer(placed: &Reconciled, messages: &[Message]) -> bool {
             .is_none_or(|behind| matches!(placed.places.get(behind), Some(Place::Known(_))));
         recognised && message.role == Role::Assistant
     };
-    messages.iter().enumerate().any(known)
+    messages.iter().enumerate().skip(examples(messages)).any(known)
 }

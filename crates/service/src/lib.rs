@@ -18,6 +18,7 @@
 
 mod activity;
 pub mod answer;
+mod answer_ids;
 mod archive;
 mod attribution;
 pub mod automatic;
@@ -58,6 +59,7 @@ pub use observe::{Seen, Ticket};
 pub use recorder::Recorder;
 pub use view::Refusal;
 
+use answer_ids::AnswerIds;
 use bodies::Newest;
 use conversation::Conversation;
 use ctx_models::Models;
@@ -70,6 +72,7 @@ use keyed_lock::KeyedLock;
 use recorder::{Lanes, Order};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use writer::Writer;
@@ -126,6 +129,9 @@ pub struct Service {
     editing: KeyedLock,
     /// What waits to be looked at, in one lane for each session.
     lanes: Arc<Lanes>,
+    answers: AnswerIds,
+    /// Requests whose history the provider keeps, since the start.
+    elsewhere: AtomicU64,
 }
 
 impl Service {
@@ -159,6 +165,8 @@ impl Service {
             storing: KeyedLock::default(),
             editing: KeyedLock::default(),
             lanes: Arc::default(),
+            answers: AnswerIds::default(),
+            elsewhere: AtomicU64::new(0),
         })
     }
 
@@ -184,6 +192,11 @@ impl Service {
     /// or all are looked at; or the provider may have to be asked for something beside it.
     pub fn holds(&self, hints: &ctx_clients::Hints) -> bool {
         self.automatic.holds_all() || self.held.holds(hints) || self.engine.provider.holds(hints)
+    }
+
+    /// Requests since the start that carried only what was new: the provider keeps their history.
+    pub fn elsewhere(&self) -> u64 {
+        self.elsewhere.load(Ordering::Relaxed)
     }
 
     /// What bodies are compared with while they pass.

@@ -14,6 +14,7 @@ use ctx_core::edit::CommitId;
 use ctx_wire::Wire;
 use ctx_wire::rope::Pieces;
 use std::sync::MutexGuard;
+use std::sync::atomic::Ordering;
 
 /// A request that was forwarded, complete and decoded.
 pub struct Seen {
@@ -75,7 +76,11 @@ impl Service {
             }
         }
         loop {
-            let Some((shared, detail)) = self.attribute(seen, &mut parsed, agent.as_ref())? else { return Ok(None) };
+            let attributed = self.attribute(seen, &mut parsed, agent.as_ref())?;
+            let Some((shared, detail)) = attributed else {
+                self.count_elsewhere(parsed.as_ref().is_some_and(|(_, envelope)| envelope.threaded));
+                return Ok(None);
+            };
             let mut conversation = lock(&shared);
             // It was forgotten while we waited for it.
             if !self.is_current(&conversation.id, &shared) {
@@ -130,6 +135,7 @@ impl Service {
             return Err(Problem::LostEdits);
         }
         self.note_parent(&mut conversation);
+        self.count_elsewhere(found.received.envelope.threaded && !seen.counting);
         let Received { body, envelope, same, .. } = &found.received;
         let request = Request { at: seen.at, class: found.class, body, envelope, same: *same, counting: seen.counting };
         self.engine.note_meant(&seen.hints, &conversation, &request);
@@ -181,6 +187,10 @@ impl Service {
         drop(conversation);
         self.weigh_loaded(&id, shared, weight);
         Ok(ticket)
+    }
+
+    fn count_elsewhere(&self, is_elsewhere: bool) {
+        self.elsewhere.fetch_add(u64::from(is_elsewhere), Ordering::Relaxed);
     }
 
     /// Notes where the client of a conversation's parent works, while nothing is known of its own.

@@ -37,6 +37,8 @@ pub struct Envelope {
     pub wants_format: bool,
     /// The history lives with the provider; this request carries only a delta.
     pub threaded: bool,
+    /// The answer that such a request goes on from, by its id.
+    pub continues: Option<Box<str>>,
     pub streams: bool,
     pub manner: Manner,
     /// Of the system prompt without its attribution, and of the tools that the model reads.

@@ -162,7 +162,7 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
     line(
         "requests",
         format!(
-            "{}, {} in progress, {} incomplete{}{}",
+            "{}, {} in progress, {} incomplete{}{}{}",
             words::count(requests.total),
             words::count(requests.in_flight),
             words::count(requests.failed),
@@ -173,6 +173,10 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
             match requests.unread {
                 0 => String::new(),
                 unread => format!(", {} passed in a format that ctx does not read", words::count(unread)),
+            },
+            match requests.elsewhere {
+                0 => String::new(),
+                elsewhere => format!(", {} with their history kept at the provider", words::count(elsewhere)),
             }
         ),
     );

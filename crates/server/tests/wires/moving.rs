@@ -78,6 +78,7 @@ async fn a_client_without_a_session_is_linked_by_what_its_user_said() {
         assert_eq!(arrived.text(), body);
         arrived.peer.send(answer("200 OK", said)).await;
         client.rest().await;
+        router.get("conversations").await;
     }
     let all = router.get("conversations").await;
     let all = all["conversations"].as_array().expect("conversations");

@@ -242,6 +242,18 @@ impl Engine {
     }
 }
 
+/// Refuses edits while the provider keeps the history: it has all that they would change.
+fn is_whole(conversation: &Conversation) -> Result<(), Refusal> {
+    match conversation.elsewhere_in_words() {
+        Some(_) => Err(Refusal::new(
+            "history-elsewhere",
+            "The provider keeps the history of this conversation, so that an edit here changes nothing there.",
+            format!("Have the agent send the whole history: {}.", conversation.wire.whole_history()),
+        )),
+        None => Ok(()),
+    }
+}
+
 impl Service {
     /// Makes operations, all or none.
     pub fn apply(&self, name: &str, wish: Wish) -> Result<Applied, Refusal> {
@@ -257,6 +269,7 @@ impl Service {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         expected(&conversation, wish.expect.as_deref())?;
+        is_whole(&conversation)?;
         if wish.operations.is_empty() {
             return Err(Refusal::new("nothing-to-do", "There is no operation.", "`ctx help` lists them."));
         }

@@ -111,6 +111,7 @@ fn of(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, with_st
         left_frames: conversation.left_frames().by_number.len(),
         frames: views,
         moved_from: None,
+        elsewhere: conversation.elsewhere_in_words(),
         unread: 0,
         incomplete: false,
     }

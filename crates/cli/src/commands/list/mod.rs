@@ -68,6 +68,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         let worth = if arguments.at.is_now() { worth_line(context, &list.conversation) } else { None };
         let worth = worth.map(|line| format!("{}\n", context.output.paint.warning(&text::line(&line))));
         context.output.print(&(render(&list, &context.output) + &worth.unwrap_or_default()))?;
+        if let Some(elsewhere) = &list.elsewhere {
+            context.note(elsewhere);
+        }
         if let Some(moved) = &list.moved_from {
             context.note(&moved.in_words());
         }
