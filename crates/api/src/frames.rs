@@ -42,12 +42,40 @@ pub struct Frames {
     #[serde(default)]
     pub left_frames: usize,
     pub frames: Vec<FrameView>,
+    /// The conversation that this one continues in another format, while edits there are not in force here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_from: Option<MovedFrom>,
+    /// That the provider keeps the history, and the way out, in words. Such a conversation cannot be edited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<String>,
     /// Requests that have passed and are still being read: the list does not include them yet.
     #[serde(default, skip_serializing_if = "crate::is_zero")]
     pub unread: u64,
     /// The newest requests could not be stored, so frames may be missing until the next one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub incomplete: bool,
+}
+
+/// A conversation before its client moved to another format.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MovedFrom {
+    pub conversation: String,
+    /// Such as `openai-chat`.
+    pub format: String,
+    /// Edits in force there. `import` with `edits` carries them over.
+    pub edits: usize,
+}
+
+impl MovedFrom {
+    /// As people read it.
+    pub fn in_words(&self) -> String {
+        let MovedFrom { conversation, format, edits } = self;
+        let edits = if *edits == 1 { "1 edit".to_owned() } else { format!("{edits} edits") };
+        format!(
+            "This continues {conversation}, which came as {format}. {edits} there do not hold here: \
+             `ctx import {conversation} --edits` carries them over."
+        )
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -32,7 +32,11 @@ pub const OPERATIONS: [OperationInfo; 15] = [
     operation("retitle", "id, title", "Gives a frame another title."),
     operation("pin", "ids", "Protects content from the automatic editor."),
     operation("unpin", "ids", "Ends the protection of a pin."),
-    operation("import", "from: conversation, ids, to", "Copies frames of another conversation."),
+    operation(
+        "import",
+        "from: conversation, ids|edits, to?",
+        "Copies frames of another conversation, or carries its edits over.",
+    ),
 ];
 
 /// The names of all operations, in the same order.

@@ -52,6 +52,8 @@ pub struct Requests {
     pub cancelled: u64,
     /// Requests in an unknown format: forwarded, and not shown.
     pub unread: u64,
+    /// Their history is kept at the provider: they passed untouched, and cannot be edited.
+    pub elsewhere: u64,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

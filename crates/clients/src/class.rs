@@ -41,6 +41,10 @@ pub enum ToolsListed {
 
 /// The class of a request.
 pub fn class(hints: &Hints, glance: &Glance) -> Class {
+    // Without its history it is no turn, whatever it says of itself.
+    if glance.history_elsewhere {
+        return Class::Auxiliary;
+    }
     if let Some(class) = hints.class {
         return class;
     }
@@ -50,7 +54,7 @@ pub fn class(hints: &Hints, glance: &Glance) -> Class {
     if hints.agent.is_some() || hints.parent_session.is_some() || glance.says_subagent {
         return Class::Subagent;
     }
-    if glance.wants_format || glance.history_elsewhere {
+    if glance.wants_format {
         return Class::Auxiliary;
     }
     (sender(hints, glance.introduced).class)(hints, glance)

@@ -84,6 +84,8 @@ pub struct Sighting<'a> {
     pub rest: &'a [Message],
     /// The client has just summarised its history, by its own word or by its first message.
     pub compacted: bool,
+    /// The newest request got no answer.
+    pub unanswered: bool,
 }
 
 /// Places a request in the tree. Pure: the caller applies the result.
@@ -96,7 +98,7 @@ pub fn reconcile(tree: &Tree, sighting: &Sighting<'_>) -> Reconciled {
         let Some(child) = tree.child_like(base, message) else { break };
         (base, rest, depth) = (Some(child), later, depth + 1);
     }
-    let places = Matcher::new(tree, base, rest).run();
+    let places = Matcher::new(tree, base, rest).run(sighting.unanswered);
     let verdict = judge(tree, base, rest, &places, sighting.compacted);
     Reconciled { base, depth, places, verdict }
 }

@@ -114,6 +114,9 @@ pub struct Arrived {
     pub bytes: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// It carries only what is new: the provider keeps the history.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
     /// It left otherwise than it came.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub composed: bool,
@@ -167,6 +170,7 @@ impl Arrived {
             new: new as u32,
             model: envelope.model.as_deref().map(str::to_owned),
             bytes: body.bytes().len() as u64,
+            elsewhere: envelope.threaded,
             ..Arrived::default()
         }
     }

@@ -233,6 +233,12 @@ pub const API: &[Code] = &[
         "the helper is not set up, or its key is missing",
         "Set up `[helper]`, or write the text yourself.",
     ),
+    code(
+        UNFIT,
+        "history-elsewhere",
+        "the provider keeps the history, and requests carry only what is new",
+        "Have the agent send the whole history with every request.",
+    ),
     code(UNFIT, "inactive", "the commit is already switched off", "Nothing to do; redo switches it on again."),
     code(
         UNFIT,

@@ -27,6 +27,7 @@ impl Service {
         let reply = answer.as_ref().and_then(|answer| answer.reply.clone());
         let mut answered =
             to_record(conversation.wire, ticket, ending, answer, timing, newest.then(|| conversation.estimate()));
+        answered.message_id.iter().for_each(|id| self.answers.put(id, &ticket.conversation));
         let mut sent = conversation.composing.sent.remove(&ticket.request);
         if newest {
             let known = sent.as_mut().map(|sent| (std::mem::take(&mut sent.left_out), sent.dropped));

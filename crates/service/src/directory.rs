@@ -4,6 +4,7 @@
 //! has to be replayed at start. The conversations themselves are loaded when somebody asks.
 
 use crate::activity;
+use ctx_core::content::WireId;
 use ctx_core::{Class, Key};
 use ctx_engine::card::{Beginning, CARD, Card};
 use ctx_engine::conversation::Conversation;
@@ -48,6 +49,8 @@ type Alike = HashMap<(String, bool), Vec<String>>;
 pub struct Directory {
     cards: BTreeMap<String, Card>,
     by_session: HashMap<(String, Option<String>), String>,
+    /// The same for sessions that moved to another format.
+    by_wire: HashMap<(String, Option<String>, WireId), String>,
     by_start: Alike,
     by_opening: Alike,
     /// Ids that name a conversation, or soon will.
@@ -163,6 +166,7 @@ impl Directory {
             self.incomplete.remove(*id);
         }
         self.by_session.retain(|_, id| !gone.contains(id.as_str()));
+        self.by_wire.retain(|_, id| !gone.contains(id.as_str()));
         for map in [&mut self.by_start, &mut self.by_opening] {
             map.values_mut().for_each(|ids| ids.retain(|id| !gone.contains(id.as_str())));
             map.retain(|_, ids| !ids.is_empty());
@@ -263,6 +267,25 @@ impl Directory {
         }
         let id = self.free_id(&[session, agent.unwrap_or_default()]);
         self.by_session.insert(key, id.clone());
+        id
+    }
+
+    /// All conversations of a session, or of one of its agents, the most recently active first.
+    pub fn of_session(&self, (session, agent): (&str, Option<&str>)) -> Vec<String> {
+        let is_own = |card: &&Card| card.session.as_deref() == Some(session) && card.agent.as_deref() == agent;
+        let mut cards: Vec<&Card> = self.cards.values().filter(is_own).collect();
+        cards.sort_by_key(|card| std::cmp::Reverse(card.last_activity));
+        cards.into_iter().map(|card| card.id.clone()).collect()
+    }
+
+    /// The id of a session's conversation in another format than the one that it has.
+    pub fn id_of_wire(&mut self, (session, agent): (&str, Option<&str>), wire: WireId) -> String {
+        let key = (session.to_owned(), agent.map(str::to_owned), wire);
+        if let Some(id) = self.by_wire.get(&key) {
+            return id.clone();
+        }
+        let id = self.free_id(&[session, agent.unwrap_or_default(), wire.name()]);
+        self.by_wire.insert(key, id.clone());
         id
     }
 

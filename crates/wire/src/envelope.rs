@@ -37,6 +37,8 @@ pub struct Envelope {
     pub wants_format: bool,
     /// The provider keeps the history; this request carries only new messages.
     pub threaded: bool,
+    /// The answer that such a request goes on from, by its id.
+    pub continues: Option<Box<str>>,
     pub streams: bool,
     pub manner: Manner,
     /// The digest of the system prompt without its attribution, and of the loaded tools.

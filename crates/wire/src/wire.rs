@@ -101,6 +101,11 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
     /// The cache rules for an unknown model.
     fn cache_rules(&self) -> CacheRules;
 
+    /// How a client sends the whole history with every request, where the provider may keep it instead.
+    fn whole_history(&self) -> &'static str {
+        "in every request"
+    }
+
     /// The credentials in a body: never stored.
     fn secrets(&self, _: &[u8], _: &Spans) -> Vec<Span> {
         Vec::new()

@@ -48,8 +48,14 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         if let Some(filled) = filled {
             let view: ContextView = understood(&filled)?;
             words.push_str(&context_in_words(&view, &context.output));
+            let moved = super::list::moved_line(context, &view.conversation);
             let worth = super::list::worth_line(context, &view.conversation);
-            words.extend(worth.map(|line| format!("{}\n", context.output.paint.warning(&text::line(&line)))));
+            words.extend(
+                [moved, worth]
+                    .into_iter()
+                    .flatten()
+                    .map(|line| format!("{}\n", context.output.paint.warning(&text::line(&line)))),
+            );
         }
         context.output.print(&words)?;
     }
@@ -156,7 +162,7 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
     line(
         "requests",
         format!(
-            "{}, {} in progress, {} incomplete{}{}",
+            "{}, {} in progress, {} incomplete{}{}{}",
             words::count(requests.total),
             words::count(requests.in_flight),
             words::count(requests.failed),
@@ -167,6 +173,10 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
             match requests.unread {
                 0 => String::new(),
                 unread => format!(", {} passed in a format that ctx does not read", words::count(unread)),
+            },
+            match requests.elsewhere {
+                0 => String::new(),
+                elsewhere => format!(", {} with their history kept at the provider", words::count(elsewhere)),
             }
         ),
     );

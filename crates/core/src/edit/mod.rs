@@ -6,6 +6,7 @@
 //! path and the same effects always give the same [`fold::View`].
 
 pub mod address;
+pub mod carry;
 pub mod effect;
 pub mod fold;
 pub mod frame_id;

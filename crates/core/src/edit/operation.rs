@@ -46,6 +46,12 @@ pub struct Where {
     pub end: bool,
 }
 
+impl Where {
+    fn is_nowhere(&self) -> bool {
+        *self == Where::default()
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "op", rename_all = "kebab-case", deny_unknown_fields)]
@@ -159,11 +165,16 @@ pub enum Operation {
     Unpin {
         ids: Vec<String>,
     },
+    /// With `edits`, neither `ids` nor `to`.
     Import {
         from: String,
+        #[serde(default)]
         ids: Vec<String>,
-        #[serde(deserialize_with = "object")]
+        #[serde(default, skip_serializing_if = "Where::is_nowhere", deserialize_with = "object")]
         to: Where,
+        /// Instead of frames, the edits of a conversation with the same history.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        edits: bool,
     },
 }
 

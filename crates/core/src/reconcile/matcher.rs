@@ -1,7 +1,7 @@
 //! The rules for messages that the exact walk could not place, most trusted first.
 
 use super::{Place, at_end};
-use crate::message::{Anchor, Message, Role};
+use crate::message::{Anchor, Block, Message, Role};
 use crate::tree::{NodeIx, REACH, Slot, SlotId, Tree, is_injected};
 use std::collections::HashSet;
 
@@ -18,9 +18,9 @@ impl<'a> Matcher<'a> {
         Matcher { tree, base, rest, placed: vec![None; rest.len()], used: HashSet::new() }
     }
 
-    pub fn run(mut self) -> Vec<Place> {
-        // A plain next turn: nothing was ever seen behind this place, so the rest is new. The rest of the tree is not
-        // searched: a pasted prompt is a new message.
+    pub fn run(mut self, unanswered: bool) -> Vec<Place> {
+        // A plain next turn: nothing was ever seen behind this place, so what follows is new. The
+        // rest of the tree is not asked: a prompt that is pasted again is a new message.
         let beyond = at_end(self.tree, self.base) && !self.tree.goes_on(self.base);
         if !beyond && !self.rest.is_empty() {
             let path = self.tree.path_to(self.base);
@@ -29,6 +29,9 @@ impl<'a> Matcher<'a> {
             self.by_neighbours();
             if self.by_kept_end() || self.by_long_texts() {
                 self.by_neighbours();
+            }
+            if unanswered {
+                self.joined();
             }
         }
         self.rewritten();
@@ -150,7 +153,19 @@ impl<'a> Matcher<'a> {
             || next.is_some_and(|message| self.tree.after(Some(slot.id), message, |_| true).is_some())
     }
 
-    /// By position between the same neighbours: such messages are the old ones, rewritten.
+    /// A last message that was never answered, with more behind its words: some clients put the next prompt there.
+    fn joined(&mut self) {
+        let said = |message: &Message| !is_injected(message);
+        let behind = self.tree.current_behind(self.base).iter().map(|&node| self.tree.slot_at(node));
+        let behind: Vec<&Slot> = behind.filter(|slot| said(&slot.message)).collect();
+        let (&[last], Some(at)) = (behind.as_slice(), self.rest.iter().position(said)) else { return };
+        let message = &self.rest[at];
+        if self.placed[at].is_none() && self.fits(last, message) && begins_with(message, &last.message) {
+            self.take(at, last.id);
+        }
+    }
+
+    /// What stands exactly where others stood, between the same neighbours, is those rewritten.
     fn rewritten(&mut self) {
         let mut at = 0;
         while at < self.rest.len() {
@@ -190,4 +205,11 @@ impl<'a> Matcher<'a> {
             slots.iter().enumerate().for_each(|(index, slot)| self.take(at + index, *slot));
         }
     }
+}
+
+/// Whether a message has all blocks of another one, and more behind them.
+fn begins_with(message: &Message, old: &Message) -> bool {
+    let identity = |block: &Block| (block.kind, block.chars, block.label.clone(), block.tool_use_id.clone());
+    let is_longer = message.blocks.len() > old.blocks.len() && !old.blocks.is_empty();
+    is_longer && old.blocks.iter().zip(&message.blocks).all(|(old, new)| identity(old) == identity(new))
 }

@@ -54,7 +54,7 @@ fn send(tree: &mut Tree, texts: &str) -> (Vec<u64>, Verdict) {
 
 fn send_as(tree: &mut Tree, texts: &str, compacted: bool) -> (Vec<u64>, Verdict) {
     let rest = messages(texts);
-    let placed = reconcile(tree, &Sighting { same: 0, rest: &rest, compacted });
+    let placed = reconcile(tree, &Sighting { same: 0, rest: &rest, compacted, unanswered: false });
     let mut slots: Vec<SlotId> = tree.path_to(placed.base).into_iter().map(|node| tree.slot_at(node).id).collect();
     for place in &placed.places {
         slots.push(match place {
@@ -214,7 +214,7 @@ fn next_turn(turns: usize) -> Duration {
     let mut tree = tree(&format!("{}, u:next", history.join(", ")));
     let rest = messages("u:next, a:call #new, r:result #new");
     let same = turns * 4;
-    let sighting = Sighting { same, rest: &rest, compacted: false };
+    let sighting = Sighting { same, rest: &rest, compacted: false, unanswered: false };
     let round = |tree: &mut Tree| {
         let start = Instant::now();
         for _ in 0..100 {

@@ -140,7 +140,10 @@ impl Engine {
             Operation::Offload { ids, select, summary } => {
                 self.offload(conversation, &desk, (ids, select), summary.as_deref(), dry_run, files)
             }
-            Operation::Import { from, ids, to } => {
+            Operation::Import { from, edits: true, .. } => {
+                self.carry(conversation, &desk, from, (id, before.len()), files)
+            }
+            Operation::Import { from, ids, to, .. } => {
                 self.import(conversation, &desk, (from, ids), to, (id, before.len()), files)
             }
             Operation::Edit { id, force, .. } => {
@@ -333,6 +336,18 @@ pub fn few_images(conversation: &Conversation, id: CommitId, effects: &[Effect])
         ),
         "Delete some first, or bring in the words only.",
     ))
+}
+
+/// Refuses edits while the provider keeps the history: it has all that they would change.
+pub fn is_whole(conversation: &Conversation) -> Result<(), Refusal> {
+    match conversation.elsewhere_in_words() {
+        Some(_) => Err(Refusal::new(
+            "history-elsewhere",
+            "The provider keeps the history of this conversation, so that an edit here changes nothing there.",
+            format!("Have the agent send the whole history: {}.", conversation.wire.whole_history()),
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Makes a commit count.

@@ -3,6 +3,7 @@
 //! They are copied before the conversation they go to is locked: no thread waits for one conversation while it holds
 //! another.
 
+use super::carry::EditsOf;
 use super::offload::Files;
 use super::{Ground, Weights};
 use crate::conversation::Conversation;
@@ -57,8 +58,8 @@ pub struct Gathered {
     remark: Option<String>,
 }
 
-/// What was asked for, by the name of the conversation and the ids in it.
-type Asked = (String, Vec<String>);
+/// What was asked for, by the name of the conversation and the ids in it; without ids its edits.
+type Asked = (String, Option<Vec<String>>);
 
 /// Where the content of an import operation is from.
 #[derive(Debug, Clone)]
@@ -66,6 +67,7 @@ pub enum ImportSource {
     /// The conversation itself: frames that its client has left behind.
     Own,
     Other(Gathered),
+    Edits(EditsOf),
 }
 
 /// What the import operations of a commit bring along.
@@ -73,8 +75,8 @@ pub enum ImportSource {
 pub struct Imports(pub Vec<(Asked, Result<ImportSource, Refusal>)>);
 
 impl Imports {
-    fn find(&self, from: &str, ids: &[String]) -> Result<&ImportSource, Refusal> {
-        let found = self.0.iter().find(|(asked, _)| asked.0 == from && asked.1 == ids);
+    pub fn find(&self, from: &str, ids: Option<&[String]>) -> Result<&ImportSource, Refusal> {
+        let found = self.0.iter().find(|(asked, _)| asked.0 == from && asked.1.as_deref() == ids);
         match found {
             Some((_, source)) => source.as_ref().map_err(Refusal::clone),
             None => Err(Refusal::new(
@@ -87,9 +89,15 @@ impl Imports {
 }
 
 /// Reads what each import operation asks for.
-pub fn imports(operations: &[Operation], read: impl Fn(&str, &[String]) -> Result<ImportSource, Refusal>) -> Imports {
+pub fn imports(
+    operations: &[Operation],
+    read: impl Fn(&str, Option<&[String]>) -> Result<ImportSource, Refusal>,
+) -> Imports {
     let source = |operation: &Operation| match operation {
-        Operation::Import { from, ids, .. } => Some(((from.clone(), ids.clone()), read(from, ids))),
+        Operation::Import { from, ids, edits, .. } => {
+            let ids = if *edits { None } else { Some(ids.as_slice()) };
+            Some(((from.clone(), ids.map(<[String]>::to_vec)), read(from, ids)))
+        }
         _ => None,
     };
     Imports(operations.iter().filter_map(source).collect())
@@ -106,9 +114,9 @@ impl Engine {
         (commit, index): (CommitId, usize),
         files: &mut Files,
     ) -> Result<Vec<Effect>, Refusal> {
-        let gathered = match files.imports.find(from, ids)? {
-            ImportSource::Own => self.copies_of_left(into, ids)?,
+        let gathered = match files.imports.find(from, Some(ids))? {
             ImportSource::Other(gathered) => gathered.clone(),
+            ImportSource::Own | ImportSource::Edits(_) => self.copies_of_left(into, ids)?,
         };
         let source = if gathered.from == into.id { "earlier in this conversation" } else { &gathered.from };
         let salt = format!("{}{}", gathered.from, desk.next_added);
@@ -130,6 +138,14 @@ impl Engine {
         }
         files.remarks.extend(gathered.remark);
         Ok(effects)
+    }
+
+    /// Of another conversation: what these ids name, or its edits.
+    pub fn copied(&self, conversation: &Conversation, ids: Option<&[String]>) -> Result<ImportSource, Refusal> {
+        match ids {
+            Some(ids) => self.copy_frames(conversation, ids).map(ImportSource::Other),
+            None => Ok(ImportSource::Edits(EditsOf::read(conversation))),
+        }
     }
 
     /// Of another conversation: frames on its path, else frames that its client has left behind.

@@ -52,7 +52,7 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
         started_at: inside.started_at,
         conversations,
         edited,
-        requests: Requests { total, in_flight, failed, cancelled, unread },
+        requests: Requests { total, in_flight, failed, cancelled, unread, elsewhere: inside.service.elsewhere() },
         recorder,
         store: Stored {
             path: inside.store_path.clone(),

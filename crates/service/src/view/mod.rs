@@ -23,7 +23,7 @@ pub(crate) use ledger::Ledger;
 
 impl Service {
     /// The id that somebody means by `name`: an id or a session, the beginning of one, or `active`. A whole session
-    /// is its main conversation: an agent that names its own session means itself, not those that it started.
+    /// is its main conversation, the newest if it moved to another format: an agent that names its own session means itself, not those that it started.
     pub fn resolve(&self, name: &str) -> Result<String, Refusal> {
         let directory = lock(&self.directory);
         if name == "active" || name.is_empty() {
@@ -39,7 +39,7 @@ impl Service {
             return Ok(name.to_owned());
         }
         let is_main = |card: &&ctx_engine::card::Card| card.session.as_deref() == Some(name) && card.agent.is_none();
-        if let Some(main) = directory.cards().find(is_main) {
+        if let Some(main) = directory.cards().filter(is_main).max_by_key(|card| card.last_activity) {
             return Ok(main.id.clone());
         }
         let matches = |card: &&ctx_engine::card::Card| {

@@ -36,7 +36,8 @@ fn ids(names: &[&str]) -> Vec<String> {
 }
 
 fn import(from: &str, names: &[&str]) -> Operation {
-    Operation::Import { from: from.into(), ids: ids(names), to: Where { end: true, ..Where::default() } }
+    let to = Where { end: true, ..Where::default() };
+    Operation::Import { from: from.into(), ids: ids(names), to, edits: false }
 }
 
 fn all(house: &House, id: &str) -> Vec<FrameView> {

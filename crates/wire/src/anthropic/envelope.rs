@@ -16,6 +16,7 @@ pub fn read(bytes: &[u8], request: &Spans, lexicon: &Lexicon) -> Envelope {
     let system = request.member(bytes, "system").map_or_else(Vec::new, |(span, _)| system(bytes, span));
     let says_subagent = system.first().is_some_and(|first| lexicon.says_subagent(&bytes[first.at.clone()]));
     let tools = request.member(bytes, "tools").map(|(span, _)| tools(bytes, span));
+    let thread = request.member(bytes, "thread").filter(|(_, value)| *value != b"null").map(|(span, _)| span);
     Envelope {
         digest: digest(&system, tools.as_deref()),
         model: text("model").map(|model| model.as_ref().into()),
@@ -28,7 +29,8 @@ pub fn read(bytes: &[u8], request: &Spans, lexicon: &Lexicon) -> Envelope {
         wants_format: request
             .member(bytes, "output_config")
             .is_some_and(|(span, _)| member(bytes, span, "format").is_some()),
-        threaded: request.member(bytes, "thread").is_some(),
+        threaded: thread.clone().is_some_and(|at| string(bytes, at, "type").as_deref() != Some("create")),
+        continues: thread.and_then(|at| string(bytes, at, "previous_message_id")).map(|id| id.as_ref().into()),
         manner: manner(bytes, request),
         streams: request.member(bytes, "stream").is_some_and(|(_, value)| value == b"true"),
     }

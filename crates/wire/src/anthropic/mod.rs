@@ -96,6 +96,10 @@ impl Wire for Anthropic {
         cache::lifetime(bytes)
     }
 
+    fn whole_history(&self) -> &'static str {
+        "without `thread` (`thread=False` in Anthropic's SDKs)"
+    }
+
     fn cache_rules(&self) -> CacheRules {
         ctx_models::cache::ANTHROPIC
     }

@@ -24,6 +24,7 @@ pub(super) fn read(bytes: &[u8], request: &Spans, lexicon: &Lexicon) -> Envelope
             kind.is_some_and(|kind| kind != "text")
         }),
         threaded: false,
+        continues: None,
         streams: request.member(bytes, "stream").is_some_and(|(_, value)| value == b"true"),
         manner: Manner::default(),
     }

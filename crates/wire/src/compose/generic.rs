@@ -29,7 +29,10 @@ pub(crate) trait Dialect: Sync {
         None
     }
 
-    /// Makes the repairs that only this wire needs.
+    /// Takes out calls and results that only this wire refuses.
+    fn close(&self, _: &mut Plan<'_>) {}
+
+    /// Makes the repairs that only this wire needs, once it is settled which calls are sent.
     fn repair(&self, plan: &mut Plan<'_>);
 
     /// Writes the rest of a client's element, as none, one or several.
@@ -237,6 +240,7 @@ pub(crate) fn compose<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, view:
     let mut plan = Plan { input, outs, made, texts, repairs, restyled, reasoning_dropped };
     loop {
         pairs::close(&mut plan);
+        dialect.close(&mut plan);
         plan.drop_empty();
         pairs::bring_together(&mut plan, dialect.has_flat_steps());
         // A restored message may need its partner.

@@ -28,6 +28,7 @@ pub(super) fn read(bytes: &[u8], request: &Spans, lexicon: &Lexicon) -> Envelope
         wants_format: formats.into_iter().any(asks),
         // The provider keeps the first part of the prompt (G45).
         threaded: either("cachedContent", "cached_content").is_some(),
+        continues: None,
         streams: false,
         manner: Manner::default(),
     }

@@ -88,6 +88,10 @@ impl Wire for Gemini {
         message::glance(message)
     }
 
+    fn whole_history(&self) -> &'static str {
+        "without `cachedContent`"
+    }
+
     fn cache_rules(&self) -> CacheRules {
         ctx_models::cache::GEMINI
     }

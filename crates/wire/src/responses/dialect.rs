@@ -9,7 +9,7 @@ use crate::compose::layout::Out;
 use crate::compose::{Input, Repair};
 use ctx_core::content::{Content, WireId};
 use ctx_core::message::{Message, Role};
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub(super) struct ResponsesDialect;
 
@@ -50,11 +50,12 @@ impl Dialect for ResponsesDialect {
         true
     }
 
-    fn repair(&self, plan: &mut Plan<'_>) {
+    fn close(&self, plan: &mut Plan<'_>) {
         families::fit(plan);
         families::close_programs(plan);
-        plan.drop_empty();
-        plan.settle();
+    }
+
+    fn repair(&self, plan: &mut Plan<'_>) {
         trigger_last(plan);
         ties::loosen(plan);
     }
@@ -65,35 +66,39 @@ impl Dialect for ResponsesDialect {
             return said(element, &item, message.role, kept, plan);
         }
         let mut out = Vec::new();
+        let mut ours = Vec::new();
         for kept in kept {
-            match kept {
-                Kept::Own(_) => out.push(Rewrite::of(element, &item).done()),
-                Kept::Text(_, text) => {
-                    let mut rewrite = Rewrite::of(element, &item);
-                    rewrite.output(text);
-                    out.push(rewrite.done());
-                }
-                Kept::Made(content) => out.extend(self.elements(message.role, &[*content], plan)),
+            if let Kept::Made(content) = kept {
+                ours.push(*content);
+                continue;
             }
+            out.extend(self.elements(message.role, &std::mem::take(&mut ours), plan));
+            let mut rewrite = Rewrite::of(element, &item);
+            if let Kept::Text(_, text) = kept {
+                rewrite.output(text);
+            }
+            let family = item.link().and_then(|id| families::retyped(plan, &id, &item.kind));
+            family.into_iter().for_each(|family| rewrite.retype(family));
+            out.push(rewrite.done());
         }
+        out.extend(self.elements(message.role, &ours, plan));
         out
     }
 
     fn elements(&self, role: Role, content: &[&Content], plan: &Plan<'_>) -> Vec<Vec<u8>> {
-        let input = plan.input;
         // Results come before words of the user: a message between a call and its result is refused (R19).
         let (results, rest): (Vec<&Content>, Vec<&Content>) = content.iter().partition(|content| is_output(content));
-        let mut out: Vec<Vec<u8>> = results.into_iter().map(|content| item(content, input)).collect();
+        let mut out: Vec<Vec<u8>> = results.into_iter().map(|content| item(content, plan)).collect();
         let mut parts: Vec<String> = Vec::new();
         for content in rest {
             if stands_inside(content) {
                 parts.push(part(content, role == Role::Assistant).into_owned());
                 continue;
             }
-            out.extend(message(role, &mut parts, input));
-            out.push(item(content, input));
+            out.extend(message(role, &mut parts, plan.input));
+            out.push(item(content, plan));
         }
-        out.extend(message(role, &mut parts, input));
+        out.extend(message(role, &mut parts, plan.input));
         out
     }
 
@@ -134,19 +139,17 @@ fn message(role: Role, parts: &mut Vec<String>, input: &Input<'_>) -> Option<Vec
 }
 
 /// An item of ours: without an id, and a result in the family of its call.
-fn item(content: &Content, input: &Input<'_>) -> Vec<u8> {
+fn item(content: &Content, plan: &Plan<'_>) -> Vec<u8> {
     match content {
         Content::Result { id, parts, error } => {
             let id = id.as_deref().unwrap_or_default();
-            result(families::output_of(input, id).unwrap_or("function_call_output"), id, parts, *error).into_bytes()
+            result(families::output_of(plan, id).unwrap_or("function_call_output"), id, parts, *error).into_bytes()
         }
         Content::Raw { json, answers, .. } => {
             let item = Item::read(json.as_bytes());
             let mut rewrite = Rewrite::of(json.as_bytes(), &item);
-            let family = answers.as_deref().and_then(|id| families::retyped(input, id, &item.kind));
-            if let (Some(family), Some(at)) = (family, item.value("type")) {
-                rewrite.replace(at, Value::from(family).to_string());
-            }
+            let family = answers.as_deref().and_then(|id| families::retyped(plan, id, &item.kind));
+            family.into_iter().for_each(|family| rewrite.retype(family));
             rewrite.done()
         }
         other => part(other, true).into_owned().into_bytes(),

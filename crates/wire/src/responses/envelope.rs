@@ -24,6 +24,7 @@ pub(super) fn read(bytes: &[u8], request: &Spans, lexicon: &Lexicon) -> Envelope
         session: None,
         wants_format: format_of(bytes, request).is_some(),
         threaded: is_set("previous_response_id") || is_set("conversation"),
+        continues: text("previous_response_id").map(|id| id.as_ref().into()),
         streams: request.member(bytes, "stream").is_some_and(|(_, value)| value == b"true"),
         manner: manner(bytes, request),
     }

@@ -85,6 +85,10 @@ impl Wire for Responses {
         item::glance(message)
     }
 
+    fn whole_history(&self) -> &'static str {
+        "without `previous_response_id` and `conversation`, as with `store: false`"
+    }
+
     fn cache_rules(&self) -> CacheRules {
         ctx_models::cache::OPENAI_BREAKPOINTS
     }

@@ -21,7 +21,7 @@ impl<'e> Rewrite<'e> {
         Rewrite { element, item, edits }
     }
 
-    pub fn replace(&mut self, span: Span, by: impl Into<Vec<u8>>) {
+    fn replace(&mut self, span: Span, by: impl Into<Vec<u8>>) {
         self.edits.push((span, by.into()));
     }
 
@@ -34,6 +34,11 @@ impl<'e> Rewrite<'e> {
                 self.replace(at..at, format!("{comma}\"{name}\":{value}"));
             }
         }
+    }
+
+    /// The same item as one of another type.
+    pub fn retype(&mut self, kind: &str) {
+        self.set("type", &Value::from(kind).to_string());
     }
 
     /// Another text for a result, in the form that the client gave it.
