@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use ctx_core::ReceivedCode;
 use serde::{Deserialize, Serialize};
 
 /// The header with which a client says who reads its hints.
@@ -16,9 +17,9 @@ pub struct ErrorBody {
 }
 
 /// Why something was refused: a stable code, a sentence for people, and a hint what to do.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiError {
-    pub code: String,
+    pub code: ReceivedCode,
     pub message: String,
     #[serde(default)]
     pub hint: Option<String>,

@@ -7,6 +7,7 @@ pub mod cache;
 pub mod call;
 #[cfg(feature = "client")]
 pub mod client;
+pub mod codes;
 pub mod context;
 pub mod conversations;
 pub mod cost;

@@ -1,13 +1,13 @@
 //! The one place where an error becomes words: `error:` and `hint:` on stderr for people, one JSON object on
 //! stdout for programs. What can fail, and what to advise, is known where it fails.
 
-use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
 use ctx_composer::Refusal;
 use ctx_config::ConfigError;
+use ctx_core::{ErrorCode, ReceivedCode};
 use ctx_server::daemon::DaemonError;
 use ctx_server::{BindError, TokenError};
 use ctx_store::StoreError;
@@ -18,7 +18,7 @@ use crate::output::{Output, Paint, text, words};
 #[error("{message}")]
 pub struct Failure {
     /// Stable, for programs.
-    pub code: Cow<'static, str>,
+    pub code: ReceivedCode,
     pub message: String,
     pub hint: Option<String>,
     kind: Kind,
@@ -35,12 +35,12 @@ enum Kind {
 }
 
 impl Failure {
-    pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+    pub fn new(code: impl Into<ReceivedCode>, message: impl Into<String>) -> Self {
         Self { code: code.into(), message: message.into(), hint: None, kind: Kind::Refused }
     }
 
     pub fn usage(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Usage, ..Self::new("usage", message) }
+        Self { kind: Kind::Usage, ..Self::new(ErrorCode::Usage, message) }
     }
 
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -83,7 +83,7 @@ impl Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         let kind = if error.kind() == io::ErrorKind::BrokenPipe { Kind::Unread } else { Kind::Refused };
-        Self { kind, ..Self::new("output", format!("cannot write the output: {error}")) }
+        Self { kind, ..Self::new(ErrorCode::Output, format!("cannot write the output: {error}")) }
     }
 }
 
@@ -113,19 +113,19 @@ impl From<Refusal> for Failure {
 
 impl From<TokenError> for Failure {
     fn from(error: TokenError) -> Self {
-        Self::with_advice("token", &error.to_string())
+        Self::with_advice(ErrorCode::Token, &error.to_string())
     }
 }
 
 impl From<DaemonError> for Failure {
     fn from(error: DaemonError) -> Self {
         let code = match &error {
-            DaemonError::Bind(BindError::RemoteRefused { .. }) => "remote-refused",
-            DaemonError::Bind(BindError::PortTaken { .. }) => "port-taken",
-            DaemonError::Bind(BindError::Listen { .. }) => "cannot-listen",
-            DaemonError::Bind(BindError::Loop { .. }) => "upstream-loop",
-            DaemonError::Bind(BindError::Setup(_)) => "upstream-settings",
-            DaemonError::Thread(_) => "no-thread",
+            DaemonError::Bind(BindError::RemoteRefused { .. }) => ErrorCode::RemoteRefused,
+            DaemonError::Bind(BindError::PortTaken { .. }) => ErrorCode::PortTaken,
+            DaemonError::Bind(BindError::Listen { .. }) => ErrorCode::CannotListen,
+            DaemonError::Bind(BindError::Loop { .. }) => ErrorCode::UpstreamLoop,
+            DaemonError::Bind(BindError::Setup(_)) => ErrorCode::UpstreamSettings,
+            DaemonError::Thread(_) => ErrorCode::NoThread,
         };
         let mut failure = Self::with_advice(code, &error.to_string());
         if let DaemonError::Bind(BindError::RemoteRefused { .. }) = error {
@@ -137,7 +137,7 @@ impl From<DaemonError> for Failure {
 
 impl Failure {
     /// The parts below say in one sentence what happened and, after a semicolon, what to do.
-    fn with_advice(code: &'static str, sentence: &str) -> Self {
+    fn with_advice(code: ErrorCode, sentence: &str) -> Self {
         match sentence.split_once("; ") {
             Some((what, advice)) => Self::new(code, what).hint(advice),
             None => Self::new(code, sentence),
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_failure_says_what_happened_and_what_to_do() {
-        let failure = Failure::new("no-daemon", "no daemon is running").hint("start one with `ctx up`");
+        let failure = Failure::new(ErrorCode::NoDaemon, "no daemon is running").hint("start one with `ctx up`");
         insta::assert_snapshot!(failure.in_words(&Paint::plain()), @r"
         error: no daemon is running
         hint: start one with `ctx up`
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn words_of_others_cannot_drive_the_terminal() {
-        let failure = Failure::new("unknown-id", "Nothing is called `\u{1b}[2J`.");
+        let failure = Failure::new(ErrorCode::UnknownId, "Nothing is called `\u{1b}[2J`.");
         assert!(!failure.in_words(&Paint::plain()).contains('\u{1b}'));
     }
 
@@ -174,7 +174,7 @@ mod tests {
         error: cannot listen on 127.0.0.1:8788: the port is taken by nginx (process 7)
         hint: stop that program or choose another port
         ");
-        assert_eq!(failure.code, "port-taken");
+        assert_eq!(failure.code, ErrorCode::PortTaken);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::edit::{Ground, lacks_its_file};
 use crate::log::{self, Opened};
 use crate::{Composer, EDITED, Refusal, card, mark};
 use ctx_api::conversations::Imported;
+use ctx_core::ErrorCode;
 use ctx_store::{Blob, Hash, MemoryStore, NewRecord, Note, Step, Store};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -172,7 +173,7 @@ impl Composer {
         }
         let _untold = self.writer.write_now(step, losses).map_err(|error| {
             Refusal::new(
-                "not-stored",
+                ErrorCode::NotStored,
                 format!("The conversation could not be stored: {error}."),
                 "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
             )
@@ -201,7 +202,7 @@ impl Composer {
         let hash = Hash::of(file).to_string();
         let ids = (0..).map(|number: u64| directory.free_id(&["import", &hash, &number.to_string()]));
         let id = ids.take(100).find(|id| !stored.contains(id)).ok_or_else(|| {
-            Refusal::new("taken", "There is no free id for it.", "This is a defect; please report it.")
+            Refusal::new(ErrorCode::Taken, "There is no free id for it.", "This is a defect; please report it.")
         })?;
         directory.reserve(&id, None, reserved.clone());
         // Clients without a session are known by how they begin: they must not be taken for the copy's.
@@ -238,8 +239,9 @@ fn replayed(read: &Read, id: &str, session: Option<&String>) -> Result<(Step, Co
     step.notes.iter_mut().for_each(|note| note.conversation = id.to_owned());
     // It is tried out in memory before anything is stored.
     let trial = MemoryStore::new();
-    let unfit =
-        |why: String| Refusal::new("bad-file", format!("The records in the file do not fit together: {why}."), WHOLE);
+    let unfit = |why: String| {
+        Refusal::new(ErrorCode::BadFile, format!("The records in the file do not fit together: {why}."), WHOLE)
+    };
     trial.append(vec![step.clone()]).map_err(|error| unfit(error.to_string()))?;
     let conversation = Conversation::load(id, &trial)?.ok_or_else(|| unfit("there is none".into()))?;
     if conversation.log.skipped > read.head.skipped {
@@ -320,7 +322,11 @@ fn read(file: &[u8]) -> Result<Read, Refusal> {
         at += bytes.len();
     }
     let count = file.split_inclusive(|byte| *byte == b'\n').count();
-    Err(Refusal::new("bad-file", format!("The file is cut off behind line {count} (byte {}).", file.len()), WHOLE))
+    Err(Refusal::new(
+        ErrorCode::BadFile,
+        format!("The file is cut off behind line {count} (byte {}).", file.len()),
+        WHOLE,
+    ))
 }
 
 /// What kind of file it is. A conversation's id becomes the name of a folder, so only ids of ours are taken.
@@ -336,7 +342,7 @@ fn head(line: &[u8]) -> Result<Head, Refusal> {
     }
     if kind.version != VERSION {
         return Err(Refusal::new(
-            "bad-file",
+            ErrorCode::BadFile,
             format!("The file is of version {}; this ctx reads version {VERSION}.", kind.version),
             "Nothing was changed. Import it with the ctx that wrote it, or a newer one.",
         ));
@@ -352,7 +358,7 @@ fn head(line: &[u8]) -> Result<Head, Refusal> {
 
 fn foreign(why: &str) -> Refusal {
     Refusal::new(
-        "bad-file",
+        ErrorCode::BadFile,
         format!("This is no exported conversation: {why}."),
         "`ctx export` writes one. Nothing was changed.",
     )
@@ -361,7 +367,7 @@ fn foreign(why: &str) -> Refusal {
 fn damaged(line: u64, at: usize, why: &str) -> Refusal {
     // Where in the line is known best; which line, only here.
     let why = why.replace(" at line 1 column ", " at column ");
-    Refusal::new("bad-file", format!("The file is damaged in line {line} (byte {at}): {why}."), WHOLE)
+    Refusal::new(ErrorCode::BadFile, format!("The file is damaged in line {line} (byte {at}): {why}."), WHOLE)
 }
 
 #[derive(Default)]
@@ -373,7 +379,7 @@ struct Writing {
 impl Writing {
     fn line(&mut self, line: &impl Serialize) -> Result<(), Refusal> {
         serde_json::to_writer(&mut self.file, line).map_err(|error| {
-            Refusal::new("store", format!("The conversation cannot be written: {error}."), "Please report it.")
+            Refusal::new(ErrorCode::Store, format!("The conversation cannot be written: {error}."), "Please report it.")
         })?;
         self.file.push(b'\n');
         self.lines += 1;

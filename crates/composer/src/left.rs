@@ -6,6 +6,7 @@
 use crate::Refusal;
 use crate::conversation::Conversation;
 use ctx_api::frames::Left;
+use ctx_core::ErrorCode;
 use ctx_core::edit::address::{self, Named};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::frame_id::FrameId;
@@ -118,7 +119,7 @@ impl LeftFrames {
             Left::Rewound => format!("`{id}` was rewound by the client and is no longer sent."),
         };
         let hint = format!("`ctx show {id}` shows it; `ctx import {conversation} {id}` brings a copy back.");
-        Some(Refusal::new("left", message, hint))
+        Some(Refusal::new(ErrorCode::Left, message, hint))
     }
 }
 

@@ -8,6 +8,7 @@ pub mod class;
 pub mod clean;
 pub mod content;
 pub mod edit;
+pub mod error_code;
 pub mod fast_map;
 pub mod format;
 pub mod frames;
@@ -26,6 +27,7 @@ pub mod tree;
 
 pub use class::Class;
 pub use content::{Content, WireId};
+pub use error_code::{ErrorCode, ReceivedCode};
 pub use key::Key;
 pub use lexicon::Lexicon;
 pub use message::{Block, Kind, Message, Role};

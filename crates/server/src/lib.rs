@@ -9,7 +9,6 @@
 
 mod api;
 mod auth;
-mod codes;
 mod config;
 mod connection;
 pub mod daemon;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ctx_api::helper::{JobView, State};
+use ctx_core::ErrorCode;
 use serde_json::Value;
 
 use super::{Client, understood};
@@ -79,7 +80,7 @@ impl Client {
             (Some(applied), _) => Ok(serde_json::to_vec(&applied).unwrap_or_default().into()),
             (None, Some(error)) => Err(Failure::new(error.code, error.message).hint(error.hint)),
             (None, None) => {
-                Err(Failure::new("helper-under-way", "It can no longer be stopped: the commit is being made.")
+                Err(Failure::new(ErrorCode::HelperUnderWay, "It can no longer be stopped: the commit is being made.")
                     .hint("check `ctx history`; `ctx undo` undoes it"))
             }
         }

@@ -16,6 +16,7 @@ use ctx_api::call::{Call, Conversation};
 use ctx_api::client::{ClientError, connect_reason};
 use ctx_api::status::Status;
 use ctx_api::timeline::TimelineQuery;
+use ctx_core::ErrorCode;
 use ctx_server::Token;
 use hyper::Method;
 use serde::de::DeserializeOwned;
@@ -131,7 +132,7 @@ pub fn reach_upstream(address: SocketAddr, patience: Duration) -> Result<Option<
 
 fn runtime() -> Result<Runtime, Failure> {
     Builder::new_current_thread().enable_all().build().map_err(|error| {
-        Failure::new("no-runtime", format!("the system does not let the program wait for answers: {error}"))
+        Failure::new(ErrorCode::NoRuntime, format!("the system does not let the program wait for answers: {error}"))
     })
 }
 
@@ -146,7 +147,7 @@ pub fn understood<T: DeserializeOwned>(answer: &[u8]) -> Result<T, Failure> {
 }
 
 fn not_understood(error: &serde_json::Error) -> Failure {
-    Failure::new("not-understood", format!("the daemon's answer is not understood: {error}"))
+    Failure::new(ErrorCode::NotUnderstood, format!("the daemon's answer is not understood: {error}"))
         .hint("the daemon may be older or newer than this program: compare `ctx --version` with `ctx status --json`")
 }
 

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use ctx_api::phases::{PhaseView, PhasesView};
 use ctx_clients::claude_code::hooks::session_of_hook;
+use ctx_core::ErrorCode;
 use serde_json::json;
 
 use crate::arguments::{ConversationArguments, JsonArguments, author, non_empty};
@@ -85,7 +86,7 @@ fn told_by_hook(input: impl Read) -> Result<String, Failure> {
     let mut text = String::new();
     let read = input.take(LONGEST).read_to_string(&mut text);
     read.ok().and_then(|_| session_of_hook(&text)).ok_or_else(|| {
-        Failure::new("hook", "the input names no session")
+        Failure::new(ErrorCode::Hook, "the input names no session")
             .hint("--hook is for hooks of the agent, which get JSON with a session_id; elsewhere name it with --conv")
     })
 }

@@ -10,6 +10,7 @@ use crate::edit::{Ground, notes, summary};
 use crate::log::{self, Automatic, Wait, Wished};
 use crate::{Composer, Engine, Refusal, now, record};
 use ctx_api::edit::{Applied, When};
+use ctx_core::ErrorCode;
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, Operation};
@@ -154,7 +155,7 @@ impl Engine {
             let line = keep::line(&about, (&named, asked), why, file);
             before = Some(reason);
             editor.note(&about, &settings, &line).map_err(|why| {
-                Refusal::new("not-written", format!("Nothing was changed: {why}."), "Then accept it again.")
+                Refusal::new(ErrorCode::NotWritten, format!("Nothing was changed: {why}."), "Then accept it again.")
             })?;
         }
         let mut step = Step::default();
@@ -168,7 +169,7 @@ impl Composer {
     pub fn clear_now(&self, name: &str, reason: &str) -> Result<Applied, Refusal> {
         let Some(editor) = self.automatic.get() else {
             return Err(Refusal::new(
-                "no-editor",
+                ErrorCode::NoEditor,
                 "There is no automatic editor here.",
                 "Run the daemon with `ctx up`.",
             ));
@@ -189,7 +190,7 @@ impl Composer {
         let (_, made) = self.engine.would_make(&conversation, &by, &moment);
         let Some((mut commit, _)) = made? else {
             return Err(Refusal::new(
-                "nothing-to-clear",
+                ErrorCode::NothingToClear,
                 "Nothing can be removed: all results are recent, pinned, preserved or short.",
                 "`ctx status` shows what is preserved; `ctx config check` shows the rules.",
             ));

@@ -14,10 +14,10 @@ use crate::helper::Filled;
 use crate::writer::Untold;
 use crate::{Composer, EDITED, Engine, Refusal, card, log, mark, now, record};
 use ctx_api::edit::{Applied, RepairView, When, Wish};
+use ctx_core::ErrorCode;
 use ctx_core::edit::effect::{Effect, EffectId, Made, MadeId, Why};
 use ctx_core::edit::fold::{Unit, View};
 use ctx_core::edit::history::Change;
-use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::{Commit, CommitId, History, Operation};
 use ctx_core::message::Kind;
 use ctx_store::{NewRecord, Step};
@@ -101,7 +101,7 @@ impl Engine {
             let resolved = resolved.map_err(|refusal| is_left(conversation, operation, refusal));
             match resolved.map_err(|refusal| within(refusal, number, wish.operations.len(), operation)) {
                 // Beside others that do something it may stand.
-                Err(refusal) if refusal.code == NOTHING => drop(nothing.get_or_insert(refusal)),
+                Err(refusal) if refusal.code == ErrorCode::NothingToDo => drop(nothing.get_or_insert(refusal)),
                 resolved => effects.extend(resolved?),
             }
         }
@@ -255,7 +255,7 @@ impl Composer {
         let conversation = lock(&shared);
         expected(&conversation, wish.expect.as_deref())?;
         if wish.operations.is_empty() {
-            return Err(Refusal::new("nothing-to-do", "There is no operation.", "`ctx help` lists them."));
+            return Err(Refusal::new(ErrorCode::NothingToDo, "There is no operation.", "`ctx help` lists them."));
         }
         let at = now();
         let waits = !wish.dry_run && !self.engine.has_come(&conversation, wish.when, at);
@@ -306,7 +306,7 @@ impl Composer {
         let step = Step { records, notes: vec![mark(&id, EDITED, edited)], ..Step::default() };
         let untold = self.writer.write_now(step, losses).map_err(|error| {
             Refusal::new(
-                "not-stored",
+                ErrorCode::NotStored,
                 format!("The commit could not be stored: {error}."),
                 "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
             )
@@ -384,7 +384,7 @@ fn is_sent_at_all(
     let rules: Vec<String> = repairs.iter().map(super::repaired::sentence).collect();
     let name = operation.ids().join(", ");
     Err(Refusal::new(
-        "bad-content",
+        ErrorCode::BadContent,
         match rules.is_empty() {
             true => format!("Nothing of what you write for `{name}` could be sent."),
             false => format!("Nothing of what you write for `{name}` could be sent: {}.", rules.join("; ")),
@@ -400,7 +400,7 @@ const LARGEST: usize = 32 * 1024 * 1024;
 fn fits(size: Option<(usize, usize)>) -> Result<(), Refusal> {
     match size {
         Some((own, new)) if own <= LARGEST && new > LARGEST => Err(Refusal::new(
-            "too-large",
+            ErrorCode::TooLarge,
             format!(
                 "The request would be {new} bytes long, and the provider takes at most {LARGEST}: rule {}. The agent's own request has {own}.",
                 rules::named("A81")
@@ -437,7 +437,7 @@ pub(super) fn few_images(conversation: &Conversation, id: CommitId, effects: &[E
         return Ok(());
     }
     Err(Refusal::new(
-        "many-images",
+        ErrorCode::ManyImages,
         format!(
             "The request would hold {count} images and documents; beyond {MANY} the provider refuses large ones: rule {}.",
             rules::named("A82")
@@ -470,7 +470,7 @@ pub(crate) fn expected(conversation: &Conversation, expect: Option<&str>) -> Res
     }
     let head = head.map_or_else(|| "none".to_owned(), |head| head.to_string());
     Err(Refusal::new(
-        "stale",
+        ErrorCode::Stale,
         format!("Someone committed in the meantime: the head is {head}, not {expect}."),
         format!("Check `ctx history`, then retry with `--expect {head}`."),
     ))
@@ -478,7 +478,7 @@ pub(crate) fn expected(conversation: &Conversation, expect: Option<&str>) -> Res
 
 /// Says so where an operation names a frame that the client has left behind.
 fn is_left(conversation: &Conversation, operation: &Operation, refusal: Refusal) -> Refusal {
-    if refusal.code != "unknown-id" || matches!(operation, Operation::Import { .. }) {
+    if refusal.code != ErrorCode::UnknownId || matches!(operation, Operation::Import { .. }) {
         return refusal;
     }
     conversation.left_frames().refusal(&conversation.id, operation.ids()).unwrap_or(refusal)

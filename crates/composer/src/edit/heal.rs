@@ -5,6 +5,7 @@ use crate::directory::lock;
 use crate::log::{self, Answered};
 use crate::{Composer, Engine, Refusal};
 use ctx_api::edit::{Applied, Wish};
+use ctx_core::ErrorCode;
 use ctx_core::edit::Operation;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::operation::Select;
@@ -52,7 +53,7 @@ impl Composer {
     pub fn illness(&self, name: &str) -> Result<Illness, Refusal> {
         let healthy = |why: &str| {
             Refusal::new(
-                "healthy",
+                ErrorCode::Healthy,
                 format!("There is nothing to heal: {why}."),
                 "`ctx timeline` shows what the provider said.",
             )
@@ -115,7 +116,11 @@ fn ours(conversation: &Conversation, said: &str) -> Refusal {
         Some(commit) => format!("`ctx revert {}` takes back the newest commit that wrote something.", commit.id),
         None => "`ctx timeline` shows what the provider said.".to_owned(),
     };
-    Refusal::new("ours", format!("The provider refuses what an edit of ours made of the request: {said}"), hint)
+    Refusal::new(
+        ErrorCode::Ours,
+        format!("The provider refuses what an edit of ours made of the request: {said}"),
+        hint,
+    )
 }
 
 fn answer_of(record: &Record) -> Option<Answered> {

@@ -12,6 +12,7 @@ use crate::left;
 use crate::view::{show, titles};
 use crate::{Composer, Engine, Refusal};
 use ctx_core::Content;
+use ctx_core::ErrorCode;
 use ctx_core::edit::effect::{Effect, EffectId, FrameKey, FrameRef, Made, Place};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::frame_id::FrameId;
@@ -86,7 +87,7 @@ impl Imports {
         match found {
             Some((_, source)) => source.as_ref().map_err(Refusal::clone),
             None => Err(Refusal::new(
-                "busy",
+                ErrorCode::Busy,
                 format!("Conversation `{from}` was not read."),
                 "Nothing was changed. Try again in a moment.",
             )),
@@ -143,7 +144,7 @@ impl Engine {
     /// Of another conversation: frames on its path, else frames that its client has left behind.
     fn copy_frames(&self, conversation: &Conversation, ids: &[String]) -> Result<Gathered, Refusal> {
         match self.copies(conversation, &Ground::of(conversation, true), ids, None) {
-            Err(refusal) if refusal.code == "unknown-id" && !conversation.left.is_empty() => {
+            Err(refusal) if refusal.code == ErrorCode::UnknownId && !conversation.left.is_empty() => {
                 let ground = Ground::with_left(conversation, &conversation.left_frames());
                 self.copies(conversation, &ground, ids, None).map_err(|_| refusal)
             }
@@ -176,7 +177,7 @@ impl Engine {
         for target in theirs.targets(ids, &Select::default())? {
             if matches!(target.scope, Scope::System | Scope::Tool) {
                 return Err(Refusal::new(
-                    "not-a-turn",
+                    ErrorCode::NotATurn,
                     format!("`{}` belongs to its own conversation.", target.name),
                     "Frames, steps and messages can be imported.",
                 ));
@@ -184,7 +185,7 @@ impl Engine {
             let frame = target.frame.and_then(|at| view.frames.get(at));
             if frame.zip(taken).is_some_and(|(frame, taken)| taken.contains(&frame.id)) {
                 return Err(Refusal::new(
-                    "same-conversation",
+                    ErrorCode::SameConversation,
                     format!("`{}` is in this conversation already.", target.name),
                     "`ctx move` moves it, `ctx add` writes a new one. Only frames from before a compaction, or \
                      rewound, can be imported from here: `ctx list --all` shows them.",
@@ -236,7 +237,11 @@ impl Engine {
         }
         copied.retain(|copy| !copy.messages.is_empty());
         if copied.is_empty() {
-            return Err(Refusal::new("gone", "There is nothing to import.", "`ctx list --conv` shows what there is."));
+            return Err(Refusal::new(
+                ErrorCode::Gone,
+                "There is nothing to import.",
+                "`ctx list --conv` shows what there is.",
+            ));
         }
         Ok(Gathered { from: conversation.id.clone(), frames: copied, remark: left.in_words() })
     }
@@ -279,7 +284,7 @@ impl Composer {
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(SOON / 20),
                 Err(TryLockError::WouldBlock) => {
                     let message = format!("Conversation `{from}` is busy.");
-                    return Err(Refusal::new("busy", message, "Nothing was changed. Try again in a moment."));
+                    return Err(Refusal::new(ErrorCode::Busy, message, "Nothing was changed. Try again in a moment."));
                 }
             }
         }

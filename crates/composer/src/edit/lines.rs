@@ -9,6 +9,7 @@ use ctx_api::edit::Applied;
 use ctx_api::history::{Action, Way};
 use ctx_api::history::{BranchView, Branches, TagView, Tags};
 use ctx_api::timeline::Line;
+use ctx_core::ErrorCode;
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::edit::{CommitId, History};
 use std::sync::MutexGuard;
@@ -95,7 +96,7 @@ fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusal> {
     }
     if way.action == Action::Checkout && !history.branches().contains_key(given) && point(conversation, given).is_ok() {
         return Err(Refusal::new(
-            "unknown-branch",
+            ErrorCode::UnknownBranch,
             format!("`{given}` is a point of the history, and not a branch."),
             format!("`ctx branch NAME --at {given}` starts one there; `ctx list --at {given}` only shows it."),
         ));
@@ -109,7 +110,7 @@ fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusal> {
         Action::Branch => {
             if history.branches().contains_key(&name) {
                 return Err(Refusal::new(
-                    "taken",
+                    ErrorCode::Taken,
                     format!("There is a branch `{name}` already."),
                     format!("`ctx checkout {name}` checks it out."),
                 ));
@@ -130,11 +131,11 @@ fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusal> {
                 return Err(both(&name, "branch"));
             }
             let at = target.unwrap_or(history.head()).ok_or_else(|| {
-                Refusal::new("no-target", "There is no commit to tag there.", "Make an operation first.")
+                Refusal::new(ErrorCode::NoTarget, "There is no commit to tag there.", "Make an operation first.")
             })?;
             if history.tags().get(&name).is_some_and(|other| *other != at) {
                 return Err(Refusal::new(
-                    "taken",
+                    ErrorCode::Taken,
                     format!("The tag `{name}` stands on another commit."),
                     "Choose another name: a tag stays where it is until it is removed.",
                 ));
@@ -152,14 +153,14 @@ fn removed(history: &History, action: Action, name: &str) -> Result<Line, Refusa
         }
         let near = nearest(name, history.tags().keys().map(String::as_str));
         let hint = suggest(&near, "`ctx history` shows the tags.");
-        return Err(Refusal::new("unknown-tag", format!("There is no tag `{name}`."), hint));
+        return Err(Refusal::new(ErrorCode::UnknownTag, format!("There is no tag `{name}`."), hint));
     }
     if !history.branches().contains_key(name) {
         return Err(unknown_branch(history, name, "`ctx history` shows the branches."));
     }
     if name == history.current() {
         return Err(Refusal::new(
-            "current-branch",
+            ErrorCode::CurrentBranch,
             format!("`{name}` is checked out, so it cannot be deleted."),
             "Check out another one first.",
         ));
@@ -169,13 +170,13 @@ fn removed(history: &History, action: Action, name: &str) -> Result<Line, Refusa
 
 fn unknown_branch(history: &History, name: &str, otherwise: &str) -> Refusal {
     let near = nearest(name, history.branches().keys().map(String::as_str));
-    Refusal::new("unknown-branch", format!("There is no branch `{name}`."), suggest(&near, otherwise))
+    Refusal::new(ErrorCode::UnknownBranch, format!("There is no branch `{name}`."), suggest(&near, otherwise))
 }
 
 /// A name means one thing, wherever a point of the history is asked for.
 fn both(name: &str, what: &str) -> Refusal {
     Refusal::new(
-        "taken",
+        ErrorCode::Taken,
         format!("There is a {what} `{name}` already, and a name means one point of the history."),
         format!("Choose another name, or remove the {what}."),
     )
@@ -192,7 +193,7 @@ fn name_of(name: Option<&str>) -> Result<String, Refusal> {
         || ["HEAD", "head", "source", "none"].contains(&name)
     {
         return Err(Refusal::new(
-            "bad-name",
+            ErrorCode::BadName,
             format!("`{name}` cannot be a name."),
             "Use letters, digits, `-`, `_`, `.` and `/`, and nothing that looks like a commit id.",
         ));

@@ -11,6 +11,7 @@ use crate::log::Reverts;
 use crate::{Composer, Engine, Refusal, now};
 use ctx_api::edit::{Applied, When};
 use ctx_api::history::{Action, CommitView, HistoryView, Way};
+use ctx_core::ErrorCode;
 use ctx_core::edit::history::{Cannot, Change, How};
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::edit::{Commit, CommitId, EffectId};
@@ -91,7 +92,7 @@ impl Composer {
         match way.action {
             Action::Revert | Action::Undo | Action::Redo | Action::Rollback => self.back(conversation, way),
             _ if way.when != When::Now => Err(Refusal::new(
-                "bad-request",
+                ErrorCode::BadRequest,
                 "Branches and tags change nothing that is sent, so they cannot wait.",
                 "Leave `when` out.",
             )),
@@ -108,7 +109,7 @@ impl Composer {
             Action::Revert => {
                 if target == Some(None) {
                     return Err(Refusal::new(
-                        "no-target",
+                        ErrorCode::NoTarget,
                         "`source` is no commit: there is nothing in it to take back.",
                         "`ctx rollback source` reverts all commits.",
                     ));
@@ -123,7 +124,11 @@ impl Composer {
             Action::Redo => (vec![history.redo().map_err(cannot)?], How::Redo),
             _ => {
                 let target = target.ok_or_else(|| {
-                    Refusal::new("no-target", "No commit to go back to was given.", "`ctx history` lists the commits.")
+                    Refusal::new(
+                        ErrorCode::NoTarget,
+                        "No commit to go back to was given.",
+                        "`ctx history` lists the commits.",
+                    )
                 })?;
                 match history.rollback(target) {
                     // Edits that a damaged record held are gone already. The commit says that a person knows.
@@ -274,7 +279,7 @@ fn find(conversation: &Conversation, name: &str) -> Result<CommitId, Refusal> {
     let history = &conversation.history;
     history.find(name).map_err(|candidates| match candidates.as_slice() {
         [] if history.is_empty() => Refusal::new(
-            "unknown-commit",
+            ErrorCode::UnknownCommit,
             format!("There is no commit `{name}`: nothing was edited yet."),
             "`ctx list` shows what could be.",
         ),
@@ -284,13 +289,13 @@ fn find(conversation: &Conversation, name: &str) -> Result<CommitId, Refusal> {
             let known = ids.iter().map(String::as_str).chain(names);
             let near = nearest(name, known);
             Refusal::new(
-                "unknown-commit",
+                ErrorCode::UnknownCommit,
                 format!("There is no commit `{name}`."),
                 suggest(&near, "`ctx history` lists the commits."),
             )
         }
         many => Refusal::new(
-            "ambiguous-commit",
+            ErrorCode::AmbiguousCommit,
             format!("`{name}` could be {}.", listed(many)),
             "Give a few more characters.",
         ),
@@ -300,26 +305,28 @@ fn find(conversation: &Conversation, name: &str) -> Result<CommitId, Refusal> {
 fn refused(conversation: &Conversation, action: Action, name: &str, cannot: Cannot) -> Refusal {
     let branch = conversation.history.current();
     match cannot {
-        Cannot::Unknown => {
-            Refusal::new("unknown-commit", format!("There is no commit `{name}`."), "`ctx history` lists the commits.")
-        }
+        Cannot::Unknown => Refusal::new(
+            ErrorCode::UnknownCommit,
+            format!("There is no commit `{name}`."),
+            "`ctx history` lists the commits.",
+        ),
         Cannot::Elsewhere => Refusal::new(
-            "other-branch",
+            ErrorCode::OtherBranch,
             format!("{name} is not on the branch `{branch}`."),
             "`ctx checkout` switches to another branch.",
         ),
         Cannot::Inactive => Refusal::new(
-            "inactive",
+            ErrorCode::Inactive,
             format!("{name} is switched off already."),
             "`ctx history` shows by what; `ctx redo` or a revert of that one brings it back.",
         ),
         Cannot::Needed(commits) => Refusal::new(
-            "needed",
+            ErrorCode::Needed,
             format!("{} stand{} on {name}.", listed(&commits), if commits.len() == 1 { "s" } else { "" }),
             "Add `--cascade` to revert those too.",
         ),
         Cannot::Nothing if action == Action::Rollback => Refusal::new(
-            "nothing-to-do",
+            ErrorCode::NothingToDo,
             match name {
                 "source" => "No edit is active: what the agent sends is what the model gets.".to_owned(),
                 name => format!("Everything is as it was after {name}."),
@@ -327,7 +334,7 @@ fn refused(conversation: &Conversation, action: Action, name: &str, cannot: Cann
             "`ctx history` shows what was done; `ctx revert` takes a rollback back.",
         ),
         Cannot::Nothing => Refusal::new(
-            "nothing-to-do",
+            ErrorCode::NothingToDo,
             format!("There is nothing to {}.", verb(action)),
             "`ctx history` shows what was done.",
         ),

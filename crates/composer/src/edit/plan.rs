@@ -17,9 +17,9 @@ use crate::directory::lock;
 use crate::{Composer, Engine, Refusal, now};
 use ctx_api::edit::{Applied, RepairView, Wish};
 use ctx_api::plan::{Plan, PlanView, Planned, PlannedView};
+use ctx_core::ErrorCode;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
-use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::{CommitId, Operation};
 
 /// The chosen operations as a wish. It has no place for reasons but its note.
@@ -68,7 +68,7 @@ impl Engine {
             let operation = &planned.operation;
             let (own, nothing) = match self.resolved(conversation, ground, (id, &effects), operation, true, files) {
                 Ok(own) => (own, None),
-                Err(refusal) if refusal.code == NOTHING => (Vec::new(), Some(refusal.message)),
+                Err(refusal) if refusal.code == ErrorCode::NothingToDo => (Vec::new(), Some(refusal.message)),
                 Err(refusal) => {
                     misfits.push((*number, within(refusal, *number, chosen.len(), operation)));
                     continue;
@@ -247,11 +247,11 @@ fn new_repairs(was: &State<'_>, is: &State<'_>) -> Vec<RepairView> {
 /// The operations that are meant, with their numbers.
 fn chosen(plan: &Plan) -> Result<Vec<(usize, &Planned)>, Refusal> {
     if plan.operations.is_empty() {
-        return Err(Refusal::new("nothing-to-do", "There is no operation.", "`ctx help` lists them."));
+        return Err(Refusal::new(ErrorCode::NothingToDo, "There is no operation.", "`ctx help` lists them."));
     }
     if let Some(number) = plan.only.iter().find(|number| !(1..=plan.operations.len()).contains(number)) {
         let message = format!("There is no operation {number}: the plan has {}.", plan.operations.len());
-        return Err(Refusal::new("bad-number", message, "They are counted from 1."));
+        return Err(Refusal::new(ErrorCode::BadNumber, message, "They are counted from 1."));
     }
     let numbered = (1..).zip(&plan.operations);
     Ok(numbered.filter(|(number, _)| plan.only.is_empty() || plan.only.contains(number)).collect())
@@ -272,5 +272,5 @@ fn misfit(mut misfits: Vec<(usize, Refusal)>, plan: &Plan) -> Refusal {
         [] => "`ctx list` shows what there is; nothing was changed.".to_owned(),
         rest => format!("The others fit: `--only {}`. Nothing was changed.", rest.join(",")),
     };
-    Refusal::new("does-not-fit", format!("{} operations do not fit:\n{}", told.len(), told.join("\n")), hint)
+    Refusal::new(ErrorCode::DoesNotFit, format!("{} operations do not fit:\n{}", told.len(), told.join("\n")), hint)
 }

@@ -11,6 +11,7 @@ use crate::recorder::give_way;
 use crate::view::rebuilt;
 use crate::{Composer, EDITED, Engine, Refusal, card, log, mark, now, record};
 use ctx_api::requests::Explained;
+use ctx_core::ErrorCode;
 use ctx_core::edit::CommitId;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
@@ -408,7 +409,7 @@ impl Engine {
         let whole = rebuilt(self, conversation)?;
         let body = Body::parse(whole.bytes, conversation.wire).map_err(|error| {
             Refusal::new(
-                "incomplete",
+                ErrorCode::Incomplete,
                 format!("The newest request cannot be read: {error}."),
                 "Its next request completes it.",
             )
@@ -466,7 +467,7 @@ impl Composer {
         let whole = rebuilt(&self.engine, &conversation)?;
         if !whole.exact {
             return Err(Refusal::new(
-                "credential",
+                ErrorCode::Credential,
                 "This request carries a credential in its body. Credentials are never stored, so its exact bytes cannot be shown.",
                 "`ctx show` shows the rest of it.",
             ));

@@ -24,6 +24,7 @@ use crate::log::{self, Reverts, Wait, Wished};
 use crate::{Composer, EDITED, Engine, Refusal, card, mark, now, record};
 use ctx_api::edit::{Applied, When};
 use ctx_api::waiting::{Unmade, WaitView, WaitingView};
+use ctx_core::ErrorCode;
 use ctx_core::SlotId;
 use ctx_core::edit::effect::{Cover, Effect, FrameKey, FrameRef, MessageRef, PENDING, Place};
 use ctx_core::edit::fold::{Laid, Unit};
@@ -136,7 +137,7 @@ impl Conversation {
             let wanted = self.waiting.iter().filter(|waiting| is_wanted(&waiting.state));
             let near = nearest(id, wanted.map(|waiting| waiting.wished.id.as_str()));
             let message = format!("There is no pending change `{id}`.");
-            Refusal::new("unknown-wish", message, suggest(&near, "`ctx waiting` lists them."))
+            Refusal::new(ErrorCode::UnknownWish, message, suggest(&near, "`ctx waiting` lists them."))
         })
     }
 
@@ -189,7 +190,7 @@ impl Conversation {
         wished.reasons.retain(|_| *kept.next().unwrap_or(&true));
         if wished.operations.is_empty() {
             let message = "The conversation has gone another way: nothing of what was proposed is in it any more.";
-            return Err(Refusal::new("gone", message, "`ctx waiting cancel` removes the proposal."));
+            return Err(Refusal::new(ErrorCode::Gone, message, "`ctx waiting cancel` removes the proposal."));
         }
         Ok(())
     }
@@ -320,14 +321,14 @@ impl Composer {
             State::Waiting | State::Failed(_) => {}
             State::Made(commit) => {
                 return Err(Refusal::new(
-                    "not-waiting",
+                    ErrorCode::NotWaiting,
                     format!("`{id}` is no longer pending: it was made as {commit}."),
                     format!("`ctx revert {commit}` reverts it."),
                 ));
             }
             State::Cancelled => {
                 return Err(Refusal::new(
-                    "not-waiting",
+                    ErrorCode::NotWaiting,
                     format!("`{id}` was cancelled already."),
                     "`ctx waiting` lists those that wait.",
                 ));
@@ -339,7 +340,11 @@ impl Composer {
         let conversation = lock(&shared);
         let view = conversation.waiting.iter().find(|waiting| waiting.wished.id == id).map(Waiting::view);
         view.ok_or_else(|| {
-            Refusal::new("unknown-wish", format!("There is no pending change `{id}`."), "`ctx waiting` lists them.")
+            Refusal::new(
+                ErrorCode::UnknownWish,
+                format!("There is no pending change `{id}`."),
+                "`ctx waiting` lists them.",
+            )
         })
     }
 
@@ -359,7 +364,7 @@ impl Composer {
         let mut waiting = conversation.wish(id, State::can_be_accepted)?.clone();
         if !waiting.state.can_be_accepted() {
             let message = format!("`{id}` is no longer pending: it is {}.", waiting.state.name());
-            return Err(Refusal::new("not-waiting", message, "`ctx waiting --all` shows what became of it."));
+            return Err(Refusal::new(ErrorCode::NotWaiting, message, "`ctx waiting --all` shows what became of it."));
         }
         let at = now();
         conversation.leave_what_is_gone(&mut waiting.wished)?;
@@ -384,7 +389,9 @@ impl Composer {
         conversation.wait(&made, at);
         self.heed(&conversation);
         let view = conversation.waiting.iter().find(|one| one.wished.id == waiting.wished.id).map(Waiting::view);
-        view.ok_or_else(|| Refusal::new("unknown-wish", "This change is no longer known.", "`ctx waiting` lists them."))
+        view.ok_or_else(|| {
+            Refusal::new(ErrorCode::UnknownWish, "This change is no longer known.", "`ctx waiting` lists them.")
+        })
     }
 
     /// Stores what happens to a wish, then makes it count. While the disk works nobody else waits.
@@ -401,7 +408,7 @@ impl Composer {
         drop(conversation);
         let _untold = self.writer.write_now(step, losses).map_err(|error| {
             Refusal::new(
-                "not-stored",
+                ErrorCode::NotStored,
                 format!("The change could not be stored: {error}."),
                 "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
             )

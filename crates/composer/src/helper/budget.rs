@@ -1,6 +1,7 @@
 //! How many tokens helpers may use in a day (of UTC), over restarts.
 
 use crate::{Refusal, now};
+use ctx_core::ErrorCode;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
@@ -48,7 +49,7 @@ impl Budget {
         let mut used = self.today(now());
         if used.tokens.saturating_add(tokens) > self.most {
             return Err(Refusal::new(
-                "helper-budget",
+                ErrorCode::HelperBudget,
                 format!(
                     "The helper's budget is used up: {} of {} tokens today, and this may take {tokens} more.",
                     used.tokens, self.most
@@ -74,7 +75,7 @@ impl Budget {
     fn keep(&self, used: &Used) -> Result<(), Refusal> {
         self.write(used).map_err(|error| {
             Refusal::new(
-                "not-written",
+                ErrorCode::NotWritten,
                 format!("The helper's budget cannot be written to {}: {error}.", self.file.display()),
                 "Make room or correct the permissions; or give the words with `--text`.",
             )
@@ -117,7 +118,7 @@ mod tests {
         budget.reserve(600).expect("within").settle(Some(400));
         assert_eq!(budget.used(), 400);
         let refused = budget.reserve(700).expect_err("beyond");
-        assert_eq!(refused.code, "helper-budget");
+        assert_eq!(refused.code, ErrorCode::HelperBudget);
         budget.reserve(500).expect("within").settle(None);
         let again = Budget::open(file.clone(), 1_000);
         assert_eq!(again.used(), 900);
@@ -134,6 +135,6 @@ mod tests {
     #[test]
     fn what_cannot_be_written_down_is_not_spent() {
         let budget = Budget::open("/nowhere/at/all/helper.json".into(), 1_000);
-        assert_eq!(budget.reserve(1).expect_err("no folder").code, "not-written");
+        assert_eq!(budget.reserve(1).expect_err("no folder").code, ErrorCode::NotWritten);
     }
 }

@@ -10,10 +10,10 @@ use crate::view::{show, titles};
 use crate::{Composer, Engine, Refusal, now};
 use ctx_api::edit::Wish;
 use ctx_api::helper::{Kind, Written};
+use ctx_core::ErrorCode;
 use ctx_core::edit::effect::{Effect, FrameKey};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::history::Change;
-use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::resolve::{Desk, Scope, Target};
 use ctx_core::edit::{CommitId, Operation};
 use ctx_core::message::Kind as BlockKind;
@@ -101,7 +101,7 @@ impl Engine {
         match before {
             [] => Ok(Vec::new()),
             before => match self.would_be(conversation, id, before, imports) {
-                Err(refusal) if refusal.code == NOTHING => Ok(Vec::new()),
+                Err(refusal) if refusal.code == ErrorCode::NothingToDo => Ok(Vec::new()),
                 effects => effects,
             },
         }
@@ -169,7 +169,7 @@ impl Engine {
                 let frame = targets.first().and_then(|target| view.frames.get(target.frame?));
                 if let Some(frame) = frame.filter(|frame| is_named_by_hand(conversation, frame.key)) {
                     return Err(Refusal::new(
-                        "titled",
+                        ErrorCode::Titled,
                         format!("`{}` has a title set by a person, which stays.", frame.id),
                         "Give another with `--title`, or take that one back with `ctx revert`.",
                     ));
@@ -266,7 +266,7 @@ impl Composer {
         }
         if questions.len() > MOST {
             return Err(Refusal::new(
-                "many-questions",
+                ErrorCode::ManyQuestions,
                 format!("{} summaries are too many at once; {MOST} are not.", questions.len()),
                 "Choose fewer, such as `--larger-than 2000`; `ctx drop-results` needs no words.",
             ));
@@ -282,7 +282,7 @@ impl Question {
         local::words(self.kind, &self.material).map_err(|nonsense| match nonsense {
             Nonsense::NotShorter => too_short(&format!("`{}`", self.material.name)),
             _ => Refusal::new(
-                "no-words",
+                ErrorCode::NoWords,
                 format!("There are no words in `{}` to make a {} of.", self.material.name, self.kind.name()),
                 if self.kind == Kind::Title { "Give one with `--title`." } else { "Give one with `--text`." },
             ),
@@ -330,7 +330,7 @@ pub(super) fn is_named_by_hand(conversation: &Conversation, key: FrameKey) -> bo
 
 fn too_short(what: &str) -> Refusal {
     Refusal::new(
-        "too-short",
+        ErrorCode::TooShort,
         format!("A summary would not be shorter than {what}."),
         "Leave it, give a shorter one with `--text`, or remove it with `ctx drop-results` or `ctx delete`.",
     )

@@ -27,6 +27,7 @@ use crate::conversation::Conversation;
 use crate::directory::{Shared, lock};
 use crate::envelope::Whole;
 use crate::{Composer, Engine};
+use ctx_core::ErrorCode;
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_store::StoreError;
 use ctx_wire::rules;
@@ -35,13 +36,13 @@ use ctx_wire::rules;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    pub code: &'static str,
+    pub code: ErrorCode,
     pub message: String,
     pub hint: String,
 }
 
 impl Refusal {
-    pub fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
+    pub fn new(code: ErrorCode, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
         Refusal { code, message: message.into(), hint: hint.into() }
     }
 }
@@ -58,7 +59,11 @@ impl From<ctx_core::edit::Refusal> for Refusal {
 
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Refusal {
-        Refusal::new("store", format!("The store cannot be read: {error}."), "Run `ctx doctor` to see what is wrong.")
+        Refusal::new(
+            ErrorCode::Store,
+            format!("The store cannot be read: {error}."),
+            "Run `ctx doctor` to see what is wrong.",
+        )
     }
 }
 
@@ -70,7 +75,7 @@ impl Composer {
         if name == "active" || name.is_empty() {
             return directory.active().map(|card| card.id.clone()).ok_or_else(|| {
                 Refusal::new(
-                    "no-conversation",
+                    ErrorCode::NoConversation,
                     "No conversation has been recorded yet.",
                     "Start one with `ctx run -- claude`.",
                 )
@@ -92,13 +97,13 @@ impl Composer {
             [] => {
                 let near = nearest(name, directory.cards().map(|card| card.id.as_str()));
                 Err(Refusal::new(
-                    "unknown-conversation",
+                    ErrorCode::UnknownConversation,
                     format!("No conversation `{name}`."),
                     suggest(&near, "`ctx conversations` lists them."),
                 ))
             }
             many => Err(Refusal::new(
-                "ambiguous-conversation",
+                ErrorCode::AmbiguousConversation,
                 format!("`{name}` could be {}.", many.join(", ")),
                 "Give a few more characters.",
             )),
@@ -109,7 +114,7 @@ impl Composer {
     /// taken back.
     pub fn meant(&self, name: &str) -> Result<String, Refusal> {
         let refusal = match self.resolve(if name == "@latest" { "active" } else { name }) {
-            Err(refusal) if refusal.code == "unknown-conversation" => refusal,
+            Err(refusal) if refusal.code == ErrorCode::UnknownConversation => refusal,
             outcome => return outcome,
         };
         let words = name.trim().to_lowercase();
@@ -127,7 +132,7 @@ impl Composer {
                     String::new()
                 };
                 Err(Refusal::new(
-                    "ambiguous-conversation",
+                    ErrorCode::AmbiguousConversation,
                     format!("`{name}` is in several titles: {}{more}.", some.join(", ")),
                     "Give more of the title, or an id.",
                 ))
@@ -141,7 +146,7 @@ impl Composer {
         let found = self.get(&id)?;
         found.ok_or_else(|| {
             Refusal::new(
-                "unknown-conversation",
+                ErrorCode::UnknownConversation,
                 format!("Conversation `{id}` is gone."),
                 "`ctx conversations` lists those there are.",
             )
@@ -160,7 +165,7 @@ impl Composer {
 pub(crate) fn rebuilt(engine: &Engine, conversation: &Conversation) -> Result<Whole, Refusal> {
     conversation.rebuild(&*engine.contents)?.ok_or_else(|| {
         Refusal::new(
-            "incomplete",
+            ErrorCode::Incomplete,
             format!("Conversation `{}` is not completely stored.", conversation.id),
             "Its next request completes it; `ctx doctor` shows whether the store is damaged.",
         )

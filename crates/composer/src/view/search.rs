@@ -1,6 +1,7 @@
 //! Words found again: in all conversations, or in one.
 
 use ctx_api::search::{Found, FoundIn, Hit};
+use ctx_core::ErrorCode;
 use std::collections::HashMap;
 
 use ctx_core::SlotId;
@@ -38,7 +39,7 @@ impl Composer {
     pub fn search(&self, query: &str, name: Option<&str>, most: usize) -> Result<Found, Refusal> {
         let terms = terms(query);
         if terms.is_empty() {
-            return Err(Refusal::new("bad-query", "There is nothing to search for.", "Give a word or a few."));
+            return Err(Refusal::new(ErrorCode::BadQuery, "There is nothing to search for.", "Give a word or a few."));
         }
         self.settle(crate::PATIENCE);
         let wanted = name.map(|name| self.meant(name)).transpose()?;

@@ -10,6 +10,7 @@ use crate::left::{self};
 use crate::{Composer, Engine};
 use ctx_api::edit::RepairView;
 use ctx_api::show::{BlockView, MessageView, Shown};
+use ctx_core::ErrorCode;
 use ctx_core::edit::address::Address;
 use ctx_core::edit::effect::PENDING;
 use ctx_core::edit::fold::{Around, Laid, Source, Unit, View};
@@ -44,11 +45,15 @@ impl Engine {
         let desk = conversation.desk(view, &source, &weights, &scale, 0);
         let targets = desk.named(&[id.to_owned()])?;
         let [first, ..] = targets.as_slice() else {
-            return Err(Refusal::new("nothing-named", "Nothing to show was given.", "Name a frame, such as `t3`."));
+            return Err(Refusal::new(
+                ErrorCode::NothingNamed,
+                "Nothing to show was given.",
+                "Name a frame, such as `t3`.",
+            ));
         };
         if matches!(first.scope, Scope::System | Scope::Tool) {
             let address: Address = id.trim().parse().map_err(|_| {
-                Refusal::new("unknown-id", format!("`{id}` names several things."), "Show one at a time.")
+                Refusal::new(ErrorCode::UnknownId, format!("`{id}` names several things."), "Show one at a time.")
             })?;
             return self.around(conversation, view, &address);
         }
@@ -208,7 +213,7 @@ impl Composer {
         let at = at.unwrap_or("HEAD");
         let (view, repaired) = self.engine.lay_at(&conversation, &ground, at)?;
         let refusal = match self.engine.show_in(&conversation, &ground, (&view, &repaired), id) {
-            Err(refusal) if refusal.code == "unknown-id" && !conversation.left.is_empty() => refusal,
+            Err(refusal) if refusal.code == ErrorCode::UnknownId && !conversation.left.is_empty() => refusal,
             shown => return shown,
         };
         let left = conversation.left_frames();

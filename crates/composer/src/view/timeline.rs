@@ -10,6 +10,7 @@ use ctx_api::cache::{MissView, Misses};
 use ctx_api::requests::Usage;
 use ctx_api::timeline::Line;
 use ctx_api::timeline::{Event, Timeline, What};
+use ctx_core::ErrorCode;
 use ctx_core::SlotId;
 use ctx_core::edit::FrameId;
 use ctx_core::edit::fold::Unit;
@@ -71,7 +72,7 @@ impl Composer {
                 format!("`ctx why-miss` lists the misses; requests {first} to {last} were answered.")
             });
             let message = format!("No answer to request {wanted} of {conversation} is known.");
-            return Err(Refusal::new("unknown-request", message, there));
+            return Err(Refusal::new(ErrorCode::UnknownRequest, message, there));
         }
         let foreseen = all.iter().filter_map(|view| Some((view.expected?, view.read)));
         let true_ones = foreseen.clone().filter(|(expected, read)| came_true(*expected, *read)).count() as u64;

@@ -9,6 +9,7 @@ use crate::support;
 use ctx_api::context::Standing;
 use ctx_api::phases::{PhaseAction, PhaseWish};
 use ctx_composer::automatic::AUTHOR;
+use ctx_core::ErrorCode;
 use ctx_core::policy::{Mode, Settings, Target};
 use serde_json::{Value, json};
 use std::fs;
@@ -130,7 +131,7 @@ fn what_is_proposed_waits_for_a_word_and_is_not_proposed_twice() {
     assert_eq!(accepted.state, "made");
     assert!(work.home.path().join("NOTES.md").exists());
     let again = work.composer.accept(&work.conversation, oldest, "cli").expect_err("made already");
-    assert_eq!(again.code, "not-waiting");
+    assert_eq!(again.code, ErrorCode::NotWaiting);
     let sent = work.send();
     let cleared = results(&sent).iter().filter(|text| text.starts_with("[Cleared to save")).count();
     assert!(cleared > 0);
@@ -253,7 +254,7 @@ fn what_cannot_be_written_is_not_cleared_and_goes_on() {
     assert!(results(&last).iter().all(|text| text.starts_with("line ")));
     assert!(work.commits().is_empty() && work.files().is_empty(), "no files without a line in the ledger");
     let by_hand = work.composer.clear_now(&work.conversation, "tidy").expect_err("it cannot be written either");
-    assert_eq!(by_hand.code, "not-written");
+    assert_eq!(by_hand.code, ErrorCode::NotWritten);
     assert!(
         by_hand.message.contains("NOTES.md cannot be written") && by_hand.message.contains("`ledger`"),
         "{by_hand:?}"
@@ -303,7 +304,7 @@ fn by_hand_all_that_may_go_goes_even_if_the_mode_is_off() {
     assert!(view.clearable.iter().all(|one| one.tokens == 0 || one.target == Target::VerboseDebug), "{view:?}");
     work.composer.phase(&work.conversation, &phase(PhaseAction::Begin, Some("testing"))).expect("begun");
     let twice = work.composer.phase(&work.conversation, &phase(PhaseAction::Begin, Some("testing"))).expect_err("open");
-    assert_eq!(twice.code, "open-already");
+    assert_eq!(twice.code, ErrorCode::OpenAlready);
     let none = work.composer.phase(&work.conversation, &phase(PhaseAction::End, Some("tasting"))).expect_err("unknown");
     assert!(none.hint.contains("testing"), "{none:?}");
     for _ in 0..7 {
@@ -317,6 +318,6 @@ fn by_hand_all_that_may_go_goes_even_if_the_mode_is_off() {
     let applied = work.composer.clear_now(&work.conversation, "tidy").expect("cleared");
     assert!(applied.tokens_after < applied.tokens_before && applied.commit.is_some());
     let nothing = work.composer.clear_now(&work.conversation, "tidy").expect_err("nothing left");
-    assert_eq!(nothing.code, "nothing-to-clear");
+    assert_eq!(nothing.code, ErrorCode::NothingToClear);
     assert_eq!(work.events("phase").len(), 2);
 }

@@ -5,6 +5,7 @@ use ctx_api::edit::{When, Wish};
 use ctx_api::waiting::WaitView;
 use ctx_composer::edit::Moments;
 use ctx_composer::{Composer, Seen, Ticket, Timing, now};
+use ctx_core::ErrorCode;
 use ctx_store::MemoryStore;
 use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
@@ -171,7 +172,7 @@ fn what_is_cancelled_never_happens() {
     assert!(!day.house.composer.holds(&support::hints(&day.session.headers())));
     day.at += 10 * MINUTE;
     assert_eq!((day.turn(), day.state().as_str()), (None, "cancelled"));
-    for (id, code) in [("w1", "not-waiting"), ("w9", "unknown-wish")] {
+    for (id, code) in [("w1", ErrorCode::NotWaiting), ("w9", ErrorCode::UnknownWish)] {
         assert_eq!(day.house.composer.cancel(&day.conversation, id, "cli").expect_err("refused").code, code);
     }
 }
@@ -179,7 +180,8 @@ fn what_is_cancelled_never_happens() {
 #[test]
 fn what_cannot_work_is_refused_when_it_is_wished() {
     let day = Day::new();
-    for (operation, code) in [(delete("t99"), "unknown-id"), (json!({"op": "restore", "ids": ["t1"]}), "not-offloaded")]
+    for (operation, code) in
+        [(delete("t99"), ErrorCode::UnknownId), (json!({"op": "restore", "ids": ["t1"]}), ErrorCode::NotOffloaded)]
     {
         let operations = vec![serde_json::from_value(operation).expect("an operation")];
         let wish = Wish { operations, author: "cli".into(), when: When::Cold, ..Wish::default() };
@@ -191,7 +193,7 @@ fn what_cannot_work_is_refused_when_it_is_wished() {
         when: When::Cold,
         ..Wish::default()
     };
-    assert_eq!(day.house.composer.apply(&day.conversation, stale).expect_err("refused").code, "stale");
+    assert_eq!(day.house.composer.apply(&day.conversation, stale).expect_err("refused").code, ErrorCode::Stale);
     assert!(day.wishes().is_empty());
 }
 
@@ -229,7 +231,7 @@ fn ids_that_mean_something_else_by_then_hit_nothing() {
     day.at += 10 * MINUTE;
     assert_eq!(day.turn(), None);
     let wish = day.wishes().remove(0);
-    assert_eq!((wish.state.as_str(), wish.failure.map(|why| why.code)), ("failed", Some("gone".to_owned())));
+    assert_eq!((wish.state.as_str(), wish.failure.map(|why| why.code)), ("failed", Some(ErrorCode::Gone.into())));
 }
 
 #[test]
@@ -302,7 +304,7 @@ fn going_back_waits_for_its_moment_too() {
     let sent = String::from_utf8(day.house.compose(&day.conversation)).expect("text");
     assert!(sent.contains("read the file"), "all is as the client sends it");
     let named = json!({"action": "branch", "name": "trial", "author": "cli", "when": "cold"});
-    assert_eq!(go(&day, named).expect_err("refused").code, "bad-request");
+    assert_eq!(go(&day, named).expect_err("refused").code, ErrorCode::BadRequest);
 }
 
 #[test]
@@ -341,13 +343,13 @@ fn several_are_taken_back_at_once() {
         let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
         composer.cancel_many(&day.conversation, &ids, "cli")
     };
-    assert_eq!(cancel(&["w2", "w9"]).expect_err("one is unknown").code, "unknown-wish");
+    assert_eq!(cancel(&["w2", "w9"]).expect_err("one is unknown").code, ErrorCode::UnknownWish);
     let ids = |outcome: ctx_api::waiting::PendingOutcome| -> Vec<String> {
         outcome.done.into_iter().map(|wish| wish.id).collect()
     };
     assert_eq!(ids(cancel(&["w2,w3"]).expect("cancelled")), ["w2", "w3"]);
     assert_eq!(ids(cancel(&["all"]).expect("cancelled")), ["w1"]);
-    assert_eq!(cancel(&["all"]).expect_err("nothing is left").code, "not-waiting");
+    assert_eq!(cancel(&["all"]).expect_err("nothing is left").code, ErrorCode::NotWaiting);
 }
 
 #[test]

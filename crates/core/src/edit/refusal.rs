@@ -1,23 +1,22 @@
 //! A wish that is not granted: what, why, and what to do. Nothing has changed.
 
+use crate::ErrorCode;
+
 /// `code` is for programs, `message` and `hint` are for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    pub code: &'static str,
+    pub code: ErrorCode,
     pub message: String,
     pub hint: String,
 }
 
-/// The code of a wish that would change nothing.
-pub const NOTHING: &str = "nothing-to-do";
-
 impl Refusal {
     /// What was asked for is so already.
     pub fn nothing(message: impl Into<String>) -> Refusal {
-        Refusal::new(NOTHING, message, "`ctx list` shows what is sent, `ctx history` what was done.")
+        Refusal::new(ErrorCode::NothingToDo, message, "`ctx list` shows what is sent, `ctx history` what was done.")
     }
 
-    pub fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
+    pub fn new(code: ErrorCode, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
         Refusal { code, message: message.into(), hint: hint.into() }
     }
 }

@@ -13,6 +13,7 @@ use super::effect::{Cover, Effect, EffectId, Made, MessageRef, Named, NewResult,
 use super::fold::{Laid, Source, Unit, View};
 use super::operation::{Operation, Select};
 use super::refusal::Refusal;
+use crate::ErrorCode;
 use crate::content::Content;
 use crate::message::{Kind, Role};
 use serde_json::Value;
@@ -96,7 +97,7 @@ impl Desk<'_> {
                     Role::User | Role::Assistant => *role,
                     _ => {
                         return Err(Refusal::new(
-                            "bad-role",
+                            ErrorCode::BadRole,
                             "A new frame speaks as `user` or as `assistant`.",
                             "Omit `--role` to speak as the user.",
                         ));
@@ -111,7 +112,7 @@ impl Desk<'_> {
             Operation::Pin { ids } => self.pin(ids, true),
             Operation::Unpin { ids } => self.pin(ids, false),
             Operation::Offload { .. } | Operation::Import { .. } => Err(Refusal::new(
-                "unsupported",
+                ErrorCode::Unsupported,
                 format!("`{}` cannot be resolved here.", operation.name()),
                 "This is a defect; please report it.",
             )),
@@ -126,8 +127,8 @@ impl Desk<'_> {
         for id in ids.iter().flat_map(|ids| ids.split(',')).map(str::trim).filter(|id| !id.is_empty()) {
             let id = id.to_owned();
             match self.targets(std::slice::from_ref(&id), &Select::default()) {
-                Err(refusal) if refusal.code == "gone" && select.is_empty() => nothing = Some(refusal.message),
-                Err(refusal) if refusal.code != "gone" => return Err(refusal),
+                Err(refusal) if refusal.code == ErrorCode::Gone && select.is_empty() => nothing = Some(refusal.message),
+                Err(refusal) if refusal.code != ErrorCode::Gone => return Err(refusal),
                 _ => there.push(id),
             }
         }
@@ -169,7 +170,7 @@ impl Desk<'_> {
     pub fn compact(&self, targets: &[Target], why: Why, text: &str) -> Result<Vec<Effect>, Refusal> {
         if let Some(target) = targets.iter().find(|target| matches!(target.scope, Scope::System | Scope::Tool)) {
             return Err(Refusal::new(
-                "not-a-turn",
+                ErrorCode::NotATurn,
                 format!("`{}` is not a part of the conversation; it cannot be {}.", target.name, why.name()),
                 "`ctx edit` gives it another text, `ctx delete` removes it.",
             ));
@@ -192,7 +193,7 @@ impl Desk<'_> {
             let found: Vec<EffectId> = touching.flatten().filter(offloads).collect();
             if found.is_empty() {
                 return Err(Refusal::new(
-                    "not-offloaded",
+                    ErrorCode::NotOffloaded,
                     format!("Nothing of `{}` is offloaded.", target.name),
                     "`ctx list` shows the current state; `ctx undo` undoes any other operation.",
                 ));
@@ -229,7 +230,7 @@ impl Desk<'_> {
                 return Err(Refusal::nothing(format!("All such tool results in {asked} {so} already.")));
             }
             return Err(Refusal::new(
-                "no-results",
+                ErrorCode::NoResults,
                 format!("There is no such tool result in {asked}."),
                 "`ctx list --steps` shows the calls of each frame.",
             ));
@@ -292,7 +293,7 @@ impl Desk<'_> {
 /// Refuses JSON that a wire could not send. `place`: where in it that is, with a space before it.
 pub fn bad_json(what: &str, place: &str) -> Refusal {
     Refusal::new(
-        "bad-content",
+        ErrorCode::BadContent,
         format!("The raw JSON cannot be sent: {what}{place}."),
         "`ctx show ID --raw` shows what it looks like.",
     )
@@ -302,7 +303,7 @@ pub fn bad_json(what: &str, place: &str) -> Refusal {
 pub fn not_empty(text: &str) -> Result<&str, Refusal> {
     if text.trim().is_empty() {
         return Err(Refusal::new(
-            "empty",
+            ErrorCode::Empty,
             "The new text is empty, and the provider refuses empty texts: rule A27.",
             "Give some text, or use `ctx delete`.",
         ));
@@ -313,7 +314,7 @@ pub fn not_empty(text: &str) -> Result<&str, Refusal> {
 /// One text would make several results say the same.
 fn many_results(count: usize) -> Refusal {
     Refusal::new(
-        "many-results",
+        ErrorCode::ManyResults,
         format!("One text cannot stand for {count} tool results: each answers a call of its own."),
         "Name one with `--result`, or omit `--text`: then each gets its own summary.",
     )
@@ -321,12 +322,12 @@ fn many_results(count: usize) -> Refusal {
 
 fn protected(blocks: &[(u32, &str)]) -> Refusal {
     let told: Vec<String> = blocks.iter().map(|(at, why)| format!("`system#{at}` is protected: {why}.")).collect();
-    Refusal::new("protected", told.join(" "), "If you are sure, repeat it with `--force`.")
+    Refusal::new(ErrorCode::Protected, told.join(" "), "If you are sure, repeat it with `--force`.")
 }
 
 fn gone(name: &str) -> Refusal {
     Refusal::new(
-        "gone",
+        ErrorCode::Gone,
         format!("Nothing of `{name}` is left."),
         "`ctx history` shows what removed it; `ctx revert` brings it back.",
     )

@@ -8,6 +8,7 @@ use ctx_api::helper::Kind;
 use ctx_api::helper::{HelperTested, HelperView};
 use ctx_composer::helper::{Material, Piece, Question};
 use ctx_composer::{Composer, Refusal};
+use ctx_core::ErrorCode;
 
 use super::read::{Answer, understood};
 use super::{Api, refused};
@@ -38,7 +39,7 @@ pub async fn test(State(api): State<Api>) -> Answer<HelperTested> {
     let helper = &api.0.helper;
     if !helper.is_on() {
         return Err(refused(Refusal::new(
-            "helper-settings",
+            ErrorCode::HelperSettings,
             "No helper is configured; ctx writes titles and summaries itself.",
             "Set `provider` under [helper] in the ctx.toml of the daemon's home.",
         )));

@@ -40,6 +40,7 @@ use ctx_api::timeline::Timeline;
 use ctx_api::waiting::{PendingOutcome, WaitView, WaitingView};
 use ctx_composer::view::Refusal;
 use ctx_composer::{Composer, Recorder, now};
+use ctx_core::ErrorCode;
 
 use self::openapi::{Routes, told};
 use crate::helper::{Helper, Jobs};
@@ -131,7 +132,7 @@ impl Api {
         match asked.await {
             Ok(answer) => answer.map_err(refused),
             Err(_) => Err(ControlError::new(
-                "internal",
+                ErrorCode::Internal,
                 "The daemon could not finish this; this is a defect.",
                 "Forwarding goes on. Please report it with the daemon's log.",
             )),

@@ -6,6 +6,7 @@ use ctx_api::history::{DiffQuery, HistoryQuery};
 use ctx_api::requests::Explanation;
 use ctx_api::status::{Requests, Status, Stored};
 use ctx_api::timeline::TimelineQuery;
+use ctx_core::ErrorCode;
 
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -132,7 +133,7 @@ pub fn request_number(name: &str) -> Result<u32, ControlError> {
     let number = name.strip_prefix('r').unwrap_or(name).parse::<u32>().ok().filter(|number| *number > 0);
     number.ok_or_else(|| {
         ControlError::new(
-            "unknown-request",
+            ErrorCode::UnknownRequest,
             format!("`{name}` is not the name of a request."),
             "Requests are called r1, r2, and so on; `ctx timeline` lists them.",
         )
@@ -241,7 +242,7 @@ pub fn asked<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ControlErr
 pub fn understood<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, ControlError> {
     body.map(|Json(body)| body).map_err(|why| match why.status() {
         StatusCode::PAYLOAD_TOO_LARGE => ControlError::new(
-            "too-large",
+            ErrorCode::TooLarge,
             "The request is larger than anything the provider would take.",
             "Make it in several steps, or shorten it.",
         ),
@@ -266,7 +267,7 @@ fn in_words(said: &str) -> String {
 
 pub fn bad_request(why: String) -> ControlError {
     ControlError::new(
-        "bad-request",
+        ErrorCode::BadRequest,
         format!("The request is not understood: {}.", why.trim_end_matches('.')),
         "docs/api.md and /control/v1/openapi.json say what is understood; a client of another version may say more.",
     )

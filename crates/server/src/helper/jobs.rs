@@ -1,6 +1,7 @@
 //! Words that are being found, in the background: how far it is, how to stop it, how to try again.
 
 use ctx_api::helper::{JobError, JobView, State};
+use ctx_core::ErrorCode;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -94,7 +95,7 @@ impl Jobs {
         let found = number.and_then(|number: u64| lock(&self.0).jobs.get(&number).cloned());
         found.map(Handle).ok_or_else(|| {
             Refusal::new(
-                "unknown-job",
+                ErrorCode::UnknownJob,
                 format!("There is no job `{name}`."),
                 "`ctx helper status` lists them; they are forgotten when the daemon restarts.",
             )
@@ -159,9 +160,9 @@ impl Job {
             _ if view.state != State::Asking => {}
             Ok(applied) => (view.state, view.applied) = (State::Done, Some(applied)),
             Err(refusal) => {
-                view.state = if refusal.code == "helper-cancelled" { State::Cancelled } else { State::Failed };
+                view.state = if refusal.code == ErrorCode::HelperCancelled { State::Cancelled } else { State::Failed };
                 let Refusal { code, message, hint } = refusal.clone();
-                view.error = Some(JobError { code: code.to_owned(), message, hint });
+                view.error = Some(JobError { code: code.into(), message, hint });
                 *lock(&self.error) = Some(refusal);
             }
         });
@@ -185,7 +186,7 @@ impl Handle {
             return;
         }
         self.0.end(Err(Refusal::new(
-            "helper-cancelled",
+            ErrorCode::HelperCancelled,
             "It was cancelled. Nothing was changed.",
             "Say it again, or give the words with `--text`.",
         )));
@@ -200,7 +201,7 @@ impl Handle {
         view.applied.ok_or_else(|| {
             error.unwrap_or_else(|| {
                 Refusal::new(
-                    "internal",
+                    ErrorCode::Internal,
                     "The job ended without an outcome; it is a defect.",
                     "Please report it with the daemon's log.",
                 )

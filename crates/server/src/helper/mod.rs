@@ -19,6 +19,7 @@ use std::sync::{Arc, OnceLock};
 
 use ctx_composer::Refusal;
 use ctx_composer::helper::{Budget, Prompt, Question};
+use ctx_core::ErrorCode;
 use http::StatusCode;
 
 use crate::config::{self, Limits, UpstreamUrl};
@@ -165,27 +166,27 @@ impl Helper {
         let name = self.name();
         let unchanged = |message: String| format!("{message} Nothing was changed.");
         match trouble {
-            Trouble::Settings { what, hint } => Refusal::new("helper-settings", unchanged(what.clone()), *hint),
+            Trouble::Settings { what, hint } => Refusal::new(ErrorCode::HelperSettings, unchanged(what.clone()), *hint),
             Trouble::Down(why) => {
                 let message = format!("The helper ({name}) cannot be reached: {why}.");
-                Refusal::new("helper-down", unchanged(message), OR_TEXT)
+                Refusal::new(ErrorCode::HelperDown, unchanged(message), OR_TEXT)
             }
             Trouble::Refused { status, said } => {
                 let said = said.as_ref().map(|said| format!(": {said}")).unwrap_or_default();
                 let message = unchanged(format!("The helper ({name}) refuses with status {}{said}.", status.as_u16()));
                 match api::is_passing(*status) {
-                    true => Refusal::new("helper-down", message, OR_TEXT),
-                    false => Refusal::new("helper-refused", message, OR_TEXT),
+                    true => Refusal::new(ErrorCode::HelperDown, message, OR_TEXT),
+                    false => Refusal::new(ErrorCode::HelperRefused, message, OR_TEXT),
                 }
             }
             Trouble::Nonsense(why) => {
                 let message = format!("What the helper ({name}) answers cannot be used: {why}.");
-                Refusal::new("helper-nonsense", unchanged(message), OR_TEXT)
+                Refusal::new(ErrorCode::HelperNonsense, unchanged(message), OR_TEXT)
             }
             Trouble::Slow => {
                 let seconds = self.settings.timeout.as_secs_f32();
                 let message = format!("The helper ({name}) did not answer within {seconds} s.");
-                Refusal::new("helper-slow", unchanged(message), OR_TEXT)
+                Refusal::new(ErrorCode::HelperSlow, unchanged(message), OR_TEXT)
             }
         }
     }

@@ -2,13 +2,14 @@
 
 use axum::body::Body;
 use axum::response::IntoResponse;
+use ctx_api::codes::status_of;
+use ctx_core::ErrorCode;
 use http::header::{self, HeaderValue};
 use http::{Response, StatusCode};
 use serde_json::json;
 
 use super::json;
 use crate::auth::Refusal;
-use crate::codes::status_of;
 use crate::hints;
 use crate::proxy::errors::ERROR_HEADER;
 
@@ -18,7 +19,7 @@ use crate::proxy::errors::ERROR_HEADER;
 pub struct ControlError {
     pub status: StatusCode,
     /// Stable, for programs.
-    pub code: &'static str,
+    pub code: ErrorCode,
     /// One sentence, for people.
     pub message: String,
     /// What to do about it.
@@ -26,9 +27,10 @@ pub struct ControlError {
 }
 
 impl ControlError {
-    /// `code` is one of the list in `codes`, which knows its status.
-    pub fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { status: status_of(code), code, message: message.into(), hint: hint.into() }
+    /// The status follows from the code.
+    pub fn new(code: ErrorCode, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        let status = StatusCode::from_u16(status_of(code)).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self { status, code, message: message.into(), hint: hint.into() }
     }
 }
 
@@ -36,7 +38,7 @@ impl IntoResponse for ControlError {
     fn into_response(self) -> Response<Body> {
         let mut response =
             json(self.status, &json!({ "error": { "code": self.code, "message": self.message, "hint": self.hint } }));
-        response.headers_mut().insert(ERROR_HEADER, HeaderValue::from_static(self.code));
+        response.headers_mut().insert(ERROR_HEADER, HeaderValue::from_static(self.code.as_str()));
         response.extensions_mut().insert(self);
         response
     }
@@ -59,23 +61,23 @@ pub(super) fn without_shell(response: Response<Body>) -> Response<Body> {
 pub(super) fn refused(refusal: Refusal) -> Response<Body> {
     let error = match refusal {
         Refusal::TokenMissing => ControlError::new(
-            "token-needed",
+            ErrorCode::TokenNeeded,
             "The control API needs the daemon's token.",
             "Send it as `Authorization: Bearer …`; it is in the file `token` of the daemon's home. The ctx commands do. \
              In a browser, open the link that `ctx ui` prints.",
         ),
         Refusal::TokenWrong => ControlError::new(
-            "token-wrong",
+            ErrorCode::TokenWrong,
             "This is not the token, or not a session, of this daemon.",
             "In a browser, open the link that `ctx ui` prints. Otherwise read the token from the file `token` of the daemon's home; `--home` or CTX_HOME may point to another one.",
         ),
         Refusal::ForeignHost => ControlError::new(
-            "foreign-host",
+            ErrorCode::ForeignHost,
             "The request was addressed to another host name.",
             "Use the address that the daemon listens on, or localhost.",
         ),
         Refusal::ForeignOrigin | Refusal::Navigation => ControlError::new(
-            "cross-site",
+            ErrorCode::CrossSite,
             "Web pages of other sites may not use the control API.",
             "Open the page with `ctx ui`.",
         ),
@@ -89,7 +91,7 @@ pub(super) fn refused(refusal: Refusal) -> Response<Body> {
 
 pub(super) fn failed() -> Response<Body> {
     ControlError::new(
-        "internal",
+        ErrorCode::Internal,
         "The daemon could not finish this; this is a defect.",
         "Forwarding goes on. Please report it with the daemon's log.",
     )
@@ -98,7 +100,7 @@ pub(super) fn failed() -> Response<Body> {
 
 pub(super) async fn unknown_path() -> ControlError {
     ControlError::new(
-        "unknown-path",
+        ErrorCode::UnknownPath,
         "The control API has no such path.",
         "The client may be newer or older than the daemon; compare `ctx --version` with `ctx status`.",
     )
@@ -106,7 +108,7 @@ pub(super) async fn unknown_path() -> ControlError {
 
 pub(super) async fn wrong_method() -> ControlError {
     ControlError::new(
-        "wrong-method",
+        ErrorCode::WrongMethod,
         "This path of the control API does not take this method.",
         "The client may be newer or older than the daemon; compare `ctx --version` with `ctx status`.",
     )

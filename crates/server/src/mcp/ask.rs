@@ -8,6 +8,7 @@ use axum::body::{Body, to_bytes};
 use bytes::Bytes;
 use ctx_api::call::Call;
 use ctx_api::error::{ApiError, ErrorBody};
+use ctx_core::{ErrorCode, ReceivedCode};
 use http::{Request, header};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -31,7 +32,7 @@ pub async fn call<T: DeserializeOwned>(ask: &impl Ask, call: Call<T>) -> Result<
 /// What could not be done: what, why, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    pub code: String,
+    pub code: ReceivedCode,
     pub message: String,
     pub hint: String,
     /// What happened meanwhile, if that is why.
@@ -39,7 +40,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub fn new(code: impl Into<String>, message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn new(code: impl Into<ReceivedCode>, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { code: code.into(), message: message.into(), hint: hint.into(), since: Vec::new() }
     }
 }
@@ -78,7 +79,7 @@ impl Ask for InProcess {
 
 fn not_understood(error: &dyn fmt::Display) -> Refusal {
     Refusal::new(
-        "not-understood",
+        ErrorCode::NotUnderstood,
         format!("The daemon's answer is not understood: {error}."),
         "Compare `ctx --version` with `ctx status`: the daemon may be older or newer.",
     )

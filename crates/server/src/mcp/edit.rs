@@ -6,6 +6,7 @@ use ctx_api::edit::{Applied, Heal, When};
 use ctx_api::history::{Action, CommitView, HistoryQuery, Way};
 use ctx_api::plan::{Plan, Planned, PlannedView};
 use ctx_api::waiting::Cancel;
+use ctx_core::ErrorCode;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -88,7 +89,7 @@ fn plan(arguments: &Arguments, operations: Vec<Value>) -> Result<Plan, Refusal> 
         .map(|(at, operation)| {
             Planned::read(operation).map_err(|error| {
                 let hint = "The schema of ctx_preview says what each operation takes.";
-                Refusal::new("bad-request", format!("operations[{at}]: {error}"), hint)
+                Refusal::new(ErrorCode::BadRequest, format!("operations[{at}]: {error}"), hint)
             })
         })
         .collect();
@@ -109,7 +110,7 @@ pub async fn undo(ask: &impl Ask, own: &Own, settings: &Settings, given: &UndoAr
     }
     let action = given.action.as_deref().unwrap_or("undo");
     if !WAYS.contains(&action) {
-        return Err(Refusal::new("bad-action", format!("There is no action `{action}`."), list_of(&WAYS)));
+        return Err(Refusal::new(ErrorCode::BadAction, format!("There is no action `{action}`."), list_of(&WAYS)));
     }
     settings.check(action)?;
     let expect = Some(expected(own, given.expect.as_deref())?.to_owned());
@@ -137,7 +138,7 @@ async fn cancel(ask: &impl Ask, own: &Own, settings: &Settings, wish: &str) -> R
 
 async fn wished<T: DeserializeOwned>(ask: &impl Ask, own: &Own, wish: Call<T>) -> Result<T, Refusal> {
     match call(ask, wish).await {
-        Err(refusal) if refusal.code == "stale" => {
+        Err(refusal) if refusal.code == ErrorCode::Stale => {
             let hint = "Look at it with ctx_list, then say it again with the new head.".to_owned();
             // A plan tells the commits since then in its message, with what they touch.
             let since = if refusal.message.contains('\n') { Vec::new() } else { newest_commits(ask, own).await };
@@ -186,7 +187,7 @@ fn told(own: &Own, applied: &Applied) -> Answer {
 fn expected<'a>(own: &Own, expect: Option<&'a str>) -> Result<&'a str, Refusal> {
     expect.filter(|expect| !expect.trim().is_empty()).ok_or_else(|| {
         Refusal::new(
-            "expect-needed",
+            ErrorCode::ExpectNeeded,
             "The head that this was made against is missing.",
             format!("Give `expect`: the `head` that you saw. It is {} now.", head(own)),
         )
@@ -212,7 +213,7 @@ fn operations(given: &Value) -> Result<Vec<Value>, Refusal> {
         let name = name(operation);
         if !OPERATIONS.contains(&name) {
             return Err(Refusal::new(
-                "bad-operation",
+                ErrorCode::BadOperation,
                 format!("There is no operation `{name}`."),
                 list_of(&OPERATIONS),
             ));
@@ -226,7 +227,7 @@ fn name(operation: &Value) -> &str {
 }
 
 fn no_operations(why: &str) -> Refusal {
-    Refusal::new("bad-operation", why, r#"Give a list such as [{"op":"drop-results","ids":["t3"]}]."#)
+    Refusal::new(ErrorCode::BadOperation, why, r#"Give a list such as [{"op":"drop-results","ids":["t3"]}]."#)
 }
 
 fn list_of(names: &[&str]) -> String {
@@ -244,7 +245,7 @@ mod tests {
             assert_eq!(operations(&given), Ok(vec![one.clone()]), "{given}");
         }
         for bad in [json!([]), json!(3), json!("delete t3"), json!([{"op": "delte"}]), json!(["delete"])] {
-            assert_eq!(operations(&bad).expect_err("refused").code, "bad-operation", "{bad}");
+            assert_eq!(operations(&bad).expect_err("refused").code, ErrorCode::BadOperation, "{bad}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
+use ctx_core::ErrorCode;
 
 use super::*;
 use crate::arguments::{Cli, PlaceArguments, Verb};
@@ -181,7 +182,7 @@ fn what_cannot_be_meant_is_wrong_usage() {
 fn raw_json_that_is_none_is_told_with_its_place() {
     let change = change("ctx edit t3 --raw '{\"role\":\"user\"'");
     let failure = change.wish(&Context::of_process(PlaceArguments::default())).expect_err("refused");
-    assert_eq!(failure.code, "invalid-json");
+    assert_eq!(failure.code, ErrorCode::InvalidJson);
     assert!(failure.message.contains("expected `,` or `}`") || failure.message.contains("ends too early"), "{failure}");
     assert!(failure.message.contains("line 1, column 14"), "{failure}");
 }

@@ -2,6 +2,7 @@
 
 use ctx_api::edit::When;
 use ctx_api::plan::Planned;
+use ctx_core::ErrorCode;
 use ctx_core::edit::misread;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -62,7 +63,7 @@ pub fn read(text: &str) -> Result<Plan, Failure> {
         }
     };
     if plan.operations.is_empty() {
-        return Err(Failure::new("empty-batch", "there are no operations in it").hint(EXAMPLE));
+        return Err(Failure::new(ErrorCode::EmptyBatch, "there are no operations in it").hint(EXAMPLE));
     }
     Ok(plan)
 }
@@ -83,7 +84,7 @@ fn whole(text: &str) -> Result<Plan, Failure> {
             0 => String::new(),
             line => format!("line {line}, column {}: ", error.column()),
         };
-        Failure::new("invalid-json", format!("{place}{said}")).hint(WHOLE)
+        Failure::new(ErrorCode::InvalidJson, format!("{place}{said}")).hint(WHOLE)
     };
     let value: Value = serde_json::from_str(text).map_err(|error| told(&error))?;
     let Whole { note, expect, operations } = match value {
@@ -93,8 +94,11 @@ fn whole(text: &str) -> Result<Plan, Failure> {
     };
     let numbered = (1..).zip(operations).map(|(number, value): (usize, Value)| {
         Planned::read(value).map_err(|error| {
-            Failure::new("invalid-json", format!("operation {number}: {}", misread::of_operation(&said(&error))))
-                .hint(WHOLE)
+            Failure::new(
+                ErrorCode::InvalidJson,
+                format!("operation {number}: {}", misread::of_operation(&said(&error))),
+            )
+            .hint(WHOLE)
         })
     });
     Ok(Plan { note, expect, when: When::Now, operations: numbered.collect::<Result<_, _>>()? })
@@ -105,8 +109,11 @@ fn operation(number: usize, line: &str) -> Result<Planned, Failure> {
     read.map_err(|error| {
         let said = said(&error);
         let column = column(line, &said).unwrap_or(if error.is_data() { 1 } else { error.column() });
-        Failure::new("invalid-json", format!("line {number}, column {column}: {}", misread::of_operation(&said)))
-            .hint(EXAMPLE)
+        Failure::new(
+            ErrorCode::InvalidJson,
+            format!("line {number}, column {column}: {}", misread::of_operation(&said)),
+        )
+        .hint(EXAMPLE)
     })
 }
 

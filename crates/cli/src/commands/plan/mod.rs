@@ -12,6 +12,7 @@ use clap::Args;
 use ctx_api::context::WorthView;
 use ctx_api::edit::When;
 use ctx_api::plan::{PlanView, Planned};
+use ctx_core::ErrorCode;
 use serde_json::Value;
 
 use self::file::{Only, Plan};
@@ -124,7 +125,7 @@ fn stale(conversation: &str, context: &Context) -> Result<Plan, Failure> {
     if view.cleared_by_provider > 0 {
         let cleared = words::count(view.cleared_by_provider);
         return Err(Failure::new(
-            "nothing-to-do",
+            ErrorCode::NothingToDo,
             format!(
                 "The provider clears old tool results of this conversation itself: {cleared} tokens of the last request"
             ),
@@ -133,7 +134,7 @@ fn stale(conversation: &str, context: &Context) -> Result<Plan, Failure> {
     }
     let Some(worth) = view.worth else {
         return Err(Failure::new(
-            "nothing-to-do",
+            ErrorCode::NothingToDo,
             "Too little of this context is stale or superseded to be worth a change",
         )
         .hint("`ctx list --steps` shows where the tokens are"));
@@ -147,7 +148,7 @@ fn stale(conversation: &str, context: &Context) -> Result<Plan, Failure> {
 /// Questions need somebody who answers.
 fn in_a_terminal(file: Option<&Path>) -> Result<(), Failure> {
     let refuse = |what: &str| {
-        Failure::new("no-terminal", format!("--interactive asks, and {what}"))
+        Failure::new(ErrorCode::NoTerminal, format!("--interactive asks, and {what}"))
             .hint("`ctx plan FILE` shows the plan; `ctx plan FILE --apply --only 1,3` takes some of it")
     };
     if file.and_then(Path::to_str) == Some("-") {

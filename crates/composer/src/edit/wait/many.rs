@@ -6,6 +6,7 @@ use crate::directory::lock;
 use crate::{Composer, Refusal};
 use ctx_api::waiting::WaitView;
 use ctx_api::waiting::{PendingOutcome, PendingRefusal};
+use ctx_core::ErrorCode;
 
 impl Composer {
     /// Makes several pending changes, each as a commit of its own. `ids`: `w2`, `w2..w5` or `all`.
@@ -40,7 +41,7 @@ impl Composer {
             match act(&conversation, &id) {
                 Ok(view) => done.push(view),
                 Err(Refusal { code, message, hint }) => {
-                    refused.push(PendingRefusal { id, code: code.to_owned(), message, hint });
+                    refused.push(PendingRefusal { id, code: code.into(), message, hint });
                 }
             }
         }
@@ -69,7 +70,7 @@ fn chosen(conversation: &Conversation, ids: &[String], is_open: fn(&State) -> bo
     chosen.retain(|id| seen.insert(id.clone()));
     if chosen.is_empty() {
         return Err(Refusal::new(
-            "not-waiting",
+            ErrorCode::NotWaiting,
             "Nothing waits in this conversation.",
             "`ctx waiting --all` shows what became of earlier changes.",
         ));

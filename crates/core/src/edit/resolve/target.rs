@@ -1,6 +1,7 @@
 //! What ids and filters name.
 
 use super::{Desk, gone};
+use crate::ErrorCode;
 use crate::edit::address::{self, Address, Named as Many};
 use crate::edit::effect::{Cover, MessageRef, Named, PENDING};
 use crate::edit::fold::{Around, Laid, Unit};
@@ -91,7 +92,7 @@ impl Desk<'_> {
         }
         if targets.is_empty() {
             return Err(Refusal::new(
-                "no-match",
+                ErrorCode::NoMatch,
                 "Nothing in the conversation matches.",
                 "`ctx list --steps` shows what there is, with its tokens.",
             ));
@@ -179,7 +180,7 @@ impl Desk<'_> {
                 let (at, layout) = self.single(frame)?;
                 if *to > layout.steps {
                     return Err(Refusal::new(
-                        "unknown-id",
+                        ErrorCode::UnknownId,
                         format!("`{frame}` has no step {to}."),
                         format!("It has {}; `ctx list --steps` shows them.", count(layout.steps, "step")),
                     ));
@@ -193,7 +194,7 @@ impl Desk<'_> {
                 if units.is_empty() {
                     let messages = layout.groups.iter().map(|group| group.number + 1).max().unwrap_or(0);
                     return Err(Refusal::new(
-                        "unknown-id",
+                        ErrorCode::UnknownId,
                         format!("`{frame}` has no message {message}."),
                         format!("It has {}, counted from 0.", count(messages, "message")),
                     ));
@@ -212,7 +213,7 @@ impl Desk<'_> {
                 });
                 let Some(units) = units else {
                     return Err(Refusal::new(
-                        "unknown-id",
+                        ErrorCode::UnknownId,
                         format!("`{frame}#{message}` has no block {block} of the client's."),
                         format!("`ctx show {frame}#{message}` shows its blocks."),
                     ));
@@ -272,7 +273,7 @@ impl Desk<'_> {
         let last = *self.view.find(to).last().ok_or_else(|| self.unknown(&to.to_string()))?;
         if first > last {
             return Err(Refusal::new(
-                "bad-range",
+                ErrorCode::BadRange,
                 format!("`{from}..{to}` runs backwards."),
                 format!("`{to}` comes before `{from}`; turn it round."),
             ));
@@ -289,7 +290,7 @@ impl Desk<'_> {
             many => {
                 let parts: Vec<String> = many.iter().map(|&at| self.view.frames[at].id.to_string()).collect();
                 Err(Refusal::new(
-                    "ambiguous-id",
+                    ErrorCode::AmbiguousId,
                     match self.view.became(id).filter(|(became, _)| became.into.is_none()) {
                         Some((cut, _)) => {
                             format!("`{id}` is {} now: commit {} cut it.", parts.join(", "), cut.by.commit)
@@ -360,14 +361,14 @@ impl Desk<'_> {
             && first > last
         {
             return Refusal::new(
-                "bad-range",
+                ErrorCode::BadRange,
                 format!("`{text}` runs backwards."),
                 format!("Turn it round: `{frame}/{to}..{from}`."),
             );
         }
         if text.contains(',') {
             return Refusal::new(
-                "unknown-id",
+                ErrorCode::UnknownId,
                 format!("`{text}` has a gap: between two commas, or at an end, there is no id."),
                 "Write them like `t3,t7`.",
             );
@@ -380,7 +381,7 @@ impl Desk<'_> {
         }
         if text.contains(['*', '?']) || matches!(text, "all" | "everything" | "-") {
             return Refusal::new(
-                "unknown-id",
+                ErrorCode::UnknownId,
                 format!("No `{text}` in this conversation: ids have no wildcards."),
                 match self.ends() {
                     Some((first, last)) => format!("All frames are `{first}..{last}`; `ctx list` shows the ids."),
@@ -408,7 +409,11 @@ impl Desk<'_> {
             _ => None,
         };
         let hint = hint.unwrap_or_else(|| "Say where it begins and where it ends, such as `t2..t5`.".to_owned());
-        Refusal::new("unknown-id", format!("`{text}` is half a range."), format!("{hint} `ctx list` shows the ids."))
+        Refusal::new(
+            ErrorCode::UnknownId,
+            format!("`{text}` is half a range."),
+            format!("{hint} `ctx list` shows the ids."),
+        )
     }
 
     pub(super) fn unknown(&self, name: &str) -> Refusal {
@@ -421,7 +426,7 @@ impl Desk<'_> {
         known.extend(self.source.tools.iter().map(|name| format!("tools/{name}")));
         let near = nearest(name, known.iter().map(String::as_str));
         Refusal::new(
-            "unknown-id",
+            ErrorCode::UnknownId,
             format!("No `{name}` in this conversation."),
             suggest(&near, "`ctx list` shows the ids."),
         )
@@ -432,7 +437,7 @@ impl Desk<'_> {
         let (became, now) = self.view.became(id)?;
         let now: Vec<String> = now.into_iter().map(|at| format!("`{}`", self.view.frames[at].id)).collect();
         Some(Refusal::new(
-            "combined",
+            ErrorCode::Combined,
             format!("`{id}` is a part of {} now: commit {} combined them.", now.join(", "), became.by.commit),
             format!("Name {}, or a step or a message of it; `ctx list --steps` shows them.", now.join(" or ")),
         ))
@@ -457,7 +462,7 @@ impl Desk<'_> {
         numbers.last().filter(|highest| id.number > **highest)?;
         let are = if last.len() == 1 { "frame is" } else { "frames are" };
         Some(Refusal::new(
-            "unknown-id",
+            ErrorCode::UnknownId,
             format!("No `{id}` in this conversation."),
             format!("The last {are} {}; `ctx list` shows the ids.", last.join(", ")),
         ))
@@ -498,7 +503,7 @@ impl Desk<'_> {
 
 pub(super) fn nothing_named() -> Refusal {
     Refusal::new(
-        "nothing-named",
+        ErrorCode::NothingNamed,
         "Nothing to change was given.",
         "Name a frame (`t3`), a step (`t3/5`), or choose with `--tool`, `--larger-than`, `--older-than`, `--superseded`.",
     )
