@@ -5,11 +5,6 @@ use std::fmt;
 use ctx_core::ReceivedCode;
 use serde::{Deserialize, Serialize};
 
-/// The header with which a client says who reads its hints.
-pub const CLIENT: &str = "ctx-client";
-/// The command line, whose hints name commands and flags.
-pub const SHELL: &str = "shell";
-
 /// The body of every answer that is a refusal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorBody {
@@ -23,6 +18,9 @@ pub struct ApiError {
     pub message: String,
     #[serde(default)]
     pub hint: Option<String>,
+    /// The name that the error is about, such as that of an unknown conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
 }
 
 impl fmt::Display for ApiError {

@@ -14,6 +14,7 @@ pub mod cost;
 pub mod edit;
 pub mod error;
 pub mod explain;
+pub mod face;
 pub mod frames;
 pub mod helper;
 pub mod history;

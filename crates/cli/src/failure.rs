@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use ctx_api::error::ApiError;
 use ctx_composer::Refusal;
 use ctx_config::ConfigError;
 use ctx_core::{ErrorCode, ReceivedCode};
@@ -21,6 +22,8 @@ pub struct Failure {
     pub code: ReceivedCode,
     pub message: String,
     pub hint: Option<String>,
+    /// The name that the failure is about.
+    pub about: Option<String>,
     kind: Kind,
 }
 
@@ -36,7 +39,7 @@ enum Kind {
 
 impl Failure {
     pub fn new(code: impl Into<ReceivedCode>, message: impl Into<String>) -> Self {
-        Self { code: code.into(), message: message.into(), hint: None, kind: Kind::Refused }
+        Self { code: code.into(), message: message.into(), hint: None, about: None, kind: Kind::Refused }
     }
 
     pub fn usage(message: impl Into<String>) -> Self {
@@ -107,13 +110,13 @@ impl From<ConfigError> for Failure {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        Self::new(refusal.code, refusal.message).hint(refusal.hint)
+        Self { about: refusal.about, ..Self::new(refusal.code, refusal.message).hint(refusal.hint.to_string()) }
     }
 }
 
 impl From<TokenError> for Failure {
     fn from(error: TokenError) -> Self {
-        Self::with_advice(ErrorCode::Token, &error.to_string())
+        Self::new(ErrorCode::Token, error.to_string()).hint(error.hint())
     }
 }
 
@@ -127,27 +130,25 @@ impl From<DaemonError> for Failure {
             DaemonError::Bind(BindError::Setup(_)) => ErrorCode::UpstreamSettings,
             DaemonError::Thread(_) => ErrorCode::NoThread,
         };
-        let mut failure = Self::with_advice(code, &error.to_string());
-        if let DaemonError::Bind(BindError::RemoteRefused { .. }) = error {
-            failure.hint = Some("listen on 127.0.0.1, or add --allow-remote".to_owned());
-        }
-        failure
+        let hint = match &error {
+            DaemonError::Bind(error) => error.hint(),
+            DaemonError::Thread(_) => "",
+        };
+        Self::new(code, error.to_string()).hint(hint)
     }
 }
 
-impl Failure {
-    /// The parts below say in one sentence what happened and, after a semicolon, what to do.
-    fn with_advice(code: ErrorCode, sentence: &str) -> Self {
-        match sentence.split_once("; ") {
-            Some((what, advice)) => Self::new(code, what).hint(advice),
-            None => Self::new(code, sentence),
-        }
+/// A refusal of the daemon, as it came.
+impl From<ApiError> for Failure {
+    fn from(error: ApiError) -> Self {
+        Self { about: error.about, ..Self::new(error.code, error.message).hint(error.hint.unwrap_or_default()) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ctx_server::PortHolder;
 
     #[test]
     fn a_failure_says_what_happened_and_what_to_do() {
@@ -168,7 +169,7 @@ mod tests {
     #[test]
     fn a_taken_port_names_its_holder_and_the_advice_is_the_hint() {
         let listen = "127.0.0.1:8788".parse().expect("an address");
-        let taken = BindError::PortTaken { listen, holder: Some("nginx (process 7)".to_owned()) };
+        let taken = BindError::PortTaken { listen, holder: Some(PortHolder::Program("nginx (process 7)".to_owned())) };
         let failure = Failure::from(DaemonError::Bind(taken));
         insta::assert_snapshot!(failure.in_words(&Paint::plain()), @r"
         error: cannot listen on 127.0.0.1:8788: the port is taken by nginx (process 7)

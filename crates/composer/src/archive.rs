@@ -14,6 +14,8 @@ use crate::log::{self, Opened};
 use crate::{Composer, EDITED, Refusal, card, mark};
 use ctx_api::conversations::Imported;
 use ctx_core::ErrorCode;
+use ctx_core::hint;
+use ctx_core::hint::Command;
 use ctx_store::{Blob, Hash, MemoryStore, NewRecord, Note, Step, Store};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -175,7 +177,7 @@ impl Composer {
             Refusal::new(
                 ErrorCode::NotStored,
                 format!("The conversation could not be stored: {error}."),
-                "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
+                hint!["Nothing was changed. Is the disk full? ", Command::Doctor, " checks the store."],
             )
         })?;
         self.held.put(&card, conversation.is_held());
@@ -360,7 +362,7 @@ fn foreign(why: &str) -> Refusal {
     Refusal::new(
         ErrorCode::BadFile,
         format!("This is no exported conversation: {why}."),
-        "`ctx export` writes one. Nothing was changed.",
+        hint![Command::Export, " writes one. Nothing was changed."],
     )
 }
 

@@ -64,6 +64,6 @@ mod tests {
         assert_eq!(find(&terms, "unknown-id").map(|term| term.kind), Ok(TermKind::Code));
         let error = find(&terms, "unknwon-id").expect_err("no such code");
         assert_eq!((error.code, error.status.as_u16()), (ErrorCode::UnknownRule, 404));
-        assert!(error.hint.contains("unknown-id"), "{}", error.hint);
+        assert!(error.hint.to_string().contains("unknown-id"), "{}", error.hint);
     }
 }

@@ -81,9 +81,7 @@ impl Found {
     pub(super) fn explain(self, error: ClientError) -> Failure {
         let address = self.address();
         match (error, self) {
-            (ClientError::Refused(error), _) => {
-                Failure::new(error.code, error.message).hint(error.hint.unwrap_or_default())
-            }
+            (ClientError::Refused(error), _) => error.into(),
             (ClientError::NotUnderstood(error), _) => not_understood(&error),
             (ClientError::Unreachable(_), Self::Noticed { pid, .. }) => Failure::new(
                 ErrorCode::NoDaemon,

@@ -14,6 +14,7 @@ use bytes::Bytes;
 pub use ctx_api::call::encoded;
 use ctx_api::call::{Call, Conversation};
 use ctx_api::client::{ClientError, connect_reason};
+use ctx_api::face::Face;
 use ctx_api::status::Status;
 use ctx_api::timeline::TimelineQuery;
 use ctx_core::ErrorCode;
@@ -41,8 +42,13 @@ pub struct Client {
 impl Client {
     pub fn find(whereabouts: &Whereabouts) -> Result<Self, Failure> {
         let (found, token) = whereabouts.look()?;
-        let api = ctx_api::client::Client::new(found.address(), token.expose()).for_shell();
+        let api = ctx_api::client::Client::new(found.address(), token.expose()).read_by(Face::Shell);
         Ok(Self { api, token, found, runtime: runtime()? })
+    }
+
+    /// The same for an agent, whose hints name tools.
+    pub fn for_agent(self) -> Self {
+        Self { api: self.api.read_by(Face::Tools), ..self }
     }
 
     /// The same, if something listens at its address.

@@ -37,7 +37,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         None => (json!(terms), list(&terms, output)),
         Some(name) => {
             let found = ctx_server::explain::find(&terms, name);
-            let term = found.map_err(|error| Failure::new(error.code, error.message).hint(error.hint))?;
+            let term = found.map_err(|error| Failure::new(error.code, error.message).hint(error.hint.to_string()))?;
             (json!(term), entry(term, output))
         }
     };

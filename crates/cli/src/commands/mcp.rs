@@ -99,8 +99,8 @@ impl Ask for Way {
 
 impl Inside {
     fn ask(&self, path: &str, body: Option<&str>) -> Result<Bytes, Failure> {
-        match self.context.found().and_then(|client| client.ask(path, body)) {
-            Err(failure) if failure.code == ErrorCode::NoDaemon => self.started()?.ask(path, body),
+        match self.context.found().and_then(|client| client.for_agent().ask(path, body)) {
+            Err(failure) if failure.code == ErrorCode::NoDaemon => self.started()?.for_agent().ask(path, body),
             outcome => outcome,
         }
     }

@@ -15,6 +15,8 @@ use ctx_core::edit::fold::Unit;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, Operation};
 use ctx_core::fast_map::FastSet;
+use ctx_core::hint;
+use ctx_core::hint::Command;
 use ctx_core::message::Kind;
 use ctx_core::policy::{Look, Mode, Settings};
 use ctx_core::tokens;
@@ -171,7 +173,7 @@ impl Composer {
             return Err(Refusal::new(
                 ErrorCode::NoEditor,
                 "There is no automatic editor here.",
-                "Run the daemon with `ctx up`.",
+                hint!["Run the daemon with ", Command::Up, "."],
             ));
         };
         let name = &self.meant(name)?;
@@ -192,7 +194,7 @@ impl Composer {
             return Err(Refusal::new(
                 ErrorCode::NothingToClear,
                 "Nothing can be removed: all results are recent, pinned, preserved or short.",
-                "`ctx status` shows what is preserved; `ctx config check` shows the rules.",
+                hint![Command::Status, " shows what is preserved; ", Command::Config, " shows the rules."],
             ));
         };
         let reasons = commit.note.take().unwrap_or_default();

@@ -19,6 +19,8 @@ use ctx_core::edit::effect::{Effect, EffectId, Made, MadeId, Why};
 use ctx_core::edit::fold::{Unit, View};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, CommitId, History, Operation};
+use ctx_core::hint;
+use ctx_core::hint::{Argument, Command};
 use ctx_core::message::Kind;
 use ctx_store::{NewRecord, Step};
 use ctx_wire::rules;
@@ -255,7 +257,11 @@ impl Composer {
         let conversation = lock(&shared);
         expected(&conversation, wish.expect.as_deref())?;
         if wish.operations.is_empty() {
-            return Err(Refusal::new(ErrorCode::NothingToDo, "There is no operation.", "`ctx help` lists them."));
+            return Err(Refusal::new(
+                ErrorCode::NothingToDo,
+                "There is no operation.",
+                hint![Command::Operations, " lists them."],
+            ));
         }
         let at = now();
         let waits = !wish.dry_run && !self.engine.has_come(&conversation, wish.when, at);
@@ -308,7 +314,7 @@ impl Composer {
             Refusal::new(
                 ErrorCode::NotStored,
                 format!("The commit could not be stored: {error}."),
-                "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
+                hint!["Nothing was changed. Is the disk full? ", Command::Doctor, " checks the store."],
             )
         })?;
         // It is stored: from now on no request may leave without it, whether or not the store can be read.
@@ -389,7 +395,7 @@ fn is_sent_at_all(
             true => format!("Nothing of what you write for `{name}` could be sent."),
             false => format!("Nothing of what you write for `{name}` could be sent: {}.", rules.join("; ")),
         },
-        "`ctx show ID --raw` shows what it looks like; `ctx delete` takes it out.",
+        hint![Command::Show.with("ID --raw"), " shows what it looks like; ", Command::Delete, " takes it out."],
     ))
 }
 
@@ -472,7 +478,7 @@ pub(crate) fn expected(conversation: &Conversation, expect: Option<&str>) -> Res
     Err(Refusal::new(
         ErrorCode::Stale,
         format!("Someone committed in the meantime: the head is {head}, not {expect}."),
-        format!("Check `ctx history`, then retry with `--expect {head}`."),
+        hint!["Check ", Command::History, ", then retry with ", Argument::new("expect").with(head.to_string()), "."],
     ))
 }
 
@@ -489,35 +495,5 @@ pub(super) fn within(refusal: Refusal, number: usize, all: usize, operation: &Op
         return refusal;
     }
     let message = format!("Operation {number} (`{}`): {}", operation.name(), refusal.message);
-    Refusal { message, hint: in_json(&refusal.hint), ..refusal }
-}
-
-/// A hint for somebody who wrote JSON: `--larger-than` is `larger_than` there.
-fn in_json(hint: &str) -> String {
-    let mut parts = hint.split("`--");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let end = part.find(['`', ' ']).unwrap_or(part.len());
-        let (flag, rest) = part.split_at(end);
-        // What the flag takes is not said there.
-        let rest = rest.find('`').map_or(rest, |at| &rest[at..]);
-        out.extend(["`", &flag.replace('-', "_"), rest]);
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hints_for_a_batch_speak_of_what_stands_in_it() {
-        assert_eq!(
-            in_json("Give one of `--after ID`, `--start` and `--end`."),
-            "Give one of `after`, `start` and `end`."
-        );
-        let hint = "Name a frame (`t3`), or choose with `--tool`, `--larger-than`.";
-        assert_eq!(in_json(hint), "Name a frame (`t3`), or choose with `tool`, `larger_than`.");
-        assert_eq!(in_json("`ctx list --steps` shows them."), "`ctx list --steps` shows them.");
-    }
+    Refusal { message, hint: refusal.hint.with_fields(), ..refusal }
 }

@@ -9,6 +9,8 @@ use ctx_core::ErrorCode;
 use ctx_core::edit::Operation;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::operation::Select;
+use ctx_core::hint;
+use ctx_core::hint::Command;
 use ctx_core::message::Kind;
 use ctx_store::Record;
 use ctx_wire::body::Body;
@@ -55,7 +57,7 @@ impl Composer {
             Refusal::new(
                 ErrorCode::Healthy,
                 format!("There is nothing to heal: {why}."),
-                "`ctx timeline` shows what the provider said.",
+                hint![Command::Timeline, " shows what the provider said."],
             )
         };
         let shared = self.stored(name)?;
@@ -113,8 +115,10 @@ fn ours(conversation: &Conversation, said: &str) -> Refusal {
         _ => false,
     });
     let hint = match writer.or(conversation.history.active(head).first().copied()) {
-        Some(commit) => format!("`ctx revert {}` takes back the newest commit that wrote something.", commit.id),
-        None => "`ctx timeline` shows what the provider said.".to_owned(),
+        Some(commit) => {
+            hint![Command::Revert.with(commit.id.to_string()), " takes back the newest commit that wrote something."]
+        }
+        None => hint![Command::Timeline, " shows what the provider said."],
     };
     Refusal::new(
         ErrorCode::Ours,

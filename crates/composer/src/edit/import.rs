@@ -19,6 +19,8 @@ use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::operation::{Select, Where};
 use ctx_core::edit::resolve::{Desk, Scope};
 use ctx_core::edit::{CommitId, Operation};
+use ctx_core::hint;
+use ctx_core::hint::Command;
 use ctx_core::message::{Block, Kind, Role};
 use std::collections::HashSet;
 use std::sync::TryLockError;
@@ -187,8 +189,14 @@ impl Engine {
                 return Err(Refusal::new(
                     ErrorCode::SameConversation,
                     format!("`{}` is in this conversation already.", target.name),
-                    "`ctx move` moves it, `ctx add` writes a new one. Only frames from before a compaction, or \
-                     rewound, can be imported from here: `ctx list --all` shows them.",
+                    hint![
+                        Command::Move,
+                        " moves it, ",
+                        Command::Add,
+                        " writes a new one. Only frames from before a compaction, or rewound, can be imported from here: ",
+                        Command::List.with("--all"),
+                        " shows them."
+                    ],
                 ));
             }
             // Several parts of one frame stay together.
@@ -240,7 +248,7 @@ impl Engine {
             return Err(Refusal::new(
                 ErrorCode::Gone,
                 "There is nothing to import.",
-                "`ctx list --conv` shows what there is.",
+                hint![Command::List.with("--conv"), " shows what there is."],
             ));
         }
         Ok(Gathered { from: conversation.id.clone(), frames: copied, remark: left.in_words() })

@@ -9,9 +9,11 @@ use ctx_api::edit::Applied;
 use ctx_api::history::{Action, Way};
 use ctx_api::history::{BranchView, Branches, TagView, Tags};
 use ctx_api::timeline::Line;
-use ctx_core::ErrorCode;
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::edit::{CommitId, History};
+use ctx_core::hint;
+use ctx_core::hint::Command;
+use ctx_core::{ErrorCode, Hint};
 use std::sync::MutexGuard;
 
 impl Composer {
@@ -98,7 +100,12 @@ fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusal> {
         return Err(Refusal::new(
             ErrorCode::UnknownBranch,
             format!("`{given}` is a point of the history, and not a branch."),
-            format!("`ctx branch NAME --at {given}` starts one there; `ctx list --at {given}` only shows it."),
+            hint![
+                Command::Branch.with(format!("NAME --at {given}")),
+                " starts one there; ",
+                Command::List.with(format!("--at {given}")),
+                " only shows it."
+            ],
         ));
     }
     if let Action::RemoveBranch | Action::RemoveTag = way.action {
@@ -112,7 +119,7 @@ fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusal> {
                 return Err(Refusal::new(
                     ErrorCode::Taken,
                     format!("There is a branch `{name}` already."),
-                    format!("`ctx checkout {name}` checks it out."),
+                    hint![Command::Checkout.with(name.to_string()), " checks it out."],
                 ));
             }
             if history.tags().contains_key(&name) {
@@ -124,7 +131,7 @@ fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusal> {
         }
         Action::Checkout => match history.branches().contains_key(&name) {
             true => Ok(vec![Line::Checkout { name }]),
-            false => Err(unknown_branch(history, &name, &format!("`ctx branch {name}` creates it."))),
+            false => Err(unknown_branch(history, &name, hint![Command::Branch.with(name.to_string()), " creates it."])),
         },
         _ => {
             if history.branches().contains_key(&name) {
@@ -152,11 +159,11 @@ fn removed(history: &History, action: Action, name: &str) -> Result<Line, Refusa
             return Ok(Line::RemoveTag { name: owned });
         }
         let near = nearest(name, history.tags().keys().map(String::as_str));
-        let hint = suggest(&near, "`ctx history` shows the tags.");
+        let hint = suggest(&near, hint![Command::History, " shows the tags."]);
         return Err(Refusal::new(ErrorCode::UnknownTag, format!("There is no tag `{name}`."), hint));
     }
     if !history.branches().contains_key(name) {
-        return Err(unknown_branch(history, name, "`ctx history` shows the branches."));
+        return Err(unknown_branch(history, name, hint![Command::History, " shows the branches."]));
     }
     if name == history.current() {
         return Err(Refusal::new(
@@ -168,7 +175,7 @@ fn removed(history: &History, action: Action, name: &str) -> Result<Line, Refusa
     Ok(Line::RemoveBranch { name: owned })
 }
 
-fn unknown_branch(history: &History, name: &str, otherwise: &str) -> Refusal {
+fn unknown_branch(history: &History, name: &str, otherwise: Hint) -> Refusal {
     let near = nearest(name, history.branches().keys().map(String::as_str));
     Refusal::new(ErrorCode::UnknownBranch, format!("There is no branch `{name}`."), suggest(&near, otherwise))
 }

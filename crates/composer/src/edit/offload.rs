@@ -10,6 +10,8 @@ use ctx_core::edit::effect::{Effect, Made, Named, NewResult, Why};
 use ctx_core::edit::fold::{Laid, Unit, View};
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::{Desk, OFFLOADED, Scope, Target};
+use ctx_core::hint;
+use ctx_core::hint::Command;
 use ctx_core::message::{Kind, Role};
 use ctx_store::{Hash, confined};
 use std::fs;
@@ -151,7 +153,7 @@ impl Engine {
                 return Err(Refusal::new(
                     ErrorCode::NotATurn,
                     format!("`{}` is not a part of the conversation; the agent could not read it back.", target.name),
-                    "`ctx edit` shortens it, `ctx delete` removes it.",
+                    hint![Command::Edit, " shortens it, ", Command::Delete, " removes it."],
                 ));
             }
             if is_offloaded(desk, target) {

@@ -15,6 +15,8 @@ use ctx_core::ErrorCode;
 use ctx_core::edit::history::{Cannot, Change, How};
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::edit::{Commit, CommitId, EffectId};
+use ctx_core::hint;
+use ctx_core::hint::{Argument, Command};
 use std::collections::HashSet;
 use std::sync::MutexGuard;
 
@@ -111,7 +113,7 @@ impl Composer {
                     return Err(Refusal::new(
                         ErrorCode::NoTarget,
                         "`source` is no commit: there is nothing in it to take back.",
-                        "`ctx rollback source` reverts all commits.",
+                        hint![Command::Rollback.with("source"), " reverts all commits."],
                     ));
                 }
                 let target = target.flatten().map_or_else(|| history.undo(), Ok).map_err(cannot)?;
@@ -127,7 +129,7 @@ impl Composer {
                     Refusal::new(
                         ErrorCode::NoTarget,
                         "No commit to go back to was given.",
-                        "`ctx history` lists the commits.",
+                        hint![Command::History, " lists the commits."],
                     )
                 })?;
                 match history.rollback(target) {
@@ -281,7 +283,7 @@ fn find(conversation: &Conversation, name: &str) -> Result<CommitId, Refusal> {
         [] if history.is_empty() => Refusal::new(
             ErrorCode::UnknownCommit,
             format!("There is no commit `{name}`: nothing was edited yet."),
-            "`ctx list` shows what could be.",
+            hint![Command::List, " shows what could be."],
         ),
         [] => {
             let ids: Vec<String> = history.all().map(|commit| commit.id.to_string()).collect();
@@ -291,7 +293,7 @@ fn find(conversation: &Conversation, name: &str) -> Result<CommitId, Refusal> {
             Refusal::new(
                 ErrorCode::UnknownCommit,
                 format!("There is no commit `{name}`."),
-                suggest(&near, "`ctx history` lists the commits."),
+                suggest(&near, hint![Command::History, " lists the commits."]),
             )
         }
         many => Refusal::new(
@@ -308,22 +310,22 @@ fn refused(conversation: &Conversation, action: Action, name: &str, cannot: Cann
         Cannot::Unknown => Refusal::new(
             ErrorCode::UnknownCommit,
             format!("There is no commit `{name}`."),
-            "`ctx history` lists the commits.",
+            hint![Command::History, " lists the commits."],
         ),
         Cannot::Elsewhere => Refusal::new(
             ErrorCode::OtherBranch,
             format!("{name} is not on the branch `{branch}`."),
-            "`ctx checkout` switches to another branch.",
+            hint![Command::Checkout, " switches to another branch."],
         ),
         Cannot::Inactive => Refusal::new(
             ErrorCode::Inactive,
             format!("{name} is switched off already."),
-            "`ctx history` shows by what; `ctx redo` or a revert of that one brings it back.",
+            hint![Command::History, " shows by what; ", Command::Redo, " or a revert of that one brings it back."],
         ),
         Cannot::Needed(commits) => Refusal::new(
             ErrorCode::Needed,
             format!("{} stand{} on {name}.", listed(&commits), if commits.len() == 1 { "s" } else { "" }),
-            "Add `--cascade` to revert those too.",
+            hint!["Add ", Argument::new("cascade"), " to revert those too."],
         ),
         Cannot::Nothing if action == Action::Rollback => Refusal::new(
             ErrorCode::NothingToDo,
@@ -331,12 +333,12 @@ fn refused(conversation: &Conversation, action: Action, name: &str, cannot: Cann
                 "source" => "No edit is active: what the agent sends is what the model gets.".to_owned(),
                 name => format!("Everything is as it was after {name}."),
             },
-            "`ctx history` shows what was done; `ctx revert` takes a rollback back.",
+            hint![Command::History, " shows what was done; ", Command::Revert, " takes a rollback back."],
         ),
         Cannot::Nothing => Refusal::new(
             ErrorCode::NothingToDo,
             format!("There is nothing to {}.", verb(action)),
-            "`ctx history` shows what was done.",
+            hint![Command::History, " shows what was done."],
         ),
     }
 }

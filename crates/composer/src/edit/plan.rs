@@ -21,6 +21,8 @@ use ctx_core::ErrorCode;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::{CommitId, Operation};
+use ctx_core::hint;
+use ctx_core::hint::{Argument, Command};
 
 /// The chosen operations as a wish. It has no place for reasons but its note.
 pub fn plan_wish(plan: &Plan, head: Option<&str>) -> Result<Wish, Refusal> {
@@ -247,7 +249,11 @@ fn new_repairs(was: &State<'_>, is: &State<'_>) -> Vec<RepairView> {
 /// The operations that are meant, with their numbers.
 fn chosen(plan: &Plan) -> Result<Vec<(usize, &Planned)>, Refusal> {
     if plan.operations.is_empty() {
-        return Err(Refusal::new(ErrorCode::NothingToDo, "There is no operation.", "`ctx help` lists them."));
+        return Err(Refusal::new(
+            ErrorCode::NothingToDo,
+            "There is no operation.",
+            hint![Command::Operations, " lists them."],
+        ));
     }
     if let Some(number) = plan.only.iter().find(|number| !(1..=plan.operations.len()).contains(number)) {
         let message = format!("There is no operation {number}: the plan has {}.", plan.operations.len());
@@ -269,8 +275,8 @@ fn misfit(mut misfits: Vec<(usize, Refusal)>, plan: &Plan) -> Refusal {
     let rest: Vec<String> = (1..=plan.operations.len()).filter(fits).map(|number| number.to_string()).collect();
     let told: Vec<String> = misfits.into_iter().map(|(_, refusal)| refusal.message).collect();
     let hint = match rest.as_slice() {
-        [] => "`ctx list` shows what there is; nothing was changed.".to_owned(),
-        rest => format!("The others fit: `--only {}`. Nothing was changed.", rest.join(",")),
+        [] => hint![Command::List, " shows what there is; nothing was changed."],
+        rest => hint!["The others fit: ", Argument::new("only").with(rest.join(",")), ". Nothing was changed."],
     };
     Refusal::new(ErrorCode::DoesNotFit, format!("{} operations do not fit:\n{}", told.len(), told.join("\n")), hint)
 }

@@ -17,6 +17,8 @@ use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::weigh::LeftOut;
 use ctx_core::fast_map::{FastMap, FastSet};
+use ctx_core::hint;
+use ctx_core::hint::Command;
 use ctx_core::message::Message;
 use ctx_core::{Class, Key, NodeIx, SlotId};
 use ctx_store::Step;
@@ -469,7 +471,7 @@ impl Composer {
             return Err(Refusal::new(
                 ErrorCode::Credential,
                 "This request carries a credential in its body. Credentials are never stored, so its exact bytes cannot be shown.",
-                "`ctx show` shows the rest of it.",
+                hint![Command::Show, " shows the rest of it."],
             ));
         }
         let effects = at_point(&conversation, at.unwrap_or("HEAD"))?;

@@ -31,6 +31,8 @@ use ctx_core::edit::fold::{Laid, Unit};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::edit::{Commit, CommitId, Operation};
+use ctx_core::hint;
+use ctx_core::hint::Command;
 use ctx_store::{Note, Step};
 use std::collections::HashSet;
 use std::sync::MutexGuard;
@@ -137,7 +139,7 @@ impl Conversation {
             let wanted = self.waiting.iter().filter(|waiting| is_wanted(&waiting.state));
             let near = nearest(id, wanted.map(|waiting| waiting.wished.id.as_str()));
             let message = format!("There is no pending change `{id}`.");
-            Refusal::new(ErrorCode::UnknownWish, message, suggest(&near, "`ctx waiting` lists them."))
+            Refusal::new(ErrorCode::UnknownWish, message, suggest(&near, hint![Command::Waiting, " lists them."]))
         })
     }
 
@@ -190,7 +192,11 @@ impl Conversation {
         wished.reasons.retain(|_| *kept.next().unwrap_or(&true));
         if wished.operations.is_empty() {
             let message = "The conversation has gone another way: nothing of what was proposed is in it any more.";
-            return Err(Refusal::new(ErrorCode::Gone, message, "`ctx waiting cancel` removes the proposal."));
+            return Err(Refusal::new(
+                ErrorCode::Gone,
+                message,
+                hint![Command::Waiting.with("cancel"), " removes the proposal."],
+            ));
         }
         Ok(())
     }
@@ -323,14 +329,14 @@ impl Composer {
                 return Err(Refusal::new(
                     ErrorCode::NotWaiting,
                     format!("`{id}` is no longer pending: it was made as {commit}."),
-                    format!("`ctx revert {commit}` reverts it."),
+                    hint![Command::Revert.with(commit.to_string()), " reverts it."],
                 ));
             }
             State::Cancelled => {
                 return Err(Refusal::new(
                     ErrorCode::NotWaiting,
                     format!("`{id}` was cancelled already."),
-                    "`ctx waiting` lists those that wait.",
+                    hint![Command::Waiting, " lists those that wait."],
                 ));
             }
         }
@@ -343,7 +349,7 @@ impl Composer {
             Refusal::new(
                 ErrorCode::UnknownWish,
                 format!("There is no pending change `{id}`."),
-                "`ctx waiting` lists them.",
+                hint![Command::Waiting, " lists them."],
             )
         })
     }
@@ -364,7 +370,11 @@ impl Composer {
         let mut waiting = conversation.wish(id, State::can_be_accepted)?.clone();
         if !waiting.state.can_be_accepted() {
             let message = format!("`{id}` is no longer pending: it is {}.", waiting.state.name());
-            return Err(Refusal::new(ErrorCode::NotWaiting, message, "`ctx waiting --all` shows what became of it."));
+            return Err(Refusal::new(
+                ErrorCode::NotWaiting,
+                message,
+                hint![Command::Waiting.with("--all"), " shows what became of it."],
+            ));
         }
         let at = now();
         conversation.leave_what_is_gone(&mut waiting.wished)?;
@@ -390,7 +400,11 @@ impl Composer {
         self.heed(&conversation);
         let view = conversation.waiting.iter().find(|one| one.wished.id == waiting.wished.id).map(Waiting::view);
         view.ok_or_else(|| {
-            Refusal::new(ErrorCode::UnknownWish, "This change is no longer known.", "`ctx waiting` lists them.")
+            Refusal::new(
+                ErrorCode::UnknownWish,
+                "This change is no longer known.",
+                hint![Command::Waiting, " lists them."],
+            )
         })
     }
 
@@ -410,7 +424,7 @@ impl Composer {
             Refusal::new(
                 ErrorCode::NotStored,
                 format!("The change could not be stored: {error}."),
-                "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
+                hint!["Nothing was changed. Is the disk full? ", Command::Doctor, " checks the store."],
             )
         })?;
         // It may have been dropped from memory meanwhile, and then was replayed with the new record or will be.

@@ -2,6 +2,8 @@
 
 use crate::{Refusal, now};
 use ctx_core::ErrorCode;
+use ctx_core::hint;
+use ctx_core::hint::Argument;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
@@ -54,7 +56,11 @@ impl Budget {
                     "The helper's budget is used up: {} of {} tokens today, and this may take {tokens} more.",
                     used.tokens, self.most
                 ),
-                "Give the words with `--text`, or raise `budget_per_day` under [helper] in ctx.toml.",
+                hint![
+                    "Give the words with ",
+                    Argument::new("text"),
+                    ", or raise `budget_per_day` under [helper] in ctx.toml."
+                ],
             ));
         }
         let more = Used { tokens: used.tokens + tokens, ..*used };
@@ -77,7 +83,7 @@ impl Budget {
             Refusal::new(
                 ErrorCode::NotWritten,
                 format!("The helper's budget cannot be written to {}: {error}.", self.file.display()),
-                "Make room or correct the permissions; or give the words with `--text`.",
+                hint!["Make room or correct the permissions; or give the words with ", Argument::new("text"), "."],
             )
         })
     }

@@ -16,6 +16,8 @@ use ctx_core::edit::fold::Unit;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::resolve::{Desk, Scope, Target};
 use ctx_core::edit::{CommitId, Operation};
+use ctx_core::hint;
+use ctx_core::hint::{Argument, Command};
 use ctx_core::message::Kind as BlockKind;
 
 /// Beyond so many a job would take minutes, and most of a day's budget.
@@ -171,7 +173,13 @@ impl Engine {
                     return Err(Refusal::new(
                         ErrorCode::Titled,
                         format!("`{}` has a title set by a person, which stays.", frame.id),
-                        "Give another with `--title`, or take that one back with `ctx revert`.",
+                        hint![
+                            "Give another with ",
+                            Argument::new("title"),
+                            ", or take that one back with ",
+                            Command::Revert,
+                            "."
+                        ],
                     ));
                 }
                 Ok(vec![(filled, Kind::Title, self.material(conversation, &desk, &targets)?)])
@@ -268,7 +276,13 @@ impl Composer {
             return Err(Refusal::new(
                 ErrorCode::ManyQuestions,
                 format!("{} summaries are too many at once; {MOST} are not.", questions.len()),
-                "Choose fewer, such as `--larger-than 2000`; `ctx drop-results` needs no words.",
+                hint![
+                    "Choose fewer, such as ",
+                    Argument::new("larger-than").with("2000"),
+                    "; ",
+                    Command::DropResults,
+                    " needs no words."
+                ],
             ));
         }
         let head = conversation.history.head().map_or_else(|| "none".to_owned(), |head| head.to_string());
@@ -284,7 +298,11 @@ impl Question {
             _ => Refusal::new(
                 ErrorCode::NoWords,
                 format!("There are no words in `{}` to make a {} of.", self.material.name, self.kind.name()),
-                if self.kind == Kind::Title { "Give one with `--title`." } else { "Give one with `--text`." },
+                if self.kind == Kind::Title {
+                    hint!["Give one with ", Argument::new("title"), "."]
+                } else {
+                    hint!["Give one with ", Argument::new("text"), "."]
+                },
             ),
         })
     }
@@ -332,6 +350,14 @@ fn too_short(what: &str) -> Refusal {
     Refusal::new(
         ErrorCode::TooShort,
         format!("A summary would not be shorter than {what}."),
-        "Leave it, give a shorter one with `--text`, or remove it with `ctx drop-results` or `ctx delete`.",
+        hint![
+            "Leave it, give a shorter one with ",
+            Argument::new("text"),
+            ", or remove it with ",
+            Command::DropResults,
+            " or ",
+            Command::Delete,
+            "."
+        ],
     )
 }

@@ -27,8 +27,10 @@ use crate::conversation::Conversation;
 use crate::directory::{Shared, lock};
 use crate::envelope::Whole;
 use crate::{Composer, Engine};
-use ctx_core::ErrorCode;
 use ctx_core::edit::refusal::{nearest, suggest};
+use ctx_core::hint;
+use ctx_core::hint::Command;
+use ctx_core::{ErrorCode, Hint};
 use ctx_store::StoreError;
 use ctx_wire::rules;
 
@@ -38,22 +40,25 @@ use ctx_wire::rules;
 pub struct Refusal {
     pub code: ErrorCode,
     pub message: String,
-    pub hint: String,
+    pub hint: Hint,
+    /// The name that the error is about.
+    pub about: Option<String>,
 }
 
 impl Refusal {
-    pub fn new(code: ErrorCode, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
-        Refusal { code, message: message.into(), hint: hint.into() }
+    pub fn new(code: ErrorCode, message: impl Into<String>, hint: impl Into<Hint>) -> Refusal {
+        Refusal { code, message: message.into(), hint: hint.into(), about: None }
+    }
+
+    /// Adds the name that the error is about.
+    pub fn about(self, name: &str) -> Refusal {
+        Refusal { about: Some(name.to_owned()), ..self }
     }
 }
 
 impl From<ctx_core::edit::Refusal> for Refusal {
     fn from(refusal: ctx_core::edit::Refusal) -> Refusal {
-        Refusal {
-            code: refusal.code,
-            message: rules::spelled_out(&refusal.message),
-            hint: rules::spelled_out(&refusal.hint),
-        }
+        Refusal::new(refusal.code, rules::spelled_out(&refusal.message), refusal.hint.map_text(rules::spelled_out))
     }
 }
 
@@ -62,7 +67,7 @@ impl From<StoreError> for Refusal {
         Refusal::new(
             ErrorCode::Store,
             format!("The store cannot be read: {error}."),
-            "Run `ctx doctor` to see what is wrong.",
+            hint!["Run ", Command::Doctor, " to see what is wrong."],
         )
     }
 }
@@ -77,7 +82,7 @@ impl Composer {
                 Refusal::new(
                     ErrorCode::NoConversation,
                     "No conversation has been recorded yet.",
-                    "Start one with `ctx run -- claude`.",
+                    hint!["Start one with ", Command::Run.with("-- claude"), "."],
                 )
             });
         }
@@ -99,8 +104,9 @@ impl Composer {
                 Err(Refusal::new(
                     ErrorCode::UnknownConversation,
                     format!("No conversation `{name}`."),
-                    suggest(&near, "`ctx conversations` lists them."),
-                ))
+                    suggest(&near, hint![Command::Conversations, " lists them."]),
+                )
+                .about(name))
             }
             many => Err(Refusal::new(
                 ErrorCode::AmbiguousConversation,
@@ -148,7 +154,7 @@ impl Composer {
             Refusal::new(
                 ErrorCode::UnknownConversation,
                 format!("Conversation `{id}` is gone."),
-                "`ctx conversations` lists those there are.",
+                hint![Command::Conversations, " lists those there are."],
             )
         })
     }
@@ -167,7 +173,7 @@ pub(crate) fn rebuilt(engine: &Engine, conversation: &Conversation) -> Result<Wh
         Refusal::new(
             ErrorCode::Incomplete,
             format!("Conversation `{}` is not completely stored.", conversation.id),
-            "Its next request completes it; `ctx doctor` shows whether the store is damaged.",
+            hint!["Its next request completes it; ", Command::Doctor, " shows whether the store is damaged."],
         )
     })
 }

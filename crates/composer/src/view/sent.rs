@@ -13,6 +13,8 @@ use ctx_api::requests::{SentAnswer, SentView};
 use ctx_core::ErrorCode;
 use ctx_core::edit::Commit;
 use ctx_core::edit::history::Change;
+use ctx_core::hint;
+use ctx_core::hint::Command;
 use ctx_store::{Reader, Record};
 
 /// What the log tells of a request.
@@ -73,8 +75,8 @@ impl Composer {
                 ErrorCode::UnknownRequest,
                 format!("There is no request r{request} in this conversation."),
                 match last {
-                    0 => "`ctx timeline` lists its requests.".to_owned(),
-                    last => format!("Its requests are r1 to r{last}; `ctx timeline` lists them."),
+                    0 => hint![Command::Timeline, " lists its requests."],
+                    last => hint![format!("Its requests are r1 to r{last}; "), Command::Timeline, " lists them."],
                 },
             ));
         };
@@ -103,7 +105,11 @@ impl Recorded {
     /// The body that left; the inner error says why it cannot be rebuilt.
     fn body(&self, store: &dyn Reader) -> Result<Result<Vec<u8>, Refusal>, Refusal> {
         let missing = |why: &str| {
-            Ok(Err(Refusal::new(ErrorCode::NotRebuilt, why, "`ctx sent REQUEST` shows everything else about it.")))
+            Ok(Err(Refusal::new(
+                ErrorCode::NotRebuilt,
+                why,
+                hint![Command::Sent.with("REQUEST"), " shows everything else about it."],
+            )))
         };
         let arrived = &self.arrived;
         match &arrived.turn {
@@ -181,7 +187,7 @@ fn damaged() -> Refusal {
     Refusal::new(
         ErrorCode::Store,
         "The record of this request cannot be read.",
-        "Run `ctx doctor` to see what is wrong.",
+        hint!["Run ", Command::Doctor, " to see what is wrong."],
     )
 }
 

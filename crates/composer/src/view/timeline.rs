@@ -14,6 +14,8 @@ use ctx_core::ErrorCode;
 use ctx_core::SlotId;
 use ctx_core::edit::FrameId;
 use ctx_core::edit::fold::Unit;
+use ctx_core::hint;
+use ctx_core::hint::Command;
 use ctx_models::Models;
 use ctx_store::Record;
 use std::collections::{HashMap, HashSet};
@@ -68,8 +70,8 @@ impl Composer {
         }
         if let Some(wanted) = request.filter(|wanted| !all.iter().any(|view| view.request == *wanted)) {
             let numbers = all.first().zip(all.last()).map(|(first, last)| (first.request, last.request));
-            let there = numbers.map_or("None has been answered yet.".to_owned(), |(first, last)| {
-                format!("`ctx why-miss` lists the misses; requests {first} to {last} were answered.")
+            let there = numbers.map_or("None has been answered yet.".into(), |(first, last)| {
+                hint![Command::Misses, format!(" lists the misses; requests {first} to {last} were answered.")]
             });
             let message = format!("No answer to request {wanted} of {conversation} is known.");
             return Err(Refusal::new(ErrorCode::UnknownRequest, message, there));

@@ -7,6 +7,7 @@ mod work;
 
 use crate::support;
 use ctx_api::context::Standing;
+use ctx_api::face::Face;
 use ctx_api::phases::{PhaseAction, PhaseWish};
 use ctx_composer::automatic::AUTHOR;
 use ctx_core::ErrorCode;
@@ -173,7 +174,8 @@ fn there_is_one_proposal_however_long_the_work_goes_on_and_it_grows() {
     let count = grown.operations.len();
     work.restart(Settings { mode: Mode::Ask, ..ctx_clients::editor_settings() });
     assert_eq!(wishes(&work), all, "also after a restart");
-    let outcome = work.composer.accept_many(&work.conversation, &["all".to_owned()], "cli").expect("accepted");
+    let outcome =
+        work.composer.accept_many(&work.conversation, &["all".to_owned()], "cli", Face::Shell).expect("accepted");
     assert_eq!((outcome.done.len(), outcome.refused.len()), (1, 0), "{outcome:?}");
     let cleared = results(&work.send()).iter().filter(|text| text.starts_with("[Cleared to save")).count();
     assert_eq!(cleared, count, "all of it is made");
@@ -306,7 +308,7 @@ fn by_hand_all_that_may_go_goes_even_if_the_mode_is_off() {
     let twice = work.composer.phase(&work.conversation, &phase(PhaseAction::Begin, Some("testing"))).expect_err("open");
     assert_eq!(twice.code, ErrorCode::OpenAlready);
     let none = work.composer.phase(&work.conversation, &phase(PhaseAction::End, Some("tasting"))).expect_err("unknown");
-    assert!(none.hint.contains("testing"), "{none:?}");
+    assert!(none.hint.to_string().contains("testing"), "{none:?}");
     for _ in 0..7 {
         work.step("Edit", json!({"file_path": "/p/a.rs"}));
     }

@@ -259,7 +259,7 @@ fn what_nothing_is_called_is_refused_with_the_nearest_names() {
         let refusal = house.composer.show(&id, part, None).expect_err(part);
         assert_eq!((refusal.code, refusal.hint.is_empty()), (ErrorCode::UnknownId, false), "{part}");
     }
-    assert!(house.composer.show(&id, "tools/Bsh", None).expect_err("no").hint.contains("tools/Bash"));
+    assert!(house.composer.show(&id, "tools/Bsh", None).expect_err("no").hint.to_string().contains("tools/Bash"));
     assert_eq!(house.composer.show("nobody", "t1", None).expect_err("no").code, ErrorCode::UnknownConversation);
     assert_eq!(House::new().composer.frames("active", false, None).expect_err("no").code, ErrorCode::NoConversation);
 }

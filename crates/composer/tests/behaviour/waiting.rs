@@ -2,6 +2,7 @@
 
 use crate::support::{self, House, LONG, answers};
 use ctx_api::edit::{When, Wish};
+use ctx_api::face::Face;
 use ctx_api::waiting::WaitView;
 use ctx_composer::edit::Moments;
 use ctx_composer::{Composer, Seen, Ticket, Timing, now};
@@ -299,7 +300,8 @@ fn going_back_waits_for_its_moment_too() {
     // What it means was decided when it was asked for: a later commit is not undone in its place.
     let made = day.wishes().into_iter().find(|wish| wish.id == "w1").expect("known");
     assert_eq!((made.state.as_str(), made.reverts.len()), ("made", 1));
-    let accepted = day.house.composer.accept_many(&day.conversation, &["w1..w2".to_owned()], "cli").expect("made");
+    let accepted =
+        day.house.composer.accept_many(&day.conversation, &["w1..w2".to_owned()], "cli", Face::Shell).expect("made");
     assert_eq!(accepted.done.iter().map(|wish| wish.id.as_str()).collect::<Vec<_>>(), ["w2"]);
     let sent = String::from_utf8(day.house.compose(&day.conversation)).expect("text");
     assert!(sent.contains("read the file"), "all is as the client sends it");
@@ -341,7 +343,7 @@ fn several_are_taken_back_at_once() {
     let composer = &day.house.composer;
     let cancel = |ids: &[&str]| {
         let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
-        composer.cancel_many(&day.conversation, &ids, "cli")
+        composer.cancel_many(&day.conversation, &ids, "cli", Face::Shell)
     };
     assert_eq!(cancel(&["w2", "w9"]).expect_err("one is unknown").code, ErrorCode::UnknownWish);
     let ids = |outcome: ctx_api::waiting::PendingOutcome| -> Vec<String> {
@@ -362,10 +364,10 @@ fn for_an_unknown_id_only_what_can_still_be_cancelled_or_accepted_is_suggested()
     composer.cancel(&day.conversation, "w1", "cli").expect("cancelled");
     composer.accept(&day.conversation, "w2", "cli").expect("accepted");
     let expected = "Did you mean w3? `ctx waiting` lists them.";
-    let many = composer.cancel_many(&day.conversation, &["w9".to_owned()], "cli");
-    assert_eq!(many.expect_err("unknown").hint, expected);
-    assert_eq!(composer.cancel(&day.conversation, "w9", "cli").expect_err("unknown").hint, expected);
-    assert_eq!(composer.accept(&day.conversation, "w9", "cli").expect_err("unknown").hint, expected);
+    let many = composer.cancel_many(&day.conversation, &["w9".to_owned()], "cli", Face::Shell);
+    assert_eq!(many.expect_err("unknown").hint.to_string(), expected);
+    assert_eq!(composer.cancel(&day.conversation, "w9", "cli").expect_err("unknown").hint.to_string(), expected);
+    assert_eq!(composer.accept(&day.conversation, "w9", "cli").expect_err("unknown").hint.to_string(), expected);
 }
 
 #[test]

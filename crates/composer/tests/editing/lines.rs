@@ -84,7 +84,10 @@ fn a_name_is_a_branch_or_a_tag() {
     go(&world, Action::Tag, None, Some("good")).expect("a tag");
     let refusal = refused(&world, Action::Branch, None, Some("good"));
     assert_eq!(refusal.message, "There is a tag `good` already, and a name means one point of the history.");
-    assert_eq!((refusal.code, refusal.hint.as_str()), (ErrorCode::Taken, "Choose another name, or remove the tag."));
+    assert_eq!(
+        (refusal.code, refusal.hint.to_string().as_str()),
+        (ErrorCode::Taken, "Choose another name, or remove the tag.")
+    );
     let refusal = refused(&world, Action::Tag, None, Some("main"));
     assert_eq!(refusal.message, "There is a branch `main` already, and a name means one point of the history.");
     for name in ["source", "none", "HEAD", ""] {
@@ -103,7 +106,7 @@ fn branches_and_tags_are_removed_and_stay_removed() {
     assert_eq!(refused(&world, Action::RemoveBranch, None, Some("other")).code, ErrorCode::CurrentBranch);
     assert_eq!(refused(&world, Action::RemoveBranch, None, Some("good")).code, ErrorCode::UnknownBranch);
     assert_eq!(
-        refused(&world, Action::RemoveTag, None, Some("god")).hint,
+        refused(&world, Action::RemoveTag, None, Some("god")).hint.to_string(),
         "Did you mean good? `ctx history` shows the tags."
     );
     go(&world, Action::RemoveBranch, None, Some("main")).expect("removed");

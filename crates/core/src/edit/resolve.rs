@@ -15,6 +15,8 @@ use super::operation::{Operation, Select};
 use super::refusal::Refusal;
 use crate::ErrorCode;
 use crate::content::Content;
+use crate::hint;
+use crate::hint::{Argument, Command};
 use crate::message::{Kind, Role};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -99,7 +101,7 @@ impl Desk<'_> {
                         return Err(Refusal::new(
                             ErrorCode::BadRole,
                             "A new frame speaks as `user` or as `assistant`.",
-                            "Omit `--role` to speak as the user.",
+                            hint!["Omit ", Argument::new("role"), " to speak as the user."],
                         ));
                     }
                 };
@@ -134,7 +136,7 @@ impl Desk<'_> {
         }
         match nothing {
             Some(message) if there.is_empty() => Err(Refusal {
-                hint: "`ctx history` shows what removed it; `ctx revert` brings it back.".to_owned(),
+                hint: hint![Command::History, " shows what removed it; ", Command::Revert, " brings it back."],
                 ..Refusal::nothing(message)
             }),
             _ => Ok(there),
@@ -172,7 +174,7 @@ impl Desk<'_> {
             return Err(Refusal::new(
                 ErrorCode::NotATurn,
                 format!("`{}` is not a part of the conversation; it cannot be {}.", target.name, why.name()),
-                "`ctx edit` gives it another text, `ctx delete` removes it.",
+                hint![Command::Edit, " gives it another text, ", Command::Delete, " removes it."],
             ));
         }
         let by = vec![Made::text(Some(Role::User), text)];
@@ -195,7 +197,7 @@ impl Desk<'_> {
                 return Err(Refusal::new(
                     ErrorCode::NotOffloaded,
                     format!("Nothing of `{}` is offloaded.", target.name),
-                    "`ctx list` shows the current state; `ctx undo` undoes any other operation.",
+                    hint![Command::List, " shows the current state; ", Command::Undo, " undoes any other operation."],
                 ));
             }
             for id in found {
@@ -232,7 +234,7 @@ impl Desk<'_> {
             return Err(Refusal::new(
                 ErrorCode::NoResults,
                 format!("There is no such tool result in {asked}."),
-                "`ctx list --steps` shows the calls of each frame.",
+                hint![Command::Steps, " shows the calls of each frame."],
             ));
         }
         if text.is_some() && result.is_none() && wanted.len() > 1 {
@@ -295,7 +297,7 @@ pub fn bad_json(what: &str, place: &str) -> Refusal {
     Refusal::new(
         ErrorCode::BadContent,
         format!("The raw JSON cannot be sent: {what}{place}."),
-        "`ctx show ID --raw` shows what it looks like.",
+        hint![Command::Show.with("ID --raw"), " shows what it looks like."],
     )
 }
 
@@ -305,7 +307,7 @@ pub fn not_empty(text: &str) -> Result<&str, Refusal> {
         return Err(Refusal::new(
             ErrorCode::Empty,
             "The new text is empty, and the provider refuses empty texts: rule A27.",
-            "Give some text, or use `ctx delete`.",
+            hint!["Give some text, or use ", Command::Delete, "."],
         ));
     }
     Ok(text)
@@ -316,20 +318,30 @@ fn many_results(count: usize) -> Refusal {
     Refusal::new(
         ErrorCode::ManyResults,
         format!("One text cannot stand for {count} tool results: each answers a call of its own."),
-        "Name one with `--result`, or omit `--text`: then each gets its own summary.",
+        hint![
+            "Name one with ",
+            Argument::new("result"),
+            ", or omit ",
+            Argument::new("text"),
+            ": then each gets its own summary."
+        ],
     )
 }
 
 fn protected(blocks: &[(u32, &str)]) -> Refusal {
     let told: Vec<String> = blocks.iter().map(|(at, why)| format!("`system#{at}` is protected: {why}.")).collect();
-    Refusal::new(ErrorCode::Protected, told.join(" "), "If you are sure, repeat it with `--force`.")
+    Refusal::new(
+        ErrorCode::Protected,
+        told.join(" "),
+        hint!["If you are sure, repeat it with ", Argument::new("force"), "."],
+    )
 }
 
 fn gone(name: &str) -> Refusal {
     Refusal::new(
         ErrorCode::Gone,
         format!("Nothing of `{name}` is left."),
-        "`ctx history` shows what removed it; `ctx revert` brings it back.",
+        hint![Command::History, " shows what removed it; ", Command::Revert, " brings it back."],
     )
 }
 

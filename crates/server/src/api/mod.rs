@@ -416,5 +416,5 @@ pub fn router(api: Api) -> Router {
 }
 
 fn refused(refusal: Refusal) -> ControlError {
-    ControlError::new(refusal.code, refusal.message, refusal.hint)
+    refusal.into()
 }

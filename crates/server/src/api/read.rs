@@ -7,6 +7,8 @@ use ctx_api::requests::Explanation;
 use ctx_api::status::{Requests, Status, Stored};
 use ctx_api::timeline::TimelineQuery;
 use ctx_core::ErrorCode;
+use ctx_core::hint;
+use ctx_core::hint::Command;
 
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -135,7 +137,7 @@ pub fn request_number(name: &str) -> Result<u32, ControlError> {
         ControlError::new(
             ErrorCode::UnknownRequest,
             format!("`{name}` is not the name of a request."),
-            "Requests are called r1, r2, and so on; `ctx timeline` lists them.",
+            hint!["Requests are called r1, r2, and so on; ", Command::Timeline, " lists them."],
         )
     })
 }

@@ -1,13 +1,16 @@
 //! Words that are being found, in the background: how far it is, how to stop it, how to try again.
 
-use ctx_api::helper::{JobError, JobView, State};
-use ctx_core::ErrorCode;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ctx_api::edit::{Applied, Wish};
+use ctx_api::face::Face;
+use ctx_api::helper::{JobError, JobView, State};
 use ctx_composer::helper::{Open, SELF};
 use ctx_composer::{Refusal, now};
+use ctx_core::ErrorCode;
+use ctx_core::hint;
+use ctx_core::hint::{Argument, Command};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
@@ -97,14 +100,14 @@ impl Jobs {
             Refusal::new(
                 ErrorCode::UnknownJob,
                 format!("There is no job `{name}`."),
-                "`ctx helper status` lists them; they are forgotten when the daemon restarts.",
+                hint![Command::Helper, " lists them; they are forgotten when the daemon restarts."],
             )
         })
     }
 
     /// The newest first.
-    pub(crate) fn all(&self) -> Vec<JobView> {
-        lock(&self.0).jobs.values().rev().map(|job| job.view.borrow().clone()).collect()
+    pub(crate) fn all(&self, face: Face) -> Vec<JobView> {
+        lock(&self.0).jobs.values().rev().map(|job| job.view(face)).collect()
     }
 }
 
@@ -155,14 +158,22 @@ impl Job {
         stops
     }
 
+    fn view(&self, face: Face) -> JobView {
+        let mut view = self.view.borrow().clone();
+        if let (Some(shown), Some(refusal)) = (&mut view.error, &*lock(&self.error)) {
+            shown.hint = face.words(&refusal.hint);
+        }
+        view
+    }
+
     fn end(&self, outcome: Result<Applied, Refusal>) {
         self.view.send_modify(|view| match outcome {
             _ if view.state != State::Asking => {}
             Ok(applied) => (view.state, view.applied) = (State::Done, Some(applied)),
             Err(refusal) => {
                 view.state = if refusal.code == ErrorCode::HelperCancelled { State::Cancelled } else { State::Failed };
-                let Refusal { code, message, hint } = refusal.clone();
-                view.error = Some(JobError { code: code.into(), message, hint });
+                let Refusal { code, message, hint, .. } = refusal.clone();
+                view.error = Some(JobError { code: code.into(), message, hint: Face::default().words(&hint) });
                 *lock(&self.error) = Some(refusal);
             }
         });
@@ -173,8 +184,9 @@ impl Job {
 pub(crate) struct Handle(Arc<Job>);
 
 impl Handle {
-    pub(crate) fn view(&self) -> JobView {
-        self.0.view.borrow().clone()
+    /// Its state, in the words of this reader.
+    pub(crate) fn view(&self, face: Face) -> JobView {
+        self.0.view(face)
     }
 
     pub(crate) fn wish(&self) -> Wish {
@@ -188,7 +200,7 @@ impl Handle {
         self.0.end(Err(Refusal::new(
             ErrorCode::HelperCancelled,
             "It was cancelled. Nothing was changed.",
-            "Say it again, or give the words with `--text`.",
+            hint!["Say it again, or give the words with ", Argument::new("text"), "."],
         )));
     }
 
@@ -196,7 +208,7 @@ impl Handle {
     pub(crate) async fn outcome(self) -> Result<Applied, Refusal> {
         let mut views = self.0.view.subscribe();
         let _ = views.wait_for(|view| view.state != State::Asking).await;
-        let view = self.view();
+        let view = self.0.view.borrow().clone();
         let error = lock(&self.0.error).clone();
         view.applied.ok_or_else(|| {
             error.unwrap_or_else(|| {

@@ -15,6 +15,8 @@ use ctx_api::edit::{When, Wish};
 use ctx_api::waiting::Unmade;
 use ctx_core::ErrorCode;
 use ctx_core::edit::Commit;
+use ctx_core::hint;
+use ctx_core::hint::Command;
 use ctx_store::{NewRecord, Step};
 use std::collections::HashSet;
 
@@ -73,9 +75,9 @@ impl Engine {
                     Wait::Made { id: wished.id, commit: id, request }
                 }
                 Err(refusal) if PASSING.contains(&refusal.code) => continue,
-                Err(Refusal { code, message, hint }) => {
+                Err(Refusal { code, message, hint, .. }) => {
                     tracing::warn!(conversation = %conversation.id, wish = %wished.id, %message, "a pending change no longer fits");
-                    Wait::Failed { id: wished.id, why: Unmade { code: code.into(), message, hint } }
+                    Wait::Failed { id: wished.id, why: Unmade { code: code.into(), message, hint: hint.to_string() } }
                 }
             };
             records.push(record(&conversation.id, situation.now, log::WAIT, &wait, Vec::new()));
@@ -158,7 +160,7 @@ fn is_here(conversation: &Conversation, wished: &Wished) -> Result<(), Refusal> 
         return Err(Refusal::new(
             ErrorCode::Gone,
             "An older version of ctx stored this change, and its frame ids may name other frames by now.",
-            "Nothing was changed. Look at `ctx list`, and make it again if you still want it.",
+            hint!["Nothing was changed. Look at ", Command::List, ", and make it again if you still want it."],
         ));
     }
     let path: HashSet<u64> = conversation.tree.path().map(|slot| slot.id.0).collect();
@@ -168,7 +170,7 @@ fn is_here(conversation: &Conversation, wished: &Wished) -> Result<(), Refusal> 
     Err(Refusal::new(
         ErrorCode::Gone,
         "The conversation took another path: the target is no longer in it.",
-        "Nothing was changed. Check `ctx list`, and repeat the change if you still want it.",
+        hint!["Nothing was changed. Check ", Command::List, ", and repeat the change if you still want it."],
     ))
 }
 

@@ -8,6 +8,8 @@ use crate::edit::fold::{Frame, Segment, Unit};
 use crate::edit::layout::{Group, Layout};
 use crate::edit::operation::{Select, Where};
 use crate::edit::refusal::Refusal;
+use crate::hint;
+use crate::hint::{Argument, Command};
 use crate::message::{Kind, Role};
 use std::collections::HashMap;
 
@@ -37,7 +39,7 @@ impl Desk<'_> {
                     return Err(Refusal::new(
                         ErrorCode::NotAFrame,
                         format!("`{}` is a part of a frame; one can {verb} whole frames only.", target.name),
-                        "Cut it out first with `ctx split`, then name the part.",
+                        hint!["Cut it out first with ", Command::Split, ", then name the part."],
                     ));
                 }
             }
@@ -72,7 +74,15 @@ impl Desk<'_> {
             _ => Err(Refusal::new(
                 ErrorCode::NoPlace,
                 "No position was given.",
-                "Give one of `--after ID`, `--start` and `--end`.",
+                hint![
+                    "Give one of ",
+                    Argument::new("after").with("ID"),
+                    ", ",
+                    Argument::new("start"),
+                    " and ",
+                    Argument::new("end"),
+                    "."
+                ],
             )),
         }
     }
@@ -106,7 +116,7 @@ impl Desk<'_> {
             return Err(Refusal::new(
                 ErrorCode::Nowhere,
                 "A frame cannot be moved behind itself.",
-                "Name another frame with `--after`.",
+                hint!["Name another frame with ", Argument::new("after"), "."],
             ));
         }
         if place == Place::Start
@@ -143,7 +153,13 @@ impl Desk<'_> {
             return Err(Refusal::new(
                 ErrorCode::TooFew,
                 "Combining takes at least two frames.",
-                "Name them all, as in `ctx combine t2 t3` or `ctx combine t2..t5`.",
+                hint![
+                    "Name them all, as in ",
+                    Command::Combine.with("t2 t3"),
+                    " or ",
+                    Command::Combine.with("t2..t5"),
+                    "."
+                ],
             ));
         }
         let references: Vec<FrameRef> = frames.iter().map(|&at| self.reference(at)).collect();
@@ -338,7 +354,7 @@ impl Desk<'_> {
             return Err(Refusal::new(
                 ErrorCode::NoContent,
                 "No title and no summary was given.",
-                "Give `--title` or `--summary`.",
+                hint!["Give ", Argument::new("title"), " or ", Argument::new("summary"), "."],
             ));
         }
         let effects = self.keys(&[id.to_owned()], "retitle")?.into_iter().map(|frame| Effect::Title {
@@ -374,6 +390,6 @@ fn not_first(what: &str) -> Refusal {
     Refusal::new(
         ErrorCode::NotFirst,
         format!("{what} does not begin with a user message, and a conversation must: rule A3."),
-        "Put it behind a frame with `--after`.",
+        hint!["Put it behind a frame with ", Argument::new("after"), "."],
     )
 }

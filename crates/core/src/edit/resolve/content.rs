@@ -7,6 +7,8 @@ use crate::edit::effect::{Effect, Made, Named, NewResult, Why};
 use crate::edit::fold::{Laid, Unit};
 use crate::edit::operation::Select;
 use crate::edit::refusal::Refusal;
+use crate::hint;
+use crate::hint::{Argument, Command};
 use crate::message::{Kind, Role};
 use serde_json::Value;
 
@@ -35,7 +37,7 @@ impl Desk<'_> {
                 return Err(Refusal::new(
                     ErrorCode::NoContent,
                     "No new content was given.",
-                    "Give either `--text` or `--raw`.",
+                    hint!["Give either ", Argument::new("text"), " or ", Argument::new("raw"), "."],
                 ));
             }
         };
@@ -96,7 +98,11 @@ impl Desk<'_> {
                         return Err(Refusal::new(
                             ErrorCode::ManyResults,
                             format!("`{}` holds {} tool results.", target.name, results.len()),
-                            format!("Edit one of them, such as `{}.0`, or use `ctx summarize-results`.", target.name),
+                            hint![
+                                format!("Edit one of them, such as `{}.0`, or use ", target.name),
+                                Command::SummarizeResults,
+                                "."
+                            ],
                         ));
                     }
                     // In the message itself, behind what the model thought.
@@ -116,7 +122,7 @@ impl Desk<'_> {
                         return Err(Refusal::new(
                             ErrorCode::NotText,
                             format!("`{}` is a tool call; a text cannot take its place.", target.name),
-                            "Give the block with `--raw`, or delete the step.",
+                            hint!["Give the block with ", Argument::new("raw"), ", or delete the step."],
                         ));
                     }
                     None if !self.is_clients(target) => own(self.first_role(&target.units).unwrap_or(Role::User)),
@@ -128,7 +134,7 @@ impl Desk<'_> {
                 return Err(Refusal::new(
                     ErrorCode::NotText,
                     format!("`{}` is a tool definition.", target.name),
-                    "Give the whole definition with `--raw`.",
+                    hint!["Give the whole definition with ", Argument::new("raw"), "."],
                 ));
             }
         })
@@ -192,7 +198,7 @@ impl Desk<'_> {
             return Err(Refusal::new(
                 ErrorCode::BadContent,
                 format!("`{}` cannot be given this content.", target.name),
-                "Content is for one block, such as `t3#1.0`; give messages with `--raw`.",
+                hint!["Content is for one block, such as `t3#1.0`; give messages with ", Argument::new("raw"), "."],
             ));
         }
         let is_thought = content.iter().any(|content| matches!(content, Content::Reasoning { .. }));

@@ -9,6 +9,8 @@ use crate::edit::frame_id::FrameId;
 use crate::edit::layout::{Layout, layout};
 use crate::edit::operation::Select;
 use crate::edit::refusal::{Refusal, nearest, suggest};
+use crate::hint;
+use crate::hint::{Argument, Command};
 use crate::message::{Kind, Role};
 use std::collections::HashSet;
 
@@ -94,7 +96,7 @@ impl Desk<'_> {
             return Err(Refusal::new(
                 ErrorCode::NoMatch,
                 "Nothing in the conversation matches.",
-                "`ctx list --steps` shows what there is, with its tokens.",
+                hint![Command::Steps, " shows what there is, with its tokens."],
             ));
         }
         Ok(targets)
@@ -182,7 +184,7 @@ impl Desk<'_> {
                     return Err(Refusal::new(
                         ErrorCode::UnknownId,
                         format!("`{frame}` has no step {to}."),
-                        format!("It has {}; `ctx list --steps` shows them.", count(layout.steps, "step")),
+                        hint![format!("It has {}; ", count(layout.steps, "step")), Command::Steps, " shows them."],
                     ));
                 }
                 let units = layout.of(|group| (*from..=*to).contains(&group.step));
@@ -215,7 +217,7 @@ impl Desk<'_> {
                     return Err(Refusal::new(
                         ErrorCode::UnknownId,
                         format!("`{frame}#{message}` has no block {block} of the client's."),
-                        format!("`ctx show {frame}#{message}` shows its blocks."),
+                        hint![Command::Show.with(format!("{frame}#{message}")), " shows its blocks."],
                     ));
                 };
                 targets.push(self.target(name, Scope::Block, at, units));
@@ -384,8 +386,10 @@ impl Desk<'_> {
                 ErrorCode::UnknownId,
                 format!("No `{text}` in this conversation: ids have no wildcards."),
                 match self.ends() {
-                    Some((first, last)) => format!("All frames are `{first}..{last}`; `ctx list` shows the ids."),
-                    None => "`ctx list` shows the ids.".to_owned(),
+                    Some((first, last)) => {
+                        hint![format!("All frames are `{first}..{last}`; "), Command::List, " shows the ids."]
+                    }
+                    None => hint![Command::List, " shows the ids."],
                 },
             );
         }
@@ -412,7 +416,7 @@ impl Desk<'_> {
         Refusal::new(
             ErrorCode::UnknownId,
             format!("`{text}` is half a range."),
-            format!("{hint} `ctx list` shows the ids."),
+            hint![format!("{hint} "), Command::List, " shows the ids."],
         )
     }
 
@@ -428,7 +432,7 @@ impl Desk<'_> {
         Refusal::new(
             ErrorCode::UnknownId,
             format!("No `{name}` in this conversation."),
-            suggest(&near, "`ctx list` shows the ids."),
+            suggest(&near, hint![Command::List, " shows the ids."]),
         )
     }
 
@@ -439,7 +443,7 @@ impl Desk<'_> {
         Some(Refusal::new(
             ErrorCode::Combined,
             format!("`{id}` is a part of {} now: commit {} combined them.", now.join(", "), became.by.commit),
-            format!("Name {}, or a step or a message of it; `ctx list --steps` shows them.", now.join(" or ")),
+            hint![format!("Name {}, or a step or a message of it; ", now.join(" or ")), Command::Steps, " shows them."],
         ))
     }
 
@@ -464,7 +468,7 @@ impl Desk<'_> {
         Some(Refusal::new(
             ErrorCode::UnknownId,
             format!("No `{id}` in this conversation."),
-            format!("The last {are} {}; `ctx list` shows the ids.", last.join(", ")),
+            hint![format!("The last {are} {}; ", last.join(", ")), Command::List, " shows the ids."],
         ))
     }
 
@@ -505,7 +509,17 @@ pub(super) fn nothing_named() -> Refusal {
     Refusal::new(
         ErrorCode::NothingNamed,
         "Nothing to change was given.",
-        "Name a frame (`t3`), a step (`t3/5`), or choose with `--tool`, `--larger-than`, `--older-than`, `--superseded`.",
+        hint![
+            "Name a frame (`t3`), a step (`t3/5`), or choose with ",
+            Argument::new("tool"),
+            ", ",
+            Argument::new("larger-than"),
+            ", ",
+            Argument::new("older-than"),
+            ", ",
+            Argument::new("superseded"),
+            "."
+        ],
     )
 }
 

@@ -187,6 +187,7 @@ fn refusal(status: u16) -> Value {
                 "code": { "enum": codes, "description": "For programs; it stays what it is." },
                 "message": { "type": "string", "description": "What, and why: a sentence for people." },
                 "hint": { "type": "string", "description": "What to do about it." },
+                "about": { "type": "string", "description": "The name that it is about, if it is about one." },
             },
         } },
     })
