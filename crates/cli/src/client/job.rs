@@ -6,7 +6,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use ctx_api::helper::{JobView, State};
 use ctx_core::ErrorCode;
-use serde_json::Value;
 
 use super::{Client, understood};
 use crate::failure::Failure;
@@ -19,10 +18,10 @@ type Interrupted = Pin<Box<dyn Future<Output = ()>>>;
 
 impl Client {
     /// Does a wish whose words have to be found first. Ctrl-C stops it, and then nothing is changed.
-    pub fn find_words(&self, path: &str, wish: &Value) -> Result<Bytes, Failure> {
+    pub fn find_words(&self, path: &str, wish: &str) -> Result<Bytes, Failure> {
         // Listened for before the job begins: an interrupt in between must not leave it behind.
         let interrupted = self.interrupted();
-        let begun: JobView = understood(&self.post(path, wish)?)?;
+        let begun: JobView = understood(&self.ask(path, Some(wish))?)?;
         self.wait_unless(begun, interrupted)
     }
 

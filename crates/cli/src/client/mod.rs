@@ -20,6 +20,7 @@ use ctx_api::timeline::TimelineQuery;
 use ctx_core::ErrorCode;
 use ctx_server::Token;
 use hyper::Method;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::{Builder, Runtime};
 
@@ -85,8 +86,9 @@ impl Client {
         Ok(self.call(&Conversation(name).timeline(&query))?.conversation)
     }
 
-    pub fn post(&self, path: &str, body: &serde_json::Value) -> Result<Bytes, Failure> {
-        self.ask(path, Some(&body.to_string()))
+    /// The answer to a request with this body.
+    pub fn post(&self, path: &str, body: &impl Serialize) -> Result<Bytes, Failure> {
+        self.ask(path, Some(&serde_json::to_string(body).unwrap_or_default()))
     }
 
     /// Sends a file.

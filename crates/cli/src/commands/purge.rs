@@ -7,8 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use ctx_api::conversations::Purged;
-use ctx_api::conversations::{ConversationView, Conversations};
+use ctx_api::conversations::{ConversationView, Conversations, Purge, Purged};
 use ctx_composer::Composer;
 use ctx_core::ErrorCode;
 use ctx_store::{SqliteStore, StoreError};
@@ -211,7 +210,10 @@ impl Keeper {
         let ids: Vec<String> = chosen.iter().map(|conversation| conversation.id.clone()).collect();
         match self {
             Self::Daemon(client) => {
-                let wish = if all { json!({ "all": true }) } else { json!({ "conversations": ids }) };
+                let wish = match all {
+                    true => Purge { all, ..Purge::default() },
+                    false => Purge { conversations: ids, ..Purge::default() },
+                };
                 understood(&client.post("/purge", &wish)?)
             }
             Self::Store(composer) => {

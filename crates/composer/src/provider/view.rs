@@ -5,6 +5,7 @@ use crate::directory::lock;
 use crate::log::Answered;
 use crate::{Composer, now};
 use ctx_api::status::{ProviderView, RefusedView};
+use ctx_api::timeline::ProviderEdit;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Since the start.
@@ -24,13 +25,13 @@ impl Counts {
     }
 
     pub fn answered(&self, answered: &Answered) {
-        let sum = |name: &str| answered.applied_edits.iter().filter_map(|edit| edit[name].as_u64()).sum();
+        let sum = |count: fn(&ProviderEdit) -> Option<u64>| answered.applied_edits.iter().filter_map(count).sum();
         let add = |count: &AtomicU64, more: u64| {
             count.fetch_add(more, Ordering::Relaxed);
         };
         add(&self.clearings, u64::from(answered.clears()));
-        add(&self.tool_uses, sum("cleared_tool_uses"));
-        add(&self.thinking_turns, sum("cleared_thinking_turns"));
+        add(&self.tool_uses, sum(|edit| edit.cleared_tool_uses));
+        add(&self.thinking_turns, sum(|edit| edit.cleared_thinking_turns));
         add(&self.tokens, answered.cleared());
         add(&self.summaries, u64::from(answered.summary.is_some()));
     }

@@ -350,6 +350,8 @@ fn several_are_taken_back_at_once() {
         outcome.done.into_iter().map(|wish| wish.id).collect()
     };
     assert_eq!(ids(cancel(&["w2,w3"]).expect("cancelled")), ["w2", "w3"]);
+    let again = composer.cancel_many(&day.conversation, &["w2".to_owned()], "page", Face::Page).expect("an outcome");
+    assert_eq!(again.refused[0].hint, "The list of pending changes lists those that wait.");
     assert_eq!(ids(cancel(&["all"]).expect("cancelled")), ["w1"]);
     assert_eq!(cancel(&["all"]).expect_err("nothing is left").code, ErrorCode::NotWaiting);
 }

@@ -3,6 +3,7 @@
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use ctx_core::ErrorCode;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::arguments::{Cli, PlaceArguments, Verb};
@@ -22,7 +23,7 @@ fn change(line: &str) -> Change {
 fn asked(line: &str) -> (&'static str, Value) {
     let mut change = change(line);
     let wish = change.wish(&Context::of_process(PlaceArguments::default())).expect("a wish");
-    (wish.place(), wish.body(change.how(), "cli"))
+    (wish.place(), serde_json::from_str(&wish.body(change.how(), "cli")).unwrap_or_default())
 }
 
 #[track_caller]

@@ -114,8 +114,9 @@ fn current(shown: &Shown) -> Draft {
     let messages: Vec<Value> = shown
         .messages
         .iter()
-        .map(|message| json!({ "role": message.role, "content": content(message) }))
-        .filter(|message| message["content"].as_array().is_some_and(|blocks| !blocks.is_empty()))
+        .map(|message| (message, content(message)))
+        .filter(|(_, content)| !content.is_empty())
+        .map(|(message, content)| json!({ "role": message.role, "content": content }))
         .collect();
     Draft::Messages(serde_json::to_string_pretty(&messages).unwrap_or_default())
 }

@@ -2,13 +2,14 @@
 
 use std::io::{BufRead, Write};
 
+use ctx_api::call::Conversation;
 use ctx_api::plan::{PlanView, Planned};
 use ctx_api::show::Shown;
 use ctx_core::ErrorCode;
 use ctx_core::edit::Operation;
 
 use super::file::Plan;
-use super::{body, shown};
+use super::shown;
 use crate::arguments::author;
 use crate::client::{Client, encoded, of_conversation, understood};
 use crate::commands::edit::editor;
@@ -174,8 +175,8 @@ impl<'a> Daemon<'a> {
     }
 
     fn post(&self, plan: &Plan, only: &[usize], apply: bool) -> Result<PlanView, Failure> {
-        let path = of_conversation(&self.conversation, "plan");
-        understood(&self.client.post(&path, &body(plan, only, apply, author(&self.context.environment)))?)
+        let request = plan.request(only, apply, author(&self.context.environment));
+        self.client.call(&Conversation(&self.conversation).plan(&request))
     }
 }
 

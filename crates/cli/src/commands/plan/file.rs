@@ -5,7 +5,7 @@ use ctx_api::plan::Planned;
 use ctx_core::ErrorCode;
 use ctx_core::edit::misread;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::failure::Failure;
 
@@ -32,19 +32,18 @@ const EXAMPLE: &str = r#"a line looks like {"op":"delete","ids":["t3"]}; nothing
 const WHOLE: &str = r#"a plan looks like {"note":"…","expect":"HEAD","operations":[{"op":"delete","ids":["t3"],"reason":"…"}]}; nothing was changed"#;
 
 impl Plan {
-    /// The JSON that the daemon takes.
-    pub fn json(&self) -> Value {
-        let operations: Vec<Value> = self.operations.iter().map(planned).collect();
-        json!({ "note": self.note, "expect": self.expect, "when": self.when.name(), "operations": operations })
+    /// The request for the daemon.
+    pub fn request(&self, only: &[usize], apply: bool, author: &str) -> ctx_api::plan::Plan {
+        ctx_api::plan::Plan {
+            operations: self.operations.clone(),
+            note: self.note.clone(),
+            expect: self.expect.clone(),
+            only: only.to_vec(),
+            author: author.to_owned(),
+            apply,
+            when: self.when,
+        }
     }
-}
-
-fn planned(planned: &Planned) -> Value {
-    let mut operation = json!(planned.operation);
-    if let Some(reason) = &planned.reason {
-        operation["reason"] = reason.as_str().into();
-    }
-    operation
 }
 
 pub fn read(text: &str) -> Result<Plan, Failure> {
@@ -182,8 +181,9 @@ mod tests {
         let plan = read(text).expect("a plan");
         assert_eq!((plan.note.as_deref(), plan.expect.as_deref()), (Some("tidy"), Some("3f9a")));
         assert_eq!(plan.operations[0].reason.as_deref(), Some("a dead end"));
-        assert_eq!(plan.json()["operations"][0]["reason"], "a dead end");
-        assert!(plan.json()["operations"][1].get("reason").is_none());
+        let request = serde_json::to_value(plan.request(&[], true, "cli")).expect("JSON");
+        assert_eq!(request["operations"][0]["reason"], "a dead end");
+        assert!(request["operations"][1].get("reason").is_none());
         assert_eq!(names(text), ["delete", "pin"]);
         assert_eq!(names(r#"[{"op":"pin","ids":["t1"]},{"op":"unpin","ids":["t2"]}]"#), ["pin", "unpin"]);
         assert_eq!(names("[\n{\"op\":\"pin\",\"ids\":[\"t1\"]}\n]"), ["pin"]);

@@ -13,7 +13,6 @@ use ctx_api::context::WorthView;
 use ctx_api::edit::When;
 use ctx_api::plan::{PlanView, Planned};
 use ctx_core::ErrorCode;
-use serde_json::Value;
 
 use self::file::{Only, Plan};
 use super::change::{Moment, applied_in_words, read};
@@ -89,25 +88,14 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     if arguments.interactive {
         return interactive(plan, &only, conversation, context);
     }
-    let answer = context.client()?.post(
-        &of_conversation(conversation, "plan"),
-        &body(&plan, &only, arguments.apply, author(&context.environment)),
-    )?;
+    let request = plan.request(&only, arguments.apply, author(&context.environment));
+    let answer = context.client()?.post(&of_conversation(conversation, "plan"), &request)?;
     if arguments.format.json {
         context.output.json(&answer)?;
     } else {
         tell(&understood(&answer)?, plan.when, context)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// What the daemon is asked for.
-pub fn body(plan: &Plan, only: &[usize], apply: bool, author: &str) -> Value {
-    let mut body = plan.json();
-    body["only"] = only.into();
-    body["apply"] = apply.into();
-    body["author"] = author.into();
-    body
 }
 
 /// What a plan would do, or did.

@@ -61,7 +61,8 @@ fn describe_operations(schema: &mut Value) {
         let name = variant.pointer("/properties/op/const").and_then(Value::as_str);
         let Some(known) = name.and_then(ctx_api::operations::find) else { continue };
         let told = variant.get("description").and_then(Value::as_str);
-        variant["description"] = told.map_or(known.help.into(), |told| format!("{} {told}", known.help).into());
+        let told = told.map(|told| format!(" {told}")).unwrap_or_default();
+        variant["description"] = format!("{}.{told}", known.help).into();
     }
 }
 
