@@ -1,5 +1,6 @@
 //! Explanations of the provider's rules and of error codes.
 
+use crate::codes::Explanation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,8 +36,8 @@ pub struct Terms {
 
 impl Term {
     /// An explained error code.
-    pub fn code(name: &str, meaning: &str, advice: &str) -> Term {
-        let (name, meaning, advice) = (name.to_owned(), meaning.to_owned(), advice.to_owned());
-        Term { name, kind: TermKind::Code, meaning, why: None, advice }
+    pub fn code(code: &Explanation) -> Term {
+        let (meaning, advice) = (code.meaning.to_owned(), code.advice.to_owned());
+        Term { name: code.code.to_string(), kind: TermKind::Code, meaning, why: None, advice }
     }
 }

@@ -1,6 +1,7 @@
 //! The helper model that writes summaries and titles, and its jobs.
 
 use crate::edit::Applied;
+use ctx_core::ReceivedCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +88,8 @@ pub struct JobView {
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct JobError {
-    pub code: String,
+    #[schemars(with = "String")]
+    pub code: ReceivedCode,
     pub message: String,
     pub hint: String,
 }

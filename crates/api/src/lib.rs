@@ -7,12 +7,14 @@ pub mod cache;
 pub mod call;
 #[cfg(feature = "client")]
 pub mod client;
+pub mod codes;
 pub mod context;
 pub mod conversations;
 pub mod cost;
 pub mod edit;
 pub mod error;
 pub mod explain;
+pub mod face;
 pub mod frames;
 pub mod helper;
 pub mod history;

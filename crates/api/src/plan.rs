@@ -69,7 +69,7 @@ pub struct PlanView {
 pub struct PlannedView {
     /// Its number in the plan, counted from 1.
     pub number: usize,
-    pub operation: Value,
+    pub operation: Operation,
     #[serde(default)]
     pub reason: Option<String>,
     pub frames: Vec<String>,

@@ -38,6 +38,22 @@ pub struct Event {
     pub conversation: String,
 }
 
+/// An edit that the provider made by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ProviderEdit {
+    pub kind: String,
+    pub cleared_tool_uses: Option<u64>,
+    pub cleared_thinking_turns: Option<u64>,
+    pub cleared_input_tokens: Option<u64>,
+    /// The first step whose results it must have cleared, as it was called then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first: Option<String>,
+    /// The last such step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<String>,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum What {
@@ -78,7 +94,7 @@ pub enum What {
         error: Option<ErrorSaid>,
         /// Edits by the provider itself. `first` and `last` are the steps whose results it must have cleared, by their
         /// ids at that time.
-        applied_edits: Vec<Value>,
+        applied_edits: Vec<ProviderEdit>,
         /// The provider wrote a summary of the history.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         compacted: bool,

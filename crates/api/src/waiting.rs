@@ -1,5 +1,6 @@
 //! Pending changes: deferred edits and proposals.
 
+use ctx_core::ReceivedCode;
 use ctx_core::edit::{CommitId, Operation};
 
 use crate::edit::When;
@@ -69,7 +70,8 @@ pub struct WaitView {
 /// Why a deferred edit could not be committed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unmade {
-    pub code: String,
+    #[schemars(with = "String")]
+    pub code: ReceivedCode,
     pub message: String,
     pub hint: String,
 }
@@ -90,7 +92,8 @@ pub struct PendingOutcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PendingRefusal {
     pub id: String,
-    pub code: String,
+    #[schemars(with = "String")]
+    pub code: ReceivedCode,
     pub message: String,
     pub hint: String,
 }

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ctx_core::ErrorCode;
+
 use crate::error::ConfigError;
 use crate::layer::{Layer, Origin, Remark};
 use crate::read;
@@ -28,7 +30,8 @@ impl ConfigFile {
     /// Parses the text of a file.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
         let refuse = |remark: &Remark| {
-            ConfigError::new("config", remark.at(path)).hint("correct the file, or choose another with --config")
+            ConfigError::new(ErrorCode::Config, remark.at(path))
+                .hint("correct the file, or choose another with --config")
         };
         let document = Node::of_toml(text).map_err(|SyntaxError { line, why }| refuse(&Remark::new(line, why)))?;
         let layer = read::read(&document, Origin::User);

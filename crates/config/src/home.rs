@@ -6,13 +6,11 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use ctx_core::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use crate::env::{self, Environment};
 use crate::error::ConfigError;
-
-/// The code of the failure of a home that cannot be written to.
-pub const NOT_WRITABLE: &str = "home-not-writable";
 
 #[derive(Clone, Debug)]
 pub struct Home {
@@ -28,7 +26,7 @@ impl Home {
         let chosen = flag.map(Path::to_owned).or_else(|| environment.get(env::HOME).map(PathBuf::from));
         let is_default = chosen.is_none();
         let path = chosen.or_else(|| default_folder(environment)).ok_or_else(|| {
-            ConfigError::new("no-home", "the home folder is unknown: neither HOME nor CTX_HOME is set")
+            ConfigError::new(ErrorCode::NoHome, "the home folder is unknown: neither HOME nor CTX_HOME is set")
                 .hint("name a folder with --home or CTX_HOME")
         })?;
         match std::path::absolute(&path) {
@@ -83,7 +81,11 @@ impl Home {
             io::ErrorKind::StorageFull => "make room, or choose another folder with --home or CTX_HOME",
             _ => "it must be yours; choose another folder with --home or CTX_HOME",
         };
-        ConfigError::new(NOT_WRITABLE, format!("cannot write to the home {}: {error}", self.path.display())).hint(hint)
+        ConfigError::new(
+            ErrorCode::HomeNotWritable,
+            format!("cannot write to the home {}: {error}", self.path.display()),
+        )
+        .hint(hint)
     }
 
     /// Whether it contains stored conversations.
@@ -178,7 +180,7 @@ mod tests {
         assert_eq!(found(Some("/a"), &everything), Path::new("/a"));
         assert_eq!(found(None, &everything), Path::new("/b"));
         let nothing = Home::find(None, &Environment::of(&[])).expect_err("refused");
-        assert_eq!(nothing.code, "no-home");
+        assert_eq!(nothing.code, ErrorCode::NoHome);
     }
 
     #[cfg(not(any(target_os = "macos", windows)))]

@@ -26,6 +26,7 @@ mod yaml;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use ctx_core::ErrorCode;
 use ctx_server::{ProxySettings, Secret, Upstream, UpstreamUrl};
 
 use self::env::{Environment, Variable};
@@ -141,7 +142,11 @@ fn upstream(
             text.parse().map_err(|why: ctx_server::UpstreamUrlError| why.to_string())
         }),
         keys.url.clone().map(Ok),
-        Some(DEFAULT_UPSTREAM.parse().map_err(|_| ConfigError::new("upstream", "the default upstream is not a URL"))),
+        Some(
+            DEFAULT_UPSTREAM
+                .parse()
+                .map_err(|_| ConfigError::new(ErrorCode::Upstream, "the default upstream is not a URL")),
+        ),
     ])?;
     let mut upstream = Upstream::new(url);
     upstream.extra_ca = keys.ca_files.iter().flatten().map(|path| file.resolve(path)).collect();
@@ -155,7 +160,8 @@ fn upstream(
 fn models(file: &ConfigFile) -> Result<ctx_models::Models, ConfigError> {
     let mut models = ctx_models::Models::listed().clone();
     for (name, keys) in &file.layer.config.models {
-        let refuse = |why| ConfigError::new("config", format!("{}: `models.\"{name}\"`: {why}", file.path.display()));
+        let refuse =
+            |why| ConfigError::new(ErrorCode::Config, format!("{}: `models.\"{name}\"`: {why}", file.path.display()));
         models.set(name, &keys.0).map_err(refuse)?;
     }
     Ok(models)
@@ -166,7 +172,7 @@ fn read_file(flags: &Flags, environment: &Environment, home: &Home) -> Result<Op
     let named = flags.config.clone().or_else(|| environment.get(env::CONFIG).map(PathBuf::from));
     let Some(path) = named else { return ConfigFile::read(&home.config_file()) };
     let file = ConfigFile::read(&path)?.ok_or_else(|| {
-        ConfigError::new("config", format!("there is no configuration file {}", path.display()))
+        ConfigError::new(ErrorCode::Config, format!("there is no configuration file {}", path.display()))
             .hint("--config and CTX_CONFIG must name a file that exists")
     })?;
     Ok(Some(file))
@@ -174,7 +180,7 @@ fn read_file(flags: &Flags, environment: &Environment, home: &Home) -> Result<Op
 
 /// The value of the strongest source that sets one.
 fn first<T>(sources: impl IntoIterator<Item = Option<Result<T, ConfigError>>>) -> Result<T, ConfigError> {
-    let silent = || Err(ConfigError::new("config", "nothing decides this setting"));
+    let silent = || Err(ConfigError::new(ErrorCode::Config, "nothing decides this setting"));
     sources.into_iter().flatten().next().unwrap_or_else(silent)
 }
 
@@ -184,7 +190,7 @@ fn parsed<T>(
     parse: impl FnOnce(&str) -> Result<T, String>,
 ) -> Option<Result<T, ConfigError>> {
     let refuse = |why| {
-        ConfigError::new("environment", format!("{}: {why}", variable.name()))
+        ConfigError::new(ErrorCode::Environment, format!("{}: {why}", variable.name()))
             .hint(format!("correct or unset {}", variable.name()))
     };
     environment.text(variable).map(|text| parse(&text).map_err(refuse))

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use ctx_core::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ConfigError;
@@ -58,7 +59,7 @@ impl Trust {
         };
         let read = serde_json::from_slice::<Trust>(&text).ok().filter(|trust| trust.version == VERSION);
         read.ok_or_else(|| {
-            ConfigError::new("trust-unreadable", format!("{} cannot be understood", path.display()))
+            ConfigError::new(ErrorCode::TrustUnreadable, format!("{} cannot be understood", path.display()))
                 .hint("delete it, then run `ctx trust` again in each project")
         })
     }
@@ -133,7 +134,7 @@ mod tests {
         for text in ["{", "{\"version\":2,\"files\":[]}"] {
             fs::write(Trust::path(&home), text).expect("written");
             let refused = Trust::load(&home).expect_err(text);
-            assert_eq!(refused.code, "trust-unreadable");
+            assert_eq!(refused.code, ErrorCode::TrustUnreadable);
         }
     }
 }

@@ -6,10 +6,11 @@ use crate::log::{self, Answered, Weighed};
 use crate::request::Ticket;
 use crate::{Credentials, EDITED, Engine, mark, record};
 use ctx_api::requests::{ErrorSaid, Usage};
+use ctx_api::timeline::ProviderEdit;
 use ctx_core::Key;
 use ctx_store::{Note, Step};
 use ctx_wire::Wire;
-use ctx_wire::answer::{Answer, Ending};
+use ctx_wire::answer::{Answer, AppliedEdit, Ending};
 
 /// When things happened, in milliseconds of the daemon's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,10 +150,14 @@ fn to_record(
     record.error = answer
         .error
         .map(|error| ErrorSaid { kind: error.kind.unwrap_or_else(|| "unknown".into()), message: told(&error.message) });
-    record.applied_edits = answer.applied_edits.iter().map(|edit| serde_json::json!({
-        "kind": edit.kind, "cleared_tool_uses": edit.cleared_tool_uses,
-        "cleared_thinking_turns": edit.cleared_thinking_turns, "cleared_input_tokens": edit.cleared_input_tokens,
-    })).collect();
+    let edit = |edit: &AppliedEdit| ProviderEdit {
+        kind: edit.kind.clone(),
+        cleared_tool_uses: edit.cleared_tool_uses,
+        cleared_thinking_turns: edit.cleared_thinking_turns,
+        cleared_input_tokens: edit.cleared_input_tokens,
+        ..ProviderEdit::default()
+    };
+    record.applied_edits = answer.applied_edits.iter().map(edit).collect();
     record.transformations = answer
         .transformations
         .iter()

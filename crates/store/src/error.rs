@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ctx_core::ErrorCode;
+
 use crate::{Damage, Hash};
 
 /// The error of the database itself.
@@ -70,24 +72,24 @@ pub enum StoreError {
 
 impl StoreError {
     /// A stable name for scripts and tests.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Absent { .. } => "store-absent",
-            Self::InUse { .. } => "store-in-use",
-            Self::FutureSchema { .. } => "store-from-the-future",
-            Self::OtherProgram { .. } => "store-of-another-program",
-            Self::OpenToOthers { .. } => "store-open-to-others",
-            Self::Damaged(_) => "store-damaged",
-            Self::DamagedBlob { .. } => "blob-damaged",
-            Self::WrongHash { .. } => "blob-wrong-hash",
-            Self::UnknownBlob(_) => "blob-unknown",
-            Self::TooLarge { .. } => "body-too-large",
-            Self::Full(_) => "store-full",
-            Self::File { .. } => "store-file",
-            Self::Compression(_) => "store-compression",
-            Self::Gone { .. } => "store-gone",
-            Self::Slow => "store-slow",
-            Self::Database(_) => "store-database",
+            Self::Absent { .. } => ErrorCode::StoreAbsent,
+            Self::InUse { .. } => ErrorCode::StoreInUse,
+            Self::FutureSchema { .. } => ErrorCode::StoreFromTheFuture,
+            Self::OtherProgram { .. } => ErrorCode::StoreOfAnotherProgram,
+            Self::OpenToOthers { .. } => ErrorCode::StoreOpenToOthers,
+            Self::Damaged(_) => ErrorCode::StoreDamaged,
+            Self::DamagedBlob { .. } => ErrorCode::BlobDamaged,
+            Self::WrongHash { .. } => ErrorCode::BlobWrongHash,
+            Self::UnknownBlob(_) => ErrorCode::BlobUnknown,
+            Self::TooLarge { .. } => ErrorCode::BodyTooLarge,
+            Self::Full(_) => ErrorCode::StoreFull,
+            Self::File { .. } => ErrorCode::StoreFile,
+            Self::Compression(_) => ErrorCode::StoreCompression,
+            Self::Gone { .. } => ErrorCode::StoreGone,
+            Self::Slow => ErrorCode::StoreSlow,
+            Self::Database(_) => ErrorCode::StoreDatabase,
         }
     }
 

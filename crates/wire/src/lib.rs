@@ -18,6 +18,7 @@ mod folder;
 pub mod gemini;
 pub mod json;
 mod openai;
+pub mod outline;
 mod provider;
 mod recorded;
 pub mod responses;

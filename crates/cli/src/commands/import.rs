@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ctx_api::conversations::Imported;
+use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 use ctx_core::edit::operation::Where;
 
@@ -14,8 +15,9 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, text, words};
 
-/// Copy frames or edits from another conversation, or import an exported conversation
+/// Arguments of `ctx import`.
 #[derive(Args, Debug)]
+#[command(about = format!("{}, or import an exported conversation", help("import")))]
 #[command(
     override_usage = "ctx import CONV ID… [OPTIONS]\n       ctx import CONV --edits [OPTIONS]\n       ctx import --file FILE [--dry-run] [--json]",
     after_help = "With --file, a conversation from `ctx export` is imported as a separate one, with its history, branches and tags. It

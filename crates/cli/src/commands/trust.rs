@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use ctx_core::ErrorCode;
 use serde::Serialize;
 
 use crate::arguments::{JsonArguments, non_empty_path};
@@ -106,7 +107,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 
 fn real(folder: &Path) -> Result<PathBuf, Failure> {
     let found = fs::canonicalize(folder).ok().filter(|folder| folder.is_dir());
-    found.ok_or_else(|| Failure::new("no-folder", format!("there is no folder {}", folder.display())))
+    found.ok_or_else(|| Failure::new(ErrorCode::NoFolder, format!("there is no folder {}", folder.display())))
 }
 
 /// The project's sources, and the home's before them.
@@ -119,7 +120,7 @@ fn sources(folder: &Path, home: &Home, context: &Context) -> Vec<(Source, Option
 
 fn add(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) -> Result<Answer, Failure> {
     if context.environment.get(env::AGENT_SESSION).is_some() {
-        return Err(Failure::new("trust-by-agent", "an agent cannot trust the project that it works in")
+        return Err(Failure::new(ErrorCode::TrustByAgent, "an agent cannot trust the project that it works in")
             .hint("run `ctx trust` in a terminal of your own"));
     }
     let all = sources(&folder, home, context);
@@ -130,7 +131,7 @@ fn add(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) -> Re
     for (source, layer) in all.iter().filter(|(source, _)| source.is_of_project) {
         let Some(layer) = layer else { continue };
         if let Some(wrong) = layer.all_wrong(&source.path).first() {
-            return Err(Failure::new("config", wrong.clone()).hint("correct the file, then trust it"));
+            return Err(Failure::new(ErrorCode::Config, wrong.clone()).hint("correct the file, then trust it"));
         }
         match &layer.print {
             Some(print) if says_something(source, layer) => {
@@ -141,13 +142,15 @@ fn add(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) -> Re
             // It is another user's, or others can write to it.
             None => {
                 let why = layer.ignored.first().map(|remark| remark.words.clone()).unwrap_or_default();
-                return Err(Failure::new("not-yours", why).hint("only files that are yours alone can be trusted"));
+                return Err(
+                    Failure::new(ErrorCode::NotYours, why).hint("only files that are yours alone can be trusted")
+                );
             }
         }
     }
     if files.is_empty() {
         let message = format!("there are no settings to trust in {}", folder.display());
-        return Err(Failure::new("nothing-to-trust", message)
+        return Err(Failure::new(ErrorCode::NothingToTrust, message)
             .hint("a project's settings are in its ctx.toml, its .loa.config.yaml or the front matter of its skills"));
     }
     trust.save(home)?;
@@ -167,7 +170,7 @@ fn revoke(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) ->
     let is_of_it = |path: &Path| path.starts_with(&folder) || all.iter().any(|(source, _)| source.path == path);
     let gone = trust.revoke(is_of_it);
     if gone.is_empty() {
-        return Err(Failure::new("not-trusted", format!("nothing in {} is trusted", folder.display()))
+        return Err(Failure::new(ErrorCode::NotTrusted, format!("nothing in {} is trusted", folder.display()))
             .hint("`ctx trust --list` shows what is trusted"));
     }
     trust.save(home)?;

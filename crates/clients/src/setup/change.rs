@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ctx_core::ErrorCode;
 use serde_json::Value;
 
 use super::journal::{Base, Entry, Journal, Original};
@@ -140,7 +141,7 @@ pub fn make(plan: &Plan, host: &dyn Host) -> Result<(), SetupError> {
         if file::read(&change.path)? != change.before {
             let message = format!("{} has changed meanwhile", change.path.display());
             let hint = format!("{} may be running; run this again", plan.client);
-            return Err(SetupError::new("changed-meanwhile", message, hint));
+            return Err(SetupError::new(ErrorCode::ChangedMeanwhile, message, hint));
         }
     }
     let journal = &plan.journal;

@@ -4,6 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use ctx_core::ErrorCode;
+
 use super::SetupError;
 
 /// Reads a file; `None` if it does not exist.
@@ -13,7 +15,7 @@ pub fn read(path: &Path) -> Result<Option<String>, SetupError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(SetupError::new(
-                "file",
+                ErrorCode::File,
                 format!("{} is a link to a file that is not there", path.display()),
                 "make that file, or remove the link, and run this again",
             ));
@@ -23,7 +25,7 @@ pub fn read(path: &Path) -> Result<Option<String>, SetupError> {
     String::from_utf8(bytes).map(Some).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         SetupError::new(
-            "settings-broken",
+            ErrorCode::SettingsBroken,
             format!("{} is not text in UTF-8 (byte {at}); nothing was changed", path.display()),
             "save it as UTF-8, or move it aside, and run this again",
         )
@@ -43,7 +45,7 @@ pub fn missing_folders(path: &Path) -> Vec<PathBuf> {
 pub fn check_writable(path: &Path) -> Result<(), SetupError> {
     let read_only = |what: &Path| {
         SetupError::new(
-            "read-only",
+            ErrorCode::ReadOnly,
             format!("{} is read-only; nothing was changed", what.display()),
             "make it writable (chmod u+w) and run this again",
         )
@@ -52,7 +54,7 @@ pub fn check_writable(path: &Path) -> Result<(), SetupError> {
     match fs::metadata(&target) {
         Ok(metadata) if metadata.is_dir() => {
             return Err(SetupError::new(
-                "file",
+                ErrorCode::File,
                 format!("{} is a folder; nothing was changed", path.display()),
                 "a file belongs there; move the folder aside and run this again",
             ));
@@ -167,12 +169,12 @@ mod tests {
         fs::write(&path, "{}").expect("written");
         check_writable(&path).expect("it can be changed");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).expect("a mode");
-        assert_eq!(check_writable(&path).expect_err("read-only").code(), "read-only");
+        assert_eq!(check_writable(&path).expect_err("read-only").code(), ErrorCode::ReadOnly);
         let below = folder.path().join("closed");
         fs::create_dir(&below).expect("a folder");
         assert!(check_writable(&below).expect_err("a folder").to_string().contains("is a folder"));
         fs::set_permissions(&below, fs::Permissions::from_mode(0o555)).expect("a mode");
-        assert_eq!(check_writable(&below.join("a/b.json")).expect_err("read-only").code(), "read-only");
+        assert_eq!(check_writable(&below.join("a/b.json")).expect_err("read-only").code(), ErrorCode::ReadOnly);
         fs::set_permissions(&below, fs::Permissions::from_mode(0o755)).expect("a mode");
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ctx_core::ErrorCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -68,7 +69,7 @@ impl Journal {
         };
         let damaged = |why: String| {
             SetupError::new(
-                "memory-damaged",
+                ErrorCode::MemoryDamaged,
                 format!("{} cannot be read: {why}; nothing was changed", path.display()),
                 format!(
                     "it records what `ctx install` replaced; remove the entries from {title}'s settings by hand, then delete it"

@@ -1,23 +1,28 @@
 //! A refused edit: code, reason and hint. Nothing has changed.
 
+use crate::hint;
+use crate::hint::Command;
+use crate::{ErrorCode, Hint};
+
 /// `code` is for programs, `message` and `hint` are for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    pub code: &'static str,
+    pub code: ErrorCode,
     pub message: String,
-    pub hint: String,
+    pub hint: Hint,
 }
-
-/// The code of a wish that would change nothing.
-pub const NOTHING: &str = "nothing-to-do";
 
 impl Refusal {
     /// Refuses an edit without effect.
     pub fn nothing(message: impl Into<String>) -> Refusal {
-        Refusal::new(NOTHING, message, "`ctx list` shows what is sent, `ctx history` what was done.")
+        Refusal::new(
+            ErrorCode::NothingToDo,
+            message,
+            hint![Command::List, " shows what is sent, ", Command::History, " what was done."],
+        )
     }
 
-    pub fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
+    pub fn new(code: ErrorCode, message: impl Into<String>, hint: impl Into<Hint>) -> Refusal {
         Refusal { code, message: message.into(), hint: hint.into() }
     }
 }
@@ -41,10 +46,11 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a 
     scored.into_iter().filter(|(distance, _)| *distance <= worst).take(3).map(|(_, other)| other).collect()
 }
 
-pub fn suggest(near: &[&str], otherwise: &str) -> String {
+/// The hint behind the nearest names, if there are any.
+pub fn suggest(near: &[&str], otherwise: impl Into<Hint>) -> Hint {
     match near {
-        [] => otherwise.to_owned(),
-        near => format!("Did you mean {}? {otherwise}", near.join(", ")),
+        [] => otherwise.into(),
+        near => otherwise.into().after(format!("Did you mean {}? ", near.join(", "))),
     }
 }
 

@@ -13,7 +13,10 @@ use super::effect::{Cover, Effect, EffectId, Made, MessageRef, Named, NewResult,
 use super::fold::{Laid, Source, Unit, View};
 use super::operation::{Operation, Select};
 use super::refusal::Refusal;
+use crate::ErrorCode;
 use crate::content::Content;
+use crate::hint;
+use crate::hint::{Argument, Command};
 use crate::message::{Kind, Role};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -95,9 +98,9 @@ impl Desk<'_> {
                     Role::User | Role::Assistant => *role,
                     _ => {
                         return Err(Refusal::new(
-                            "bad-role",
+                            ErrorCode::BadRole,
                             "A new frame speaks as `user` or as `assistant`.",
-                            "Omit `--role` to speak as the user.",
+                            hint!["Omit ", Argument::new("role"), " to speak as the user."],
                         ));
                     }
                 };
@@ -110,7 +113,7 @@ impl Desk<'_> {
             Operation::Pin { ids } => self.pin(ids, true),
             Operation::Unpin { ids } => self.pin(ids, false),
             Operation::Offload { .. } | Operation::Import { .. } => Err(Refusal::new(
-                "unsupported",
+                ErrorCode::Unsupported,
                 format!("`{}` cannot be resolved here.", operation.name()),
                 "This is a defect; please report it.",
             )),
@@ -125,14 +128,14 @@ impl Desk<'_> {
         for id in ids.iter().flat_map(|ids| ids.split(',')).map(str::trim).filter(|id| !id.is_empty()) {
             let id = id.to_owned();
             match self.targets(std::slice::from_ref(&id), &Select::default()) {
-                Err(refusal) if refusal.code == "gone" && select.is_empty() => nothing = Some(refusal.message),
-                Err(refusal) if refusal.code != "gone" => return Err(refusal),
+                Err(refusal) if refusal.code == ErrorCode::Gone && select.is_empty() => nothing = Some(refusal.message),
+                Err(refusal) if refusal.code != ErrorCode::Gone => return Err(refusal),
                 _ => there.push(id),
             }
         }
         match nothing {
             Some(message) if there.is_empty() => Err(Refusal {
-                hint: "`ctx history` shows what removed it; `ctx revert` brings it back.".to_owned(),
+                hint: hint![Command::History, " shows what removed it; ", Command::Revert, " brings it back."],
                 ..Refusal::nothing(message)
             }),
             _ => Ok(there),
@@ -168,9 +171,9 @@ impl Desk<'_> {
     pub fn compact(&self, targets: &[Target], why: Why, text: &str) -> Result<Vec<Effect>, Refusal> {
         if let Some(target) = targets.iter().find(|target| matches!(target.scope, Scope::System | Scope::Tool)) {
             return Err(Refusal::new(
-                "not-a-turn",
+                ErrorCode::NotATurn,
                 format!("`{}` is not a part of the conversation; it cannot be {}.", target.name, why.name()),
-                "`ctx edit` gives it another text, `ctx delete` removes it.",
+                hint![Command::Edit, " gives it another text, ", Command::Delete, " removes it."],
             ));
         }
         let by = vec![Made::text(Some(Role::User), text)];
@@ -191,9 +194,9 @@ impl Desk<'_> {
             let found: Vec<EffectId> = touching.flatten().filter(offloads).collect();
             if found.is_empty() {
                 return Err(Refusal::new(
-                    "not-offloaded",
+                    ErrorCode::NotOffloaded,
                     format!("Nothing of `{}` is offloaded.", target.name),
-                    "`ctx list` shows the current state; `ctx undo` undoes any other operation.",
+                    hint![Command::List, " shows the current state; ", Command::Undo, " undoes any other operation."],
                 ));
             }
             for id in found {
@@ -228,9 +231,9 @@ impl Desk<'_> {
                 return Err(Refusal::nothing(format!("All such tool results in {asked} {so} already.")));
             }
             return Err(Refusal::new(
-                "no-results",
+                ErrorCode::NoResults,
                 format!("There is no such tool result in {asked}."),
-                "`ctx list --steps` shows the calls of each frame.",
+                hint![Command::Steps, " shows the calls of each frame."],
             ));
         }
         if text.is_some() && result.is_none() && wanted.len() > 1 {
@@ -291,9 +294,9 @@ impl Desk<'_> {
 /// Refuses JSON that a wire cannot send. `place`: the position in it, with a leading space.
 pub fn bad_json(what: &str, place: &str) -> Refusal {
     Refusal::new(
-        "bad-content",
+        ErrorCode::BadContent,
         format!("The raw JSON cannot be sent: {what}{place}."),
-        "`ctx show ID --raw` shows what it looks like.",
+        hint![Command::Show.with("ID --raw"), " shows what it looks like."],
     )
 }
 
@@ -301,9 +304,9 @@ pub fn bad_json(what: &str, place: &str) -> Refusal {
 pub fn not_empty(text: &str) -> Result<&str, Refusal> {
     if text.trim().is_empty() {
         return Err(Refusal::new(
-            "empty",
+            ErrorCode::Empty,
             "The new text is empty, and the provider refuses empty texts: rule A27.",
-            "Give some text, or use `ctx delete`.",
+            hint!["Give some text, or use ", Command::Delete, "."],
         ));
     }
     Ok(text)
@@ -312,22 +315,32 @@ pub fn not_empty(text: &str) -> Result<&str, Refusal> {
 /// Refuses one text for several results.
 fn many_results(count: usize) -> Refusal {
     Refusal::new(
-        "many-results",
+        ErrorCode::ManyResults,
         format!("One text cannot stand for {count} tool results: each answers a call of its own."),
-        "Name one with `--result`, or omit `--text`: then each gets its own summary.",
+        hint![
+            "Name one with ",
+            Argument::new("result"),
+            ", or omit ",
+            Argument::new("text"),
+            ": then each gets its own summary."
+        ],
     )
 }
 
 fn protected(blocks: &[(u32, &str)]) -> Refusal {
     let told: Vec<String> = blocks.iter().map(|(at, why)| format!("`system#{at}` is protected: {why}.")).collect();
-    Refusal::new("protected", told.join(" "), "If you are sure, repeat it with `--force`.")
+    Refusal::new(
+        ErrorCode::Protected,
+        told.join(" "),
+        hint!["If you are sure, repeat it with ", Argument::new("force"), "."],
+    )
 }
 
 fn gone(name: &str) -> Refusal {
     Refusal::new(
-        "gone",
+        ErrorCode::Gone,
         format!("Nothing of `{name}` is left."),
-        "`ctx history` shows what removed it; `ctx revert` brings it back.",
+        hint![Command::History, " shows what removed it; ", Command::Revert, " brings it back."],
     )
 }
 

@@ -5,12 +5,13 @@ use super::import::ImportSource;
 use super::offload::Files;
 use crate::conversation::Conversation;
 use crate::{Engine, Refusal};
-use ctx_core::SlotId;
 use ctx_core::edit::CommitId;
 use ctx_core::edit::carry::{Carried, Target, carry};
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::resolve::Desk;
+use ctx_core::hint::Command;
 use ctx_core::message::Message;
+use ctx_core::{ErrorCode, SlotId, hint};
 
 /// The active edits of a conversation, and the history that they are laid over.
 #[derive(Debug, Clone)]
@@ -42,9 +43,9 @@ impl Engine {
     ) -> Result<Vec<Effect>, Refusal> {
         let ImportSource::Edits(edits) = files.imports.find(from, None)? else {
             return Err(Refusal::new(
-                "same-conversation",
+                ErrorCode::SameConversation,
                 format!("`{from}` is this conversation."),
-                "Name the conversation that it continues: `ctx conversations` lists them.",
+                hint!["Name the conversation that it continues: ", Command::Conversations, " lists them."],
             ));
         };
         let ground = Ground::of(into, false);
@@ -56,9 +57,9 @@ impl Engine {
         if carried.effects.is_empty() {
             let why = left_behind(&carried).unwrap_or_else(|| "it has none".to_owned());
             return Err(Refusal::new(
-                "nothing-to-do",
+                ErrorCode::NothingToDo,
                 format!("No edit of `{from}` can be carried over: {why}."),
-                "`ctx history --conv` shows what was done there.",
+                hint![Command::History, " shows what was done there."],
             ));
         }
         files.remarks.extend(left_behind(&carried).map(|words| format!("not carried over: {words}")));

@@ -9,14 +9,15 @@ use super::{Ground, Weights};
 use crate::conversation::Conversation;
 use crate::view::{show, titles};
 use crate::{Engine, Refusal, left};
-use ctx_core::Content;
 use ctx_core::edit::effect::{Effect, EffectId, FrameKey, FrameRef, Made, Place};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::operation::{Select, Where};
 use ctx_core::edit::resolve::{Desk, Scope};
 use ctx_core::edit::{CommitId, Operation};
+use ctx_core::hint::Command;
 use ctx_core::message::{Block, Kind, Role};
+use ctx_core::{Content, ErrorCode, hint};
 use std::collections::HashSet;
 
 /// A frame, or what was named of it, on its way.
@@ -80,7 +81,7 @@ impl Imports {
         match found {
             Some((_, source)) => source.as_ref().map_err(Refusal::clone),
             None => Err(Refusal::new(
-                "busy",
+                ErrorCode::Busy,
                 format!("Conversation `{from}` was not read."),
                 "Nothing was changed. Try again in a moment.",
             )),
@@ -151,7 +152,7 @@ impl Engine {
     /// Of another conversation: frames on its path, else frames that its client has left behind.
     pub fn copy_frames(&self, conversation: &Conversation, ids: &[String]) -> Result<Gathered, Refusal> {
         match self.copies(conversation, &Ground::of(conversation, true), ids, None) {
-            Err(refusal) if refusal.code == "unknown-id" && !conversation.left.is_empty() => {
+            Err(refusal) if refusal.code == ErrorCode::UnknownId && !conversation.left.is_empty() => {
                 let ground = Ground::with_left(conversation, &conversation.left_frames());
                 self.copies(conversation, &ground, ids, None).map_err(|_| refusal)
             }
@@ -184,7 +185,7 @@ impl Engine {
         for target in theirs.targets(ids, &Select::default())? {
             if matches!(target.scope, Scope::System | Scope::Tool) {
                 return Err(Refusal::new(
-                    "not-a-turn",
+                    ErrorCode::NotATurn,
                     format!("`{}` belongs to its own conversation.", target.name),
                     "Frames, steps and messages can be imported.",
                 ));
@@ -192,10 +193,16 @@ impl Engine {
             let frame = target.frame.and_then(|at| view.frames.get(at));
             if frame.zip(taken).is_some_and(|(frame, taken)| taken.contains(&frame.id)) {
                 return Err(Refusal::new(
-                    "same-conversation",
+                    ErrorCode::SameConversation,
                     format!("`{}` is in this conversation already.", target.name),
-                    "`ctx move` moves it, `ctx add` writes a new one. Only frames from before a compaction, or \
-                     rewound, can be imported from here: `ctx list --all` shows them.",
+                    hint![
+                        Command::Move,
+                        " moves it, ",
+                        Command::Add,
+                        " writes a new one. Only frames from before a compaction, or rewound, can be imported from here: ",
+                        Command::List.with("--all"),
+                        " shows them."
+                    ],
                 ));
             }
             // Several parts of one frame stay together.
@@ -244,7 +251,11 @@ impl Engine {
         }
         copied.retain(|copy| !copy.messages.is_empty());
         if copied.is_empty() {
-            return Err(Refusal::new("gone", "There is nothing to import.", "`ctx list --conv` shows what there is."));
+            return Err(Refusal::new(
+                ErrorCode::Gone,
+                "There is nothing to import.",
+                hint![Command::List.with("--conv"), " shows what there is."],
+            ));
         }
         Ok(Gathered { from: conversation.id.clone(), frames: copied, remark: left.in_words() })
     }

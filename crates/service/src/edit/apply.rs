@@ -5,6 +5,8 @@ use crate::writer::Untold;
 use crate::{Service, now};
 use ctx_api::edit::{Applied, Wish};
 use ctx_core::edit::{Commit, History};
+use ctx_core::hint::Command;
+use ctx_core::{ErrorCode, hint};
 use ctx_engine::card::Card;
 use ctx_engine::conversation::{Conversation, takes_losses_into_account};
 use ctx_engine::edit::Files;
@@ -31,7 +33,11 @@ impl Service {
         expected(&conversation, wish.expect.as_deref())?;
         is_whole(&conversation)?;
         if wish.operations.is_empty() {
-            return Err(Refusal::new("nothing-to-do", "There is no operation.", "`ctx help` lists them."));
+            return Err(Refusal::new(
+                ErrorCode::NothingToDo,
+                "There is no operation.",
+                hint![Command::Operations, " lists them."],
+            ));
         }
         let at = now();
         let waits = !wish.dry_run && !self.engine.has_come(&conversation, wish.when, at);
@@ -82,9 +88,9 @@ impl Service {
         let step = Step { records, notes: vec![mark(&id, EDITED, edited)], ..Step::default() };
         let untold = self.writer.write_now(step, losses).map_err(|error| {
             Refusal::new(
-                "not-stored",
+                ErrorCode::NotStored,
                 format!("The commit could not be stored: {error}."),
-                "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
+                hint!["Nothing was changed. Is the disk full? ", Command::Doctor, " checks the store."],
             )
         })?;
         // It is stored: from now on no request may leave without it, whether or not the store can be read.

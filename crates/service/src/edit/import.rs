@@ -5,6 +5,7 @@
 
 use crate::Service;
 use crate::directory::lock;
+use ctx_core::ErrorCode;
 use ctx_core::edit::Operation;
 use ctx_engine::Refusal;
 use ctx_engine::conversation::Conversation;
@@ -52,7 +53,7 @@ impl Service {
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(SOON / 20),
                 Err(TryLockError::WouldBlock) => {
                     let message = format!("Conversation `{from}` is busy.");
-                    return Err(Refusal::new("busy", message, "Nothing was changed. Try again in a moment."));
+                    return Err(Refusal::new(ErrorCode::Busy, message, "Nothing was changed. Try again in a moment."));
                 }
             }
         }

@@ -132,6 +132,7 @@ fn is_source(source: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ctx_core::ErrorCode;
     use ctx_core::content::CallInput;
     use serde_json::json;
 
@@ -146,11 +147,11 @@ mod tests {
             Content::Call { id: Some("a".to_owned()), name: "Read".to_owned(), input }
         };
         assert!(check(&call(r#"{"n":12345678901234567890123}"#)).is_ok());
-        assert_eq!(check(&call("[]")).expect_err("no object").code, "bad-content");
-        assert_eq!(check(&Content::text(" ")).expect_err("empty").code, "empty");
+        assert_eq!(check(&call("[]")).expect_err("no object").code, ErrorCode::BadContent);
+        assert_eq!(check(&Content::text(" ")).expect_err("empty").code, ErrorCode::Empty);
         let thought = Content::Reasoning { text: "hm".to_owned(), sealed: false };
-        assert_eq!(check(&thought).expect_err("thinking").code, "thinking");
-        assert_eq!(check(&content::restored("no JSON")).expect_err("no JSON").code, "bad-content");
+        assert_eq!(check(&thought).expect_err("thinking").code, ErrorCode::Thinking);
+        assert_eq!(check(&content::restored("no JSON")).expect_err("no JSON").code, ErrorCode::BadContent);
     }
 
     #[test]
@@ -166,7 +167,7 @@ mod tests {
             (json!({ "role": "assistant", "content": [{ "type": "tool_use", "id": "a", "input": "x" }] }), "rule A10"),
         ] {
             let refusal = refused(value, DraftScope::Messages);
-            assert_eq!(refusal.code, "bad-content");
+            assert_eq!(refusal.code, ErrorCode::BadContent);
             assert!(refusal.message.contains(says), "{}", refusal.message);
         }
         for block in [
@@ -174,22 +175,25 @@ mod tests {
             json!({ "type": "image" }),
             json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "!" } }),
         ] {
-            assert_eq!(refused(block, DraftScope::Blocks).code, "bad-content");
+            assert_eq!(refused(block, DraftScope::Blocks).code, ErrorCode::BadContent);
         }
         for text in ["", " \n\t"] {
-            assert_eq!(refused(json!({ "role": "user", "content": text }), DraftScope::Messages).code, "empty");
-            assert_eq!(refused(json!({ "type": "text", "text": text }), DraftScope::Blocks).code, "empty");
+            assert_eq!(
+                refused(json!({ "role": "user", "content": text }), DraftScope::Messages).code,
+                ErrorCode::Empty
+            );
+            assert_eq!(refused(json!({ "type": "text", "text": text }), DraftScope::Blocks).code, ErrorCode::Empty);
         }
         let thought = json!({ "type": "thinking", "thinking": "x", "signature": "y" });
-        assert_eq!(refused(thought.clone(), DraftScope::Blocks).code, "thinking");
+        assert_eq!(refused(thought.clone(), DraftScope::Blocks).code, ErrorCode::Thinking);
         assert_eq!(
             refused(json!({ "role": "assistant", "content": [thought] }), DraftScope::Messages).code,
-            "thinking"
+            ErrorCode::Thinking
         );
         let call = json!({ "type": "tool_use", "id": "a", "name": "Read", "input": {} });
         assert!(refused(call.clone(), DraftScope::System).message.contains("text only"));
-        assert_eq!(refused(json!({ "description": "x" }), DraftScope::Tool).code, "bad-content");
-        assert_eq!(refused(json!({ "name": "Bash" }), DraftScope::Tool).code, "bad-content");
+        assert_eq!(refused(json!({ "description": "x" }), DraftScope::Tool).code, ErrorCode::BadContent);
+        assert_eq!(refused(json!({ "name": "Bash" }), DraftScope::Tool).code, ErrorCode::BadContent);
         assert!(draft(&json!({ "name": "Bash", "input_schema": {} }), DraftScope::Tool).is_ok());
         let messages = draft(
             &json!([{ "role": "user", "content": "a" }, { "role": "assistant", "content": [call] }]),

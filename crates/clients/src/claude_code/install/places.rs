@@ -6,6 +6,8 @@ use crate::setup::{Scope, SetupError};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use ctx_core::ErrorCode;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
     pub settings: PathBuf,
@@ -24,7 +26,7 @@ impl Places {
             Scope::User => {
                 let (config, servers) = folders::of_user(variable).ok_or_else(|| {
                     SetupError::new(
-                        "no-home",
+                        ErrorCode::NoHome,
                         "the folder of Claude Code's settings is unknown: HOME is not set",
                         "set CLAUDE_CONFIG_DIR, or use --scope project",
                     )
@@ -77,6 +79,6 @@ mod tests {
             ]
         );
         let nothing = Places::find(Scope::User, Path::new("/project"), variables(&[])).expect_err("refused");
-        assert_eq!(nothing.code(), "no-home");
+        assert_eq!(nothing.code(), ErrorCode::NoHome);
     }
 }

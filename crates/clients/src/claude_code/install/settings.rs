@@ -3,6 +3,7 @@
 use crate::claude_code::variables::{self, BASE_URL};
 use crate::setup::jsonc::Document;
 use crate::setup::{Daemon, Host, Journal, SetupError, file};
+use ctx_core::ErrorCode;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -81,7 +82,7 @@ impl SettingsFile {
             return Ok(());
         }
         Err(SetupError::new(
-            "other-base-url",
+            ErrorCode::OtherBaseUrl,
             format!("{what}; nothing was changed"),
             "let the daemon forward there (`ctx stop`, then `ctx up --upstream URL`, or `[upstream] url` in ctx.toml) and run \
              this again; --force installs anyway",

@@ -3,6 +3,7 @@
 use super::Folder;
 use crate::launch::fill;
 use crate::setup::{Host, Installer, Journal, Plan, Scope, SetupError, Wishes};
+use ctx_core::ErrorCode;
 
 /// A client that the user configures by hand.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ impl Installer for ByHand {
         let file = self.folder.find(host).map(|folder| folder.join(self.file)).unwrap_or_default();
         let line = fill(self.line, &host.daemon()?.url(), "");
         let hint = format!("write {line} in {}", file.display());
-        Err(SetupError::new("by-hand", format!("{}; nothing was changed", self.reason), hint))
+        Err(SetupError::new(ErrorCode::ByHand, format!("{}; nothing was changed", self.reason), hint))
     }
 
     fn uninstall(&self, scope: Scope, _: bool, host: &dyn Host) -> Result<Plan, SetupError> {

@@ -5,6 +5,7 @@ mod place;
 mod scene;
 
 pub use by_hand::ByHand;
+use ctx_core::ErrorCode;
 pub use place::Folder;
 
 use std::path::{Path, PathBuf};
@@ -144,12 +145,12 @@ impl SettingsInstaller {
         let folder = match (scope, self.project) {
             (Scope::User, _) => self.folder.find(host).ok_or_else(|| {
                 let message = format!("the folder of {}'s settings is unknown: HOME is not set", self.title);
-                SetupError::new("no-home", message, "set HOME and run this again")
+                SetupError::new(ErrorCode::NoHome, message, "set HOME and run this again")
             })?,
             (Scope::Project, Some(folder)) => host.folder().join(folder),
             (Scope::Project, None) => {
                 let message = format!("{} reads its base URL only from the user's settings", self.title);
-                return Err(SetupError::new("no-project-settings", message, "leave out `--scope project`"));
+                return Err(SetupError::new(ErrorCode::NoProjectSettings, message, "leave out `--scope project`"));
             }
         };
         std::path::absolute(&folder).map_err(|error| SetupError::file("find", &folder, error))

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ctx_core::ErrorCode;
 use serde_json::Value;
 
 use super::{Entries, Entry, ServerCommand, Setting, SettingsInstaller, path};
@@ -79,7 +80,7 @@ impl<'a> Scene<'a> {
             return Ok(());
         }
         let message = format!("{} has no `{}`; nothing was changed", self.settings.display(), section.join("."));
-        Err(SetupError::new("not-set-up", message, hint))
+        Err(SetupError::new(ErrorCode::NotSetUp, message, hint))
     }
 
     /// Refuses to replace the user's own address or choice, unless the daemon forwards to it.
@@ -110,7 +111,7 @@ impl<'a> Scene<'a> {
         }
         let hint = "name that address as an upstream of the daemon (`[upstream.NAME]` in ctx.toml) and put \
                     `/to/NAME/` of the daemon's address there yourself; or replace it with --force";
-        Err(SetupError::new("other-base-url", format!("{what}; nothing was changed"), hint))
+        Err(SetupError::new(ErrorCode::OtherBaseUrl, format!("{what}; nothing was changed"), hint))
     }
 
     /// The entries of the MCP server, if it is requested or was installed before.

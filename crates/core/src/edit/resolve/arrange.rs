@@ -2,11 +2,14 @@
 
 use super::target::{count, nothing_named};
 use super::{Desk, Scope, Target};
+use crate::ErrorCode;
 use crate::edit::effect::{Cut, Effect, FrameKey, FrameRef, Made, MadeId, MessageRef, Place};
 use crate::edit::fold::{Frame, Segment, Unit};
 use crate::edit::layout::{Group, Layout};
 use crate::edit::operation::{Select, Where};
-use crate::edit::refusal::{NOTHING, Refusal};
+use crate::edit::refusal::Refusal;
+use crate::hint;
+use crate::hint::{Argument, Command};
 use crate::message::{Kind, Role};
 use std::collections::HashMap;
 
@@ -27,16 +30,16 @@ impl Desk<'_> {
                 }
                 (Scope::System | Scope::Tool, _) => {
                     return Err(Refusal::new(
-                        "not-a-turn",
+                        ErrorCode::NotATurn,
                         format!("`{}` has its own place in a request; one cannot {verb} it.", target.name),
                         format!("One can {verb} frames such as `t2`."),
                     ));
                 }
                 _ => {
                     return Err(Refusal::new(
-                        "not-a-frame",
+                        ErrorCode::NotAFrame,
                         format!("`{}` is a part of a frame; one can {verb} whole frames only.", target.name),
-                        "Cut it out first with `ctx split`, then name the part.",
+                        hint!["Cut it out first with ", Command::Split, ", then name the part."],
                     ));
                 }
             }
@@ -69,9 +72,17 @@ impl Desk<'_> {
                 Ok(Place::After(self.reference(frames.last().copied().unwrap_or(0))))
             }
             _ => Err(Refusal::new(
-                "no-place",
+                ErrorCode::NoPlace,
                 "No position was given.",
-                "Give one of `--after ID`, `--start` and `--end`.",
+                hint![
+                    "Give one of ",
+                    Argument::new("after").with("ID"),
+                    ", ",
+                    Argument::new("start"),
+                    " and ",
+                    Argument::new("end"),
+                    "."
+                ],
             )),
         }
     }
@@ -103,9 +114,9 @@ impl Desk<'_> {
             && references.iter().any(|frame| frame.key == anchor.key)
         {
             return Err(Refusal::new(
-                "nowhere",
+                ErrorCode::Nowhere,
                 "A frame cannot be moved behind itself.",
-                "Name another frame with `--after`.",
+                hint!["Name another frame with ", Argument::new("after"), "."],
             ));
         }
         if place == Place::Start
@@ -140,9 +151,15 @@ impl Desk<'_> {
         frames.sort_unstable();
         if frames.len() < 2 {
             return Err(Refusal::new(
-                "too-few",
+                ErrorCode::TooFew,
                 "Combining takes at least two frames.",
-                "Name them all, as in `ctx combine t2 t3` or `ctx combine t2..t5`.",
+                hint![
+                    "Name them all, as in ",
+                    Command::Combine.with("t2 t3"),
+                    " or ",
+                    Command::Combine.with("t2..t5"),
+                    "."
+                ],
             ));
         }
         let references: Vec<FrameRef> = frames.iter().map(|&at| self.reference(at)).collect();
@@ -150,7 +167,7 @@ impl Desk<'_> {
         if let Some(after) = after {
             let to = Where { after: Some(after.to_owned()), ..Where::default() };
             match self.shift(ids, &to) {
-                Err(refusal) if refusal.code == NOTHING => {}
+                Err(refusal) if refusal.code == ErrorCode::NothingToDo => {}
                 moved => effects.extend(moved?),
             }
         } else if frames.windows(2).any(|pair| pair[1] != pair[0] + 1) {
@@ -171,7 +188,11 @@ impl Desk<'_> {
     ) -> Result<Vec<Effect>, Refusal> {
         let frames = self.frames(&[id.to_owned()], "split")?;
         let [frame] = frames.as_slice() else {
-            return Err(Refusal::new("ambiguous-id", format!("`{id}` is already cut."), "Name one of its parts."));
+            return Err(Refusal::new(
+                ErrorCode::AmbiguousId,
+                format!("`{id}` is already cut."),
+                "Name one of its parts.",
+            ));
         };
         let frame = &self.view.frames[*frame];
         let (_, layout) = self.single(&frame.id)?;
@@ -197,7 +218,7 @@ impl Desk<'_> {
                     && layout.groups.iter().any(|g| g.number == number && self.parts_a_pair(&whole, &layout, g)) =>
                 {
                     return Err(Refusal::new(
-                        "cuts-a-pair",
+                        ErrorCode::CutsAPair,
                         format!(
                             "A cut before `{}#{number}` would part a tool call from its result: rule A38.",
                             frame.id
@@ -207,7 +228,7 @@ impl Desk<'_> {
                 }
                 None => {
                     return Err(Refusal::new(
-                        "bad-cut",
+                        ErrorCode::BadCut,
                         format!("`{}` cannot be cut before message {number}.", frame.id),
                         possible(),
                     ));
@@ -229,7 +250,7 @@ impl Desk<'_> {
                 None if each_step => {}
                 None => {
                     return Err(Refusal::new(
-                        "bad-cut",
+                        ErrorCode::BadCut,
                         format!("`{}` cannot be cut before step {step}.", frame.id),
                         format!("It has {}.", count(layout.steps, "step")),
                     ));
@@ -249,7 +270,7 @@ impl Desk<'_> {
                 true => format!("`{}` has no second step to cut before.", frame.id),
                 false => format!("No position to cut `{}` at was given.", frame.id),
             };
-            return Err(Refusal::new("no-cut", message, possible()));
+            return Err(Refusal::new(ErrorCode::NoCut, message, possible()));
         }
         Ok(vec![Effect::Split { frame: frame.key, before }])
     }
@@ -331,9 +352,9 @@ impl Desk<'_> {
     ) -> Result<Vec<Effect>, Refusal> {
         if title.as_deref().unwrap_or_default().trim().is_empty() && summary.is_none() {
             return Err(Refusal::new(
-                "no-content",
+                ErrorCode::NoContent,
                 "No title and no summary was given.",
-                "Give `--title` or `--summary`.",
+                hint!["Give ", Argument::new("title"), " or ", Argument::new("summary"), "."],
             ));
         }
         let effects = self.keys(&[id.to_owned()], "retitle")?.into_iter().map(|frame| Effect::Title {
@@ -367,8 +388,8 @@ impl Desk<'_> {
 
 fn not_first(what: &str) -> Refusal {
     Refusal::new(
-        "not-first",
+        ErrorCode::NotFirst,
         format!("{what} does not begin with a user message, and a conversation must: rule A3."),
-        "Put it behind a frame with `--after`.",
+        hint!["Put it behind a frame with ", Argument::new("after"), "."],
     )
 }

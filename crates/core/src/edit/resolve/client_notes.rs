@@ -4,6 +4,8 @@
 use super::{Desk, Scope, Target};
 use crate::edit::fold::{Laid, Unit};
 use crate::edit::refusal::Refusal;
+use crate::hint;
+use crate::hint::Command;
 
 impl Desk<'_> {
     pub fn is_client_note(&self, laid: &Laid) -> bool {
@@ -37,9 +39,12 @@ impl Desk<'_> {
         if left.is_empty() {
             let names = names.join(", ");
             return Err(Refusal {
-                hint: format!(
-                    "`ctx show {names}` shows their ids; name those to remove them, or `ctx delete --force`."
-                ),
+                hint: hint![
+                    Command::Show.with(names.to_string()),
+                    " shows their ids; name those to remove them, or ",
+                    Command::Delete.with("--force"),
+                    "."
+                ],
                 ..Refusal::nothing(format!("Only the client's own notes are left of `{names}`, and they stay."))
             });
         }

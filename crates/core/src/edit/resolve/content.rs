@@ -1,11 +1,14 @@
 //! New content: texts and JSON written by people.
 
 use super::{Desk, DraftScope, Scope, Target, gone, not_empty};
+use crate::ErrorCode;
 use crate::content::Content;
 use crate::edit::effect::{Effect, Made, Named, NewResult, Why};
 use crate::edit::fold::{Laid, Unit};
 use crate::edit::operation::Select;
 use crate::edit::refusal::Refusal;
+use crate::hint;
+use crate::hint::{Argument, Command};
 use crate::message::{Kind, Role};
 use serde_json::Value;
 
@@ -21,7 +24,7 @@ impl Desk<'_> {
         let targets = self.targets(&[id.to_owned()], &Select::default())?;
         let [target] = targets.as_slice() else {
             return Err(Refusal::new(
-                "ambiguous-id",
+                ErrorCode::AmbiguousId,
                 format!("`{id}` names {} things.", targets.len()),
                 "Edit one at a time.",
             ));
@@ -32,9 +35,9 @@ impl Desk<'_> {
             (None, None, Some(content)) => self.neutral(target, content)?,
             _ => {
                 return Err(Refusal::new(
-                    "no-content",
+                    ErrorCode::NoContent,
                     "No new content was given.",
-                    "Give either `--text` or `--raw`.",
+                    hint!["Give either ", Argument::new("text"), " or ", Argument::new("raw"), "."],
                 ));
             }
         };
@@ -93,9 +96,13 @@ impl Desk<'_> {
                     (Role::User, [result]) => self.new_content(result, text)?,
                     (Role::User, [_, _, ..]) => {
                         return Err(Refusal::new(
-                            "many-results",
+                            ErrorCode::ManyResults,
                             format!("`{}` holds {} tool results.", target.name, results.len()),
-                            format!("Edit one of them, such as `{}.0`, or use `ctx summarize-results`.", target.name),
+                            hint![
+                                format!("Edit one of them, such as `{}.0`, or use ", target.name),
+                                Command::SummarizeResults,
+                                "."
+                            ],
                         ));
                     }
                     // Inside the message, behind its thinking.
@@ -113,9 +120,9 @@ impl Desk<'_> {
                     Some(Kind::Thinking) => return Err(thinking(&target.name)),
                     Some(Kind::ToolUse) => {
                         return Err(Refusal::new(
-                            "not-text",
+                            ErrorCode::NotText,
                             format!("`{}` is a tool call; a text cannot take its place.", target.name),
-                            "Give the block with `--raw`, or delete the step.",
+                            hint!["Give the block with ", Argument::new("raw"), ", or delete the step."],
                         ));
                     }
                     None if !self.is_clients(target) => own(self.first_role(&target.units).unwrap_or(Role::User)),
@@ -125,9 +132,9 @@ impl Desk<'_> {
             Scope::System => New::Content(vec![Made::text(None, text)]),
             Scope::Tool => {
                 return Err(Refusal::new(
-                    "not-text",
+                    ErrorCode::NotText,
                     format!("`{}` is a tool definition.", target.name),
-                    "Give the whole definition with `--raw`.",
+                    hint!["Give the whole definition with ", Argument::new("raw"), "."],
                 ));
             }
         })
@@ -189,9 +196,9 @@ impl Desk<'_> {
     fn neutral(&self, target: &Target, content: &[Content]) -> Result<New, Refusal> {
         if target.scope != Scope::Block || content.is_empty() {
             return Err(Refusal::new(
-                "bad-content",
+                ErrorCode::BadContent,
                 format!("`{}` cannot be given this content.", target.name),
-                "Content is for one block, such as `t3#1.0`; give messages with `--raw`.",
+                hint!["Content is for one block, such as `t3#1.0`; give messages with ", Argument::new("raw"), "."],
             ));
         }
         let is_thought = content.iter().any(|content| matches!(content, Content::Reasoning { .. }));
@@ -218,7 +225,7 @@ enum New {
 /// Refuses to write or change thinking.
 pub fn thinking(name: &str) -> Refusal {
     Refusal::new(
-        "thinking",
+        ErrorCode::Thinking,
         format!("`{name}` is the model's thinking, which is signed: it cannot be written or changed: rule A54."),
         "It can be deleted with its step.",
     )

@@ -1,6 +1,7 @@
 //! Targets: the content that ids and filters select.
 
 use super::{Desk, gone};
+use crate::ErrorCode;
 use crate::edit::address::{self, Address, Named as Many};
 use crate::edit::effect::{Cover, MessageRef, Named, PENDING};
 use crate::edit::fold::{Around, Laid, Unit};
@@ -8,6 +9,8 @@ use crate::edit::frame_id::FrameId;
 use crate::edit::layout::{Layout, layout};
 use crate::edit::operation::Select;
 use crate::edit::refusal::{Refusal, nearest, suggest};
+use crate::hint;
+use crate::hint::{Argument, Command};
 use crate::message::{Kind, Role};
 use std::collections::HashSet;
 
@@ -91,9 +94,9 @@ impl Desk<'_> {
         }
         if targets.is_empty() {
             return Err(Refusal::new(
-                "no-match",
+                ErrorCode::NoMatch,
                 "Nothing in the conversation matches.",
-                "`ctx list --steps` shows what there is, with its tokens.",
+                hint![Command::Steps, " shows what there is, with its tokens."],
             ));
         }
         Ok(targets)
@@ -179,9 +182,9 @@ impl Desk<'_> {
                 let (at, layout) = self.single(frame)?;
                 if *to > layout.steps {
                     return Err(Refusal::new(
-                        "unknown-id",
+                        ErrorCode::UnknownId,
                         format!("`{frame}` has no step {to}."),
-                        format!("It has {}; `ctx list --steps` shows them.", count(layout.steps, "step")),
+                        hint![format!("It has {}; ", count(layout.steps, "step")), Command::Steps, " shows them."],
                     ));
                 }
                 let units = layout.of(|group| (*from..=*to).contains(&group.step));
@@ -193,7 +196,7 @@ impl Desk<'_> {
                 if units.is_empty() {
                     let messages = layout.groups.iter().map(|group| group.number + 1).max().unwrap_or(0);
                     return Err(Refusal::new(
-                        "unknown-id",
+                        ErrorCode::UnknownId,
                         format!("`{frame}` has no message {message}."),
                         format!("It has {}, counted from 0.", count(messages, "message")),
                     ));
@@ -212,9 +215,9 @@ impl Desk<'_> {
                 });
                 let Some(units) = units else {
                     return Err(Refusal::new(
-                        "unknown-id",
+                        ErrorCode::UnknownId,
                         format!("`{frame}#{message}` has no block {block} of the client's."),
-                        format!("`ctx show {frame}#{message}` shows its blocks."),
+                        hint![Command::Show.with(format!("{frame}#{message}")), " shows its blocks."],
                     ));
                 };
                 targets.push(self.target(name, Scope::Block, at, units));
@@ -272,7 +275,7 @@ impl Desk<'_> {
         let last = *self.view.find(to).last().ok_or_else(|| self.unknown(&to.to_string()))?;
         if first > last {
             return Err(Refusal::new(
-                "bad-range",
+                ErrorCode::BadRange,
                 format!("`{from}..{to}` runs backwards."),
                 format!("`{to}` comes before `{from}`; turn it round."),
             ));
@@ -289,7 +292,7 @@ impl Desk<'_> {
             many => {
                 let parts: Vec<String> = many.iter().map(|&at| self.view.frames[at].id.to_string()).collect();
                 Err(Refusal::new(
-                    "ambiguous-id",
+                    ErrorCode::AmbiguousId,
                     match self.view.became(id).filter(|(became, _)| became.into.is_none()) {
                         Some((cut, _)) => {
                             format!("`{id}` is {} now: commit {} cut it.", parts.join(", "), cut.by.commit)
@@ -359,14 +362,14 @@ impl Desk<'_> {
             && first > last
         {
             return Refusal::new(
-                "bad-range",
+                ErrorCode::BadRange,
                 format!("`{text}` runs backwards."),
                 format!("Turn it round: `{frame}/{to}..{from}`."),
             );
         }
         if text.contains(',') {
             return Refusal::new(
-                "unknown-id",
+                ErrorCode::UnknownId,
                 format!("`{text}` has a gap: between two commas, or at an end, there is no id."),
                 "Write them like `t3,t7`.",
             );
@@ -379,11 +382,13 @@ impl Desk<'_> {
         }
         if text.contains(['*', '?']) || matches!(text, "all" | "everything" | "-") {
             return Refusal::new(
-                "unknown-id",
+                ErrorCode::UnknownId,
                 format!("No `{text}` in this conversation: ids have no wildcards."),
                 match self.ends() {
-                    Some((first, last)) => format!("All frames are `{first}..{last}`; `ctx list` shows the ids."),
-                    None => "`ctx list` shows the ids.".to_owned(),
+                    Some((first, last)) => {
+                        hint![format!("All frames are `{first}..{last}`; "), Command::List, " shows the ids."]
+                    }
+                    None => hint![Command::List, " shows the ids."],
                 },
             );
         }
@@ -407,7 +412,11 @@ impl Desk<'_> {
             _ => None,
         };
         let hint = hint.unwrap_or_else(|| "Say where it begins and where it ends, such as `t2..t5`.".to_owned());
-        Refusal::new("unknown-id", format!("`{text}` is half a range."), format!("{hint} `ctx list` shows the ids."))
+        Refusal::new(
+            ErrorCode::UnknownId,
+            format!("`{text}` is half a range."),
+            hint![format!("{hint} "), Command::List, " shows the ids."],
+        )
     }
 
     pub(super) fn unknown(&self, name: &str) -> Refusal {
@@ -420,9 +429,9 @@ impl Desk<'_> {
         known.extend(self.source.tools.iter().map(|name| format!("tools/{name}")));
         let near = nearest(name, known.iter().map(String::as_str));
         Refusal::new(
-            "unknown-id",
+            ErrorCode::UnknownId,
             format!("No `{name}` in this conversation."),
-            suggest(&near, "`ctx list` shows the ids."),
+            suggest(&near, hint![Command::List, " shows the ids."]),
         )
     }
 
@@ -431,9 +440,9 @@ impl Desk<'_> {
         let (became, now) = self.view.became(id)?;
         let now: Vec<String> = now.into_iter().map(|at| format!("`{}`", self.view.frames[at].id)).collect();
         Some(Refusal::new(
-            "combined",
+            ErrorCode::Combined,
             format!("`{id}` is a part of {} now: commit {} combined them.", now.join(", "), became.by.commit),
-            format!("Name {}, or a step or a message of it; `ctx list --steps` shows them.", now.join(" or ")),
+            hint![format!("Name {}, or a step or a message of it; ", now.join(" or ")), Command::Steps, " shows them."],
         ))
     }
 
@@ -456,9 +465,9 @@ impl Desk<'_> {
         numbers.last().filter(|highest| id.number > **highest)?;
         let are = if last.len() == 1 { "frame is" } else { "frames are" };
         Some(Refusal::new(
-            "unknown-id",
+            ErrorCode::UnknownId,
             format!("No `{id}` in this conversation."),
-            format!("The last {are} {}; `ctx list` shows the ids.", last.join(", ")),
+            hint![format!("The last {are} {}; ", last.join(", ")), Command::List, " shows the ids."],
         ))
     }
 
@@ -497,9 +506,19 @@ impl Desk<'_> {
 
 pub(super) fn nothing_named() -> Refusal {
     Refusal::new(
-        "nothing-named",
+        ErrorCode::NothingNamed,
         "Nothing to change was given.",
-        "Name a frame (`t3`), a step (`t3/5`), or choose with `--tool`, `--larger-than`, `--older-than`, `--superseded`.",
+        hint![
+            "Name a frame (`t3`), a step (`t3/5`), or choose with ",
+            Argument::new("tool"),
+            ", ",
+            Argument::new("larger-than"),
+            ", ",
+            Argument::new("older-than"),
+            ", ",
+            Argument::new("superseded"),
+            "."
+        ],
     )
 }
 

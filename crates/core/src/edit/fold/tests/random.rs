@@ -1,6 +1,7 @@
 //! Random conversations, operations and client behaviour.
 
 use super::*;
+use crate::ErrorCode;
 use crate::edit::history::{CommitId, How};
 use crate::edit::layout::layout;
 use crate::edit::operation::{Operation, Select, Where};
@@ -243,23 +244,23 @@ fn blocks_of(source: &Source<'_>) -> Vec<(usize, Option<usize>)> {
 
 /// Refusals that are legitimate for existing targets.
 fn is_fair(refusal: &Refusal) -> bool {
-    const FAIR: [&str; 16] = [
-        "nothing-to-do",
-        "gone",
-        "cuts-a-pair",
-        "bad-cut",
-        "no-cut",
-        "not-first",
-        "nowhere",
-        "thinking",
-        "not-text",
-        "many-results",
-        "protected",
-        "no-results",
-        "no-match",
-        "not-offloaded",
-        "too-few",
-        "not-a-turn",
+    const FAIR: [ErrorCode; 16] = [
+        ErrorCode::NothingToDo,
+        ErrorCode::Gone,
+        ErrorCode::CutsAPair,
+        ErrorCode::BadCut,
+        ErrorCode::NoCut,
+        ErrorCode::NotFirst,
+        ErrorCode::Nowhere,
+        ErrorCode::Thinking,
+        ErrorCode::NotText,
+        ErrorCode::ManyResults,
+        ErrorCode::Protected,
+        ErrorCode::NoResults,
+        ErrorCode::NoMatch,
+        ErrorCode::NotOffloaded,
+        ErrorCode::TooFew,
+        ErrorCode::NotATurn,
     ];
     FAIR.contains(&refusal.code)
 }
