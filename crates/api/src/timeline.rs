@@ -288,3 +288,20 @@ impl Line {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The log holds it in this form.
+    #[test]
+    fn an_edit_of_the_provider_is_read_and_written_as_it_is_stored() {
+        for stored in [
+            r#"{"kind":"clear","cleared_tool_uses":3,"cleared_thinking_turns":null,"cleared_input_tokens":900}"#,
+            r#"{"kind":"clear","cleared_tool_uses":3,"cleared_thinking_turns":null,"cleared_input_tokens":900,"first":"t1/1","last":"t1/3"}"#,
+        ] {
+            let edit: ProviderEdit = serde_json::from_str(stored).expect("an edit");
+            assert_eq!(serde_json::to_string(&edit).expect("JSON"), stored);
+        }
+    }
+}

@@ -238,14 +238,15 @@ mod tests {
         use ctx_core::hint::Command as Hinted;
         let command = Cli::command();
         for hinted in Hinted::ALL.iter().filter(|hinted| ![Hinted::Version, Hinted::Operations].contains(hinted)) {
-            let mut words = hinted.words().split(' ');
-            let verb = words.next().and_then(|verb| command.find_subcommand(verb)).expect(hinted.words());
+            let whole = hinted.words();
+            let mut words = whole.split(' ');
+            let verb = words.next().and_then(|verb| command.find_subcommand(verb)).expect(whole);
             for rest in words {
                 let is_flag = verb.get_arguments().any(|flag| flag.get_long() == rest.strip_prefix("--"));
                 let is_value = verb
                     .get_positionals()
                     .any(|position| position.get_possible_values().iter().any(|value| value.get_name() == rest));
-                assert!(is_flag || is_value || verb.find_subcommand(rest).is_some(), "{}", hinted.words());
+                assert!(is_flag || is_value || verb.find_subcommand(rest).is_some(), "{whole}");
             }
         }
     }
