@@ -184,6 +184,12 @@ pub(super) const CODES: &[Explanation] = &[
         "the helper is not set up, or its key is missing",
         "Set up `[helper]`, or write the text yourself.",
     ),
+    control(
+        422,
+        HistoryElsewhere,
+        "the provider keeps the history, and requests carry only what is new",
+        "Have the agent send the whole history with every request.",
+    ),
     control(422, Inactive, "the commit is already switched off", "Nothing to do; redo switches it on again."),
     control(
         422,
@@ -228,12 +234,6 @@ pub(super) const CODES: &[Explanation] = &[
         NoFolder,
         "the daemon has no folder to offload to, or a folder does not exist",
         "Set `[offload] folder`, or name an existing folder.",
-    ),
-    control(
-        422,
-        HistoryElsewhere,
-        "the provider keeps the history, and requests carry only what is new",
-        "Have the agent send the whole history with every request.",
     ),
     control(422, NoMatch, "nothing matches the selection", "Loosen the filter."),
     control(422, NoName, "a phase needs a name", "Name the phase."),
