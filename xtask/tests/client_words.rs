@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Crates whose sources must not know a client.
-const CRATES: &[&str] = &["core", "wire", "store", "service", "lab", "server", "config", "cli"];
+const CRATES: &[&str] = &["core", "wire", "store", "engine", "service", "lab", "server", "config", "cli"];
 
 /// Files that may, with the words that they may use.
 const EXCEPTIONS: &[(&str, &str)] = &[

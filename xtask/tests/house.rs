@@ -15,12 +15,26 @@ const HOUSE: &[(&str, &[&str])] = &[
     ("ctx-clients", &["ctx-core"]),
     ("ctx-wire", &["ctx-models", "ctx-core"]),
     ("ctx-store", &["ctx-core"]),
-    ("ctx-service", &["ctx-models", "ctx-core", "ctx-api", "ctx-clients", "ctx-wire", "ctx-store"]),
-    ("ctx-lab", &["ctx-models", "ctx-core", "ctx-api", "ctx-clients", "ctx-wire", "ctx-store", "ctx-service"]),
-    ("ctx-server", &["ctx-core", "ctx-api", "ctx-clients", "ctx-wire", "ctx-service"]),
+    ("ctx-engine", &["ctx-models", "ctx-core", "ctx-api", "ctx-clients", "ctx-wire", "ctx-store"]),
+    ("ctx-service", &["ctx-models", "ctx-core", "ctx-api", "ctx-clients", "ctx-wire", "ctx-store", "ctx-engine"]),
+    (
+        "ctx-lab",
+        &["ctx-models", "ctx-core", "ctx-api", "ctx-clients", "ctx-wire", "ctx-store", "ctx-engine", "ctx-service"],
+    ),
+    ("ctx-server", &["ctx-core", "ctx-api", "ctx-clients", "ctx-wire", "ctx-engine", "ctx-service"]),
     (
         "ctx-config",
-        &["ctx-models", "ctx-core", "ctx-api", "ctx-clients", "ctx-wire", "ctx-store", "ctx-service", "ctx-server"],
+        &[
+            "ctx-models",
+            "ctx-core",
+            "ctx-api",
+            "ctx-clients",
+            "ctx-wire",
+            "ctx-store",
+            "ctx-engine",
+            "ctx-service",
+            "ctx-server",
+        ],
     ),
     (
         "ctx-cli",
@@ -31,6 +45,7 @@ const HOUSE: &[(&str, &[&str])] = &[
             "ctx-clients",
             "ctx-wire",
             "ctx-store",
+            "ctx-engine",
             "ctx-service",
             "ctx-lab",
             "ctx-server",
@@ -105,5 +120,33 @@ fn the_core_uses_nothing_that_does_io() {
     for dependency in members.get("ctx-core").into_iter().flatten() {
         let fine = dependency.for_tests || !NOT_IN_CORE.contains(&dependency.name.as_str());
         assert!(fine, "ctx-core is pure and must not depend on {}", dependency.name);
+    }
+}
+
+/// What would bring files, threads, locks or a clock into the engine.
+const NOT_IN_ENGINE: &[&str] =
+    &["std::fs", "std::thread", "std::time", "std::net", "Mutex", "RwLock", "Condvar", "SqliteStore", "confined"];
+
+#[test]
+fn the_engine_touches_no_file_thread_lock_or_clock() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/engine/src");
+    let mut found = Vec::new();
+    look(&folder, &mut found);
+    assert_eq!(found, Vec::<String>::new());
+}
+
+fn look(folder: &std::path::Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            look(&path, found);
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("a source file");
+        let product = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let lines = product.lines().filter(|line| !line.trim_start().starts_with("//"));
+        for line in lines.filter(|line| NOT_IN_ENGINE.iter().any(|name| line.contains(name))) {
+            found.push(format!("{}: {}", path.display(), line.trim()));
+        }
     }
 }

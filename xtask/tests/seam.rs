@@ -3,18 +3,20 @@
 
 use std::path::{Path, PathBuf};
 
-const CRATES: &[&str] = &["core", "api", "clients", "store", "service", "lab", "server", "config", "cli"];
+const CRATES: &[&str] = &["core", "api", "clients", "store", "engine", "service", "lab", "server", "config", "cli"];
 
 /// Files that name a wire, and why.
 const EXCEPTIONS: &[(&str, &str)] = &[
     // Records of version 1 know one wire.
-    ("service/src/log/v1.rs", "anthropic::content"),
+    ("engine/src/log/v1.rs", "anthropic::content"),
     // The provider's own context editing.
-    ("service/src/log.rs", "anthropic::context_management"),
-    ("service/src/edit/sent.rs", "anthropic::context_management"),
-    ("service/src/provider/added.rs", "anthropic::context_management"),
+    ("engine/src/log.rs", "anthropic::context_management"),
+    ("engine/src/edit/sent.rs", "anthropic::context_management"),
+    ("engine/src/provider/added.rs", "anthropic::context_management"),
+    ("engine/src/provider/known.rs", "anthropic::context_management"),
+    ("engine/src/provider/mod.rs", "anthropic::context_management"),
     ("service/src/provider/known.rs", "anthropic::context_management"),
-    ("service/src/provider/mod.rs", "anthropic::context_management"),
+    ("service/src/provider/state.rs", "anthropic::context_management"),
     ("server/src/proxy/hold.rs", "anthropic::context_management"),
     ("config/src/live.rs", "anthropic::context_management"),
     ("config/src/sections/provider.rs", "anthropic::context_management"),
@@ -22,7 +24,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 ];
 
 /// Crates that ask the wire for content.
-const READERS: &[&str] = &["core", "api", "service", "lab", "server", "config", "cli"];
+const READERS: &[&str] = &["core", "api", "engine", "service", "lab", "server", "config", "cli"];
 
 /// Members and types of one provider's JSON. Some are names of a `Kind` too, which may be stored, shown and compared.
 const NAMES: &[&str] = &["tool_use", "tool_result", "tool_use_id", "cache_control", "thinking"];

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use ctx_config::ConfigError;
+use ctx_engine::Refusal;
 use ctx_server::daemon::DaemonError;
 use ctx_server::{BindError, TokenError};
-use ctx_service::Refusal;
 use ctx_store::StoreError;
 
 use crate::output::{Output, Paint, text, words};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ctx_core::edit::refusal::nearest;
-use ctx_service::automatic::Rules;
+use ctx_engine::automatic::Rules;
 use serde::Serialize;
 use serde_json::{Value, json};
 

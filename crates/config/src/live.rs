@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use ctx_api::context::ProjectSettings;
 use ctx_core::policy::Settings;
-use ctx_service::automatic::Rules;
+use ctx_engine::automatic::Rules;
 use ctx_service::provider::ProviderRules;
 use ctx_wire::anthropic::context_management;
 

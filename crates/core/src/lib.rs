@@ -7,6 +7,7 @@
 pub mod class;
 pub mod clean;
 pub mod content;
+pub mod day;
 pub mod edit;
 pub mod fast_map;
 pub mod format;

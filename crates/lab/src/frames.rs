@@ -1,7 +1,8 @@
 //! A request of a replay, frame by frame: what the client said, what was sent of it, and what a policy changed here.
 
 use ctx_api::frames::{FrameView, StepView};
-use ctx_service::{Refusal, Service};
+use ctx_engine::Refusal;
+use ctx_service::Service;
 use serde::Serialize;
 use std::collections::HashMap;
 

@@ -11,10 +11,12 @@ use crate::request::{Script, Seen as SeenMessages};
 use ctx_clients::Hints;
 use ctx_core::Key;
 use ctx_core::policy::Policy;
+use ctx_engine::answer::Timing;
+use ctx_engine::edit::Outgoing;
+use ctx_engine::request::{Seen, Ticket};
 use ctx_models::cache::{FIVE_MINUTES, PromptCache, Reading};
 use ctx_models::{Models, Price, Rates};
-use ctx_service::edit::Outgoing;
-use ctx_service::{Seen, Service, Ticket, Timing};
+use ctx_service::Service;
 use ctx_store::MemoryStore;
 use ctx_wire::answer::{Ending, Usage};
 use ctx_wire::rope::Arriving;
@@ -75,11 +77,11 @@ pub enum Watch {
 #[derive(Debug, thiserror::Error)]
 pub enum Unplayable {
     #[error("the engine cannot take a request: {0}")]
-    Engine(#[from] ctx_service::Problem),
+    Engine(#[from] ctx_engine::Problem),
     #[error("the engine cannot open a store in memory: {0}")]
     Store(#[from] ctx_store::StoreError),
     #[error("the engine cannot tell of its frames: {0}")]
-    Frames(#[from] ctx_service::Refusal),
+    Frames(#[from] ctx_engine::Refusal),
     #[error("the engine does not recognise its own conversation")]
     Lost,
 }

@@ -54,7 +54,7 @@ impl ServerConfig {
 
 /// What somebody wants of the automatic editor. What is said may change while the daemon runs.
 #[derive(Clone)]
-pub struct Rules(pub Arc<dyn ctx_service::automatic::Rules>);
+pub struct Rules(pub Arc<dyn ctx_engine::automatic::Rules>);
 
 impl fmt::Debug for Rules {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

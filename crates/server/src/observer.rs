@@ -2,12 +2,12 @@
 //! a plain pipe. Where the provider is asked to edit by itself, it is also heard what it says of its models when a
 //! client asks for them.
 
+use ctx_engine::provider::Refused;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use ctx_clients::Hints;
-use ctx_service::provider::Refused;
 use ctx_service::recorder::{Reply, RequestCopy, ResponseCopy};
 use ctx_service::{Recorder, Service};
 use ctx_wire::rope::Pieces;

@@ -1,10 +1,10 @@
 //! What is secret, and the type that keeps it from being printed. Every decision about which header or
 //! query parameter holds a credential is made here and nowhere else.
 
+use ctx_engine::Credentials;
 use std::borrow::Cow;
 use std::fmt;
 
-use ctx_service::Credentials;
 use http::Uri;
 use http::header::{self, HeaderMap, HeaderName};
 

@@ -1,13 +1,14 @@
 //! Tells signals of the automatic editor to a command, or to an address on this machine.
 
+use ctx_engine::automatic::Rules;
 use std::collections::HashSet;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ctx_api::timeline::Told;
-use ctx_service::automatic::Rules;
-use ctx_service::{Service, log};
+use ctx_engine::log;
+use ctx_service::Service;
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;

@@ -3,12 +3,12 @@
 //! to its end and then leaves as the observer composes it. Credentials do not fit through: heads
 //! show only what [`crate::secret`] calls harmless. What is done with the copies belongs elsewhere.
 
+use ctx_engine::Credentials;
+use ctx_engine::provider::Refused;
 use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
-use ctx_service::Credentials;
-use ctx_service::provider::Refused;
 use ctx_service::recorder::{Reply, Withheld};
 use ctx_wire::rope::Pieces;
 use http::header::{HeaderMap, HeaderName, HeaderValue};

@@ -1,6 +1,6 @@
 //! When conversations were active, though a clock may have been wrong.
 
-use crate::directory::Card;
+use ctx_engine::card::Card;
 use ctx_store::ConversationRow;
 use std::collections::HashMap;
 

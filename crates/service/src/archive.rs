@@ -7,12 +7,14 @@
 //! What was offloaded is in the log; the files that the stubs name are not carried along, for nobody should be able to
 //! send somebody a file that writes to any place. `restore` brings such content back without its file.
 
-use crate::conversation::Conversation;
-use crate::directory::{Card, Shared, lock};
-use crate::edit::{Ground, lacks_its_file};
-use crate::log::{self, Opened};
-use crate::{EDITED, Refusal, Service, card, mark};
+use crate::Service;
+use crate::directory::{Shared, lock};
 use ctx_api::conversations::Imported;
+use ctx_engine::card::Card;
+use ctx_engine::conversation::Conversation;
+use ctx_engine::edit::Ground;
+use ctx_engine::log::{self, Opened};
+use ctx_engine::{EDITED, Refusal, card, mark};
 use ctx_store::{Blob, Hash, MemoryStore, NewRecord, Note, Step, Store};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -159,7 +161,7 @@ impl Service {
             frames: card.frames,
             tokens: card.tokens,
             session: session.filter(|session| read.opened().session.as_ref() == Some(session)),
-            files_missing: missing.filter(|laid| lacks_its_file(&view, laid)).count(),
+            files_missing: missing.filter(|laid| self.engine.lacks_its_file(&view, laid)).count(),
             dry_run,
         };
         if dry_run {

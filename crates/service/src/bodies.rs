@@ -1,7 +1,7 @@
 //! The newest body of each session, for comparing the next one with it while it passes.
 
-use crate::conversation::Conversation;
 use ctx_clients::Hints;
+use ctx_engine::conversation::Conversation;
 use ctx_wire::rope::{Pieces, Whole};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};

@@ -4,22 +4,17 @@
 //! has to be replayed at start. The conversations themselves are loaded when somebody asks.
 
 use crate::activity;
-use crate::conversation::Conversation;
-use crate::log::Opened;
-use ctx_api::conversations::Side;
 use ctx_core::content::WireId;
-use ctx_core::message::{Message, Role};
 use ctx_core::{Class, Key};
+use ctx_engine::card::{Beginning, CARD, Card};
+use ctx_engine::conversation::Conversation;
+use ctx_engine::log::Opened;
 use ctx_store::{Reader, StoreError};
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 pub type Shared = Arc<Mutex<Conversation>>;
-
-/// The name of the note that holds a card.
-pub const CARD: &str = "card";
 
 /// What conversations may take in memory while they are at work; beyond this the longest unused one goes.
 /// Many agents at once with long histories fit in: one that goes and comes back with every request costs
@@ -46,39 +41,6 @@ const ALIKE: usize = 32;
 
 /// How many of the conversations in memory count as being at work.
 const AT_WORK: u64 = 256;
-
-/// What a listing needs to know of a conversation.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Card {
-    pub id: String,
-    pub class: String,
-    pub title: String,
-    pub model: Option<String>,
-    pub client: Option<String>,
-    pub session: Option<String>,
-    pub agent: Option<String>,
-    pub parent: Option<String>,
-    pub forked_from: Option<String>,
-    /// A copy from a file, in which nobody has spoken since.
-    #[serde(default)]
-    pub imported: bool,
-    pub frames: usize,
-    pub messages: usize,
-    pub requests: u32,
-    pub tokens: u64,
-    pub calibrated: bool,
-    pub last_activity: u64,
-    /// Operations are active: what it sends is composed.
-    #[serde(default)]
-    pub edited: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub folder: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub side: Vec<Side>,
-    /// Keys of the path before the first answer, and up to it.
-    pub start: Option<String>,
-    pub opening: Option<String>,
-}
 
 /// Conversations by how they begin and whether their client names them, the newest last.
 type Alike = HashMap<(String, bool), Vec<String>>;
@@ -148,7 +110,7 @@ impl Directory {
             if let Some(conversation) = Conversation::load(&row.id, store)?
                 && !conversation.tree.is_empty()
             {
-                cards.push(crate::card::of(&conversation));
+                cards.push(ctx_engine::card::of(&conversation));
             }
         }
         activity::correct(&mut cards, &rows, crate::now());
@@ -450,32 +412,6 @@ impl Directory {
             self.latest = latest;
         }
         self.latest = self.latest.max(card.last_activity);
-    }
-}
-
-/// How a path begins: before the first answer, and with it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Beginning {
-    pub start: Option<String>,
-    pub opening: Option<String>,
-}
-
-impl Beginning {
-    /// Of a path's first messages from the first on in which a person speaks: some clients put examples before it, which
-    /// are the same in every conversation. System messages come and go and do not count.
-    pub fn of<'a>(path: impl Iterator<Item = &'a Message> + Clone) -> Beginning {
-        let mut key = Key::of([b"path".as_slice()]);
-        let mut beginning = Beginning::default();
-        let examples = path.clone().position(|message| message.speaks.is_some()).unwrap_or(0);
-        for message in path.skip(examples).filter(|message| message.role != Role::System) {
-            key = key.then(message.key);
-            if message.role == Role::Assistant {
-                beginning.opening = Some(key.to_string());
-                break;
-            }
-            beginning.start = Some(key.to_string());
-        }
-        beginning
     }
 }
 

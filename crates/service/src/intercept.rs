@@ -3,9 +3,9 @@
 //! Both questions are answered from memory: the first before any byte of the body is read, the second when
 //! the store cannot be read.
 
-use crate::conversation::Conversation;
-use crate::directory::Card;
 use ctx_clients::Hints;
+use ctx_engine::card::Card;
+use ctx_engine::conversation::Conversation;
 use std::collections::{HashMap, HashSet};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

@@ -17,60 +17,43 @@
 //!    `ledger` before the directory. Freed conversations are dropped after the directory is let go.
 
 mod activity;
+use ctx_engine::card::Card;
+use ctx_engine::{Conversation, EDITED, Engine, NO, log};
 pub mod answer;
 mod answer_ids;
 mod archive;
 mod attribution;
 pub mod automatic;
 mod bodies;
-mod cache_forecast;
-mod card;
-mod class;
-mod continuity;
-mod conversation;
-mod credentials;
 mod directory;
 pub mod edit;
-mod engine;
-mod envelope;
 pub mod helper;
 mod idle;
 mod intercept;
 mod keyed_lock;
-mod left;
-pub mod log;
 pub mod observe;
 mod phases;
 pub mod provider;
 pub mod recorder;
 pub mod replay_source;
-mod request;
-mod sent_parts;
 mod side_traffic;
 pub mod streams;
 mod uploads;
 pub mod view;
 mod writer;
 
-pub use answer::Timing;
-pub use credentials::Credentials;
 pub use ctx_core::edit::refusal::nearest;
-pub use observe::{Seen, Ticket};
 pub use recorder::Recorder;
-pub use view::Refusal;
 
 use answer_ids::AnswerIds;
 use bodies::Newest;
-use conversation::Conversation;
 use ctx_models::Models;
-use ctx_store::{Hash, NewRecord, Note, Step, Store, StoreError};
-use directory::{Card, Directory, Shared, lock};
-use engine::Engine;
+use ctx_store::{Step, Store, StoreError};
+use directory::{Directory, Shared, lock};
 use idle::IdleGate;
 use intercept::Held;
 use keyed_lock::KeyedLock;
 use recorder::{Lanes, Order};
-use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -83,26 +66,6 @@ const PURGED_TOGETHER: usize = 16;
 /// How long a reader waits for what is still to be written.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The mark that the requests of a conversation are held: for its operations, or because something waits.
-const EDITED: &str = "edited";
-
-/// The bodies of marks. A missing mark means that the log has to tell.
-const YES: &[u8] = b"1";
-const NO: &[u8] = b"0";
-
-/// Why something that passed could not be taken note of. It has been forwarded all the same.
-#[derive(Debug, thiserror::Error)]
-pub enum Problem {
-    #[error("the request cannot be read: {0}")]
-    Unreadable(#[from] ctx_wire::body::Unreadable),
-    #[error("the request's encoding cannot be undone: {0}")]
-    Encoding(#[from] ctx_wire::encoding::DecodeError),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("a record with edits of this conversation is damaged")]
-    LostEdits,
-}
-
 pub struct Service {
     store: Arc<dyn Store>,
     engine: Engine,
@@ -113,10 +76,12 @@ pub struct Service {
     uploads: Arc<uploads::Uploads>,
     gaps: Arc<IdleGate>,
     streams: Arc<streams::Streams>,
+    /// What is wanted of the provider.
+    provider: Arc<provider::ProviderState>,
     /// Who edits by itself, if anybody.
     automatic: automatic::Switch,
     /// Titles that a helper gave, by conversation.
-    titles: Mutex<HashMap<String, helper::titles::Titles>>,
+    titles: Mutex<HashMap<String, ctx_engine::helper::titles::Titles>>,
     /// What requests took and cost, as far as somebody has asked. Taken before the directory.
     ledger: Mutex<view::Ledger>,
     /// What edited conversations weigh, found out when somebody looks.
@@ -145,8 +110,8 @@ impl Service {
             let edited = edited.contains(&card.id);
             held.put(&Card { edited, ..card.clone() }, edited);
         }
-        let alarm = edit::wait::Alarm::of(marked(&*store, edit::wait::WAITING, &[log::WAIT])?);
-        let titles = helper::titles::read(store.notes(helper::titles::TITLES)?);
+        let alarm = edit::wait::Alarm::of(marked(&*store, ctx_engine::edit::wait::WAITING, &[log::WAIT])?);
+        let titles = ctx_engine::helper::titles::read(store.notes(ctx_engine::helper::titles::TITLES)?);
         Ok(Service {
             engine: Engine::new(store.clone()),
             store,
@@ -157,6 +122,7 @@ impl Service {
             streams: Arc::default(),
             held,
             uploads: Arc::default(),
+            provider: Arc::default(),
             automatic: automatic::Switch::default(),
             titles: Mutex::new(titles),
             ledger: Mutex::default(),
@@ -172,12 +138,12 @@ impl Service {
 
     /// Offloaded content goes there.
     pub fn offloading_to(mut self, folder: edit::Folder) -> Service {
-        self.engine.offload_folder = Some(folder);
+        self.engine.offload_folder = Some(Arc::new(folder));
         self
     }
 
     /// Moments that wishes wait for are told by these.
-    pub fn with_moments(mut self, moments: edit::Moments) -> Service {
+    pub fn with_moments(mut self, moments: ctx_engine::edit::Moments) -> Service {
         self.engine.moments = moments;
         self
     }
@@ -191,7 +157,7 @@ impl Service {
     /// Whether a request must be held until it is composed: its conversation has operations or waits for some, or may;
     /// or all are looked at; or the provider may have to be asked for something beside it.
     pub fn holds(&self, hints: &ctx_clients::Hints) -> bool {
-        self.automatic.holds_all() || self.held.holds(hints) || self.engine.provider.holds(hints)
+        self.automatic.holds_all() || self.held.holds(hints) || self.provider.holds(hints)
     }
 
     /// Requests since the start that carried only what was new: the provider keeps their history.
@@ -366,12 +332,6 @@ impl Service {
     }
 }
 
-/// A note that says yes or no of a conversation.
-fn mark(conversation: &str, name: &str, is_so: bool) -> Note {
-    let body = if is_so { YES } else { NO };
-    Note { conversation: conversation.to_owned(), name: name.to_owned(), body: Some(body.to_vec()) }
-}
-
 /// The conversations that a mark says yes of. The log decides where a mark is lost: a record of one of these
 /// kinds then counts as a yes.
 fn marked(store: &dyn Store, name: &str, kinds: &[&str]) -> Result<HashSet<String>, StoreError> {
@@ -384,17 +344,6 @@ fn marked(store: &dyn Store, name: &str, kinds: &[&str]) -> Result<HashSet<Strin
 /// Milliseconds since 1970.
 pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
-}
-
-fn record(conversation: &str, at: u64, kind: &str, body: &impl Serialize, uses: Vec<Hash>) -> NewRecord {
-    NewRecord {
-        conversation: conversation.to_owned(),
-        at,
-        kind: kind.to_owned(),
-        version: log::VERSION,
-        uses,
-        body: serde_json::to_vec(body).unwrap_or_default(),
-    }
 }
 
 #[cfg(test)]

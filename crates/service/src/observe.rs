@@ -1,39 +1,18 @@
 //! Finds the conversation of a request that passes or is held, locks it, lets the engine book the request, and keeps the
-//! rest of the service in step. The booking itself is in [`crate::request`].
+//! rest of the service in step. The booking itself is in [`ctx_engine::request`].
 
-use crate::attribution::{self, Attributed, Newborn, Origin, Received};
-use crate::conversation::Conversation;
+use crate::Service;
 use crate::directory::{Shared, lock};
-use crate::edit::Ready;
-use crate::provider::{Added, Request};
 use crate::recorder::{Order, give_way};
-use crate::request::{Booking, Circumstances};
-use crate::{Problem, Service};
-use ctx_clients::Hints;
 use ctx_core::edit::CommitId;
-use ctx_wire::Wire;
-use ctx_wire::rope::Pieces;
+use ctx_engine::Problem;
+use ctx_engine::attribution::{Attributed, Newborn, Origin, Received};
+use ctx_engine::conversation::Conversation;
+use ctx_engine::edit::Ready;
+use ctx_engine::provider::{Added, Request};
+use ctx_engine::request::{Booking, Circumstances, Seen, Ticket};
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
-
-/// A request that was forwarded, complete and decoded.
-pub struct Seen {
-    pub wire: &'static dyn Wire,
-    pub hints: Hints,
-    pub pieces: Pieces,
-    pub at: u64,
-    /// It only asks how many tokens it would be: it leaves no trace.
-    pub counting: bool,
-}
-
-/// Which request an answer belongs to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ticket {
-    pub conversation: String,
-    pub request: u32,
-    /// Whether it was a turn of the conversation, not side traffic.
-    pub turn: bool,
-}
 
 impl Service {
     /// Takes note of a request. `None` when it belongs to no conversation.
@@ -62,8 +41,8 @@ impl Service {
         {
             let mut conversation = lock(&shared);
             if self.is_current(&conversation.id, &shared) {
-                let received = attribution::receive(&mut conversation, seen)?;
-                if attribution::goes_on(&conversation, &received) {
+                let received = ctx_engine::attribution::receive(&mut conversation, seen)?;
+                if ctx_engine::attribution::goes_on(&conversation, &received) {
                     let found = Attributed::new(&conversation, received, &seen.hints, None);
                     agent = found.unnamed_agent(&conversation, &seen.hints);
                     if agent.is_none() {
@@ -87,8 +66,8 @@ impl Service {
                 continue;
             }
             let received = match parsed.take() {
-                Some(parsed) => attribution::beside(&mut conversation, parsed),
-                None => attribution::receive(&mut conversation, seen)?,
+                Some(parsed) => ctx_engine::attribution::beside(&mut conversation, parsed),
+                None => ctx_engine::attribution::receive(&mut conversation, seen)?,
             };
             let mut found = Attributed::new(&conversation, received, &seen.hints, detail);
             if agent.is_none() {
@@ -100,7 +79,7 @@ impl Service {
             }
             if let Some(newborn) = Newborn::of(&conversation).filter(|_| found.class.is_turn() && !seen.counting) {
                 drop(conversation);
-                let messages = attribution::read_from(&found.received.body, 0);
+                let messages = ctx_engine::attribution::read_from(&found.received.body, 0);
                 found.origin = self.origin(&newborn, &messages.0, order)?;
                 if ready.is_some() && found.origin.fork.as_ref().is_some_and(|fork| fork.lost_edits) {
                     return Err(Problem::LostEdits);
@@ -138,8 +117,13 @@ impl Service {
         self.count_elsewhere(found.received.envelope.threaded && !seen.counting);
         let Received { body, envelope, same, .. } = &found.received;
         let request = Request { at: seen.at, class: found.class, body, envelope, same: *same, counting: seen.counting };
-        self.engine.note_meant(&seen.hints, &conversation, &request);
+        if self.provider.is_supervised() && request.class.is_turn() && !request.counting {
+            self.provider.note(&seen.hints, self.engine.is_meant(&conversation, &request));
+        }
         let added = if ready.is_some() { self.engine.adds(&conversation, &request) } else { Added::default() };
+        if !added.kinds().is_empty() {
+            self.provider.counts.asked();
+        }
         let (editor, imports) = (self.automatic.get(), self.gather_waiting(&conversation));
         let by = Circumstances {
             at: seen.at,
@@ -161,6 +145,8 @@ impl Service {
             self.engine.leave(&mut conversation, &mut entry, &mut |outgoing| {
                 is_told = true;
                 ready(added.lay(outgoing));
+                // The request is on its way: whatever sends it goes first.
+                give_way();
             });
             if !is_told {
                 ready(added.lay(None));

@@ -13,14 +13,15 @@ mod work;
 
 pub use copies::{RequestCopy, ResponseCopy};
 use ctx_api::status::Load;
+use ctx_engine::Credentials;
+use ctx_engine::edit::Outgoing;
+use ctx_engine::provider::Refused;
 use lanes::{LaneKey, Urgency};
 pub(crate) use lanes::{Lanes, Order};
 use work::Worker;
 pub(crate) use work::{give_way, step_back};
 
-use crate::edit::Outgoing;
-use crate::provider::Refused;
-use crate::{Credentials, Service};
+use crate::Service;
 use ctx_clients::Hints;
 use ctx_wire::Wire;
 use ctx_wire::answer::Ending;

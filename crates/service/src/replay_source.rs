@@ -1,8 +1,8 @@
 //! A conversation as the store holds it, for replaying it elsewhere.
 
-use crate::conversation::Conversation;
-use crate::log::{self, Answered, Arrived};
 use ctx_api::requests::Usage;
+use ctx_engine::conversation::Conversation;
+use ctx_engine::log::{self, Answered, Arrived};
 use ctx_store::{Reader, StoreError};
 use std::collections::HashMap;
 

@@ -2,8 +2,8 @@
 
 use crate::directory::lock;
 use crate::now;
-use crate::observe::Ticket;
 use ctx_api::live::Streaming;
+use ctx_engine::request::Ticket;
 use ctx_wire::answer::{Growth, Progress, Tap};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -6,7 +6,7 @@
 
 use crate::directory::{Directory, lock};
 use crate::idle::IdleGate;
-use crate::log;
+use ctx_engine::log;
 use ctx_store::{NewRecord, Record, Step, Store, StoreError};
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::{Damage, Hash};
 
+/// The error of the database itself.
+pub type Cause = Box<dyn std::error::Error + Send + Sync>;
+
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("there is no store at {}", path.display())]
@@ -27,7 +30,7 @@ pub enum StoreError {
     OpenToOthers { path: PathBuf },
 
     #[error("the store file is damaged")]
-    Damaged(#[source] rusqlite::Error),
+    Damaged(#[source] Cause),
 
     #[error("blob {hash} is damaged: {why}")]
     DamagedBlob { hash: Hash, why: Damage },
@@ -42,7 +45,7 @@ pub enum StoreError {
     TooLarge { bytes: usize, limit: usize },
 
     #[error("there is no room left for the store")]
-    Full(#[source] rusqlite::Error),
+    Full(#[source] Cause),
 
     #[error("could not {doing} {}", path.display())]
     File {
@@ -62,7 +65,7 @@ pub enum StoreError {
     Slow,
 
     #[error("the store's database refused")]
-    Database(#[source] rusqlite::Error),
+    Database(#[source] Cause),
 }
 
 impl StoreError {
@@ -119,17 +122,6 @@ impl StoreError {
 
     pub(crate) fn file(doing: &'static str, path: &Path, source: io::Error) -> Self {
         Self::File { doing, path: path.to_owned(), source }
-    }
-}
-
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> Self {
-        use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase};
-        match error.sqlite_error_code() {
-            Some(DatabaseCorrupt | NotADatabase) => Self::Damaged(error),
-            Some(DiskFull) => Self::Full(error),
-            _ => Self::Database(error),
-        }
     }
 }
 

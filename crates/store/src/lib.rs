@@ -16,15 +16,17 @@ mod hash;
 mod health;
 mod memory;
 mod model;
+#[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
 
-pub use error::StoreError;
+pub use error::{Cause, StoreError};
 pub use hash::{Hash, ParseHashError};
 pub use health::{Counts, Finding, FindingKind, Health};
 pub use memory::MemoryStore;
 pub use model::{
     Blob, ConversationRow, Damage, NewRecord, Note, Purged, Record, Records, Size, Skipped, Step, Trouble,
 };
+#[cfg(feature = "sqlite")]
 pub use sqlite::{Opened, SCHEMA_VERSION, SqliteReader, SqliteStore};
 pub use store::{Reader, Store};

@@ -1,10 +1,10 @@
 //! `ctx search TEXT`: where something was said, called or answered.
 
+use ctx_engine::view::terms;
 use std::process::ExitCode;
 
 use clap::Args;
 use ctx_api::search::{Found, FoundIn, Hit};
-use ctx_service::view::terms;
 
 use crate::arguments::{JsonArguments, non_empty};
 use crate::client::{encoded, understood};

@@ -1,6 +1,7 @@
 //! `ctx up`: the daemon, in the foreground. Everything is decided and opened here, in order; what it then does
 //! is the server's.
 
+use ctx_engine::automatic::About;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use clap::Args;
 use ctx_server::daemon::Daemon;
 use ctx_server::{Rules, ServerConfig, Token};
 use ctx_service::Service;
-use ctx_service::automatic::{self, About, Editor};
+use ctx_service::automatic::Editor;
 use ctx_service::edit::Folder;
 use ctx_store::{SqliteStore, StoreError};
 use tokio::runtime::Builder;
@@ -57,7 +58,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let service = service.with_moments(settings.moments).with_models(settings.models);
     let live = Arc::new(LiveRules::new(&flags, &context.environment, &home));
     let service = Arc::new(service.with_provider(live.clone(), &settings.upstream.url.to_string()));
-    let rules: Arc<dyn automatic::Rules> = live;
+    let rules: Arc<dyn ctx_engine::automatic::Rules> = live;
     // Where the provider clears by itself, ours waits longer.
     let asking = Arc::downgrade(&service);
     let provider = move |about: &About<'_>| asking.upgrade().is_some_and(|service| service.provider_edits(about));

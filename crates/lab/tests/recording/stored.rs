@@ -1,7 +1,9 @@
 //! Conversations of our own store.
 
 use ctx_clients::Hints;
-use ctx_service::{Seen, Service, Timing};
+use ctx_engine::answer::Timing;
+use ctx_engine::request::Seen;
+use ctx_service::Service;
 use ctx_store::SqliteStore;
 use ctx_wire::answer::Ending;
 use ctx_wire::rope::Arriving;

@@ -4,10 +4,10 @@ use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use ctx_api::edit::{Applied, Wish};
-use ctx_api::helper::Kind;
-use ctx_api::helper::{HelperTested, HelperView};
-use ctx_service::helper::{Material, Piece, Question};
-use ctx_service::{Refusal, Service};
+use ctx_api::helper::{HelperTested, HelperView, Kind};
+use ctx_engine::Refusal;
+use ctx_engine::helper::{Material, Piece, Question};
+use ctx_service::Service;
 
 use super::read::{Answer, understood};
 use super::{Api, refused};

@@ -4,6 +4,7 @@
 //! stored, a page at a time and only as fast as it takes it: a slow one waits behind and misses nothing.
 
 use ctx_api::live::{After, LiveEvent, Reason, Reset};
+use ctx_engine::Refusal;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use axum::extract::{Query, State};
 use axum::response::IntoResponse;
 use bytes::Bytes;
 use ctx_service::streams::Watching;
-use ctx_service::{Refusal, Service, now};
+use ctx_service::{Service, now};
 use http::{HeaderMap, header};
 use http_body::Frame;
 use tokio::sync::{mpsc, watch};

@@ -21,7 +21,7 @@ pub async fn plan(
     // Words are missing. If a model is to find them, that takes its time and must hold up nobody.
     let look = Plan { apply: false, ..plan.clone() };
     let mut view = api.ask(move |service| service.plan(&name, look)).await?;
-    let wish = ctx_service::edit::plan_wish(&plan, view.head.as_deref()).map_err(refused)?;
+    let wish = ctx_engine::edit::plan_wish(&plan, view.head.as_deref()).map_err(refused)?;
     let id = view.applied.conversation.clone();
     match super::helper::is_wanted(&api, &wish) {
         true => {

@@ -6,6 +6,8 @@ use ctx_api::history::{DiffQuery, HistoryQuery};
 use ctx_api::requests::Explanation;
 use ctx_api::status::{Requests, Status, Stored};
 use ctx_api::timeline::TimelineQuery;
+use ctx_engine::Refusal;
+use ctx_engine::edit::misread;
 
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -18,8 +20,7 @@ use ctx_api::map::ContextMap;
 use ctx_api::requests::SentView;
 use ctx_api::show::Shown;
 use ctx_api::timeline::{Event, Timeline};
-use ctx_service::edit::misread;
-use ctx_service::{Refusal, now};
+use ctx_service::now;
 use http::{StatusCode, header};
 
 use super::Api;

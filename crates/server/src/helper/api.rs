@@ -2,7 +2,7 @@
 //! no `Debug` prints.
 
 use bytes::Bytes;
-use ctx_service::helper::Prompt;
+use ctx_engine::helper::Prompt;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{StatusCode, Uri};
 use serde_json::{Value, json};

@@ -1,11 +1,11 @@
 //! The user's own `claude -p`, with nothing around it but an empty folder.
 
+use ctx_engine::helper::Prompt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use ctx_clients::claude_code::question::{self, Printed};
 use ctx_clients::claude_code::variables;
-use ctx_service::helper::Prompt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 

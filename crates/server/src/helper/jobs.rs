@@ -1,12 +1,13 @@
 //! Words that are being found, in the background: how far it is, how to stop it, how to try again.
 
 use ctx_api::helper::{JobError, JobView, State};
+use ctx_engine::Refusal;
+use ctx_engine::helper::{Open, SELF};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ctx_api::edit::{Applied, Wish};
-use ctx_service::helper::{Open, SELF};
-use ctx_service::{Refusal, now};
+use ctx_service::now;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 

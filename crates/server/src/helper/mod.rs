@@ -8,6 +8,8 @@ mod jobs;
 mod settings;
 mod titles;
 
+use ctx_engine::Refusal;
+use ctx_engine::helper::{Prompt, Question};
 pub use settings::{Provider, Settings, Variables};
 
 pub(crate) use jobs::{Handle, Jobs};
@@ -17,8 +19,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use ctx_service::Refusal;
-use ctx_service::helper::{Budget, Prompt, Question};
+use ctx_service::helper::Budget;
 use http::StatusCode;
 
 use crate::config::{self, Limits, UpstreamUrl};
@@ -88,7 +89,7 @@ impl Helper {
     /// Who writes, for people to read.
     pub(crate) fn name(&self) -> String {
         match self.settings.provider {
-            Provider::None => ctx_service::helper::SELF.to_owned(),
+            Provider::None => ctx_engine::helper::SELF.to_owned(),
             Provider::Claude => format!("claude ({})", self.settings.model()),
             _ => self.settings.model().to_owned(),
         }
@@ -96,13 +97,13 @@ impl Helper {
 
     /// The words that a question asks for.
     pub(crate) async fn words(&self, question: &Question) -> Result<String, Refusal> {
-        let prompt = question.prompt(self.settings.max_chars);
+        let prompt = question.prompt(self.settings.max_chars, ctx_service::now());
         let text = self.ask(&prompt).await?;
         question.clean(&text).map_err(|nonsense| {
             self.refusal(&Trouble::Nonsense(match nonsense {
-                ctx_service::helper::Nonsense::Empty => "it is empty",
-                ctx_service::helper::Nonsense::NotShorter => "it is not shorter than what it should sum up",
-                ctx_service::helper::Nonsense::NoTitle => "it is far too long for a title",
+                ctx_engine::helper::Nonsense::Empty => "it is empty",
+                ctx_engine::helper::Nonsense::NotShorter => "it is not shorter than what it should sum up",
+                ctx_engine::helper::Nonsense::NoTitle => "it is far too long for a title",
             }))
         })
     }

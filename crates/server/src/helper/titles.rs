@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ctx_service::{Service, log};
+use ctx_engine::log;
+use ctx_service::Service;
 use tokio::sync::mpsc;
 
 use super::Helper;

@@ -1,5 +1,6 @@
 //! A request that may not leave before it is composed: it is read completely, and then sent in one go.
 
+use ctx_engine::edit::{Outgoing, Part};
 use std::future::poll_fn;
 use std::ops::Range;
 use std::pin::Pin;
@@ -7,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use ctx_service::edit::{Outgoing, Part};
 use ctx_service::recorder::{Composition, Withheld};
 use ctx_wire::Wire;
 use ctx_wire::rope::Pieces;

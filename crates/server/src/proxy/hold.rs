@@ -2,11 +2,11 @@
 //! asked of the provider beside the client (C13), and a refusal of thinking that only our composing can have caused
 //! (rulebook A63, A68, A71). Each is tried once more, at most.
 
+use ctx_engine::edit::{Otherwise, Outgoing};
+use ctx_engine::provider::Refused;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ctx_service::edit::{Otherwise, Outgoing};
-use ctx_service::provider::Refused;
 use ctx_wire::Wire;
 use ctx_wire::anthropic::context_management::{Kind, refused};
 use ctx_wire::body::Body;

@@ -1,167 +1,16 @@
 //! What is done instead of clearing: it is noted what would have been, or somebody is asked; and clearing by hand.
 
-use super::restored::calls;
-use super::run::{By, Moment, about};
-use super::{AUTHOR, Automatic as Editing, keep, observed};
-use crate::conversation::Conversation;
 use crate::directory::lock;
-use crate::edit::wait::{State, Waiting};
-use crate::edit::{Ground, notes, summary};
-use crate::log::{self, Automatic, Wait, Wished};
-use crate::{Engine, Refusal, Service, now, record};
-use ctx_api::edit::{Applied, When};
-use ctx_core::edit::fold::Unit;
+use crate::{Service, now};
+use ctx_api::edit::Applied;
 use ctx_core::edit::history::Change;
-use ctx_core::edit::{Commit, Operation};
 use ctx_core::fast_map::FastSet;
-use ctx_core::message::Kind;
-use ctx_core::policy::{Look, Mode, Settings};
-use ctx_core::tokens;
-use ctx_store::{NewRecord, Step};
-use std::borrow::Cow;
-use std::collections::HashSet;
-
-impl Conversation {
-    /// The proposal of the automatic editor that waits on this branch. There is one at most: it grows.
-    fn proposal(&self) -> Option<&Waiting> {
-        self.waiting.iter().find(|waiting| {
-            let Wished { author, when, branch, .. } = &waiting.wished;
-            let is_proposal = author == AUTHOR && *when == When::Accepted;
-            is_proposal && waiting.state == State::Waiting && branch == self.history.current()
-        })
-    }
-
-    /// The tool of a call, and the tokens of its result.
-    fn result_of(&self, call: &str) -> (&str, u64) {
-        let of = |kind: Kind| {
-            let mut blocks = self.tree.path().flat_map(|slot| &slot.message.blocks);
-            blocks.find(|block| block.kind == kind && block.tool_use_id.as_deref() == Some(call))
-        };
-        let tool = of(Kind::ToolUse).and_then(|block| block.tool.as_deref()).unwrap_or("a result");
-        (tool, self.calibration.tokens(of(Kind::ToolResult).map_or(0.0, tokens::of_block)))
-    }
-
-    /// What was only noted or asked for counts as if it were done, so that it is not said again. Who may act does not wait
-    /// for an answer.
-    pub(super) fn imagine(&self, look: &mut Look<'_>, mode: Mode) {
-        // Accepted as a whole, so what it holds counts as done for what is added to it.
-        let asked = self.proposal().into_iter();
-        let waiting: HashSet<Cow<'_, str>> =
-            asked.flat_map(|waiting| calls(self.wire, &waiting.wished.operations)).collect();
-        for item in &mut look.items {
-            match mode {
-                Mode::On | Mode::Off => continue,
-                // Only what clears results is worth a question.
-                Mode::Ask => (item.fresh, item.input) = (false, None),
-                Mode::Observe => look.tokens = look.tokens.saturating_sub(self.policy.noted.imagine(item)),
-            }
-            if waiting.contains(&*item.call) && !item.cleared {
-                item.cleared = true;
-                look.tokens = look.tokens.saturating_sub(item.tokens.saturating_sub(item.left));
-            }
-        }
-    }
-}
-
-impl Engine {
-    /// Notes what would have been done.
-    pub(super) fn only_note(&self, conversation: &mut Conversation, commit: &Commit, step: &mut Step) {
-        let Change::Edit { operations, effects } = &commit.change else { return };
-        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
-        let (calls, trimmed, inputs) = observed::read(conversation.wire, operations, effects, scale);
-        let noted = Automatic::Noted {
-            request: conversation.progress.requests,
-            calls,
-            trimmed,
-            inputs,
-            summary: commit.summary.clone(),
-            note: commit.note.clone().unwrap_or_default(),
-            tokens_before: commit.tokens_before,
-            tokens_after: commit.tokens_after,
-        };
-        step.records.push(record(&conversation.id, commit.at, log::AUTOMATIC, &noted, Vec::new()));
-        conversation.automatic(&noted);
-    }
-
-    /// Proposes it. A proposal that waits already grows by it: one question, however many results it is about.
-    pub(super) fn ask_for(&self, conversation: &mut Conversation, commit: Commit, step: &mut Step) {
-        let at = commit.at;
-        let Change::Edit { operations: new, .. } = commit.change else { return };
-        let known = conversation.proposal().map(|waiting| waiting.wished.clone());
-        let (id, mut operations, mut reasons, saved) = match known {
-            Some(Wished { id, operations, reasons, tokens_before, tokens_after, .. }) => {
-                (id, operations, reasons, tokens_before.saturating_sub(tokens_after))
-            }
-            None => (format!("w{}", conversation.waiting.len() + 1), Vec::new(), Vec::new(), 0),
-        };
-        operations.extend(new);
-        let lasting = |reason: &Option<String>| reason.as_deref().map(|reason| lasting(reason).to_owned());
-        reasons.extend(commit.reasons.iter().map(lasting));
-        reasons.resize(operations.len(), None);
-        // The figures of what is new leave out what is proposed already.
-        let tokens = (commit.tokens_before + saved, commit.tokens_after);
-        let mut told: Vec<&str> = reasons.iter().flatten().map(String::as_str).collect();
-        told.sort_unstable();
-        told.dedup();
-        let wished = Wished {
-            id,
-            when: When::Accepted,
-            branch: conversation.history.current().to_owned(),
-            author: AUTHOR.to_owned(),
-            note: Some(told.join("; ")),
-            slots: Vec::new(),
-            numbered: true,
-            summary: summary(&operations, &frames_of(conversation, &operations), tokens),
-            tokens_before: tokens.0,
-            tokens_after: tokens.1,
-            operations,
-            reasons,
-            reverts: None,
-        };
-        let wait = Wait::Wished(Box::new(wished));
-        step.records.push(record(&conversation.id, at, log::WAIT, &wait, Vec::new()));
-        conversation.wait(&wait, at);
-        step.notes.extend(notes(conversation));
-    }
-
-    /// Notes in the ledger what somebody accepted; without that nothing is cleared. Gives what is told of it.
-    pub(crate) fn note_accepted(
-        &self,
-        conversation: &Conversation,
-        wished: &Wished,
-        commit: &Commit,
-        editor: Option<&dyn Editing>,
-    ) -> Result<Vec<NewRecord>, Refusal> {
-        let editor = editor.filter(|_| wished.author == AUTHOR);
-        let Some(editor) = editor else { return Ok(Vec::new()) };
-        let mut about = about(conversation, commit.at);
-        let settings = editor.settings(&about, &conversation.policy.text_index.skills());
-        let mut cleared = Vec::new();
-        for (operation, reason) in wished.operations.iter().zip(&wished.reasons) {
-            let Operation::SummarizeResults { select, text: Some(text), .. } = operation else { continue };
-            // What was only trimmed lost nothing.
-            let Some((call, file)) = select.calls.first().zip(keep::file_in(text)) else { continue };
-            let (tool, tokens) = conversation.result_of(call);
-            about.batch.add(tokens);
-            cleared.push((call, (tool, tokens), reason.as_deref().unwrap_or("accepted"), file));
-        }
-        let mut before = None;
-        for (call, (tool, tokens), reason, file) in cleared {
-            let (path, command) = conversation.policy.text_index.call(call);
-            let asked = path.or(command).unwrap_or_default();
-            let named = keep::named_as(tool, tokens);
-            let why = (Some(reason).filter(|reason| before != Some(*reason)), before.is_none());
-            let line = keep::line(&about, (&named, asked), why, file);
-            before = Some(reason);
-            editor.note(&about, &settings, &line).map_err(|why| {
-                Refusal::new("not-written", format!("Nothing was changed: {why}."), "Then accept it again.")
-            })?;
-        }
-        let mut step = Step::default();
-        self.tell_done(conversation, commit, &By { editor, settings: &settings, by_hand: None }, &mut step);
-        Ok(step.records)
-    }
-}
+use ctx_core::policy::{Mode, Settings};
+use ctx_engine::automatic::Moment;
+use ctx_engine::automatic::run::{By, about};
+use ctx_engine::log;
+use ctx_engine::{Refusal, record};
+use ctx_store::Step;
 
 impl Service {
     /// Clears by hand what the automatic editor would clear: all that may go.
@@ -203,7 +52,7 @@ impl Service {
             _ => Vec::new(),
         };
         let before = conversation.effects(conversation.history.head());
-        let after = crate::edit::on_top(&conversation, commit.id, &effects);
+        let after = ctx_engine::edit::on_top(&conversation, commit.id, &effects);
         let mut applied = self.engine.difference(&conversation, before, after, at)?;
         applied.summary.clone_from(&commit.summary);
         applied.commit = Some(commit.id.to_string());
@@ -212,41 +61,5 @@ impl Service {
         let mut records = vec![record(&conversation.id, at, log::COMMIT, &commit, Vec::new())];
         records.extend(step.records);
         self.store_now(conversation, records, next).map(|_| applied)
-    }
-}
-
-/// A reason without the forecast of one batch: a proposal grows, and its figures with it.
-fn lasting(reason: &str) -> &str {
-    let kind = reason.split_once(": ").map_or(reason, |(kind, _)| kind);
-    let kind = kind.split_once(", pays off").map_or(kind, |(kind, _)| kind);
-    kind.strip_suffix(", at no cost").unwrap_or(kind)
-}
-
-/// The frames that hold the results of the calls that operations name.
-fn frames_of(conversation: &Conversation, operations: &[Operation]) -> Vec<String> {
-    let wanted: HashSet<Cow<'_, str>> = calls(conversation.wire, operations).collect();
-    let ground = Ground::of(conversation, false);
-    let view = ground.lay(conversation.effects(conversation.history.head()));
-    let holds = |frame: &&ctx_core::edit::fold::Frame| {
-        view.units(frame, &ground.messages).iter().any(|laid| match laid.unit {
-            Unit::Source { message, block: Some(block) } => {
-                let block = ground.messages.get(message).and_then(|message| message.blocks.get(block));
-                block.and_then(|block| block.tool_use_id.as_deref()).is_some_and(|call| wanted.contains(call))
-            }
-            _ => false,
-        })
-    };
-    view.frames.iter().filter(holds).map(|frame| frame.id.to_string()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::lasting;
-
-    #[test]
-    fn a_reason_lasts_without_the_figures_of_one_batch() {
-        assert_eq!(lasting("old results: 5,009 tokens less in all, pays off after 14 requests"), "old results");
-        assert_eq!(lasting("completed_phase_details (of a phase), at no cost"), "completed_phase_details (of a phase)");
-        assert_eq!(lasting("stale_tool_results (an old result)"), "stale_tool_results (an old result)");
     }
 }

@@ -1,10 +1,10 @@
 //! The editor that people switch on: what it wants within what somebody decided, what it keeps, and what it tells.
 
-use super::keep;
-use super::{About, Automatic, Keeping, Limit, Removed, Rules};
+use super::{Automatic, keep};
 use crate::edit::Folder;
 use ctx_api::context::ProjectSettings;
 use ctx_core::policy::{Facts, Force, Look, Mode, Proposal, Settings, choose};
+use ctx_engine::automatic::{About, Keeping, Limit, Removed, Rules, ledger_line};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -139,11 +139,11 @@ impl Automatic for Editor {
         let kept = ledger.and_then(|()| keep::to_file(&self.folder, about, removed)).and_then(|file| {
             if keeping == Keeping::Noted {
                 let why = self.reason_of_line(about, removed.reason);
-                let line = keep::line(about, (&keep::named(removed), what), why, &file);
+                let line = ledger_line::line(about, (&ledger_line::named(removed), what), why, &file);
                 self.note(about, settings, &line)?;
                 crate::directory::lock(&self.hindered).remove(about.conversation);
             }
-            Ok(Some(keep::sentence(&file)))
+            Ok(Some(ledger_line::sentence(&file)))
         });
         kept.inspect_err(|why| self.complain(about, why))
     }

@@ -1,194 +1,14 @@
 //! What differs between two sets of effects, frame by frame.
 
-use super::Ground;
-use crate::conversation::Conversation;
+use crate::Service;
 use crate::directory::lock;
-use crate::view::{show, titles};
-use crate::{Refusal, Service};
-use ctx_api::edit::Preview;
 use ctx_api::history::{Diff, FrameDiff};
-use ctx_core::Key;
-use ctx_core::edit::effect::Made;
-use ctx_core::edit::effect::{Effect, EffectId};
-use ctx_core::edit::fold::{Laid, Unit, View};
-use ctx_core::edit::frame_id::FrameId;
-use ctx_core::edit::layout::layout;
-use ctx_core::message::Kind;
-use ctx_core::tokens;
+use ctx_core::edit::fold::View;
+use ctx_engine::Refusal;
+use ctx_engine::edit::Ground;
+use ctx_engine::edit::compare::{Overview, by_id, only_cut, overview};
+use ctx_engine::view::titles;
 use std::collections::{BTreeSet, HashMap, HashSet};
-
-/// One thing that is sent, and what it weighs; or that would be, did the rules not leave it out.
-#[derive(Clone, Copy)]
-struct Sent {
-    key: Key,
-    weight: f64,
-    left_out: bool,
-    /// The step of its frame that it is in, from 1; before the first one it is none.
-    step: usize,
-}
-
-pub struct FrameOverview {
-    pub id: String,
-    pub weight: f64,
-    sent: Vec<Sent>,
-    /// What people see of it beside its content.
-    shown: Key,
-}
-
-pub struct Overview {
-    pub weight: f64,
-    pub frames: Vec<FrameOverview>,
-}
-
-pub fn overview(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>) -> Overview {
-    let mut frames = around(conversation, view);
-    for frame in &view.frames {
-        let layout = layout(view, frame, &ground.messages);
-        let steps = layout.groups.iter().flat_map(|group| group.units.clone().map(|_| group.step));
-        let sent: Vec<Sent> = layout
-            .units
-            .iter()
-            .zip(steps)
-            .filter(|(laid, _)| laid.covered.is_none())
-            .map(|(laid, step)| Sent { step, ..one(ground, view, laid) })
-            .collect();
-        let flags = [u8::from(frame.pinned), u8::from(frame.moved), u8::from(frame.combined)];
-        let title = frame.title.as_deref().unwrap_or_default();
-        let summary = frame.summary.as_deref().unwrap_or_default();
-        frames.push(FrameOverview {
-            id: frame.id.to_string(),
-            weight: sent.iter().map(|sent| sent.weight).sum(),
-            sent,
-            shown: Key::of([flags.as_slice(), title.as_bytes(), summary.as_bytes()]),
-        });
-    }
-    Overview { weight: frames.iter().map(|frame| frame.weight).sum(), frames }
-}
-
-/// The system prompt and the tools.
-fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameOverview> {
-    let envelope = &conversation.envelope;
-    let tools = envelope.tools.as_deref().unwrap_or_default();
-    let pieces = [("tools", tools, &view.tools), ("system", envelope.system.as_slice(), &view.system)];
-    pieces
-        .into_iter()
-        .filter(|(_, pieces, _)| !pieces.is_empty())
-        .map(|(id, pieces, laid)| {
-            let mut sent: Vec<Sent> = Vec::new();
-            for (piece, around) in pieces.iter().zip(laid) {
-                if around.covered.is_none() {
-                    let weight = if piece.deferred { 0.0 } else { tokens::estimate(piece.chars, 0) };
-                    sent.push(Sent { key: piece.key, weight, left_out: false, step: 0 });
-                }
-                for &id in &around.by {
-                    let key = view.made(id).map(Made::key).unwrap_or_default();
-                    let weight = view.weigh_made(id);
-                    sent.push(Sent { key, weight, left_out: weight == 0.0, step: 0 });
-                }
-            }
-            let weight = sent.iter().map(|sent| sent.weight).sum();
-            FrameOverview { id: id.to_owned(), weight, sent, shown: Key::default() }
-        })
-        .collect()
-}
-
-/// The estimate of the thinking that rules keep from being sent.
-pub fn thinking_left_out(ground: &Ground<'_>, view: &View<'_>) -> f64 {
-    let units = view.frames.iter().flat_map(|frame| view.units(frame, &ground.messages));
-    let thinking = units.filter(|laid| view.is_left_out(laid)).filter_map(|laid| match laid.unit {
-        Unit::Source { message, block: Some(block) } => ground.messages.get(message)?.blocks.get(block),
-        _ => None,
-    });
-    thinking.filter(|block| block.kind == Kind::Thinking).map(tokens::of_block).sum()
-}
-
-/// Which of the tools and the system prompt are sent alike in two views, in the order that the provider reads them.
-pub fn around_alike(conversation: &Conversation, old: &View<'_>, new: &View<'_>) -> Vec<(String, f64, bool)> {
-    let keys = |frame: &FrameOverview| -> Vec<Key> { frame.sent.iter().map(|sent| sent.key).collect() };
-    let pairs = around(conversation, old).into_iter().zip(around(conversation, new));
-    pairs.map(|(old, new)| (new.id.clone(), new.weight, keys(&old) == keys(&new))).collect()
-}
-
-fn one(ground: &Ground<'_>, view: &View<'_>, laid: &Laid) -> Sent {
-    let key = match laid.unit {
-        Unit::Made(made) => view.made(made).map(Made::key).unwrap_or_default(),
-        Unit::Source { message, block } => {
-            let place =
-                [(message as u64).to_le_bytes(), (block.map_or(u64::MAX, |at| at as u64)).to_le_bytes()].concat();
-            match view.new_result(laid) {
-                Some(text) => Key::of([place.as_slice(), text.as_bytes()]),
-                None => Key::of([place.as_slice()]),
-            }
-        }
-    };
-    Sent { key, weight: view.weigh(laid, &ground.messages), left_out: view.is_left_out(laid), step: 0 }
-}
-
-impl Overview {
-    /// The ids of the frames that somebody changed, in the order of the new ones.
-    pub fn changed(old: &Overview, new: &Overview) -> Vec<String> {
-        Overview::differing(old, new, |_| true)
-    }
-
-    /// The same with those that only a rule changed.
-    fn sent_otherwise(old: &Overview, new: &Overview) -> Vec<String> {
-        Overview::differing(old, new, |sent| !sent.left_out)
-    }
-
-    fn differing(old: &Overview, new: &Overview, counts: fn(&&Sent) -> bool) -> Vec<String> {
-        let ids = |overview: &'_ Overview| -> HashMap<String, usize> {
-            overview.frames.iter().enumerate().map(|(at, frame)| (frame.id.clone(), at)).collect()
-        };
-        let (old_ids, new_ids) = (ids(old), ids(new));
-        let differs = |frame: &&FrameOverview| {
-            old_ids.get(&frame.id).is_none_or(|&at| {
-                let other = &old.frames[at];
-                let keys = |frame: &FrameOverview| -> Vec<Key> {
-                    frame.sent.iter().filter(counts).map(|sent| sent.key).collect()
-                };
-                let same = keys(other) == keys(frame);
-                !same || other.shown != frame.shown
-            })
-        };
-        let mut ids: Vec<String> = new.frames.iter().filter(differs).map(|frame| frame.id.clone()).collect();
-        let gone = old.frames.iter().filter(|frame| !new_ids.contains_key(&frame.id));
-        ids.extend(gone.map(|frame| frame.id.clone()));
-        ids
-    }
-
-    /// Whether nothing that is sent or shown differs, the order included.
-    pub fn is_same(old: &Overview, new: &Overview) -> bool {
-        let ids =
-            |overview: &Overview| -> Vec<String> { overview.frames.iter().map(|frame| frame.id.clone()).collect() };
-        ids(old) == ids(new) && Overview::changed(old, new).is_empty()
-    }
-
-    /// Where what is sent first differs, and how much comes behind it.
-    pub fn preview(conversation: &Conversation, old: &Overview, new: &Overview) -> Preview {
-        let flat = |overview: &Overview| -> Vec<(String, Sent)> {
-            let of = |frame: &FrameOverview| {
-                let sent = frame.sent.iter().filter(|sent| !sent.left_out);
-                sent.map(|sent| (frame.id.clone(), *sent)).collect::<Vec<_>>()
-            };
-            overview.frames.iter().flat_map(of).collect()
-        };
-        let (old, new) = (flat(old), flat(new));
-        let same = old.iter().zip(&new).take_while(|((_, one), (_, other))| one.key == other.key).count();
-        if same == old.len() && same == new.len() {
-            return Preview::default();
-        }
-        let first = new.get(same).or(old.get(same));
-        let weigh = |sent: &[(String, Sent)]| sent.iter().map(|(_, sent)| sent.weight).sum::<f64>();
-        let (ahead, behind) = new.split_at(same);
-        Preview {
-            first_change: first.map(|(id, _)| id.clone()),
-            first_step: first.filter(|(_, sent)| sent.step > 0).map(|(id, sent)| format!("{id}/{}", sent.step)),
-            tokens_ahead: conversation.calibration.tokens(weigh(ahead)),
-            tokens_reread: conversation.calibration.tokens(weigh(behind)),
-            ..Preview::default()
-        }
-    }
-}
 
 impl Service {
     /// Compares what would be sent at two points of the history; `source` is what the agent believes.
@@ -257,7 +77,9 @@ impl Service {
         // Only the texts of frames that differ are read: a long conversation has thousands of others.
         let messages = |view: &View<'_>, at: Option<usize>| {
             let frame = at.and_then(|at| view.frames.get(at));
-            frame.map(|frame| show::messages_of(&view.units(frame, &ground.messages)).collect()).unwrap_or_default()
+            frame
+                .map(|frame| ctx_engine::view::show::messages_of(&view.units(frame, &ground.messages)).collect())
+                .unwrap_or_default()
         };
         let wanted: BTreeSet<usize> = differing
             .iter()
@@ -266,7 +88,7 @@ impl Service {
             .collect();
         let texts = self.engine.texts(&conversation, &ground.slots, wanted.into_iter())?;
         let text = |view: &View<'_>, at: Option<usize>| {
-            at.map(|at| show::plain(&conversation, &ground, view, at, &texts)).unwrap_or_default()
+            at.map(|at| ctx_engine::view::show::plain(&conversation, &ground, view, at, &texts)).unwrap_or_default()
         };
         for (frame, old_at, new_at) in differing {
             frames[frame].before = text(&old, old_at);
@@ -281,47 +103,4 @@ impl Service {
             frames,
         })
     }
-}
-
-/// Frames of which the other side only has parts, with the same content, and those parts.
-#[derive(Default)]
-struct OnlyCut<'a> {
-    wholes: HashSet<&'a str>,
-    parts: HashSet<&'a str>,
-}
-
-fn only_cut<'a>(whole: &'a Overview, cut: &'a Overview) -> OnlyCut<'a> {
-    let known: HashSet<&str> = cut.frames.iter().map(|frame| frame.id.as_str()).collect();
-    let keys = |frames: &[&FrameOverview]| -> Vec<Key> {
-        frames.iter().flat_map(|frame| &frame.sent).filter(|sent| !sent.left_out).map(|sent| sent.key).collect()
-    };
-    let mut found = OnlyCut::default();
-    for frame in whole.frames.iter().filter(|frame| !known.contains(frame.id.as_str())) {
-        let Ok(id) = frame.id.parse::<FrameId>() else { continue };
-        let is_part = |other: &&FrameOverview| other.id.parse::<FrameId>().is_ok_and(|other| other.is_in(&id));
-        let parts: Vec<&FrameOverview> = cut.frames.iter().filter(is_part).collect();
-        if !parts.is_empty() && keys(&[frame]) == keys(&parts) {
-            found.wholes.insert(&frame.id);
-            found.parts.extend(parts.iter().map(|part| part.id.as_str()));
-        }
-    }
-    found
-}
-
-fn by_id(overview: &Overview) -> HashMap<&str, f64> {
-    overview.frames.iter().map(|frame| (frame.id.as_str(), frame.weight)).collect()
-}
-
-/// Whether a point is the one before the first commit: what the agent sends.
-pub fn is_source(point: &str) -> bool {
-    matches!(point, "source" | "none")
-}
-
-/// The effects at a point of the history.
-pub fn at_point<'a>(conversation: &'a Conversation, point: &str) -> Result<Vec<(EffectId, &'a Effect)>, Refusal> {
-    let head = match point {
-        "HEAD" | "head" => conversation.history.head(),
-        other => super::past::point(conversation, other)?,
-    };
-    Ok(conversation.effects(head))
 }

@@ -1,36 +1,13 @@
 //! The way out when the provider refuses a request because of one block in it.
 
-use crate::conversation::Conversation;
+use crate::Service;
 use crate::directory::lock;
-use crate::log::{self, Answered};
-use crate::{Engine, Refusal, Service};
 use ctx_api::edit::{Applied, Wish};
 use ctx_core::edit::Operation;
-use ctx_core::edit::history::Change;
 use ctx_core::edit::operation::Select;
 use ctx_core::message::Kind;
-use ctx_store::Record;
-use ctx_wire::body::Body;
-use ctx_wire::compose::{Composed, Segment};
-
-/// A refused request, and what would heal it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Illness {
-    pub problem: String,
-    pub operation: Operation,
-}
-
-impl Engine {
-    /// The message of the path that was sent as message `sent`.
-    fn source_of(&self, conversation: &Conversation, sent: usize) -> Option<usize> {
-        let effects = conversation.effects(conversation.history.head());
-        let found = self.with_newest(conversation, |at_hand| match conversation.compose(at_hand, effects) {
-            None => Some(sent),
-            Some(written) => came_from(&written.composed, at_hand.body, sent),
-        });
-        found.ok().flatten()
-    }
-}
+use ctx_engine::Refusal;
+use ctx_engine::edit::heal::{Illness, answer_of, id_of, ours, place};
 
 impl Service {
     /// Does what heals the conversation, as an ordinary commit.
@@ -79,90 +56,5 @@ impl Service {
             _ => Operation::Delete { ids: vec![id], select: Select::default(), force: false },
         };
         Ok(Illness { problem, operation })
-    }
-}
-
-/// Which message of the client's became message `sent`.
-fn came_from(composed: &Composed, body: &Body, sent: usize) -> Option<usize> {
-    let out = composed.bytes(body.bytes());
-    let span = Body::parse(out, body.wire()).ok()?.spans().messages.get(sent)?.clone();
-    let mut at = 0;
-    for segment in &composed.segments {
-        let (length, start) = match segment {
-            Segment::Source(range) => (range.len(), Some(range.start)),
-            Segment::Made(bytes) => (bytes.len(), None),
-        };
-        // The first bytes of the client's inside the message tell.
-        let (from, to) = (span.start.max(at), span.end.min(at + length));
-        if let Some(start) = start.filter(|_| from < to) {
-            let place = start + (from - at);
-            return body.spans().messages.iter().position(|message| message.contains(&place));
-        }
-        at += length;
-    }
-    None
-}
-
-/// The provider refuses something that we wrote: the commit that wrote it has to go.
-fn ours(conversation: &Conversation, said: &str) -> Refusal {
-    let head = conversation.history.head();
-    let wrote = |effects: &[ctx_core::edit::Effect]| effects.iter().any(|effect| !effect.made().is_empty());
-    let writer = conversation.history.active(head).into_iter().find(|commit| match &commit.change {
-        Change::Edit { effects, .. } => wrote(effects),
-        _ => false,
-    });
-    let hint = match writer.or(conversation.history.active(head).first().copied()) {
-        Some(commit) => format!("`ctx revert {}` takes back the newest commit that wrote something.", commit.id),
-        None => "`ctx timeline` shows what the provider said.".to_owned(),
-    };
-    Refusal::new("ours", format!("The provider refuses what an edit of ours made of the request: {said}"), hint)
-}
-
-fn answer_of(record: &Record) -> Option<Answered> {
-    let answered: Answered = (record.kind == log::ANSWERED).then(|| serde_json::from_slice(&record.body).ok())??;
-    // Side traffic is not what the conversation is stuck on.
-    answered.estimated.is_some().then_some(answered)
-}
-
-/// `messages.12.content.3…` → message 12, block 3.
-fn place(text: &str) -> Option<(usize, Option<usize>)> {
-    let rest = text.split_once("messages.")?.1;
-    let mut parts = rest.split(['.', ':', ' ', '`', ',']);
-    let message = parts.next()?.parse().ok()?;
-    let block = match parts.next() {
-        Some("content") => parts.next().and_then(|digits| digits.parse().ok()),
-        _ => None,
-    };
-    Some((message, block))
-}
-
-/// How people name a message of the path, or a block of it.
-fn id_of(conversation: &Conversation, message: usize, block: Option<usize>) -> Option<(String, Option<Kind>)> {
-    let ground = super::Ground::of(conversation, false);
-    let view = ground.lay(conversation.effects(conversation.history.head()));
-    for frame in &view.frames {
-        let layout = ctx_core::edit::layout::layout(&view, frame, &ground.messages);
-        if let Some(group) = layout.groups.iter().find(|group| group.source == Some(message)) {
-            let id = format!("{}#{}", frame.id, group.number);
-            let kind = block.and_then(|at| Some(ground.messages[message].blocks.get(at)?.kind));
-            return Some(match (block, kind) {
-                (Some(block), Some(_)) => (format!("{id}.{block}"), kind),
-                _ => (id, None),
-            });
-        }
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::place;
-
-    #[test]
-    fn the_providers_words_name_a_block() {
-        assert_eq!(place("messages.3.content.1.image.source.base64.data: too large"), Some((3, Some(1))));
-        assert_eq!(place("messages.12: `tool_use` ids were found"), Some((12, None)));
-        assert_eq!(place("***.messages.0.content.2.text"), Some((0, Some(2))));
-        assert_eq!(place("prompt is too long"), None);
     }
 }

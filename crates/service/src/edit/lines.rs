@@ -1,16 +1,13 @@
 //! Branches and tags: names for points of the history. What is looked at changes, no commit is made.
 
-use super::compare::is_source;
-use super::past::point;
-use crate::conversation::Conversation;
 use crate::directory::lock;
-use crate::{Refusal, Service, log, now, record};
+use crate::{Service, now};
 use ctx_api::edit::Applied;
-use ctx_api::history::{Action, Way};
-use ctx_api::history::{BranchView, Branches, TagView, Tags};
+use ctx_api::history::{Branches, Tags, Way};
 use ctx_api::timeline::Line;
-use ctx_core::edit::refusal::{nearest, suggest};
-use ctx_core::edit::{CommitId, History};
+use ctx_engine::conversation::Conversation;
+use ctx_engine::edit::lines::{branch_views, lines, tag_views};
+use ctx_engine::{Refusal, log, record};
 use std::sync::MutexGuard;
 
 impl Service {
@@ -51,151 +48,4 @@ impl Service {
         let conversation = lock(&shared);
         Ok(Tags { conversation: conversation.id.clone(), tags: tag_views(&conversation.history) })
     }
-}
-
-pub(super) fn branch_views(history: &History) -> Vec<BranchView> {
-    let view = |(name, head): (&String, &Option<CommitId>)| BranchView {
-        name: name.clone(),
-        head: *head,
-        current: name == history.current(),
-        commits: history.line(*head).count(),
-    };
-    history.branches().iter().map(view).collect()
-}
-
-pub(super) fn tag_views(history: &History) -> Vec<TagView> {
-    let view = |(name, commit): (&String, &CommitId)| {
-        let found = history.get(*commit);
-        TagView {
-            name: name.clone(),
-            commit: *commit,
-            at: found.map_or(0, |found| found.at),
-            summary: found.map(|found| found.summary.clone()).unwrap_or_default(),
-        }
-    };
-    history.tags().iter().map(view).collect()
-}
-
-/// The branch without edits that `checkout source` looks at.
-const UNEDITED: &str = "unedited";
-
-/// The moves that a way on the lines of the history comes down to.
-fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusal> {
-    let history = &conversation.history;
-    let given = way.name.as_deref().unwrap_or_default();
-    if way.action == Action::Checkout && is_source(given) {
-        let mut names = std::iter::once(UNEDITED.to_owned()).chain((2..).map(|number| format!("{UNEDITED}-{number}")));
-        let is_free = |name: &String| {
-            !history.tags().contains_key(name) && history.branches().get(name).is_none_or(Option::is_none)
-        };
-        let name = names.find(is_free).unwrap_or_default();
-        let known = history.branches().contains_key(&name);
-        let branch = (!known).then(|| Line::Branch { name: name.clone(), at: None });
-        return Ok(branch.into_iter().chain([Line::Checkout { name }]).collect());
-    }
-    if way.action == Action::Checkout && !history.branches().contains_key(given) && point(conversation, given).is_ok() {
-        return Err(Refusal::new(
-            "unknown-branch",
-            format!("`{given}` is a point of the history, and not a branch."),
-            format!("`ctx branch NAME --at {given}` starts one there; `ctx list --at {given}` only shows it."),
-        ));
-    }
-    if let Action::RemoveBranch | Action::RemoveTag = way.action {
-        return removed(history, way.action, given).map(|line| vec![line]);
-    }
-    let name = name_of(way.name.as_deref())?;
-    let target = way.target.as_deref().map(|name| point(conversation, name)).transpose()?;
-    match way.action {
-        Action::Branch => {
-            if history.branches().contains_key(&name) {
-                return Err(Refusal::new(
-                    "taken",
-                    format!("There is a branch `{name}` already."),
-                    format!("`ctx checkout {name}` checks it out."),
-                ));
-            }
-            if history.tags().contains_key(&name) {
-                return Err(both(&name, "tag"));
-            }
-            let at = target.unwrap_or(history.head());
-            // A new branch is looked at right away, as people expect.
-            Ok(vec![Line::Branch { name: name.clone(), at }, Line::Checkout { name }])
-        }
-        Action::Checkout => match history.branches().contains_key(&name) {
-            true => Ok(vec![Line::Checkout { name }]),
-            false => Err(unknown_branch(history, &name, &format!("`ctx branch {name}` creates it."))),
-        },
-        _ => {
-            if history.branches().contains_key(&name) {
-                return Err(both(&name, "branch"));
-            }
-            let at = target.unwrap_or(history.head()).ok_or_else(|| {
-                Refusal::new("no-target", "There is no commit to tag there.", "Make an operation first.")
-            })?;
-            if history.tags().get(&name).is_some_and(|other| *other != at) {
-                return Err(Refusal::new(
-                    "taken",
-                    format!("The tag `{name}` stands on another commit."),
-                    "Choose another name: a tag stays where it is until it is removed.",
-                ));
-            }
-            Ok(vec![Line::Tag { name, at }])
-        }
-    }
-}
-
-fn removed(history: &History, action: Action, name: &str) -> Result<Line, Refusal> {
-    let owned = name.to_owned();
-    if action == Action::RemoveTag {
-        if history.tags().contains_key(name) {
-            return Ok(Line::RemoveTag { name: owned });
-        }
-        let near = nearest(name, history.tags().keys().map(String::as_str));
-        let hint = suggest(&near, "`ctx history` shows the tags.");
-        return Err(Refusal::new("unknown-tag", format!("There is no tag `{name}`."), hint));
-    }
-    if !history.branches().contains_key(name) {
-        return Err(unknown_branch(history, name, "`ctx history` shows the branches."));
-    }
-    if name == history.current() {
-        return Err(Refusal::new(
-            "current-branch",
-            format!("`{name}` is checked out, so it cannot be deleted."),
-            "Check out another one first.",
-        ));
-    }
-    Ok(Line::RemoveBranch { name: owned })
-}
-
-fn unknown_branch(history: &History, name: &str, otherwise: &str) -> Refusal {
-    let near = nearest(name, history.branches().keys().map(String::as_str));
-    Refusal::new("unknown-branch", format!("There is no branch `{name}`."), suggest(&near, otherwise))
-}
-
-/// A name means one thing, wherever a point of the history is asked for.
-fn both(name: &str, what: &str) -> Refusal {
-    Refusal::new(
-        "taken",
-        format!("There is a {what} `{name}` already, and a name means one point of the history."),
-        format!("Choose another name, or remove the {what}."),
-    )
-}
-
-fn name_of(name: Option<&str>) -> Result<String, Refusal> {
-    let name = name.unwrap_or_default();
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
-    let is_id = name.len() >= 3 && name.chars().all(|c| c.is_ascii_hexdigit());
-    if name.is_empty()
-        || name.len() > 64
-        || !name.chars().all(plain)
-        || is_id
-        || ["HEAD", "head", "source", "none"].contains(&name)
-    {
-        return Err(Refusal::new(
-            "bad-name",
-            format!("`{name}` cannot be a name."),
-            "Use letters, digits, `-`, `_`, `.` and `/`, and nothing that looks like a commit id.",
-        ));
-    }
-    Ok(name.to_owned())
 }

@@ -1,6 +1,7 @@
 //! How many tokens helpers may use in a day (of UTC), over restarts.
 
-use crate::{Refusal, now};
+use crate::now;
+use ctx_engine::Refusal;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};

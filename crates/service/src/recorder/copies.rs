@@ -3,11 +3,12 @@
 use super::opening::opening;
 use super::{Event, LaneKey, Recorder, Reply, Urgency, Withheld};
 use crate::idle::Hurry;
-use crate::provider::Refused;
+use crate::now;
 use crate::streams::PAUSE;
 use crate::uploads::Upload;
-use crate::{Credentials, now};
 use ctx_clients::Hints;
+use ctx_engine::Credentials;
+use ctx_engine::provider::Refused;
 use ctx_wire::answer::Ending;
 use ctx_wire::rope::{Arriving, Pieces};
 use ctx_wire::{Call, Wire};

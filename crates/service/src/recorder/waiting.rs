@@ -4,9 +4,10 @@
 //! as it came, whatever fails.
 
 use super::{Composition, Reply, Withheld};
-use crate::edit::Outgoing;
-use crate::{Problem, Service};
+use crate::Service;
 use ctx_clients::Hints;
+use ctx_engine::Problem;
+use ctx_engine::edit::Outgoing;
 use ctx_wire::Wire;
 use ctx_wire::body::{Body, Unreadable};
 use ctx_wire::rope::Pieces;

@@ -3,9 +3,11 @@
 use super::lanes::{Job, Next};
 use super::waiting::Waiting;
 use super::{Event, Gauges, Lanes, Order};
-use crate::observe::{Seen, Ticket};
 use crate::streams::Telling;
-use crate::{Credentials, Service, Timing, now};
+use crate::{Service, now};
+use ctx_engine::answer::Timing;
+use ctx_engine::request::{Seen, Ticket};
+use ctx_engine::{Credentials, Problem};
 use ctx_wire::answer::{Ending, Tap};
 use ctx_wire::encoding::{self, Encoding};
 use ctx_wire::rope::{Pieces, concat};
@@ -217,7 +219,7 @@ pub(crate) fn give_way() {
     std::thread::yield_now();
 }
 
-fn decoded(encoding: Option<&str>, body: Pieces) -> Result<Pieces, crate::Problem> {
+fn decoded(encoding: Option<&str>, body: Pieces) -> Result<Pieces, Problem> {
     let encodings = Encoding::parse(encoding.unwrap_or_default())?;
     if encodings.is_empty() {
         return Ok(body);

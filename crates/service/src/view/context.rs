@@ -1,12 +1,12 @@
 //! How full the context is, and what of it the automatic editor could clear.
 
-use super::Refusal;
-use crate::automatic::{AUTHOR, Now};
 use crate::directory::lock;
-use crate::edit::{Ground, Weights};
 use crate::{Service, now};
 use ctx_api::context::{ClearableView, ContextView, Standing};
 use ctx_core::edit::history::CommitId;
+use ctx_engine::Refusal;
+use ctx_engine::automatic::{AUTHOR, Now};
+use ctx_engine::edit::{Ground, Weights};
 
 impl Service {
     pub fn context(&self, name: &str) -> Result<ContextView, Refusal> {
@@ -50,7 +50,8 @@ impl Service {
             saved_automatically: without_ours.saturating_sub(standing.tokens).min(saved),
             left_out: standing.cleared,
             noted: standing.noted,
-            proposals: proposals.filter(|waiting| waiting.state == crate::edit::wait::State::Waiting).count() as u64,
+            proposals: proposals.filter(|waiting| waiting.state == ctx_engine::edit::wait::State::Waiting).count()
+                as u64,
             hindrances: standing.hindrances,
             project_settings: standing.project_settings,
             phases: conversation.policy.phases.open().map(|phase| phase.name.clone()).collect(),

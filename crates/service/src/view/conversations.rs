@@ -1,9 +1,10 @@
 //! The list of conversations.
 
 use crate::Service;
-use crate::conversation::Conversation;
-use crate::directory::{Card, lock};
+use crate::directory::lock;
 use ctx_api::conversations::{ConversationView, Conversations};
+use ctx_engine::card::Card;
+use ctx_engine::conversation::Conversation;
 use std::collections::{HashMap, HashSet};
 
 /// Edited conversations that are weighed at one look, the newest first; the others show an estimate until they are

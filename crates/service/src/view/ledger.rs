@@ -9,12 +9,13 @@
 mod row;
 
 use ctx_api::stats::{DayView, GroupView, Grouping, Stats};
-pub(crate) use row::{Day, day_and_time};
+use ctx_core::day::Day;
+use ctx_engine::Refusal;
+use ctx_engine::card::Card;
 use row::{Row, Sum, Talk};
 
-use super::Refusal;
 use crate::Service;
-use crate::directory::{Card, lock};
+use crate::directory::lock;
 use ctx_store::Records;
 use std::collections::{BTreeMap, HashMap};
 

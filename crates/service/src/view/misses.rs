@@ -3,14 +3,15 @@
 
 mod causes;
 
-use crate::log::{Answered, Differs, Opened};
-use crate::{Service, envelope};
+use crate::Service;
 use ctx_api::cache::{By, CacheMiss, Cause};
 use ctx_api::requests::Usage;
 use ctx_core::Key;
 use ctx_core::edit::address::Address;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, CommitId, Operation};
+use ctx_engine::envelope;
+use ctx_engine::log::{Answered, Differs, Opened};
 use ctx_models::{CacheRules, Models};
 use ctx_store::{Hash, Record};
 use ctx_wire::WireId;
@@ -81,7 +82,7 @@ struct Edit {
     author: String,
 }
 
-/// Of [`crate::log::Arrived`] what is told here: it may be read for every request that ever came.
+/// Of [`ctx_engine::log::Arrived`] what is told here: it may be read for every request that ever came.
 #[derive(Deserialize)]
 struct Arrival {
     request: u32,

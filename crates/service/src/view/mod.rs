@@ -1,6 +1,5 @@
 //! What people and programs are shown. These types are the control API's JSON; nothing here is stored.
 
-mod cache;
 mod context;
 mod conversations;
 mod frames;
@@ -8,63 +7,24 @@ mod ledger;
 mod map;
 mod misses;
 mod models;
-mod readable;
 mod search;
 mod sent;
 pub(crate) mod show;
 mod timeline;
-pub(crate) mod titles;
 mod worth;
 
+use crate::Service;
+use crate::directory::{Shared, lock};
 pub(crate) use conversations::Weighed;
+use ctx_core::edit::refusal::{nearest, suggest};
+use ctx_engine::Refusal;
 pub use ledger::Asked;
 pub(crate) use ledger::Ledger;
-pub(crate) use ledger::day_and_time;
-pub use search::terms;
-pub(crate) use worth::Remembered;
-
-use crate::conversation::Conversation;
-use crate::directory::{Shared, lock};
-use crate::envelope::Whole;
-use crate::{Engine, Service};
-use ctx_core::edit::refusal::{nearest, suggest};
-use ctx_store::StoreError;
-use ctx_wire::rules;
-
-/// Something that could not be done or answered: what, why, and what to do.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct Refusal {
-    pub code: &'static str,
-    pub message: String,
-    pub hint: String,
-}
-
-impl Refusal {
-    pub fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
-        Refusal { code, message: message.into(), hint: hint.into() }
-    }
-}
-
-impl From<ctx_core::edit::Refusal> for Refusal {
-    fn from(refusal: ctx_core::edit::Refusal) -> Refusal {
-        Refusal {
-            code: refusal.code,
-            message: rules::spelled_out(&refusal.message),
-            hint: rules::spelled_out(&refusal.hint),
-        }
-    }
-}
-
-impl From<StoreError> for Refusal {
-    fn from(error: StoreError) -> Refusal {
-        Refusal::new("store", format!("The store cannot be read: {error}."), "Run `ctx doctor` to see what is wrong.")
-    }
-}
 
 impl Service {
     /// The id that somebody means by `name`: an id or a session, the beginning of one, or `active`. A whole session
-    /// is its main conversation, the newest if it moved to another format: an agent that names its own session means itself, not those that it started.
+    /// is its main conversation, the newest if it moved to another format: an agent that names its own session means
+    /// itself, not those that it started.
     pub fn resolve(&self, name: &str) -> Result<String, Refusal> {
         let directory = lock(&self.directory);
         if name == "active" || name.is_empty() {
@@ -79,11 +39,11 @@ impl Service {
         if directory.card(name).is_some() {
             return Ok(name.to_owned());
         }
-        let is_main = |card: &&crate::directory::Card| card.session.as_deref() == Some(name) && card.agent.is_none();
+        let is_main = |card: &&ctx_engine::card::Card| card.session.as_deref() == Some(name) && card.agent.is_none();
         if let Some(main) = directory.cards().filter(is_main).max_by_key(|card| card.last_activity) {
             return Ok(main.id.clone());
         }
-        let matches = |card: &&crate::directory::Card| {
+        let matches = |card: &&ctx_engine::card::Card| {
             card.id.starts_with(name) || card.session.as_deref().is_some_and(|session| session.starts_with(name))
         };
         let found: Vec<&str> = directory.cards().filter(matches).map(|card| card.id.as_str()).collect();
@@ -114,8 +74,8 @@ impl Service {
         };
         let words = name.trim().to_lowercase();
         let directory = lock(&self.directory);
-        let has_words = |card: &&crate::directory::Card| card.title.to_lowercase().contains(&words);
-        let found: Vec<&crate::directory::Card> = directory.cards().filter(has_words).collect();
+        let has_words = |card: &&ctx_engine::card::Card| card.title.to_lowercase().contains(&words);
+        let found: Vec<&ctx_engine::card::Card> = directory.cards().filter(has_words).collect();
         match found.as_slice() {
             [one] => Ok(one.id.clone()),
             many if many.len() > 1 && !words.is_empty() => {
@@ -155,14 +115,4 @@ impl Service {
         self.writer.settle_conversation(&id, crate::PATIENCE);
         Ok(shared)
     }
-}
-
-pub(crate) fn rebuilt(engine: &Engine, conversation: &Conversation) -> Result<Whole, Refusal> {
-    conversation.rebuild(&*engine.contents)?.ok_or_else(|| {
-        Refusal::new(
-            "incomplete",
-            format!("Conversation `{}` is not completely stored.", conversation.id),
-            "Its next request completes it; `ctx doctor` shows whether the store is damaged.",
-        )
-    })
 }

@@ -1,26 +1,7 @@
 //! The models of all providers, with prices, windows and caches.
 
-use crate::conversation::Conversation;
-use crate::{Engine, Service};
+use crate::Service;
 use ctx_api::models::ModelsView;
-use ctx_models::Lookup;
-
-impl Engine {
-    /// The context window of a conversation's model. One that is not known is taken for a small one: rather early than
-    /// too late.
-    pub(crate) fn window_of(&self, conversation: &Conversation) -> u64 {
-        const SMALL: u64 = 200_000;
-        self.window(conversation.envelope.model.as_deref().unwrap_or_default()).unwrap_or(SMALL)
-    }
-
-    /// The context window of a model that is listed.
-    pub(crate) fn window(&self, model: &str) -> Option<u64> {
-        match self.models.of(model) {
-            Lookup::Listed(model) => model.window,
-            _ => None,
-        }
-    }
-}
 
 impl Service {
     pub fn models(&self) -> ModelsView {

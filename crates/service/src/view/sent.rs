@@ -3,15 +3,15 @@
 //! The client's own bytes are in the store, message by message. Where a request left otherwise, its record says which
 //! ranges of them were sent and what stood between ([`log::SentBody`]). Rebuilt bytes are compared with the recorded hash.
 
-use super::Refusal;
 use crate::Service;
-use crate::conversation::Conversation;
-use crate::edit::Outgoing;
-use crate::log::{self, Answered, Arrived, RefusedEdits};
-use crate::sent_parts::{SentParts, checksum};
 use ctx_api::requests::{SentAnswer, SentView};
 use ctx_core::edit::Commit;
 use ctx_core::edit::history::Change;
+use ctx_engine::Refusal;
+use ctx_engine::conversation::Conversation;
+use ctx_engine::edit::Outgoing;
+use ctx_engine::log::{self, Answered, Arrived, RefusedEdits};
+use ctx_engine::sent_parts::{SentParts, checksum};
 use ctx_store::{Reader, Record};
 
 /// What the log tells of a request.

@@ -1,18 +1,17 @@
 //! What arrived and what the provider reported, in order.
 
-use super::Refusal;
 use super::misses::{Story, came_true};
 use crate::Service;
 use crate::directory::lock;
-use crate::edit::Ground;
-use crate::log::{self, Answered, Arrived, Automatic, Opened, RefusedEdits, Wait};
 use ctx_api::cache::{MissView, Misses};
-use ctx_api::requests::Usage;
-use ctx_api::timeline::Line;
-use ctx_api::timeline::{Event, Timeline, What};
+use ctx_api::timeline::{Event, Line, Timeline, What};
 use ctx_core::SlotId;
 use ctx_core::edit::FrameId;
 use ctx_core::edit::fold::Unit;
+use ctx_engine::Refusal;
+use ctx_engine::edit::Ground;
+use ctx_engine::log::{self, Answered, Arrived, Automatic, Opened, RefusedEdits, Wait};
+use ctx_engine::view::map::money;
 use ctx_models::Models;
 use ctx_store::Record;
 use std::collections::{HashMap, HashSet};
@@ -159,12 +158,6 @@ fn automatic(said: Automatic) -> Option<What> {
     })
 }
 
-/// What an answer cost, in dollars, and the model whose prices stand in, if one does.
-pub(super) fn money(models: &Models, model: Option<&str>, usage: &Usage) -> Option<(f64, Option<String>)> {
-    let (price, stand_in) = models.price(model?, usage.prompt())?;
-    Some((price.dollars(&usage.counted()), stand_in.map(str::to_owned)))
-}
-
 impl Service {
     /// A record as people see it; `None` when it cannot be read.
     pub fn event(&self, record: &Record) -> Option<Event> {
@@ -214,7 +207,7 @@ fn event(models: &Models, record: &Record) -> Option<Event> {
         }
         log::COMMIT => {
             let commit = log::commit(record)?;
-            let shown = crate::edit::shown(&commit);
+            let shown = ctx_engine::edit::shown(&commit);
             What::Commit {
                 id: shown.id,
                 parent: shown.parent,

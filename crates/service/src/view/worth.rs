@@ -1,59 +1,12 @@
 //! What of a conversation is worth removing, with its price: one line for people, and a plan that can be reviewed.
 
-use super::Refusal;
-use crate::automatic::Now;
-use crate::conversation::Conversation;
+use crate::Service;
 use crate::directory::lock;
-use crate::edit::{Ground, Weights};
-use crate::{Engine, Service};
-use ctx_api::context::{WorthRemoving, WorthView};
+use ctx_api::context::WorthView;
 use ctx_api::cost::Cache;
-use ctx_core::edit::fold::Unit;
-use ctx_core::edit::layout::layout;
-use ctx_core::edit::operation::Select;
-use ctx_core::edit::resolve::Desk;
-use ctx_core::edit::{CommitId, Operation};
-use ctx_core::format::count;
-use ctx_core::policy::Worth;
-use std::collections::HashMap;
-
-/// Less is not worth a line: a share of the context, and tokens.
-const LEAST_PERCENT: u64 = 5;
-const LEAST_TOKENS: u64 = 1_000;
-
-/// A view with what it depends on, so that it is worked out once.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Remembered {
-    of: (u32, Option<CommitId>, bool, usize, u64),
-    view: WorthView,
-}
-
-impl Engine {
-    fn worked_out(&self, conversation: &Conversation, now: &Now<'_>) -> Option<WorthRemoving> {
-        let ground = Ground::of(conversation, false);
-        let view = conversation.next_view(&ground);
-        let (source, weights) = (ground.source(), Weights::of(conversation));
-        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
-        let desk = conversation.desk(&view, &source, &weights, &scale, 0);
-        let (worth, all) = self.worth_of(conversation, &desk, now);
-        let operations = operations(&desk, &worth, self.offload_folder.is_some());
-        let percent = worth.removed * 100 / all.max(1);
-        if operations.is_empty() || worth.removed < LEAST_TOKENS || percent < LEAST_PERCENT {
-            return None;
-        }
-        let pays_off_after = worth.price.map_or(0, |price| price.pays_after().ceil() as u64);
-        Some(WorthRemoving {
-            words: words(percent, &worth, pays_off_after),
-            percent,
-            tokens: worth.removed,
-            reread: worth.reread,
-            pays_off_after,
-            stale: worth.stale.len(),
-            superseded: worth.superseded.len(),
-            operations,
-        })
-    }
-}
+use ctx_engine::Refusal;
+use ctx_engine::automatic::Now;
+use ctx_engine::view::worth::Remembered;
 
 impl Service {
     /// What of a conversation is worth removing.
@@ -78,69 +31,5 @@ impl Service {
         let view = WorthView { conversation: conversation.id.clone(), head, worth, cleared_by_provider };
         conversation.policy.worth = Some(Box::new(Remembered { of, view: view.clone() }));
         Ok(view)
-    }
-}
-
-/// What is stale goes to files, so that nothing is lost; what was superseded stands elsewhere. Where a frame has no other
-/// results the frame is named.
-fn operations(desk: &Desk<'_>, worth: &Worth, has_folder: bool) -> Vec<Operation> {
-    let ids = ids_of(desk);
-    let named =
-        |calls: &[Box<str>]| -> Vec<String> { calls.iter().filter_map(|call| ids.get(&**call).cloned()).collect() };
-    let (stale, superseded) = (named(&worth.stale), named(&worth.superseded));
-    let mut operations = Vec::new();
-    if !superseded.is_empty() {
-        operations.push(Operation::DropResults { ids: superseded, select: Select::default(), result: None });
-    }
-    if !stale.is_empty() {
-        operations.push(match has_folder {
-            true => Operation::Offload { ids: stale, select: Select::default(), summary: None },
-            false => Operation::SummarizeResults { ids: stale, select: Select::default(), result: None, text: None },
-        });
-    }
-    operations
-}
-
-/// How people name the results that are sent, by their calls.
-fn ids_of<'d>(desk: &'d Desk<'_>) -> HashMap<&'d str, String> {
-    let mut ids = HashMap::new();
-    for frame in &desk.view.frames {
-        let layout = layout(desk.view, frame, desk.source.messages);
-        for group in &layout.groups {
-            for laid in layout.units.get(group.units.clone()).unwrap_or_default() {
-                let Unit::Source { message, block: Some(at) } = laid.unit else { continue };
-                let block = desk.source.messages.get(message).and_then(|message| message.blocks.get(at));
-                let block = block.filter(|block| block.kind == ctx_core::message::Kind::ToolResult);
-                if let Some(call) = block.and_then(|block| block.tool_use_id.as_deref()) {
-                    ids.insert(call, format!("{}#{}.{at}", frame.id, group.number));
-                }
-            }
-        }
-    }
-    ids
-}
-
-fn words(percent: u64, worth: &Worth, pays_off_after: u64) -> String {
-    let price = match pays_off_after {
-        0 => "costs nothing now".to_owned(),
-        1 => format!("costs {} once, pays off after 1 turn", count(worth.reread)),
-        turns => format!("costs {} once, pays off after {} turns", count(worth.reread), count(turns)),
-    };
-    format!("{percent} % of this context is stale or superseded: −{} tokens a turn, {price}.", count(worth.removed))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_worth_removing_is_said_in_a_line() {
-        let worth = Worth { removed: 38_000, reread: 21_000, ..Worth::default() };
-        assert_eq!(
-            words(46, &worth, 5),
-            "46 % of this context is stale or superseded: −38,000 tokens a turn, costs 21,000 once, pays off after 5 turns."
-        );
-        assert!(words(46, &worth, 0).ends_with("costs nothing now."));
-        assert!(words(46, &worth, 1).ends_with("pays off after 1 turn."));
     }
 }

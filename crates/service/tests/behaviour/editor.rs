@@ -9,7 +9,7 @@ use crate::support;
 use ctx_api::context::Standing;
 use ctx_api::phases::{PhaseAction, PhaseWish};
 use ctx_core::policy::{Mode, Settings, Target};
-use ctx_service::automatic::AUTHOR;
+use ctx_engine::automatic::AUTHOR;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use crate::support::stores::FailingStore;
 use crate::support::{House, LONG};
-use ctx_service::Problem;
+use ctx_engine::Problem;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::sync::Arc;

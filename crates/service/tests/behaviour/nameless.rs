@@ -10,7 +10,7 @@ fn body(messages: &[(&str, &str)]) -> Value {
     json!({"model": "claude-opus-5-5", "max_tokens": 100, "messages": messages})
 }
 
-fn send(house: &House, messages: &[(&str, &str)]) -> ctx_service::Ticket {
+fn send(house: &House, messages: &[(&str, &str)]) -> ctx_engine::request::Ticket {
     house.send_value(&nameless(), &body(messages))
 }
 

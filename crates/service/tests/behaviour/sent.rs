@@ -3,7 +3,7 @@
 use crate::support::House;
 use ctx_api::edit::Wish;
 use ctx_core::edit::Operation;
-use ctx_service::Ticket;
+use ctx_engine::request::Ticket;
 use testkit::Session;
 
 fn edit(house: &House, id: &str, block: &str, text: &str) {

@@ -3,8 +3,10 @@
 use crate::support::{self, House, LONG, answers};
 use ctx_api::edit::{When, Wish};
 use ctx_api::waiting::WaitView;
-use ctx_service::edit::Moments;
-use ctx_service::{Seen, Service, Ticket, Timing, now};
+use ctx_engine::answer::Timing;
+use ctx_engine::edit::Moments;
+use ctx_engine::request::{Seen, Ticket};
+use ctx_service::{Service, now};
 use ctx_store::MemoryStore;
 use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};

@@ -3,8 +3,8 @@
 use crate::support::stores::FailingStore;
 use crate::support::{Headers, House, LONG, hints, nameless};
 use ctx_api::edit::{When, Wish};
+use ctx_engine::edit::Outgoing;
 use ctx_service::Recorder;
-use ctx_service::edit::Outgoing;
 use ctx_service::recorder::Withheld;
 use ctx_store::{Note, SqliteStore, Step, Store};
 use serde_json::json;

@@ -3,8 +3,10 @@
 use crate::support::{self, answers};
 use ctx_api::edit::Wish;
 use ctx_core::edit::Operation;
+use ctx_engine::answer::Timing;
+use ctx_engine::request::Seen;
+use ctx_service::Service;
 use ctx_service::edit::Folder;
-use ctx_service::{Seen, Service, Timing};
 use ctx_store::MemoryStore;
 use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};

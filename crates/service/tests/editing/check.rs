@@ -8,7 +8,7 @@ use ctx_api::show::Shown;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-fn refusal(what: &str) -> impl Fn(ctx_service::Refusal) -> String {
+fn refusal(what: &str) -> impl Fn(ctx_engine::Refusal) -> String {
     move |refusal| format!("{what} fails: {} ({})", refusal.message, refusal.code)
 }
 

@@ -9,7 +9,7 @@ use ctx_api::show::{BlockView, Shown};
 use ctx_core::edit::Operation;
 use ctx_core::edit::operation::{Select, Where};
 use ctx_core::message::Role;
-use ctx_service::Refusal;
+use ctx_engine::Refusal;
 use serde_json::{Value, json};
 use testkit::{Random, pdf};
 

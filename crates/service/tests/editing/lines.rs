@@ -5,7 +5,7 @@ use crate::regressions::{apply, turns, world};
 use crate::world::World;
 use ctx_api::edit::Applied;
 use ctx_api::history::{Action, Way};
-use ctx_service::Refusal;
+use ctx_engine::Refusal;
 use serde_json::json;
 
 /// Three turns, of which the second is deleted.

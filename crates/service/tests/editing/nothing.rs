@@ -4,7 +4,7 @@ use crate::check;
 use crate::regressions::{apply, turns, world};
 use crate::world::World;
 use ctx_api::edit::{Applied, Wish};
-use ctx_service::Refusal;
+use ctx_engine::Refusal;
 use serde_json::{Value, json};
 
 fn called() -> World {

@@ -5,13 +5,15 @@
 
 #![allow(dead_code)] // each test binary uses a part of it
 
+use ctx_engine::answer::Timing;
+use ctx_engine::request::{Seen, Ticket};
 pub mod answers;
 pub mod growing;
 pub mod sides;
 pub mod stores;
 
 use ctx_clients::Hints;
-use ctx_service::{Seen, Service, Ticket, Timing};
+use ctx_service::Service;
 use ctx_store::{MemoryStore, Store};
 use ctx_wire::answer::{Answer, Ending};
 use ctx_wire::rope::Arriving;
@@ -58,7 +60,7 @@ impl House {
         self.clock.fetch_add(10, Ordering::Relaxed)
     }
 
-    pub fn pass(&self, headers: &Headers, body: &[u8]) -> Result<Option<Ticket>, ctx_service::Problem> {
+    pub fn pass(&self, headers: &Headers, body: &[u8]) -> Result<Option<Ticket>, ctx_engine::Problem> {
         let hints = hints(headers);
         let mut arriving = self.service.newest().get(&hints).map_or_else(Arriving::alone, Arriving::after);
         body.chunks(8000).for_each(|chunk| {
@@ -86,7 +88,7 @@ impl House {
     }
 
     /// The request that the session would send now, held until it is composed.
-    pub fn hold(&self, session: &Session) -> (Ticket, Option<ctx_service::edit::Outgoing>) {
+    pub fn hold(&self, session: &Session) -> (Ticket, Option<ctx_engine::edit::Outgoing>) {
         let mut arriving = Arriving::alone();
         arriving.push(&session.body());
         let (hints, pieces) = (hints(&session.headers()), arriving.finish());

@@ -9,6 +9,17 @@ mod log;
 mod open;
 mod purge;
 mod read;
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase};
+        match error.sqlite_error_code() {
+            Some(DatabaseCorrupt | NotADatabase) => Self::Damaged(error.into()),
+            Some(DiskFull) => Self::Full(error.into()),
+            _ => Self::Database(error.into()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;
 mod witness;

@@ -141,7 +141,7 @@ fn probe(connection: &Connection) -> Result<(), StoreError> {
 /// Our mark and version are there, so a table or a column that is not was lost.
 fn missing_is_damage(error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::Unknown) => StoreError::Damaged(error),
+        Some(rusqlite::ErrorCode::Unknown) => StoreError::Damaged(error.into()),
         _ => error.into(),
     }
 }

@@ -2,7 +2,7 @@
 
 use ctx_api::edit::{Applied, RepairView, When};
 use ctx_api::helper::{Kind, Written};
-use ctx_service::helper::SELF;
+use ctx_engine::helper::SELF;
 use ctx_service::now;
 use ctx_wire::rules;
 

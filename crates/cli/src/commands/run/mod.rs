@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use ctx_clients::CLIENTS;
-use ctx_service::automatic::Rules;
+use ctx_engine::automatic::Rules;
 use launch::Launch;
 use supervise::become_process;
 

@@ -3,116 +3,12 @@
 //! Nobody waits for the disk here. The wish is stored; its commit and the word that it was made are stored as one step
 //! after they count. If that is lost, the wish waits still, and is made again.
 
-use super::{Situation, State, notes};
-use crate::conversation::Conversation;
 use crate::directory::lock;
-use crate::edit::import::Imports;
-use crate::edit::offload::Files;
-use crate::log::{self, Wait, Wished};
 use crate::observe::Posture;
-use crate::{Engine, Refusal, Service, now, record};
-use ctx_api::edit::{When, Wish};
-use ctx_api::waiting::Unmade;
-use ctx_core::edit::Commit;
-use ctx_store::{NewRecord, Step};
-use std::collections::HashSet;
-
-/// What could not be looked at now is looked at again after so many milliseconds.
-const AGAIN: u64 = 5_000;
-
-/// Refusals that say nothing of the wish.
-const PASSING: [&str; 3] = ["store", "incomplete", "busy"];
-
-impl Engine {
-    /// A held request has come, and the conversation is as it leaves it: what was waiting for that is made now.
-    /// `warm_until`: of the cache before it came.
-    pub(crate) fn at_arrival(
-        &self,
-        conversation: &mut Conversation,
-        (at, warm_until): (u64, u64),
-        imports: &Imports,
-        step: &mut Step,
-    ) {
-        // That was of the request before.
-        conversation.composing.weight = None;
-        let situation = Situation { warm_until, ..self.situation(conversation, at) };
-        let request = conversation.progress.requests;
-        self.make_due(conversation, &situation, Some(request), imports, step);
-    }
-
-    /// Makes all wishes whose moment is here: together they cost one re-reading.
-    fn make_due(
-        &self,
-        conversation: &mut Conversation,
-        situation: &Situation,
-        request: Option<u32>,
-        imports: &Imports,
-        step: &mut Step,
-    ) {
-        let due: Vec<(Wished, u64)> = conversation
-            .waiting
-            .iter()
-            .filter(|waiting| waiting.state == State::Waiting && situation.has(waiting.wished.when))
-            .map(|waiting| (waiting.wished.clone(), waiting.at))
-            .collect();
-        let mut records: Vec<NewRecord> = Vec::new();
-        for (wished, since) in due {
-            if wished.branch != conversation.history.current()
-                && conversation.history.branches().contains_key(&wished.branch)
-            {
-                continue;
-            }
-            let wait = match self.make(conversation, &wished, (since, situation.now), imports) {
-                Ok(mut commit) => {
-                    commit.unattended = true;
-                    records.push(record(&conversation.id, commit.at, log::COMMIT, &commit, Vec::new()));
-                    let id = commit.id;
-                    conversation.history.push(commit);
-                    conversation.composing.weight = None;
-                    Wait::Made { id: wished.id, commit: id, request }
-                }
-                Err(refusal) if PASSING.contains(&refusal.code) => continue,
-                Err(Refusal { code, message, hint }) => {
-                    tracing::warn!(conversation = %conversation.id, wish = %wished.id, %message, "a pending change no longer fits");
-                    Wait::Failed { id: wished.id, why: Unmade { code: code.to_owned(), message, hint } }
-                }
-            };
-            records.push(record(&conversation.id, situation.now, log::WAIT, &wait, Vec::new()));
-            conversation.wait(&wait, situation.now);
-        }
-        if records.is_empty() {
-            return;
-        }
-        step.records.extend(records);
-        step.notes.extend(notes(conversation));
-        step.durable = true;
-    }
-
-    pub(super) fn make(
-        &self,
-        conversation: &Conversation,
-        wished: &Wished,
-        (since, at): (u64, u64),
-        imports: &Imports,
-    ) -> Result<Commit, Refusal> {
-        is_here(conversation, wished)?;
-        let waited = format!("waited {} for {}", span(at.saturating_sub(since)), wished.when.in_words());
-        let note = wished.note.iter().cloned().chain([waited]).collect::<Vec<_>>().join("; ");
-        if let Some(reverts) = &wished.reverts {
-            return self.switch_off(conversation, reverts, (&wished.author, note), at);
-        }
-        let wish = Wish {
-            operations: wished.operations.clone(),
-            author: wished.author.clone(),
-            note: Some(note),
-            ..Wish::default()
-        };
-        let mut files = Files::importing(imports.clone());
-        let (commit, _) = self.prepared(conversation, wish, wished.reasons.clone(), (at, None), &mut files)?;
-        files.keep();
-        Ok(commit)
-    }
-}
+use crate::{Service, now};
+use ctx_api::edit::When;
+use ctx_engine::edit::wait::made::AGAIN;
+use ctx_store::Step;
 
 impl Service {
     /// The alarm has gone off for a conversation.
@@ -134,54 +30,10 @@ impl Service {
         }
         self.set_alarm(&conversation);
         if !step.records.is_empty() {
-            lock(&self.directory).put(crate::card::of(&conversation));
+            lock(&self.directory).put(ctx_engine::card::of(&conversation));
             self.write(step);
         } else if situation.has(When::Cold) {
             self.alarm.at_most(id, now() + AGAIN);
         }
-    }
-}
-
-/// Ids count frames: where other messages stand now, they name something else.
-fn is_here(conversation: &Conversation, wished: &Wished) -> Result<(), Refusal> {
-    let branch = &wished.branch;
-    if branch != conversation.history.current() {
-        let message = format!("It was made for the branch `{branch}`, which no longer exists.");
-        return Err(Refusal::new("unknown-branch", message, "Nothing was changed. Say it again if you still want it."));
-    }
-    if !wished.numbered && has_ids(wished) && !counts_frames(conversation) {
-        return Err(Refusal::new(
-            "gone",
-            "An older version of ctx stored this change, and its frame ids may name other frames by now.",
-            "Nothing was changed. Look at `ctx list`, and make it again if you still want it.",
-        ));
-    }
-    let path: HashSet<u64> = conversation.tree.path().map(|slot| slot.id.0).collect();
-    if wished.slots.iter().all(|slot| path.contains(slot)) {
-        return Ok(());
-    }
-    Err(Refusal::new(
-        "gone",
-        "The conversation took another path: the target is no longer in it.",
-        "Nothing was changed. Check `ctx list`, and repeat the change if you still want it.",
-    ))
-}
-
-fn has_ids(wished: &Wished) -> bool {
-    wished.operations.iter().any(|operation| !operation.ids().is_empty())
-}
-
-/// Whether the numbers of the frames on the path are 1, 2, 3, …
-fn counts_frames(conversation: &Conversation) -> bool {
-    let numbers = conversation.tree.path().filter_map(|slot| conversation.numbers.of(slot.id));
-    (1..).zip(numbers).all(|(at, number)| at == number)
-}
-
-/// `40 s`, `12 min`, `3 h`.
-fn span(milliseconds: u64) -> String {
-    match milliseconds / 1000 {
-        seconds @ 0..120 => format!("{seconds} s"),
-        seconds @ 120..7200 => format!("{} min", seconds / 60),
-        seconds => format!("{} h", seconds / 3600),
     }
 }

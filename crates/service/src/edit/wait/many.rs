@@ -1,11 +1,11 @@
 //! Many pending changes at once: several ids, a range of them, or all.
 
-use super::State;
-use crate::conversation::Conversation;
+use crate::Service;
 use crate::directory::lock;
-use crate::{Refusal, Service};
-use ctx_api::waiting::WaitView;
-use ctx_api::waiting::{PendingOutcome, PendingRefusal};
+use ctx_api::waiting::{PendingOutcome, PendingRefusal, WaitView};
+use ctx_engine::Refusal;
+use ctx_engine::conversation::Conversation;
+use ctx_engine::edit::wait::State;
 
 impl Service {
     /// Makes several pending changes, each as a commit of its own. `ids`: `w2`, `w2..w5` or `all`.

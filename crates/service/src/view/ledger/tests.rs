@@ -1,13 +1,14 @@
 //! Days, and what a request would have cost unedited.
 
-use super::row::{Day, Talk};
+use super::row::Talk;
 use super::*;
-use crate::log;
 use ctx_api::requests::Usage;
 use ctx_api::stats::Spent;
+use ctx_core::day::Day;
 use ctx_core::edit::effect::{Effect, Why};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, CommitId};
+use ctx_engine::log;
 use ctx_store::{MemoryStore, NewRecord, Record, Step, Store};
 use proptest::prelude::*;
 use serde_json::{Value, json};

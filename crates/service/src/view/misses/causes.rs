@@ -1,9 +1,9 @@
 //! Each cause with its words.
 
 use super::{Asked, Edit, Told};
-use crate::log::{Answered, Differs};
 use ctx_api::cache::{By, CacheMiss, Cause};
 use ctx_api::requests::Usage;
+use ctx_engine::log::{Answered, Differs};
 use ctx_models::Models;
 
 pub fn below_minimum(asked: &Asked, told: &Told, usage: &Usage, models: &Models) -> Option<CacheMiss> {

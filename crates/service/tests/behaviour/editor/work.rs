@@ -2,10 +2,12 @@
 
 use crate::support::{self, answers};
 use ctx_core::policy::{Mode, Settings};
+use ctx_engine::answer::Timing;
+use ctx_engine::request::Seen;
 use ctx_models::{Models, Setting};
+use ctx_service::Service;
 use ctx_service::automatic::Editor;
 use ctx_service::edit::Folder;
-use ctx_service::{Seen, Service, Timing};
 use ctx_store::MemoryStore;
 use ctx_wire::answer::AppliedEdit;
 use ctx_wire::rope::Arriving;

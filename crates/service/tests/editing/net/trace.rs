@@ -1,6 +1,7 @@
 //! Everything that a line of the net stands for, hashed.
 
-use ctx_service::{Refusal, Service};
+use ctx_engine::Refusal;
+use ctx_service::Service;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! System prompt and tools: what an operation removed or replaced, and what has to stay.
 
-use super::plan::{Out, Piece, Plan, Tag, lay_out, pieces, tag};
+use super::plan::{Out, Piece, Plan, Tag, pieces, tag};
 use super::{Repair, made, paused, spell};
 use crate::anthropic::content;
 pub(super) use crate::compose::Part;
@@ -60,7 +60,7 @@ pub(super) fn arrange(plan: &mut Plan<'_>, view: &View<'_>) -> Around {
     }
     if touched(&then.tools) || held_back {
         let mut needed = needed(plan);
-        needed.extend(paused.into_iter().flat_map(|then| referenced(&lay_out(input, then))));
+        needed.extend(paused.into_iter().flat_map(|then| referenced(&paused::beginning(input, then))));
         let parts = tools(plan, then, needed, &mut around);
         around.tools = Some(parts);
     }

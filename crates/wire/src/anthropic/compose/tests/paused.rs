@@ -72,6 +72,23 @@ fn a_tool_that_had_to_stay_when_the_answer_was_paused_stays_until_it_is_finished
 }
 
 #[test]
+fn a_tool_that_only_a_lost_result_refers_to_stays_away_while_the_answer_is_paused() {
+    let found =
+        r#"{"tool_use_id":"t1","type":"tool_result","content":[{"type":"tool_reference","tool_name":"Later"}]}"#;
+    let before = vec![user("a"), list("assistant", &[call("t1")]), list("user", &[found.to_owned(), text("go on")])];
+    let talk = [before, paused()[3..].to_vec()].concat();
+    let tools =
+        r#"{"name":"Read"},{"name":"Later","defer_loading":true},{"type":"web_search_20250305","name":"web_search"}"#;
+    let edited = |messages: &[String]| with_tools(messages, tools).effect(on_tool("Later", &[])).delete(&[(1, 0)]);
+    let began = edited(&talk[..3]);
+    let effects = began.effects.clone();
+    let began = began.compose();
+    assert!(!began.text.contains("Later"), "{}", began.text);
+    let goes_on = edited(&talk).under(effects).compose();
+    assert!(!goes_on.text.contains("Later"), "{}", goes_on.text);
+}
+
+#[test]
 fn thinking_counts_a_deferred_tool_from_where_something_refers_to_it() {
     let found =
         r#"{"tool_use_id":"t1","type":"tool_result","content":[{"type":"tool_reference","tool_name":"Later"}]}"#;

@@ -1,0 +1,58 @@
+//! What is known of calls beside their results.
+
+use super::candidates::Candidates;
+use crate::conversation::Conversation;
+use ctx_core::edit::fold::{Unit, View};
+use ctx_core::message::Message;
+use ctx_core::policy::Fact;
+use std::ops::Range;
+
+/// Where the phases that have ended lie, and the newest frame.
+pub struct Places<'c> {
+    conversation: &'c Conversation,
+    seen: &'c Candidates,
+    /// Each with its messages, and all names for a message of it.
+    phases: Vec<(Range<usize>, &'c str)>,
+    names: Vec<Vec<&'c str>>,
+    newest: usize,
+}
+
+impl<'c> Places<'c> {
+    pub fn of(
+        conversation: &'c Conversation,
+        seen: &'c Candidates,
+        view: &View<'_>,
+        messages: &[&Message],
+    ) -> Places<'c> {
+        let path: Vec<_> = conversation.tree.path().map(|slot| slot.id).collect();
+        let ended = conversation.policy.phases.all().iter();
+        let phases: Vec<_> = ended.filter_map(|phase| Some((phase.messages(&path)?, phase.name.as_str()))).collect();
+        let names = match phases.is_empty() {
+            true => Vec::new(),
+            false => (0..path.len()).map(|at| names_at(&phases, at)).collect(),
+        };
+        let newest = view.frames.last().and_then(|frame| {
+            view.units(frame, messages).iter().find_map(|laid| match laid.unit {
+                Unit::Source { message, .. } => Some(message),
+                Unit::Made(_) => None,
+            })
+        });
+        Places { conversation, seen, phases, names, newest: newest.unwrap_or(0) }
+    }
+
+    pub fn fact(&self, call: &str) -> Fact<'_> {
+        let message = self.seen.message(call);
+        let (path, command) = self.conversation.policy.text_index.call(call);
+        let phases = message.filter(|_| !self.phases.is_empty()).and_then(|message| self.names.get(message));
+        Fact {
+            path,
+            command,
+            is_done: message.is_some_and(|message| message < self.newest),
+            phases: phases.map(Vec::as_slice).unwrap_or_default(),
+        }
+    }
+}
+
+fn names_at<'c>(phases: &[(Range<usize>, &'c str)], at: usize) -> Vec<&'c str> {
+    phases.iter().filter(|(messages, _)| messages.contains(&at)).map(|(_, name)| *name).collect()
+}

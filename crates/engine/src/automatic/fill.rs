@@ -1,0 +1,222 @@
+//! The words for what a policy wants. What cannot be kept, or has no text, stays.
+
+use super::candidates::Candidates;
+use super::content::Found;
+use super::input::LongInput;
+use super::run::By;
+use super::text_index::hash;
+use super::{About, Keeping, Removed};
+use crate::conversation::Conversation;
+use ctx_core::content::{CallInput, Content};
+use ctx_core::edit::Operation;
+use ctx_core::edit::effect::{Effect, Made, Why};
+use ctx_core::edit::fold::{Laid, Unit};
+use ctx_core::edit::layout::layout;
+use ctx_core::edit::operation::Select;
+use ctx_core::edit::resolve::{DROPPED, Desk};
+use ctx_core::message::Kind;
+use ctx_core::policy::stub::{names, result_stub};
+use ctx_core::policy::{Action, Facts, Item, Look, Mode, Proposal};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+
+/// What is wanted, with all its words.
+#[derive(Default)]
+pub struct Filled {
+    pub operations: Vec<Operation>,
+    pub reasons: Vec<Option<String>>,
+    /// What the contents of results become, by their calls.
+    pub texts: HashMap<String, String>,
+    /// Calls whose inputs are shortened.
+    pub inputs: Vec<Effect>,
+    pub calls: HashSet<Box<str>>,
+    /// Operations on something else.
+    pub others: Vec<Operation>,
+    /// Why something could not be kept, and stays.
+    pub hindrance: Option<String>,
+}
+
+pub struct Filler<'f> {
+    pub by: &'f By<'f>,
+    pub facts: Facts<'f>,
+    pub about: &'f About<'f>,
+    pub conversation: &'f Conversation,
+    pub desk: &'f Desk<'f>,
+    pub look: &'f Look<'f>,
+    pub seen: &'f Candidates,
+    pub hindrance: RefCell<Option<String>>,
+}
+
+impl Filler<'_> {
+    /// `stubs`: what is left of results that were shortened before.
+    pub fn fill(&self, proposed: Vec<Proposal>, stubs: &[&str]) -> Filled {
+        let short: HashSet<Box<str>> = proposed
+            .iter()
+            .filter_map(|proposed| match &proposed.what {
+                Action::ShortInput { call } => Some(call.clone()),
+                Action::Operation(_) | Action::Bare { .. } => None,
+            })
+            .collect();
+        let whole = self.look.items.iter().filter(|item| item.input.is_some() && !short.contains(&item.call));
+        let mut known = Known(self.conversation.policy.text_index.known(whole.map(|item| &*item.call)));
+        stubs.iter().for_each(|stub| known.learn(stub));
+        let calls = if short.is_empty() { HashMap::new() } else { calls_of(self.desk) };
+        let mut filled = Filled::default();
+        for Proposal { what, reason } in proposed {
+            let operation = match what {
+                Action::Operation(operation) => self.operation(operation, &reason, &mut known, &mut filled),
+                Action::Bare { call } => self.bare(call, &reason, &mut filled),
+                Action::ShortInput { call } => {
+                    let at = calls.get(&call);
+                    at.and_then(|at| self.input(&call, at, &reason, &mut known, &mut filled))
+                }
+            };
+            if let Some(operation) = operation {
+                filled.operations.push(operation);
+                filled.reasons.push(Some(reason));
+            }
+        }
+        filled.hindrance = self.hindrance.take();
+        filled
+    }
+
+    fn operation(
+        &self,
+        mut operation: Operation,
+        reason: &str,
+        known: &mut Known,
+        filled: &mut Filled,
+    ) -> Option<Operation> {
+        match &mut operation {
+            Operation::SummarizeResults { select, text, .. } if select.calls.len() == 1 => {
+                let call = select.calls.first()?;
+                if text.is_none() {
+                    let whole = self.seen.source(self.conversation, call)?;
+                    let kept = self.keep_result(call, &whole, reason)?;
+                    let short = result_stub(whole.words(), kept.as_deref(), |name| known.has(name));
+                    known.learn(&short);
+                    *text = Some(short);
+                }
+                filled.texts.insert(call.clone(), text.clone().unwrap_or_default());
+            }
+            Operation::DropResults { ids, select, result: None } if ids.is_empty() && !select.calls.is_empty() => {
+                let keeps = |call: &String| self.keep_result(call, &self.seen.source(self.conversation, call)?, reason);
+                select.calls.retain(|call| keeps(call).is_some());
+                if select.calls.is_empty() {
+                    return None;
+                }
+                filled.texts.extend(select.calls.iter().map(|call| (call.clone(), DROPPED.to_owned())));
+            }
+            other => filled.others.push(other.clone()),
+        }
+        Some(operation)
+    }
+
+    fn bare(&self, call: String, reason: &str, filled: &mut Filled) -> Option<Operation> {
+        let kept = self.keep_result(&call, &self.seen.source(self.conversation, &call)?, reason)?;
+        let text = result_stub("", kept.as_deref(), |_| true);
+        filled.texts.insert(call.clone(), text.clone());
+        let select = Select { calls: vec![call], ..Select::default() };
+        Some(Operation::SummarizeResults { ids: Vec::new(), select, result: None, text: Some(text) })
+    }
+
+    fn input(
+        &self,
+        call: &str,
+        (laid, id): &(Laid, String),
+        reason: &str,
+        known: &mut Known,
+        filled: &mut Filled,
+    ) -> Option<Operation> {
+        let block = std::str::from_utf8(block_of(self.conversation, laid)?).ok()?;
+        let Content::Call { input: CallInput::Json(input), .. } = content_of(self.conversation, laid)? else {
+            return None;
+        };
+        let long = LongInput::of(&input)?;
+        let kept = self.keep(call, (&input, "json"), true, reason)?;
+        let short = long.short(kept.as_deref(), &|name| known.has(name));
+        known.learn(&short);
+        let content = self.conversation.wire.with_input(block, &short).linked(Some(call));
+        let content = vec![content];
+        let by = vec![Made { role: None, content: content.clone() }];
+        filled.calls.insert(call.into());
+        filled.inputs.push(Effect::Replace { why: Why::Edited, covers: self.desk.cover(&[*laid]), by });
+        Some(Operation::Edit { id: id.clone(), text: None, raw: None, content: Some(content), force: false })
+    }
+
+    fn keep_result(&self, call: &str, content: &Found, reason: &str) -> Option<Option<String>> {
+        self.keep(call, content.file(), false, reason)
+    }
+
+    /// `None`: it cannot be kept.
+    fn keep(&self, call: &str, (text, ending): (&str, &str), is_input: bool, reason: &str) -> Option<Option<String>> {
+        let item: Option<&Item> = self.look.items.iter().find(|item| &*item.call == call);
+        let (tool, tokens) = item.map_or(("", 0), |item| match item.input {
+            Some(input) if is_input => (&*item.tool, input.tokens),
+            _ => (&*item.tool, item.tokens),
+        });
+        let keeping = match self.by.settings.mode {
+            Mode::On => Keeping::Noted,
+            Mode::Ask => Keeping::Filed,
+            Mode::Observe | Mode::Off => Keeping::Nowhere,
+        };
+        let fact = (self.facts)(call);
+        let asked = fact.path.or(fact.command).unwrap_or_default();
+        let by_hand = self.by.by_hand.map(|said| format!("{said}; {reason}"));
+        let reason = by_hand.as_deref().unwrap_or(reason);
+        let removed = (&Removed { call, is_input, tool, text, ending, tokens, reason }, asked);
+        let kept = self.by.editor.keep(self.about, self.by.settings, removed, keeping);
+        let stays = |why: &String| {
+            tracing::debug!(conversation = %self.about.conversation, %call, %why, "something stays, for it cannot be kept elsewhere");
+            self.hindrance.replace(Some(why.clone()));
+        };
+        kept.inspect_err(stays).ok()
+    }
+}
+
+/// Names that stand elsewhere, and will.
+struct Known(HashSet<u64>);
+
+impl Known {
+    fn has(&self, name: &str) -> bool {
+        self.0.contains(&hash(name))
+    }
+
+    pub fn learn(&mut self, text: &str) {
+        self.0.extend(names(text).map(hash));
+    }
+}
+
+/// The calls of a conversation: where each lies, and how people name it.
+fn calls_of(desk: &Desk<'_>) -> HashMap<Box<str>, (Laid, String)> {
+    let mut calls = HashMap::new();
+    for frame in desk.view.frames.iter().filter(|frame| !frame.pinned) {
+        let layout = layout(desk.view, frame, desk.source.messages);
+        for group in &layout.groups {
+            let units = layout.units.get(group.units.clone()).unwrap_or_default();
+            for laid in units.iter().filter(|laid| laid.covered.is_none()) {
+                let Unit::Source { message, block: Some(block) } = laid.unit else { continue };
+                let facts = desk.source.messages.get(message).and_then(|message| message.blocks.get(block));
+                let call =
+                    facts.filter(|facts| facts.kind == Kind::ToolUse).and_then(|facts| facts.tool_use_id.clone());
+                calls.extend(call.map(|call| (call, (*laid, format!("{}#{}.{block}", frame.id, group.number)))));
+            }
+        }
+    }
+    calls
+}
+
+/// The bytes of a block of the client's.
+pub fn block_of<'c>(conversation: &'c Conversation, laid: &Laid) -> Option<&'c [u8]> {
+    let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
+    let body = conversation.last.body.as_ref().filter(|_| message < conversation.last.aligned)?;
+    let block = conversation.tree.path().nth(message)?.message.blocks.get(block)?;
+    body.message(message).get(block.at.start as usize..block.at.end as usize)
+}
+
+/// What stands in a block of the client's.
+pub fn content_of(conversation: &Conversation, laid: &Laid) -> Option<Content> {
+    let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
+    let body = conversation.last.body.as_ref().filter(|_| message < conversation.last.aligned)?;
+    conversation.wire.contents(body.message(message)).into_iter().nth(block)
+}

@@ -1,0 +1,47 @@
+//! Words about a result that was cleared: a line in the ledger, and the sentence that tells the agent where it is.
+
+use super::{About, Removed};
+use ctx_core::clean::one_line;
+use ctx_core::format::grouped;
+use std::path::Path;
+
+/// What, why, where. No reason: the same as in the line before. The first line of a batch also tells its total.
+pub fn line(
+    about: &About<'_>,
+    (result, what): (&str, &str),
+    (reason, is_first): (Option<&str>, bool),
+    file: &Path,
+) -> String {
+    let (at, conversation) = (ctx_core::day::day_and_time(about.at), one_line(about.conversation, 80));
+    let what = one_line(what, 160).replace('`', "'");
+    let what = if what.is_empty() { String::new() } else { format!(" `{what}`") };
+    let result = grouped(&one_line(result, 200));
+    let reason = reason.map_or_else(|| "same batch".to_owned(), |reason| grouped(&one_line(reason, 400)));
+    let total = about.batch.in_words().filter(|_| is_first).map_or_else(String::new, |total| format!("; {total}"));
+    let file = one_line(&file.display().to_string(), 4_096);
+    format!("- {at} UTC, {conversation}: cleared {result}{what}, {reason}{total}; full content: {file}")
+}
+
+/// How a result is named there.
+pub fn named(removed: &Removed<'_>) -> String {
+    let of = if removed.is_input { "the input of " } else { "" };
+    named_as(&format!("{of}{}", removed.tool), removed.tokens)
+}
+
+pub fn named_as(what: &str, tokens: u64) -> String {
+    format!("{what} ({tokens} tokens)")
+}
+
+/// The file that a stub names.
+pub fn file_in(stub: &str) -> Option<&Path> {
+    let (_, rest) = stub.split_once(READ_IT)?;
+    Some(Path::new(rest.split_once(IF_NEEDED)?.0))
+}
+
+const READ_IT: &str = "Read it in ";
+const IF_NEEDED: &str = " if needed.";
+
+/// The sentence that tells the agent where it is.
+pub fn sentence(file: &Path) -> String {
+    format!("{READ_IT}{}{IF_NEEDED}", file.display())
+}

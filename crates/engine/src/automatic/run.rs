@@ -1,0 +1,294 @@
+//! Runs the automatic editor when a request arrives: its proposal becomes a commit.
+
+use super::candidates::Candidates;
+use super::facts::Places;
+use super::fill::{Filled, Filler};
+use super::{AUTHOR, About, Automatic, Batch};
+use crate::conversation::Conversation;
+use crate::edit::{Files, Ground, Weights, notes, on_top, summary};
+use crate::{Engine, Refusal, log, record};
+use ctx_api::timeline::Figures;
+use ctx_core::SlotId;
+use ctx_core::edit::effect::{Effect, NewResult};
+use ctx_core::edit::fold::{Laid, Unit};
+use ctx_core::edit::history::Change;
+use ctx_core::edit::operation::Select;
+use ctx_core::edit::refusal::NOTHING;
+use ctx_core::edit::resolve::Desk;
+use ctx_core::edit::{Commit, CommitId};
+use ctx_core::fast_map::FastSet;
+use ctx_core::message::{Message, Role};
+use ctx_core::policy::{Look, Mode, Settings, Texts};
+use ctx_models::Rates;
+use ctx_store::Step;
+use std::cell::RefCell;
+
+/// The code of a refusal because what goes could not be kept elsewhere.
+const UNKEPT: &str = "not-written";
+
+/// When a request arrives.
+pub struct Moment<'m> {
+    pub at: u64,
+    /// Until when the provider's cache may have had something of the conversation.
+    pub warm_until: u64,
+    /// Messages that nobody has sent before.
+    pub new: &'m FastSet<SlotId>,
+}
+
+/// The commit that is wanted, and the message that will be changed next; nothing is said of it when nothing changes
+/// that was sent.
+pub type Wanted = (Commit, Option<Option<SlotId>>);
+
+/// Who wants something.
+pub struct By<'b> {
+    pub editor: &'b dyn Automatic,
+    pub settings: &'b Settings,
+    /// Somebody wants all that may go to go now, and said why.
+    pub by_hand: Option<&'b str>,
+}
+
+impl Conversation {
+    /// Takes note of the words of the newest request.
+    pub fn remember(&mut self) {
+        self.own_prefixes();
+        let count = self.composing.chain.digests().len();
+        if let Some(body) = self.last.body.as_ref().filter(|_| self.last.aligned == count) {
+            let messages: Vec<&Message> = self.tree.path().map(|slot| &slot.message).collect();
+            self.policy.text_index.meet(self.composing.chain.digests(), body, &messages);
+        }
+    }
+}
+
+impl Engine {
+    /// Lets the editor look at a conversation as a request leaves it, and makes what it wants. The commit is stored with
+    /// the request.
+    pub fn act(&self, conversation: &mut Conversation, editor: &dyn Automatic, moment: &Moment<'_>, step: &mut Step) {
+        if !self.heed_editor(conversation, editor, moment.at) {
+            return;
+        }
+        conversation.remember();
+        let settings = editor.settings(&about(conversation, moment.at), &conversation.policy.text_index.skills());
+        let by = By { editor, settings: &settings, by_hand: None };
+        let made = self.wanted(conversation, &by, moment, step);
+        if settings.mode != Mode::On {
+            match made {
+                Ok(Some((commit, _))) if settings.mode == Mode::Ask => self.ask_for(conversation, commit, step),
+                Ok(Some((commit, _))) => self.only_note(conversation, &commit, step),
+                Ok(None) | Err(_) => {}
+            }
+            return;
+        }
+        match made {
+            Ok(None) => {}
+            Ok(Some((commit, next))) => {
+                editor.done(&about(conversation, moment.at), Ok(&commit));
+                self.tell_done(conversation, &commit, &by, step);
+                step.records.push(record(&conversation.id, commit.at, log::COMMIT, &commit, Vec::new()));
+                conversation.progress.asked = Some(commit.id);
+                conversation.history.push(commit);
+                conversation.policy.next = next.unwrap_or(conversation.policy.next);
+                conversation.composing.weight = None;
+                step.notes.extend(notes(conversation));
+                step.durable = true;
+            }
+            // What cannot be written was complained of already, once.
+            Err(refusal) if [NOTHING, UNKEPT].contains(&refusal.code) => {}
+            Err(refusal) => {
+                tracing::warn!(conversation = %conversation.id, message = %refusal.message, "an automatic edit is refused");
+                editor.done(&about(conversation, moment.at), Err(&refusal));
+            }
+        }
+    }
+
+    /// Whether the editor looks at a conversation: then its requests are held from now on. No skill changes that, so
+    /// nothing of the conversation needs to be read.
+    pub fn heed_editor(&self, conversation: &mut Conversation, editor: &dyn Automatic, at: u64) -> bool {
+        let is_wanted = editor.settings(&about(conversation, at), &[]).mode != Mode::Off;
+        conversation.policy.automated = is_wanted;
+        is_wanted
+    }
+
+    fn wanted(
+        &self,
+        conversation: &mut Conversation,
+        by: &By<'_>,
+        moment: &Moment<'_>,
+        step: &mut Step,
+    ) -> Result<Option<Wanted>, Refusal> {
+        let (near, made) = self.would_make(conversation, by, moment);
+        self.tell_near(conversation, near, moment.at, step);
+        made
+    }
+
+    /// How near the limit is, and the commit that is wanted.
+    pub fn would_make(
+        &self,
+        conversation: &Conversation,
+        by: &By<'_>,
+        moment: &Moment<'_>,
+    ) -> (Figures, Result<Option<Wanted>, Refusal>) {
+        let ground = Ground::of(conversation, false);
+        let view = conversation.next_view(&ground);
+        let (source, weights) = (ground.source(), Weights::of(conversation));
+        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let desk = conversation.desk(&view, &source, &weights, &scale, 0);
+        let seen = Candidates::of(conversation, &desk, moment.new);
+        let cold = conversation.cache.answer.is_some() && moment.at >= moment.warm_until;
+        let words = |call: &str| seen.words(conversation, &view, call);
+        let mut look = self.look_of(conversation, &seen, (Texts(Some(&words)), cold));
+        conversation.imagine(&mut look, by.settings.mode);
+        let mut about = about(conversation, moment.at);
+        let before = conversation.cache.answer.as_ref().map_or(0, |cached| cached.usage.prompt()) + about.cleared;
+        let fresh = seen.items.iter().filter(|item| item.fresh).count() as u64;
+        let tool_uses = seen.items.len() as u64;
+        about.provider_first =
+            self.provider_goes_first(&about, (before, seen.tokens), (tool_uses.saturating_sub(fresh), tool_uses));
+        let limit = by.editor.limit(&about, by.settings, look.window);
+        let tokens = seen.tokens.saturating_sub(conversation.provider.summed_up + about.cleared);
+        let figures = Figures { tokens, window: look.window, percent: limit.percent, limit: limit.tokens };
+        let places = Places::of(conversation, &seen, &view, &ground.messages);
+        let facts = |call: &str| places.fact(call);
+        let proposed = by.editor.propose(&about, &look, (by.settings, &facts), by.by_hand.is_some());
+        if proposed.is_empty() {
+            return (figures, Ok(None));
+        }
+        // Only then is anything written to the ledger.
+        if by.settings.mode == Mode::On {
+            about.batch = Batch::of(&proposed, conversation, &seen, &look);
+        }
+        let hindrance = RefCell::default();
+        let filler =
+            Filler { by, facts: &facts, about: &about, conversation, desk: &desk, look: &look, seen: &seen, hindrance };
+        let mut filled = filler.fill(proposed, &seen.left_of(&view));
+        if filled.operations.is_empty() {
+            return (figures, filled.hindrance.take().map_or(Ok(None), |why| Err(unkept(&why))));
+        }
+        let id = self.commit_id(conversation, moment.at);
+        let effects = match self.effects_of(conversation, &ground, &desk, id, &filled) {
+            Ok(effects) => effects,
+            Err(refusal) => return (figures, Err(refusal)),
+        };
+        let mut after = ground.lay(on_top(conversation, id, &effects));
+        after.repair(conversation.still_left_out());
+        let saved = seen.tokens.saturating_sub(scale(ground.weigh(&after, &conversation.envelope)));
+        let saved = saved.saturating_sub(noted_already(conversation, by.settings.mode, &filled));
+        let frames = touched(&desk, &filled);
+        // What is only noted or asked for counts as done on both sides.
+        let sent = look.tokens.saturating_sub(about.cleared);
+        let tokens = (sent, sent.saturating_sub(saved));
+        let mut told: Vec<&str> = filled.reasons.iter().flatten().map(String::as_str).collect();
+        told.dedup();
+        let next = seen.next(&desk, &filled, conversation.policy.next.is_some());
+        let commit = Commit {
+            id,
+            parent: conversation.history.head(),
+            at: moment.at,
+            author: AUTHOR.to_owned(),
+            note: Some(told.join("; ")),
+            summary: summary(&filled.operations, &frames, tokens),
+            reasons: filled.reasons,
+            change: Change::Edit { operations: filled.operations, effects },
+            tokens_before: tokens.0,
+            tokens_after: tokens.1,
+            unattended: false,
+        };
+        (figures, Ok(Some((commit, next))))
+    }
+
+    /// All results at once, then the others, each on top of those before it.
+    fn effects_of(
+        &self,
+        conversation: &Conversation,
+        ground: &Ground<'_>,
+        desk: &Desk<'_>,
+        id: CommitId,
+        filled: &Filled,
+    ) -> Result<Vec<Effect>, Refusal> {
+        let mut effects = Vec::new();
+        if !filled.texts.is_empty() {
+            let select = Select { calls: filled.texts.keys().cloned().collect(), ..Select::default() };
+            let mut results = Vec::new();
+            for (laid, of, block) in desk.wanted_results(&[], &select, None)? {
+                let text = block.id.as_deref().and_then(|call| filled.texts.get(call));
+                if let Some(text) = text.filter(|text| desk.view.new_result(&laid) != Some(text.as_str())) {
+                    results.push(NewResult { of, block, text: text.clone() });
+                }
+            }
+            if !results.is_empty() {
+                effects.push(Effect::Results { results, summarized: true });
+            }
+        }
+        effects.extend(filled.inputs.iter().cloned());
+        for operation in &filled.others {
+            let mut files = Files::default();
+            match self.resolved(conversation, ground, (id, &effects), operation, false, &mut files) {
+                Err(refusal) if refusal.code == NOTHING => {}
+                resolved => effects.extend(resolved?),
+            }
+        }
+        match effects.is_empty() {
+            true => Err(ctx_core::edit::Refusal::nothing("All of it reads like that already.").into()),
+            false => Ok(effects),
+        }
+    }
+
+    pub fn look_of<'t>(
+        &self,
+        conversation: &Conversation,
+        seen: &Candidates,
+        (texts, cold): (Texts<'t>, bool),
+    ) -> Look<'t> {
+        let model = conversation.envelope.model.as_deref();
+        let price = model.and_then(|model| self.models.price(model, seen.tokens));
+        Look {
+            items: seen.items.clone(),
+            tokens: seen.tokens.saturating_sub(conversation.provider.summed_up),
+            window: self.window_of(conversation),
+            steps: conversation.tree.path().filter(|slot| slot.message.role == Role::Assistant).count(),
+            cold,
+            rates: match price {
+                Some((price, _)) => price.rates(conversation.lifetime()).relative(),
+                None => Rates::from(&self.models.cache_rules(model)),
+            },
+            texts,
+        }
+    }
+}
+
+/// Tokens that would have been left out of these results before, so that they are not counted twice.
+fn noted_already(conversation: &Conversation, mode: Mode, filled: &Filled) -> u64 {
+    match mode {
+        Mode::Observe => filled.texts.keys().map(|call| conversation.policy.noted.trimmed(call)).sum(),
+        Mode::On | Mode::Ask | Mode::Off => 0,
+    }
+}
+
+fn unkept(why: &str) -> Refusal {
+    Refusal::new("not-written", format!("Nothing was cleared: {why}."), "Then try again: without a copy nothing goes.")
+}
+
+pub fn about(conversation: &Conversation, at: u64) -> About<'_> {
+    About {
+        conversation: &conversation.id,
+        model: conversation.envelope.model.as_deref(),
+        folder: conversation.folder.as_deref(),
+        agent: conversation.opened.agent.as_deref(),
+        request: conversation.progress.requests,
+        at,
+        cleared: conversation.provider.cleared,
+        provider_first: false,
+        batch: Batch::default(),
+    }
+}
+
+/// The frames in which results get another content.
+fn touched(desk: &Desk<'_>, filled: &Filled) -> Vec<String> {
+    let is_touched = |laid: &Laid| {
+        let Unit::Source { message, block: Some(block) } = laid.unit else { return false };
+        let block = desk.source.messages.get(message).and_then(|message| message.blocks.get(block));
+        block.and_then(|block| block.tool_use_id.as_deref()).is_some_and(|call| filled.texts.contains_key(call))
+    };
+    let frames = desk.view.frames.iter();
+    let frames = frames.filter(|frame| desk.view.units(frame, desk.source.messages).iter().any(is_touched));
+    frames.map(|frame| frame.id.to_string()).collect()
+}

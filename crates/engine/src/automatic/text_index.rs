@@ -1,0 +1,187 @@
+//! An index of the words of a conversation, so that not all of it is read again before each request. A pure function of
+//! its messages: it can be dropped at any time.
+
+use super::content::words;
+use super::input::LongInput;
+use ctx_core::content::{CallInput, Content};
+use ctx_core::message::{Message, Role};
+use ctx_core::policy::stub::{names, result_stub};
+use ctx_core::{Key, ToolRole, tokens};
+use ctx_wire::Wire;
+use ctx_wire::body::Body;
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Estimated tokens of a sentence that tells where the content of a result is kept.
+const KEPT: f64 = 30.0;
+
+#[derive(Debug, Default)]
+pub struct TextIndex {
+    /// The messages that were met.
+    met: Vec<Key>,
+    /// Names that stand in what was said, by their hashes; and with those in what was called.
+    said: HashSet<u64>,
+    spoken: HashSet<u64>,
+    /// Those in what was called, by the call.
+    called: HashMap<Box<str>, Vec<u64>>,
+    /// Estimated tokens that would be left of each result, and of what each call was asked with.
+    left: HashMap<Box<str>, f64>,
+    input_left: HashMap<Box<str>, f64>,
+    /// The file that each call is about, and the command that it runs or what it searches for.
+    asked: HashMap<Box<str>, Asked>,
+    /// Skills that were called, or begun by a person; commands that are none are among them.
+    skills: Vec<Box<str>>,
+}
+
+type Asked = (Option<Box<str>>, Option<Box<str>>);
+
+impl TextIndex {
+    /// Meets the messages of a request, by what identifies each; their facts link results to calls.
+    pub fn meet(&mut self, digests: &[Key], body: &Body, messages: &[&Message]) {
+        if !digests.starts_with(&self.met) {
+            *self = TextIndex::default();
+        }
+        for (at, digest) in digests.iter().enumerate().skip(self.met.len()) {
+            self.message(body.wire(), body.message(at), messages.get(at).copied());
+            self.met.push(*digest);
+        }
+    }
+
+    fn message(&mut self, wire: &dyn Wire, message: &[u8], facts: Option<&Message>) {
+        let is_typed = wire.glance(message).0 == Role::User;
+        let link = |at: usize| facts.and_then(|facts| facts.blocks.get(at)?.tool_use_id.as_deref());
+        let contents = wire.contents(message).into_iter().enumerate();
+        let contents: Vec<Content> = contents.map(|(at, content)| content.linked(link(at))).collect();
+        // A call that is answered where it stands is one of the provider's own.
+        let is_own = |id: &str| contents.iter().any(|content| content.answers() == Some(id));
+        for content in &contents {
+            match content {
+                Content::Text { text } => self.text(text, is_typed),
+                Content::Call { id, name, input: CallInput::Json(input) } => {
+                    let call = id.as_deref().unwrap_or_default();
+                    if !is_own(call) {
+                        self.call_made(call, name, input);
+                    }
+                }
+                Content::Result { id, .. } => {
+                    let Some(words) = words(wire, content) else { continue };
+                    let left = result_stub(&words, None, |name| self.spoken.contains(&hash(name)));
+                    let left = tokens::estimate(left.chars().count() as u32, 0) + KEPT;
+                    self.left.insert(id.as_deref().unwrap_or_default().into(), left);
+                }
+                Content::Image { .. } | Content::Document { .. } | Content::Reasoning { .. } | Content::Raw { .. } => {}
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str, is_typed: bool) {
+        self.say(text);
+        // A person who types `/name` begins the skill of that name, if there is one.
+        if is_typed {
+            ctx_clients::lexicon().commands(text).into_iter().for_each(|name| self.begin(name));
+        }
+    }
+
+    fn begin(&mut self, skill: &str) {
+        if !self.skills.iter().any(|known| **known == *skill) {
+            self.skills.push(skill.into());
+        }
+    }
+
+    fn call_made(&mut self, call: &str, tool: &str, input: &str) {
+        let value: Value = serde_json::from_str(input).unwrap_or_default();
+        self.ask(call, tool, &value);
+        if let Some(long) = LongInput::of(input) {
+            let short = long.short(None, &|name| self.spoken.contains(&hash(name)));
+            let left = tokens::estimate(short.chars().count() as u32, 0) + KEPT;
+            self.input_left.insert(call.into(), left);
+        }
+        let names: Vec<u64> = names(&value.to_string()).map(hash).collect();
+        self.spoken.extend(&names);
+        self.called.insert(call.into(), names);
+    }
+
+    fn ask(&mut self, call: &str, tool: &str, input: &Value) {
+        let lexicon = ctx_clients::lexicon();
+        let is_skill = lexicon.role(tool) == ToolRole::Skill;
+        if let Some(skill) = lexicon.skills().find_map(|name| input[name].as_str()).filter(|_| is_skill) {
+            self.begin(skill);
+        }
+        let path = lexicon.paths().find_map(|name| input[name].as_str()).map(Into::into);
+        let command = lexicon.commands_of_tools().find_map(|name| input[name].as_str()).map(Into::into);
+        self.asked.insert(call.into(), (path, command));
+    }
+
+    /// The file that a call is about, and the command that it runs or what it searches for.
+    pub fn call(&self, call: &str) -> (Option<&str>, Option<&str>) {
+        self.asked.get(call).map_or((None, None), |(path, command)| (path.as_deref(), command.as_deref()))
+    }
+
+    pub fn skills(&self) -> Vec<&str> {
+        self.skills.iter().map(|skill| &**skill).collect()
+    }
+
+    fn say(&mut self, text: &str) {
+        let names: Vec<u64> = names(text).map(hash).collect();
+        self.said.extend(&names);
+        self.spoken.extend(names);
+    }
+
+    /// Names that stand in what was said, or in what these calls were asked with.
+    pub fn known<'c>(&self, calls: impl Iterator<Item = &'c str>) -> HashSet<u64> {
+        let called = calls.filter_map(|call| self.called.get(call)).flatten();
+        self.said.iter().chain(called).copied().collect()
+    }
+
+    pub fn left(&self, call: &str) -> Option<f64> {
+        self.left.get(call).copied()
+    }
+
+    /// Whether a result of a message that was met is one that must not go.
+    pub fn stays(&self, message: usize, call: &str) -> bool {
+        message < self.met.len() && !self.left.contains_key(call)
+    }
+
+    pub fn input_left(&self, call: &str) -> Option<f64> {
+        self.input_left.get(call).copied()
+    }
+}
+
+pub fn hash(name: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ctx_wire::anthropic::Anthropic;
+    use serde_json::json;
+
+    #[test]
+    fn skills_are_begun_by_the_tool_and_by_who_types_their_name() {
+        let typed = "<command-message>review</command-message>\n<command-name>/review</command-name>\n<command-args></command-args>";
+        let called = json!([{"type": "tool_use", "id": "t", "name": "Skill", "input": {"skill": "own:deploy"}}]);
+        let quoted = json!([{"type": "text", "text": "<command-name>/quoted</command-name>"}]);
+        let messages = [("user", json!(typed)), ("assistant", quoted), ("assistant", called), ("user", json!(typed))];
+        let mut memory = TextIndex::default();
+        for (role, content) in messages {
+            memory.message(&Anthropic, json!({"role": role, "content": content}).to_string().as_bytes(), None);
+        }
+        assert_eq!(memory.skills(), ["review", "own:deploy"]);
+    }
+
+    #[test]
+    fn calls_without_ids_are_known_by_their_links() {
+        let wire = ctx_wire::wire(ctx_wire::WireId::Gemini);
+        let call = json!({"functionCall": {"name": "read_file", "args": {"file_path": "/a"}}});
+        let message = json!({"role": "model", "parts": [call]}).to_string();
+        let mut facts = wire.read(message.as_bytes(), ctx_clients::lexicon()).facts;
+        ctx_core::links::name_calls(&mut facts, ctx_core::SlotId(1));
+        let mut memory = TextIndex::default();
+        memory.message(wire, message.as_bytes(), Some(&facts));
+        assert_eq!(memory.call("~1.0").0, Some("/a"));
+    }
+}

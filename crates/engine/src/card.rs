@@ -1,0 +1,129 @@
+//! Writes the card of a conversation: the little that a listing shows.
+
+use crate::conversation::Conversation;
+use ctx_api::conversations::Side;
+use ctx_core::Key;
+use ctx_core::message::Role;
+use serde::{Deserialize, Serialize};
+
+use crate::edit::Ground;
+use ctx_core::frames::{self, Frame};
+use ctx_core::lexicon::SUMMARY_TITLE;
+use ctx_core::message::Message;
+use ctx_store::Note;
+
+/// The name of the note that holds a card.
+pub const CARD: &str = "card";
+
+/// What a listing needs to know of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Card {
+    pub id: String,
+    pub class: String,
+    pub title: String,
+    pub model: Option<String>,
+    pub client: Option<String>,
+    pub session: Option<String>,
+    pub agent: Option<String>,
+    pub parent: Option<String>,
+    pub forked_from: Option<String>,
+    /// A copy from a file, in which nobody has spoken since.
+    #[serde(default)]
+    pub imported: bool,
+    pub frames: usize,
+    pub messages: usize,
+    pub requests: u32,
+    pub tokens: u64,
+    pub calibrated: bool,
+    pub last_activity: u64,
+    /// Operations are active: what it sends is composed.
+    #[serde(default)]
+    pub edited: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub side: Vec<Side>,
+    /// Keys of the path before the first answer, and up to it.
+    pub start: Option<String>,
+    pub opening: Option<String>,
+}
+
+/// How a path begins: before the first answer, and with it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Beginning {
+    pub start: Option<String>,
+    pub opening: Option<String>,
+}
+
+impl Beginning {
+    /// Of a path's first messages from the first on in which a person speaks: some clients put examples before it, which
+    /// are the same in every conversation. System messages come and go and do not count.
+    pub fn of<'a>(path: impl Iterator<Item = &'a Message> + Clone) -> Beginning {
+        let mut key = Key::of([b"path".as_slice()]);
+        let mut beginning = Beginning::default();
+        let examples = path.clone().position(|message| message.speaks.is_some()).unwrap_or(0);
+        for message in path.skip(examples).filter(|message| message.role != Role::System) {
+            key = key.then(message.key);
+            if message.role == Role::Assistant {
+                beginning.opening = Some(key.to_string());
+                break;
+            }
+            beginning.start = Some(key.to_string());
+        }
+        beginning
+    }
+}
+
+pub fn of(conversation: &Conversation) -> Card {
+    let path = conversation.path();
+    let frames = frames::frames(&path);
+    let beginning = Beginning::of(path.iter().copied());
+    let opened = &conversation.opened;
+    Card {
+        id: conversation.id.clone(),
+        class: opened.class.clone(),
+        title: title(conversation, &path, &frames),
+        model: conversation.envelope.model.as_deref().map(str::to_owned),
+        client: opened.client.clone(),
+        session: opened.session.clone(),
+        agent: opened.agent.clone(),
+        parent: opened.parent.clone(),
+        forked_from: opened.forked_from.clone(),
+        imported: false,
+        frames: frames.len(),
+        messages: path.len(),
+        requests: conversation.progress.requests,
+        tokens: conversation.calibration.tokens(weight(conversation)),
+        calibrated: conversation.calibration.is_calibrated(),
+        last_activity: conversation.progress.last_activity,
+        edited: conversation.is_edited(),
+        folder: conversation.folder.clone(),
+        side: conversation.sides.counted().to_vec(),
+        start: beginning.start,
+        opening: beginning.opening,
+    }
+}
+
+fn title(conversation: &Conversation, path: &[&Message], frames: &[Frame]) -> String {
+    let words = conversation.first_words();
+    let on_path = || frames.iter().map(|frame| frames::title(path, frame));
+    let speaks = || on_path().find(|title| title != SUMMARY_TITLE);
+    words.or_else(speaks).or_else(|| on_path().next()).unwrap_or_default()
+}
+
+/// The estimate of the next request, as it would be sent.
+pub fn weight(conversation: &Conversation) -> f64 {
+    if !conversation.is_edited() {
+        return conversation.estimate() + conversation.pending_estimate();
+    }
+    let composed = conversation.composing.weight.unwrap_or_else(|| {
+        let ground = Ground::of(conversation, false);
+        let view = ground.lay(conversation.effects(conversation.history.head()));
+        ground.weigh(&view, &conversation.envelope)
+    });
+    composed + conversation.pending_estimate()
+}
+
+pub fn note(card: &Card) -> Note {
+    Note { conversation: card.id.clone(), name: CARD.into(), body: serde_json::to_vec(card).ok() }
+}

@@ -1,0 +1,168 @@
+//! What an edit costs and saves, with what the provider's cache holds now (rulebook B6).
+//!
+//! With a warm cache what lies behind the first change is written anew, once. With a cold one the whole is written anyway:
+//! an edit costs nothing then, and what it takes out is saved at once.
+
+use super::Ground;
+use super::repaired::Repaired;
+use crate::Engine;
+use crate::conversation::Conversation;
+use ctx_api::cost::{Cache, Cost, Money};
+use ctx_api::edit::{Applied, When};
+use ctx_core::edit::fold::View;
+use ctx_models::{CacheState, EditCost, Models, Rates, Sizes};
+
+/// The rates of a conversation's model, in dollars a token.
+#[derive(Debug, Clone, Copy)]
+pub struct ModelRates {
+    pub rates: Rates,
+    /// Those of another model of the family.
+    pub nearest: bool,
+}
+
+fn money(cost: &EditCost, nearest: bool) -> Money {
+    Money {
+        without: cost.without,
+        next_without: cost.next_without,
+        first: cost.first,
+        later: cost.later,
+        once: cost.once(),
+        saves: cost.saves(),
+        pays_off_after: cost.pays_off_after,
+        nearest,
+    }
+}
+
+/// The cost of a change with these sizes.
+fn edit_cost(sizes: Sizes, cache: Cache, model: Option<ModelRates>) -> Cost {
+    let tokens = |weighed: f64| weighed.round() as u64;
+    let known = model.map(|model| model.rates).filter(|rates| rates.fresh > 0.0);
+    let state = CacheState::from(cache);
+    let weighed = EditCost::of(sizes, state, known.map_or_else(Rates::default, Rates::relative));
+    let reread = if cache == Cache::Warm { sizes.after.saturating_sub(sizes.kept) } else { 0 };
+    Cost {
+        cache,
+        reread,
+        without: tokens(weighed.without),
+        next_without: tokens(weighed.next_without),
+        first: tokens(weighed.first),
+        later: tokens(weighed.later),
+        once: weighed.once().round() as i64,
+        saves: weighed.saves().round() as i64,
+        pays_off_after: weighed.pays_off_after,
+        money: model.map(|model| money(&EditCost::of(sizes, state, model.rates), model.nearest)),
+    }
+}
+
+impl Engine {
+    /// Adds to a preview what the cache holds now, and what the change costs with it or at the moment it waits for.
+    pub fn priced(
+        &self,
+        conversation: &Conversation,
+        ground: &Ground<'_>,
+        (old, new): ((&View<'_>, &Repaired), (&View<'_>, &Repaired)),
+        applied: &mut Applied,
+        (when, now): (When, u64),
+    ) {
+        let preview = &mut applied.preview;
+        preview.cache = self.cached(conversation, ground, old, now);
+        let cache = match when {
+            When::Cold => Cache::Cold,
+            When::Now | When::NearLimit | When::Accepted => conversation.cache(now),
+        };
+        let kept = match preview.first_change {
+            // Nothing is sent otherwise, so nothing is read again for it.
+            None => applied.tokens_after,
+            // The cache may hold more than stands before the change: what an undo brings back was sent before.
+            Some(_) => {
+                let reached = self.cached(conversation, ground, new, now).map(|cache| cache.tokens);
+                reached.unwrap_or(preview.tokens_ahead).min(applied.tokens_after)
+            }
+        };
+        let sizes = Sizes { before: applied.tokens_before, after: applied.tokens_after, kept };
+        let cost = edit_cost(sizes, cache, rates(&self.models, conversation, applied.tokens_after));
+        // One figure, before and after an edit.
+        applied.preview.tokens_reread = cost.reread;
+        applied.preview.cost = Some(cost);
+    }
+}
+
+impl Conversation {
+    /// What the provider's cache would do for a request that came now.
+    pub fn cache(&self, now: u64) -> Cache {
+        match &self.cache.answer {
+            Some(cached) if cached.usage.cached() == 0 && self.progress.answered => Cache::Unused,
+            Some(_) if now < self.warm_until() => Cache::Warm,
+            _ => Cache::Cold,
+        }
+    }
+
+    /// Until when the provider's cache may have something of the conversation. A request whose answer is not known yet
+    /// counts from when it came: rather too long than too short.
+    pub fn warm_until(&self) -> u64 {
+        match &self.cache.answer {
+            Some(cached) if cached.usage.cached() == 0 && self.progress.answered => 0,
+            cached => {
+                let used = cached.as_ref().map_or(0, |cached| cached.at).max(self.progress.heard);
+                used.saturating_add(self.lifetime().saturating_mul(1000))
+            }
+        }
+    }
+}
+
+/// The rates of a conversation's model for a prompt of so many tokens.
+fn rates(models: &Models, conversation: &Conversation, prompt: u64) -> Option<ModelRates> {
+    let (price, stand_in) = models.price(conversation.envelope.model.as_deref()?, prompt)?;
+    Some(ModelRates { rates: price.rates(conversation.lifetime()).per_token(), nearest: stand_in.is_some() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZES: Sizes = Sizes { before: 10_000, after: 6_000, kept: 4_000 };
+    const RATES: ModelRates = ModelRates { rates: Rates { fresh: 4e-6, read: 2e-7, write: 8e-6 }, nearest: false };
+
+    fn near(one: f64, other: f64) -> bool {
+        (one - other).abs() < 1e-12
+    }
+
+    #[test]
+    fn with_a_warm_cache_what_lies_behind_the_change_is_paid_for_once() {
+        let cost = edit_cost(SIZES, Cache::Warm, None);
+        assert_eq!((cost.without, cost.next_without, cost.first, cost.later), (1_000, 1_000, 2_900, 600));
+        assert_eq!((cost.once, cost.saves, cost.reread), (1_900, 400, 2_000));
+        assert_eq!(cost.pays_off_after, Some(6), "2,900 + 5 × 600 = 5,900 < 6 × 1,000");
+        let cost = edit_cost(SIZES, Cache::Warm, Some(RATES));
+        assert_eq!((cost.without, cost.first, cost.later), (500, 4_200, 300), "by the factors of the model");
+        let money = cost.money.expect("prices");
+        assert!(near(money.without, 0.002) && near(money.first, 0.0168) && near(money.later, 0.0012), "{money:?}");
+        assert!(near(money.once, 0.0148) && near(money.saves, 0.0008), "{money:?}");
+        assert_eq!(money.pays_off_after, Some(20), "an hour's cache is dear to write and cheap to read");
+        assert_eq!(cost.pays_off_after, money.pays_off_after);
+    }
+
+    #[test]
+    fn with_a_cold_cache_an_edit_is_free_and_saves_what_writing_costs_at_once() {
+        let cost = edit_cost(SIZES, Cache::Cold, Some(RATES));
+        assert_eq!((cost.next_without, cost.first, cost.without, cost.later), (20_000, 12_000, 500, 300));
+        assert_eq!((cost.once, cost.saves, cost.pays_off_after), (-8_000, 200, Some(1)));
+        assert!(near(cost.money.expect("prices").once, -4_000.0 * 8e-6));
+    }
+
+    #[test]
+    fn where_nothing_is_cached_every_token_counts_each_time() {
+        let cost = edit_cost(SIZES, Cache::Unused, None);
+        assert_eq!((cost.without, cost.first, cost.later, cost.once), (10_000, 6_000, 6_000, -4_000));
+        assert_eq!((cost.pays_off_after, cost.money), (Some(1), None));
+    }
+
+    #[test]
+    fn what_saves_nothing_never_pays_off() {
+        let same = edit_cost(Sizes { before: 5_000, after: 5_000, kept: 5_000 }, Cache::Warm, None);
+        assert_eq!((same.once, same.saves, same.pays_off_after), (0, 0, None));
+        for cache in [Cache::Warm, Cache::Cold, Cache::Unused] {
+            assert_eq!(edit_cost(Sizes { before: 0, after: 10, kept: 0 }, cache, None).pays_off_after, None);
+        }
+    }
+}

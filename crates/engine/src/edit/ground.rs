@@ -1,0 +1,299 @@
+//! What effects are laid over, and the digests that thinking is bound to.
+
+use crate::conversation::Conversation;
+use crate::helper::titles::{self, Titles};
+use crate::left::LeftFrames;
+use ctx_core::edit::CommitId;
+use ctx_core::edit::effect::{Effect, EffectId, PENDING};
+use ctx_core::edit::fold::{Around, Source, View, fold};
+use ctx_core::edit::resolve::Desk;
+use ctx_core::edit::weigh::LeftOut;
+use ctx_core::message::Message;
+use ctx_core::tree::Slot;
+use ctx_core::{Key, Numbers, SlotId, tokens};
+use ctx_wire::compose::Places;
+use ctx_wire::envelope::{Envelope, Piece};
+use std::sync::LazyLock;
+
+/// The path of a conversation with what is around it.
+pub struct Ground<'a> {
+    pub slots: Vec<SlotId>,
+    pub messages: Vec<&'a Message>,
+    system: Vec<Key>,
+    tools: Vec<&'a str>,
+    numbers: Option<&'a Numbers>,
+    seams: Vec<usize>,
+    /// Titles that a helper gave.
+    titles: Option<&'a Titles>,
+}
+
+impl<'a> Ground<'a> {
+    /// As the newest request left it; with `pending` also the reply that has not come back yet.
+    pub fn of(conversation: &'a Conversation, pending: bool) -> Ground<'a> {
+        let mut slots: Vec<SlotId> = conversation.tree.path().map(|slot| slot.id).collect();
+        let mut messages: Vec<&Message> = conversation.tree.path().map(|slot| &slot.message).collect();
+        if let Some(reply) = conversation.pending.as_ref().filter(|_| pending) {
+            slots.push(PENDING);
+            messages.push(&reply.facts);
+        }
+        Ground {
+            titles: Some(&conversation.titles),
+            numbers: Some(&conversation.numbers),
+            ..Ground::new(slots, messages, &conversation.envelope)
+        }
+    }
+
+    /// With the frames that are no longer on the path before it. It says where things are, not what is sent.
+    pub fn with_left(conversation: &'a Conversation, left: &LeftFrames) -> Ground<'a> {
+        let mut ground = Ground::of(conversation, true);
+        let (mut slots, mut messages) = (Vec::new(), Vec::new());
+        for run in &left.runs {
+            let known = run.slots.iter().filter_map(|slot| conversation.tree.slot(*slot));
+            known.for_each(|slot| {
+                slots.push(slot.id);
+                messages.push(&slot.message);
+            });
+            ground.seams.push(slots.len());
+        }
+        slots.append(&mut ground.slots);
+        messages.append(&mut ground.messages);
+        (ground.slots, ground.messages) = (slots, messages);
+        ground
+    }
+
+    pub fn new(
+        slots: Vec<SlotId>,
+        messages: Vec<&'a Message>,
+        envelope: &'a ctx_wire::envelope::Envelope,
+    ) -> Ground<'a> {
+        Ground {
+            slots,
+            messages,
+            system: envelope.system.iter().map(|piece| piece.key).collect(),
+            tools: envelope.tools.iter().flatten().map(|tool| &*tool.name).collect(),
+            numbers: None,
+            seams: Vec::new(),
+            titles: None,
+        }
+    }
+
+    pub fn source(&self) -> Source<'_> {
+        static UNNUMBERED: LazyLock<Numbers> = LazyLock::new(Numbers::default);
+        Source {
+            slots: &self.slots,
+            messages: &self.messages,
+            system: &self.system,
+            tools: &self.tools,
+            numbers: self.numbers.unwrap_or(&UNNUMBERED),
+            seams: &self.seams,
+        }
+    }
+
+    /// The estimate of what is sent.
+    pub fn weigh(&self, view: &View<'_>, envelope: &Envelope) -> f64 {
+        let units = view.frames.iter().flat_map(|frame| view.units(frame, &self.messages));
+        self.weigh_around(view, envelope) + units.map(|laid| view.weigh(&laid, &self.messages)).sum::<f64>()
+    }
+
+    /// The estimates of what is sent before the first message, and up to the end of each.
+    pub fn weigh_up_to(&self, view: &View<'_>, envelope: &Envelope, places: &Places, count: usize) -> Vec<f64> {
+        let mut weights = vec![0.0; count + 1];
+        for laid in view.frames.iter().flat_map(|frame| view.units(frame, &self.messages)) {
+            if let Some(own) = places.of(&laid.unit).and_then(|at| weights.get_mut(at + 1)) {
+                *own += view.weigh(&laid, &self.messages);
+            }
+        }
+        let mut all = self.weigh_around(view, envelope);
+        weights.iter_mut().for_each(|own| {
+            all += *own;
+            *own = all;
+        });
+        weights
+    }
+
+    fn weigh_around(&self, view: &View<'_>, envelope: &Envelope) -> f64 {
+        let around = |(piece, around): (&Piece, &Around)| {
+            let own = if around.covered.is_some() || piece.deferred { 0.0 } else { tokens::estimate(piece.chars, 0) };
+            own + around.by.iter().map(|made| view.weigh_made(*made)).sum::<f64>()
+        };
+        let tools = envelope.tools.as_deref().unwrap_or_default();
+        let system: f64 = envelope.system.iter().zip(&view.system).map(around).sum();
+        system + tools.iter().zip(&view.tools).map(around).sum::<f64>()
+    }
+
+    pub fn lay<'e>(&self, effects: Vec<(EffectId, &'e Effect)>) -> View<'e> {
+        let mut view = fold(&self.source(), effects);
+        if let Some(titles) = self.titles {
+            titles::lay(titles, &mut view);
+        }
+        view
+    }
+}
+
+/// What the pieces around the messages weigh, and which of them should stay.
+pub struct Weights {
+    pub system: Vec<f64>,
+    pub tools: Vec<f64>,
+    pub protected: Vec<Option<&'static str>>,
+}
+
+impl Weights {
+    pub fn of(conversation: &Conversation) -> Weights {
+        let weigh = |piece: &Piece| if piece.deferred { 0.0 } else { tokens::estimate(piece.chars, 0) };
+        let envelope = &conversation.envelope;
+        Weights {
+            system: envelope.system.iter().map(weigh).collect(),
+            tools: envelope.tools.iter().flatten().map(weigh).collect(),
+            protected: envelope.system.iter().enumerate().map(|(at, piece)| protection(at, piece)).collect(),
+        }
+    }
+}
+
+/// Why the block stays that a composed request never lacks (rule E).
+pub const ATTRIBUTION: &str = "it identifies the client to the provider, which removes it before the model reads it";
+
+/// Why a block of the system prompt should stay.
+fn protection(at: usize, piece: &Piece) -> Option<&'static str> {
+    if piece.is_attribution {
+        return Some(ATTRIBUTION);
+    }
+    (at < 2 && ctx_clients::lexicon().is_identity(&piece.label))
+        .then_some("a subscription's requests are refused without the client's identity")
+}
+
+impl Conversation {
+    /// The effects that count at `head`.
+    pub fn effects(&self, head: Option<CommitId>) -> Vec<(EffectId, &Effect)> {
+        self.history.effects(head)
+    }
+
+    /// What the provider's rules kept out of the newest answered request, and keep out of the next one: under other
+    /// operations other things are kept out, or nothing.
+    pub fn still_left_out(&self) -> LeftOut {
+        match self.reasoning.dropped.1 == self.history.head() {
+            true => self.reasoning.left_out.clone(),
+            false => LeftOut::default(),
+        }
+    }
+
+    /// The conversation as its next request would leave: with all edits, and without what was left out before.
+    pub fn next_view(&self, ground: &Ground<'_>) -> View<'_> {
+        let mut view = ground.lay(self.effects(self.history.head()));
+        view.repair(self.still_left_out());
+        view
+    }
+
+    /// Whether operations are active: they may sleep, but what is sent has to be looked at.
+    pub fn is_edited(&self) -> bool {
+        self.reasoning.is_dropped_by_provider || self.reasoning.strayed || self.log.lost_edits || self.history.is_sent()
+    }
+
+    pub fn desk<'a>(
+        &self,
+        view: &'a View<'a>,
+        source: &'a Source<'a>,
+        weights: &'a Weights,
+        scale: &'a dyn Fn(f64) -> u64,
+        added: u32,
+    ) -> Desk<'a> {
+        let numbers = self.history.all().flat_map(|commit| match &commit.change {
+            ctx_core::edit::history::Change::Edit { effects, .. } => effects.iter().collect::<Vec<_>>(),
+            ctx_core::edit::history::Change::Inherit { effects, .. } => {
+                effects.iter().map(|(_, effect)| effect).collect()
+            }
+            ctx_core::edit::history::Change::Revert { .. } => Vec::new(),
+        });
+        let highest = numbers
+            .filter_map(|effect| match effect {
+                Effect::Insert { number, .. } => Some(*number),
+                _ => None,
+            })
+            .max();
+        Desk {
+            view,
+            source,
+            scale,
+            protected: &weights.protected,
+            system_weights: &weights.system,
+            tool_weights: &weights.tools,
+            next_added: highest.unwrap_or(0).max(added) + 1,
+            draft: self.wire,
+        }
+    }
+
+    /// The digest of the newest request as the client sent it.
+    pub fn own_prefix(&mut self) -> Key {
+        self.own_prefixes().last().copied().unwrap_or(self.envelope.digest)
+    }
+
+    /// The digests after each message of the current path, as the client sent it.
+    pub fn own_prefixes(&mut self) -> &[Key] {
+        let mut chain = std::mem::take(&mut self.composing.chain);
+        if chain.around != self.envelope.digest {
+            chain = Chain { around: self.envelope.digest, ..Chain::default() };
+        }
+        let new = chain.digests.len();
+        let slots: Vec<_> = self.tree.path().skip(new).collect();
+        for digest in slots.into_iter().map(|slot| self.digest(slot)) {
+            let before = chain.prefixes.last().copied().unwrap_or(chain.around);
+            chain.prefixes.push(before.then(digest));
+            chain.digests.push(digest);
+        }
+        self.composing.chain = chain;
+        &self.composing.chain.prefixes
+    }
+
+    /// What identifies each message of the current path.
+    pub fn digests(&self) -> Vec<Key> {
+        self.tree.path().map(|slot| self.digest(slot)).collect()
+    }
+
+    fn digest(&self, slot: &Slot) -> Key {
+        self.versions.get(&slot.id).map_or(slot.message.key, |worn| short(&worn.blob))
+    }
+}
+
+/// The digests of a path, kept because the next path mostly begins with it.
+#[derive(Debug, Default)]
+pub struct Chain {
+    around: Key,
+    digests: Vec<Key>,
+    prefixes: Vec<Key>,
+}
+
+impl Chain {
+    /// Only the first messages of the path are what they were.
+    pub fn keep(&mut self, messages: usize) {
+        self.digests.truncate(messages);
+        self.prefixes.truncate(messages);
+    }
+
+    /// Of the path that it was made for last.
+    pub fn digests(&self) -> &[Key] {
+        &self.digests
+    }
+
+    /// The prefixes of a path before its first message, and after each.
+    pub fn after(&self, around: Key, digests: &[Key]) -> Vec<Key> {
+        let same = match self.around == around {
+            true => self.digests.iter().zip(digests).take_while(|(old, new)| old == new).count(),
+            false => 0,
+        };
+        let mut prefixes = Vec::with_capacity(digests.len() + 1);
+        prefixes.push(around);
+        prefixes.extend_from_slice(self.prefixes.get(..same).unwrap_or_default());
+        let mut prefix = prefixes.last().copied().unwrap_or(around);
+        for digest in digests.iter().skip(same) {
+            prefix = prefix.then(*digest);
+            prefixes.push(prefix);
+        }
+        prefixes
+    }
+}
+
+/// A content hash as a digest.
+pub fn short(hash: &ctx_store::Hash) -> Key {
+    let mut key = Key::default();
+    key.0.copy_from_slice(&hash.as_bytes()[..16]);
+    key
+}

@@ -1,0 +1,270 @@
+//! Frames copied from another conversation.
+//!
+//! They are copied before the conversation they go to is locked: no thread waits for one conversation while it holds
+//! another.
+
+use super::carry::EditsOf;
+use super::offload::Files;
+use super::{Ground, Weights};
+use crate::conversation::Conversation;
+use crate::view::{show, titles};
+use crate::{Engine, Refusal, left};
+use ctx_core::Content;
+use ctx_core::edit::effect::{Effect, EffectId, FrameKey, FrameRef, Made, Place};
+use ctx_core::edit::fold::Unit;
+use ctx_core::edit::frame_id::FrameId;
+use ctx_core::edit::operation::{Select, Where};
+use ctx_core::edit::resolve::{Desk, Scope};
+use ctx_core::edit::{CommitId, Operation};
+use ctx_core::message::{Block, Kind, Role};
+use std::collections::HashSet;
+
+/// A frame, or what was named of it, on its way.
+#[derive(Debug, Clone)]
+struct Copied {
+    frame: Option<usize>,
+    titles: Vec<String>,
+    messages: Vec<Made>,
+}
+
+/// What does not come along, by kind.
+#[derive(Default)]
+struct LeftBehind {
+    thinking: usize,
+    reminders: usize,
+}
+
+impl LeftBehind {
+    fn in_words(&self) -> Option<String> {
+        let count = |number: usize, word: &str| match number {
+            0 => None,
+            1 => Some(format!("1 {word}")),
+            more => Some(format!("{more} {word}s")),
+        };
+        let thinking = count(self.thinking, "thinking block");
+        let reminders =
+            count(self.reminders, "note").map(|notes| format!("{notes} of the client's own (environment, reminders)"));
+        let all: Vec<String> = thinking.into_iter().chain(reminders).collect();
+        (!all.is_empty())
+            .then(|| format!("not imported, because it describes the other conversation: {}", all.join(", ")))
+    }
+}
+
+/// Frames of another conversation, as they were when they were asked for.
+#[derive(Debug, Clone)]
+pub struct Gathered {
+    from: String,
+    frames: Vec<Copied>,
+    remark: Option<String>,
+}
+
+/// What was asked for, by the name of the conversation and the ids in it; without ids its edits.
+type Asked = (String, Option<Vec<String>>);
+
+/// Where the content of an import operation is from.
+#[derive(Debug, Clone)]
+pub enum ImportSource {
+    /// The conversation itself: frames that its client has left behind.
+    Own,
+    Other(Gathered),
+    Edits(EditsOf),
+}
+
+/// What the import operations of a commit bring along.
+#[derive(Debug, Clone, Default)]
+pub struct Imports(pub Vec<(Asked, Result<ImportSource, Refusal>)>);
+
+impl Imports {
+    pub fn find(&self, from: &str, ids: Option<&[String]>) -> Result<&ImportSource, Refusal> {
+        let found = self.0.iter().find(|(asked, _)| asked.0 == from && asked.1.as_deref() == ids);
+        match found {
+            Some((_, source)) => source.as_ref().map_err(Refusal::clone),
+            None => Err(Refusal::new(
+                "busy",
+                format!("Conversation `{from}` was not read."),
+                "Nothing was changed. Try again in a moment.",
+            )),
+        }
+    }
+}
+
+/// Reads what each import operation asks for.
+pub fn imports(
+    operations: &[Operation],
+    read: impl Fn(&str, Option<&[String]>) -> Result<ImportSource, Refusal>,
+) -> Imports {
+    let source = |operation: &Operation| match operation {
+        Operation::Import { from, ids, edits, .. } => {
+            let ids = if *edits { None } else { Some(ids.as_slice()) };
+            Some(((from.clone(), ids.map(<[String]>::to_vec)), read(from, ids)))
+        }
+        _ => None,
+    };
+    Imports(operations.iter().filter_map(source).collect())
+}
+
+impl Engine {
+    /// Imports frames, each as a frame of its own. `(commit, index)`: the name of the first effect.
+    pub fn import(
+        &self,
+        into: &Conversation,
+        desk: &Desk<'_>,
+        (from, ids): (&str, &[String]),
+        to: &Where,
+        (commit, index): (CommitId, usize),
+        files: &mut Files,
+    ) -> Result<Vec<Effect>, Refusal> {
+        let gathered = match files.imports.find(from, Some(ids))? {
+            ImportSource::Other(gathered) => gathered.clone(),
+            ImportSource::Own | ImportSource::Edits(_) => self.copies_of_left(into, ids)?,
+        };
+        let source = if gathered.from == into.id { "earlier in this conversation" } else { &gathered.from };
+        let salt = format!("{}{}", gathered.from, desk.next_added);
+        let mut effects: Vec<Effect> = Vec::new();
+        for (number, mut copy) in (desk.next_added..).zip(gathered.frames) {
+            for made in &mut copy.messages {
+                made.content = made.content.drain(..).map(|content| into.wire.copied(content, &salt)).collect();
+            }
+            let title = Some(format!("{} (from {source})", copy.titles.join(", ")));
+            match effects.len() {
+                0 => effects = desk.insert(copy.messages, to, title)?,
+                before => {
+                    let effect = EffectId { commit, index: (index + before - 1) as u32 };
+                    let key = FrameKey::Made { effect, part: 0 };
+                    let to = Place::After(FrameRef { key, until: None });
+                    effects.push(Effect::Insert { number, messages: copy.messages, to, title });
+                }
+            }
+        }
+        files.remarks.extend(gathered.remark);
+        Ok(effects)
+    }
+
+    /// Of another conversation: what these ids name, or its edits.
+    pub fn copied(&self, conversation: &Conversation, ids: Option<&[String]>) -> Result<ImportSource, Refusal> {
+        match ids {
+            Some(ids) => self.copy_frames(conversation, ids).map(ImportSource::Other),
+            None => Ok(ImportSource::Edits(EditsOf::read(conversation))),
+        }
+    }
+
+    /// Of another conversation: frames on its path, else frames that its client has left behind.
+    fn copy_frames(&self, conversation: &Conversation, ids: &[String]) -> Result<Gathered, Refusal> {
+        match self.copies(conversation, &Ground::of(conversation, true), ids, None) {
+            Err(refusal) if refusal.code == "unknown-id" && !conversation.left.is_empty() => {
+                let ground = Ground::with_left(conversation, &conversation.left_frames());
+                self.copies(conversation, &ground, ids, None).map_err(|_| refusal)
+            }
+            copies => copies,
+        }
+    }
+
+    /// Of one's own conversation only frames that the client has left behind: the others are sent already.
+    fn copies_of_left(&self, conversation: &Conversation, ids: &[String]) -> Result<Gathered, Refusal> {
+        let current = Ground::of(conversation, true).lay(conversation.effects(conversation.history.head()));
+        let ground = Ground::with_left(conversation, &conversation.left_frames());
+        self.copies(conversation, &ground, ids, Some(&left::names(&current)))
+    }
+
+    /// Copies what `ids` name on `ground`; nothing from a frame that is `taken`.
+    fn copies(
+        &self,
+        conversation: &Conversation,
+        ground: &Ground<'_>,
+        ids: &[String],
+        taken: Option<&HashSet<&FrameId>>,
+    ) -> Result<Gathered, Refusal> {
+        let source = ground.source();
+        let view = ground.lay(conversation.effects(conversation.history.head()));
+        let weights = Weights::of(conversation);
+        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let theirs = conversation.desk(&view, &source, &weights, &scale, 0);
+        let mut copied: Vec<Copied> = Vec::new();
+        let mut left = LeftBehind::default();
+        for target in theirs.targets(ids, &Select::default())? {
+            if matches!(target.scope, Scope::System | Scope::Tool) {
+                return Err(Refusal::new(
+                    "not-a-turn",
+                    format!("`{}` belongs to its own conversation.", target.name),
+                    "Frames, steps and messages can be imported.",
+                ));
+            }
+            let frame = target.frame.and_then(|at| view.frames.get(at));
+            if frame.zip(taken).is_some_and(|(frame, taken)| taken.contains(&frame.id)) {
+                return Err(Refusal::new(
+                    "same-conversation",
+                    format!("`{}` is in this conversation already.", target.name),
+                    "`ctx move` moves it, `ctx add` writes a new one. Only frames from before a compaction, or \
+                     rewound, can be imported from here: `ctx list --all` shows them.",
+                ));
+            }
+            // Several parts of one frame stay together.
+            if copied.last().is_none_or(|last| last.frame != target.frame) {
+                copied.push(Copied { frame: target.frame, titles: Vec::new(), messages: Vec::new() });
+            }
+            let Some(copy) = copied.last_mut() else { continue };
+            copy.titles.push(titles::target_title(&theirs, &target));
+            let texts = self.texts(conversation, source.slots, show::messages_of(&target.units))?;
+            let mut last = None;
+            for laid in target.units.iter().filter(|laid| laid.covered.is_none()) {
+                let (owner, role, content) = match laid.unit {
+                    Unit::Made(made) => {
+                        let Some(made) = view.made(made) else { continue };
+                        (None, made.role.unwrap_or(Role::User), made.content.clone())
+                    }
+                    Unit::Source { message, block: Some(at) } => {
+                        let facts = ground.messages[message];
+                        let Some(block) = facts.blocks.get(at) else { continue };
+                        match block.kind {
+                            Kind::Thinking => left.thinking += 1,
+                            Kind::Reminder => left.reminders += 1,
+                            _ => {}
+                        }
+                        if matches!(block.kind, Kind::Thinking | Kind::Reminder) {
+                            continue;
+                        }
+                        // What a tool of the provider's found is sent as it is, or not at all (A42).
+                        let result = view.new_result(laid);
+                        if result.is_some() && facts.role == Role::Assistant {
+                            continue;
+                        }
+                        let text = texts.get(&message).map(Vec::as_slice).unwrap_or_default();
+                        let Some(content) = content_of(conversation, (text, at), block, result) else { continue };
+                        (Some(message), facts.role, vec![content])
+                    }
+                    Unit::Source { block: None, .. } => continue,
+                };
+                let role = if role == Role::System { Role::User } else { role };
+                match copy.messages.last_mut().filter(|_| owner.is_some() && owner == last) {
+                    Some(made) => made.content.extend(content),
+                    None => copy.messages.push(Made { role: Some(role), content }),
+                }
+                last = owner;
+            }
+        }
+        copied.retain(|copy| !copy.messages.is_empty());
+        if copied.is_empty() {
+            return Err(Refusal::new("gone", "There is nothing to import.", "`ctx list --conv` shows what there is."));
+        }
+        Ok(Gathered { from: conversation.id.clone(), frames: copied, remark: left.in_words() })
+    }
+}
+
+/// A block of the client's, with what its result was given.
+fn content_of(
+    conversation: &Conversation,
+    (message, at): (&[u8], usize),
+    block: &Block,
+    result: Option<&str>,
+) -> Option<Content> {
+    let content = conversation.wire.content(std::str::from_utf8(show::at_of(message, block)).ok()?)?;
+    let content = content.linked(block.tool_use_id.as_deref());
+    let Some(text) = result else { return Some(content) };
+    match conversation.wire.contents(message).into_iter().nth(at)? {
+        Content::Result { id, error, .. } => {
+            let result = Content::Result { id, parts: vec![Content::text(text)], error };
+            Some(result.linked(block.tool_use_id.as_deref()))
+        }
+        _ => Some(content),
+    }
+}

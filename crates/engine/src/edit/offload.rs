@@ -1,0 +1,244 @@
+//! Content that goes to a file, and the stub that tells the agent where it is.
+
+use super::import::Imports;
+use crate::conversation::Conversation;
+use crate::view::{show, titles};
+use crate::{Engine, Refusal};
+use ctx_core::Content;
+use ctx_core::edit::effect::{Effect, Made, Named, NewResult, Why};
+use ctx_core::edit::fold::{Laid, Unit, View};
+use ctx_core::edit::operation::Select;
+use ctx_core::edit::resolve::{Desk, OFFLOADED, Scope, Target};
+use ctx_core::message::{Kind, Role};
+use ctx_store::Hash;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where offloaded content goes.
+pub trait OffloadFolder: Send + Sync {
+    /// Where a text would go.
+    fn path(&self, conversation: &str, name: &str) -> PathBuf;
+
+    /// Writes a text under a name that its content decides; the same text is written once. Tells whether it is new. File
+    /// and folders are on disk when this returns.
+    fn write(&self, conversation: &str, name: &str, text: &str) -> io::Result<(PathBuf, bool)>;
+
+    /// Whether the agent can still read a file.
+    fn has(&self, file: &Path) -> bool;
+
+    /// Removes a file that was written for a commit that did not come about.
+    fn remove(&self, file: &Path);
+
+    /// Removes what was offloaded from a conversation that is forgotten.
+    fn forget(&self, conversation: &str);
+}
+
+/// The files that a commit needs, and what is to be told of it. Files that are new go again when it does not come about.
+#[derive(Default)]
+pub struct Files {
+    pub paths: Vec<PathBuf>,
+    pub remarks: Vec<String>,
+    /// What was copied from other conversations for it.
+    pub imports: Imports,
+    new: Vec<(Arc<dyn OffloadFolder>, PathBuf)>,
+}
+
+impl Files {
+    /// With what was copied from other conversations.
+    pub fn importing(imports: Imports) -> Files {
+        let mut files = Files::default();
+        files.imports = imports;
+        files
+    }
+
+    fn add(&mut self, folder: &Arc<dyn OffloadFolder>, path: PathBuf, is_new: bool) {
+        self.new.extend(is_new.then(|| (folder.clone(), path.clone())));
+        self.paths.push(path);
+    }
+
+    /// The commit is safe.
+    pub fn keep(mut self) {
+        self.new.clear();
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        for (folder, path) in &self.new {
+            folder.remove(path);
+        }
+    }
+}
+
+impl Engine {
+    pub fn offload(
+        &self,
+        conversation: &Conversation,
+        desk: &Desk<'_>,
+        (ids, select): (&[String], &Select),
+        summary: Option<&str>,
+        dry_run: bool,
+        files: &mut Files,
+    ) -> Result<Vec<Effect>, Refusal> {
+        let targets = desk.without_client_notes(desk.targets(ids, select)?)?;
+        let Some(folder) = &self.offload_folder else {
+            return Err(Refusal::new(
+                "no-folder",
+                "There is no folder to offload to.",
+                "Run the daemon with a home folder.",
+            ));
+        };
+        let mut effects = Vec::new();
+        for target in &targets {
+            if matches!(target.scope, Scope::System | Scope::Tool) {
+                return Err(Refusal::new(
+                    "not-a-turn",
+                    format!("`{}` is not a part of the conversation; the agent could not read it back.", target.name),
+                    "`ctx edit` shortens it, `ctx delete` removes it.",
+                ));
+            }
+            if is_offloaded(desk, target) {
+                continue;
+            }
+            let title = titles::target_title(desk, target);
+            let text = self.markdown(conversation, desk, target, &title)?;
+            let tokens = (desk.scale)(target.weight);
+            let name = file_name(&target.name, &title, &text);
+            let (path, is_new) = match dry_run {
+                true => (folder.path(&conversation.id, &name), false),
+                false => folder.write(&conversation.id, &name, &text).map_err(|error| {
+                    Refusal::new(
+                        "not-written",
+                        format!("`{}` could not be written: {error}.", folder.path(&conversation.id, &name).display()),
+                        "Nothing was changed. Make room, or choose another folder under [offload] in ctx.toml.",
+                    )
+                })?,
+            };
+            let stub = stub(&title, tokens, summary, &path);
+            files.add(folder, path, is_new);
+            effects.push(match lone_result(desk, target) {
+                // A result stays the answer to its call; only what it says goes.
+                Some((message, block)) => Effect::Results {
+                    results: vec![NewResult {
+                        of: desk.message_ref(message),
+                        block: Named::of(block as u32, &desk.source.messages[message].blocks[block]),
+                        text: stub,
+                    }],
+                    summarized: true,
+                },
+                None => Effect::Replace {
+                    why: Why::Offloaded,
+                    covers: desk.covers(std::slice::from_ref(target), false)?,
+                    by: vec![Made::text(Some(Role::User), &stub)],
+                },
+            });
+        }
+        if effects.is_empty() {
+            let names: Vec<String> = targets.iter().map(|target| format!("`{}`", target.name)).collect();
+            let what =
+                format!("{} {} offloaded already.", names.join(", "), if names.len() == 1 { "is" } else { "are" });
+            return Err(ctx_core::edit::Refusal::nothing(what).into());
+        }
+        Ok(effects)
+    }
+
+    /// Whether something that is sent names a file that is not there any more.
+    pub fn lacks_its_file(&self, view: &View<'_>, laid: &Laid) -> bool {
+        let has = |file: &PathBuf| self.offload_folder.as_ref().is_some_and(|folder| folder.has(file));
+        files_named(view, laid).iter().any(|file| !has(file))
+    }
+
+    /// The whole content for a person or an agent to read.
+    fn markdown(
+        &self,
+        conversation: &Conversation,
+        desk: &Desk<'_>,
+        target: &Target,
+        title: &str,
+    ) -> Result<String, Refusal> {
+        let texts = self.texts(conversation, desk.source.slots, show::messages_of(&target.units))?;
+        let mut out = format!("# {title}\n\nOffloaded from conversation {} ({}).\n", conversation.id, target.name);
+        for message in show::message_views(conversation, desk.view, desk.source, target, &texts) {
+            out.push_str(&format!("\n## {}\n", message.role));
+            for block in message.blocks.iter().filter(|block| block.covered.is_none()) {
+                out.push_str(&show::markdown(block));
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// Whether what is sent of a target is a stub.
+fn is_offloaded(desk: &Desk<'_>, target: &Target) -> bool {
+    let mut sent = target.units.iter().filter(|laid| laid.covered.is_none()).peekable();
+    sent.peek().is_some()
+        && sent.all(|laid| match laid.unit {
+            Unit::Made(made) => {
+                matches!(desk.view.effect(made.effect), Some(Effect::Replace { why: Why::Offloaded, .. }))
+            }
+            Unit::Source { .. } => desk.view.new_result(laid).is_some_and(|text| text.starts_with(OFFLOADED)),
+        })
+}
+
+/// The tool result that a target consists of, if it is just one. What a tool of the provider's found cannot be changed.
+fn lone_result(desk: &Desk<'_>, target: &Target) -> Option<(usize, usize)> {
+    let mut blocks = target.sent_blocks();
+    let (message, block) = blocks.next().filter(|_| target.scope == Scope::Block)?;
+    let facts = desk.source.messages[message].blocks.get(block)?;
+    let is_clients = desk.source.messages[message].role == Role::User;
+    (blocks.next().is_none() && facts.kind == Kind::ToolResult && is_clients).then_some((message, block))
+}
+
+fn stub(title: &str, tokens: u64, summary: Option<&str>, path: &Path) -> String {
+    let summary = summary.map(|summary| format!("Summary: {summary}\n")).unwrap_or_default();
+    format!("{OFFLOADED} {title} ({tokens} tokens)]\n{summary}{IS_IN}{}{READ_IT}", path.display())
+}
+
+const IS_IN: &str = "The full content is in ";
+const READ_IT: &str = "; read that file if you need it.";
+
+/// The file that a stub tells the agent to read.
+fn file_of(stub: &str) -> Option<&Path> {
+    let stub = stub.strip_prefix(OFFLOADED)?.strip_suffix(READ_IT)?;
+    Some(Path::new(stub.rsplit_once(IS_IN)?.1))
+}
+
+/// The files that the agent is told to read in what is sent of a unit.
+fn files_named(view: &View<'_>, laid: &Laid) -> Vec<PathBuf> {
+    if laid.covered.is_some() {
+        return Vec::new();
+    }
+    let file = |stub: &str| file_of(stub).map(Path::to_owned);
+    match laid.unit {
+        Unit::Source { .. } => view.new_result(laid).and_then(file).into_iter().collect(),
+        Unit::Made(made) => {
+            let is_stub = matches!(view.effect(made.effect), Some(Effect::Replace { why: Why::Offloaded, .. }));
+            let content = view.made(made).filter(|_| is_stub).map(|made| made.content.as_slice()).unwrap_or_default();
+            content.iter().filter_map(Content::as_text).filter_map(file).collect()
+        }
+    }
+}
+
+fn file_name(id: &str, title: &str, text: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let mut slug: String = title.chars().map(plain).take(40).collect();
+    while slug.contains("--") {
+        slug = slug.replace("--", "-");
+    }
+    let hash = Hash::of(text.as_bytes()).to_string();
+    let id: String = id.chars().map(plain).collect();
+    let name = format!("{id}-{}-{}", slug.trim_matches('-'), hash.get(..12).unwrap_or_default());
+    format!("{}.md", name.replace("--", "-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_it_is() {
+        let name = file_name("t3/5..9", "Read src/main.rs!", "text");
+        assert!(name.starts_with("t3-5-9-read-src-main-rs-") && name.ends_with(".md"), "{name}");
+    }
+}

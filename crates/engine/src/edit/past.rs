@@ -1,0 +1,219 @@
+//! Going back and forth: revert, undo, redo, rollback, and the history as people see it.
+
+use super::compare::is_source;
+use crate::conversation::Conversation;
+use crate::log::Reverts;
+use crate::{Engine, Refusal};
+use ctx_api::edit::{Applied, When};
+use ctx_api::history::{Action, CommitView};
+use ctx_core::edit::history::{Cannot, Change, How};
+use ctx_core::edit::refusal::{nearest, suggest};
+use ctx_core::edit::{Commit, CommitId};
+use std::collections::HashSet;
+
+impl Engine {
+    /// The commit that switches others off, and what it would do.
+    pub fn reverting(
+        &self,
+        conversation: &Conversation,
+        (commits, how): (Vec<CommitId>, How),
+        (author, note, summary): (&str, Option<String>, String),
+        (at, price): (u64, Option<When>),
+    ) -> Result<(Commit, Applied), Refusal> {
+        let history = &conversation.history;
+        let mut commit = Commit {
+            id: self.commit_id(conversation, at),
+            parent: history.head(),
+            at,
+            author: author.to_owned(),
+            note,
+            reasons: Vec::new(),
+            change: Change::Revert { commits, how },
+            summary,
+            tokens_before: 0,
+            tokens_after: 0,
+            unattended: false,
+        };
+        let mut next = history.clone();
+        next.push(commit.clone());
+        let before = conversation.effects(history.head());
+        let mut applied =
+            self.weigh_up(conversation, before, next.effects(next.head()), price.map(|when| (when, at)))?.applied;
+        applied.summary.clone_from(&commit.summary);
+        (commit.tokens_before, commit.tokens_after) = (applied.tokens_before, applied.tokens_after);
+        Ok((commit, applied))
+    }
+
+    /// A revert, undo, redo or rollback whose moment has come. Commits that are off by then are passed over.
+    pub fn switch_off(
+        &self,
+        conversation: &Conversation,
+        reverts: &Reverts,
+        (author, note): (&str, String),
+        at: u64,
+    ) -> Result<Commit, Refusal> {
+        let history = &conversation.history;
+        let active: HashSet<CommitId> = history.active(history.head()).iter().map(|commit| commit.id).collect();
+        let mut commits: Vec<CommitId> = Vec::new();
+        for id in reverts.commits.iter().filter(|id| active.contains(id)) {
+            let off = history.revert(*id, reverts.cascade);
+            let off = off.map_err(|cannot| refused(conversation, Action::Revert, &id.to_string(), cannot))?;
+            commits.extend(off.into_iter().filter(|id| !commits.contains(id)).collect::<Vec<_>>());
+        }
+        if commits.is_empty() {
+            return Err(ctx_core::edit::Refusal::nothing("These commits are off already.").into());
+        }
+        let summary = match reverts.how {
+            How::Redo => format!("redo {}", undone(conversation, &commits)),
+            How::Rollback => format!("roll back {}", listed(&commits)),
+            How::Undo => format!("{} {}", verb(Action::Undo), listed(&commits)),
+            How::Revert => format!("{} {}", verb(Action::Revert), listed(&commits)),
+        };
+        let said = (author, Some(note), summary);
+        self.reverting(conversation, (commits, reverts.how), said, (at, None)).map(|(commit, _)| commit)
+    }
+}
+
+/// A commit as people see it, wherever it stands.
+pub fn shown(commit: &Commit) -> CommitView {
+    let (kind, operations, reverts) = match &commit.change {
+        Change::Edit { operations, .. } => ("edit", operations.clone(), Vec::new()),
+        Change::Inherit { .. } => ("inherit", Vec::new(), Vec::new()),
+        Change::Revert { commits, how } => {
+            let kind = match how {
+                How::Revert => "revert",
+                How::Undo => "undo",
+                How::Redo => "redo",
+                How::Rollback => "rollback",
+            };
+            (kind, Vec::new(), commits.clone())
+        }
+    };
+    CommitView {
+        id: commit.id,
+        parent: commit.parent,
+        at: commit.at,
+        author: commit.author.clone(),
+        note: commit.note.clone(),
+        kind: kind.to_owned(),
+        operations,
+        reasons: commit.reasons.clone(),
+        reverts,
+        summary: commit.summary.clone(),
+        here: false,
+        active: false,
+        asleep: false,
+        source_changed: false,
+        tokens_before: commit.tokens_before,
+        tokens_after: commit.tokens_after,
+        branches: Vec::new(),
+        tags: Vec::new(),
+    }
+}
+
+/// The point that a person means; none before the first commit.
+pub fn point(conversation: &Conversation, name: &str) -> Result<Option<CommitId>, Refusal> {
+    let history = &conversation.history;
+    let is_empty_branch = !history.tags().contains_key(name) && history.branches().get(name) == Some(&None);
+    if is_source(name) || is_empty_branch {
+        return Ok(None);
+    }
+    find(conversation, name).map(Some)
+}
+
+/// The commit that a person means.
+fn find(conversation: &Conversation, name: &str) -> Result<CommitId, Refusal> {
+    let history = &conversation.history;
+    history.find(name).map_err(|candidates| match candidates.as_slice() {
+        [] if history.is_empty() => Refusal::new(
+            "unknown-commit",
+            format!("There is no commit `{name}`: nothing was edited yet."),
+            "`ctx list` shows what could be.",
+        ),
+        [] => {
+            let ids: Vec<String> = history.all().map(|commit| commit.id.to_string()).collect();
+            let names = history.tags().keys().chain(history.branches().keys()).map(String::as_str);
+            let known = ids.iter().map(String::as_str).chain(names);
+            let near = nearest(name, known);
+            Refusal::new(
+                "unknown-commit",
+                format!("There is no commit `{name}`."),
+                suggest(&near, "`ctx history` lists the commits."),
+            )
+        }
+        many => Refusal::new(
+            "ambiguous-commit",
+            format!("`{name}` could be {}.", listed(many)),
+            "Give a few more characters.",
+        ),
+    })
+}
+
+pub fn refused(conversation: &Conversation, action: Action, name: &str, cannot: Cannot) -> Refusal {
+    let branch = conversation.history.current();
+    match cannot {
+        Cannot::Unknown => {
+            Refusal::new("unknown-commit", format!("There is no commit `{name}`."), "`ctx history` lists the commits.")
+        }
+        Cannot::Elsewhere => Refusal::new(
+            "other-branch",
+            format!("{name} is not on the branch `{branch}`."),
+            "`ctx checkout` switches to another branch.",
+        ),
+        Cannot::Inactive => Refusal::new(
+            "inactive",
+            format!("{name} is switched off already."),
+            "`ctx history` shows by what; `ctx redo` or a revert of that one brings it back.",
+        ),
+        Cannot::Needed(commits) => Refusal::new(
+            "needed",
+            format!("{} stand{} on {name}.", listed(&commits), if commits.len() == 1 { "s" } else { "" }),
+            "Add `--cascade` to revert those too.",
+        ),
+        Cannot::Nothing if action == Action::Rollback => Refusal::new(
+            "nothing-to-do",
+            match name {
+                "source" => "No edit is active: what the agent sends is what the model gets.".to_owned(),
+                name => format!("Everything is as it was after {name}."),
+            },
+            "`ctx history` shows what was done; `ctx revert` takes a rollback back.",
+        ),
+        Cannot::Nothing => Refusal::new(
+            "nothing-to-do",
+            format!("There is nothing to {}.", verb(action)),
+            "`ctx history` shows what was done.",
+        ),
+    }
+}
+
+pub fn verb(action: Action) -> &'static str {
+    match action {
+        Action::Revert => "revert",
+        Action::Undo => "undo",
+        Action::Redo => "redo",
+        Action::Rollback => "roll back",
+        Action::Branch => "branch",
+        Action::Checkout => "check out",
+        Action::Tag => "tag",
+        Action::RemoveBranch | Action::RemoveTag => "remove",
+    }
+}
+
+pub fn listed(commits: &[CommitId]) -> String {
+    const MOST: usize = 5;
+    let mut names: Vec<String> = commits.iter().take(MOST).map(CommitId::to_string).collect();
+    if commits.len() > MOST {
+        names.push(format!("{} more", commits.len() - MOST));
+    }
+    names.join(", ")
+}
+
+/// What the undos among these commits had taken back.
+pub fn undone(conversation: &Conversation, undos: &[CommitId]) -> String {
+    let changes =
+        undos.iter().filter_map(|id| conversation.history.get(*id)).filter_map(|commit| match &commit.change {
+            Change::Revert { commits, .. } => Some(commits.clone()),
+            _ => None,
+        });
+    listed(&changes.flatten().collect::<Vec<_>>())
+}

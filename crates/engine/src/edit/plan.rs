@@ -1,0 +1,127 @@
+//! Plans: operations with their reasons, looked at as a whole before any of them is made.
+//!
+//! Each operation is weighed on top of those before it, so what is told of it is what it would do in this plan.
+//! [`risk`] says what would be lost, [`stale`] why a plan does not fit any more.
+
+pub mod risk;
+pub mod stale;
+
+use super::Ground;
+use super::apply::within;
+use super::compare::{Overview, overview};
+use super::offload::Files;
+use super::repaired::Repaired;
+use crate::conversation::Conversation;
+use crate::{Engine, Refusal};
+use ctx_api::edit::{RepairView, Wish};
+use ctx_api::plan::{Plan, Planned};
+use ctx_core::edit::CommitId;
+use ctx_core::edit::effect::{Effect, EffectId};
+use ctx_core::edit::fold::View;
+use ctx_core::edit::refusal::NOTHING;
+
+/// The chosen operations as a wish. It has no place for reasons but its note.
+pub fn plan_wish(plan: &Plan, head: Option<&str>) -> Result<Wish, Refusal> {
+    let chosen = chosen(plan)?;
+    let reasons = chosen
+        .iter()
+        .filter_map(|(_, planned)| Some(format!("{}: {}", planned.operation.name(), planned.reason.as_deref()?)));
+    let notes: Vec<String> = plan.note.iter().cloned().chain(reasons).collect();
+    Ok(Wish {
+        operations: chosen.iter().map(|(_, planned)| planned.operation.clone()).collect(),
+        author: plan.author.clone(),
+        note: Some(notes.join("; ")).filter(|note| !note.is_empty()),
+        expect: Some(head.unwrap_or("none").to_owned()),
+        dry_run: false,
+        when: plan.when,
+    })
+}
+
+/// A conversation as it would be sent after some of the operations.
+pub struct State<'e> {
+    pub view: View<'e>,
+    repaired: Repaired,
+    pub overview: Overview,
+}
+
+/// What an operation came down to.
+pub struct Resolved {
+    pub number: usize,
+    pub effects: Vec<Effect>,
+    pub nothing: Option<String>,
+}
+
+impl Engine {
+    /// Each operation on top of those before it. One that does not fit is left out, and told.
+    pub fn resolve_each(
+        &self,
+        conversation: &Conversation,
+        ground: &Ground<'_>,
+        id: CommitId,
+        chosen: &[(usize, &Planned)],
+        files: &mut Files,
+    ) -> (Vec<Resolved>, Vec<(usize, Refusal)>) {
+        let (mut effects, mut resolved, mut misfits) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, planned) in chosen {
+            let operation = &planned.operation;
+            let (own, nothing) = match self.resolved(conversation, ground, (id, &effects), operation, true, files) {
+                Ok(own) => (own, None),
+                Err(refusal) if refusal.code == NOTHING => (Vec::new(), Some(refusal.message)),
+                Err(refusal) => {
+                    misfits.push((*number, within(refusal, *number, chosen.len(), operation)));
+                    continue;
+                }
+            };
+            effects.extend(own.iter().cloned());
+            resolved.push(Resolved { number: *number, effects: own, nothing });
+        }
+        (resolved, misfits)
+    }
+
+    pub fn state<'e>(
+        &self,
+        conversation: &Conversation,
+        ground: &Ground<'_>,
+        effects: Vec<(EffectId, &'e Effect)>,
+    ) -> State<'e> {
+        let (view, repaired) = self.lay(conversation, ground, effects);
+        let overview = overview(conversation, ground, &view);
+        State { view, repaired, overview }
+    }
+}
+
+/// The repairs that were not necessary before.
+pub fn new_repairs(was: &State<'_>, is: &State<'_>) -> Vec<RepairView> {
+    is.repaired.repairs.iter().filter(|repair| !was.repaired.repairs.contains(repair)).cloned().collect()
+}
+
+/// The operations that are meant, with their numbers.
+pub fn chosen(plan: &Plan) -> Result<Vec<(usize, &Planned)>, Refusal> {
+    if plan.operations.is_empty() {
+        return Err(Refusal::new("nothing-to-do", "There is no operation.", "`ctx help` lists them."));
+    }
+    if let Some(number) = plan.only.iter().find(|number| !(1..=plan.operations.len()).contains(number)) {
+        let message = format!("There is no operation {number}: the plan has {}.", plan.operations.len());
+        return Err(Refusal::new("bad-number", message, "They are counted from 1."));
+    }
+    let numbered = (1..).zip(&plan.operations);
+    Ok(numbered.filter(|(number, _)| plan.only.is_empty() || plan.only.contains(number)).collect())
+}
+
+/// Why a plan cannot be made; of several reasons all are told.
+pub fn misfit(mut misfits: Vec<(usize, Refusal)>, plan: &Plan) -> Refusal {
+    let numbers: Vec<usize> = misfits.iter().map(|(number, _)| *number).collect();
+    if misfits.len() == 1
+        && let Some((_, refusal)) = misfits.pop()
+    {
+        return refusal;
+    }
+    let fits = |number: &usize| !numbers.contains(number) && (plan.only.is_empty() || plan.only.contains(number));
+    let rest: Vec<String> = (1..=plan.operations.len()).filter(fits).map(|number| number.to_string()).collect();
+    let told: Vec<String> = misfits.into_iter().map(|(_, refusal)| refusal.message).collect();
+    let hint = match rest.as_slice() {
+        [] => "`ctx list` shows what there is; nothing was changed.".to_owned(),
+        rest => format!("The others fit: `--only {}`. Nothing was changed.", rest.join(",")),
+    };
+    Refusal::new("does-not-fit", format!("{} operations do not fit:\n{}", told.len(), told.join("\n")), hint)
+}

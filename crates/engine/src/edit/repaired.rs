@@ -1,0 +1,88 @@
+//! What the provider's rules make of a view: so people are shown, and told in tokens, what is really sent.
+
+use super::compare::{at_point, is_source};
+use super::ground::Ground;
+use super::sent::{Stops, Written};
+use crate::conversation::Conversation;
+use crate::{Engine, Refusal};
+use ctx_api::edit::RepairView;
+use ctx_core::edit::effect::{Effect, EffectId};
+use ctx_core::edit::fold::View;
+use ctx_core::edit::weigh::LeftOut;
+use ctx_wire::compose::{Repair, Segment};
+use ctx_wire::rules;
+
+/// What composing the newest request with some effects comes to.
+#[derive(Default)]
+pub struct Repaired {
+    pub repairs: Vec<RepairView>,
+    pub thinking_dropped: usize,
+    /// The client's own request and the composed one, in bytes.
+    pub size: Option<(usize, usize)>,
+    /// What the cache knows of it, where it was composed.
+    pub stops: Option<Stops>,
+    left_out: LeftOut,
+}
+
+/// The repair as the API shows it.
+pub fn repair_view(repair: &Repair) -> RepairView {
+    let name = rules::find(repair.rule).map_or("", |rule| rule.name);
+    RepairView { rule: repair.rule.to_owned(), name: name.to_owned(), what: repair.what.clone() }
+}
+
+/// What was repaired, and by which rule.
+pub fn sentence(repair: &RepairView) -> String {
+    format!("{}: rule {}", repair.what, rules::named(&repair.rule))
+}
+
+impl Engine {
+    /// Composes the newest request. Nothing is repaired in one that leaves as it came, or is not stored completely.
+    pub fn repaired(&self, conversation: &Conversation, effects: &[(EffectId, &Effect)]) -> Repaired {
+        if !conversation.reasoning.strayed && !effects.iter().any(|(_, effect)| effect.is_sent()) {
+            return Repaired::default();
+        }
+        let repaired = self.with_newest(conversation, |at_hand| {
+            let Written { composed, .. } = conversation.compose(at_hand, effects.to_vec())?;
+            let ground = Ground::new(at_hand.slots.clone(), at_hand.messages.clone(), at_hand.envelope);
+            let length = |segment: &Segment| match segment {
+                Segment::Source(range) => range.len(),
+                Segment::Made(bytes) => bytes.len(),
+            };
+            Some(Repaired {
+                size: Some((at_hand.body.bytes().len(), composed.segments.iter().map(length).sum())),
+                repairs: composed.repairs.iter().map(repair_view).collect(),
+                thinking_dropped: composed.thinking_dropped,
+                left_out: composed.kept.left_out(&ground.lay(effects.to_vec()), &ground.messages),
+                stops: Some(conversation.stops(at_hand, Some(&composed))),
+            })
+        });
+        repaired.ok().flatten().unwrap_or_default()
+    }
+
+    /// Lays effects over a conversation, as they are sent.
+    pub fn lay<'e>(
+        &self,
+        conversation: &Conversation,
+        ground: &Ground<'_>,
+        effects: Vec<(EffectId, &'e Effect)>,
+    ) -> (View<'e>, Repaired) {
+        let mut repaired = self.repaired(conversation, &effects);
+        let mut view = ground.lay(effects);
+        view.repair(std::mem::take(&mut repaired.left_out));
+        (view, repaired)
+    }
+
+    /// The same at a point of the history. What the agent sends is shown as it sends it.
+    pub fn lay_at<'e>(
+        &self,
+        conversation: &'e Conversation,
+        ground: &Ground<'_>,
+        point: &str,
+    ) -> Result<(View<'e>, Repaired), Refusal> {
+        let effects = at_point(conversation, point)?;
+        Ok(match is_source(point) {
+            true => (ground.lay(effects), Repaired::default()),
+            false => self.lay(conversation, ground, effects),
+        })
+    }
+}

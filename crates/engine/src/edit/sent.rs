@@ -1,0 +1,438 @@
+//! What is sent: a request composed from what the client sent and the effects that count.
+
+use super::ground::{Ground, short};
+use super::repaired::repair_view;
+use crate::conversation::{Conversation, estimate};
+use crate::view::rebuilt;
+use crate::{Engine, Refusal};
+use ctx_api::requests::Explained;
+use ctx_core::edit::CommitId;
+use ctx_core::edit::effect::{Effect, EffectId};
+use ctx_core::edit::fold::View;
+use ctx_core::edit::weigh::LeftOut;
+use ctx_core::fast_map::{FastMap, FastSet};
+use ctx_core::message::Message;
+use ctx_core::{Key, NodeIx, SlotId};
+use ctx_wire::anthropic::context_management::{Kind, Splice};
+use ctx_wire::body::Body;
+use ctx_wire::compose::{Composed, Input, Memo, Placement, Places, Segment};
+use ctx_wire::envelope::Envelope;
+use ctx_wire::{Insertion, Wire};
+use std::cell::{OnceCell, RefCell};
+use std::ops::Range;
+
+/// What is remembered of a composed request until its answer comes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Sent {
+    pub prefix: Key,
+    pub marks: Vec<Key>,
+    pub repairs: Vec<(String, String)>,
+    /// The estimate of what was sent, and of what the client sent.
+    pub weight: f64,
+    pub own_weight: f64,
+    /// What nobody took out, and could not be sent all the same: thinking behind a change.
+    pub left_out: LeftOut,
+    /// How many blocks of it there are, and the newest commit.
+    pub dropped: (usize, Option<CommitId>),
+    /// The prefix before the first of its messages, and after each.
+    pub around: Key,
+    pub after: Vec<Key>,
+    /// Where the things that were sent stand.
+    pub kept: Placement,
+}
+
+/// A request as it should leave: ranges of what came, and bytes of ours, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    Source(Range<usize>),
+    Made(Vec<u8>),
+}
+
+impl Part {
+    /// In bytes.
+    pub fn len(&self) -> usize {
+        match self {
+            Part::Source(range) => range.len(),
+            Part::Made(bytes) => bytes.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outgoing {
+    pub parts: Vec<Part>,
+    /// Betas that the request needs beside those it names.
+    pub betas: Vec<&'static str>,
+    /// The provider is asked to drop thinking that does not fit.
+    pub asks_to_drop: bool,
+    /// How it leaves if the provider does not take what is asked beside the client.
+    pub otherwise: Option<Box<Otherwise>>,
+}
+
+/// A request without what is asked of the provider beside the client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Otherwise {
+    /// What was asked.
+    pub kinds: Vec<Kind>,
+    pub model: Box<str>,
+    /// `None`: as it came.
+    pub outgoing: Option<Outgoing>,
+}
+
+/// A request at hand, with what is known of its messages.
+pub struct AtHand<'a> {
+    pub body: &'a Body,
+    pub envelope: &'a Envelope,
+    pub slots: Vec<SlotId>,
+    pub messages: Vec<&'a Message>,
+    pub digests: Vec<Key>,
+    /// What is known of the bytes of its leading messages.
+    pub memo: Option<&'a Memo>,
+    /// Requests with the same number may be composed from each other's beginning.
+    pub under: Option<u64>,
+}
+
+/// The messages of what would be sent: which thing is in which, and after which the provider's cache was written.
+pub struct Stops {
+    pub places: Places,
+    pub written: Vec<bool>,
+}
+
+/// Takes how a held request leaves, as soon as that is known; `None`: as it came.
+pub type Ready<'r> = &'r mut dyn FnMut(Option<Outgoing>);
+
+/// A request that was composed.
+pub struct Written<'a> {
+    pub composed: Composed,
+    ground: Ground<'a>,
+    /// Laid out when it is asked for: a request that goes on from another one does not need it.
+    view: OnceCell<View<'a>>,
+    effects: Vec<(EffectId, &'a Effect)>,
+}
+
+impl<'a> Written<'a> {
+    fn laid(self) -> (Composed, Ground<'a>, View<'a>) {
+        let Written { composed, ground, view, effects } = self;
+        let view = view.into_inner().unwrap_or_else(|| ground.lay(effects));
+        (composed, ground, view)
+    }
+}
+
+/// The prefix of the client's own messages before each signature. They are looked at from the end and as far as is
+/// asked: a request that goes on from another one asks for its newest messages only.
+struct OwnPrefixes<'a> {
+    messages: &'a [&'a Message],
+    prefixes: &'a [Key],
+    seen: RefCell<(usize, FastMap<Key, Key>)>,
+}
+
+impl<'a> OwnPrefixes<'a> {
+    fn new(messages: &'a [&'a Message], prefixes: &'a [Key]) -> Self {
+        OwnPrefixes { messages, prefixes, seen: RefCell::new((messages.len(), FastMap::default())) }
+    }
+
+    /// Before the last message with this signature.
+    fn of(&self, signature: &Key) -> Option<Key> {
+        let (unseen, found) = &mut *self.seen.borrow_mut();
+        while *unseen > 0 && !found.contains_key(signature) {
+            *unseen -= 1;
+            let (Some(message), Some(prefix)) = (self.messages.get(*unseen), self.prefixes.get(*unseen)) else {
+                continue;
+            };
+            for signature in message.blocks.iter().filter_map(|block| block.signature) {
+                found.entry(signature).or_insert(*prefix);
+            }
+        }
+        found.get(signature).copied()
+    }
+}
+
+impl Conversation {
+    /// Composes a request; `None` when it leaves as it came.
+    pub fn compose<'a>(&self, at_hand: &AtHand<'a>, effects: Vec<(EffectId, &'a Effect)>) -> Option<Written<'a>> {
+        let paused = self.paused_head(at_hand.messages.iter().copied());
+        if !self.reasoning.strayed && paused.is_none() && !effects.iter().any(|(_, effect)| effect.is_sent()) {
+            return None;
+        }
+        let ground = Ground::new(at_hand.slots.clone(), at_hand.messages.clone(), at_hand.envelope);
+        let laid = OnceCell::new();
+        let view = || laid.get_or_init(|| ground.lay(effects.clone()));
+        let then = paused.map(|head| ground.lay(self.effects(head)));
+        let has_other_tools = || then.as_ref().is_some_and(|then| then.tools != view().tools);
+        let known = self.composing.continuity.touches.get().filter(|_| at_hand.under.is_some() && then.is_none());
+        let touches = known.unwrap_or_else(|| !view().is_untouched() || has_other_tools());
+        if at_hand.under.is_some() && then.is_none() {
+            self.composing.continuity.touches.set(Some(touches));
+        }
+        if !touches && !self.reasoning.strayed {
+            return None;
+        }
+        let prefixes = self.composing.chain.after(at_hand.envelope.digest, &at_hand.digests);
+        let own = OwnPrefixes::new(&at_hand.messages, &prefixes);
+        let written = OnceCell::new();
+        let unknown = Memo::default();
+        let input = Input {
+            body: at_hand.body,
+            envelope: at_hand.envelope,
+            messages: &at_hand.messages,
+            digests: &at_hand.digests,
+            around: at_hand.envelope.digest,
+            paused: then.as_ref(),
+            bound: &|signature| match self.reasoning.bound.get(signature) {
+                Some(prefix) => Some(*prefix),
+                None => own.of(signature).filter(|_| self.is_own(signature)),
+            },
+            written: &|prefix| written.get_or_init(|| self.all_written(at_hand, &prefixes)).contains(prefix),
+            next: self
+                .policy
+                .next
+                .and_then(|next| at_hand.slots.iter().position(|slot| *slot == next))
+                .map(|at| at as u32),
+            memo: at_hand.memo.unwrap_or(&unknown),
+            under: at_hand.under,
+        };
+        let composed = self.wire.go_on(&input).unwrap_or_else(|| self.wire.compose(&input, view()));
+        // Each test that sends a composed request shows that going on changes nothing.
+        debug_assert_eq!(composed, self.wire.compose(&Input { under: None, ..input }, view()));
+        // Only what was thought under operations that are gone has to stay behind.
+        (touches || composed.thinking_dropped > 0).then_some(Written { composed, ground, view: laid, effects })
+    }
+
+    /// Whether thinking did not pass through us: then it is bound to what the client itself sent before it. Once
+    /// requests have left otherwise than they came, an unknown one may be bound to anything.
+    fn is_own(&self, signature: &Key) -> bool {
+        self.reasoning.own.contains(signature) || !(self.reasoning.strayed || self.reasoning.lost.contains(signature))
+    }
+
+    /// Where the provider's cache was written and surely holds it still: a mark elsewhere may find nothing.
+    fn all_written(&self, at_hand: &AtHand<'_>, prefixes: &[Key]) -> FastSet<Key> {
+        let mut written = self.written_at(at_hand, prefixes, |_| true);
+        self.cache.forecast.leave_what_lives(&mut written, self.progress.heard);
+        written
+    }
+
+    /// The same of what left as it came: what people are told of.
+    fn surely_written(&self, at_hand: &AtHand<'_>, prefixes: &[Key]) -> FastSet<Key> {
+        self.written_at(at_hand, prefixes, |node| !self.cache.rewritten.contains(node))
+    }
+
+    fn written_at(&self, at_hand: &AtHand<'_>, prefixes: &[Key], counts: impl Fn(&NodeIx) -> bool) -> FastSet<Key> {
+        let ends = self.cache.ends.iter().filter(|node| counts(node));
+        let ends: FastSet<SlotId> = ends.map(|&node| self.tree.slot_at(node).id).collect();
+        let after = at_hand.slots.iter().zip(prefixes.iter().skip(1));
+        let at_ends = after.filter(|(slot, _)| ends.contains(slot)).map(|(_, prefix)| *prefix);
+        self.cache.written.iter().copied().chain(at_ends).collect()
+    }
+
+    /// What the cache knows of a request; `composed`: as it leaves, where it does not leave as it came.
+    pub fn stops(&self, at_hand: &AtHand<'_>, composed: Option<&Composed>) -> Stops {
+        let prefixes = self.composing.chain.after(at_hand.envelope.digest, &at_hand.digests);
+        let written = self.surely_written(at_hand, &prefixes);
+        let is_written = |prefixes: &[Key]| prefixes.iter().map(|prefix| written.contains(prefix)).collect();
+        let mut stops = match composed {
+            Some(composed) => Stops { places: composed.kept.places(), written: is_written(&composed.after) },
+            None => {
+                let after = prefixes.get(1..).unwrap_or_default();
+                Stops { places: Places::Own(after.len()), written: is_written(after) }
+            }
+        };
+        // Nothing is in the cache before the answer begins.
+        if let Some(end) = stops.written.last_mut().filter(|_| !self.progress.answered) {
+            *end = false;
+        }
+        stops
+    }
+
+    /// The newest request of the path, if its body is at hand.
+    pub fn newest<'a>(&'a self, body: &'a Body, envelope: &'a Envelope) -> AtHand<'a> {
+        AtHand {
+            body,
+            envelope,
+            slots: self.tree.path().map(|slot| slot.id).collect(),
+            messages: self.tree.path().map(|slot| &slot.message).collect(),
+            digests: self.digests(),
+            memo: None,
+            under: None,
+        }
+    }
+
+    /// Composes a request that is on its way. Tells what is remembered of one that does not leave as it came.
+    pub fn outgoing(&self, at_hand: &AtHand<'_>, ready: Ready<'_>) -> Option<Option<Sent>> {
+        let Some(mut written) = self.compose(at_hand, self.history.sent_effects()) else {
+            let whole = Part::Source(0..at_hand.body.bytes().len());
+            let mut outgoing = self.reasoning.is_dropped_by_provider.then(|| Outgoing::of(vec![whole]));
+            outgoing.iter_mut().for_each(|outgoing| outgoing.ask_to_drop(at_hand.body));
+            ready(outgoing);
+            return self.reasoning.is_dropped_by_provider.then_some(None);
+        };
+        let segments = std::mem::take(&mut written.composed.segments);
+        let mut outgoing = Outgoing::of(segments.into_iter().map(Part::from).collect());
+        if self.reasoning.is_dropped_by_provider {
+            outgoing.ask_to_drop(at_hand.body);
+        }
+        ready(Some(outgoing));
+        let (composed, ground, view) = written.laid();
+        let dropped = (composed.thinking_dropped, self.history.head());
+        let left_out = match composed.thinking_dropped {
+            0 => LeftOut::default(),
+            // Under the same operations as many are the same.
+            _ if dropped == self.reasoning.dropped => self.reasoning.left_out.clone(),
+            _ => LeftOut { blocks: composed.kept.left_out(&view, &ground.messages).blocks, ..LeftOut::default() },
+        };
+        let mut view = view;
+        if composed.thinking_dropped > 0 {
+            view.repair(left_out.clone());
+        }
+        let repairs = composed.repairs.into_iter().map(|repair| (repair.rule.to_owned(), repair.what)).collect();
+        Some(Some(Sent {
+            prefix: composed.prefix,
+            marks: composed.marks,
+            repairs,
+            weight: ground.weigh(&view, at_hand.envelope),
+            left_out,
+            dropped,
+            kept: composed.kept,
+            own_weight: estimate(at_hand.envelope, at_hand.messages.iter().copied()),
+            around: composed.around,
+            after: composed.after,
+        }))
+    }
+}
+
+impl From<Segment> for Part {
+    fn from(segment: Segment) -> Part {
+        match segment {
+            Segment::Source(range) => Part::Source(range),
+            Segment::Made(bytes) => Part::Made(bytes),
+        }
+    }
+}
+
+impl Outgoing {
+    pub fn of(parts: Vec<Part>) -> Outgoing {
+        Outgoing { parts, betas: Vec::new(), asks_to_drop: false, otherwise: None }
+    }
+
+    /// All of so many bytes, as they came.
+    pub fn whole(length: usize) -> Outgoing {
+        Outgoing::of(vec![Part::Source(0..length)])
+    }
+
+    /// The request without any reasoning, where the wire can leave it out; `source`: what the client sent.
+    pub fn without_reasoning(self, source: &[u8], wire: &'static dyn Wire) -> Option<Outgoing> {
+        let mut sent = Vec::with_capacity(source.len());
+        for part in &self.parts {
+            sent.extend_from_slice(match part {
+                Part::Source(range) => source.get(range.clone())?,
+                Part::Made(bytes) => bytes,
+            });
+        }
+        let without = wire.without_reasoning(&Body::parse(sent, wire).ok()?)?;
+        Some(Outgoing { parts: vec![Part::Made(without)], ..self })
+    }
+
+    /// Asks the provider to drop thinking that does not fit, where the request thinks at all.
+    pub fn ask_to_drop(&mut self, body: &Body) {
+        let Some(Insertion { at, bytes, beta }) = body.wire().drop_unbound(body) else { return };
+        if self.splice(&Splice { at: at..at, bytes }) {
+            self.name_beta(beta);
+            self.asks_to_drop = true;
+        }
+    }
+
+    pub fn name_beta(&mut self, beta: &'static str) {
+        if !self.betas.contains(&beta) {
+            self.betas.push(beta);
+        }
+    }
+
+    /// Puts bytes in the place of some of the client's. False when those are not sent.
+    pub fn splice(&mut self, Splice { at, bytes }: &Splice) -> bool {
+        // What is inserted comes behind the byte before it.
+        let has = |range: &Range<usize>| {
+            let begins = if at.is_empty() { range.start < at.start } else { range.start <= at.start };
+            begins && at.end <= range.end
+        };
+        let found = self.parts.iter().enumerate().find_map(|(index, part)| match part {
+            Part::Source(range) if has(range) => Some((index, range.clone())),
+            _ => None,
+        });
+        let Some((index, range)) = found else { return false };
+        let parts = [Part::Source(range.start..at.start), Part::Made(bytes.clone()), Part::Source(at.end..range.end)];
+        self.parts.splice(index..=index, parts);
+        true
+    }
+
+    /// The whole body.
+    pub fn bytes(&self, source: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(source.len());
+        for part in &self.parts {
+            match part {
+                Part::Source(range) => out.extend_from_slice(source.get(range.clone()).unwrap_or_default()),
+                Part::Made(bytes) => out.extend_from_slice(bytes),
+            }
+        }
+        out
+    }
+}
+
+impl Engine {
+    /// Runs `with` on the newest request of the path. Mostly its body is still in memory.
+    pub fn with_newest<T>(
+        &self,
+        conversation: &Conversation,
+        with: impl FnOnce(&AtHand<'_>) -> T,
+    ) -> Result<T, Refusal> {
+        let count = conversation.tree.current().len();
+        let kept = conversation.last.body.as_ref().filter(|body| body.spans().messages.len() == count);
+        if let Some(body) = kept.filter(|_| conversation.last.aligned == count) {
+            let newest = conversation.newest(body, &conversation.last.envelope);
+            return Ok(with(&AtHand { memo: Some(&conversation.composing.memo), ..newest }));
+        }
+        let whole = rebuilt(self, conversation)?;
+        let body = Body::parse(whole.bytes, conversation.wire).map_err(|error| {
+            Refusal::new(
+                "incomplete",
+                format!("The newest request cannot be read: {error}."),
+                "Its next request completes it.",
+            )
+        })?;
+        let envelope = conversation.envelope_of(&body);
+        Ok(with(&conversation.newest(&body, &envelope)))
+    }
+
+    /// What composing does to the newest request; `None` when it is not stored completely.
+    pub fn explain_effects(
+        &self,
+        conversation: &Conversation,
+        effects: Vec<(EffectId, &Effect)>,
+    ) -> Result<Option<Explained>, Refusal> {
+        let compose = |at_hand: &AtHand<'_>| conversation.compose(at_hand, effects).map(|written| written.composed);
+        let Ok(composed) = self.with_newest(conversation, compose) else { return Ok(None) };
+        Ok(Some(match composed {
+            None => Explained { untouched: true, ..Explained::default() },
+            Some(composed) => Explained {
+                repairs: composed.repairs.iter().map(repair_view).collect(),
+                thinking_dropped: composed.thinking_dropped,
+                marks: composed.marks.len(),
+                ..Explained::default()
+            },
+        }))
+    }
+
+    /// What the cache knows of the newest request as it came; `None` when that is not stored completely.
+    pub fn own_stops(&self, conversation: &Conversation) -> Option<Stops> {
+        self.with_newest(conversation, |at_hand| conversation.stops(at_hand, None)).ok()
+    }
+}
+
+/// What identifies a message that is not stored.
+pub fn digest(wire: &dyn Wire, message: &[u8]) -> Key {
+    let cuts = wire.read(message, ctx_clients::lexicon()).cuts;
+    let (bare, _) = ctx_wire::dress::undress(message, &cuts);
+    short(&ctx_store::Hash::of(&bare))
+}

@@ -1,0 +1,285 @@
+//! Pending changes: deferred edits, which wait for a moment, and proposals, which wait for somebody's word. Until the provider's cache is cold and an edit costs nothing, or until the
+//! context nears the model's limit.
+//!
+//! A wish is checked and stored when it is made; [`moment`] says when its moment has come, [`made`] makes it then, on the
+//! arrival of a request or woken by [`alarm`]. One that does not fit any more is kept, with the reason.
+
+pub mod forked;
+pub mod made;
+pub mod moment;
+
+use super::import::Imports;
+use crate::automatic::{AUTHOR, calls};
+use crate::conversation::Conversation;
+use crate::log::{Wait, Wished};
+use crate::{EDITED, Engine, Refusal, mark};
+use ctx_api::edit::When;
+use ctx_api::waiting::{Unmade, WaitView};
+use ctx_core::SlotId;
+use ctx_core::edit::effect::{Cover, Effect, FrameKey, FrameRef, MessageRef, PENDING, Place};
+use ctx_core::edit::fold::{Laid, Unit};
+use ctx_core::edit::history::Change;
+use ctx_core::edit::refusal::{nearest, suggest};
+use ctx_core::edit::{Commit, CommitId, Operation};
+use ctx_store::Note;
+pub use forked::PendingForFork;
+pub use moment::Moments;
+pub use moment::Situation;
+use std::collections::HashSet;
+
+/// The note that a conversation has wishes that wait.
+pub const WAITING: &str = "waiting";
+
+/// A wish and what became of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Waiting {
+    pub wished: Wished,
+    pub at: u64,
+    pub state: State,
+    /// When that came about.
+    pub ended: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum State {
+    Waiting,
+    Made(CommitId),
+    Failed(Unmade),
+    Cancelled,
+}
+
+impl State {
+    pub fn name(&self) -> &'static str {
+        match self {
+            State::Waiting => "waiting",
+            State::Made(_) => "made",
+            State::Failed(_) => "failed",
+            State::Cancelled => "cancelled",
+        }
+    }
+
+    pub fn can_be_accepted(&self) -> bool {
+        *self == State::Waiting
+    }
+
+    /// What failed is put away.
+    pub fn can_be_cancelled(&self) -> bool {
+        matches!(self, State::Waiting | State::Failed(_))
+    }
+}
+
+impl Waiting {
+    pub fn view(&self) -> WaitView {
+        let Wished {
+            id,
+            when,
+            branch,
+            operations,
+            reasons,
+            author,
+            note,
+            summary,
+            tokens_before,
+            tokens_after,
+            reverts,
+            ..
+        } = self.wished.clone();
+        let (state, at, ended) = (self.state.name().to_owned(), self.at, self.ended);
+        let (commit, failure) = match &self.state {
+            State::Made(commit) => (Some(*commit), None),
+            State::Failed(why) => (None, Some(why.clone())),
+            State::Waiting | State::Cancelled => (None, None),
+        };
+        WaitView {
+            id,
+            state,
+            when,
+            at,
+            ended,
+            author,
+            note,
+            branch,
+            operations,
+            reasons,
+            summary,
+            tokens_before,
+            tokens_after,
+            commit,
+            failure,
+            reverts: reverts.map(|reverts| reverts.commits).unwrap_or_default(),
+            remarks: Vec::new(),
+        }
+    }
+}
+
+impl Conversation {
+    /// Whether a wish waits: its moment may come with the next request.
+    pub fn waits(&self) -> bool {
+        self.waiting.iter().any(|waiting| waiting.state == State::Waiting)
+    }
+
+    /// Whether its requests must be held: also for a summary of the provider's, which the client may not understand.
+    pub fn is_held(&self) -> bool {
+        self.is_edited() || self.waits() || self.policy.automated || !self.provider.summaries.is_empty()
+    }
+
+    /// A wish by its id, whatever became of it. For an unknown id only wishes in the wanted state are suggested.
+    pub fn wish(&self, id: &str, is_wanted: fn(&State) -> bool) -> Result<&Waiting, Refusal> {
+        self.waiting.iter().find(|waiting| waiting.wished.id == id).ok_or_else(|| {
+            let wanted = self.waiting.iter().filter(|waiting| is_wanted(&waiting.state));
+            let near = nearest(id, wanted.map(|waiting| waiting.wished.id.as_str()));
+            let message = format!("There is no pending change `{id}`.");
+            Refusal::new("unknown-wish", message, suggest(&near, "`ctx waiting` lists them."))
+        })
+    }
+
+    /// The changes that wait and name something of these.
+    pub fn pending_in(&self, ground: &super::Ground<'_>, units: &[Laid]) -> Vec<String> {
+        let waiting: Vec<&Wished> = self
+            .waiting
+            .iter()
+            .filter(|waiting| waiting.state == State::Waiting)
+            .map(|waiting| &waiting.wished)
+            .collect();
+        if waiting.is_empty() {
+            return Vec::new();
+        }
+        let sources = || {
+            units.iter().filter_map(|laid| match laid.unit {
+                Unit::Source { message, block } => Some((message, block)),
+                Unit::Made(_) => None,
+            })
+        };
+        let slots: HashSet<u64> = sources().filter_map(|(message, _)| Some(ground.slots.get(message)?.0)).collect();
+        let own: HashSet<&str> = sources()
+            .filter_map(|(message, block)| ground.messages.get(message)?.blocks.get(block?)?.tool_use_id.as_deref())
+            .collect();
+        let names = |wished: &&&Wished| {
+            wished.slots.iter().any(|slot| slots.contains(slot))
+                || calls(self.wire, &wished.operations).any(|call| own.contains(&*call))
+        };
+        waiting.iter().filter(names).map(|wished| wished.id.clone()).collect()
+    }
+
+    /// Leaves out of a proposal what it names and the client has taken back since: the rest still fits.
+    pub fn leave_what_is_gone(&self, wished: &mut Wished) -> Result<(), Refusal> {
+        if wished.author != AUTHOR {
+            return Ok(());
+        }
+        let there: HashSet<&str> = self
+            .tree
+            .path()
+            .flat_map(|slot| &slot.message.blocks)
+            .filter_map(|block| block.tool_use_id.as_deref())
+            .collect();
+        let is_there = |operation: &Operation| {
+            calls(self.wire, std::slice::from_ref(operation)).all(|call| there.contains(&*call))
+        };
+        let keep: Vec<bool> = wished.operations.iter().map(is_there).collect();
+        let mut kept = keep.iter();
+        wished.operations.retain(|_| *kept.next().unwrap_or(&true));
+        let mut kept = keep.iter();
+        wished.reasons.retain(|_| *kept.next().unwrap_or(&true));
+        if wished.operations.is_empty() {
+            let message = "The conversation has gone another way: nothing of what was proposed is in it any more.";
+            return Err(Refusal::new("gone", message, "`ctx waiting cancel` removes the proposal."));
+        }
+        Ok(())
+    }
+
+    /// Takes in what happens to a wish. Used live and in replay alike.
+    pub fn wait(&mut self, wait: &Wait, at: u64) {
+        let (id, state) = match wait {
+            Wait::Wished(wished) => {
+                let wished = (**wished).clone();
+                match self.waiting.iter_mut().find(|known| known.wished.id == wished.id) {
+                    None => self.waiting.push(Waiting { wished, at, state: State::Waiting, ended: None }),
+                    // A proposal that grows.
+                    Some(known) if known.state == State::Waiting => known.wished = wished,
+                    Some(_) => {}
+                }
+                return;
+            }
+            Wait::Made { id, commit, request } => {
+                // The request that it was made for was sent with it.
+                if request.is_some() {
+                    self.progress.asked = self.history.head();
+                }
+                (id, State::Made(*commit))
+            }
+            Wait::Failed { id, why } => (id, State::Failed(why.clone())),
+            Wait::Cancelled { id, .. } => (id, State::Cancelled),
+        };
+        if let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.wished.id == *id) {
+            (waiting.state, waiting.ended) = (state, Some(at));
+        }
+    }
+}
+
+impl Engine {
+    /// Whether the moment is here already.
+    pub fn has_come(&self, conversation: &Conversation, when: When, now: u64) -> bool {
+        when == When::Now || self.situation(conversation, now).has(when)
+    }
+
+    /// The messages that a wish names. What it only selects may have left by its moment.
+    pub fn named(&self, conversation: &Conversation, commit: &Commit, imports: &Imports) -> Vec<u64> {
+        let Change::Edit { operations, effects } = &commit.change else { return Vec::new() };
+        let names = |operation: &&Operation| !operation.ids().is_empty() || matches!(operation, Operation::Add { .. });
+        let of = |effects: &[Effect]| {
+            let slots = effects.iter().flat_map(slots).filter(|slot| *slot != PENDING);
+            let mut slots: Vec<u64> = slots.map(|slot| slot.0).collect();
+            slots.sort_unstable();
+            slots.dedup();
+            slots
+        };
+        let naming: Vec<Operation> = operations.iter().filter(names).cloned().collect();
+        match naming.len() {
+            0 => Vec::new(),
+            count if count == operations.len() => of(effects),
+            _ => {
+                let effects = self.would_be(conversation, commit.id, &naming, imports);
+                effects.map(|effects| of(&effects)).unwrap_or_default()
+            }
+        }
+    }
+}
+
+/// What is noted of a conversation: that its requests are held, and that wishes wait.
+pub fn notes(conversation: &Conversation) -> Vec<Note> {
+    let id = &conversation.id;
+    vec![mark(id, EDITED, conversation.is_held()), mark(id, WAITING, conversation.waits())]
+}
+
+/// The client's messages that an effect names.
+fn slots(effect: &Effect) -> Vec<SlotId> {
+    let of_message = |message: &MessageRef| match message {
+        MessageRef::Slot(slot) => *slot,
+        MessageRef::Reply { after, .. } => *after,
+    };
+    let of_key = |key: &FrameKey| match key {
+        FrameKey::Opened(slot) => Some(*slot),
+        FrameKey::Made { .. } => None,
+    };
+    let of_frames = |frames: &[FrameRef]| frames.iter().filter_map(|frame| of_key(&frame.key)).collect::<Vec<_>>();
+    let of_place = |place: &Place| match place {
+        Place::After(frame) => of_key(&frame.key),
+        Place::Start => None,
+    };
+    match effect {
+        Effect::Replace { covers, .. } => {
+            let of_cover = |cover: &Cover| match cover {
+                Cover::Blocks(covered) => Some(of_message(&covered.of)),
+                Cover::Made(_) | Cover::System { .. } | Cover::Tool { .. } => None,
+            };
+            covers.iter().filter_map(of_cover).collect()
+        }
+        Effect::Results { results, .. } => results.iter().map(|result| of_message(&result.of)).collect(),
+        Effect::Restore { .. } => Vec::new(),
+        Effect::Insert { to, .. } => of_place(to).into_iter().collect(),
+        Effect::Move { frames, to } => of_frames(frames).into_iter().chain(of_place(to)).collect(),
+        Effect::Combine { frames } => of_frames(frames),
+        Effect::Split { frame, .. } | Effect::Title { frame, .. } => of_key(frame).into_iter().collect(),
+        Effect::Pin { frames, .. } => frames.iter().filter_map(of_key).collect(),
+    }
+}

@@ -1,0 +1,84 @@
+//! A fork takes over what waits in the conversation that it comes from, and what somebody wanted to keep there.
+
+use super::{State, notes};
+use crate::automatic::{AUTHOR, calls};
+use crate::conversation::Conversation;
+use crate::log::{self, Automatic, Wait, Wished};
+use crate::{Engine, record};
+use ctx_store::Step;
+use ctx_wire::Wire;
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+/// Copied from the conversation that a fork comes from.
+pub struct PendingForFork {
+    /// Calls whose results stay.
+    kept: Vec<String>,
+    /// What waits on the branch that is checked out.
+    waiting: Vec<Wished>,
+    /// Until when the provider's cache of it is warm.
+    pub warm_until: u64,
+}
+
+impl Conversation {
+    pub fn pending_for_fork(&self) -> PendingForFork {
+        let waiting = self.waiting.iter().filter(|waiting| waiting.state == State::Waiting);
+        let on_branch = waiting.filter(|waiting| waiting.wished.branch == self.history.current());
+        PendingForFork {
+            kept: self.wanted_back().into_iter().map(Cow::into_owned).collect(),
+            waiting: on_branch.map(|waiting| waiting.wished.clone()).collect(),
+            warm_until: self.warm_until(),
+        }
+    }
+}
+
+impl Engine {
+    pub fn inherit_pending(&self, fork: &mut Conversation, of: &PendingForFork, at: u64, step: &mut Step) {
+        let there: HashSet<String> = fork
+            .tree
+            .path()
+            .flat_map(|slot| &slot.message.blocks)
+            .filter_map(|block| block.tool_use_id.as_deref().map(str::to_owned))
+            .collect();
+        let mut kept: Vec<String> = of.kept.iter().filter(|call| there.contains(*call)).cloned().collect();
+        kept.sort_unstable();
+        if !kept.is_empty() {
+            let kept = Automatic::Kept { calls: kept };
+            step.records.push(record(&fork.id, at, log::AUTOMATIC, &kept, Vec::new()));
+            fork.automatic(&kept);
+        }
+        let path: HashSet<u64> = fork.tree.path().map(|slot| slot.id.0).collect();
+        let taken = of.waiting.iter().filter_map(|wished| taken_over(fork.wire, wished, &path, &there));
+        let taken: Vec<Wished> = taken.collect();
+        for wished in taken {
+            let id = format!("w{}", fork.waiting.len() + 1);
+            let wait = Wait::Wished(Box::new(Wished { id, branch: fork.history.current().to_owned(), ..wished }));
+            step.records.push(record(&fork.id, at, log::WAIT, &wait, Vec::new()));
+            fork.wait(&wait, at);
+        }
+        if fork.waits() {
+            step.notes.extend(notes(fork));
+        }
+    }
+}
+
+/// A pending change as it fits the fork; nothing if what it names is not there. Commits of the parent are not in the
+/// fork's history, so what switches them off stays with the parent.
+fn taken_over(wire: &dyn Wire, wished: &Wished, path: &HashSet<u64>, there: &HashSet<String>) -> Option<Wished> {
+    if wished.reverts.is_some() || !wished.slots.iter().all(|slot| path.contains(slot)) {
+        return None;
+    }
+    let mut own = wished.clone();
+    if own.author == AUTHOR {
+        let fits = |index: &usize| {
+            wished
+                .operations
+                .get(*index)
+                .is_some_and(|one| calls(wire, std::slice::from_ref(one)).all(|call| there.contains(&*call)))
+        };
+        let fitting: Vec<usize> = (0..wished.operations.len()).filter(fits).collect();
+        own.operations = fitting.iter().filter_map(|at| wished.operations.get(*at).cloned()).collect();
+        own.reasons = fitting.iter().map(|at| wished.reasons.get(*at).cloned().flatten()).collect();
+    }
+    (!own.operations.is_empty()).then_some(own)
+}

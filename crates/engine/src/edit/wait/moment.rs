@@ -1,0 +1,66 @@
+//! When a moment has come. Pure: the clock and all figures are given.
+
+use crate::conversation::Conversation;
+use crate::{Engine, card};
+use ctx_api::edit::When;
+
+/// What the settings say of moments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moments {
+    /// The share of what the model takes from which on the limit is near.
+    pub near_limit_percent: u64,
+    /// How many seconds the provider's cache lives, where its own word does not count.
+    pub cache_seconds: Option<u64>,
+}
+
+impl Default for Moments {
+    fn default() -> Moments {
+        Moments { near_limit_percent: 80, cache_seconds: None }
+    }
+}
+
+/// What moments are told by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Situation {
+    pub now: u64,
+    /// Until when the provider's cache may have something of the conversation.
+    pub warm_until: u64,
+    /// What will be sent.
+    pub tokens: u64,
+    /// From here on the limit is near.
+    pub limit: u64,
+}
+
+impl Situation {
+    /// Whether the moment is here.
+    pub fn has(&self, when: When) -> bool {
+        match when {
+            When::Now => true,
+            When::Cold => self.now >= self.warm_until,
+            When::NearLimit => self.tokens >= self.limit,
+            When::Accepted => false,
+        }
+    }
+}
+
+impl Engine {
+    pub fn situation(&self, conversation: &Conversation, now: u64) -> Situation {
+        let tokens = conversation.calibration.tokens(card::weight(conversation));
+        let limit = self.window_of(conversation) / 100 * self.moments.near_limit_percent;
+        Situation { now, warm_until: conversation.warm_until(), tokens, limit }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_told_by_the_clock_and_the_figures() {
+        let at = |now, tokens| Situation { now, warm_until: 300_000, tokens, limit: 160_000 };
+        assert!(at(0, 0).has(When::Now));
+        assert!(!at(299_999, 0).has(When::Cold) && at(300_000, 0).has(When::Cold));
+        assert!(!at(0, 159_999).has(When::NearLimit) && at(0, 160_000).has(When::NearLimit));
+        assert!(!at(300_000, 0).has(When::NearLimit) && !at(0, 160_000).has(When::Cold));
+    }
+}

@@ -1,0 +1,287 @@
+//! From a wish with words missing to what has to be found, and back to a wish that can be done.
+
+use super::material::{Material, Piece};
+use super::prompt::{Prompt, prompt};
+use super::{Nonsense, SELF, clean, local};
+use crate::conversation::Conversation;
+use crate::edit::{Ground, Imports, Weights};
+use crate::view::{show, titles};
+use crate::{Engine, Refusal};
+use ctx_api::edit::Wish;
+use ctx_api::helper::{Kind, Written};
+use ctx_core::edit::effect::{Effect, FrameKey};
+use ctx_core::edit::fold::Unit;
+use ctx_core::edit::history::Change;
+use ctx_core::edit::refusal::NOTHING;
+use ctx_core::edit::resolve::{Desk, Scope, Target};
+use ctx_core::edit::{CommitId, Operation};
+use ctx_core::message::Kind as BlockKind;
+
+/// Beyond so many a job would take minutes, and most of a day's budget.
+pub const MOST: usize = 50;
+
+/// Words that somebody has to find.
+#[derive(Debug, Clone)]
+pub struct Question {
+    pub kind: Kind,
+    pub material: Material,
+    /// The operation that needs them.
+    pub operation: usize,
+}
+
+impl Question {
+    pub fn new(kind: Kind, material: Material) -> Question {
+        Question { kind, material, operation: 0 }
+    }
+
+    pub fn prompt(&self, most: usize, salt: u64) -> Prompt {
+        prompt(self.kind, &self.material, most, salt)
+    }
+
+    /// What a helper said, if it can be used.
+    pub fn clean(&self, said: &str) -> Result<String, Nonsense> {
+        clean(self.kind, said, self.material.chars().max(200))
+    }
+}
+
+/// A wish, and the words that it lacks.
+#[derive(Debug)]
+pub struct Open {
+    /// The conversation's id.
+    pub conversation: String,
+    pub questions: Vec<Question>,
+    pub wish: Wish,
+    /// Which operation each of the wish's comes from: one may become several.
+    pub from: Vec<usize>,
+    /// The head that the questions were asked at.
+    pub head: String,
+}
+
+/// A wish that can be done, with why each of its operations is made.
+pub struct Filled {
+    pub wish: Wish,
+    pub reasons: Vec<Option<String>>,
+    pub written: Vec<Written>,
+}
+
+impl Open {
+    /// The wish with these words, in the order of the questions. `by`: who found them. With `held` it is refused if
+    /// a commit was made since.
+    pub fn filled(self, words: Vec<String>, by: &str, held: bool) -> (Wish, Vec<Written>) {
+        let Open { mut wish, questions, head, .. } = self;
+        let mut written = Vec::new();
+        for (question, text) in questions.into_iter().zip(words) {
+            if let Some(operation) = wish.operations.get_mut(question.operation) {
+                *operation = operation.clone().filled(text.clone());
+            }
+            let (kind, of) = (question.kind, question.material.name);
+            written.push(Written { kind, of, by: by.to_owned(), text });
+        }
+        if held && wish.expect.is_none() {
+            wish.expect = Some(head);
+        }
+        // Who reads the history wants to know whose words these are.
+        if wish.note.is_none() && !written.is_empty() {
+            wish.note = Some(if by == SELF { "an extract by ctx".to_owned() } else { format!("words by {by}") });
+        }
+        (wish, written)
+    }
+}
+
+impl Engine {
+    /// The effects of the operations that come before.
+    pub fn before(
+        &self,
+        conversation: &Conversation,
+        id: CommitId,
+        before: &[Operation],
+        imports: &Imports,
+    ) -> Result<Vec<Effect>, Refusal> {
+        match before {
+            [] => Ok(Vec::new()),
+            before => match self.would_be(conversation, id, before, imports) {
+                Err(refusal) if refusal.code == NOTHING => Ok(Vec::new()),
+                effects => effects,
+            },
+        }
+    }
+
+    /// An open operation on top of others, with the words that ctx finds by itself.
+    pub fn resolve_open(
+        &self,
+        conversation: &Conversation,
+        before: (CommitId, &[Effect]),
+        operation: &Operation,
+    ) -> Result<Vec<Operation>, Refusal> {
+        let open = self.lacking(conversation, before, operation)?.into_iter();
+        let fill = |(operation, kind, material): (Operation, Kind, Material)| {
+            Ok(operation.filled(Question::new(kind, material).local()?))
+        };
+        open.map(fill).collect()
+    }
+
+    /// What an open operation comes to: operations with some words in them, and what those should be about.
+    pub fn lacking(
+        &self,
+        conversation: &Conversation,
+        (id, effects): (CommitId, &[Effect]),
+        operation: &Operation,
+    ) -> Result<Vec<(Operation, Kind, Material)>, Refusal> {
+        let ground = Ground::of(conversation, true);
+        let source = ground.source();
+        let weights = Weights::of(conversation);
+        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let view = ground.lay(crate::edit::on_top(conversation, id, effects));
+        let desk = conversation.desk(&view, &source, &weights, &scale, 0);
+        // Some words, to see whether it can be done at all.
+        let filled = operation.clone().filled("…".to_owned());
+        match operation {
+            Operation::SummarizeResults { ids, select, result, .. } => {
+                let wanted = desk.wanted_results(ids, select, result.as_deref())?;
+                if wanted.is_empty() {
+                    desk.effects(&filled)?;
+                }
+                let mut open = Vec::new();
+                for (laid, _, found) in wanted {
+                    let (Some(call), Unit::Source { message, .. }) = (found.id.as_deref(), laid.unit) else { continue };
+                    let Some(target) = block(&desk, message, found.at as usize) else { continue };
+                    let material = self.material(conversation, &desk, &[target])?;
+                    if local::words(Kind::Result, &material).is_err() && result.is_none() {
+                        continue;
+                    }
+                    let one = Operation::SummarizeResults {
+                        ids: ids.clone(),
+                        select: select.clone(),
+                        result: Some(call.to_owned()),
+                        text: Some("…".to_owned()),
+                    };
+                    open.push((one, Kind::Result, material));
+                }
+                if open.is_empty() {
+                    return Err(too_short("these results"));
+                }
+                Ok(open)
+            }
+            Operation::Retitle { id, .. } => {
+                desk.effects(&filled)?;
+                let targets = desk.named(std::slice::from_ref(id))?;
+                let frame = targets.first().and_then(|target| view.frames.get(target.frame?));
+                if let Some(frame) = frame.filter(|frame| is_named_by_hand(conversation, frame.key)) {
+                    return Err(Refusal::new(
+                        "titled",
+                        format!("`{}` has a title set by a person, which stays.", frame.id),
+                        "Give another with `--title`, or take that one back with `ctx revert`.",
+                    ));
+                }
+                Ok(vec![(filled, Kind::Title, self.material(conversation, &desk, &targets)?)])
+            }
+            Operation::Compact { ids, select, .. } => {
+                desk.effects(&filled)?;
+                let targets = desk.without_client_notes(desk.targets(ids, select)?)?;
+                Ok(vec![(filled, Kind::Summary, self.material(conversation, &desk, &targets)?)])
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// What is sent of these targets and can be read. Thinking is the model's own.
+    pub fn material(
+        &self,
+        conversation: &Conversation,
+        desk: &Desk<'_>,
+        targets: &[Target],
+    ) -> Result<Material, Refusal> {
+        let path = desk.source.messages;
+        let texts = self.texts(
+            conversation,
+            desk.source.slots,
+            targets.iter().flat_map(|target| show::messages_of(&target.units)),
+        )?;
+        let mut pieces = Vec::new();
+        for target in targets {
+            for message in show::message_views(conversation, desk.view, desk.source, target, &texts) {
+                let blocks = message.blocks.into_iter();
+                pieces.extend(blocks.filter(|block| block.is_sent() && block.kind != "thinking").map(|block| {
+                    let is_call = |facts: &&ctx_core::message::Block| {
+                        facts.kind == BlockKind::ToolUse && facts.tool_use_id.as_deref() == block.tool_use_id.as_deref()
+                    };
+                    let call = block
+                        .tool_use_id
+                        .as_ref()
+                        .and_then(|_| path.iter().flat_map(|facts| &facts.blocks).find(is_call));
+                    Piece {
+                        role: message.role.clone(),
+                        label: call.and_then(|call| call.label.as_deref()).map(str::to_owned),
+                        kind: block.kind,
+                        tool: block.tool,
+                        is_error: block.is_error,
+                        text: ctx_clients::lexicon().without_reminders(&block.text).into_owned(),
+                    }
+                }));
+            }
+        }
+        let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
+        let title = targets.first().map(|target| titles::target_title(desk, target)).unwrap_or_default();
+        Ok(Material { name: names.join(", "), title, pieces })
+    }
+}
+
+impl Question {
+    /// The words that ctx finds by itself.
+    pub fn local(&self) -> Result<String, Refusal> {
+        local::words(self.kind, &self.material).map_err(|nonsense| match nonsense {
+            Nonsense::NotShorter => too_short(&format!("`{}`", self.material.name)),
+            _ => Refusal::new(
+                "no-words",
+                format!("There are no words in `{}` to make a {} of.", self.material.name, self.kind.name()),
+                if self.kind == Kind::Title { "Give one with `--title`." } else { "Give one with `--text`." },
+            ),
+        })
+    }
+}
+
+/// A block of a message, as a target.
+fn block(desk: &Desk<'_>, message: usize, at: usize) -> Option<Target> {
+    desk.view.frames.iter().enumerate().find_map(|(place, frame)| {
+        let units = desk.view.units(frame, desk.source.messages);
+        let wanted = Unit::Source { message, block: Some(at) };
+        let laid = units.into_iter().find(|laid| laid.unit == wanted && laid.covered.is_none())?;
+        let layout = ctx_core::edit::layout::layout(desk.view, frame, desk.source.messages);
+        let number = layout.groups.iter().find(|group| group.source == Some(message))?.number;
+        let name = format!("{}#{number}.{at}", frame.id);
+        Some(Target {
+            name,
+            scope: Scope::Block,
+            frame: Some(place),
+            units: vec![laid],
+            covers: Vec::new(),
+            weight: 0.0,
+        })
+    })
+}
+
+/// Whether a person, or an agent, gave this frame its title.
+pub fn is_named_by_hand(conversation: &Conversation, key: FrameKey) -> bool {
+    let history = &conversation.history;
+    history.active(history.head()).iter().any(|commit| match &commit.change {
+        Change::Edit { operations, effects } => {
+            let by_hand =
+                |operation: &Operation| matches!(operation, Operation::Retitle { auto: false, title: Some(_), .. });
+            let names =
+                |effect: &Effect| matches!(effect, Effect::Title { frame, title: Some(_), .. } if *frame == key);
+            operations.iter().any(by_hand) && effects.iter().any(names)
+        }
+        Change::Inherit { effects, .. } => effects
+            .iter()
+            .any(|(_, effect)| matches!(effect, Effect::Title { frame, title: Some(_), .. } if *frame == key)),
+        Change::Revert { .. } => false,
+    })
+}
+
+fn too_short(what: &str) -> Refusal {
+    Refusal::new(
+        "too-short",
+        format!("A summary would not be shorter than {what}."),
+        "Leave it, give a shorter one with `--text`, or remove it with `ctx drop-results` or `ctx delete`.",
+    )
+}

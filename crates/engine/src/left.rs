@@ -1,0 +1,142 @@
+//! Frames that are no longer on the current path: from before the client's compaction, or rewound.
+//!
+//! The tree keeps their messages. Here they are found again, so that they can be listed, searched, shown and
+//! imported. They are not sent and weigh nothing.
+
+use crate::Refusal;
+use crate::conversation::Conversation;
+use ctx_api::frames::Left;
+use ctx_core::edit::address::{self, Named};
+use ctx_core::edit::fold::View;
+use ctx_core::edit::frame_id::FrameId;
+use ctx_core::fast_map::FastSet;
+use ctx_core::message::{Message, Role};
+use ctx_core::tree::Moved;
+use ctx_core::{NodeIx, SlotId, frames};
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
+
+/// A path that the client has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeftPath {
+    tip: NodeIx,
+    left: Left,
+}
+
+/// Neighbouring frames of one path.
+pub struct Run {
+    /// The number of the first.
+    first: u32,
+    pub slots: Vec<SlotId>,
+}
+
+/// All frames that are no longer on the current path.
+#[derive(Default)]
+pub struct LeftFrames {
+    /// Oldest first.
+    pub runs: Vec<Run>,
+    pub by_number: BTreeMap<u32, Left>,
+}
+
+impl Conversation {
+    /// Remembers the path that the client has left, if frames went with it.
+    pub fn leave_path(&mut self, moved: &Moved, compacted: bool) {
+        let left = if compacted { Left::BeforeCompaction } else { Left::Rewound };
+        let path: FastSet<SlotId> = match moved.left.is_empty() {
+            true => FastSet::default(),
+            false => self.tree.path().map(|slot| slot.id).collect(),
+        };
+        let is_gone = |node: &NodeIx| {
+            let slot = self.tree.slot_at(*node).id;
+            self.numbers.of(slot).is_some() && !path.contains(&slot)
+        };
+        if moved.left.iter().any(is_gone) {
+            self.left.extend(moved.left.last().map(|&tip| LeftPath { tip, left }));
+        }
+        // Where it has come back, it has not left.
+        self.left.retain(|path| self.tree.depth_on_current(path.tip).is_none());
+    }
+
+    pub fn left_frames(&self) -> LeftFrames {
+        let mut taken: FastSet<SlotId> = self.tree.path().map(|slot| slot.id).collect();
+        let mut found = LeftFrames::default();
+        // A frame that was on several paths is shown as it stood on the last of them.
+        for LeftPath { tip, left } in self.left.iter().rev() {
+            let (slots, messages) = self.path_to(*tip);
+            let frames = frames::frames(&messages);
+            let wanted = frames.iter().filter(|frame| !taken.contains(&slots[frame.opening]));
+            let mut runs: Vec<(u32, Range<usize>)> = Vec::new();
+            for frame in wanted {
+                let Some(number) = self.numbers.of(slots[frame.opening]) else { continue };
+                found.by_number.insert(number, *left);
+                let end = frame.end.message + usize::from(frame.end.block > 0);
+                match runs.last_mut().filter(|(_, run)| run.end >= frame.start.message) {
+                    Some((_, run)) => run.end = end,
+                    None => runs.push((number, frame.start.message..end)),
+                }
+            }
+            for (first, run) in runs {
+                let free: Vec<SlotId> = slots[run].iter().copied().filter(|slot| taken.insert(*slot)).collect();
+                found.runs.push(Run { first, slots: free });
+            }
+        }
+        found.runs.sort_by_key(|run| run.first);
+        found
+    }
+
+    /// The opening words of the conversation, also when the client has summarised them since.
+    pub fn first_words(&self) -> Option<String> {
+        let title = |path: &[&Message]| {
+            let first = frames::frames(path).into_iter().next()?;
+            Some(frames::title(path, &first)).filter(|_| !begins_with_summary(path.iter().copied()))
+        };
+        let compacted = self.left.iter().rev().filter(|path| path.left == Left::BeforeCompaction);
+        let mut before = compacted.map(|path| self.path_to(path.tip).1);
+        title(&self.path()).or_else(|| before.find_map(|path| title(&path))).or_else(|| self.opened.title.clone())
+    }
+
+    fn path_to(&self, tip: NodeIx) -> (Vec<SlotId>, Vec<&Message>) {
+        let nodes = self.tree.path_to(Some(tip));
+        nodes.into_iter().map(|node| self.tree.slot_at(node)).map(|slot| (slot.id, &slot.message)).unzip()
+    }
+}
+
+impl LeftFrames {
+    /// Why a frame of a view over everything is missing from the view over the current path; nothing if it is there.
+    pub fn of(&self, id: &FrameId, current: &HashSet<&FrameId>) -> Option<Left> {
+        let turn = self.by_number.get(&id.number).filter(|_| !id.added);
+        (!current.contains(id)).then(|| turn.copied().unwrap_or(Left::BeforeCompaction))
+    }
+
+    /// Why a change that names such a frame is refused.
+    pub fn refusal(&self, conversation: &str, ids: &[String]) -> Option<Refusal> {
+        let named = address::read(ids).ok()?;
+        let mut frames = named.iter().flat_map(Named::frames).filter(|id| !id.added);
+        let (id, left) = frames.find_map(|id| Some((id, self.by_number.get(&id.number)?)))?;
+        let message = match left {
+            Left::BeforeCompaction => format!("`{id}` is from before the client's compaction and is no longer sent."),
+            Left::Rewound => format!("`{id}` was rewound by the client and is no longer sent."),
+        };
+        let hint = format!("`ctx show {id}` shows it; `ctx import {conversation} {id}` brings a copy back.");
+        Some(Refusal::new("left", message, hint))
+    }
+}
+
+/// The names of the frames of a view.
+pub fn names<'v>(view: &'v View<'_>) -> HashSet<&'v FrameId> {
+    view.frames.iter().map(|frame| &frame.id).collect()
+}
+
+/// Whether a history begins with the client's own summary of what came before it: by its own words, or by those of the
+/// answer that the client wrote behind it.
+pub fn begins_with_summary<'m>(mut messages: impl Iterator<Item = &'m Message>) -> bool {
+    let (first, second) = (messages.next(), messages.next().filter(|second| second.role == Role::Assistant));
+    let labels = second.into_iter().flat_map(|answer| &answer.blocks).filter_map(|block| block.label.as_deref());
+    first.is_some_and(is_summary) || labels.into_iter().any(|label| ctx_clients::lexicon().acknowledges_summary(label))
+}
+
+/// Whether a message begins with the client's own summary of what came before it.
+fn is_summary(message: &Message) -> bool {
+    let labels = message.blocks.iter().filter_map(|block| block.label.as_deref());
+    labels.into_iter().any(|label| label == ctx_core::lexicon::SUMMARY_TITLE)
+}

@@ -1,0 +1,62 @@
+//! One conversation, from the request that arrives to the bytes that leave.
+//!
+//! [`Engine`] is given a conversation and everything that is needed beside it: the time, the content that is not in
+//! memory, the editor. It returns what leaves and what is to be stored. It starts no thread, reads no clock and knows
+//! nothing of other conversations.
+
+pub mod answer;
+pub mod attribution;
+pub mod automatic;
+pub mod cache_forecast;
+pub mod card;
+pub mod class;
+pub mod continuity;
+pub mod conversation;
+pub mod credentials;
+pub mod edit;
+mod engine;
+pub mod envelope;
+pub mod helper;
+pub mod left;
+pub mod log;
+pub mod phases;
+pub mod provider;
+mod refusal;
+pub mod request;
+pub mod sent_parts;
+pub mod side_traffic;
+mod standalone;
+pub mod view;
+
+pub use conversation::Conversation;
+pub use credentials::Credentials;
+pub use engine::Engine;
+pub use refusal::{Problem, Refusal};
+pub use standalone::Standalone;
+
+use ctx_store::{Hash, NewRecord, Note};
+use serde::Serialize;
+
+/// The mark that the requests of a conversation are held: for its operations, or because something waits.
+pub const EDITED: &str = "edited";
+
+/// The bodies of marks. A missing mark means that the log has to tell.
+pub const YES: &[u8] = b"1";
+pub const NO: &[u8] = b"0";
+
+/// A note that says yes or no of a conversation.
+pub fn mark(conversation: &str, name: &str, is_so: bool) -> Note {
+    let body = if is_so { YES } else { NO };
+    Note { conversation: conversation.to_owned(), name: name.to_owned(), body: Some(body.to_vec()) }
+}
+
+pub fn record(conversation: &str, at: u64, kind: &str, body: &impl Serialize, uses: Vec<Hash>) -> NewRecord {
+    NewRecord {
+        conversation: conversation.to_owned(),
+        at,
+        kind: kind.to_owned(),
+        version: log::VERSION,
+        uses,
+        body: serde_json::to_vec(body).unwrap_or_default(),
+    }
+}

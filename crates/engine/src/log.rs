@@ -1,0 +1,524 @@
+//! The records as they are stored. Each has a kind and a version; old ones are read for ever.
+//!
+//! A record says what was decided, never what to decide again: replaying the log asks nobody and
+//! gives the same tree. Blobs are named by their place in the record's list of uses.
+
+pub mod v1;
+
+use ctx_api::edit::When;
+use ctx_api::requests::{ErrorSaid, MOST_TOKENS, Usage};
+use ctx_api::timeline::Told;
+use ctx_api::waiting::Unmade;
+use ctx_core::edit::history::How;
+use ctx_core::edit::{Commit, CommitId, Operation};
+use ctx_core::message::{Anchor, Message};
+use ctx_core::policy::Moment;
+use ctx_core::{Class, Key, SlotId};
+use ctx_store::Record;
+use ctx_wire::anthropic::context_management::{summary, without_summary};
+use ctx_wire::body::Body;
+use ctx_wire::envelope::Envelope;
+use ctx_wire::{Wire, WireId};
+use serde::{Deserialize, Serialize};
+
+pub const OPENED: &str = "opened";
+pub const ARRIVED: &str = "arrived";
+pub const ANSWERED: &str = "answered";
+/// An entry of the editing history: [`ctx_core::edit::Commit`].
+pub const COMMIT: &str = "commit";
+/// A branch, a checkout or a tag, or the end of one: [`Line`].
+pub const LINE: &str = "line";
+/// The provider refused thinking that we thought valid: from now on it is asked to drop such blocks.
+pub const RECOVERY: &str = "recovery";
+/// A wish that waits for its moment, or what became of one: [`Wait`].
+pub const WAIT: &str = "wait";
+/// What the automatic editor was told, or noted: [`Automatic`].
+pub const AUTOMATIC: &str = "automatic";
+/// The provider did not take what was asked of it beside the client: [`RefusedEdits`].
+pub const REFUSED: &str = "refused";
+/// The kinds of which one means that a conversation is edited, or will be.
+pub const EDITS: [&str; 3] = [COMMIT, RECOVERY, WAIT];
+
+pub const KINDS: [&str; 9] = [OPENED, ARRIVED, ANSWERED, COMMIT, LINE, RECOVERY, WAIT, AUTOMATIC, REFUSED];
+/// The version that this program writes.
+pub const VERSION: u16 = 2;
+
+/// Whether this program can read records of a version. Version 1 stored the content of edits as JSON of the Anthropic
+/// wire; apart from that both are the same.
+pub fn is_readable(version: u16) -> bool {
+    (1..=VERSION).contains(&version)
+}
+
+/// The commit that a record tells of.
+pub fn commit(record: &Record) -> Option<Commit> {
+    match record.version {
+        1 => v1::commit(&record.body),
+        _ => serde_json::from_slice(&record.body).ok(),
+    }
+}
+
+/// A conversation begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opened {
+    /// The format that its client speaks; records of version 1 know one only.
+    #[serde(default = "anthropic")]
+    pub wire: WireId,
+    pub class: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<String>,
+    /// What the conversation it was forked from is called, where it begins with a summary of that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+fn anthropic() -> WireId {
+    WireId::Anthropic
+}
+
+impl Opened {
+    /// Of a conversation whose own word is lost.
+    pub fn unknown() -> Opened {
+        Opened {
+            wire: anthropic(),
+            class: "main".into(),
+            session: None,
+            agent: None,
+            client: None,
+            parent: None,
+            forked_from: None,
+            title: None,
+        }
+    }
+}
+
+/// A request came.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Arrived {
+    /// Counts the requests of the conversation from 1.
+    pub request: u32,
+    pub class: String,
+    pub verdict: String,
+    pub known: u32,
+    pub new: u32,
+    pub changed: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    pub bytes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// It carries only what is new: the provider keeps the history.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
+    /// It left otherwise than it came.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub composed: bool,
+    /// Tokens that the provider should read from its cache; nothing where nobody can tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expects: Option<u64>,
+    /// Where it writes the provider's cache: the digests of what stands before, the longest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<Key>,
+    /// How the model shall think and choose tools, when that is not the default: such messages are another cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manner: Option<Key>,
+    /// The first thing in it that is not what the client sent there before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub differs: Option<Differs>,
+    /// What the provider is asked to edit by itself, beside what the client asks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<String>,
+    /// The message that the automatic editor will change next, by the looks of it: a cache mark stands before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<SlotId>,
+    /// Commits that were made on its arrival, and count in it: their records follow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub made: Vec<CommitId>,
+    /// The first message that they change, as people name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_at: Option<String>,
+    /// How it left, where that is not how it came. Older records do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<SentBody>,
+    /// What it adds to the conversation; side traffic adds nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Turn>,
+}
+
+impl Arrived {
+    /// A request of which nothing is known but itself. `(known, new)`: so many of its messages.
+    pub fn of(
+        request: u32,
+        class: Class,
+        verdict: &str,
+        body: &Body,
+        envelope: &Envelope,
+        (known, new): (usize, usize),
+    ) -> Arrived {
+        Arrived {
+            request,
+            class: class.name().into(),
+            verdict: verdict.into(),
+            known: known as u32,
+            new: new as u32,
+            model: envelope.model.as_deref().map(str::to_owned),
+            bytes: body.bytes().len() as u64,
+            elsewhere: envelope.threaded,
+            ..Arrived::default()
+        }
+    }
+}
+
+/// The body that left: ranges of the one that came, and what was put between them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentBody {
+    /// Of all its bytes.
+    #[serde(default)]
+    pub checksum: u32,
+    /// So many leading parts are those of the newest earlier request that tells its own: an edited conversation grows
+    /// at its end.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub as_before: u32,
+    /// The parts behind those.
+    pub parts: Vec<SentPart>,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SentPart {
+    /// From one byte of the client's body to before another.
+    Source(u64, u64),
+    Text(String),
+    /// A longer text: its place in the record's uses.
+    Blob {
+        blob: u32,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Differs {
+    /// A message or a block, as people name it.
+    pub place: String,
+    /// What it is, in words.
+    pub what: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// The node that the known prefix ends at.
+    pub base: Option<u32>,
+    /// How many nodes the tree had before: a gap shows when an earlier record is lost.
+    pub nodes: u32,
+    /// The slots behind it.
+    pub slots: Vec<u64>,
+    /// Versions of slots that were not seen before.
+    pub versions: Vec<Version>,
+    /// The envelope: its place in the record's uses.
+    pub envelope: u32,
+    /// What stands between messages, when it is not a comma: one text for all, or one each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between: Option<Vec<String>>,
+    /// Whether this path is the one to look at.
+    pub current: bool,
+    /// The slot of a reply that the client has summarised without ever sending it back: the end of the path it left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<u64>,
+    /// It says all by itself, and what was known before is forgotten: the way out when an earlier
+    /// record could not be read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restart: bool,
+    /// What the thinking is bound to that a fork took along; nothing where that is not known any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bound: Vec<(Key, Option<Key>)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version {
+    pub slot: u64,
+    /// The bare message: its place in the record's uses.
+    pub blob: u32,
+    /// What to insert into it to get the exact bytes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dress: Vec<(u32, String)>,
+}
+
+/// What the provider answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answered {
+    pub request: u32,
+    /// 0 when there was no answer.
+    pub status: u16,
+    pub ending: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "believable")]
+    pub usage: Option<Usage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorSaid>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub applied_edits: Vec<serde_json::Value>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub transformations: Vec<serde_json::Value>,
+    /// Keys of the thinking signatures it gave, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signatures: Vec<String>,
+    /// What the thinking in it is bound to: the digest of the prompt as it was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<Key>,
+    /// The digests at which an edited request wrote the provider's cache.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Key>,
+    /// What was repaired in an edited request: rule and what.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repairs: Vec<(String, String)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_miss_reason: Option<String>,
+    /// What was sent and what the client sent, where the two differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited: Option<Weighed>,
+    /// Our estimate of what was sent, before calibration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_byte_ms: Option<u64>,
+    pub total_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undecodable: Option<String>,
+    /// The model that the answer names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The provider wrote a summary of what came before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Summary>,
+    /// A summary of the provider's stood for a part of what was sent: what it counted was less.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub summarised: bool,
+}
+
+/// A summary that wants to come back at the beginning of the message that it came with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The block as the provider spelled it.
+    pub block: String,
+    /// Messages before that message.
+    pub messages: u32,
+    /// What that message is recognised by.
+    pub key: Key,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub anchors: Vec<Key>,
+}
+
+/// What the provider did not take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedEdits {
+    pub request: u32,
+    pub model: String,
+    /// The `type` of each.
+    pub edits: Vec<String>,
+    /// What the provider said.
+    pub words: String,
+}
+
+/// Estimates, before calibration.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Weighed {
+    pub sent: f64,
+    pub own: f64,
+}
+
+impl Summary {
+    /// Of a reply to a request of so many messages.
+    pub fn of(wire: &dyn Wire, reply: &[u8], messages: usize) -> Option<Summary> {
+        let block = String::from_utf8(summary(reply)?.to_vec()).ok()?;
+        let facts = wire.read(&without_summary(reply), ctx_clients::lexicon()).facts;
+        let anchors = facts.anchors.iter().map(|(Anchor::Id(key) | Anchor::Text(key))| *key).collect();
+        Some(Summary { block, messages: u32::try_from(messages).ok()?, key: facts.key, anchors })
+    }
+
+    /// Whether that is the message that it came with.
+    pub fn is_of(&self, message: &Message) -> bool {
+        let mut anchors = message.anchors.iter().map(|(Anchor::Id(key) | Anchor::Text(key))| key);
+        self.key == message.key || anchors.any(|anchor| self.anchors.contains(anchor))
+    }
+}
+
+impl Answered {
+    /// Whether the provider cleared anything.
+    pub fn clears(&self) -> bool {
+        let is_some = |edit: &serde_json::Value, name: &str| edit[name].as_u64().is_some_and(|count| count > 0);
+        let names = ["cleared_tool_uses", "cleared_thinking_turns", "cleared_input_tokens"];
+        self.applied_edits.iter().any(|edit| names.iter().any(|name| is_some(edit, name)))
+    }
+
+    /// Tokens that the provider itself left out.
+    pub fn cleared(&self) -> u64 {
+        sum(self.applied_edits.iter())
+    }
+
+    /// Those of them that were results of tools.
+    pub fn cleared_results(&self) -> u64 {
+        let results = self.applied_edits.iter().filter(|edit| edit["cleared_tool_uses"].as_u64() > Some(0));
+        sum(results)
+    }
+}
+
+fn sum<'a>(edits: impl Iterator<Item = &'a serde_json::Value>) -> u64 {
+    edits.filter_map(|edit| edit["cleared_input_tokens"].as_u64()).filter(|tokens| *tokens <= MOST_TOKENS).sum()
+}
+
+/// A usage that cannot be true counts as unknown, also in a log that was written before this was looked at.
+fn believable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Usage>, D::Error> {
+    Ok(Option::<Usage>::deserialize(deserializer)?.filter(Usage::is_believable))
+}
+
+/// A wish that waits for its moment, and what becomes of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wait {
+    Wished(Box<Wished>),
+    /// Its commit stands before this record. `request`: the one whose arrival was the moment, and that it counts for.
+    Made {
+        id: String,
+        commit: CommitId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<u32>,
+    },
+    /// It did not fit any more.
+    Failed {
+        id: String,
+        why: Unmade,
+    },
+    Cancelled {
+        id: String,
+        author: String,
+    },
+}
+
+/// What the automatic editor was told, or noted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Automatic {
+    PhaseBegan {
+        name: String,
+        moment: Moment,
+        author: String,
+    },
+    PhaseEnded {
+        name: String,
+        moment: Moment,
+        author: String,
+    },
+    /// What would have been cleared, had somebody let it.
+    /// Results of these calls stay: a fork takes over what somebody brought back, or declined to clear, before it.
+    Kept {
+        calls: Vec<String>,
+    },
+    Noted {
+        request: u32,
+        /// The calls whose results would have been cleared.
+        calls: Vec<String>,
+        /// What would have been left out of results before they were sent.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        trimmed: Vec<Trimmed>,
+        /// The calls whose inputs would have been shortened.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        inputs: Vec<String>,
+        summary: String,
+        note: String,
+        tokens_before: u64,
+        tokens_after: u64,
+    },
+    Signal(Told),
+}
+
+/// What would have been left out of a result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trimmed {
+    pub call: String,
+    pub tokens: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Wished {
+    /// `w1` is the first of its conversation.
+    pub id: String,
+    pub when: When,
+    /// The branch that it was made for.
+    pub branch: String,
+    pub operations: Vec<Operation>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<Option<String>>,
+    pub author: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The messages that it named: if one of them leaves the path, its ids mean something else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slots: Vec<u64>,
+    /// Its ids are numbers that no other frame gets. Older records counted the frames of the path.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub numbered: bool,
+    /// What it would have done when it was wished.
+    pub summary: String,
+    pub tokens_before: u64,
+    pub tokens_after: u64,
+    /// Commits that are to be switched off; then there are no operations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverts: Option<Reverts>,
+}
+
+/// A revert, undo, redo or rollback that waits: what it meant when it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reverts {
+    pub commits: Vec<CommitId>,
+    pub how: How,
+    /// Also what stands on them by then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cascade: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_beyond_sense_is_unknown_in_old_logs_too() {
+        let read = |input: u64| {
+            let usage = format!(r#"{{"input":{input},"cache_read":2,"cache_write":3,"output":4}}"#);
+            let line = format!(r#"{{"request":1,"status":200,"ending":"complete","total_ms":9,"usage":{usage}}}"#);
+            serde_json::from_str::<Answered>(&line).expect("an answer").usage
+        };
+        assert_eq!(read(1).map(|usage| usage.prompt()), Some(6));
+        assert_eq!(read(u64::MAX), None);
+        let none = r#"{"request":1,"status":200,"ending":"complete","total_ms":9}"#;
+        assert_eq!(serde_json::from_str::<Answered>(none).expect("an answer").usage, None);
+    }
+
+    /// Figures that people are shown come from it; a restart must not change them by one.
+    #[test]
+    fn an_estimate_comes_out_of_the_log_to_the_bit() {
+        let plain = r#"{"request":1,"status":200,"ending":"complete","total_ms":9}"#;
+        let plain: Answered = serde_json::from_str(plain).expect("an answer");
+        let mut bits = 1_u64;
+        for _ in 0..20_000 {
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let estimate = (bits >> 11) as f64 / (1_u64 << 36) as f64;
+            let answered = Answered { estimated: Some(estimate), ..plain.clone() };
+            let line = serde_json::to_vec(&answered).expect("it is written");
+            let read: Answered = serde_json::from_slice(&line).expect("it is read");
+            assert_eq!(read.estimated.map(f64::to_bits), Some(estimate.to_bits()), "{estimate}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Phases of the work: people, agents and hooks say when one begins and when it ends.
+
+use crate::Refusal;
+use crate::conversation::Conversation;
+use crate::log::Automatic;
+use ctx_api::phases::{PhaseAction, PhaseView, PhaseWish, PhasesView};
+use ctx_api::timeline::Signal;
+use ctx_core::edit::refusal::{nearest, suggest};
+use ctx_core::policy::Phase;
+
+/// Names are for people: short, and on one line.
+const LONGEST: usize = 80;
+
+impl Conversation {
+    /// Takes in what was noted for the automatic editor. Used live and in replay alike.
+    pub fn automatic(&mut self, said: &Automatic) {
+        match said {
+            Automatic::PhaseBegan { name, moment, .. } => self.policy.phases.begin(name, *moment),
+            Automatic::PhaseEnded { name, moment, .. } => self.policy.phases.end(name, *moment),
+            Automatic::Noted { .. } | Automatic::Kept { .. } => self.policy.noted.add(said),
+            Automatic::Signal(told) => self.policy.near_limit = told.signal == Signal::ContextNearLimit,
+        }
+    }
+}
+
+pub fn named(conversation: &Conversation, wish: &PhaseWish) -> Result<String, Refusal> {
+    let name = wish.name.as_deref().map(str::trim).filter(|name| !name.is_empty());
+    let open = || conversation.policy.phases.open().map(|phase| phase.name.as_str());
+    let Some(name) = name else {
+        let newest = open().next_back().filter(|_| wish.action == PhaseAction::End);
+        return newest.map(str::to_owned).ok_or_else(|| match wish.action {
+            PhaseAction::Begin => Refusal::new("no-name", "A phase needs a name.", "`ctx phase begin testing`."),
+            PhaseAction::End => Refusal::new("no-phase", "No phase is open.", "`ctx phase begin NAME` begins one."),
+        });
+    };
+    if name.chars().count() > LONGEST || name.chars().any(char::is_control) {
+        let message = format!("The name of a phase is one line of at most {LONGEST} characters.");
+        return Err(Refusal::new("bad-name", message, "`ctx phase begin testing`."));
+    }
+    let is_open = open().any(|phase| phase == name);
+    match (wish.action, is_open) {
+        (PhaseAction::Begin, true) => Err(Refusal::new(
+            "open-already",
+            format!("The phase `{name}` is open already."),
+            format!("`ctx phase end {name}` ends it."),
+        )),
+        (PhaseAction::End, false) => {
+            let near = nearest(name, open());
+            let message = format!("No phase `{name}` is open.");
+            Err(Refusal::new("no-phase", message, suggest(&near, "`ctx phase` lists them.")))
+        }
+        _ => Ok(name.to_owned()),
+    }
+}
+
+pub fn view(conversation: &Conversation) -> PhasesView {
+    let path: Vec<_> = conversation.tree.path().map(|slot| slot.id).collect();
+    let one = |phase: &Phase| PhaseView {
+        name: phase.name.clone(),
+        began: phase.began.at,
+        ended: phase.ended.map(|moment| moment.at),
+        messages: phase.messages(&path).map_or(0, |messages| messages.len()),
+    };
+    PhasesView {
+        conversation: conversation.id.clone(),
+        phases: conversation.policy.phases.all().iter().map(one).collect(),
+    }
+}

@@ -1,0 +1,213 @@
+//! The provider's own editing, switched on and supervised: for whom it is asked, what it is asked for, what it refuses,
+//! and what it did. How the asking is spelled is in `ctx_wire::anthropic::context_management`.
+
+pub mod added;
+pub mod cleared;
+pub mod known;
+
+use crate::Engine;
+use crate::automatic::About;
+use crate::conversation::Conversation;
+use crate::log::{Answered, Summary};
+pub use added::{Added, Asks};
+use ctx_core::Class;
+use ctx_models::CacheRules;
+use ctx_wire::anthropic::context_management::{
+    Facts, Kind, Rules, Who, Wish, edits, excluded, excluded_by_client, insert_summary, merge, remove_summary, thinks,
+    without_summary, would_act,
+};
+use ctx_wire::body::Body;
+use ctx_wire::envelope::Envelope;
+use known::Known;
+pub use known::Refused;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What is wanted of the provider, and what it has told of itself.
+pub trait Provider: Send + Sync {
+    /// What is wanted for a client that works in `folder`.
+    fn rules(&self, folder: Option<&str>) -> Arc<Rules>;
+
+    /// What it can do, and what it has refused.
+    fn known(&self) -> Arc<Known>;
+}
+
+/// Nothing is wanted of it.
+pub struct Unasked;
+
+impl Provider for Unasked {
+    fn rules(&self, _folder: Option<&str>) -> Arc<Rules> {
+        Arc::default()
+    }
+
+    fn known(&self) -> Arc<Known> {
+        Arc::default()
+    }
+}
+
+/// A request that may be asked to be edited.
+pub struct Request<'a> {
+    pub at: u64,
+    pub class: Class,
+    pub body: &'a Body,
+    pub envelope: &'a Envelope,
+    /// Leading messages that its conversation had before.
+    pub same: usize,
+    pub counting: bool,
+}
+
+impl Engine {
+    /// Whether old results of a conversation are cleared by the provider itself, or all of it summed up. Takes no lock of
+    /// a conversation's.
+    pub fn provider_edits(&self, about: &About<'_>) -> bool {
+        let Some(model) = about.model else { return false };
+        let rules = self.provider.rules(about.folder);
+        let wish = rules.of(&Who { model, folder: about.folder, is_sub: about.agent.is_some() });
+        let Some(wish) = wish else { return false };
+        (wish.clear_tool_uses.enabled.unwrap_or(true) && self.provider_can(model, Kind::ToolUses, about.at))
+            || (wish.compact.enabled.unwrap_or(false) && self.provider_can(model, Kind::Compact, about.at))
+    }
+
+    /// Whether the provider edits the request at hand and had no reason to before: then it goes first, for two cuts at
+    /// once would be paid for twice. `tokens` and `tool_uses`: of the request before, and of this one.
+    pub fn provider_goes_first(&self, about: &About<'_>, tokens: (u64, u64), tool_uses: (u64, u64)) -> bool {
+        let Some(model) = about.model.filter(|_| self.provider_edits(about)) else { return false };
+        let rules = self.provider.rules(about.folder);
+        let Some(wish) = rules.of(&Who { model, folder: about.folder, is_sub: about.agent.is_some() }) else {
+            return false;
+        };
+        let window = self.provider.known().window(model);
+        let window = window.or_else(|| self.models.of(model).model()?.window);
+        would_act(&wish, window, tokens.1, tool_uses.1) && !would_act(&wish, window, tokens.0, tool_uses.0)
+    }
+
+    /// What the provider said of a model counts, then the table.
+    fn provider_can(&self, model: &str, kind: Kind, at: u64) -> bool {
+        let listed = || {
+            let model = self.models.of(model).model();
+            model.is_some_and(|model| if kind == Kind::Compact { model.compaction } else { model.clearing })
+        };
+        self.provider.known().can(model, kind, at).unwrap_or_else(listed)
+    }
+
+    /// Whether the provider is asked to edit a request.
+    pub fn is_meant(&self, conversation: &Conversation, request: &Request<'_>) -> bool {
+        self.wished(conversation, request).is_some()
+    }
+
+    fn wished(&self, conversation: &Conversation, request: &Request<'_>) -> Option<Wish> {
+        if !request.body.wire().edits_context() {
+            return None;
+        }
+        let folder = conversation.folder_with(Some(request.body));
+        let is_sub = is_sub(conversation, request.class);
+        let rules = self.provider.rules(folder.as_deref());
+        rules.of(&Who { model: request.envelope.model.as_deref()?, folder: folder.as_deref(), is_sub })
+    }
+
+    /// What a request asks of the provider beside what its client does.
+    pub fn adds(&self, conversation: &Conversation, request: &Request<'_>) -> Added {
+        let mut added = self.edits_for(conversation, request).unwrap_or_default();
+        added.is_for(request.envelope.model.as_deref().unwrap_or_default(), request.body.bytes().len());
+        // Most conversations have no summaries.
+        for (summary, span) in summaries_in(conversation, request.body) {
+            let bytes = request.body.bytes();
+            if !added.asks.compacts {
+                // Nobody told the client what that is, and where it is not asked for it is refused.
+                added.take_out(remove_summary(bytes, span));
+            } else if !added.asks.summarised {
+                // The newest one counts.
+                added.asks.summarised = true;
+                added.goes_with_edits(remove_summary(bytes, span.clone()));
+                added.put(
+                    insert_summary(bytes, span, summary.block.as_bytes()).unwrap_or_default(),
+                    vec![Kind::Compact],
+                );
+            }
+        }
+        added
+    }
+
+    /// The edits that a request asks for; `None` when it is not meant.
+    fn edits_for(&self, conversation: &Conversation, request: &Request<'_>) -> Option<Added> {
+        // Side traffic that carries the history shares its cache, so it is edited alike; other side traffic is left alone.
+        let carries =
+            (request.class.is_turn() && !request.counting) || (request.same > 0 && conversation.progress.turns > 0);
+        if !carries {
+            return None;
+        }
+        let Request { body, envelope, .. } = request;
+        let (wish, model) = (self.wished(conversation, request)?, envelope.model.as_deref()?);
+        let window = self.provider.known().window(model);
+        let window = window.or_else(|| self.models.of(model).model()?.window);
+        let facts = Facts {
+            envelope,
+            lexicon: ctx_clients::lexicon(),
+            thinks: thinks(body),
+            window,
+            price: self.models.price(model, window.unwrap_or(0) / 2).map(|(price, _)| price),
+            lifetime: body
+                .wire()
+                .cache_lifetime(body.bytes())
+                .unwrap_or_else(|| CacheRules::default().usual_lifetime()),
+        };
+        let mut wanted = edits(&wish, &facts);
+        wanted.retain(|edit| self.provider_can(model, edit.kind, request.at));
+        let mut added = Added::default();
+        added.asks.compacts = wanted.iter().any(|edit| edit.kind == Kind::Compact);
+        // Counting summarises nothing (C12), and a signed summary goes with no other (C34).
+        let has_signed = memchr::memmem::find(body.message(0), br#""compaction""#).is_some();
+        wanted.retain(|edit| edit.kind != Kind::Compact || !(request.counting || has_signed));
+        let ours = wanted.iter().find(|edit| edit.kind == Kind::ToolUses).map(excluded);
+        let (splices, kinds) = merge(body, wanted);
+        added.asks.excluded = ours.filter(|_| kinds.contains(&Kind::ToolUses)).or_else(|| excluded_by_client(body));
+        if !splices.is_empty() {
+            added.put(splices, kinds);
+        }
+        Some(added)
+    }
+
+    /// What is known of a request that left with something asked beside its client, until it is answered.
+    pub fn asked(&self, conversation: &mut Conversation, request: u32, added: &Added) {
+        if !added.kinds().is_empty() {
+            conversation.provider.asks.insert(request, added.asks.clone());
+        }
+    }
+
+    /// Adds to an answer what only the asking tells: what must have been cleared, and what a summary stands for.
+    pub fn told(&self, conversation: &mut Conversation, answered: &mut Answered, turn: Option<&[u8]>) {
+        let asks = conversation.provider.asks.remove(&answered.request);
+        answered.summarised = asks.as_ref().is_some_and(|asks| asks.summarised);
+        // A client that asked for it itself knows what to do with it.
+        let compacts = asks.as_ref().is_some_and(|asks| asks.compacts);
+        if let Some(reply) = turn {
+            let by_client = || conversation.last.body.as_ref().and_then(excluded_by_client);
+            let excluded = asks.and_then(|asks| asks.excluded).or_else(by_client).unwrap_or_default();
+            for edit in &mut answered.applied_edits {
+                let count = edit["cleared_tool_uses"].as_u64().filter(|count| *count > 0);
+                let steps = count.and_then(|count| cleared::steps(conversation, count, &excluded));
+                if let Some((first, last)) = steps {
+                    (edit["first"], edit["last"]) = (first.into(), last.into());
+                }
+            }
+            answered.summary =
+                Summary::of(conversation.wire, reply, conversation.tree.current().len()).filter(|_| compacts);
+        }
+    }
+}
+
+/// The summaries whose messages a request holds, the newest first, and where those stand.
+fn summaries_in<'a>(conversation: &'a Conversation, body: &Body) -> Vec<(&'a Summary, Range<usize>)> {
+    let found = |summary: &'a Summary| {
+        let span = body.spans().messages.get(summary.messages as usize)?;
+        let facts = body.wire().read(&without_summary(body.bytes().get(span.clone())?), ctx_clients::lexicon()).facts;
+        summary.is_of(&facts).then(|| (summary, span.clone()))
+    };
+    conversation.provider.summaries.iter().rev().filter_map(found).collect()
+}
+
+fn is_sub(conversation: &Conversation, class: Class) -> bool {
+    class == Class::Subagent
+        || conversation.opened.agent.is_some()
+        || conversation.opened.class == Class::Subagent.name()
+}

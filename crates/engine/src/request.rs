@@ -1,0 +1,401 @@
+//! A request arrives in its conversation: the steps from the client's bytes to what leaves, and what is recorded.
+//!
+//! [`Service::arrive`] places the request and makes the edits that its arrival brings about, [`Service::leave`]
+//! composes it, [`Service::book`] gives the records. Only what the client has not sent before is parsed and hashed.
+
+pub mod flattened;
+pub mod leave;
+pub mod turn;
+
+use crate::attribution::{self, Attributed, Inherited, Received};
+use crate::automatic::{Automatic, Moment};
+use crate::cache_forecast::Forecast;
+use crate::card::Card;
+use crate::conversation::{Conversation, FOLDER_TURNS};
+use crate::edit::{Ground, Imports, Ready};
+use crate::left::begins_with_summary;
+use crate::log::{self, Arrived};
+use crate::provider::Added;
+use crate::{EDITED, Engine, card, mark, record};
+use ctx_clients::Hints;
+use ctx_core::edit::Commit;
+use ctx_core::edit::fold::View;
+use ctx_core::edit::history::Change;
+use ctx_core::fast_map::FastSet;
+use ctx_core::reconcile::{Sighting, Verdict, reconcile};
+use ctx_core::{Class, SlotId};
+use ctx_store::{Hash, Note, Step};
+use ctx_wire::Wire;
+use ctx_wire::body::Body;
+use ctx_wire::envelope::Envelope;
+use ctx_wire::rope::Pieces;
+use leave::{beside, on_path};
+use std::sync::Arc;
+use turn::{Messages, TurnDraft, Versions, is_trusted, slots};
+
+/// The verdict on side traffic.
+pub const SIDE: &str = "side";
+
+/// A request that was forwarded, complete and decoded.
+pub struct Seen {
+    pub wire: &'static dyn Wire,
+    pub hints: Hints,
+    pub pieces: Pieces,
+    pub at: u64,
+    /// It only asks how many tokens it would be: it leaves no trace.
+    pub counting: bool,
+}
+
+/// Which request an answer belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ticket {
+    pub conversation: String,
+    pub request: u32,
+    /// Whether it was a turn of the conversation, not side traffic.
+    pub turn: bool,
+}
+
+/// Everything about a request that its body does not say.
+pub struct Circumstances<'a> {
+    pub at: u64,
+    pub hints: &'a Hints,
+    /// It only asks how many tokens it would be: it leaves no trace.
+    pub counting: bool,
+    /// It waits until it is composed.
+    pub is_held: bool,
+    /// A commit is being stored, and counts in a moment.
+    pub is_committing: bool,
+    pub editor: Option<&'a dyn Automatic>,
+    /// Content of other conversations for the edits that wait.
+    pub imports: &'a Imports,
+    /// What the provider is asked for beside it.
+    pub added: &'a Added,
+    /// Called now and then while no client waits.
+    pub give_way: fn(),
+}
+
+/// A request between its arrival and its record.
+pub struct Entry {
+    arrived: Arrived,
+    /// It is a turn of the path that people look at.
+    is_current: bool,
+    body: Body,
+    envelope: Arc<Envelope>,
+    /// The body that was kept before, where this one is only looked at.
+    spare: Option<Body>,
+    packed: Option<Hash>,
+    /// Leading messages that are those of the path.
+    same: usize,
+    differs: Option<(usize, Option<usize>)>,
+    had_pending: bool,
+    /// The place of its own record among those of the step.
+    place: usize,
+    uses: Vec<Hash>,
+    step: Step,
+}
+
+impl Entry {
+    /// Whether it was a turn of the conversation, not side traffic.
+    pub fn is_turn(&self) -> bool {
+        self.is_current
+    }
+}
+
+/// What is to be stored of a request, and the card of its conversation where that changed.
+pub struct Booking {
+    pub step: Step,
+    pub card: Option<Card>,
+}
+
+impl Engine {
+    /// Places a request in its conversation, and makes the edits that its arrival brings about.
+    pub fn arrive(&self, conversation: &mut Conversation, found: Attributed, by: &Circumstances<'_>) -> Entry {
+        if by.counting {
+            return side(conversation, Class::Auxiliary, found.received, by, Step::default());
+        }
+        let mut step = Step::default();
+        if !conversation.log.introduced {
+            step.records.push(record(&conversation.id, by.at, log::OPENED, &conversation.opened, Vec::new()));
+            conversation.log.introduced = true;
+        }
+        conversation.progress.requests += 1;
+        self.asked(conversation, conversation.progress.requests, by.added);
+        if found.class.is_turn() {
+            return self.turn(conversation, found, by, step);
+        }
+        conversation.progress.heard = conversation.progress.heard.max(by.at);
+        conversation.progress.elsewhere |= found.received.envelope.threaded;
+        conversation.sides.came(conversation.progress.requests, found.class.name(), by.at);
+        side(conversation, found.class, found.received, by, step)
+    }
+
+    /// A turn of the conversation: what is new in it is stored, and it becomes the path to look at.
+    fn turn(&self, conversation: &mut Conversation, found: Attributed, by: &Circumstances<'_>, step: Step) -> Entry {
+        let Attributed { received, class, detail, origin } = found;
+        let Received { body, same, envelope, packed, spare, messages } = received;
+        let mut warm_until = self.warm_until(conversation, envelope.model.as_deref(), by.at);
+        conversation.progress.heard = conversation.progress.heard.max(by.at);
+        // With a gap in the log everything is said again, and nothing is built on what was lost.
+        let same = if conversation.log.broken { 0 } else { same.min(conversation.tree.current().len()) };
+        conversation.keep(same);
+        conversation.composing.chain.keep(same);
+        let (facts, cuts) = messages.filter(|_| same == 0).unwrap_or_else(|| attribution::read_from(&body, same));
+        by.give_way();
+        let compacted = by.hints.compacted || (same == 0 && begins_with_summary(facts.iter()));
+        let unanswered = !conversation.progress.answered;
+        let placed = reconcile(&conversation.tree, &Sighting { same, rest: &facts, compacted, unanswered });
+        let verdict = placed.verdict.name();
+        let mut draft = TurnDraft { placed, same, is_current: false, step, uses: Vec::new(), detail, verdict, by };
+        origin.moved.into_iter().for_each(|moved| draft.moved(conversation, moved));
+        let inherited = origin.fork.map(|fork| draft.fork(conversation, fork, begins_with_summary(facts.iter())));
+        let is_current = is_trusted(conversation, by.hints.client, &draft.placed, envelope.tools.is_some());
+        draft.is_current = is_current;
+        let packed = draft.pack(&body, packed, conversation.log.broken);
+        let path = slots(conversation, &draft.placed, same);
+        let new = path.iter().copied().filter(|slot| !conversation.versions.contains_key(slot)).collect();
+        let turn = draft.record(conversation, &path, &body, origin.bound);
+        let messages = Messages { body: &body, facts, cuts, path };
+        let Versions { turn, fresh, changed, differs } = draft.versions(conversation, turn, messages);
+        let TurnDraft { placed, mut step, uses, detail, verdict, .. } = draft;
+        if is_current && conversation.folder.is_none() && conversation.progress.turns < FOLDER_TURNS {
+            conversation.folder = conversation.folder_with(Some(&body));
+        }
+        let place = step.records.len();
+        let head = conversation.history.head();
+        // The reply has come back, in the client's own words.
+        let had_pending = is_current && conversation.pending.take().is_some();
+        conversation.grow(&turn, fresh, packed, placed.verdict == Verdict::Compaction);
+        if let Some(inherited) = inherited.filter(|_| is_current) {
+            // What a fork shares with its parent is in the provider's cache as long as the parent's own is.
+            warm_until = warm_until.max(inherited.pending.warm_until);
+            self.inherit_pending(conversation, &inherited.pending, by.at, &mut step);
+            self.inherit(conversation, &inherited, &envelope, by.at, &mut step);
+        }
+        let arrived = Arrived {
+            changed,
+            detail,
+            manner: envelope.manner.key(),
+            asks: by.added.names(),
+            turn: Some(turn),
+            ..Arrived::of(
+                conversation.progress.requests,
+                class,
+                verdict,
+                &body,
+                &envelope,
+                (placed.known(), placed.new_messages()),
+            )
+        };
+        let packed = Some(packed);
+        let mut entry =
+            Entry { arrived, is_current, body, envelope, spare, packed, same, differs, had_pending, place, uses, step };
+        self.edit_on_arrival(conversation, &mut entry, by, (warm_until, &new));
+        entry.note_edits(conversation, head);
+        entry
+    }
+
+    /// Until when the provider's cache was warm before this request warms it. Each model has a cache of its own.
+    fn warm_until(&self, conversation: &mut Conversation, model: Option<&str>, at: u64) -> u64 {
+        conversation.keep_for(self.kept_for(model));
+        model.into_iter().for_each(|model| conversation.calibration.expects(model));
+        let is_other = conversation.envelope.model.as_deref() != model && !conversation.cache.forecast.holds(model, at);
+        if is_other { 0 } else { conversation.warm_until() }
+    }
+
+    /// Deferred edits whose moment is this request, then those of the automatic editor. They count for this request.
+    fn edit_on_arrival(
+        &self,
+        conversation: &mut Conversation,
+        entry: &mut Entry,
+        by: &Circumstances<'_>,
+        (warm_until, new): (u64, &FastSet<SlotId>),
+    ) {
+        if !by.is_held || !entry.is_current || !(conversation.waits() || by.editor.is_some()) {
+            return;
+        }
+        // For so long the conversation looks as this request leaves it.
+        let count = entry.body.spans().messages.len();
+        let body = std::mem::replace(&mut entry.body, Body::empty(conversation.wire));
+        let kept = conversation.last.body.replace(body);
+        let aligned = std::mem::replace(&mut conversation.last.aligned, count);
+        let around = std::mem::replace(&mut conversation.last.envelope, entry.envelope.clone());
+        conversation.envelope = entry.envelope.clone();
+        if !by.is_committing {
+            if conversation.waits() {
+                self.at_arrival(conversation, (by.at, warm_until), by.imports, &mut entry.step);
+            }
+            if let Some(editor) = by.editor {
+                self.act(conversation, editor, &Moment { at: by.at, warm_until, new }, &mut entry.step);
+            }
+        }
+        (conversation.last.aligned, conversation.last.envelope) = (aligned, around);
+        if let Some(body) = std::mem::replace(&mut conversation.last.body, kept) {
+            entry.body = body;
+        }
+    }
+
+    /// Composes a request that waits, and says how it leaves; if nothing is said, it leaves as it came.
+    pub fn leave(&self, conversation: &mut Conversation, entry: &mut Entry, ready: Ready<'_>) {
+        let Entry { body, envelope, same, .. } = entry;
+        // What an edit would change is with the provider already.
+        if envelope.threaded {
+            return;
+        }
+        if entry.arrived.turn.is_none() {
+            let is_summary = conversation.is_edited() && entry.arrived.class == Class::Compaction.name();
+            let history = entry.spare.as_ref().filter(|_| is_summary);
+            match history.and_then(|history| flattened::cut(conversation, history, body)) {
+                Some(cut) => {
+                    let detail = format!("{} of {} removed texts were cut out of it", cut.found, cut.removed);
+                    entry.arrived.detail = Some(detail);
+                    ready(Some(cut.outgoing));
+                }
+                None => drop(beside(conversation, body, envelope, *same, ready)),
+            }
+            return;
+        }
+        let composed = match entry.is_current {
+            true => on_path(conversation, body, envelope, ready),
+            false => beside(conversation, body, envelope, *same, ready),
+        };
+        entry.arrived.composed = composed;
+        conversation.reasoning.strayed |= composed;
+        if composed && entry.is_current {
+            conversation.rewritten();
+        }
+    }
+
+    /// The records of a request, once it is on its way.
+    pub fn book(&self, conversation: &mut Conversation, entry: Entry, by: &Circumstances<'_>) -> Booking {
+        let Entry { mut arrived, is_current, body, envelope, differs, mut uses, mut step, .. } = entry;
+        let is_turn = arrived.turn.is_some();
+        if is_current {
+            let rules = self.models.rules(envelope.model.as_deref(), body.wire().cache_rules());
+            let Forecast { expects, writes } = conversation.forecast(&body, &envelope, by.at, &rules);
+            (arrived.expects, arrived.writes) = (expects, writes);
+            arrived.differs = differs.and_then(|(message, block)| conversation.named(message, block));
+            conversation.cache.forecast.asked(&arrived, by.at);
+        }
+        (by.give_way)();
+        if is_turn {
+            let parts = by.added.left_with();
+            let sent = &mut conversation.composing.parts;
+            arrived.sent = parts.and_then(|parts| sent.note(&parts, body.bytes(), &mut uses, &mut step.blobs));
+        }
+        step.records.insert(entry.place, record(&conversation.id, by.at, log::ARRIVED, &arrived, uses));
+        match entry.spare {
+            Some(kept) if !is_current => conversation.last.body = Some(kept),
+            _ => {
+                conversation.last.aligned = if is_current { body.spans().messages.len() } else { entry.same };
+                conversation.last.envelope = envelope.clone();
+                conversation.last.packed = entry.packed;
+                conversation.last.body = Some(body);
+            }
+        }
+        if is_current {
+            conversation.envelope = envelope;
+            conversation.progress.last_turn = conversation.progress.requests;
+            conversation.progress.elsewhere = false;
+            conversation.progress.last_activity = by.at;
+            if entry.had_pending {
+                step.notes.push(Note { conversation: conversation.id.clone(), name: "pending".into(), body: None });
+            }
+        }
+        (by.give_way)();
+        // Perhaps the next one has to be held.
+        if let Some(editor) = by.editor.filter(|_| is_current && !by.is_held) {
+            self.heed_editor(conversation, editor, by.at);
+        }
+        let card = is_turn.then(|| card::of(conversation));
+        step.notes.extend(card.as_ref().map(card::note));
+        Booking { step, card }
+    }
+
+    /// A fork goes on with the operations on what it shares with the conversation it comes from.
+    fn inherit(
+        &self,
+        conversation: &mut Conversation,
+        inherited: &Inherited,
+        envelope: &Envelope,
+        at: u64,
+        step: &mut Step,
+    ) {
+        let Inherited { from, effects, calibration, .. } = inherited;
+        let (slots, messages) = conversation.tree.path().map(|slot| (slot.id, &slot.message)).unzip();
+        let ground = Ground::new(slots, messages, envelope);
+        let view = ground.lay(effects.iter().map(|(id, effect)| (*id, effect)).collect());
+        let awake = view.effects().filter(|(id, _)| view.status(*id).awake);
+        let effects: Vec<_> = awake.map(|(id, effect)| (id, effect.clone())).collect();
+        if effects.is_empty() {
+            return;
+        }
+        let scale = |view: &View<'_>| calibration.tokens(ground.weigh(view, envelope));
+        let (tokens_before, tokens_after) = (scale(&ground.lay(Vec::new())), scale(&view));
+        let commit = Commit {
+            id: self.commit_id(conversation, at),
+            parent: None,
+            at,
+            author: "fork".into(),
+            note: None,
+            reasons: Vec::new(),
+            summary: format!("inherited from {from}"),
+            change: Change::Inherit { from: from.clone(), effects },
+            tokens_before,
+            tokens_after,
+            unattended: false,
+        };
+        step.records.push(record(&conversation.id, at, log::COMMIT, &commit, Vec::new()));
+        step.notes.push(mark(&conversation.id, EDITED, true));
+        conversation.progress.asked = Some(commit.id);
+        conversation.history.push(commit);
+    }
+}
+
+impl Circumstances<'_> {
+    /// Nobody is given way while a client waits.
+    fn give_way(&self) {
+        if !self.is_held {
+            (self.give_way)();
+        }
+    }
+}
+
+impl Entry {
+    /// Notes the commits that this request brought about.
+    fn note_edits(&mut self, conversation: &Conversation, before: Option<ctx_core::edit::CommitId>) {
+        let made = conversation.history.line(conversation.history.head()).map(|commit| commit.id);
+        self.arrived.made = made.take_while(|id| Some(*id) != before).collect();
+        self.arrived.made_at = conversation.first_changed(&self.arrived.made);
+        self.arrived.next = conversation.policy.next.filter(|_| self.is_current);
+    }
+}
+
+/// Side traffic leaves a line in the timeline and nothing else.
+fn side(
+    conversation: &mut Conversation,
+    class: Class,
+    received: Received,
+    by: &Circumstances<'_>,
+    step: Step,
+) -> Entry {
+    let Received { body, same, envelope, packed, spare, .. } = received;
+    conversation.keep(same);
+    let new = body.spans().messages.len().saturating_sub(same);
+    let mut arrived = Arrived::of(conversation.progress.requests, class, SIDE, &body, &envelope, (same, new));
+    arrived.asks = by.added.names();
+    let place = step.records.len();
+    Entry {
+        arrived,
+        is_current: false,
+        body,
+        envelope,
+        spare,
+        packed,
+        same,
+        differs: None,
+        had_pending: false,
+        place,
+        uses: Vec::new(),
+        step,
+    }
+}

@@ -1,0 +1,80 @@
+//! How a request leaves: composed with the operations of its conversation.
+
+use super::turn::slots;
+use crate::conversation::Conversation;
+use crate::edit::{AtHand, Ready, Sent, digest};
+use ctx_core::SlotId;
+use ctx_core::message::Message;
+use ctx_core::reconcile::{Sighting, reconcile};
+use ctx_core::tree::Slot;
+use ctx_wire::body::Body;
+use ctx_wire::envelope::Envelope;
+
+/// How a turn of the path leaves. False: as it came.
+pub fn on_path(conversation: &mut Conversation, body: &Body, envelope: &Envelope, ready: Ready<'_>) -> bool {
+    conversation.own_prefixes();
+    let slots: Vec<SlotId> = conversation.tree.path().map(|slot| slot.id).collect();
+    let at_hand = AtHand {
+        body,
+        envelope,
+        under: conversation.continue_with(&slots),
+        slots,
+        messages: conversation.tree.path().map(|slot| &slot.message).collect(),
+        digests: conversation.composing.chain.digests().to_vec(),
+        memo: Some(&conversation.composing.memo),
+    };
+    let Some(sent) = conversation.outgoing(&at_hand, ready) else { return false };
+    conversation.composing.weight = sent.as_ref().map(|sent| sent.weight);
+    remember(conversation, sent);
+    true
+}
+
+/// Keeps what a composed request was, until its answer comes.
+fn remember(conversation: &mut Conversation, sent: Option<Sent>) {
+    let request = conversation.progress.requests;
+    conversation.composing.sent.extend(sent.map(|sent| (request, sent)));
+}
+
+/// How a request leaves that carries the history but adds nothing to it: with the same operations.
+pub fn beside(
+    conversation: &mut Conversation,
+    body: &Body,
+    envelope: &Envelope,
+    same: usize,
+    ready: Ready<'_>,
+) -> bool {
+    if !conversation.is_edited() {
+        return false;
+    }
+    let same = same.min(conversation.tree.current().len());
+    let count = body.spans().messages.len();
+    let mut rest: Vec<Message> = (same..count).map(|at| body.read_message(at, ctx_clients::lexicon()).facts).collect();
+    let placed = reconcile(&conversation.tree, &Sighting { same, rest: &rest, compacted: false, unanswered: false });
+    conversation.keep(same);
+    let mut memo = std::mem::take(&mut conversation.composing.memo);
+    let known: Vec<&Slot> = conversation.tree.path().take(same).collect();
+    let behind = slots(conversation, &placed, same);
+    let before: Vec<&Message> = known.iter().map(|slot| &slot.message).collect();
+    ctx_core::links::link(&mut rest, &behind, &before);
+    let at_hand = AtHand {
+        body,
+        envelope,
+        slots: known.iter().map(|slot| slot.id).chain(behind).collect(),
+        messages: known.iter().map(|slot| &slot.message).chain(&rest).collect(),
+        digests: conversation
+            .digests()
+            .into_iter()
+            .take(same)
+            .chain((same..count).map(|at| digest(body.wire(), body.message(at))))
+            .collect(),
+        memo: Some(&memo),
+        under: None,
+    };
+    let sent = conversation.outgoing(&at_hand, ready);
+    // Behind what both have, it is another message.
+    memo.keep(same);
+    conversation.composing.memo = memo;
+    let composed = sent.is_some();
+    remember(conversation, sent.flatten());
+    composed
+}

@@ -1,0 +1,224 @@
+//! A turn of a conversation: which of its messages are new, and the record of them.
+
+use super::Circumstances;
+use crate::attribution::{self, Fork, Inherited, Moved};
+use crate::cache_forecast::first_difference;
+use crate::conversation::{Conversation, Worn};
+use crate::log::{self, Turn, Version};
+use crate::{EDITED, mark, record};
+use ctx_clients::ClientId;
+use ctx_core::SlotId;
+use ctx_core::message::Message;
+use ctx_core::reconcile::{Place, Reconciled, Verdict};
+use ctx_store::{Hash, Step};
+use ctx_wire::body::Body;
+use ctx_wire::dress::undress;
+
+/// A turn while its record is written.
+pub struct TurnDraft<'a> {
+    pub placed: Reconciled,
+    pub same: usize,
+    pub is_current: bool,
+    pub detail: Option<String>,
+    pub verdict: &'static str,
+    pub uses: Vec<Hash>,
+    pub step: Step,
+    pub by: &'a Circumstances<'a>,
+}
+
+/// The messages of a request from the first on that may be new.
+pub struct Messages<'a> {
+    pub body: &'a Body,
+    pub facts: Vec<Message>,
+    pub cuts: Vec<attribution::Cuts>,
+    pub path: Vec<SlotId>,
+}
+
+/// What is new in a turn.
+pub struct Versions {
+    pub turn: Turn,
+    pub fresh: Vec<(SlotId, Worn, Message)>,
+    pub changed: u32,
+    /// The first message that differs from the last request, and the block of it that does.
+    pub differs: Option<(usize, Option<usize>)>,
+}
+
+impl TurnDraft<'_> {
+    /// Makes a new conversation the fork of another one.
+    pub fn fork(&mut self, conversation: &mut Conversation, fork: Fork, begins_with_summary: bool) -> Inherited {
+        self.verdict = "fork";
+        self.detail = Some(fork.detail);
+        // A fork of a summary does not know how the conversation began.
+        conversation.opened.title = fork.title.filter(|_| begins_with_summary);
+        conversation.opened.forked_from = Some(fork.from);
+        self.placed.places = fork.places;
+        self.open_anew(conversation);
+        fork.inherited
+    }
+
+    /// Links a new conversation to the one that its client went on from in another format.
+    pub fn moved(&mut self, conversation: &mut Conversation, moved: Moved) {
+        self.detail = Some(moved.detail);
+        conversation.opened.forked_from = Some(moved.from);
+        self.open_anew(conversation);
+    }
+
+    fn open_anew(&mut self, conversation: &Conversation) {
+        self.step.records.retain(|record| record.kind != log::OPENED);
+        let opened = record(&conversation.id, self.by.at, log::OPENED, &conversation.opened, Vec::new());
+        self.step.records.push(opened);
+    }
+
+    /// Stores the envelope, unless it is stored.
+    pub fn pack(&mut self, body: &Body, stored: Option<Hash>, is_broken: bool) -> Hash {
+        if let Some(hash) = stored.filter(|_| !(is_broken && self.is_current)) {
+            self.uses.push(hash);
+            return hash;
+        }
+        let packed = crate::envelope::pack(body);
+        self.uses.extend(packed.blobs.iter().map(|(hash, _)| *hash));
+        let hash = packed.hash();
+        self.step.blobs.extend(packed.blobs);
+        self.by.give_way();
+        hash
+    }
+
+    pub fn record(
+        &mut self,
+        conversation: &Conversation,
+        slots: &[SlotId],
+        body: &Body,
+        bound: Vec<(ctx_core::Key, Option<ctx_core::Key>)>,
+    ) -> Turn {
+        if !bound.is_empty() {
+            self.step.notes.push(mark(&conversation.id, EDITED, true));
+        }
+        let restart = conversation.log.broken && self.is_current;
+        let behind_base = slots.get(self.placed.depth - self.same..).unwrap_or_default();
+        Turn {
+            base: self.placed.base.filter(|_| !restart),
+            nodes: if restart { 0 } else { conversation.tree.node_count() },
+            slots: if restart { slots } else { behind_base }.iter().map(|slot| slot.0).collect(),
+            versions: Vec::new(),
+            envelope: 0,
+            between: between(body),
+            current: self.is_current,
+            reply: None,
+            restart,
+            bound,
+        }
+    }
+
+    /// Stores the messages that were never sent like this.
+    pub fn versions(&mut self, conversation: &Conversation, mut turn: Turn, messages: Messages<'_>) -> Versions {
+        let (mut fresh, mut changed, mut differs) = (Vec::new(), 0, None);
+        let Messages { body, facts, cuts, path } = messages;
+        let unsent = conversation.pending.as_ref();
+        let unsent = unsent.filter(|_| self.placed.verdict == Verdict::Compaction && self.is_current && !turn.restart);
+        if let Some(reply) = unsent.filter(|reply| facts.iter().all(|one| one.key != reply.facts.key)) {
+            let slot = conversation.tree.next_slot(self.placed.new_messages());
+            let cuts = conversation.wire.read(&reply.bytes, ctx_clients::lexicon()).cuts;
+            turn.reply = Some(slot.0);
+            let worn = self.store(&mut turn, slot, bare(&reply.bytes, &cuts));
+            fresh.push((slot, worn, reply.facts.clone()));
+        }
+        let before: Vec<SlotId> = conversation.tree.path().skip(self.same).map(|slot| slot.id).collect();
+        for (at, ((facts, cuts), slot)) in (self.same..).zip(facts.into_iter().zip(cuts).zip(path)) {
+            let known = conversation.versions.get(&slot);
+            if !self.is_current && known.is_some() {
+                // The path that people look at keeps the bytes it had.
+                continue;
+            }
+            if at % 16 == 0 {
+                self.by.give_way();
+            }
+            let (bytes, worn) = bare(body.message(at), &cuts);
+            let old = before.get(at - self.same).filter(|_| differs.is_none() && self.is_current);
+            if let Some(old) = old {
+                let block = conversation.tree.slot(*old).and_then(|old| first_difference(&old.message, &facts));
+                if *old != slot {
+                    differs = Some((at, None));
+                } else if known.is_some_and(|known| known.blob != worn.blob) {
+                    differs = Some((at, block));
+                }
+            }
+            match known {
+                Some(known) if *known == worn && !turn.restart => continue,
+                Some(known) => changed += u32::from(known.blob != worn.blob),
+                None => {}
+            }
+            let worn = self.store(&mut turn, slot, (bytes, worn));
+            fresh.push((slot, worn, facts));
+        }
+        Versions { turn, fresh, changed, differs }
+    }
+
+    /// Stores one version of a message.
+    fn store(&mut self, turn: &mut Turn, slot: SlotId, (bytes, worn): (Vec<u8>, Worn)) -> Worn {
+        turn.versions.push(version(slot, &worn, self.uses.len()));
+        self.uses.push(worn.blob);
+        self.step.blobs.push((worn.blob, bytes));
+        worn
+    }
+}
+
+/// Whether a turn is surely one of this conversation. Most clients send titles and the like under the
+/// same session; such a path is believed when a later request goes on from it.
+pub fn is_trusted(conversation: &Conversation, client: ClientId, placed: &Reconciled, has_tools: bool) -> bool {
+    let tentative = match placed.verdict {
+        Verdict::Unrelated => true,
+        Verdict::Return => placed.places.is_empty(),
+        _ => false,
+    };
+    let gains_tools = conversation.envelope.tools.is_none() && has_tools;
+    ctx_clients::client(client).tells_side_requests || !tentative || gains_tools
+}
+
+/// A version of a slot as it is recorded; `blob`: its place in the record's uses.
+fn version(slot: SlotId, worn: &Worn, blob: usize) -> Version {
+    let dress = worn.dress.0.iter().map(|(at, bytes)| (*at, String::from_utf8_lossy(bytes).into_owned())).collect();
+    Version { slot: slot.0, blob: blob as u32, dress }
+}
+
+/// A message without its dress. What cannot be written down as text stays on.
+fn bare(message: &[u8], cuts: &[std::ops::Range<usize>]) -> (Vec<u8>, Worn) {
+    let is_text =
+        |cut: &std::ops::Range<usize>| message.get(cut.clone()).is_some_and(|raw| std::str::from_utf8(raw).is_ok());
+    let cuts = if cuts.iter().all(is_text) { cuts } else { &[] };
+    let (bare, dress) = undress(message, cuts);
+    let worn = Worn { blob: Hash::of(&bare), dress };
+    (bare, worn)
+}
+
+/// The slots of the messages from `same` on: those that were walked over, then those placed.
+pub fn slots(conversation: &Conversation, placed: &Reconciled, same: usize) -> Vec<SlotId> {
+    let tree = &conversation.tree;
+    let mut slots: Vec<SlotId> = std::iter::successors(placed.base, |&node| tree.parent(node))
+        .take(placed.depth - same)
+        .map(|node| tree.slot_at(node).id)
+        .collect();
+    slots.reverse();
+    let mut promised = 0;
+    for place in &placed.places {
+        slots.push(match place {
+            Place::Known(slot) => *slot,
+            Place::New => {
+                promised += 1;
+                tree.next_slot(promised - 1)
+            }
+        });
+    }
+    slots
+}
+
+/// What stands between the messages, when it is not a comma.
+fn between(body: &Body) -> Option<Vec<String>> {
+    let messages = &body.spans().messages;
+    let gaps = || messages.iter().zip(messages.iter().skip(1)).map(|(one, next)| body.bytes().get(one.end..next.start));
+    let first = gaps().next()?;
+    let text = |gap: Option<&[u8]>| String::from_utf8_lossy(gap.unwrap_or_default()).into_owned();
+    if gaps().all(|gap| gap == first) {
+        return (first != Some(b",".as_slice())).then(|| vec![text(first)]);
+    }
+    Some(gaps().map(text).collect())
+}

@@ -1,0 +1,82 @@
+//! One conversation for programs that use the engine without the service: in memory, without automatic editing.
+
+use crate::attribution::{self, Attributed};
+use crate::conversation::Conversation;
+use crate::edit::{Files, Ground, Imports, apply};
+use crate::log::Opened;
+use crate::provider::Added;
+use crate::request::{Circumstances, Seen};
+use crate::{Engine, Problem, Refusal, view};
+use ctx_api::edit::{Applied, When, Wish};
+use ctx_api::frames::Frames;
+use ctx_clients::Hints;
+use ctx_core::edit::Operation;
+use ctx_store::{MemoryStore, Store};
+use ctx_wire::Wire;
+use ctx_wire::rope::Arriving;
+use std::sync::Arc;
+
+/// A conversation that is edited while a client sends it again and again.
+pub struct Standalone {
+    engine: Engine,
+    store: Arc<MemoryStore>,
+    conversation: Conversation,
+    wire: &'static dyn Wire,
+}
+
+impl Standalone {
+    pub fn new(wire: &'static dyn Wire) -> Standalone {
+        let store = Arc::new(MemoryStore::new());
+        let opened = Opened { wire: wire.id(), ..Opened::unknown() };
+        let conversation = Conversation::new("standalone".into(), opened);
+        Standalone { engine: Engine::new(store.clone()), store, conversation, wire }
+    }
+
+    /// Takes a request as its client sends it, and returns the bytes to send instead. `at`: milliseconds since 1970.
+    pub fn request(&mut self, body: &[u8], at: u64) -> Result<Vec<u8>, Problem> {
+        let mut pieces = Arriving::alone();
+        pieces.push(body);
+        let hints = Hints::default();
+        let seen = Seen { wire: self.wire, hints, pieces: pieces.finish(), at, counting: false };
+        let received = attribution::receive(&mut self.conversation, &seen)?;
+        let found = Attributed::new(&self.conversation, received, &seen.hints, None);
+        let by = Circumstances {
+            at,
+            hints: &seen.hints,
+            counting: false,
+            is_held: true,
+            is_committing: false,
+            editor: None,
+            imports: &Imports::default(),
+            added: &Added::default(),
+            give_way: || {},
+        };
+        let mut sent = None;
+        let mut entry = self.engine.arrive(&mut self.conversation, found, &by);
+        self.engine.leave(&mut self.conversation, &mut entry, &mut |outgoing| {
+            sent = outgoing.map(|outgoing| outgoing.bytes(body));
+        });
+        let booking = self.engine.book(&mut self.conversation, entry, &by);
+        self.store.append(vec![booking.step])?;
+        Ok(sent.unwrap_or_else(|| body.to_vec()))
+    }
+
+    /// Makes operations, all or none. They count from the next request on.
+    pub fn edit(&mut self, operations: Vec<Operation>, at: u64) -> Result<Applied, Refusal> {
+        let wish = Wish { operations, author: "program".into(), ..Wish::default() };
+        let mut files = Files::default();
+        let (commit, mut applied) =
+            self.engine.prepared(&self.conversation, wish, Vec::new(), (at, Some(When::Now)), &mut files)?;
+        applied.commit = Some(commit.id.to_string());
+        apply::push(&mut self.conversation, commit);
+        files.keep();
+        Ok(applied)
+    }
+
+    /// The frames as the next request would send them.
+    pub fn frames(&self) -> Frames {
+        let ground = Ground::of(&self.conversation, true);
+        let view = ground.lay(self.conversation.effects(self.conversation.history.head()));
+        view::frames::of(&self.engine, &self.conversation, &ground, &view, false)
+    }
+}

@@ -1,0 +1,27 @@
+//! What people and programs are shown. These types are the control API's JSON; nothing here is stored.
+
+pub mod cache;
+pub mod frames;
+pub mod map;
+pub mod models;
+pub mod readable;
+pub mod search;
+pub mod show;
+pub mod titles;
+pub mod worth;
+
+use crate::conversation::Conversation;
+use crate::envelope::Whole;
+use crate::{Engine, Refusal};
+pub use search::terms;
+pub use worth::Remembered;
+
+pub fn rebuilt(engine: &Engine, conversation: &Conversation) -> Result<Whole, Refusal> {
+    conversation.rebuild(&*engine.contents)?.ok_or_else(|| {
+        Refusal::new(
+            "incomplete",
+            format!("Conversation `{}` is not completely stored.", conversation.id),
+            "Its next request completes it; `ctx doctor` shows whether the store is damaged.",
+        )
+    })
+}

@@ -1,0 +1,220 @@
+//! Words found again: in all conversations, or in one.
+
+use super::show::{self, Texts};
+use crate::conversation::{Conversation, Worn};
+use crate::edit::Ground;
+use crate::left;
+use ctx_api::frames::Left;
+use ctx_api::search::Hit;
+use ctx_api::show::{BlockView, MessageView};
+use ctx_core::SlotId;
+use ctx_core::edit::effect::PENDING;
+use ctx_core::edit::fold::{Unit, View};
+use ctx_core::edit::frame_id::FrameId;
+use ctx_core::edit::resolve::{Scope, Target};
+use std::collections::HashMap;
+
+/// The exact bytes of messages, by slot: a path may move while the store is read.
+pub type BySlot = HashMap<SlotId, Vec<u8>>;
+
+/// Hits of one conversation that are shown where all are searched: one that is full of a word hides no other.
+pub const OF_EACH: usize = 5;
+
+/// Messages that are read at a time.
+pub const AT_A_TIME: usize = 64;
+
+/// Characters around a hit.
+const AROUND: usize = 60;
+
+pub fn worn(conversation: &Conversation) -> Vec<(SlotId, Worn)> {
+    let left = conversation.left_frames().runs.into_iter().flat_map(|run| run.slots);
+    let slots = conversation.tree.path().map(|slot| slot.id).chain(left);
+    slots.filter_map(|slot| Some((slot, conversation.versions.get(&slot)?.clone()))).collect()
+}
+
+/// What is looked for: words, and phrases in quotes, in small letters. In a phrase `\"` is a quote. A quote that is
+/// never closed, or stands inside a word, is a character like any other.
+pub fn terms(query: &str) -> Vec<String> {
+    let mut terms: Vec<String> = Vec::new();
+    let mut rest = query.trim_start();
+    while !rest.is_empty() {
+        let (term, behind) = phrase(rest).unwrap_or_else(|| {
+            let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+            let (word, behind) = rest.split_at(end);
+            (word.to_owned(), behind)
+        });
+        let term = term.trim().to_lowercase();
+        if !term.is_empty() && !terms.contains(&term) {
+            terms.push(term);
+        }
+        rest = behind.trim_start();
+    }
+    terms
+}
+
+/// The phrase in quotes that a text begins with, and what comes behind it.
+fn phrase(text: &str) -> Option<(String, &str)> {
+    let inside = text.strip_prefix('"')?;
+    let mut phrase = String::new();
+    let mut chars = inside.char_indices().peekable();
+    while let Some((at, char)) = chars.next() {
+        match char {
+            '\\' if chars.peek().is_some_and(|(_, next)| *next == '"') => {
+                phrase.push('"');
+                chars.next();
+            }
+            '"' => return Some((phrase, inside.get(at + 1..).unwrap_or_default())),
+            other => phrase.push(other),
+        }
+    }
+    None
+}
+
+/// Letters and digits are spelt as they are in JSON, so their longest run must be there; of anything else one has to
+/// look closer.
+pub fn longest_run(term: &str) -> &str {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | ',' | ':');
+    term.split(|c| !is_plain(c)).max_by_key(|run| run.len()).unwrap_or_default()
+}
+
+pub fn may_hold(message: &[u8], runs: &[&str]) -> bool {
+    std::str::from_utf8(&message.to_ascii_lowercase()).map_or(true, |text| runs.iter().all(|run| text.contains(run)))
+}
+
+/// The blocks that hold the words, in the order of the conversation; then those in frames that the client has left
+/// behind. The path may have grown meanwhile.
+pub fn hits(conversation: &Conversation, texts: BySlot, terms: &[String]) -> Vec<Hit> {
+    let effects = || conversation.effects(conversation.history.head());
+    let ground = Ground::of(conversation, true);
+    let view = ground.lay(effects());
+    let mut hits = hits_on(conversation, (&ground, &view), &texts, terms, &|_| Some(None));
+    if !conversation.left.is_empty() {
+        let left = conversation.left_frames();
+        let current = left::names(&view);
+        let ground = Ground::with_left(conversation, &left);
+        let all = ground.lay(effects());
+        hits.extend(hits_on(conversation, (&ground, &all), &texts, terms, &|id| left.of(id, &current).map(Some)));
+    }
+    hits
+}
+
+/// `wanted`: whether a frame is looked at, and why it is no longer sent.
+fn hits_on(
+    conversation: &Conversation,
+    (ground, view): (&Ground<'_>, &View<'_>),
+    texts: &BySlot,
+    terms: &[String],
+    wanted: &dyn Fn(&FrameId) -> Option<Option<Left>>,
+) -> Vec<Hit> {
+    let pending = conversation.pending.as_ref().map(|pending| &pending.bytes);
+    let text = |slot: &SlotId| if *slot == PENDING { pending } else { texts.get(slot) };
+    let places = ground.slots.iter().enumerate();
+    let texts: Texts = places.filter_map(|(at, slot)| Some((at, text(slot)?.clone()))).collect();
+    let mut hits = Vec::new();
+    for (at, frame) in view.frames.iter().enumerate() {
+        let Some(left) = wanted(&frame.id) else { continue };
+        let mut units = view.units(frame, &ground.messages);
+        units.retain(|laid| match laid.unit {
+            Unit::Source { message, .. } => texts.contains_key(&message) || laid.result.is_some(),
+            Unit::Made(_) => true,
+        });
+        if units.is_empty() {
+            continue;
+        }
+        let name = frame.id.to_string();
+        let target =
+            Target { name: name.clone(), scope: Scope::Frame, frame: Some(at), units, covers: Vec::new(), weight: 0.0 };
+        for message in show::message_views(conversation, view, &ground.source(), &target, &texts) {
+            let found = message.blocks.iter().filter_map(|block| hit(&name, &message, block, terms));
+            hits.extend(found.map(|hit| Hit { sent: hit.sent && left.is_none(), left, ..hit }));
+        }
+    }
+    hits
+}
+
+fn hit(frame: &str, message: &MessageView, block: &BlockView, terms: &[String]) -> Option<Hit> {
+    Some(Hit {
+        id: block.id.clone(),
+        frame: frame.to_owned(),
+        role: message.role.clone(),
+        kind: block.kind.clone(),
+        tool: block.tool.clone(),
+        sent: block.is_sent(),
+        left: None,
+        snippet: snippet(&block.text, terms)?,
+    })
+}
+
+/// The first of the words with what stands around it, on one line; nothing if one of them is missing.
+fn snippet(text: &str, terms: &[String]) -> Option<String> {
+    let lower = text.to_lowercase();
+    let places: Option<Vec<(usize, &String)>> = terms.iter().map(|term| Some((lower.find(term)?, term))).collect();
+    let (at, needle) = places?.into_iter().min()?;
+    // Small letters are as many as large ones, but for a handful in the world; those shift the view a little.
+    let before = lower.get(..at)?.chars().count();
+    let start = before.saturating_sub(AROUND);
+    let length = before - start + needle.chars().count() + AROUND;
+    let shown: String = text.chars().skip(start).take(length).collect();
+    let mut line = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    if start > 0 {
+        line.insert(0, '…');
+    }
+    if text.chars().nth(start + length).is_some() {
+        line.push('…');
+    }
+    Some(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn snippet(text: &str, query: &str) -> Option<String> {
+        super::snippet(text, &terms(query))
+    }
+
+    fn may_hold(message: &[u8], query: &str) -> bool {
+        let terms = terms(query);
+        super::may_hold(message, &terms.iter().map(|term| longest_run(term)).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn words_are_looked_for_one_by_one_and_phrases_whole() {
+        assert_eq!(terms("  Connection refused "), ["connection", "refused"]);
+        assert_eq!(terms(r#""connection refused" port"#), ["connection refused", "port"]);
+        assert_eq!(terms(r#""say \"hi\"" x"#), [r#"say "hi""#, "x"]);
+        assert_eq!(terms(r#"a"b "never closed"#), [r#"a"b"#, r#""never"#, "closed"]);
+        assert_eq!(terms(r#""" " " word word"#), ["word"]);
+        assert!(terms(" \t").is_empty());
+    }
+
+    #[test]
+    fn all_words_must_be_there_in_any_order() {
+        let text = "the port was refused: no connection";
+        assert!(snippet(text, "connection refused").is_some());
+        assert_eq!(snippet(text, "\"connection refused\""), None);
+        assert_eq!(snippet(text, "connection granted"), None);
+        assert!(snippet("Connection  refused; connection refused", "\"connection refused\"").is_some());
+    }
+
+    #[test]
+    fn a_snippet_is_one_line_around_the_words() {
+        assert_eq!(snippet("a\n  Needle\tb", "needle").as_deref(), Some("a Needle b"));
+        let long = format!("{}NEEDLE{}", "x ".repeat(100), " y".repeat(100));
+        let found = snippet(&long, "needle").expect("found");
+        assert!(found.starts_with("…x x") && found.ends_with("y y…") && found.contains(" NEEDLE "), "{found}");
+        assert_eq!(snippet("İİİİ needle", "needle").as_deref(), Some("İİİİ needle"));
+        assert_eq!(snippet("hay", "needle"), None);
+    }
+
+    #[test]
+    fn a_message_is_only_left_out_when_it_cannot_hold_the_words() {
+        assert!(may_hold(br#"{"content":"The NEEDLE"}"#, "needle"));
+        assert!(!may_hold(br#"{"content":"hay"}"#, "needle"));
+        assert!(!may_hold(br#"{"content":"The needle"}"#, "needle thread"), "one of them is missing");
+        assert!(may_hold(br#"{"content":"a\"b"}"#, "a\"b"), "it may be spelt otherwise");
+        assert!(may_hold("{\"content\":\"\\u00e9\"}".as_bytes(), "é"));
+        assert!(!may_hold(br#"{"content":"hay"}"#, "a \"needle\""), "its plain part is missing");
+        assert!(may_hold(b"\xff", "needle"));
+    }
+}

@@ -1,0 +1,130 @@
+//! What frames, steps and parts are called where nobody gave them a title.
+
+use crate::edit::Ground;
+use ctx_core::edit::effect::{Effect, MadeId, Why};
+use ctx_core::edit::fold::{Frame, Laid, Unit, View};
+use ctx_core::edit::resolve::{Desk, Scope, Target};
+use ctx_core::message::{Kind, Message, Role};
+use ctx_core::{Content, frames};
+
+/// The title of what was named.
+pub fn target_title(desk: &Desk<'_>, target: &Target) -> String {
+    let Some(frame) = target.frame.and_then(|at| desk.view.frames.get(at)) else { return target.name.clone() };
+    let frame_title = frame_title(desk.view, desk.source.messages, frame);
+    match target.scope {
+        Scope::Frame => frame_title,
+        _ => {
+            let call = target.sent_blocks().find_map(|(message, block)| {
+                let facts = desk.source.messages[message].blocks.get(block)?;
+                let tool = facts.tool.as_deref()?;
+                Some(facts.label.as_deref().map_or_else(|| tool.to_owned(), |label| format!("{tool} {label}")))
+            });
+            call.unwrap_or_else(|| format!("{} of {frame_title}", target.name))
+        }
+    }
+}
+
+/// The title of a frame: the one it was given, or the words that open it.
+pub fn frame_title(view: &View<'_>, path: &[&Message], frame: &Frame) -> String {
+    if let Some(title) = &frame.title {
+        return title.clone();
+    }
+    let units = view.units(frame, path);
+    let mut first_words = None;
+    for laid in &units {
+        match laid.unit {
+            Unit::Source { message, block: Some(_) } => {
+                if is_rewritten(view, path, &units, message) {
+                    continue;
+                }
+                if let Some(title) = path[message].title.as_deref().filter(|_| path[message].speaks.is_some()) {
+                    return title.to_owned();
+                }
+                first_words = first_words.or(path[message].title.as_deref().map(str::to_owned));
+            }
+            Unit::Made(made) if first_words.is_none() && laid.covered.is_none() => {
+                first_words = made_title(view, made);
+            }
+            _ => {}
+        }
+    }
+    // Where nobody speaks, what the model does tells more.
+    let doing = || {
+        let mut speakers = units.iter().filter_map(|laid| match laid.unit {
+            Unit::Source { message, .. } => Some(message).filter(|at| path[*at].role == Role::Assistant),
+            Unit::Made(_) => None,
+        });
+        speakers.find_map(|message| Some(step_title(view, path, &[message], &[])).filter(|title| title != NO_TEXT))
+    };
+    first_words.or_else(doing).unwrap_or_else(|| "(no words)".to_owned())
+}
+
+/// Whether an edit wrote all words of a message anew: then its title is the edit's.
+fn is_rewritten(view: &View<'_>, path: &[&Message], units: &[Laid], message: usize) -> bool {
+    let is_text = |laid: &&Laid| match laid.unit {
+        Unit::Source { message: of, block: Some(at) } if of == message => {
+            path[message].blocks.get(at).is_some_and(|block| block.kind == Kind::Text)
+        }
+        _ => false,
+    };
+    let is_edited = |laid: &Laid| {
+        let effect = laid.covered.and_then(|id| view.effect(id));
+        matches!(effect, Some(Effect::Replace { why: Why::Edited, by, .. }) if !by.is_empty())
+    };
+    let mut texts = units.iter().filter(is_text).peekable();
+    texts.peek().is_some() && texts.all(is_edited)
+}
+
+/// A step that says and does nothing.
+const NO_TEXT: &str = "(no text)";
+
+/// What a message of ours says, or calls.
+fn made_title(view: &View<'_>, id: MadeId) -> Option<String> {
+    view.made(id)?.content.iter().find_map(|content| match content {
+        Content::Text { text } => Some(ctx_core::title::line(text)),
+        Content::Call { name, .. } => Some(name.clone()),
+        Content::Raw { wire, json, .. } => Some(ctx_core::title::line(&ctx_wire::wire(*wire).title(json)?)),
+        Content::Result { .. } | Content::Image { .. } | Content::Document { .. } | Content::Reasoning { .. } => None,
+    })
+}
+
+/// The title of a frame by its id, and its place in the view.
+pub fn title(ground: &Ground<'_>, view: &View<'_>, id: &str, at: Option<usize>) -> Option<String> {
+    match id {
+        "system" => Some("System prompt".to_owned()),
+        "tools" => Some("Tools".to_owned()),
+        _ => Some(frame_title(view, &ground.messages, view.frames.get(at?)?)),
+    }
+}
+
+/// The title of a step: what the model does in it as it is sent, or the first of what it says. One that is not sent at
+/// all keeps its own.
+pub fn step_title(view: &View<'_>, path: &[&Message], messages: &[usize], units: &[Laid]) -> String {
+    let of_client = || {
+        let (first, last) = messages.first().zip(messages.last())?;
+        let step = frames::Step {
+            start: frames::Border { message: *first, block: 0 },
+            end: frames::Border { message: last + 1, block: 0 },
+        };
+        Some(frames::step_title(path, &step)).filter(|title| title != NO_TEXT)
+    };
+    let sent: Vec<&Laid> = units.iter().filter(|laid| laid.covered.is_none()).collect();
+    let blocks = sent.iter().filter_map(|laid| match laid.unit {
+        Unit::Source { message, block: Some(at) } if path[message].role == Role::Assistant => {
+            path[message].blocks.get(at)
+        }
+        _ => None,
+    });
+    let calls = || frames::calls_title(blocks.clone());
+    let words = || {
+        sent.iter().find_map(|laid| match laid.unit {
+            Unit::Made(made) => made_title(view, made),
+            Unit::Source { message, block: Some(at) } if path[message].role == Role::Assistant => {
+                let block = path[message].blocks.get(at).filter(|block| block.kind == Kind::Text)?;
+                block.label.as_deref().map(str::to_owned)
+            }
+            Unit::Source { .. } => None,
+        })
+    };
+    calls().or_else(words).or_else(of_client).unwrap_or_else(|| NO_TEXT.to_owned())
+}
