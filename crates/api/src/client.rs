@@ -21,13 +21,13 @@ use tokio::time::timeout;
 use crate::call::Call;
 use crate::error::{ApiError, CLIENT, ErrorBody, SHELL};
 
-/// A daemon on this machine that does not accept a connection by then is not there.
+/// The time within which a local daemon must accept a connection.
 const CONNECT: Duration = Duration::from_secs(3);
-/// The daemon answers from memory or disk; anything that takes longer is lost.
+/// The time within which the daemon must answer.
 pub const PATIENCE: Duration = Duration::from_secs(60);
-/// For files, which may be large.
+/// The same for files, which may be large.
 const LONG_PATIENCE: Duration = Duration::from_secs(600);
-/// The daemon signs its own errors with this header.
+/// The header that marks the daemon's own errors.
 const ERROR_HEADER: HeaderName = HeaderName::from_static("x-context-composer-error");
 
 /// A failed exchange with the daemon.
@@ -35,7 +35,7 @@ const ERROR_HEADER: HeaderName = HeaderName::from_static("x-context-composer-err
 pub enum ClientError {
     /// Nothing listens at the address.
     Unreachable(String),
-    /// Something answered that is no daemon.
+    /// The other side is not a daemon.
     NotADaemon,
     /// The answer did not come in time.
     TooSlow,
@@ -59,7 +59,7 @@ impl Client {
         Client { address, token: token.into(), is_shell: false }
     }
 
-    /// Asks for hints in the words of the command line.
+    /// Requests hints that name commands and flags.
     pub fn for_shell(self) -> Client {
         Client { is_shell: true, ..self }
     }
@@ -77,7 +77,7 @@ impl Client {
         call.read(&answer).map_err(ClientError::NotUnderstood)
     }
 
-    /// The bytes of a JSON answer as they came; `path` is relative to `/control/v1`.
+    /// The raw bytes of a JSON answer; `path` is relative to `/control/v1`.
     pub async fn ask(&self, method: Method, path: &str, body: Bytes) -> Result<Bytes, ClientError> {
         within(PATIENCE, async {
             let (head, body) = self.exchange(method, path, body).await?.into_parts();
@@ -89,7 +89,7 @@ impl Client {
         .await
     }
 
-    /// An answer that is a file. `progress` is told how many bytes have come.
+    /// Downloads a file. `progress` gets the number of bytes so far.
     pub async fn download(&self, path: &str, progress: &mut dyn FnMut(u64)) -> Result<Vec<u8>, ClientError> {
         within(LONG_PATIENCE, async {
             let response = self.exchange(Method::GET, path, Bytes::new()).await?;
@@ -105,7 +105,7 @@ impl Client {
         .await
     }
 
-    /// Hands the JSON of live events to `sink` until it breaks off. The end of the stream is an error.
+    /// Passes the JSON of live events to `sink` until it breaks. The end of the stream is an error.
     pub async fn events<T>(&self, path: &str, mut sink: impl FnMut(&str) -> ControlFlow<T>) -> Result<T, ClientError> {
         let response = self.exchange(Method::GET, path, Bytes::new()).await?;
         let status = response.status();
@@ -144,8 +144,8 @@ impl Client {
     }
 }
 
-/// Sends a request without credentials through the daemon to its upstream. `Ok(None)`: it got there; `Ok(Some(words))`:
-/// the daemon says why not.
+/// Sends a request without credentials through the daemon to its upstream. `Ok(None)`: it arrived; `Ok(Some(words))`:
+/// the daemon's reason for a failure.
 pub async fn reach_upstream(address: SocketAddr, patience: Duration) -> Result<Option<String>, ClientError> {
     within(patience, async {
         let response = send(address, Request::get("/"), Bytes::new()).await?;
@@ -159,7 +159,7 @@ pub async fn reach_upstream(address: SocketAddr, patience: Duration) -> Result<O
     .await
 }
 
-/// An error of the proxy, in the form of the provider: it has no code where ours has one.
+/// An error of the proxy in the provider's format, which lacks the code.
 #[derive(serde::Deserialize)]
 struct ErrorMessage {
     error: Message,
@@ -185,7 +185,7 @@ async fn send(
         .header(header::USER_AGENT, concat!("ctx/", env!("CARGO_PKG_VERSION")))
         .body(Full::new(body))
         .map_err(|error| ClientError::Cut(error.to_string()))?;
-    // What cannot be read as HTTP was not written by a daemon; neither was a connection closed without a word.
+    // An answer that is not HTTP, or a connection closed without one, does not come from a daemon.
     sender.send_request(request).await.map_err(|_| ClientError::NotADaemon)
 }
 
@@ -200,7 +200,7 @@ async fn connect(address: SocketAddr) -> Result<SendRequest<Full<Bytes>>, Client
     Ok(sender)
 }
 
-/// Why a connection was not made.
+/// The reason for a failed connection.
 pub fn connect_reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => "nothing listens there".to_owned(),
@@ -212,7 +212,7 @@ async fn collected(body: Incoming) -> Result<Bytes, ClientError> {
     Ok(body.collect().await.map_err(|error| ClientError::Cut(reason(&error)))?.to_bytes())
 }
 
-/// The innermost cause: the outer ones only say that there is one.
+/// The innermost cause: the outer ones carry no information.
 fn reason(error: &dyn std::error::Error) -> String {
     let mut deepest = error;
     while let Some(deeper) = deepest.source() {

@@ -1,15 +1,15 @@
-//! A refusal as the control API writes it.
+//! A refusal of the control API.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The header with which a client says who reads its hints.
+/// The header that names the reader of a client's hints.
 pub const CLIENT: &str = "ctx-client";
 /// The command line, whose hints name commands and flags.
 pub const SHELL: &str = "shell";
 
-/// The body of every answer that is a refusal.
+/// The body of every refusal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorBody {
     pub error: ApiError,

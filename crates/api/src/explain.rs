@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a name stands for.
+/// The kind of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TermKind {
-    /// A rule of the provider, which a repair or a refusal names.
+    /// A provider rule, named by a repair or a refusal.
     Rule,
     /// An error code of the control API, the proxy, the MCP server or the command line.
     Code,
@@ -20,10 +20,10 @@ pub struct Term {
     pub name: String,
     pub kind: TermKind,
     pub meaning: String,
-    /// Why the provider has the rule and what happens otherwise; codes have none.
+    /// The reason for the provider's rule and the consequence of breaking it; codes have none.
     #[serde(default)]
     pub why: Option<String>,
-    /// What to do about it.
+    /// Advice.
     pub advice: String,
 }
 

@@ -1,14 +1,14 @@
-//! The registry of operations: name, arguments and help of each, once for every face. The JSON is that of
+//! The registry of operations: name, arguments and help of each, shared by all interfaces. The JSON is that of
 //! [`ctx_core::edit::Operation`].
 
-/// An operation as people and models are told of it.
+/// The description of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OperationInfo {
     /// The `op` of its JSON.
     pub name: &'static str,
-    /// The fields that it takes: `|` between alternatives, `?` after optional ones.
+    /// Its fields: `|` between alternatives, `?` after optional ones.
     pub arguments: &'static str,
-    /// What it does, in a line.
+    /// Its effect, in one line.
     pub help: &'static str,
 }
 

@@ -16,7 +16,7 @@ pub struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// `Ok(None)`: there is no such file.
+    /// Reads a file; `Ok(None)` if it does not exist.
     pub fn read(path: &Path) -> Result<Option<Self>, ConfigError> {
         match fs::read_to_string(path) {
             Ok(text) => Self::parse(path, &text).map(Some),
@@ -38,7 +38,7 @@ impl ConfigFile {
         }
     }
 
-    /// A path as the file means it: relative ones start at its folder.
+    /// Resolves a path of the file: relative ones start at its folder.
     pub fn resolve(&self, path: &Path) -> PathBuf {
         let path = self.path.parent().unwrap_or(Path::new("")).join(path);
         std::path::absolute(&path).unwrap_or(path)

@@ -1,5 +1,5 @@
-//! The settings of a daemon: flags, then the environment, then the `ctx.toml` of the home or the one that was named, then
-//! the defaults. A project's file sets nothing here but `[context_editing]`, which is read again while the daemon runs.
+//! The settings of a daemon: flags, then the environment, then the home's `ctx.toml` or a named file, then the
+//! defaults. A project's file sets only `[context_editing]`, which is reread while the daemon runs.
 //!
 //! [`sections`] lists every key. A file is read into a [`layer`], layers are merged in [`merge`].
 
@@ -38,9 +38,9 @@ pub use self::live::LiveRules;
 use self::sections::UpstreamKeys;
 use self::sources::Places;
 
-/// The address without any setting.
+/// The default address.
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8788);
-/// The upstream without any setting.
+/// The default upstream.
 pub const DEFAULT_UPSTREAM: &str = "https://api.anthropic.com";
 
 /// The flags of the command line for a daemon.
@@ -48,9 +48,9 @@ pub const DEFAULT_UPSTREAM: &str = "https://api.anthropic.com";
 pub struct Flags {
     pub listen: Option<SocketAddr>,
     pub allow_remote: bool,
-    /// Anthropic's.
+    /// Anthropic's upstream.
     pub upstream: Option<UpstreamUrl>,
-    /// All others, by name.
+    /// All other upstreams, by name.
     pub upstreams: Vec<(String, UpstreamUrl)>,
     pub config: Option<PathBuf>,
 }
@@ -72,16 +72,17 @@ pub struct Settings {
     pub moments: ctx_engine::edit::Moments,
     /// Prices, windows and the like.
     pub models: ctx_models::Models,
-    /// Remarks for a person; they stop nothing.
+    /// Remarks for a person; not fatal.
     pub remarks: Vec<String>,
-    /// Errors in sections that are ignored; they stop nothing either.
+    /// Errors in ignored sections; not fatal either.
     pub wrong: Vec<String>,
-    /// The configuration file that was read, if there is one.
+    /// The configuration file in use, if any.
     pub files: Vec<PathBuf>,
 }
 
 impl Settings {
-    /// Decides all settings. `folder` is where the daemon starts: remarks about the project's files are included.
+    /// Determines all settings. `folder` is the daemon's working directory: remarks about the project's files are
+    /// included.
     pub fn load(flags: &Flags, environment: &Environment, home: &Home, folder: &Path) -> Result<Self, ConfigError> {
         let file = read_file(flags, environment, home)?;
         let files = file.iter().map(|file| file.path.clone()).collect();
@@ -150,7 +151,7 @@ fn upstream(
     Ok(upstream)
 }
 
-/// The catalogue with the figures of the file.
+/// The catalogue with the file's figures.
 fn models(file: &ConfigFile) -> Result<ctx_models::Models, ConfigError> {
     let mut models = ctx_models::Models::listed().clone();
     for (name, keys) in &file.layer.config.models {
@@ -160,7 +161,7 @@ fn models(file: &ConfigFile) -> Result<ctx_models::Models, ConfigError> {
     Ok(models)
 }
 
-/// The file that was named, or else the one of the home, if there is one.
+/// The named file, else that of the home, if it exists.
 fn read_file(flags: &Flags, environment: &Environment, home: &Home) -> Result<Option<ConfigFile>, ConfigError> {
     let named = flags.config.clone().or_else(|| environment.get(env::CONFIG).map(PathBuf::from));
     let Some(path) = named else { return ConfigFile::read(&home.config_file()) };
@@ -189,8 +190,8 @@ fn parsed<T>(
     environment.text(variable).map(|text| parse(&text).map_err(refuse))
 }
 
-/// `127.0.0.1:8788`, `[::1]:8788`, `localhost:8788` or just `8788`. Other names are not looked up: a name that
-/// resolves elsewhere tomorrow must not open the door to others.
+/// Parses `127.0.0.1:8788`, `[::1]:8788`, `localhost:8788` or just `8788`. Other names are not resolved: a name that
+/// resolves elsewhere tomorrow must not expose the daemon.
 pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     let text = text.trim();
     let local = |port: &str| port.parse().ok().map(|port| SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
@@ -200,7 +201,7 @@ pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
         .ok_or_else(|| "give an address and a port, such as 127.0.0.1:8788".to_owned())
 }
 
-/// The environment's proxies, or else the one of the file.
+/// The environment's proxies, else that of the file.
 fn proxies(environment: &Environment, keys: &UpstreamKeys) -> ProxySettings {
     let secret = |variable| environment.text(variable).map(Secret::new);
     let mut proxies = ProxySettings {
@@ -215,7 +216,7 @@ fn proxies(environment: &Environment, keys: &UpstreamKeys) -> ProxySettings {
     proxies
 }
 
-/// Files that variables of other programs name. Those programs go on without a file that is not there.
+/// Files named by variables of other programs, which ignore missing ones.
 fn ca_files_of_others(environment: &Environment, remarks: &mut Vec<String>) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     for variable in [env::SSL_CERT_FILE, env::NODE_EXTRA_CA_CERTS] {

@@ -1,4 +1,4 @@
-//! What can go wrong in a store: a sentence, a stable code, and what to do about it.
+//! Errors of a store: a sentence, a stable code, and advice.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub enum StoreError {
     #[error("another daemon{} already uses the store in {}", process(*holder), folder.display())]
     InUse {
         folder: PathBuf,
-        /// The process that holds it, when it could be told.
+        /// The process that holds it, if known.
         holder: Option<u32>,
     },
 
@@ -91,7 +91,7 @@ impl StoreError {
         }
     }
 
-    /// What a person, or the caller, can do about it.
+    /// Advice for a person or the caller.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Absent { .. } => "the daemon makes it on its first start; or choose another home",

@@ -1,4 +1,4 @@
-//! Why a client cannot be set up.
+//! Why a client cannot be configured.
 
 use super::jsonc::Broken;
 use std::borrow::Cow;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// Something could not be done with a file.
+    /// A file operation failed.
     #[error("cannot {doing} {}: {error}", path.display())]
     File { doing: &'static str, path: PathBuf, error: io::Error },
     /// A stable code, a sentence, and advice.
@@ -24,7 +24,7 @@ impl SetupError {
         SetupError::File { doing, path: path.to_owned(), error }
     }
 
-    /// A settings file that we do not understand is never written.
+    /// Refuses to write a settings file that cannot be parsed.
     pub(crate) fn unreadable(path: &Path, broken: &Broken) -> SetupError {
         let message = format!("{}: {broken}; nothing was changed", path.display());
         SetupError::new("settings-broken", message, "correct the file or move it aside, and run this again")

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::SetupError;
 
-/// `None`: there is no such file.
+/// Reads a file; `None` if it does not exist.
 pub fn read(path: &Path) -> Result<Option<String>, SetupError> {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
@@ -30,7 +30,7 @@ pub fn read(path: &Path) -> Result<Option<String>, SetupError> {
     })
 }
 
-/// The folders above a file that are not there yet, the outermost first.
+/// The missing folders above a file, outermost first.
 pub fn missing_folders(path: &Path) -> Vec<PathBuf> {
     let mut missing: Vec<PathBuf> =
         path.ancestors().skip(1).take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
@@ -38,8 +38,8 @@ pub fn missing_folders(path: &Path) -> Vec<PathBuf> {
     missing
 }
 
-/// Says beforehand what would fail. A file that is marked read-only is meant to stay as it is, also where the system
-/// would let us replace it.
+/// Reports beforehand what would fail. A read-only file is meant to stay, even where the system would allow replacing
+/// it.
 pub fn check_writable(path: &Path) -> Result<(), SetupError> {
     let read_only = |what: &Path| {
         SetupError::new(
@@ -68,7 +68,7 @@ pub fn check_writable(path: &Path) -> Result<(), SetupError> {
     }
 }
 
-/// Whoever reads the file meanwhile sees the old text or the new one. `None` removes it.
+/// Writes a file atomically: a concurrent reader sees the old text or the new one. `None` removes it.
 pub fn write(path: &Path, text: Option<&str>) -> Result<(), SetupError> {
     let Some(text) = text else {
         return match fs::remove_file(path) {
@@ -98,7 +98,7 @@ fn write_draft(draft: &Path, target: &Path, text: &str) -> io::Result<()> {
     #[cfg(unix)]
     if let Some(old) = &old {
         use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-        // Never wider than the old one, not even for a moment: it may hold credentials.
+        // Never wider than the old mode, not even briefly: the file may contain credentials.
         options.mode(old.mode() & 0o7777);
     }
     let mut file = options.open(draft)?;
@@ -117,7 +117,7 @@ fn write_draft(draft: &Path, target: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The file itself, where the path is a link to it.
+/// The target of the path, if it is a link.
 fn target(path: &Path) -> Result<PathBuf, SetupError> {
     match path.is_symlink() {
         true => fs::canonicalize(path).map_err(|error| SetupError::file("follow", path, error)),

@@ -1,4 +1,4 @@
-//! A wish that is not granted: what, why, and what to do. Nothing has changed.
+//! A refused edit: code, reason and hint. Nothing has changed.
 
 /// `code` is for programs, `message` and `hint` are for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct Refusal {
 pub const NOTHING: &str = "nothing-to-do";
 
 impl Refusal {
-    /// What was asked for is so already.
+    /// Refuses an edit without effect.
     pub fn nothing(message: impl Into<String>) -> Refusal {
         Refusal::new(NOTHING, message, "`ctx list` shows what is sent, `ctx history` what was done.")
     }
@@ -30,9 +30,9 @@ impl std::fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// The known names most like `name`, best first.
+/// The known names most similar to `name`, best first.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    // Of a long name people remember a word.
+    // People remember a word of a long name.
     let words = |other: &str| other.split('_').map(|word| distance(name, word) + 1).min();
     let score = |other: &str| distance(name, other).min(words(other).unwrap_or(usize::MAX));
     let mut scored: Vec<(usize, &str)> = known.map(|other| (score(other), other)).collect();
@@ -48,7 +48,7 @@ pub fn suggest(near: &[&str], otherwise: &str) -> String {
     }
 }
 
-/// Letters to insert, delete or replace to get from one to the other.
+/// The edit distance between two names.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

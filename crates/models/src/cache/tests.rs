@@ -21,7 +21,7 @@ impl Cache {
         Cache { rules, cache: PromptCache::new(usize::MAX), lifetime, model: "one", tokens: 1000.0, places: 1 }
     }
 
-    /// A request of a head and these messages, with breakpoints in the head, if any, and at these messages.
+    /// A request with a head and these messages, with breakpoints in the head, if any, and at these messages.
     fn take(&mut self, at: u64, messages: &[u8], breakpoints: &[usize]) -> (f64, f64, f64) {
         let mut prefix = [0; 32];
         let mut after = Vec::new();

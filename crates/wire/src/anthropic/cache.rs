@@ -1,4 +1,4 @@
-//! The provider's cache: how long it keeps what a request marks.
+//! The lifetime of the provider's cache, as a request sets it.
 
 use crate::body::Body;
 use crate::envelope::Envelope;
@@ -6,7 +6,7 @@ use ctx_models::cache::{Breakpoints, FIVE_MINUTES, ONE_HOUR};
 
 const NAME: &[u8] = b"\"cache_control\"";
 
-/// Seconds that the last mark of a request asks for; none where nothing is marked.
+/// The lifetime in seconds of a request's last breakpoint; none without a breakpoint.
 pub fn lifetime(body: &[u8]) -> Option<u64> {
     // A quote inside a text is escaped, so this is a name.
     let at = memchr::memmem::rfind(body, NAME)? + NAME.len();
@@ -14,20 +14,20 @@ pub fn lifetime(body: &[u8]) -> Option<u64> {
     Some(if memchr::memmem::find(value, b"\"1h\"").is_some() { ONE_HOUR } else { FIVE_MINUTES })
 }
 
-/// Whether the tools or the system prompt are marked. Nothing else is looked at.
+/// Whether the tools or the system prompt have a breakpoint.
 pub fn marks_around(body: &Body, envelope: &Envelope) -> bool {
     let pieces = envelope.system.iter().chain(envelope.tools.iter().flatten());
     let mut bytes = pieces.filter_map(|piece| body.bytes().get(piece.at.clone()));
     bytes.any(|bytes| memchr::memmem::find_iter(bytes, NAME).any(|at| is_set(bytes, at)))
 }
 
-/// Whether what is named there is a mark; `null` is none.
+/// Whether the value is a breakpoint; `null` is not.
 fn is_set(bytes: &[u8], at: usize) -> bool {
     let value = bytes.get(at + NAME.len()..).unwrap_or_default();
     value.iter().copied().find(|byte| !byte.is_ascii_whitespace() && *byte != b':') == Some(b'{')
 }
 
-/// Where a request marks what shall be cached.
+/// The cache breakpoints of a request.
 pub fn marks(body: &Body, envelope: &Envelope) -> Breakpoints {
     let (bytes, messages) = (body.bytes(), &body.spans().messages);
     let mut marks = Breakpoints::default();
@@ -40,7 +40,7 @@ pub fn marks(body: &Body, envelope: &Envelope) -> Breakpoints {
         } else if pieces.any(|piece| piece.at.contains(&at)) {
             marks.head = true;
         } else {
-            // The provider sets it at the end by itself.
+            // The provider sets one at the end itself.
             marks.messages.extend(messages.len().checked_sub(1));
         }
     }

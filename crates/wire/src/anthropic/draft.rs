@@ -1,4 +1,4 @@
-//! The JSON that people give for an edit: read into content, and refused where this wire could not send it.
+//! Hand-written JSON for an edit: parsed into content, and refused if this wire cannot send it.
 
 use super::content;
 use ctx_core::content::Content;
@@ -8,7 +8,7 @@ use ctx_core::edit::resolve::{DraftScope, bad_json, not_empty, thinking};
 use ctx_core::message::Role;
 use serde_json::Value;
 
-/// Turns JSON into content, or says why it could not be sent.
+/// Turns JSON into content, or refuses it.
 pub fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
     let inside = |content: Vec<Content>| vec![Made { role: None, content }];
     match drafted {
@@ -23,7 +23,7 @@ pub fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
     }
 }
 
-/// Says why content could not be sent as a block. Raw JSON that is none is refused too.
+/// Refuses content that cannot be sent as a block, including invalid raw JSON.
 pub fn check(content: &Content) -> Result<(), Refusal> {
     let value = serde_json::from_str(&content::write(content)).unwrap_or_default();
     block(&value).map(drop)
@@ -94,7 +94,7 @@ fn block(block: &Value) -> Result<Content, Refusal> {
             }
         }
         Some("search_result") => {}
-        // What the provider does not know it refuses, and then every request after it.
+        // The provider refuses unknown types, and with them every later request.
         Some(other) => {
             return Err(bad_json(
                 &format!(
@@ -115,7 +115,7 @@ fn is_text(raw: &Value) -> bool {
     }
 }
 
-/// Where an image or a document comes from.
+/// Whether it is the source of an image or a document.
 fn is_source(source: &Value) -> bool {
     let text = |name: &str| source.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let base64 = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/' | b'=');

@@ -1,5 +1,5 @@
-//! The Anthropic Messages format: what a request says and how it is recognised; what a response
-//! told. Nothing here knows where the bytes come from or go to.
+//! The Anthropic Messages format: requests, recognition and responses. No code here knows where the bytes come from or
+//! go to.
 
 mod cache;
 pub mod compose;

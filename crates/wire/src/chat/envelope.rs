@@ -1,4 +1,4 @@
-//! All of a request that is not its history: model, system prompt, tools, settings.
+//! The envelope of a request: everything but its history (model, system prompt, tools, settings).
 
 use super::message::{Parts, member};
 use crate::body::Spans;

@@ -1,9 +1,9 @@
-//! Gathers the segments of a composed body.
+//! Collects the segments of a composed body.
 
 use super::Segment;
 use crate::json::Span;
 
-/// Gathers segments; ranges that meet become one.
+/// Collects segments; adjacent ranges become one.
 #[derive(Default)]
 pub(crate) struct Writer(pub Vec<Segment>);
 

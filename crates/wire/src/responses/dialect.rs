@@ -1,4 +1,4 @@
-//! How items of this wire are written, and what its provider refuses.
+//! Writes items of this wire, and applies its provider's rules.
 
 use super::content::{is_part, part, result};
 use super::item::{Item, Sort};
@@ -113,7 +113,7 @@ impl Dialect for ResponsesDialect {
     }
 }
 
-/// Whether content of ours stands in the content of a message; all else is an item.
+/// Whether synthetic content belongs inside a message; everything else is an item.
 fn stands_inside(content: &Content) -> bool {
     match content {
         Content::Text { .. } | Content::Image { .. } | Content::Document { .. } => true,
@@ -126,7 +126,7 @@ fn is_output(content: &Content) -> bool {
     content.answers().is_some() || matches!(content, Content::Result { .. })
 }
 
-/// A message of ours with these parts, which are taken; none without parts (R9).
+/// A synthetic message that takes these parts; none without parts (R9).
 fn message(role: Role, parts: &mut Vec<String>, input: &Input<'_>) -> Option<Vec<u8>> {
     let role = match role {
         Role::Assistant => "assistant",
@@ -163,7 +163,7 @@ fn system_role(input: &Input<'_>) -> &'static str {
     if role.as_deref() == Some("system") { "system" } else { "developer" }
 }
 
-/// What is left of a client's message.
+/// The rest of a client's message.
 fn said(element: &[u8], item: &Item<'_>, role: Role, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
     let is_inside = |kept: &&Kept<'_>| match kept {
         Kept::Own(_) | Kept::Text(..) => true,
@@ -185,7 +185,7 @@ fn said(element: &[u8], item: &Item<'_>, role: Role, kept: &[Kept<'_>], plan: &P
     items
 }
 
-/// The request for a compaction stays, and stays last (R10).
+/// Keeps the request for a compaction, as the last item (R10).
 fn trigger_last(plan: &mut Plan<'_>) {
     let is_trigger = |at: usize| Item::read(plan.input.body.message(at)).sort == Sort::Trigger;
     let Some(last) = plan.input.messages.len().checked_sub(1).filter(|last| is_trigger(*last)) else { return };

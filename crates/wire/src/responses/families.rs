@@ -1,4 +1,5 @@
-//! Calls and results by family: each type of call takes results of one type (R16), and a program takes its calls along (R13).
+//! Calls and results by family: each type of call takes results of one type (R16), and a removed program takes its
+//! calls along (R13).
 
 use super::item::{Item, Sort};
 use crate::compose::Repair;
@@ -80,7 +81,7 @@ fn suits(plan: &Plan<'_>, piece: Piece, id: &str) -> Suits {
     }
 }
 
-/// Results that cannot be written go with their calls; results that take no text keep their own.
+/// Removes results that cannot be written, with their calls; results that take no text keep their own.
 pub(super) fn fit(plan: &mut Plan<'_>) {
     let input = plan.input;
     let is_ours = |piece: &Piece| matches!(piece, Piece::Made(_)) && matches!(plan.tag(*piece), Tag::Call(_));
@@ -135,7 +136,7 @@ fn drop_pairs(plan: &mut Plan<'_>, ids: &HashSet<String>) {
     }
 }
 
-/// The calls that a program made go with it (R13).
+/// Removes the calls of a removed program (R13).
 pub(super) fn close_programs(plan: &mut Plan<'_>) {
     let input = plan.input;
     let mut programs = HashSet::new();

@@ -1,5 +1,5 @@
 //! The Responses format of OpenAI: every call, every result and all reasoning are items of their own, and the engine
-//! takes each item as one message.
+//! treats each item as one message.
 
 mod content;
 mod contents;

@@ -1,4 +1,4 @@
-//! Where Claude Code keeps what concerns us.
+//! The locations of Claude Code's files.
 
 use super::skill;
 use crate::claude_code::folders;
@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 pub struct Places {
     pub settings: PathBuf,
     pub skill: PathBuf,
-    /// Where MCP servers are named.
+    /// The file that registers MCP servers.
     pub servers: PathBuf,
 }
 
 impl Places {
-    /// `variable` looks an environment variable up; one that is empty is unset.
+    /// Finds the locations. `variable` looks up an environment variable; an empty one is unset.
     pub fn find(scope: Scope, folder: &Path, variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, SetupError> {
         let absolute =
             |path: PathBuf| std::path::absolute(&path).map_err(|error| SetupError::file("find", &path, error));

@@ -1,4 +1,4 @@
-//! One installation: the client's settings as they would be without us, and the changes to make.
+//! One installation: the client's settings without earlier changes, and the changes to apply.
 
 use std::path::{Path, PathBuf};
 
@@ -82,7 +82,7 @@ impl<'a> Scene<'a> {
         Err(SetupError::new("not-set-up", message, hint))
     }
 
-    /// Refuses to replace an address or a choice of the user's own, unless the daemon goes there.
+    /// Refuses to replace the user's own address or choice, unless the daemon forwards to it.
     fn check(&mut self, entry: &Entry) -> Result<(), SetupError> {
         let Some(own) = self.find(entry.path)? else { return Ok(()) };
         let own = own.as_str().unwrap_or_default();
@@ -95,7 +95,7 @@ impl<'a> Scene<'a> {
                 if is(upstream) || is(&self.daemon.url()) {
                     return Ok(());
                 }
-                // It may hold a password; only what is sure to be an address is repeated.
+                // It may contain a password; only a valid address is repeated.
                 let named = given.unwrap_or_else(|| "another address".to_owned());
                 format!("{name} is {named}, but the daemon forwards to {upstream}")
             }
@@ -113,7 +113,7 @@ impl<'a> Scene<'a> {
         Err(SetupError::new("other-base-url", format!("{what}; nothing was changed"), hint))
     }
 
-    /// The MCP server, where it is wanted or was installed before.
+    /// The entries of the MCP server, if it is requested or was installed before.
     fn server(&mut self) -> Result<Option<FileEntries>, SetupError> {
         let Some(place) = &self.client.server else {
             if self.wishes.mcp {

@@ -11,7 +11,7 @@ use crate::message::{Kind, Role};
 use std::collections::HashMap;
 
 impl Desk<'_> {
-    /// The frames that ids name; nothing smaller.
+    /// The frames named by ids; refuses smaller parts.
     fn frames(&self, ids: &[String], verb: &str) -> Result<Vec<usize>, Refusal> {
         self.whole_frames(self.targets(ids, &Select::default())?, verb)
     }
@@ -49,7 +49,7 @@ impl Desk<'_> {
         FrameRef { key: frame.key, until: self.end_of(frame) }
     }
 
-    /// The last of its blocks as the client sent them: a client that goes back behind it leaves this frame.
+    /// The last client block of the frame. A client that rewinds behind it leaves this frame.
     fn end_of(&self, frame: &Frame) -> Option<(MessageRef, u32)> {
         let ends = frame.segments.iter().filter_map(|segment| match segment {
             Segment::Source(range) => Some(range.end),
@@ -89,7 +89,7 @@ impl Desk<'_> {
         let stays = (0..self.view.frames.len()).rev().find(|at| !frames.contains(at));
         let there = frames.is_sorted() && stays.is_none_or(|at| frames.iter().all(|moved| *moved > at));
         let place = match (self.place(to)?, stays) {
-            // Behind the last one that is not moved itself.
+            // Behind the last frame that does not move itself.
             (Place::After(_), stays) if to.end && !there => {
                 stays.map_or(Place::Start, |at| Place::After(self.reference(at)))
             }
@@ -154,7 +154,7 @@ impl Desk<'_> {
                 moved => effects.extend(moved?),
             }
         } else if frames.windows(2).any(|pair| pair[1] != pair[0] + 1) {
-            // Those that lie apart come together behind the first one.
+            // Frames that are apart come together behind the first one.
             let rest = references[1..].to_vec();
             effects.push(Effect::Move { frames: rest, to: Place::After(references[0]) });
         }
@@ -215,7 +215,7 @@ impl Desk<'_> {
             }
         }
         if each_step {
-            // Where frames were combined, a human speaks again between two steps.
+            // In combined frames, a human speaks again between two steps.
             let follows_a_step = |group: &&&Group| {
                 let before = layout.groups.iter().rev().find(|other| other.units.start < group.units.start);
                 group.step == 0 && before.is_some_and(|before| before.step > 0)
@@ -267,7 +267,7 @@ impl Desk<'_> {
         for group in layout.groups.iter().filter(|group| self.counts(group)) {
             let begins = last != Some((group.number, group.step));
             last = Some((group.number, group.step));
-            // A system message belongs to what it follows.
+            // A system message belongs to its predecessor.
             if begins && group.role != Role::System && !self.parts_a_pair(&whole, layout, group) {
                 cuts.push(group);
             }
@@ -275,19 +275,19 @@ impl Desk<'_> {
         cuts
     }
 
-    /// Whether it is a message of its own, and not one that stands in the place of another.
+    /// Whether it is a message of its own rather than a replacement.
     fn counts(&self, group: &Group) -> bool {
         let is_inserted = |made: &MadeId| matches!(self.view.effect(made.effect), Some(Effect::Insert { .. }));
         group.source.is_some() || group.made.as_ref().is_some_and(is_inserted)
     }
 
-    /// Whether a cut before it would part a call from its result.
+    /// Whether a cut before it would separate a call from its result.
     fn parts_a_pair(&self, whole: &[bool], layout: &Layout, group: &Group) -> bool {
         let answers = !self.pairs_at(layout, group.units.start).1.is_empty();
         self.counts(group) && (answers || !whole[group.units.start])
     }
 
-    /// The ids of the calls that a unit makes, and of those that it answers.
+    /// The ids of the calls that a unit makes and answers.
     fn pairs_at(&self, layout: &Layout, at: usize) -> (Vec<String>, Vec<String>) {
         match layout.units[at].unit {
             Unit::Source { message, block: Some(block) } => {
@@ -308,7 +308,7 @@ impl Desk<'_> {
         }
     }
 
-    /// Whether a cut before a unit leaves all pairs of calls and results whole.
+    /// For each unit, whether a cut before it keeps all pairs of calls and results together.
     fn whole_until(&self, layout: &Layout) -> Vec<bool> {
         let pairs: Vec<_> = (0..layout.units.len()).map(|at| self.pairs_at(layout, at)).collect();
         let answers = pairs.iter().enumerate().flat_map(|(at, (_, answers))| answers.iter().map(move |id| (id, at)));
@@ -345,7 +345,7 @@ impl Desk<'_> {
     }
 
     pub(super) fn pin(&self, ids: &[String], pinned: bool) -> Result<Vec<Effect>, Refusal> {
-        // A pin can be taken from a frame that is gone: it would come back with it.
+        // A pin can be removed from a deleted frame: it would return with the frame.
         let frames = match pinned {
             true => self.frames(ids, "pin")?,
             false => {

@@ -1,4 +1,4 @@
-//! New content: texts and JSON that people give.
+//! New content: texts and JSON written by people.
 
 use super::{Desk, DraftScope, Scope, Target, gone, not_empty};
 use crate::content::Content;
@@ -45,13 +45,13 @@ impl Desk<'_> {
             };
             let others: Vec<Laid> = target.units.iter().copied().filter(|laid| !stays(laid)).collect();
             let mut effects = vec![Effect::Results { results: vec![result], summarized: true }];
-            // What stood beside the result in its message was edited away with it.
+            // The content beside the result was removed with it.
             if target.scope == Scope::Message && others.iter().any(|laid| laid.covered.is_none()) {
                 effects.push(Effect::Replace { why: Why::Edited, covers: self.cover(&others), by: Vec::new() });
             }
             return Ok(effects);
         };
-        // Thinking is never edited: what the model thought before a message stays in front of it.
+        // Thinking is never edited: it stays in front of the message.
         let kept = |laid: &Laid| self.kind(laid) == Some(Kind::Thinking) && target.scope == Scope::Message;
         let units: Vec<Laid> = target.units.iter().copied().filter(|laid| !kept(laid)).collect();
         if units.is_empty() && !target.units.is_empty() {
@@ -61,7 +61,7 @@ impl Desk<'_> {
             Scope::Message => Target { covers: self.cover(&units), units, ..target.clone() },
             _ => target.clone(),
         };
-        // A new text says nothing of the client's notes beside the old one; raw messages are all that is to be there.
+        // A new text keeps the client's notes beside the old one; raw messages replace everything.
         let targets = match (text, target.scope) {
             (Some(_), Scope::Frame | Scope::Steps | Scope::Message) if !force => {
                 self.without_client_notes(vec![target])?
@@ -98,7 +98,7 @@ impl Desk<'_> {
                             format!("Edit one of them, such as `{}.0`, or use `ctx summarize-results`.", target.name),
                         ));
                     }
-                    // In the message itself, behind what the model thought.
+                    // Inside the message, behind its thinking.
                     _ if self.is_clients(target) => New::Content(vec![Made::text(None, text)]),
                     _ => own(role),
                 }
@@ -106,7 +106,7 @@ impl Desk<'_> {
             Scope::Block => match target.units.iter().find(|laid| laid.covered.is_none()) {
                 None => return Err(gone(&target.name)),
                 Some(laid) => match self.kind(laid) {
-                    // What a tool of the provider's found is never changed: the text stands in its place (A42).
+                    // Results of the provider's tools are never changed: the text replaces them (A42).
                     Some(Kind::ToolResult) if self.first_role(&target.units) == Some(Role::User) => {
                         self.new_content(laid, text)?
                     }
@@ -133,7 +133,7 @@ impl Desk<'_> {
         })
     }
 
-    /// Whether all that is sent of it is the client's, or stands inside a message of the client's.
+    /// Whether everything sent of it is the client's, or inside a client message.
     fn is_clients(&self, target: &Target) -> bool {
         target.units.iter().filter(|laid| laid.covered.is_none()).all(|laid| match laid.unit {
             Unit::Source { .. } => true,
@@ -166,7 +166,7 @@ impl Desk<'_> {
         Ok(New::Content(made))
     }
 
-    /// Calls and results without ids are linked like those in whose place they stand.
+    /// Gives calls and results without ids the ids of those they replace.
     fn link(&self, target: &Target, content: &mut [Content]) {
         let ids = |kind: Kind| {
             let blocks = target.units.iter().filter_map(move |laid| match laid.unit {
@@ -209,13 +209,13 @@ impl Desk<'_> {
     }
 }
 
-/// What takes the place of a target.
+/// The replacement of a target.
 enum New {
     Content(Vec<Made>),
     Result(NewResult),
 }
 
-/// Refuses to write or change what the model thought.
+/// Refuses to write or change thinking.
 pub fn thinking(name: &str) -> Refusal {
     Refusal::new(
         "thinking",

@@ -1,4 +1,4 @@
-//! What ids and filters name.
+//! Targets: the content that ids and filters select.
 
 use super::{Desk, gone};
 use crate::edit::address::{self, Address, Named as Many};
@@ -21,21 +21,21 @@ pub enum Scope {
     Tool,
 }
 
-/// One thing that was named.
+/// One selected target.
 #[derive(Debug, Clone)]
 pub struct Target {
     pub name: String,
     pub scope: Scope,
-    /// The frame it lies in: its place in the view.
+    /// The index of its frame in the view.
     pub frame: Option<usize>,
     pub units: Vec<Laid>,
     pub covers: Vec<Cover>,
-    /// What is sent of it, as an estimate.
+    /// The estimated tokens of its sent content.
     pub weight: f64,
 }
 
 impl Target {
-    /// The client's blocks in it that are sent: message and block.
+    /// Its sent client blocks: message and block.
     pub fn sent_blocks(&self) -> impl Iterator<Item = (usize, usize)> {
         self.units.iter().filter(|laid| laid.covered.is_none()).filter_map(|laid| match laid.unit {
             Unit::Source { message, block: Some(block) } => Some((message, block)),
@@ -45,7 +45,7 @@ impl Target {
 }
 
 impl Desk<'_> {
-    /// What `ids` name, narrowed by `select`. At least one.
+    /// The targets of `ids`, narrowed by `select`; at least one.
     pub fn targets(&self, ids: &[String], select: &Select) -> Result<Vec<Target>, Refusal> {
         let named = address::read(ids).map_err(|text| self.unreadable(&text))?;
         if named.is_empty() && select.is_empty() {
@@ -54,7 +54,7 @@ impl Desk<'_> {
         let everything = named.is_empty();
         let mut targets = Vec::new();
         for one in &named {
-            // A range, and the name of a frame that was cut, pass over what is already gone.
+            // A range, or the name of a split frame, skips removed content.
             let all = self.all(std::slice::from_ref(one))?;
             let name = || all.iter().map(|target| target.name.clone()).collect::<Vec<_>>().join(", ");
             let left: Vec<Target> = all.iter().filter(|target| !self.is_gone(target)).cloned().collect();
@@ -64,7 +64,7 @@ impl Desk<'_> {
             targets.extend(left);
         }
         if everything {
-            // What a rule finds leaves alone what is pinned.
+            // Filters skip pinned frames.
             targets = self.everywhere(select, false);
         }
         if !everything {
@@ -99,7 +99,7 @@ impl Desk<'_> {
         Ok(targets)
     }
 
-    /// What ids name, also what is gone.
+    /// The targets of `ids`, including removed content.
     pub fn named(&self, ids: &[String]) -> Result<Vec<Target>, Refusal> {
         self.all(&address::read(ids).map_err(|text| self.unreadable(&text))?)
     }
@@ -115,7 +115,7 @@ impl Desk<'_> {
         Ok(targets)
     }
 
-    /// All frames that are old enough; without those that are pinned, unless they are meant too.
+    /// All frames that are old enough; pinned ones only if `pinned`.
     pub(super) fn everywhere(&self, select: &Select, pinned: bool) -> Vec<Target> {
         let frames = self.view.frames.iter().enumerate().filter(|(_, frame)| pinned || !frame.pinned);
         frames.map(|(at, _)| self.whole(at)).filter(|target| self.is_old(target, select)).collect()
@@ -126,7 +126,7 @@ impl Desk<'_> {
         target.frame.is_some_and(|at| at + frames < self.view.frames.len())
     }
 
-    /// Leaves only some calls and their results, by their id and the tool.
+    /// Keeps only some calls and their results, selected by id and tool.
     fn keep_calls(&self, target: &mut Target, keep: &dyn Fn(Option<&str>, Option<&str>) -> bool) {
         target.units.retain(|laid| match laid.unit {
             Unit::Source { message, block: Some(block) } => {
@@ -202,7 +202,7 @@ impl Desk<'_> {
             }
             Address::Block { frame, message, block } => {
                 let (at, layout) = self.single(frame)?;
-                // With what stands in its place, which comes directly before it.
+                // Includes the replacement, which directly precedes it.
                 let all = layout.of(|group| group.number == *message);
                 let named = |laid: &Laid| matches!(laid.unit, Unit::Source { block: Some(at), .. } if at == *block);
                 let is_made = |laid: &Laid| matches!(laid.unit, Unit::Made(_));
@@ -238,7 +238,7 @@ impl Desk<'_> {
         self.target(frame.id.to_string(), Scope::Frame, at, self.view.units(frame, self.source.messages))
     }
 
-    /// The estimate of what is sent of some blocks of the system prompt, or of some tools.
+    /// The estimated tokens sent of some system blocks or tools.
     fn around(&self, here: &[Around], weights: &[f64]) -> f64 {
         let weigh = |(around, weight): (&Around, &f64)| {
             let made = around.by.iter().map(|made| self.view.weigh_made(*made)).sum::<f64>();
@@ -247,7 +247,7 @@ impl Desk<'_> {
         here.iter().zip(weights).map(weigh).sum()
     }
 
-    /// Whether nothing of it is sent any more.
+    /// Whether none of it is sent any more.
     fn is_gone(&self, target: &Target) -> bool {
         match target.scope {
             Scope::System | Scope::Tool => target.covers.iter().all(|cover| self.is_out(cover)),
@@ -255,7 +255,7 @@ impl Desk<'_> {
         }
     }
 
-    /// Whether a block of the system prompt or a tool is gone, with nothing in its place.
+    /// Whether a system block or a tool is removed without a replacement.
     pub(super) fn is_out(&self, cover: &Cover) -> bool {
         let here = match cover {
             Cover::System { at, .. } => self.view.system.get(*at as usize),
@@ -281,7 +281,7 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// The one frame of that name.
+    /// The only frame of that name.
     pub(super) fn single(&self, id: &FrameId) -> Result<(usize, Layout), Refusal> {
         match self.view.find(id).as_slice() {
             [] => Err(self.unknown(&id.to_string())),
@@ -307,8 +307,7 @@ impl Desk<'_> {
         Target { name, scope, frame: Some(frame), covers, weight: self.weight(&units), units }
     }
 
-    /// Covers for all of these: also what is covered already, so that it stays covered when something else is
-    /// taken back.
+    /// Covers all units, including covered ones, so that they stay covered when another effect is deactivated.
     pub fn cover(&self, units: &[Laid]) -> Vec<Cover> {
         let mut covers: Vec<Cover> = Vec::new();
         for laid in units {
@@ -317,7 +316,7 @@ impl Desk<'_> {
                     let facts = self.source.messages[message];
                     let of = self.message_ref(message);
                     let named = block.and_then(|at| Some(Named::of(at as u32, facts.blocks.get(at)?)));
-                    // Also when something of ours stands in the midst of the message.
+                    // Also if synthetic content is in the middle of the message.
                     match covers.iter_mut().rfind(|cover| matches!(cover, Cover::Blocks(_))) {
                         Some(Cover::Blocks(last)) if last.of == of => last.blocks.extend(named),
                         _ => covers.push(Cover::blocks(of, facts.key, named.into_iter().collect())),
@@ -329,7 +328,7 @@ impl Desk<'_> {
         covers
     }
 
-    /// The lasting name of a message on the path.
+    /// The permanent name of a message on the path.
     pub fn message_ref(&self, message: usize) -> MessageRef {
         match (self.source.slots[message], message.checked_sub(1)) {
             (PENDING, Some(before)) => {
@@ -343,7 +342,7 @@ impl Desk<'_> {
         Cover::System { at: at as u32, key: self.source.system[at] }
     }
 
-    /// The estimate of what is sent of these.
+    /// The estimated tokens sent of these units.
     pub fn weight(&self, units: &[Laid]) -> f64 {
         units.iter().map(|laid| self.weigh(laid)).sum()
     }
@@ -352,7 +351,7 @@ impl Desk<'_> {
         self.view.weigh(laid, self.source.messages)
     }
 
-    /// Something that is no id.
+    /// Refuses a text that is no address.
     fn unreadable(&self, text: &str) -> Refusal {
         let steps = text.split_once('/').and_then(|(frame, steps)| Some((frame, steps.split_once("..")?)));
         if let Some((frame, (from, to))) = steps
@@ -372,7 +371,7 @@ impl Desk<'_> {
                 "Write them like `t3,t7`.",
             );
         }
-        // Half a range: the other end is not said.
+        // Half a range: the other end is missing.
         if let Some((from, to)) = text.split_once("..")
             && (from.is_empty() || to.is_empty())
         {
@@ -391,12 +390,12 @@ impl Desk<'_> {
         self.unknown(text)
     }
 
-    /// The first frame and the last.
+    /// The first and the last frame.
     fn ends(&self) -> Option<(&FrameId, &FrameId)> {
         Some((&self.view.frames.first()?.id, &self.view.frames.last()?.id))
     }
 
-    /// A range of which only one end is said.
+    /// Refuses a range with only one end.
     fn half(&self, text: &str, from: &str, to: &str) -> Refusal {
         let hint = match (from.split_once('/'), self.ends()) {
             (Some((frame, first)), _) => {
@@ -427,7 +426,7 @@ impl Desk<'_> {
         )
     }
 
-    /// A frame that has become a part of others.
+    /// Refuses a frame that has become part of another.
     fn taken_in(&self, id: &FrameId) -> Option<Refusal> {
         let (became, now) = self.view.became(id)?;
         let now: Vec<String> = now.into_iter().map(|at| format!("`{}`", self.view.frames[at].id)).collect();
@@ -438,7 +437,7 @@ impl Desk<'_> {
         ))
     }
 
-    /// A frame that is not there yet: the last ones are meant, not those that are written alike.
+    /// Refuses a frame beyond the last one. Suggests the last frames, not those with similar names.
     fn beyond(&self, id: &FrameId) -> Option<Refusal> {
         let same = self.view.frames.iter().map(|frame| &frame.id).filter(|other| other.added == id.added);
         let mut numbers: Vec<u32> = same.map(|other| other.number).collect();
@@ -463,10 +462,10 @@ impl Desk<'_> {
         ))
     }
 
-    /// Who speaks first of what is sent of these.
+    /// The role of the first sent unit.
     pub(super) fn first_role(&self, units: &[Laid]) -> Option<Role> {
         let first = units.iter().position(|laid| laid.covered.is_none())?;
-        // What has no role of its own stands inside the message that follows.
+        // Content without a role belongs to the following message.
         let role = units[first..].iter().find_map(|laid| match laid.unit {
             Unit::Source { message, .. } => Some(self.source.messages[message].role),
             Unit::Made(made) => self.view.made(made).and_then(|made| made.role),
@@ -474,8 +473,8 @@ impl Desk<'_> {
         Some(role.unwrap_or(Role::User))
     }
 
-    /// Leaves out what is named twice, alone and as a part of something larger. A note of the client's that is named
-    /// stays named: the larger part alone would not remove it.
+    /// Drops targets named twice, alone and as part of a larger one. A named client note stays: the larger target alone
+    /// would not remove it.
     fn once(&self, targets: &mut Vec<Target>) {
         let sets: Vec<HashSet<Unit>> =
             targets.iter().map(|target| target.units.iter().map(|laid| laid.unit).collect()).collect();

@@ -500,7 +500,7 @@ fn a_step_of_an_added_frame_is_named_also_when_it_was_edited() {
     assert_eq!(bench.sent()[3], "a1");
 }
 
-/// Calls with what they do to files.
+/// Calls with their effects on files.
 fn touching(calls: &[(&str, How)]) -> Talk {
     let mut talk = Talk::default().human();
     for (file, how) in calls {

@@ -1,4 +1,4 @@
-//! What an item and an envelope say.
+//! Facts of items and envelopes.
 
 use super::*;
 use ctx_core::message::Kind;
