@@ -1,10 +1,10 @@
 //! Writes messages of this wire, and applies its providers' rules.
 
-use super::content::{quoted, write};
+use super::content::{quoted, rename, write};
 use super::message::{Parts, REASONING, Site};
 use super::profiles::{self, Profile, Reasoning};
-use crate::compose::generic::{Dialect, Kept, Plan};
-use crate::compose::spell::cut;
+use crate::compose::generic::{Dialect, Element, Kept, Plan};
+use crate::compose::spell::{cut, member};
 use crate::compose::{Input, Repair};
 use crate::json::Span;
 use ctx_core::content::{Content, WireId};
@@ -32,6 +32,29 @@ impl ChatDialect {
                 calls.peek().is_none() || calls.any(|has| has)
             }
         }
+    }
+
+    /// A message whose synthetic calls and results have ids that the server takes (C5). The client's ids stay.
+    fn with_fitting_ids(&self, message: Vec<u8>, input: &Input<'_>) -> Vec<u8> {
+        let fits = |id: &str| match self.profile.short_ids {
+            true => id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+            false => id.len() <= 40,
+        };
+        let is_own = |id: &str| {
+            let mut blocks = input.messages.iter().flat_map(|message| &message.blocks);
+            blocks.any(|block| block.tool_use_id.as_deref() == Some(id))
+        };
+        let parts = Parts::read(&message);
+        let calls = parts.call_elements.iter().filter_map(|call| member(&message, call.start, "id"));
+        let result = member(&message, 0, "tool_call_id").filter(|_| parts.is_tool());
+        let edits: Vec<(Span, Vec<u8>)> = calls
+            .chain(result)
+            .filter_map(|member| {
+                let id = crate::json::string_value(&message, member.value.clone())?;
+                (!fits(&id) && !is_own(&id)).then(|| (member.value, quoted(&rename(&id, "")).into_bytes()))
+            })
+            .collect();
+        if edits.is_empty() { message } else { crate::compose::spell::spliced(&message, edits) }
     }
 
     /// The result of a call: kept, with another text, or replaced.
@@ -103,7 +126,7 @@ impl Dialect for ChatDialect {
         if texts.is_empty() && !has_calls {
             return result_messages(&results);
         }
-        rewrite.reasoning(kept, &sites, has_calls);
+        rewrite.reasoning(kept, &sites, (has_calls, self.profile.reasoning != Reasoning::Refused));
         rewrite.content(&texts);
         rewrite.calls(&calls);
         // Results stand directly behind their calls, before the words (C1).
@@ -135,6 +158,14 @@ impl Dialect for ChatDialect {
         message.push('}');
         out.push(message.into_bytes());
         out
+    }
+
+    fn polish(&self, elements: Vec<Element>, input: &Input<'_>) -> Vec<Element> {
+        let fitting = |element| match element {
+            Element::Made(bytes) => Element::Made(self.with_fitting_ids(bytes, input)),
+            Element::Source(at) => Element::Source(at),
+        };
+        elements.into_iter().map(fitting).collect()
     }
 
     fn system(&self, text: &str, like: &[u8]) -> Vec<u8> {
@@ -251,7 +282,7 @@ impl Rewrite<'_> {
 
     /// Removes reasoning that is not kept, except the field that some providers require with calls: it then holds a
     /// space (C30, C31). Typed reasoning belongs to the text beside it, which has changed (C34).
-    fn reasoning(&mut self, kept: &[Kept<'_>], sites: &[Site], has_calls: bool) {
+    fn reasoning(&mut self, kept: &[Kept<'_>], sites: &[Site], (has_calls, is_known): (bool, bool)) {
         let stays = |at: usize| {
             kept.iter().any(|kept| matches!(kept, Kept::Own(own) if sites.get(*own) == Some(&Site::Reasoning(at))))
         };
@@ -260,7 +291,7 @@ impl Rewrite<'_> {
             let is_plain = is_named(self.element, self.parts, at, REASONING[0]);
             match (stays(at), is_plain) {
                 (true, true) => {}
-                (false, true) if has_calls => self.edits.push((self.parts.value(at), b"\" \"".to_vec())),
+                (false, true) if has_calls && is_known => self.edits.push((self.parts.value(at), b"\" \"".to_vec())),
                 _ => gone.push(at),
             }
         }

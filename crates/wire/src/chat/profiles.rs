@@ -16,6 +16,8 @@ pub(super) struct Profile {
     /// Whether the roles alternate, and the assistant speaks between results and the user (C20, C21).
     pub alternates: bool,
     pub reasoning: Reasoning,
+    /// Whether ids of calls are nine letters and digits (C5).
+    pub short_ids: bool,
 }
 
 /// A server's requirement for the reasoning of an assistant message with calls.
@@ -29,16 +31,17 @@ pub(super) enum Reasoning {
     Refused,
 }
 
-const OPENAI: Profile = Profile { names: &[], alternates: false, reasoning: Reasoning::AsSent };
+const OPENAI: Profile = Profile { names: &[], alternates: false, reasoning: Reasoning::AsSent, short_ids: false };
 
 static PROFILES: [Profile; 3] = [
     Profile {
         names: &["mistral", "ministral", "magistral", "devstral", "codestral", "pixtral", "mixtral"],
         alternates: true,
         reasoning: Reasoning::Refused,
+        short_ids: true,
     },
-    Profile { names: &["gemma", "llama-2", "llama2"], alternates: true, reasoning: Reasoning::AsSent },
-    Profile { names: &["deepseek", "kimi", "moonshot"], alternates: false, reasoning: Reasoning::Required },
+    Profile { names: &["gemma", "llama-2", "llama2"], alternates: true, ..OPENAI },
+    Profile { names: &["deepseek", "kimi", "moonshot"], reasoning: Reasoning::Required, ..OPENAI },
 ];
 
 /// The profile of a model; OpenAI's if the name is unknown.
