@@ -8,6 +8,7 @@ use super::layout::{self, Grammar, Layout, Out, Piece, pieces};
 use super::writer::Writer;
 use super::{Composed, Input, Placement, Repair, pairs};
 use crate::json::Span;
+use crate::marks::is_marked;
 use ctx_core::content::Content;
 use ctx_core::edit::effect::{Made, MadeId};
 use ctx_core::edit::fold::View;
@@ -48,6 +49,11 @@ pub(crate) trait Dialect: Sync {
 
     /// Writes a text of the system prompt in place of a client's piece, whose bytes are `like`.
     fn system(&self, text: &str, like: &[u8]) -> Vec<u8>;
+
+    /// The name of a cache breakpoint in quotes, on wires whose clients set them in messages.
+    fn breakpoint(&self) -> Option<&'static [u8]> {
+        None
+    }
 
     /// Members that are meaningless without tools.
     fn with_tools(&self) -> &'static [&'static str];
@@ -281,8 +287,14 @@ fn write<D: Dialect + ?Sized>(dialect: &D, plan: Plan<'_>, head: Head) -> Compos
     let mut elements = head.lead.elements(lead);
     let mut prefix = head.digest;
     let mut after = Vec::with_capacity(plan.outs.len());
+    let breakpoint = dialect.breakpoint().filter(|name| memchr::memmem::find(bytes, name).is_some());
+    let mut marks = Vec::new();
     for out in &plan.outs {
         let written = written(dialect, &plan, out);
+        let is_marked = breakpoint.is_some_and(|name| match (&written, out.source) {
+            (None, Some(source)) => is_marked(input.body.message(source as usize), name),
+            (written, _) => written.iter().flatten().any(|element| is_marked(element, name)),
+        });
         let digest = match (&written, out.source) {
             (None, Some(source)) => {
                 input.digests.get(source as usize).copied().unwrap_or_else(|| Key::of([[].as_slice()]))
@@ -295,6 +307,7 @@ fn write<D: Dialect + ?Sized>(dialect: &D, plan: Plan<'_>, head: Head) -> Compos
         }
         prefix = prefix.then(digest);
         after.push(prefix);
+        marks.extend(is_marked.then_some(prefix));
     }
     let elements = dialect.polish(elements, input);
     let all: Vec<&Span> = spans.lead.iter().chain(&spans.messages).collect();
@@ -317,7 +330,7 @@ fn write<D: Dialect + ?Sized>(dialect: &D, plan: Plan<'_>, head: Head) -> Compos
         repairs: plan.repairs,
         thinking_dropped: plan.reasoning_dropped,
         prefix,
-        marks: Vec::new(),
+        marks,
         around: head.digest,
         after,
         kept: Placement::new(Arc::default(), plan.outs, plan.made.iter().map(|made| made.from).collect(), head.parts),
@@ -357,6 +370,12 @@ fn made<'p>(plan: &'p Plan<'_>, piece: Piece) -> Option<&'p Content> {
 
 /// Writes the array of the history, brackets included. Neighbours keep their separators.
 fn array(writer: &mut Writer, array: &Span, all: &[&Span], elements: &[Element]) {
+    // A text in the place of the list has no brackets; another list needs them.
+    let is_text = all.first().is_some_and(|first| *first == array);
+    let is_own = matches!(elements, [Element::Source(0)]);
+    if is_text && !is_own {
+        writer.made(b"[");
+    }
     let first = all.first().map_or(array.end - 1, |first| first.start);
     writer.source(array.start..first);
     let mut before: Option<Option<usize>> = None;
@@ -380,6 +399,9 @@ fn array(writer: &mut Writer, array: &Span, all: &[&Span], elements: &[Element])
     }
     let last = all.last().map_or(array.end - 1, |last| last.end);
     writer.source(last..array.end);
+    if is_text && !is_own {
+        writer.made(b"]");
+    }
 }
 
 impl head::Lead {
