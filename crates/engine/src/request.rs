@@ -3,7 +3,7 @@
 //! [`Service::arrive`] places the request and makes the edits that its arrival brings about, [`Service::leave`]
 //! composes it, [`Service::book`] gives the records. Only what the client has not sent before is parsed and hashed.
 
-pub mod flattened;
+mod flattened;
 pub mod leave;
 pub mod turn;
 

@@ -19,7 +19,6 @@
 mod activity;
 use ctx_engine::card::Card;
 use ctx_engine::{Conversation, EDITED, Engine, NO, log};
-pub mod answer;
 mod answer_ids;
 mod archive;
 mod attribution;
@@ -36,6 +35,7 @@ mod phases;
 pub mod provider;
 pub mod recorder;
 pub mod replay_source;
+pub mod response;
 mod side_traffic;
 pub mod streams;
 mod uploads;

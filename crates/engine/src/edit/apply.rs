@@ -338,6 +338,18 @@ pub fn few_images(conversation: &Conversation, id: CommitId, effects: &[Effect])
     ))
 }
 
+/// Refuses edits while the provider keeps the history: it has all that they would change.
+pub fn is_whole(conversation: &Conversation) -> Result<(), Refusal> {
+    match conversation.elsewhere_in_words() {
+        Some(_) => Err(Refusal::new(
+            "history-elsewhere",
+            "The provider keeps the history of this conversation, so that an edit here changes nothing there.",
+            format!("Have the agent send the whole history: {}.", conversation.wire.whole_history()),
+        )),
+        None => Ok(()),
+    }
+}
+
 /// Makes a commit count.
 pub fn push(conversation: &mut Conversation, commit: Commit) {
     conversation.history.push(commit);

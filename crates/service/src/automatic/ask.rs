@@ -8,8 +8,7 @@ use ctx_core::fast_map::FastSet;
 use ctx_core::policy::{Mode, Settings};
 use ctx_engine::automatic::Moment;
 use ctx_engine::automatic::run::{By, about};
-use ctx_engine::log;
-use ctx_engine::{Refusal, record};
+use ctx_engine::{Refusal, log, record};
 use ctx_store::Step;
 
 impl Service {

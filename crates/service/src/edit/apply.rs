@@ -8,23 +8,11 @@ use ctx_core::edit::{Commit, History};
 use ctx_engine::card::Card;
 use ctx_engine::conversation::{Conversation, takes_losses_into_account};
 use ctx_engine::edit::Files;
-use ctx_engine::edit::apply::expected;
+use ctx_engine::edit::apply::{expected, is_whole};
 use ctx_engine::helper::Filled;
 use ctx_engine::{EDITED, Refusal, card, log, mark, record};
 use ctx_store::{NewRecord, Step};
 use std::sync::MutexGuard;
-
-/// Refuses edits while the provider keeps the history: it has all that they would change.
-fn is_whole(conversation: &Conversation) -> Result<(), Refusal> {
-    match conversation.elsewhere_in_words() {
-        Some(_) => Err(Refusal::new(
-            "history-elsewhere",
-            "The provider keeps the history of this conversation, so that an edit here changes nothing there.",
-            format!("Have the agent send the whole history: {}.", conversation.wire.whole_history()),
-        )),
-        None => Ok(()),
-    }
-}
 
 impl Service {
     /// Makes operations, all or none.

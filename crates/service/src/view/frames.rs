@@ -4,11 +4,9 @@ use crate::directory::lock;
 use crate::{Service, now};
 use ctx_api::frames::{FrameView, Frames, MovedFrom};
 use ctx_core::content::WireId;
-use ctx_core::edit::Operation;
-use ctx_core::edit::history::Change;
 use ctx_engine::conversation::Conversation;
 use ctx_engine::edit::{Ground, at_point};
-use ctx_engine::view::frames::of;
+use ctx_engine::view::frames::{moved_from, of};
 use ctx_engine::{Refusal, left};
 use std::collections::HashSet;
 
@@ -65,16 +63,4 @@ impl Service {
         let (view, _) = self.engine.lay_at(conversation, &ground, "HEAD")?;
         Ok(of(&self.engine, conversation, &ground, &view, false).tokens)
     }
-}
-
-/// The conversation that this one was linked to when it began, and its own format; nothing once edits were carried over.
-fn moved_from(conversation: &Conversation) -> Option<(String, WireId)> {
-    let from = conversation.opened.forked_from.clone()?;
-    let is_carried = |operation: &Operation| matches!(operation, Operation::Import { edits: true, .. });
-    let mut commits = conversation.history.line(conversation.history.head());
-    let has_come = commits.any(|commit| match &commit.change {
-        Change::Edit { operations, .. } => operations.iter().any(is_carried),
-        Change::Revert { .. } | Change::Inherit { .. } => false,
-    });
-    (!has_come).then(|| (from, conversation.wire.id()))
 }

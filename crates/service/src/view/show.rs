@@ -4,9 +4,8 @@ use crate::Service;
 use crate::directory::lock;
 use ctx_api::show::Shown;
 use ctx_core::edit::frame_id::FrameId;
-use ctx_engine::Refusal;
 use ctx_engine::edit::{Ground, Repaired, at_point};
-use ctx_engine::left;
+use ctx_engine::{Refusal, left};
 
 impl Service {
     /// Shows what `id` names in a conversation, now or as of a commit.

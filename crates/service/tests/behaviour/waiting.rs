@@ -3,9 +3,9 @@
 use crate::support::{self, House, LONG, answers};
 use ctx_api::edit::{When, Wish};
 use ctx_api::waiting::WaitView;
-use ctx_engine::answer::Timing;
 use ctx_engine::edit::Moments;
 use ctx_engine::request::{Seen, Ticket};
+use ctx_engine::response::Timing;
 use ctx_service::{Service, now};
 use ctx_store::MemoryStore;
 use ctx_wire::rope::Arriving;
