@@ -1,10 +1,10 @@
 //! Writes messages of this wire, and applies its providers' rules.
 
-use super::content::{quoted, rename, write};
+use super::content::{quoted, write};
 use super::message::{Parts, REASONING, Site};
 use super::profiles::{self, Profile, Reasoning};
 use crate::compose::generic::{Dialect, Element, Kept, Plan};
-use crate::compose::spell::{cut, member};
+use crate::compose::spell::cut;
 use crate::compose::{Input, Repair};
 use crate::json::Span;
 use ctx_core::content::{Content, WireId};
@@ -32,29 +32,6 @@ impl ChatDialect {
                 calls.peek().is_none() || calls.any(|has| has)
             }
         }
-    }
-
-    /// A message whose synthetic calls and results have ids that the server takes (C5). The client's ids stay.
-    fn with_fitting_ids(&self, message: Vec<u8>, input: &Input<'_>) -> Vec<u8> {
-        let fits = |id: &str| match self.profile.short_ids {
-            true => id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()),
-            false => id.len() <= 40,
-        };
-        let is_own = |id: &str| {
-            let mut blocks = input.messages.iter().flat_map(|message| &message.blocks);
-            blocks.any(|block| block.tool_use_id.as_deref() == Some(id))
-        };
-        let parts = Parts::read(&message);
-        let calls = parts.call_elements.iter().filter_map(|call| member(&message, call.start, "id"));
-        let result = member(&message, 0, "tool_call_id").filter(|_| parts.is_tool());
-        let edits: Vec<(Span, Vec<u8>)> = calls
-            .chain(result)
-            .filter_map(|member| {
-                let id = crate::json::string_value(&message, member.value.clone())?;
-                (!fits(&id) && !is_own(&id)).then(|| (member.value, quoted(&rename(&id, "")).into_bytes()))
-            })
-            .collect();
-        if edits.is_empty() { message } else { crate::compose::spell::spliced(&message, edits) }
     }
 
     /// The result of a call: kept, with another text, or replaced.
@@ -162,7 +139,7 @@ impl Dialect for ChatDialect {
 
     fn polish(&self, elements: Vec<Element>, input: &Input<'_>) -> Vec<Element> {
         let fitting = |element| match element {
-            Element::Made(bytes) => Element::Made(self.with_fitting_ids(bytes, input)),
+            Element::Made(bytes) => Element::Made(profiles::with_fitting_ids(self.profile, bytes, input)),
             Element::Source(at) => Element::Source(at),
         };
         elements.into_iter().map(fitting).collect()

@@ -5,7 +5,7 @@
 
 use super::head::{self, Head};
 use super::layout::{self, Grammar, Layout, Out, Piece, pieces};
-use super::writer::Writer;
+use super::writer::{Writer, array};
 use super::{Composed, Input, Placement, Repair, pairs};
 use crate::json::Span;
 use crate::marks::is_marked;
@@ -365,42 +365,6 @@ fn made<'p>(plan: &'p Plan<'_>, piece: Piece) -> Option<&'p Content> {
     match piece {
         Piece::Made(at) => plan.made.get(at as usize).map(|made| made.content),
         Piece::Client { .. } => None,
-    }
-}
-
-/// Writes the array of the history, brackets included. Neighbours keep their separators.
-fn array(writer: &mut Writer, array: &Span, all: &[&Span], elements: &[Element]) {
-    // A text in the place of the list has no brackets; another list needs them.
-    let is_text = all.first().is_some_and(|first| *first == array);
-    let is_own = matches!(elements, [Element::Source(0)]);
-    if is_text && !is_own {
-        writer.made(b"[");
-    }
-    let first = all.first().map_or(array.end - 1, |first| first.start);
-    writer.source(array.start..first);
-    let mut before: Option<Option<usize>> = None;
-    for element in elements {
-        let own = match element {
-            Element::Source(at) => Some(*at),
-            Element::Made(_) => None,
-        };
-        if let Some(before) = before {
-            let gap = own.zip(before).filter(|(own, before)| before + 1 == *own);
-            match gap.and_then(|(own, before)| Some(all.get(before)?.end..all.get(own)?.start)) {
-                Some(gap) => writer.source(gap),
-                None => writer.made(b","),
-            }
-        }
-        match element {
-            Element::Source(at) => all.get(*at).into_iter().for_each(|span| writer.source((*span).clone())),
-            Element::Made(bytes) => writer.made(bytes),
-        }
-        before = Some(own);
-    }
-    let last = all.last().map_or(array.end - 1, |last| last.end);
-    writer.source(last..array.end);
-    if is_text && !is_own {
-        writer.made(b"]");
     }
 }
 
