@@ -37,6 +37,8 @@ pub struct Shape {
     pub list: &'static str,
     /// Whether a message at the very beginning belongs to the system prompt instead of the history.
     pub leads: fn(&[u8]) -> bool,
+    /// Whether a text may stand in the place of the list: one message of the user.
+    pub lone_text: bool,
 }
 
 /// The spans of one request.
@@ -101,6 +103,15 @@ impl Parts {
                         return Err(Unreadable::TwoMessages(self.shape.list));
                     }
                     self.elements(bytes, at, elements)?
+                }
+                None if is_messages && self.shape.lone_text && bytes.get(at) == Some(&b'"') => {
+                    if self.array.is_some() {
+                        return Err(Unreadable::TwoMessages(self.shape.list));
+                    }
+                    let text = json::value(bytes, at)?;
+                    self.array = Some(text.clone());
+                    self.messages.push(text.clone());
+                    text
                 }
                 _ => json::value(bytes, at)?,
             };
@@ -243,7 +254,9 @@ impl Body {
         let list: &[Piece] = pieces;
         let kept = self.common_prefix(list);
         let known = self.spans.messages.iter().take_while(|span| self.ends_within(span, kept)).count();
-        let (next, shared) = if known == 0 { self.replace(concat(list)) } else { self.splice(list, kept, known) }?;
+        let is_list = self.bytes.get(self.spans.array.start) == Some(&b'[');
+        let (next, shared) =
+            if known == 0 || !is_list { self.replace(concat(list)) } else { self.splice(list, kept, known) }?;
         Ok((next.arrived_in(pieces), shared))
     }
 

@@ -93,6 +93,11 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
         false
     }
 
+    /// Whether the provider sets no cache breakpoint beside those of the request.
+    fn is_cache_explicit(&self, _: &Body) -> bool {
+        false
+    }
+
     /// The lifetime in seconds of a request's last breakpoint; none without a breakpoint.
     fn cache_lifetime(&self, _: &[u8]) -> Option<u64> {
         None

@@ -19,8 +19,8 @@ impl<'a> Matcher<'a> {
     }
 
     pub fn run(mut self, unanswered: bool) -> Vec<Place> {
-        // A plain next turn: nothing was ever seen behind this place, so what follows is new. The
-        // rest of the tree is not asked: a prompt that is pasted again is a new message.
+        // A plain next turn: nothing was ever seen behind this place, so the rest is new. The rest of the tree is not
+        // searched: a pasted prompt is a new message.
         let beyond = at_end(self.tree, self.base) && !self.tree.goes_on(self.base);
         if !beyond && !self.rest.is_empty() {
             let path = self.tree.path_to(self.base);
@@ -165,7 +165,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// What stands exactly where others stood, between the same neighbours, is those rewritten.
+    /// By position between the same neighbours: such messages are the old ones, rewritten.
     fn rewritten(&mut self) {
         let mut at = 0;
         while at < self.rest.len() {

@@ -150,7 +150,7 @@ impl Engine {
     }
 
     /// Of another conversation: frames on its path, else frames that its client has left behind.
-    pub fn copy_frames(&self, conversation: &Conversation, ids: &[String]) -> Result<Gathered, Refusal> {
+    fn copy_frames(&self, conversation: &Conversation, ids: &[String]) -> Result<Gathered, Refusal> {
         match self.copies(conversation, &Ground::of(conversation, true), ids, None) {
             Err(refusal) if refusal.code == ErrorCode::UnknownId && !conversation.left.is_empty() => {
                 let ground = Ground::with_left(conversation, &conversation.left_frames());

@@ -29,6 +29,8 @@ pub struct Breakpoints {
     pub head: bool,
     /// The messages, in order.
     pub messages: Vec<usize>,
+    /// The provider sets none itself.
+    pub is_explicit: bool,
 }
 
 /// A request as a cache sees it. `K` identifies a prefix.

@@ -177,7 +177,7 @@ impl CacheRules {
         match self.writes {
             Writes::AtBreakpoints => {}
             Writes::AtLastInput { most } => {
-                if ends.last() != Some(&outline.last()) {
+                if ends.last() != Some(&outline.last()) && !outline.breakpoints.is_explicit {
                     ends.push(outline.last());
                 }
                 ends.drain(..ends.len().saturating_sub(most));

@@ -25,7 +25,8 @@ pub(crate) use ledger::Ledger;
 
 impl Service {
     /// The id that somebody means by `name`: an id or a session, the beginning of one, or `active`. A whole session
-    /// is its main conversation, the newest if it moved to another format: an agent that names its own session means itself, not those that it started.
+    /// is its main conversation, the newest if it moved to another format: an agent that names its own session means
+    /// itself, not those that it started.
     pub fn resolve(&self, name: &str) -> Result<String, Refusal> {
         let directory = lock(&self.directory);
         if name == "active" || name.is_empty() {

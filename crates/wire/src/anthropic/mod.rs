@@ -38,7 +38,7 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub struct Anthropic;
 
-pub static SHAPE: Shape = Shape { list: "messages", leads: |_| false };
+pub static SHAPE: Shape = Shape { list: "messages", leads: |_| false, lone_text: false };
 
 impl Draft for Anthropic {
     fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {

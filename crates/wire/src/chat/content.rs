@@ -131,7 +131,8 @@ pub(super) fn copied(content: Content, salt: &str) -> Content {
     }
 }
 
-fn rename(id: &str, salt: &str) -> String {
+/// A new id of nine letters and digits, which every server takes (C5).
+pub(super) fn rename(id: &str, salt: &str) -> String {
     let key = Key::of([salt.as_bytes(), id.as_bytes()]).to_string();
     key.get(..9).unwrap_or(&key).to_owned()
 }

@@ -3,7 +3,7 @@
 use super::content::{quoted, write};
 use super::message::{Parts, REASONING, Site};
 use super::profiles::{self, Profile, Reasoning};
-use crate::compose::generic::{Dialect, Kept, Plan};
+use crate::compose::generic::{Dialect, Element, Kept, Plan};
 use crate::compose::spell::cut;
 use crate::compose::{Input, Repair};
 use crate::json::Span;
@@ -103,7 +103,7 @@ impl Dialect for ChatDialect {
         if texts.is_empty() && !has_calls {
             return result_messages(&results);
         }
-        rewrite.reasoning(kept, &sites, has_calls);
+        rewrite.reasoning(kept, &sites, (has_calls, self.profile.reasoning != Reasoning::Refused));
         rewrite.content(&texts);
         rewrite.calls(&calls);
         // Results stand directly behind their calls, before the words (C1).
@@ -135,6 +135,14 @@ impl Dialect for ChatDialect {
         message.push('}');
         out.push(message.into_bytes());
         out
+    }
+
+    fn polish(&self, elements: Vec<Element>, input: &Input<'_>) -> Vec<Element> {
+        let fitting = |element| match element {
+            Element::Made(bytes) => Element::Made(profiles::with_fitting_ids(self.profile, bytes, input)),
+            Element::Source(at) => Element::Source(at),
+        };
+        elements.into_iter().map(fitting).collect()
     }
 
     fn system(&self, text: &str, like: &[u8]) -> Vec<u8> {
@@ -251,7 +259,7 @@ impl Rewrite<'_> {
 
     /// Removes reasoning that is not kept, except the field that some providers require with calls: it then holds a
     /// space (C30, C31). Typed reasoning belongs to the text beside it, which has changed (C34).
-    fn reasoning(&mut self, kept: &[Kept<'_>], sites: &[Site], has_calls: bool) {
+    fn reasoning(&mut self, kept: &[Kept<'_>], sites: &[Site], (has_calls, is_known): (bool, bool)) {
         let stays = |at: usize| {
             kept.iter().any(|kept| matches!(kept, Kept::Own(own) if sites.get(*own) == Some(&Site::Reasoning(at))))
         };
@@ -260,7 +268,7 @@ impl Rewrite<'_> {
             let is_plain = is_named(self.element, self.parts, at, REASONING[0]);
             match (stays(at), is_plain) {
                 (true, true) => {}
-                (false, true) if has_calls => self.edits.push((self.parts.value(at), b"\" \"".to_vec())),
+                (false, true) if has_calls && is_known => self.edits.push((self.parts.value(at), b"\" \"".to_vec())),
                 _ => gone.push(at),
             }
         }

@@ -1,9 +1,13 @@
 //! Servers that differ from OpenAI's: recognised by the model's family, because the same rules apply wherever its
 //! template is served.
 
-use crate::compose::Repair;
+use super::content::{quoted, rename};
+use super::message::Parts;
 use crate::compose::generic::{MadeBlock, Plan, Tag};
 use crate::compose::layout::{Out, Piece, pieces};
+use crate::compose::spell::{member, spliced};
+use crate::compose::{Input, Repair};
+use crate::json::Span;
 use ctx_core::content::Content;
 use ctx_core::message::Role;
 use std::sync::LazyLock;
@@ -16,6 +20,8 @@ pub(super) struct Profile {
     /// Whether the roles alternate, and the assistant speaks between results and the user (C20, C21).
     pub alternates: bool,
     pub reasoning: Reasoning,
+    /// Whether ids of calls are nine letters and digits (C5).
+    pub short_ids: bool,
 }
 
 /// A server's requirement for the reasoning of an assistant message with calls.
@@ -29,16 +35,17 @@ pub(super) enum Reasoning {
     Refused,
 }
 
-const OPENAI: Profile = Profile { names: &[], alternates: false, reasoning: Reasoning::AsSent };
+const OPENAI: Profile = Profile { names: &[], alternates: false, reasoning: Reasoning::AsSent, short_ids: false };
 
 static PROFILES: [Profile; 3] = [
     Profile {
         names: &["mistral", "ministral", "magistral", "devstral", "codestral", "pixtral", "mixtral"],
         alternates: true,
         reasoning: Reasoning::Refused,
+        short_ids: true,
     },
-    Profile { names: &["gemma", "llama-2", "llama2"], alternates: true, reasoning: Reasoning::AsSent },
-    Profile { names: &["deepseek", "kimi", "moonshot"], alternates: false, reasoning: Reasoning::Required },
+    Profile { names: &["gemma", "llama-2", "llama2"], alternates: true, ..OPENAI },
+    Profile { names: &["deepseek", "kimi", "moonshot"], reasoning: Reasoning::Required, ..OPENAI },
 ];
 
 /// The profile of a model; OpenAI's if the name is unknown.
@@ -130,6 +137,29 @@ fn is_own_order(plan: &Plan<'_>, before: Option<u32>, out: &Out, is_second: bool
     };
     let between = plan.input.messages.get(from as usize..source as usize);
     between.is_some_and(|between| between.iter().all(|message| matches!(message.role, Role::System | Role::Other)))
+}
+
+/// A message whose synthetic calls and results have ids that the server takes (C5). The client's ids stay.
+pub(super) fn with_fitting_ids(profile: Profile, message: Vec<u8>, input: &Input<'_>) -> Vec<u8> {
+    let fits = |id: &str| match profile.short_ids {
+        true => id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+        false => id.len() <= 40,
+    };
+    let is_own = |id: &str| {
+        let mut blocks = input.messages.iter().flat_map(|message| &message.blocks);
+        blocks.any(|block| block.tool_use_id.as_deref() == Some(id))
+    };
+    let parts = Parts::read(&message);
+    let calls = parts.call_elements.iter().filter_map(|call| member(&message, call.start, "id"));
+    let result = member(&message, 0, "tool_call_id").filter(|_| parts.is_tool());
+    let edits: Vec<(Span, Vec<u8>)> = calls
+        .chain(result)
+        .filter_map(|member| {
+            let id = crate::json::string_value(&message, member.value.clone())?;
+            (!fits(&id) && !is_own(&id)).then(|| (member.value, quoted(&rename(&id, "")).into_bytes()))
+        })
+        .collect();
+    if edits.is_empty() { message } else { spliced(&message, edits) }
 }
 
 #[cfg(test)]

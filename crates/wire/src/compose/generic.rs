@@ -5,9 +5,10 @@
 
 use super::head::{self, Head};
 use super::layout::{self, Grammar, Layout, Out, Piece, pieces};
-use super::writer::Writer;
+use super::writer::{Writer, array};
 use super::{Composed, Input, Placement, Repair, pairs};
 use crate::json::Span;
+use crate::marks::is_marked;
 use ctx_core::content::Content;
 use ctx_core::edit::effect::{Made, MadeId};
 use ctx_core::edit::fold::View;
@@ -48,6 +49,11 @@ pub(crate) trait Dialect: Sync {
 
     /// Writes a text of the system prompt in place of a client's piece, whose bytes are `like`.
     fn system(&self, text: &str, like: &[u8]) -> Vec<u8>;
+
+    /// The name of a cache breakpoint in quotes, on wires whose clients set them in messages.
+    fn breakpoint(&self) -> Option<&'static [u8]> {
+        None
+    }
 
     /// Members that are meaningless without tools.
     fn with_tools(&self) -> &'static [&'static str];
@@ -281,8 +287,14 @@ fn write<D: Dialect + ?Sized>(dialect: &D, plan: Plan<'_>, head: Head) -> Compos
     let mut elements = head.lead.elements(lead);
     let mut prefix = head.digest;
     let mut after = Vec::with_capacity(plan.outs.len());
+    let breakpoint = dialect.breakpoint().filter(|name| memchr::memmem::find(bytes, name).is_some());
+    let mut marks = Vec::new();
     for out in &plan.outs {
         let written = written(dialect, &plan, out);
+        let is_marked = breakpoint.is_some_and(|name| match (&written, out.source) {
+            (None, Some(source)) => is_marked(input.body.message(source as usize), name),
+            (written, _) => written.iter().flatten().any(|element| is_marked(element, name)),
+        });
         let digest = match (&written, out.source) {
             (None, Some(source)) => {
                 input.digests.get(source as usize).copied().unwrap_or_else(|| Key::of([[].as_slice()]))
@@ -295,6 +307,7 @@ fn write<D: Dialect + ?Sized>(dialect: &D, plan: Plan<'_>, head: Head) -> Compos
         }
         prefix = prefix.then(digest);
         after.push(prefix);
+        marks.extend(is_marked.then_some(prefix));
     }
     let elements = dialect.polish(elements, input);
     let all: Vec<&Span> = spans.lead.iter().chain(&spans.messages).collect();
@@ -317,7 +330,7 @@ fn write<D: Dialect + ?Sized>(dialect: &D, plan: Plan<'_>, head: Head) -> Compos
         repairs: plan.repairs,
         thinking_dropped: plan.reasoning_dropped,
         prefix,
-        marks: Vec::new(),
+        marks,
         around: head.digest,
         after,
         kept: Placement::new(Arc::default(), plan.outs, plan.made.iter().map(|made| made.from).collect(), head.parts),
@@ -353,33 +366,6 @@ fn made<'p>(plan: &'p Plan<'_>, piece: Piece) -> Option<&'p Content> {
         Piece::Made(at) => plan.made.get(at as usize).map(|made| made.content),
         Piece::Client { .. } => None,
     }
-}
-
-/// Writes the array of the history, brackets included. Neighbours keep their separators.
-fn array(writer: &mut Writer, array: &Span, all: &[&Span], elements: &[Element]) {
-    let first = all.first().map_or(array.end - 1, |first| first.start);
-    writer.source(array.start..first);
-    let mut before: Option<Option<usize>> = None;
-    for element in elements {
-        let own = match element {
-            Element::Source(at) => Some(*at),
-            Element::Made(_) => None,
-        };
-        if let Some(before) = before {
-            let gap = own.zip(before).filter(|(own, before)| before + 1 == *own);
-            match gap.and_then(|(own, before)| Some(all.get(before)?.end..all.get(own)?.start)) {
-                Some(gap) => writer.source(gap),
-                None => writer.made(b","),
-            }
-        }
-        match element {
-            Element::Source(at) => all.get(*at).into_iter().for_each(|span| writer.source((*span).clone())),
-            Element::Made(bytes) => writer.made(bytes),
-        }
-        before = Some(own);
-    }
-    let last = all.last().map_or(array.end - 1, |last| last.end);
-    writer.source(last..array.end);
 }
 
 impl head::Lead {

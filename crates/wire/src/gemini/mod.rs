@@ -36,7 +36,7 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub struct Gemini;
 
-pub static SHAPE: Shape = Shape { list: "contents", leads: |_| false };
+pub static SHAPE: Shape = Shape { list: "contents", leads: |_| false, lone_text: false };
 
 impl Draft for Gemini {
     fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {

@@ -16,6 +16,9 @@ pub(super) fn contents(message: &[u8]) -> Vec<Content> {
             Some(parts) => parts.iter().map(|at| part(message.get(at.clone()).unwrap_or_default())).collect(),
             None => json::string_value(message, content).map(Content::text).into_iter().collect(),
         },
+        (Sort::Message, None) if item.is_text() => {
+            json::string_value(message, 0..message.len()).map(Content::text).into_iter().collect()
+        }
         (Sort::Message | Sort::Agent, None) => Vec::new(),
         _ if item.members.is_empty() => Vec::new(),
         _ => vec![part(message)],

@@ -1,10 +1,11 @@
 //! Writes items of this wire, and applies its provider's rules.
 
+use super::cache::BREAKPOINT;
 use super::content::{is_part, part, result};
 use super::item::{Item, Sort};
 use super::rewrite::Rewrite;
 use super::{families, ties};
-use crate::compose::generic::{Dialect, Kept, Plan};
+use crate::compose::generic::{Dialect, Element, Kept, Plan};
 use crate::compose::layout::Out;
 use crate::compose::{Input, Repair};
 use ctx_core::content::{Content, WireId};
@@ -62,6 +63,11 @@ impl Dialect for ResponsesDialect {
 
     fn rewrite(&self, element: &[u8], message: &Message, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
         let item = Item::read(element);
+        if item.is_text() {
+            let own = Content::text(crate::json::string_value(element, 0..element.len()).unwrap_or_default());
+            let content = kept.iter().map(|kept| if let Kept::Made(content) = kept { *content } else { &own });
+            return self.elements(message.role, &content.collect::<Vec<_>>(), plan);
+        }
         if item.sort == Sort::Message || item.sort == Sort::Agent {
             return said(element, &item, message.role, kept, plan);
         }
@@ -106,6 +112,25 @@ impl Dialect for ResponsesDialect {
         let role = Item::read(like).text("role").map_or_else(|| "developer".to_owned(), |role| role.into_owned());
         let content = json!([{"type": "input_text", "text": text}]);
         json!({"type": "message", "role": role, "content": content}).to_string().into_bytes()
+    }
+
+    fn polish(&self, elements: Vec<Element>, input: &Input<'_>) -> Vec<Element> {
+        // In a list, a bare text is an item.
+        let message = |element: Element| match Item::read(element.bytes(input)).is_text() {
+            true => Element::Made([br#"{"role":"user","content":"#, element.bytes(input), b"}"].concat()),
+            false => element,
+        };
+        match elements.as_slice() {
+            [Element::Source(0)] => elements,
+            _ if input.body.bytes().get(input.body.spans().array.start) == Some(&b'"') => {
+                elements.into_iter().map(message).collect()
+            }
+            _ => elements,
+        }
+    }
+
+    fn breakpoint(&self) -> Option<&'static [u8]> {
+        Some(BREAKPOINT)
     }
 
     fn with_tools(&self) -> &'static [&'static str] {

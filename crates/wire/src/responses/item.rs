@@ -69,9 +69,14 @@ impl<'b> Item<'b> {
         Item::at(bytes, &(0..bytes.len()))
     }
 
+    /// Whether it is a bare text, which stands for a message of the user (R1).
+    pub fn is_text(&self) -> bool {
+        self.bytes.get(self.at.start) == Some(&b'"')
+    }
+
     fn sorted(&self) -> Sort {
         match self.kind.as_ref() {
-            "" if self.value("role").is_some() => Sort::Message,
+            "" if self.is_text() || self.value("role").is_some() => Sort::Message,
             "message" => Sort::Message,
             "agent_message" => Sort::Agent,
             "reasoning" => Sort::Reasoning,
@@ -136,6 +141,7 @@ impl<'b> Item<'b> {
 
     pub fn role(&self) -> Role {
         match self.sort {
+            Sort::Message if self.is_text() => Role::User,
             Sort::Message => match self.text("role").as_deref() {
                 Some("user") => Role::User,
                 Some("assistant") => Role::Assistant,
@@ -247,6 +253,10 @@ pub(super) fn read(bytes: &[u8], lexicon: &Lexicon) -> Reading {
                 text.into_iter().for_each(|text| facts.text(content.clone(), &text));
             }
         },
+        (Sort::Message, None) if item.is_text() => {
+            let text = json::string_value(bytes, 0..bytes.len());
+            text.into_iter().for_each(|text| facts.text(0..bytes.len(), &text));
+        }
         (Sort::Message | Sort::Agent, None) => {}
         _ if item.members.is_empty() => {}
         _ => item.block(&mut facts),

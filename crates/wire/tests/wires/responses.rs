@@ -195,3 +195,55 @@ fn whatever_is_done_the_provider_takes_it() {
         });
     }
 }
+
+#[test]
+fn breakpoints_of_the_client_count_where_they_are_sent() {
+    let said = |text: &str| json!({"role": "user", "content": [{"type": "input_text", "text": text}]});
+    let mut input = vec![said("a"), said("b"), said("c")];
+    input[1]["content"][0]["prompt_cache_breakpoint"] = json!({"mode": "explicit"});
+    let body = json!({"model": "gpt-5.6-sol", "input": input}).to_string();
+    let mut case = Case::of(body.as_bytes(), wire(WireId::OpenaiResponses));
+    case.effects.push(crate::effects::delete(&case, &[(0, 0)]));
+    let (_, composed) = case.compose();
+    assert_eq!(composed.marks, [composed.after[0]], "the second message is the first that is sent");
+}
+
+#[test]
+fn a_text_in_the_place_of_the_input_is_a_message_of_the_user() {
+    let body = r#"{"model":"gpt-5.5","input":"say \"hello\" to everyone","store":true}"#;
+    let mut case = Case::of(body.as_bytes(), wire(WireId::OpenaiResponses));
+    let list = r#"{"input":[{"role":"user","content":"say \"hello\" to everyone"}]}"#;
+    let list = Case::of(list.as_bytes(), wire(WireId::OpenaiResponses));
+    assert_eq!((case.facts.len(), case.facts[0].key), (1, list.facts[0].key), "in either form the same message");
+    assert_eq!(case.facts[0].title.as_deref(), Some("say \"hello\" to everyone"));
+    assert_eq!(case.compose().0, body, "untouched");
+    let words = ctx_core::Content::text("say goodbye");
+    case.effects.push(crate::effects::replace(&case, &[(0, 0)], None, vec![words]));
+    let sent: Value = serde_json::from_str(&case.compose().0).expect("JSON");
+    let parts = json!([{"type": "input_text", "text": "say goodbye"}]);
+    assert_eq!(sent["input"], json!([{"type": "message", "role": "user", "content": parts}]));
+
+    let mut case = Case::of(body.as_bytes(), wire(WireId::OpenaiResponses));
+    let messages = vec![ctx_core::edit::Made::text(Some(ctx_core::Role::User), "before")];
+    let to = ctx_core::edit::Place::Start;
+    case.effects.push(ctx_core::edit::Effect::Insert { number: 1, messages, to, title: None });
+    let sent: Value = serde_json::from_str(&case.compose().0).expect("JSON");
+    assert_eq!(sent["input"][1], json!({"role": "user", "content": "say \"hello\" to everyone"}));
+    judge(&sent, &json!({"input": []})).expect("accepted");
+}
+
+#[test]
+fn a_text_that_becomes_a_list_is_the_same_conversation() {
+    let pieces = |text: &str| {
+        let mut arriving = ctx_wire::rope::Arriving::alone();
+        arriving.push(text.as_bytes());
+        arriving.finish()
+    };
+    let wire = wire(WireId::OpenaiResponses);
+    let first = ctx_wire::body::Body::read(&pieces(r#"{"input":"hello","store":true}"#), wire).expect("a request");
+    let next = pieces(r#"{"input":"hello","store":true,"user":"me"}"#);
+    let (next, shared) = first.advance(&next).expect("a request");
+    assert_eq!((next.spans().messages.len(), shared.messages), (1, 1));
+    let list = pieces(r#"{"input":[{"role":"user","content":"hello"},{"role":"user","content":"b"}]}"#);
+    assert_eq!(next.advance(&list).expect("a request").0.spans().messages.len(), 2);
+}
