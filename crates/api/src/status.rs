@@ -79,8 +79,10 @@ pub struct Load {
     pub queued_bytes: u64,
     /// Copies that were not looked at for want of room.
     pub dropped: u64,
-    /// Requests that could not be read.
+    /// Requests that could not be read. They were forwarded as they came, but for those that were refused.
     pub unreadable: u64,
+    /// Requests among them that were refused, because edits of their conversation may be missing.
+    pub refused: u64,
     /// Requests that have passed and are still being read.
     pub requests: u64,
 }

@@ -105,6 +105,12 @@ impl Held {
         inside.sessions.get(&(session.into(), agent.map(Into::into))).is_none_or(|hold| hold.edited)
     }
 
+    /// Whether a session, or an agent of one, is known and edited.
+    pub fn is_edited_session(&self, session: &str, agent: Option<&str>) -> bool {
+        let whose = (session.into(), agent.map(Into::into));
+        self.read().sessions.get(&whose).is_some_and(|hold| hold.edited)
+    }
+
     /// Whether a conversation has operations, as far as memory knows.
     pub fn is_edited(&self, id: &str) -> bool {
         self.read().edited.contains(id)
