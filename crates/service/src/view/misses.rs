@@ -50,8 +50,8 @@ pub(super) struct Story {
     ttl: Option<u64>,
     /// Seconds that the cache lives, as somebody said.
     kept_for: Option<u64>,
-    /// The first place that was edited since the newest request.
-    edited: Option<Edit>,
+    /// The edits since the newest request.
+    edited: Vec<Edit>,
     /// The author of the newest commit.
     author: String,
     /// What the client changed in requests that came to nothing: those after them do not differ from them any more.
@@ -76,13 +76,21 @@ struct Asked {
     at: u64,
     model: Option<String>,
     envelope: Option<Hash>,
-    edited: Option<Edit>,
+    /// The edits since the request before.
+    edited: Vec<Edit>,
     rewritten: bool,
     turn: bool,
     composed: bool,
     marked: bool,
     expects: Option<u64>,
     differs: Option<Differs>,
+}
+
+impl Asked {
+    /// Of several edits the first one that is met cuts the cache.
+    fn first_edit(&self) -> Option<&Edit> {
+        self.edited.iter().min_by_key(|edit| rank(&edit.place))
+    }
 }
 
 struct Edit {
@@ -180,7 +188,7 @@ impl Story {
         let asked = Asked {
             at: record.at,
             envelope: turn.as_ref().and_then(|turn| record.uses.get(turn.envelope as usize).copied()),
-            edited: if is_turn { self.edited.take() } else { None },
+            edited: if is_turn { std::mem::take(&mut self.edited) } else { Vec::new() },
             rewritten: rewritten | (is_turn && std::mem::take(&mut self.rewritten)),
             turn: is_turn,
             model: arrived.model,
@@ -202,7 +210,17 @@ impl Story {
             Change::Edit { operations, .. } if operations.iter().any(|one| places(one).is_empty()) => None,
             Change::Edit { operations, .. } => first(operations.iter().flat_map(places)),
             Change::Revert { commits, .. } => {
-                first(commits.iter().filter_map(|commit| self.places.get(commit).cloned().flatten()))
+                let places = commits.iter().filter_map(|commit| self.places.get(commit).cloned().flatten());
+                let place = first(places);
+                // What was made and taken back between two requests was never sent.
+                let was_sent = |commit: &&CommitId| !self.edited.iter().any(|edit| edit.commit == Some(**commit));
+                let sent: Vec<CommitId> = commits.iter().filter(was_sent).copied().collect();
+                self.edited.retain(|edit| edit.commit.is_none_or(|commit| !commits.contains(&commit)));
+                if sent.is_empty() {
+                    self.places.insert(commit.id, place);
+                    return;
+                }
+                place
             }
             Change::Inherit { .. } => None,
         };
@@ -212,20 +230,15 @@ impl Story {
         self.author.clone_from(&commit.author);
         let (commit, author) = (Some(commit.id), commit.author.clone());
         let new = Edit { place, commit, author };
-        let edited = match request.and_then(|request| self.asked.get_mut(&request)) {
-            Some(asked) => &mut asked.edited,
-            None => &mut self.edited,
-        };
-        // Of several edits the first one that is met cuts the cache.
-        *edited = Some(match edited.take() {
-            Some(old) if rank(&old.place) <= rank(&new.place) => old,
-            _ => new,
-        });
+        match request.and_then(|request| self.asked.get_mut(&request)) {
+            Some(asked) => asked.edited.push(new),
+            None => self.edited.push(new),
+        }
     }
 
     /// Another branch is looked at.
     pub fn moved(&mut self) {
-        self.edited = Some(Edit { place: None, commit: None, author: String::new() });
+        self.edited = vec![Edit { place: None, commit: None, author: String::new() }];
     }
 
     /// The model that a request was for.
@@ -254,7 +267,7 @@ impl Story {
         let usage = answered.usage.filter(|_| answered.status == 200);
         let Some(asked) = asked.filter(|asked| asked.turn) else { return told };
         let Some(usage) = usage else {
-            self.edited = asked.edited.or(self.edited.take());
+            self.edited.splice(..0, asked.edited);
             self.differs = asked.differs.or(self.differs.take());
             self.rewritten |= asked.rewritten;
             return told;

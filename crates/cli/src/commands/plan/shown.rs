@@ -102,6 +102,11 @@ pub fn what(operation: &Value) -> String {
     parts.extend(operation["ids"].as_array().into_iter().flatten().filter_map(|id| Some(id.as_str()?.to_owned())));
     parts.extend(word("id").map(str::to_owned));
     for (name, value) in operation["select"].as_object().into_iter().flatten() {
+        if let Some(list) = value.as_array() {
+            // The ids of calls mean nothing to a reader.
+            parts.push(format!("({})", words::plural(list.len() as u64, "call")));
+            continue;
+        }
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         parts.push(format!("--{} {value}", name.replace('_', "-")));
     }
@@ -193,6 +198,11 @@ mod tests {
             "edit t3#0 --force “a b”"
         );
         assert_eq!(what(&json!({"op": "split", "id": "t3", "at": [2, 4]})), "split t3 --at 2,4");
+        let select = json!({"calls": ["toolu_1", "toolu_2"], "larger_than": 9});
+        assert_eq!(
+            what(&json!({"op": "summarize-results", "ids": [], "select": select, "text": "short"})),
+            "summarize-results (2 calls) --larger-than 9 “short”"
+        );
         assert_eq!(
             what(&json!({"op": "import", "from": "c3f9", "ids": ["t2"], "to": {"end": true}})),
             "import c3f9 t2 --end"

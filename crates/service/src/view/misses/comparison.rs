@@ -38,10 +38,10 @@ impl Comparison<'_> {
         let reason = answered.cache_miss_reason.as_deref().unwrap_or_default();
         let other = self.other_cause(&around, reason, (is_miss, missed));
         if !is_miss || other.is_some() {
-            let is_ours = asked.edited.is_some() || asked.composed;
+            let is_ours = !asked.edited.is_empty() || asked.composed;
             return Explanation { edited: is_ours && other.is_none(), miss: other.filter(|_| is_miss) };
         }
-        if let Some(edit) = asked.edited.as_ref().filter(|_| cuts) {
+        if let Some(edit) = asked.first_edit().filter(|_| cuts) {
             return Explanation { edited: true, miss: Some(causes::edited(edit, missed)) };
         }
         if let Some(miss) = causes::of_history(asked, answered, reason, missed) {
@@ -81,7 +81,7 @@ impl Comparison<'_> {
     /// The first repair of only one of the two: without a commit between them, it changed what is sent.
     fn repair(&self) -> Option<&(String, String)> {
         let (old, new) = (&self.before.repairs, &self.now.repairs);
-        let is_ours = self.before.asked.composed && self.now.asked.composed && self.now.asked.edited.is_none();
+        let is_ours = self.before.asked.composed && self.now.asked.composed && self.now.asked.edited.is_empty();
         let differing =
             || new.iter().filter(|one| !old.contains(one)).chain(old.iter().filter(|one| !new.contains(one)));
         if is_ours { differing().next() } else { None }

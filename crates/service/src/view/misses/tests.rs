@@ -133,3 +133,21 @@ fn a_repair_that_comes_or_goes_without_a_commit_is_a_cause() {
     told.repairs = Some(&[("A23", "the tool Bash stays")]);
     assert_eq!(told.ask(1, 0, 700), Some((Cause::Edited, None, 16)), "also where little was there");
 }
+
+#[test]
+fn what_was_made_and_taken_back_between_two_requests_is_no_cause() {
+    let mut told = Talk::new();
+    told.ask(1, 0, 5000);
+    let undone = told.edit(json!({"op": "delete", "ids": ["t1"]}));
+    let change = Change::Revert { commits: vec![undone.id], how: ctx_core::edit::history::How::Undo };
+    told.story.committed(&Commit { id: CommitId(2), change, ..undone.clone() });
+    let commit = Commit { id: CommitId(3), ..undone.clone() };
+    let operation: Operation = serde_json::from_value(json!({"op": "delete", "ids": ["t3"]})).expect("an operation");
+    let Change::Edit { effects, .. } = commit.change.clone() else { panic!("an edit") };
+    told.story.committed(&Commit { change: Change::Edit { operations: vec![operation], effects }, ..commit });
+    assert_eq!(told.ask(1, 1000, 3000), Some((Cause::Edited, Some("t3".into()), 3005)));
+    // To redo what was undone changes the first place again.
+    let change = Change::Revert { commits: vec![CommitId(2)], how: ctx_core::edit::history::How::Redo };
+    told.story.committed(&Commit { id: CommitId(4), change, ..undone });
+    assert_eq!(told.ask(1, 500, 3500), Some((Cause::Edited, Some("t1".into()), 3500)));
+}
