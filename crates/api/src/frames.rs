@@ -32,7 +32,7 @@ pub struct Frames {
     pub tokens: u64,
     /// The model's context window, where it is known.
     pub window: Option<u64>,
-    /// The newest commit of the branch that is looked at.
+    /// The newest commit of the current branch.
     #[serde(default)]
     pub head: Option<String>,
     /// What the provider's cache holds of it; nothing while no answer has told.

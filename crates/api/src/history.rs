@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct HistoryQuery {
     /// The newest so many; all without it.
     pub limit: Option<usize>,
-    /// The commits of all branches, not only of the one that is looked at.
+    /// The commits of all branches, not only of the current one.
     #[serde(default)]
     pub all: bool,
     /// Only the beginning of long texts in operations, and no raw JSON.
@@ -90,7 +90,7 @@ pub struct CommitView {
     pub reasons: Vec<Option<String>>,
     pub reverts: Vec<CommitId>,
     pub summary: String,
-    /// It is on the branch that is looked at.
+    /// It is on the current branch.
     pub here: bool,
     pub active: bool,
     /// Active, but nothing that it names is on the path of the newest request.
@@ -106,7 +106,7 @@ pub struct CommitView {
 pub struct BranchView {
     pub name: String,
     pub head: Option<CommitId>,
-    /// It is the one that is looked at.
+    /// It is the current branch.
     pub current: bool,
     pub commits: usize,
 }
@@ -114,7 +114,7 @@ pub struct BranchView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Branches {
     pub conversation: String,
-    /// The one that is looked at.
+    /// The current branch.
     pub branch: String,
     pub branches: Vec<BranchView>,
 }

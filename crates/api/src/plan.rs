@@ -48,7 +48,7 @@ pub struct Planned {
 pub struct PlanView {
     #[serde(flatten)]
     pub applied: Applied,
-    /// The head that it was looked at against.
+    /// The head that it was compared with.
     pub head: Option<String>,
     #[serde(default)]
     pub note: Option<String>,

@@ -114,7 +114,7 @@ pub enum What {
         tokens_before: u64,
         tokens_after: u64,
     },
-    /// A branch or a tag was made or removed, or another branch is looked at.
+    /// A branch or a tag was made or removed, or another branch was checked out.
     Line { line: Line },
     /// The provider did not take what it was asked for beside the client, and is not asked for it again for a week.
     /// Without it the request went through.

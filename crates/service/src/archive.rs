@@ -172,13 +172,7 @@ impl Service {
         if conversation.is_held() {
             step.notes.push(mark(&id, EDITED, true));
         }
-        let _untold = self.writer.write_now(step, losses).map_err(|error| {
-            Refusal::new(
-                "not-stored",
-                format!("The conversation could not be stored: {error}."),
-                "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
-            )
-        })?;
+        let _untold = self.writer.write_now(step, losses).map_err(|error| error.refusal("The conversation"))?;
         self.held.put(&card, conversation.is_held());
         lock(&self.directory).put(card);
         Ok(imported)

@@ -32,13 +32,10 @@ impl Service {
         let (id, losses) = (conversation.id.clone(), conversation.log.losses);
         drop(conversation);
         let records = vec![record(&id, moment.at, log::AUTOMATIC, &said, Vec::new())];
-        let _untold = self.writer.write_now(Step { records, ..Step::default() }, losses).map_err(|error| {
-            Refusal::new(
-                "not-stored",
-                format!("The phase could not be stored: {error}."),
-                "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
-            )
-        })?;
+        let _untold = self
+            .writer
+            .write_now(Step { records, ..Step::default() }, losses)
+            .map_err(|error| error.refusal("The phase"))?;
         // It may have been dropped from memory meanwhile, and then was replayed with the new record or will be.
         let shared = self.conversation(&id)?;
         let mut conversation = lock(&shared);

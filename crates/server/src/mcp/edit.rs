@@ -138,7 +138,7 @@ async fn cancel(ask: &impl Ask, own: &Own, settings: &Settings, wish: &str) -> R
 async fn wished<T: DeserializeOwned>(ask: &impl Ask, own: &Own, wish: Call<T>) -> Result<T, Refusal> {
     match call(ask, wish).await {
         Err(refusal) if refusal.code == "stale" => {
-            let hint = "Look at it with ctx_list, then say it again with the new head.".to_owned();
+            let hint = "Call ctx_list to see the changes, then repeat the call with the new head.".to_owned();
             // A plan tells the commits since then in its message, with what they touch.
             let since = if refusal.message.contains('\n') { Vec::new() } else { newest_commits(ask, own).await };
             Err(Refusal { hint, since, ..refusal })

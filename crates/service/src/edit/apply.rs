@@ -79,13 +79,7 @@ impl Service {
         let (card, losses) = (card::of(&conversation), conversation.log.losses);
         drop(conversation);
         let step = Step { records, notes: vec![mark(&id, EDITED, edited)], ..Step::default() };
-        let untold = self.writer.write_now(step, losses).map_err(|error| {
-            Refusal::new(
-                "not-stored",
-                format!("The commit could not be stored: {error}."),
-                "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
-            )
-        })?;
+        let untold = self.writer.write_now(step, losses).map_err(|error| error.refusal("The commit"))?;
         // It is stored: from now on no request may leave without it, whether or not the store can be read.
         if edited {
             self.held.put(&Card { edited, ..card }, edited);

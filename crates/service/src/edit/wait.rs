@@ -171,13 +171,7 @@ impl Service {
         let _under_way = self.under_way(&id);
         let losses = conversation.log.losses;
         drop(conversation);
-        let _untold = self.writer.write_now(step, losses).map_err(|error| {
-            Refusal::new(
-                "not-stored",
-                format!("The change could not be stored: {error}."),
-                "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
-            )
-        })?;
+        let _untold = self.writer.write_now(step, losses).map_err(|error| error.refusal("The change"))?;
         // It may have been dropped from memory meanwhile, and then was replayed with the new record or will be.
         if let Some(shared) = self.get(&id)? {
             let mut conversation = lock(&shared);
