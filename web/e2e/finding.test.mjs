@@ -51,3 +51,22 @@ test('the search field says how many places it shows, and shows all of them when
   assert.equal(await found.getByRole('listitem').count(), 12)
   await page.context().close()
 })
+
+test('what is typed before the palette is there goes into it', async () => {
+  const page = await stage.open({ hash: `#/${id}/frames` })
+  await page.route('**/PaletteDialog*.js', async (route) => {
+    await new Promise((done) => setTimeout(done, 500))
+    await route.continue()
+  })
+  await page.locator('[id="row-t3"]').getByRole('checkbox').click()
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('compact docx')
+  await page.keyboard.press('Backspace')
+  await palette(page).waitFor()
+  await page.keyboard.type('s')
+  assert.equal(await palette(page).getByRole('combobox').inputValue(), 'compact docs')
+  assert.equal(await page.locator('form').count(), 0, 'no letter was taken for a key')
+  await page.keyboard.press('Escape')
+  await palette(page).waitFor({ state: 'detached' })
+  await page.context().close()
+})

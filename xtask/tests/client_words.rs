@@ -54,7 +54,8 @@ fn words_of_known(client: &Client) -> BTreeSet<String> {
     let is_word = |name: &str| name.chars().all(|letter| letter.is_ascii_lowercase());
     let tools = client.vocabulary.tools.iter().map(|(name, _)| *name).filter(|name| !is_word(name));
     let variables = client.launch.routes.iter().flat_map(|route| route.variables.iter().chain(route.defaults));
-    all.extend(tools.chain(variables.map(|(name, _)| *name)).map(|name| format!("\"{name}\"")));
+    let variables = variables.map(|(name, _)| *name).chain(client.marks.iter().copied());
+    all.extend(tools.chain(variables).map(|name| format!("\"{name}\"")));
     all.extend(headers.copied().chain(callers).map(str::to_owned));
     all
 }

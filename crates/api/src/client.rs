@@ -26,7 +26,7 @@ use crate::face::{self, Face};
 const CONNECT: Duration = Duration::from_secs(3);
 /// The daemon answers from memory or disk; anything that takes longer is lost.
 pub const PATIENCE: Duration = Duration::from_secs(60);
-/// For files, which may be large.
+/// For files, which may be large, and for all conversations at once.
 const LONG_PATIENCE: Duration = Duration::from_secs(600);
 /// The daemon signs its own errors with this header.
 const ERROR_HEADER: HeaderName = HeaderName::from_static("x-context-composer-error");
@@ -80,7 +80,7 @@ impl Client {
 
     /// The bytes of a JSON answer as they came; `path` is relative to `/control/v1`.
     pub async fn ask(&self, method: Method, path: &str, body: Bytes) -> Result<Bytes, ClientError> {
-        within(PATIENCE, async {
+        within(patience(path), async {
             let (head, body) = self.exchange(method, path, body).await?.into_parts();
             let kind = head.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
             let is_json = kind.is_some_and(|kind| kind.starts_with("application/json"));
@@ -169,6 +169,11 @@ struct Message {
     message: String,
 }
 
+/// A purge takes the longer the more conversations there are.
+fn patience(path: &str) -> Duration {
+    if path == "/purge" { LONG_PATIENCE } else { PATIENCE }
+}
+
 async fn within<T>(patience: Duration, asked: impl Future<Output = Result<T, ClientError>>) -> Result<T, ClientError> {
     timeout(patience, asked).await.unwrap_or(Err(ClientError::TooSlow))
 }
@@ -224,5 +229,15 @@ fn refusal(status: StatusCode, body: &[u8]) -> ClientError {
     match serde_json::from_slice::<ErrorBody>(body) {
         Ok(ErrorBody { error }) if !status.is_success() => ClientError::Refused(error),
         _ => ClientError::NotADaemon,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_purge_may_take_longer_than_a_look() {
+        assert!(patience("/purge") > patience("/status") && patience("/status") == PATIENCE);
     }
 }

@@ -81,8 +81,10 @@ pub struct Load {
     pub queued_bytes: u64,
     /// Copies dropped for lack of memory.
     pub dropped: u64,
-    /// Requests that could not be parsed.
+    /// Requests that could not be parsed. They were forwarded as they came, except those that were refused.
     pub unreadable: u64,
+    /// Requests among them that were refused, because edits of their conversation may be missing.
+    pub refused: u64,
     /// Requests that have passed and are still being read.
     pub requests: u64,
 }

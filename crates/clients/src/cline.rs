@@ -21,6 +21,7 @@ pub static CLIENT: Client = Client {
     bookkeeping: &["ask_question", "spawn_agent", "team_*"],
     installer: Some(&INSTALLER),
     launch: Launch { programs: &["cline"], routes: &[ROUTE] },
+    marks: &["CLINE_ACTIVE"],
     ..Client::BASE
 };
 

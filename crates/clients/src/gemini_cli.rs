@@ -20,6 +20,7 @@ pub static CLIENT: Client = Client {
     bookkeeping: &["write_todos", "save_memory", "activate_skill", "ask_user"],
     installer: Some(&install::INSTALLER),
     launch: Launch { programs: &["gemini"], routes: &[ROUTE] },
+    marks: &["GEMINI_CLI"],
     ..Client::BASE
 };
 

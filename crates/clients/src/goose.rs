@@ -23,6 +23,7 @@ pub static CLIENT: Client = Client {
     bookkeeping: &["delegate", "load", "load_skill", "todo__*"],
     installer: Some(&INSTALLER),
     launch: Launch { programs: &["goose"], routes: &[ROUTE] },
+    marks: &["GOOSE_TERMINAL"],
     ..Client::BASE
 };
 

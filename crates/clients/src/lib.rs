@@ -78,6 +78,8 @@ pub struct Client {
     pub bookkeeping: &'static [&'static str],
     /// How to start it so that it uses the daemon.
     pub launch: Launch,
+    /// Variables in the environment of the commands that it runs.
+    pub marks: &'static [&'static str],
 }
 
 impl Client {
@@ -99,6 +101,7 @@ impl Client {
         installer: None,
         bookkeeping: &[],
         launch: Launch::NONE,
+        marks: &[],
     };
 }
 
@@ -135,8 +138,13 @@ pub static CLIENTS: [&Client; 10] = [
 ];
 
 /// Any other sender.
-pub static UNKNOWN: Client =
-    Client { recognises: |_| true, headers: others::HEADERS, vocabulary: &others::VOCABULARY, ..Client::BASE };
+pub static UNKNOWN: Client = Client {
+    recognises: |_| true,
+    headers: others::HEADERS,
+    vocabulary: &others::VOCABULARY,
+    marks: others::MARKS,
+    ..Client::BASE
+};
 
 /// All vocabularies, used together: a message has the same key for every sender, because an agent may use another's
 /// name, and a session may continue in another agent.
@@ -200,6 +208,11 @@ pub fn named(name: &str) -> Option<&'static Client> {
     CLIENTS.into_iter().find(|client| client.name == name || client.launch.programs.contains(&name))
 }
 
+/// The client that runs a command in this environment; `is_set` tells whether a variable has a value.
+pub fn running_in(is_set: impl Fn(&str) -> bool) -> Option<&'static Client> {
+    every().find(|client| client.marks.iter().any(|name| is_set(name)))
+}
+
 /// The default settings of the automatic editor: results of the agents' bookkeeping tools stay.
 pub fn editor_settings() -> Settings {
     let mut exclude_tools: Vec<String> = Vec::new();
@@ -241,6 +254,26 @@ mod tests {
             (found("gemini"), found("cn"), found("sh")),
             (Some(ClientId::GeminiCli), Some(ClientId::Continue), None)
         );
+    }
+
+    #[test]
+    fn a_client_is_recognised_by_the_variables_that_it_sets_for_its_commands() {
+        let found = |variable: &str| running_in(|name| name == variable).map(|client| client.id);
+        for (variable, id) in [
+            ("CLAUDECODE", ClientId::ClaudeCode),
+            ("CLAUDE_CODE_SESSION_ID", ClientId::ClaudeCode),
+            ("CODEX_THREAD_ID", ClientId::Codex),
+            ("OPENCODE", ClientId::Opencode),
+            ("PI_CODING_AGENT", ClientId::Pi),
+            ("GOOSE_TERMINAL", ClientId::Goose),
+            ("GEMINI_CLI", ClientId::GeminiCli),
+            ("QWEN_CODE", ClientId::Qwen),
+            ("CLINE_ACTIVE", ClientId::Cline),
+            ("AI_AGENT", ClientId::Unknown),
+        ] {
+            assert_eq!(found(variable), Some(id), "{variable}");
+        }
+        assert_eq!(found("ANTHROPIC_BASE_URL"), None, "a person sets that too");
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub static CLIENT: Client = Client {
     bookkeeping: &["task", "todo*", "skill", "question"],
     installer: Some(&INSTALLER),
     launch: Launch { programs: &["opencode"], routes: &[ROUTE] },
+    marks: &["OPENCODE"],
     ..Client::BASE
 };
 

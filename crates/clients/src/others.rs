@@ -8,6 +8,9 @@ use ctx_core::lexicon::Vocabulary;
 pub const HEADERS: HeaderNames =
     HeaderNames { session: &["x-session-affinity", "x-session-id", "session_id", "session-id"], ..HeaderNames::NONE };
 
+/// A variable that several agents set for the commands that they run.
+pub const MARKS: &[&str] = &["AI_AGENT"];
+
 pub static VOCABULARY: Vocabulary = Vocabulary {
     folders: &["orking directory: "],
     tools: &[

@@ -19,6 +19,7 @@ pub static CLIENT: Client = Client {
     vocabulary: &VOCABULARY,
     installer: Some(&INSTALLER),
     launch: Launch { programs: &["pi"], routes: &[ROUTE] },
+    marks: &["PI_CODING_AGENT"],
     ..Client::BASE
 };
 

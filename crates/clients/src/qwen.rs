@@ -27,6 +27,7 @@ pub static CLIENT: Client = Client {
     bookkeeping: &["agent", "list_agents", "skill", "get_goal"],
     installer: Some(&INSTALLER),
     launch: Launch { programs: &["qwen"], routes: &[ROUTE] },
+    marks: &["QWEN_CODE"],
     ..Client::BASE
 };
 

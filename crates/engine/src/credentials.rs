@@ -8,6 +8,7 @@ use ctx_wire::answer::Answer;
 use memchr::memmem;
 use std::collections::HashSet;
 use std::fmt;
+use std::ops::Range;
 
 /// Stands where a credential stood.
 const HIDDEN: &str = "[credential]";
@@ -36,15 +37,17 @@ impl Credentials {
     /// The text without these credentials, parts of them, or anything that looks like a provider's key.
     pub fn hide(&self, text: &str) -> String {
         let mut is_hidden = vec![false; text.len()];
-        let mut mark = |at: usize, length: usize| is_hidden[at..at + length].fill(true);
         let secrets = self.spellings();
-        for secret in secrets.iter().filter(|secret| secret.len() < PART) {
-            words_equal(text, secret).for_each(|at| mark(at, secret.len()));
-        }
         let parts: HashSet<&[u8]> = secrets.iter().flat_map(|secret| secret.windows(PART)).collect();
-        let found = text.as_bytes().windows(PART).enumerate().filter(|(_, part)| parts.contains(part));
-        found.for_each(|(at, _)| mark(at, PART));
-        provider_keys(text).for_each(|(at, length)| mark(at, length));
+        for reading in Reading::all(text) {
+            let mut mark = |at: usize, length: usize| is_hidden[reading.source(at, length)].fill(true);
+            for secret in secrets.iter().filter(|secret| secret.len() < PART) {
+                words_equal(&reading.bytes, secret).for_each(|at| mark(at, secret.len()));
+            }
+            let found = reading.bytes.windows(PART).enumerate().filter(|(_, part)| parts.contains(part));
+            found.for_each(|(at, _)| mark(at, PART));
+        }
+        provider_keys(text).for_each(|(at, length)| is_hidden[at..at + length].fill(true));
         let mut shown = String::with_capacity(text.len());
         let mut was_hidden = false;
         for (at, letter) in text.char_indices() {
@@ -68,7 +71,9 @@ impl Credentials {
         // Names that programs compare: a model must not lose a syllable that it shares with a cookie.
         let secrets = self.spellings();
         let occurs = |text: &str| {
-            secrets.iter().any(|secret| secret.len() >= PART && memmem::find(text.as_bytes(), secret).is_some())
+            let stands_in =
+                |secret: &Vec<u8>| Reading::all(text).any(|reading| memmem::find(&reading.bytes, secret).is_some());
+            secrets.iter().any(|secret| secret.len() >= PART && stands_in(secret))
         };
         let names = [&mut answer.message_id, &mut answer.model, &mut answer.stop_reason, &mut answer.stop_details];
         let reasons = [&mut answer.cache_miss_reason, &mut answer.undecodable];
@@ -81,13 +86,13 @@ impl Credentials {
     }
 
     /// Each value as it came, percent-decoded, and decoded from base64 (`Basic`: name and password); and all of these
-    /// in base64, for a gateway may repeat the credentials that it made of a key.
+    /// in base64, for a gateway may repeat the credentials that it made of a key. In lower case, as a [`Reading`] is.
     fn spellings(&self) -> Vec<Vec<u8>> {
         let mut spellings: Vec<Vec<u8>> = Vec::new();
         for value in self.0.split(|byte| *byte == b'\n').filter(|value| value.len() >= SHORTEST) {
             spellings.push(value.to_vec());
             if value.contains(&b'%') {
-                spellings.push(percent_decoded(value));
+                spellings.push(percent_decoded(value).0);
             }
             let decoded = STANDARD.decode(value).or_else(|_| URL_SAFE_NO_PAD.decode(value)).ok();
             if let Some(decoded) = decoded.filter(|decoded| std::str::from_utf8(decoded).is_ok()) {
@@ -97,6 +102,7 @@ impl Credentials {
         }
         let encoded: Vec<Vec<u8>> = spellings.iter().flat_map(|secret| in_base64(secret)).collect();
         spellings.extend(encoded);
+        spellings.iter_mut().for_each(|secret| secret.make_ascii_lowercase());
         spellings
     }
 }
@@ -107,9 +113,36 @@ impl fmt::Debug for Credentials {
     }
 }
 
+/// A text as secrets are looked for in it: in lower case, and perhaps percent-decoded.
+struct Reading {
+    bytes: Vec<u8>,
+    /// Where each byte stands in the text, and the end of the text; none where nothing was decoded.
+    places: Option<Vec<usize>>,
+}
+
+impl Reading {
+    /// The text as it is, and percent-decoded where that is something else.
+    fn all(text: &str) -> impl Iterator<Item = Reading> {
+        let plain = Reading { bytes: text.as_bytes().to_ascii_lowercase(), places: None };
+        let decoded = text.contains('%').then(|| {
+            let (mut bytes, places) = percent_decoded(text.as_bytes());
+            bytes.make_ascii_lowercase();
+            Reading { bytes, places: Some(places) }
+        });
+        std::iter::once(plain).chain(decoded)
+    }
+
+    /// The part of the text that some of the bytes were read from.
+    fn source(&self, at: usize, length: usize) -> Range<usize> {
+        match &self.places {
+            Some(places) => places[at]..places[at + length],
+            None => at..at + length,
+        }
+    }
+}
+
 /// Where a short secret stands as a word of its own.
-fn words_equal(text: &str, secret: &[u8]) -> impl Iterator<Item = usize> {
-    let bytes = text.as_bytes();
+fn words_equal(bytes: &[u8], secret: &[u8]) -> impl Iterator<Item = usize> {
     let is_letter = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_alphanumeric);
     memmem::find_iter(bytes, secret)
         .filter(|at| !is_letter(at.checked_sub(1)) && !is_letter(Some(at + secret.len())))
@@ -148,23 +181,19 @@ fn in_base64(secret: &[u8]) -> Vec<Vec<u8>> {
     forms
 }
 
-fn percent_decoded(value: &[u8]) -> Vec<u8> {
-    let mut decoded = Vec::with_capacity(value.len());
-    let mut rest = value;
-    while let Some((first, behind)) = rest.split_first() {
-        let digits = behind.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                decoded.push(byte);
-                rest = &behind[2..];
-            }
-            None => {
-                decoded.push(*first);
-                rest = behind;
-            }
-        }
+/// The bytes, where each of them stood, and the end.
+fn percent_decoded(value: &[u8]) -> (Vec<u8>, Vec<usize>) {
+    let (mut decoded, mut places) = (Vec::with_capacity(value.len()), Vec::with_capacity(value.len() + 1));
+    let mut at = 0;
+    while let Some(first) = value.get(at) {
+        let digits = value.get(at + 1..at + 3).filter(|_| *first == b'%');
+        let byte = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        decoded.push(byte.unwrap_or(*first));
+        places.push(at);
+        at += if byte.is_some() { 3 } else { 1 };
     }
-    decoded
+    places.push(at);
+    (decoded, places)
 }
 
 #[cfg(test)]
@@ -224,6 +253,19 @@ mod tests {
         // "someone:pa55wrd1" came as `Basic`; a gateway repeats only the password, in base64.
         let basic = of(&["c29tZW9uZTpwYTU1d3JkMQ=="]);
         assert_eq!(basic.hide(&format!("key {} is bad", STANDARD.encode("pa55wrd1"))), "key [credential] is bad");
+    }
+
+    #[test]
+    fn a_key_is_hidden_in_other_letters_and_percent_encoded_by_any_program() {
+        let key = "MBRK+base/64==abcdefgh";
+        let encoded = "MBRK%2Bbase%2F64%3D%3Dabcdefgh";
+        for form in [encoded, &encoded.to_lowercase(), &encoded.replace("%2F", "/"), &key.to_uppercase()] {
+            assert_eq!(of(&[key]).hide(&format!("100% of {form} is bad")), "100% of [credential] is bad");
+        }
+        assert_eq!(of(&["a%41b%zz-hush"]).hide("key a%41b%zz-hush, aAb%zz-hush"), "key [credential], [credential]");
+        let encoded = STANDARD.encode("me:hush?hush>hush!").replace('/', "%2f").replace('=', "%3D");
+        let hidden = of(&["hush?hush>hush!"]).hide(&encoded);
+        assert!(hidden.contains(HIDDEN) && hidden.replace(HIDDEN, "").len() <= 4, "{hidden}");
     }
 
     #[test]

@@ -174,13 +174,7 @@ impl Service {
         if conversation.is_held() {
             step.notes.push(mark(&id, EDITED, true));
         }
-        let _untold = self.writer.write_now(step, losses).map_err(|error| {
-            Refusal::new(
-                ErrorCode::NotStored,
-                format!("The conversation could not be stored: {error}."),
-                hint!["Nothing was changed. Is the disk full? ", Command::Doctor, " checks the store."],
-            )
-        })?;
+        let _untold = self.writer.write_now(step, losses).map_err(|error| error.refusal("The conversation"))?;
         self.held.put(&card, conversation.is_held());
         lock(&self.directory).put(card);
         Ok(imported)

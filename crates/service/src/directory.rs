@@ -3,6 +3,8 @@
 //! Every listed conversation has a card, a small projection kept with the store so that nothing
 //! has to be replayed at start. The conversations themselves are loaded when somebody asks.
 
+mod index;
+
 use crate::activity;
 use ctx_core::content::WireId;
 use ctx_core::{Class, Key};
@@ -10,6 +12,7 @@ use ctx_engine::card::{Beginning, CARD, Card};
 use ctx_engine::conversation::Conversation;
 use ctx_engine::log::Opened;
 use ctx_store::{Reader, StoreError};
+use index::Index;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -42,15 +45,15 @@ const ALIKE: usize = 32;
 /// How many of the conversations in memory count as being at work.
 const AT_WORK: u64 = 256;
 
-/// Conversations by how they begin and whether their client names them, the newest last.
-type Alike = HashMap<(String, bool), Vec<String>>;
+/// Conversations by how they begin and whether their client names them.
+type Alike = Index<(String, bool), ALIKE>;
 
 #[derive(Default)]
 pub struct Directory {
     cards: BTreeMap<String, Card>,
-    by_session: HashMap<(String, Option<String>), String>,
+    by_session: Index<(String, Option<String>), 1>,
     /// The same for sessions that moved to another format.
-    by_wire: HashMap<(String, Option<String>, WireId), String>,
+    by_wire: Index<(String, Option<String>, WireId), 1>,
     by_start: Alike,
     by_opening: Alike,
     /// Ids that name a conversation, or soon will.
@@ -138,39 +141,28 @@ impl Directory {
     pub fn put(&mut self, mut card: Card) {
         self.correct_clock(&mut card, crate::now());
         if let Some(session) = &card.session {
-            self.by_session.insert((session.clone(), card.agent.clone()), card.id.clone());
+            self.by_session.put((session.clone(), card.agent.clone()), &card.id);
         }
         for (map, key) in [(&mut self.by_start, &card.start), (&mut self.by_opening, &card.opening)] {
             if let Some(key) = key {
-                let newest_last = map.entry((key.clone(), card.session.is_some())).or_default();
-                if newest_last.last() != Some(&card.id) {
-                    newest_last.retain(|id| *id != card.id);
-                    newest_last.push(card.id.clone());
-                }
-                if newest_last.len() > ALIKE {
-                    newest_last.remove(0);
-                }
+                map.put((key.clone(), card.session.is_some()), &card.id);
             }
         }
         self.given.insert(card.id.clone());
         self.cards.insert(card.id.clone(), card);
     }
 
-    /// Looks through everything once, however many they are.
-    pub fn forget(&mut self, gone: &HashSet<&str>) {
-        for id in gone {
-            self.unload(id);
-            self.cards.remove(*id);
-            self.given.remove(*id);
-            self.losses.remove(*id);
-            self.incomplete.remove(*id);
-        }
-        self.by_session.retain(|_, id| !gone.contains(id.as_str()));
-        self.by_wire.retain(|_, id| !gone.contains(id.as_str()));
-        for map in [&mut self.by_start, &mut self.by_opening] {
-            map.values_mut().for_each(|ids| ids.retain(|id| !gone.contains(id.as_str())));
-            map.retain(|_, ids| !ids.is_empty());
-        }
+    /// Costs as much as what is known of this conversation, however many others there are.
+    pub fn forget(&mut self, id: &str) {
+        self.unload(id);
+        self.cards.remove(id);
+        self.given.remove(id);
+        self.losses.remove(id);
+        self.incomplete.remove(id);
+        self.by_session.forget(id);
+        self.by_wire.forget(id);
+        self.by_start.forget(id);
+        self.by_opening.forget(id);
     }
 
     /// Drops a conversation from memory only; it is replayed when it is needed again. It goes into the attic: to free
@@ -233,7 +225,7 @@ impl Directory {
 
     /// Whether a session, or an agent of it, speaks right now.
     pub fn is_live(&self, session: &str, agent: Option<&str>) -> bool {
-        let id = self.by_session.get(&(session.to_owned(), agent.map(str::to_owned)));
+        let id = self.by_session.newest(&(session.to_owned(), agent.map(str::to_owned)));
         id.is_some_and(|id| self.loaded.contains_key(id))
     }
 
@@ -245,7 +237,7 @@ impl Directory {
     /// Keeps a place for a conversation that is not there yet, until [`Directory::release`].
     pub fn reserve(&mut self, id: &str, whose: Option<(String, Option<String>)>, place: Shared) {
         if let Some(whose) = whose {
-            self.by_session.insert(whose, id.to_owned());
+            self.by_session.put(whose, id);
         }
         self.given.insert(id.to_owned());
         self.loaded.insert(id.to_owned(), Loaded { shared: place, used: self.clock, last: Instant::now(), weight: 0 });
@@ -255,18 +247,18 @@ impl Directory {
         self.unload(id);
         if !self.cards.contains_key(id) {
             self.given.remove(id);
-            self.by_session.retain(|_, found| found != id);
+            self.by_session.forget(id);
         }
     }
 
     /// The id of a session's conversation, or of one of its agents'.
     pub fn id_of_session(&mut self, session: &str, agent: Option<&str>) -> String {
         let key = (session.to_owned(), agent.map(str::to_owned));
-        if let Some(id) = self.by_session.get(&key) {
+        if let Some(id) = self.by_session.newest(&key) {
             return id.clone();
         }
         let id = self.free_id(&[session, agent.unwrap_or_default()]);
-        self.by_session.insert(key, id.clone());
+        self.by_session.put(key, &id);
         id
     }
 
@@ -281,11 +273,11 @@ impl Directory {
     /// The id of a session's conversation in another format than the one that it has.
     pub fn id_of_wire(&mut self, (session, agent): (&str, Option<&str>), wire: WireId) -> String {
         let key = (session.to_owned(), agent.map(str::to_owned), wire);
-        if let Some(id) = self.by_wire.get(&key) {
+        if let Some(id) = self.by_wire.newest(&key) {
             return id.clone();
         }
         let id = self.free_id(&[session, agent.unwrap_or_default(), wire.name()]);
-        self.by_wire.insert(key, id.clone());
+        self.by_wire.put(key, &id);
         id
     }
 
@@ -385,7 +377,7 @@ impl Directory {
     /// clients that name their session, or of those that do not.
     pub fn beginning_with(&self, path: &Beginning, named: bool, most: usize) -> Vec<String> {
         let find = |map: &Alike, key: &Option<String>| {
-            key.as_ref().and_then(|key| map.get(&(key.clone(), named))).cloned().unwrap_or_default()
+            key.as_ref().map(|key| map.all(&(key.clone(), named)).to_vec()).unwrap_or_default()
         };
         let mut ids = find(&self.by_opening, &path.opening);
         ids.extend(find(&self.by_start, &path.start));
@@ -442,5 +434,26 @@ mod tests {
         assert!(!directory.is_loaded("giant") && directory.is_loaded("small"));
         assert!(directory.is_current("busy", &busy));
         assert_eq!(directory.empty_attic().0.len(), 1, "it is freed by whoever let it go");
+    }
+
+    /// Two passes over all of them are linear. A pass for every few of them would take hundreds of times as long.
+    #[test]
+    fn forgetting_costs_the_same_however_many_others_there_are() {
+        const MANY: usize = 20_000;
+        let name = |number: usize| Some(format!("{number}"));
+        let mut directory = Directory::default();
+        let begun = Instant::now();
+        for number in 0..MANY {
+            let (start, opening, session) = (name(number), name(number), name(number));
+            directory.put(Card { id: format!("c{number}"), session, start, opening, ..Card::default() });
+        }
+        let putting = begun.elapsed();
+        let begun = Instant::now();
+        (0..MANY).for_each(|number| directory.forget(&format!("c{number}")));
+        assert!(begun.elapsed() < putting * 10, "{putting:?} to put them, {:?} to forget them", begun.elapsed());
+        assert!(directory.active().is_none() && directory.given.is_empty());
+        assert_eq!(directory.by_session.newest(&("7".into(), None)), None);
+        let path = Beginning { start: name(7), opening: name(7) };
+        assert!(directory.beginning_with(&path, true, 9).is_empty());
     }
 }

@@ -112,6 +112,13 @@ impl Held {
         known.is_none_or(|known| known.iter().any(|id| inside.edited.contains(id)))
     }
 
+    /// Whether a session, or an agent of one, is known and edited.
+    pub fn is_edited_session(&self, session: &str, agent: Option<&str>) -> bool {
+        let whose = (session.into(), agent.map(Into::into));
+        let inside = self.read();
+        inside.sessions.get(&whose).is_some_and(|known| known.iter().any(|id| inside.edited.contains(id)))
+    }
+
     /// Whether a conversation has operations, as far as memory knows.
     pub fn is_edited(&self, id: &str) -> bool {
         self.read().edited.contains(id)

@@ -61,7 +61,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use writer::Writer;
 
 /// So many conversations are purged before others have their turn.
-const PURGED_TOGETHER: usize = 16;
+const PURGED_TOGETHER: usize = 64;
 
 /// How long a reader waits for what is still to be written.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -208,6 +208,12 @@ impl Service {
     /// meanwhile waits, and then begins anew. Other conversations go on.
     pub fn purge(&self, ids: &[String]) -> Result<ctx_store::Purged, StoreError> {
         let mut purged = ctx_store::Purged::default();
+        // In the order in which they were stored: neighbours share pages of the file.
+        let mut ids = ids.to_vec();
+        {
+            let directory = lock(&self.directory);
+            ids.sort_by_cached_key(|id| directory.card(id).map(|card| card.last_activity));
+        }
         // A few at a time, so that none of them waits for all the others.
         for some in ids.chunks(PURGED_TOGETHER) {
             purged += self.purge_some(some)?;
@@ -240,7 +246,7 @@ impl Service {
             self.alarm.set(id, None);
             self.engine.offload_folder.iter().for_each(|folder| folder.forget(id));
         }
-        self.with_directory(|directory| directory.forget(&ids.iter().map(String::as_str).collect()));
+        self.with_directory(|directory| ids.iter().for_each(|id| directory.forget(id)));
         removed
     }
 

@@ -3,9 +3,7 @@
 use crate::directory::lock;
 use crate::{Service, now};
 use ctx_api::phases::{PhaseAction, PhaseWish, PhasesView};
-use ctx_core::hint::Command;
 use ctx_core::policy::Moment;
-use ctx_core::{ErrorCode, hint};
 use ctx_engine::log::{self, Automatic};
 use ctx_engine::phases::{named, view};
 use ctx_engine::{Refusal, record};
@@ -34,13 +32,10 @@ impl Service {
         let (id, losses) = (conversation.id.clone(), conversation.log.losses);
         drop(conversation);
         let records = vec![record(&id, moment.at, log::AUTOMATIC, &said, Vec::new())];
-        let _untold = self.writer.write_now(Step { records, ..Step::default() }, losses).map_err(|error| {
-            Refusal::new(
-                ErrorCode::NotStored,
-                format!("The phase could not be stored: {error}."),
-                hint!["Nothing was changed. Is the disk full? ", Command::Doctor, " checks the store."],
-            )
-        })?;
+        let _untold = self
+            .writer
+            .write_now(Step { records, ..Step::default() }, losses)
+            .map_err(|error| error.refusal("The phase"))?;
         // It may have been dropped from memory meanwhile, and then was replayed with the new record or will be.
         let shared = self.conversation(&id)?;
         let mut conversation = lock(&shared);

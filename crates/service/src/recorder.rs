@@ -25,6 +25,8 @@ use crate::Service;
 use ctx_clients::Hints;
 use ctx_wire::Wire;
 use ctx_wire::answer::Ending;
+use ctx_wire::body::Unreadable;
+use ctx_wire::encoding::DecodeError;
 use ctx_wire::rope::Pieces;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -106,10 +108,31 @@ pub enum Withheld {
     Store,
     /// A damaged record held edits of it.
     LostEdits,
-    /// The body cannot be decoded, or is no request.
-    Unreadable,
+    /// The body cannot be read.
+    Unreadable(Flaw),
     /// Our own code failed.
     Defect,
+}
+
+/// What keeps a body from being read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flaw {
+    /// It is larger than anything that is read.
+    Size,
+    /// It does not decode as its header says.
+    Encoding,
+    /// It is no JSON request.
+    Json,
+}
+
+impl Flaw {
+    fn of_encoding(error: &DecodeError) -> Flaw {
+        if matches!(error, DecodeError::TooLarge { .. }) { Flaw::Size } else { Flaw::Encoding }
+    }
+
+    fn of_body(error: &Unreadable) -> Flaw {
+        if matches!(error, Unreadable::TooManyMessages) { Flaw::Size } else { Flaw::Json }
+    }
 }
 
 /// Takes a composition, or the reason why the request must not leave.
@@ -121,6 +144,7 @@ struct Gauges {
     queued_bytes: AtomicU64,
     dropped: AtomicU64,
     unreadable: AtomicU64,
+    refused: AtomicU64,
     /// Requests among what is queued.
     requests: AtomicU64,
     exchanges: AtomicU64,
@@ -178,6 +202,7 @@ impl Recorder {
             queued_bytes: get(&self.gauges.queued_bytes),
             dropped: get(&self.gauges.dropped),
             unreadable: get(&self.gauges.unreadable),
+            refused: get(&self.gauges.refused),
             requests: get(&self.gauges.requests),
         }
     }

@@ -6,7 +6,9 @@
 
 use crate::directory::{Directory, lock};
 use crate::idle::IdleGate;
-use ctx_engine::log;
+use ctx_core::hint::Command;
+use ctx_core::{ErrorCode, hint};
+use ctx_engine::{Refusal, log};
 use ctx_store::{NewRecord, Record, Step, Store, StoreError};
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -52,6 +54,19 @@ pub enum Unwritten {
     BuiltOnLost,
     #[error(transparent)]
     Refused(#[from] StoreError),
+}
+
+impl Unwritten {
+    /// The refusal of a change: `what` could not be stored.
+    pub fn refusal(&self, what: &str) -> Refusal {
+        let hint = match self {
+            Unwritten::Refused(StoreError::Gone { .. }) => {
+                hint!["Nothing was changed. Restart the daemon; it begins a new store where the old one was removed."]
+            }
+            _ => hint!["Nothing was changed. Is the disk full? ", Command::Doctor, " checks the store."],
+        };
+        Refusal::new(ErrorCode::NotStored, format!("{what} could not be stored: {self}."), hint)
+    }
 }
 
 pub struct Writer {
@@ -377,6 +392,15 @@ mod tests {
             })
             .collect();
         assert_eq!(kinds, ["2", "3", "4", "1", "settle", "5"]);
+    }
+
+    #[test]
+    fn a_store_that_was_removed_is_not_taken_for_a_full_disk() {
+        let hint = |refusal: &Refusal| ctx_api::face::Face::Shell.words(&refusal.hint);
+        let gone = Unwritten::from(StoreError::Gone { path: "ctx.db".into() }).refusal("The commit");
+        assert_eq!(gone.message, "The commit could not be stored: ctx.db was removed or replaced while it was in use.");
+        assert!(hint(&gone).contains("Restart the daemon") && !hint(&gone).contains("disk"), "{gone:?}");
+        assert!(hint(&Unwritten::Stopped.refusal("The commit")).contains("Is the disk full?"));
     }
 
     #[test]

@@ -52,7 +52,7 @@ export function Priced({ plan, calibrated, busy = false, brief = false, when = "
   return (
     <div className={styles.price} data-busy={busy || undefined} data-testid="price">
       <span className={styles.tag} role="status" aria-label="Price">
-        {figures(plan, calibrated, when).map(({ text, tone, tip }) => (
+        {figures(plan, calibrated, when, brief).map(({ text, tone, tip }) => (
           <Tooltip key={text} label={tip}>
             <span className={styles.figure} data-tone={tone}>
               {text}

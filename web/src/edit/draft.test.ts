@@ -22,6 +22,9 @@ test("what is complete becomes operations", () => {
   expect(ask("combine", {}, ["t1", "t2"])).toEqual(one({ op: "combine", ids: ["t1", "t2"] }));
   expect(ask("split", { cuts: [5, 2] })).toEqual(one({ op: "split", id: "t2", at: [2, 5] }));
   expect(ask("drop-results", { results: ["t2#2.0"] })).toEqual(one({ op: "drop-results", ids: ["t2#2.0"] }));
+  const every = ["t2#2.0", "t2#2.1"];
+  expect(ask("drop-results", { results: ["t2#2.1"], every })).toEqual(one({ op: "drop-results", ids: ["t2#2.1"] }));
+  expect(ask("drop-results", { results: every, every })).toEqual(one({ op: "drop-results", ids: ["t2"] }));
   expect(ask("retitle", { title: "New" })).toEqual(one({ op: "retitle", id: "t2", title: "New" }));
   expect(ask("import", { from: "c1", frames: ["t4"], to: { after: "t2" } })).toEqual(
     one({ op: "import", from: "c1", ids: ["t4"], to: { after: "t2" } }),

@@ -17,6 +17,8 @@ export interface Values {
   cuts?: number[];
   /** Of drop-results and summarize-results: the blocks that are meant, and their new words. */
   results?: string[];
+  /** All results of what is selected. */
+  every?: string[];
   words?: Record<string, string>;
   /** Of import: the conversation, and its frames. */
   from?: string;
@@ -75,7 +77,7 @@ export function asked({ name, targets, values }: Draft): Asked {
       if ((values.cuts ?? []).length === 0) return { lacks: "Mark at least one place to cut." };
       return done({ op: "split", id, at: [...(values.cuts ?? [])].sort((a, b) => a - b) });
     case "drop-results":
-      return results(values, (result) => ({ op: "drop-results", ids: result }));
+      return results(values, (result) => ({ op: "drop-results", ids: isEvery(values) ? ids : result }));
     case "summarize-results":
       return summaries(values);
     case "retitle":
@@ -107,6 +109,12 @@ function edit(id: string, { mode = "text", text = "", json = "", force }: Values
   } catch {
     return { lacks: "This is not JSON yet." };
   }
+}
+
+/** A commit names frames where it concerns all of their results. */
+function isEvery({ results = [], every = [] }: Values): boolean {
+  const chosen = new Set(results);
+  return every.length > 0 && chosen.size === every.length && every.every((id) => chosen.has(id));
 }
 
 function results({ results = [] }: Values, make: (ids: string[]) => Operation): Asked {

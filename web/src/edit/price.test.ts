@@ -7,7 +7,7 @@ function plan(before: number, after: number, more: object = {}): PlanView {
   return {
     tokens_before: before,
     tokens_after: after,
-    preview: { tokens_reread: 0, first_change: null, thinking_dropped: 0, repairs: [] },
+    preview: { tokens_reread: 0, first_change: null, thinking_dropped: 0, thinking_tokens: 0, repairs: [] },
     thinking_lost: 0,
     operations: [],
     cost: { without: 100, first: 200, later: 50, pays_off_after: 3 },
@@ -18,18 +18,26 @@ function plan(before: number, after: number, more: object = {}): PlanView {
 const texts = (view: PlanView, calibrated = true) => figures(view, calibrated).map(({ text }) => text);
 
 test("the tag says what is saved, what is read again, and when that pays off", () => {
-  const preview = { tokens_reread: 1500, first_change: "t2", thinking_dropped: 0, repairs: [] };
-  expect(texts(plan(9000, 4000, { preview, thinking_lost: 2 }))).toEqual([
-    "−5k a turn",
-    "1.5k re-read once",
-    "pays off after 3 turns",
-    "2 thinking blocks lost",
-  ]);
+  const preview = { tokens_reread: 1500, first_change: "t2", thinking_dropped: 0, thinking_tokens: 0, repairs: [] };
+  expect(texts(plan(9000, 4000, { preview }))).toEqual(["−5k a turn", "1.5k re-read once", "pays off after 3 turns"]);
   expect(texts(plan(9000, 4000), false)[0]).toBe("−≈5k a turn");
 });
 
+test("thinking that is lost is named beside what the operation saves itself, and its blocks once", () => {
+  const lost = (before: number, after: number, tokens: number) => {
+    const preview = { tokens_reread: 0, first_change: "t2", thinking_dropped: 6, thinking_tokens: tokens, repairs: [] };
+    return plan(before, after, { preview, thinking_lost: 6 });
+  };
+  expect(texts(lost(30_000, 9_746, 20_200))[0]).toBe("−54 a turn, and 20.2k of thinking");
+  expect(figures(lost(30_000, 9_800, 20_200), true)[0]?.tone).toBe("plain");
+  expect(texts(lost(30_000, 10_000, 20_200), false)[0]).toBe("+≈200 a turn, and ≈20.2k of thinking");
+  expect(texts(lost(9000, 4000, 100))).not.toContain("6 thinking blocks lost");
+  const alone = figures(lost(9000, 4000, 100), true, "now", true).map(({ text }) => text);
+  expect(alone).toContain("6 thinking blocks lost");
+});
+
 test("what waits for a cold cache is not read again for it", () => {
-  const preview = { tokens_reread: 1500, first_change: "t2", thinking_dropped: 0, repairs: [] };
+  const preview = { tokens_reread: 1500, first_change: "t2", thinking_dropped: 0, thinking_tokens: 0, repairs: [] };
   const waits = figures(plan(9000, 4000, { preview }), true, "cold").map(({ text }) => text);
   expect(waits).toEqual(["−5k a turn", "nothing re-read for it"]);
 });

@@ -10,16 +10,17 @@ export interface Figure {
   tip: string;
 }
 
-/** The price tag of a plan, the most important first. `when`: the moment that it waits for. */
-export function figures(plan: PlanView, calibrated: boolean, when: When = "now"): Figure[] {
+/** The price tag of a plan, the most important first. `when`: the moment that it waits for; `alone`: no warnings stand
+ * below it, which name the thinking that is lost. */
+export function figures(plan: PlanView, calibrated: boolean, when: When = "now", alone = false): Figure[] {
   const about = calibrated ? "" : "≈";
   const isFree = when === "cold";
   return [
-    saved(plan.tokens_before - plan.tokens_after, about),
+    saved(plan.tokens_before - plan.tokens_after, plan.preview.thinking_tokens, about),
     isFree ? COLD : reread(plan.preview.tokens_reread, about),
     money(plan),
     isFree ? null : breakEven(plan),
-    thinking(plan),
+    alone ? thinking(plan) : null,
   ].filter((figure) => figure !== null);
 }
 
@@ -29,7 +30,16 @@ const COLD: Figure = {
   tip: "Once the cache is cold the provider reads everything again anyway.",
 };
 
-function saved(tokens: number, about: string): Figure {
+/** `thinking`: tokens of it that are no longer sent; the rest is what the operation itself changes. */
+function saved(tokens: number, thinking: number, about: string): Figure {
+  if (thinking > 0) {
+    const own = tokens - thinking;
+    return {
+      text: `${own < 0 ? "+" : "−"}${about}${short(Math.abs(own))} a turn, and ${about}${short(thinking)} of thinking`,
+      tone: own > 0 ? "good" : "plain",
+      tip: `Every request from now on is about ${count(Math.abs(own))} tokens ${own < 0 ? "larger" : "smaller"} by the change itself, and ${count(thinking)} tokens smaller because thinking after it is no longer sent.`,
+    };
+  }
   if (tokens === 0) return { text: "same size", tone: "plain", tip: "What is sent stays as large as it is." };
   if (tokens > 0) {
     return {

@@ -12,10 +12,9 @@ import { go, type View } from "../route";
 import { useKeys } from "./useKeys";
 import { closePalette, openPalette, usePalette } from "./open";
 
-const loadPalette = () => import("./PaletteDialog");
-const PaletteDialog = later(async () => (await loadPalette()).PaletteDialog);
-// Whoever types at once after opening it for the first time types into it, and not at the page behind it.
-setTimeout(() => void loadPalette(), 2000);
+const PaletteDialog = later(async () => (await import("./PaletteDialog")).PaletteDialog);
+// Fetched before it is opened for the first time, but after all that the first view needs.
+setTimeout(() => void PaletteDialog.fetched(), 2000);
 const KeysDialog = later(async () => (await import("./KeysDialog")).KeysDialog);
 
 interface Props {
@@ -63,6 +62,7 @@ export function Palette({ conversation, conversations }: Props) {
           conversations={conversations}
           ways={ways}
           query={asked}
+          onQuery={openPalette}
           onKeys={() => setKeysShown(true)}
           onScheme={switchScheme}
           onClose={closePalette}

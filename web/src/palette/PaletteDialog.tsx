@@ -10,6 +10,7 @@ import { marked, useSearch } from "../conversations/useSearch";
 import type { Ways } from "../history/useWays";
 import { Caps } from "./Caps";
 import { grouped } from "./entries";
+import { FIELD } from "./open";
 import styles from "./PaletteDialog.module.css";
 import { useChoices, useHits } from "./useChoices";
 
@@ -18,13 +19,13 @@ interface Props {
   conversations: Conversation[];
   ways: Ways;
   query: string;
+  onQuery: (query: string) => void;
   onKeys: () => void;
   onScheme: () => void;
   onClose: () => void;
 }
 
-export function PaletteDialog({ query: first, onClose, ...rest }: Props) {
-  const [query, setQuery] = useState(first);
+export function PaletteDialog({ query, onQuery, onClose, ...rest }: Props) {
   const [at, setAt] = useState(0);
   const list = useRef<HTMLDivElement>(null);
   const id = useId();
@@ -72,6 +73,7 @@ export function PaletteDialog({ query: first, onClose, ...rest }: Props) {
           <MagnifyingGlassIcon aria-hidden />
           <input
             className={styles.input}
+            {...FIELD}
             data-autofocus
             type="text"
             role="combobox"
@@ -84,7 +86,7 @@ export function PaletteDialog({ query: first, onClose, ...rest }: Props) {
             autoComplete="off"
             value={query}
             onChange={(event) => {
-              setQuery(event.currentTarget.value);
+              onQuery(event.currentTarget.value);
               setAt(0);
             }}
             onKeyDown={onKeyDown}

@@ -1,8 +1,10 @@
-// Whether the palette is open, so that a button anywhere can open it.
+// Whether the palette is open, so that a button anywhere can open it, and the words in it.
 
 import { useSyncExternalStore } from "react";
 
-/** The words it begins with; nothing while it is closed. */
+import { isText } from "./keys";
+
+/** The words in it; nothing while it is closed. */
 let asked: string | null = null;
 const listeners = new Set<() => void>();
 
@@ -12,6 +14,24 @@ export function openPalette(query = ""): void {
 
 export function closePalette(): void {
   set(null);
+}
+
+/** The mark of its field. */
+export const FIELD = { "data-palette": "" };
+
+/** What is typed before the field has the focus belongs to the field, not to the page behind it. */
+function typedEarly(event: KeyboardEvent): void {
+  if (event.isComposing || (event.target instanceof Element && event.target.closest("[data-palette]") !== null)) return;
+  if (event.key === "Escape") closePalette();
+  else if (isText(event)) set(withKey(asked ?? "", event.key));
+  else if (event.key !== "Enter") return;
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+export function withKey(words: string, key: string): string {
+  if (key === "Backspace") return [...words].slice(0, -1).join("");
+  return key === "Delete" ? words : words + key;
 }
 
 export function usePalette(): string | null {
@@ -25,6 +45,8 @@ export function usePalette(): string | null {
 }
 
 function set(next: string | null): void {
+  if (asked === null && next !== null) window.addEventListener("keydown", typedEarly, true);
+  if (next === null) window.removeEventListener("keydown", typedEarly, true);
   asked = next;
   for (const listener of listeners) listener();
 }

@@ -38,11 +38,11 @@ impl Whereabouts {
         let found = self.place()?;
         let token = Token::load(self.home.path())?.ok_or_else(|| {
             let home = self.home.path().display();
-            Failure::new(
-                ErrorCode::NoDaemon,
-                format!("no daemon has run with the home {home} yet: there is no token in it"),
-            )
-            .hint(format!("{START}; if one runs with another home, name it with --home or CTX_HOME"))
+            let message = format!("there is no token in the home {home}: no daemon has run with it, or it was emptied");
+            Failure::new(ErrorCode::NoDaemon, message).hint(format!(
+                "{START}; if one runs with another home, name it with --home or CTX_HOME; one whose home was emptied has \
+                 to be restarted"
+            ))
         })?;
         Ok((found, token))
     }
@@ -112,8 +112,16 @@ impl Found {
 /// Does a process of this user have this number? One of somebody else is not our daemon.
 #[cfg(unix)]
 pub fn is_running(pid: u32) -> bool {
-    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-    pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+    let id = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    id.is_some_and(|id| rustix::process::test_kill_process(id).is_ok()) && !is_zombie(pid)
+}
+
+/// A process that has ended keeps its number until its parent asks for it, which may be never.
+#[cfg(unix)]
+fn is_zombie(pid: u32) -> bool {
+    // Name and brackets come before the state; a name may hold brackets too.
+    let told = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    told.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with(['Z', 'X']))
 }
 
 /// Elsewhere only the daemon's answer tells.

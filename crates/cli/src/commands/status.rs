@@ -91,21 +91,25 @@ fn context_in_words(view: &ContextView, output: &Output) -> String {
         (mode, false) => format!("automatic editing {mode}"),
     };
     line("status", format!("{}, near the limit from {}%; {clearing}", view.status.in_words(), view.threshold_percent));
-    line("preserved", format!("{} tokens of results", count(view.preserved)));
+    line("preserved", format!("{} of results", words::plural(view.preserved, "token")));
     let clearable: u64 = view.clearable.iter().map(|one| one.tokens).sum();
     let kinds = view.clearable.iter().filter(|one| one.tokens > 0);
     let kinds: Vec<String> = kinds.map(|one| format!("{} {}", one.target.name(), count(one.tokens))).collect();
     let kinds = if kinds.is_empty() { String::new() } else { format!(": {}", kinds.join(", ")) };
-    line("clearable", format!("{} tokens{kinds}", count(clearable)));
+    line("clearable", format!("{}{kinds}", words::plural(clearable, "token")));
     line(
         "saved",
-        format!("{} tokens per request, {} of them automatically", count(view.saved), count(view.saved_automatically)),
+        format!(
+            "{} per request, {} of them automatically",
+            words::plural(view.saved, "token"),
+            count(view.saved_automatically)
+        ),
     );
     if view.left_out > 0 {
-        line("left out", format!("{} tokens by the provider itself", count(view.left_out)));
+        line("left out", format!("{} by the provider itself", words::plural(view.left_out, "token")));
     }
     if view.noted > 0 {
-        line("would save", format!("{} more tokens if the mode is on", count(view.noted)));
+        line("would save", format!("{} if the mode is on", words::number_of(view.noted, "more token", "more tokens")));
     }
     if view.proposals > 0 {
         line("proposed", format!("{}: `ctx waiting` shows them", words::plural(view.proposals, "change")));
@@ -217,14 +221,17 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
         );
     }
     let mut trouble = Vec::new();
-    let mut count = |number: u64, what: &str| {
+    let mut count = |number: u64, (one, many): (&str, &str), what: &str| {
         if number > 0 {
-            trouble.push(format!("{} {what}", words::count(number)));
+            trouble.push(format!("{} {what}", words::number_of(number, one, many)));
         }
     };
-    count(recorder.dropped, "copies were dropped because the recorder could not keep up");
-    count(recorder.unreadable, "requests could not be read (they were forwarded)");
-    count(store.unsaved, "steps could not be stored");
+    let unread = "could not be read and";
+    let (was, were) = (format!("request {unread} was"), format!("requests {unread} were"));
+    count(recorder.dropped, ("copy was", "copies were"), "dropped because the recorder could not keep up");
+    count(recorder.unreadable.saturating_sub(recorder.refused), (&was, &were), "forwarded");
+    count(recorder.refused, (&was, &were), "refused");
+    count(store.unsaved, ("step", "steps"), "could not be stored");
     if store.gone {
         trouble.push("the store's file was removed, so edits are refused; restart the daemon".to_owned());
     }
@@ -308,6 +315,30 @@ mod tests {
         to be recorded  2 events (5.0 KB)
         note: 4 copies were dropped because the recorder could not keep up; run `ctx doctor`
         ");
+    }
+
+    #[test]
+    fn requests_that_were_refused_and_forwarded_are_counted_apart_and_one_is_one() {
+        let told = |recorder: &str, unsaved: u64| {
+            let status = format!(r#"{{"recorder":{recorder},"store":{{"unsaved":{unsaved}}}}}"#);
+            let status: Status = understood(status.as_bytes()).expect("a status");
+            let told = render(&status, "", 1_000, &Output::plain());
+            told.lines().filter_map(|line| Some(line.strip_prefix("note: ")?.split_once(';')?.0.to_owned())).collect()
+        };
+        let some: Vec<String> = told(r#"{"unreadable":28,"refused":15}"#, 2);
+        let expected = [
+            "13 requests could not be read and were forwarded",
+            "15 requests could not be read and were refused",
+            "2 steps could not be stored",
+        ];
+        assert_eq!(some, expected);
+        let one: Vec<String> = told(r#"{"dropped":1,"unreadable":1,"refused":1}"#, 1);
+        let expected = [
+            "1 copy was dropped because the recorder could not keep up",
+            "1 request could not be read and was refused",
+            "1 step could not be stored",
+        ];
+        assert_eq!(one, expected);
     }
 
     #[test]

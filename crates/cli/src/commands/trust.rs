@@ -2,6 +2,7 @@
 //! can do it: an agent that works in the project must not.
 
 use std::fs;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,12 +12,11 @@ use serde::Serialize;
 
 use crate::arguments::{JsonArguments, non_empty_path};
 use crate::config::Flags;
-use crate::config::layer::{Layer, Origin};
+use crate::config::layer::{EDITING, Layer, Origin};
 use crate::config::merge::{self, SourceLayer, WaitingSetting};
 use crate::config::sources::{Places, Source};
 use crate::config::trust::{Fingerprint, Trust, TrustedFile};
 use crate::context::Context;
-use crate::env;
 use crate::failure::Failure;
 use crate::home::Home;
 use crate::output::text;
@@ -26,7 +26,7 @@ use crate::output::text;
 #[command(
     after_help = "A project's ctx.toml, the context_editing section of its .loa.config.yaml and the front matter of its skills can only
 make automatic editing more cautious until you trust them. Trust applies to the exact content of a file: a changed file
-waits again. Daemon-wide settings in a project are ignored.
+waits again. Daemon-wide settings in a project are ignored. Only a person can trust: it takes a terminal of your own.
 
 Examples:
   ctx trust                      # the project in the current folder
@@ -56,6 +56,18 @@ struct Answer {
     files: Vec<FileView>,
     /// Settings that take effect by this.
     settings: Vec<SettingView>,
+    /// Settings that are ignored, trusted or not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ignored: Vec<String>,
+    /// Every setting of the trusted files is ignored.
+    #[serde(skip)]
+    nothing_counts: bool,
+}
+
+impl Answer {
+    fn of(folder: Option<PathBuf>, files: Vec<FileView>) -> Answer {
+        Answer { folder, files, settings: Vec::new(), ignored: Vec::new(), nothing_counts: false }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -90,7 +102,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         let folder = arguments.folder.as_deref().map(real).transpose()?;
         let is_meant = |file: &&TrustedFile| folder.as_ref().is_none_or(|folder| file.path.starts_with(folder));
         let files = trust.files.iter().filter(is_meant).map(|file| view(file.clone(), state(file))).collect();
-        Answer { folder, files, settings: Vec::new() }
+        Answer::of(folder, files)
     } else {
         let folder = real(arguments.folder.as_deref().unwrap_or(Path::new(".")))?;
         match arguments.revoke {
@@ -119,15 +131,12 @@ fn sources(folder: &Path, home: &Home, context: &Context) -> Vec<(Source, Option
 }
 
 fn add(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) -> Result<Answer, Failure> {
-    if context.environment.get(env::AGENT_SESSION).is_some() {
-        return Err(Failure::new(ErrorCode::TrustByAgent, "an agent cannot trust the project that it works in")
-            .hint("run `ctx trust` in a terminal of your own"));
-    }
+    refuse_agents(context)?;
     let all = sources(&folder, home, context);
     let layers: Vec<SourceLayer<'_>> =
         all.iter().map(|(source, layer)| SourceLayer { source, layer: layer.as_ref() }).collect();
     let waiting = merge::waiting(&folder, &layers, trust);
-    let mut files = Vec::new();
+    let (mut files, mut ignored, mut counts) = (Vec::new(), Vec::new(), false);
     for (source, layer) in all.iter().filter(|(source, _)| source.is_of_project) {
         let Some(layer) = layer else { continue };
         if let Some(wrong) = layer.all_wrong(&source.path).first() {
@@ -137,6 +146,8 @@ fn add(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) -> Re
             Some(print) if says_something(source, layer) => {
                 trust.add(&source.path, print, ctx_service::now());
                 files.push(source.path.clone());
+                ignored.extend(layer.ignored.iter().map(|remark| remark.at(&source.path)));
+                counts |= layer.entries.iter().any(|entry| entry.is_in(EDITING));
             }
             Some(_) => {}
             // It is another user's, or others can write to it.
@@ -157,7 +168,22 @@ fn add(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) -> Re
     let trusted = trust.files.iter().filter(|file| files.contains(&file.path));
     let files = trusted.map(|file| view(file.clone(), State::Trusted)).collect();
     let settings = waiting.into_iter().map(setting).collect();
-    Ok(Answer { folder: Some(folder), files, settings })
+    Ok(Answer { folder: Some(folder), files, settings, ignored, nothing_counts: !counts })
+}
+
+/// Only a person trusts. An agent is recognised by the variables that it sets for its commands, or by the missing
+/// terminal. No flag replaces the terminal: an agent could add it.
+fn refuse_agents(context: &Context) -> Result<(), Failure> {
+    const HINT: &str = "run `ctx trust` in a terminal of your own";
+    if let Some(client) = ctx_clients::running_in(|name| context.environment.raw(name).is_some()) {
+        let message = format!("an agent ({}) cannot trust the project that it works in", client.title);
+        return Err(Failure::new(ErrorCode::TrustByAgent, message).hint(HINT));
+    }
+    if !io::stdin().is_terminal() {
+        let message = "only a person can trust a project, and there is no terminal here";
+        return Err(Failure::new(ErrorCode::NoTerminal, message).hint(HINT));
+    }
+    Ok(())
 }
 
 /// A skill that says nothing of this needs no trust.
@@ -175,7 +201,7 @@ fn revoke(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) ->
     }
     trust.save(home)?;
     let files = gone.into_iter().map(|file| view(file, State::Revoked)).collect();
-    Ok(Answer { folder: Some(folder), files, settings: Vec::new() })
+    Ok(Answer::of(Some(folder), files))
 }
 
 fn view(file: TrustedFile, state: State) -> FileView {
@@ -215,6 +241,10 @@ fn in_words(answer: &Answer) -> String {
     }
     for SettingView { key, value, .. } in &answer.settings {
         words.push_str(&format!("  {}\n", text::line(&format!("{key} = {value}"))));
+    }
+    answer.ignored.iter().for_each(|remark| words.push_str(&format!("  {}\n", text::line(remark))));
+    if answer.nothing_counts && !answer.ignored.is_empty() {
+        words.push_str("All of its settings are ignored, so nothing changes.\n");
     }
     if answer.files.iter().any(|file| file.state == State::Changed) {
         words.push_str("A changed file waits again until `ctx trust`.\n");

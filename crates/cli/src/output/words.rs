@@ -42,6 +42,11 @@ pub fn plural(number: u64, word: &str) -> String {
     if number == 1 { format!("1 {word}") } else { format!("{} {word}s", count(number)) }
 }
 
+/// `1 copy was`, `2 copies were`: for words whose plural has more to it.
+pub fn number_of(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
+}
+
 /// `51.2 KB`.
 pub fn bytes(number: u64) -> String {
     const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];

@@ -64,7 +64,7 @@ fn every_value_tells_where_it_was_said() {
     );
     let ran = place.run(&["config", "check"]).ok();
     assert!(ran.out.contains("`ctx trust` lets them take effect"), "{ran:?}");
-    place.run(&["trust"]).ok();
+    place.run_at_terminal(&["trust"]).ok();
     let told = place.run(&["config", "check", "--json"]).ok().json();
     let at = |key: &str| place_of(&told, key);
     assert_eq!(at("context_editing.mode"), ("on".into(), ".loa.config.yaml".into(), Some(3)));

@@ -100,3 +100,17 @@ fn a_damaged_store_is_found_and_explained() {
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.out.contains("wrong store") && ran.out.contains("→ "), "{ran:?}");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_home_that_cannot_be_made_is_wrong_and_one_that_can_be_is_not_made() {
+    let place = Place::new();
+    place.write("file", "in the way");
+    let ran = place.run(&["doctor", "--json", "--home", &place.path("file/home").display().to_string()]);
+    let told = wrong(&ran);
+    assert!(told.iter().any(|words| words.contains("does not exist and cannot be made")), "{told:?}");
+    let new = place.path("new/home");
+    let ran = place.run(&["doctor", "--json", "--home", &new.display().to_string()]);
+    assert!(!wrong(&ran).iter().any(|words| words.contains("cannot be made")), "{ran:?}");
+    assert!(!place.path("new").exists());
+}

@@ -126,6 +126,13 @@ impl Place {
         finish(self.ctx(arguments))
     }
 
+    /// The same with a terminal, as a person has one.
+    pub fn run_at_terminal(&self, arguments: &[&str]) -> Ran {
+        let mut command = self.ctx(arguments);
+        command.stdin(fs::File::open("/dev/ptmx").expect("a terminal"));
+        finish(command)
+    }
+
     /// A daemon in the foreground that forwards to `upstream`; it ends with its handle.
     pub fn up(&self, upstream: &str) -> Up {
         self.up_with(&["--upstream", upstream])

@@ -237,7 +237,7 @@ fn a_project_switches_it_on_while_the_daemon_runs() {
     stage.place.write("project/ctx.toml", ON);
     std::thread::sleep(std::time::Duration::from_millis(1_100));
     assert_eq!((edits(&here), edits(&here)), (0, 0), "nobody trusts it yet");
-    stage.place.run(&["trust", "../project"]).ok();
+    stage.place.run_at_terminal(&["trust", "../project"]).ok();
     until("the project's own file counts", || (edits(&here) == 1).then_some(()));
     assert_eq!(edits(&elsewhere), 0, "for nobody else");
     // What has become wrong leaves what it said before; what is taken back does not count any more.

@@ -35,10 +35,7 @@ fn a_projects_settings_wait_until_a_person_trusts_them_and_again_after_a_change(
     let ran = place.run(&["run", "--", "true"]).ok();
     assert!(ran.err.contains("settings of this project wait for your trust: context_editing.mode, "), "{ran:?}");
 
-    let mut by_agent = place.ctx(&["trust"]);
-    by_agent.env("CLAUDE_CODE_SESSION_ID", "s");
-    assert!(finish(by_agent).refused().err.contains("an agent cannot trust"));
-    let said = place.run(&["trust"]).ok().out;
+    let said = place.run_at_terminal(&["trust"]).ok().out;
     assert!(said.starts_with("trusted  ") && said.contains("\n  context_editing.mode = observe\n"), "{said}");
     until("it takes effect", || (context()["mode"] == "observe").then_some(()));
     assert_eq!(context()["project_settings"], Value::Null);
@@ -52,7 +49,7 @@ fn a_projects_settings_wait_until_a_person_trusts_them_and_again_after_a_change(
     std::fs::write(&file, LOUD.replace("= 2", "= 1")).expect("written");
     until("a changed file waits again", || (context()["mode"] == "off").then_some(()));
     assert!(place.run(&["trust", "--list"]).ok().out.starts_with("changed  "));
-    place.run(&["trust", "--json"]).ok();
+    place.run_at_terminal(&["trust", "--json"]).ok();
     until("it takes effect again", || (context()["mode"] == "observe").then_some(()));
     assert!(place.run(&["trust", "--revoke"]).ok().out.starts_with("revoked  "));
     until("trust is taken back", || (context()["mode"] == "off").then_some(()));
@@ -63,16 +60,45 @@ fn a_projects_settings_wait_until_a_person_trusts_them_and_again_after_a_change(
 #[test]
 fn nothing_and_what_is_wrong_cannot_be_trusted() {
     let place = Place::new();
-    assert!(place.run(&["trust"]).refused().err.contains("there are no settings to trust in "));
-    assert!(place.run(&["trust", "nowhere"]).refused().err.contains("there is no folder nowhere"));
+    assert!(place.run_at_terminal(&["trust"]).refused().err.contains("there are no settings to trust in "));
+    assert!(place.run_at_terminal(&["trust", "nowhere"]).refused().err.contains("there is no folder nowhere"));
     place.write("work/ctx.toml", "[context_editing]\nmode = \"loud\"\n");
-    assert!(place.run(&["trust"]).refused().err.contains("line 2: "));
+    assert!(place.run_at_terminal(&["trust"]).refused().err.contains("line 2: "));
     #[cfg(unix)]
     {
         let file = place.write("work/ctx.toml", LOUD);
         std::fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o666)).expect("opened");
-        let ran = place.run(&["trust"]).refused();
+        let ran = place.run_at_terminal(&["trust"]).refused();
         assert!(ran.err.contains("others can write to ") && ran.err.contains("chmod go-w"), "{ran:?}");
     }
     assert!(!place.home().join("trust.json").exists());
+}
+
+#[test]
+fn only_a_person_at_a_terminal_trusts() {
+    let place = Place::new();
+    place.write("work/ctx.toml", LOUD);
+    for variable in ["CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "OPENCODE", "GEMINI_CLI", "QWEN_CODE", "AI_AGENT"] {
+        let mut by_agent = place.ctx(&["trust", "--json"]);
+        by_agent.env(variable, "1").stdin(std::fs::File::open("/dev/ptmx").expect("a terminal"));
+        let ran = finish(by_agent);
+        assert_eq!(ran.json()["error"]["code"], "trust-by-agent", "{variable}: {ran:?}");
+    }
+    let ran = place.run(&["trust"]).refused();
+    assert!(ran.err.contains("there is no terminal here") && ran.err.contains("a terminal of your own"), "{ran:?}");
+    assert!(!place.home().join("trust.json").exists());
+    place.run_at_terminal(&["trust"]).ok();
+    assert!(place.run(&["trust", "--revoke"]).ok().out.starts_with("revoked  "), "anybody may take trust back");
+}
+
+#[test]
+fn settings_of_the_whole_daemon_are_ignored_though_they_are_trusted() {
+    let place = Place::new();
+    place.write("work/ctx.toml", "[upstream]\nurl = \"http://127.0.0.1:9\"\n[mcp]\nread_only = true\n");
+    let said = place.run_at_terminal(&["trust"]).ok().out;
+    assert!(said.contains("line 2: `upstream.url` is ignored: it concerns the whole daemon"), "{said}");
+    assert!(said.contains("All of its settings are ignored, so nothing changes."), "{said}");
+    place.write("work/ctx.toml", &format!("[mcp]\nread_only = true\n{LOUD}"));
+    let said = place.run_at_terminal(&["trust"]).ok().out;
+    assert!(said.contains("`mcp.read_only` is ignored") && !said.contains("All of its settings"), "{said}");
 }

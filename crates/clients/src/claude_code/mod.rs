@@ -34,6 +34,7 @@ pub static CLIENT: Client = Client {
     mcp: Some(McpCaller { name: NAME, call: "claudecode/toolUseId", reads_structure: true }),
     installer: Some(&install::ClaudeCodeInstaller),
     launch: Launch { programs: &["claude"], routes: &[ROUTE] },
+    marks: &[variables::SESSION, "CLAUDECODE"],
     ..Client::BASE
 };
 

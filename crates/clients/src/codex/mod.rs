@@ -26,6 +26,7 @@ pub static CLIENT: Client = Client {
     bookkeeping: &["update_plan", "spawn_agent", "wait_agent", "send_message", "list_agents", "request_user_input"],
     installer: Some(&install::INSTALLER),
     launch: Launch { programs: &["codex"], routes: &[WITH_KEY, WITH_LOGIN] },
+    marks: &["CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_CI"],
     ..Client::BASE
 };
 

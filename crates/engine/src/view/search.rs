@@ -7,11 +7,11 @@ use crate::left;
 use ctx_api::frames::Left;
 use ctx_api::search::Hit;
 use ctx_api::show::{BlockView, MessageView};
+use ctx_core::SlotId;
 use ctx_core::edit::effect::PENDING;
 use ctx_core::edit::fold::{Unit, View};
 use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::resolve::{Scope, Target};
-use ctx_core::SlotId;
 use std::collections::HashMap;
 
 /// The exact bytes of messages, by slot: a path may move while the store is read.

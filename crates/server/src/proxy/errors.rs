@@ -10,7 +10,7 @@ use crate::auth::Refusal;
 use crate::config::UpstreamUrl;
 use crate::watch::Ending;
 use ctx_core::ErrorCode;
-use ctx_service::recorder::Withheld;
+use ctx_service::recorder::{Flaw, Withheld};
 
 /// Marks an answer as ours and tells which error it is.
 pub(crate) const ERROR_HEADER: HeaderName = HeaderName::from_static("x-context-composer-error");
@@ -169,12 +169,7 @@ fn withheld(why: Withheld) -> Told {
              request was not sent. `ctx doctor` names the record, `ctx list` shows what is left. The next edit goes on \
              without the lost ones; `ctx rollback source` goes on without any.",
         ),
-        Withheld::Unreadable => (
-            StatusCode::BAD_REQUEST,
-            ErrorCode::UnreadableRequest,
-            "Context Composer cannot read this request, so it cannot apply the edits of its conversation. The \
-             request was not sent. Check that its body is a JSON request in the encoding that its header names.",
-        ),
+        Withheld::Unreadable(flaw) => (StatusCode::BAD_REQUEST, ErrorCode::UnreadableRequest, unreadable(flaw)),
         Withheld::Defect => (
             StatusCode::SERVICE_UNAVAILABLE,
             ErrorCode::NotComposed,
@@ -184,6 +179,24 @@ fn withheld(why: Withheld) -> Told {
     };
     let kind = if status == StatusCode::BAD_REQUEST { "invalid_request_error" } else { "api_error" };
     Told { status, kind, code, message: message.to_owned(), permanent: false }
+}
+
+fn unreadable(flaw: Flaw) -> &'static str {
+    match flaw {
+        Flaw::Size => {
+            "This request is larger than Context Composer reads, so the edits that its conversation may have cannot be \
+             applied. The request was not sent. Compact the conversation, or begin a new one."
+        }
+        Flaw::Encoding => {
+            "The body of this request does not decode as its `content-encoding` header says, so the edits that its \
+             conversation may have cannot be applied. The request was not sent. Check the header, or send the body \
+             without an encoding."
+        }
+        Flaw::Json => {
+            "The body of this request is no JSON request, so the edits that its conversation may have cannot be \
+             applied. The request was not sent. Check the body that the client sends."
+        }
+    }
 }
 
 /// The answers that the HTTP parser gives before a request exists.

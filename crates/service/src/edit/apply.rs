@@ -86,13 +86,7 @@ impl Service {
         let (card, losses) = (card::of(&conversation), conversation.log.losses);
         drop(conversation);
         let step = Step { records, notes: vec![mark(&id, EDITED, edited)], ..Step::default() };
-        let untold = self.writer.write_now(step, losses).map_err(|error| {
-            Refusal::new(
-                ErrorCode::NotStored,
-                format!("The commit could not be stored: {error}."),
-                hint!["Nothing was changed. Is the disk full? ", Command::Doctor, " checks the store."],
-            )
-        })?;
+        let untold = self.writer.write_now(step, losses).map_err(|error| error.refusal("The commit"))?;
         // It is stored: from now on no request may leave without it, whether or not the store can be read.
         if edited {
             self.held.put(&Card { edited, ..card }, edited);

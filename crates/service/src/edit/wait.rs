@@ -187,13 +187,7 @@ impl Service {
         let _under_way = self.under_way(&id);
         let losses = conversation.log.losses;
         drop(conversation);
-        let _untold = self.writer.write_now(step, losses).map_err(|error| {
-            Refusal::new(
-                ErrorCode::NotStored,
-                format!("The change could not be stored: {error}."),
-                hint!["Nothing was changed. Is the disk full? ", Command::Doctor, " checks the store."],
-            )
-        })?;
+        let _untold = self.writer.write_now(step, losses).map_err(|error| error.refusal("The change"))?;
         // It may have been dropped from memory meanwhile, and then was replayed with the new record or will be.
         if let Some(shared) = self.get(&id)? {
             let mut conversation = lock(&shared);

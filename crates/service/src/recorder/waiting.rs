@@ -3,7 +3,7 @@
 //! A request that may belong to an edited conversation leaves composed or not at all. Every other request leaves
 //! as it came, whatever fails.
 
-use super::{Composition, Reply, Withheld};
+use super::{Composition, Flaw, Reply, Withheld};
 use crate::Service;
 use ctx_clients::Hints;
 use ctx_engine::Problem;
@@ -44,37 +44,55 @@ impl Waiting {
         }
     }
 
-    pub fn failed(mut self, problem: &Problem) {
+    /// True where it is withheld.
+    pub fn failed(mut self, problem: &Problem) -> bool {
         self.give_up(match problem {
             Problem::LostEdits => return self.withhold(Withheld::LostEdits),
             // Nothing of any conversation is in it.
-            Problem::Unreadable(Unreadable::NoMessages(_)) => return self.leaves(None),
+            Problem::Unreadable(Unreadable::NoMessages(_)) => {
+                self.leaves(None);
+                return false;
+            }
             Problem::Store(_) => Withheld::Store,
-            Problem::Unreadable(_) | Problem::Encoding(_) => Withheld::Unreadable,
-        });
+            Problem::Unreadable(error) => Withheld::Unreadable(Flaw::of_body(error)),
+            Problem::Encoding(error) => Withheld::Unreadable(Flaw::of_encoding(error)),
+        })
     }
 
-    fn give_up(&mut self, why: Withheld) {
+    fn give_up(&mut self, why: Withheld) -> bool {
         if self.reply.is_none() {
-            return;
+            return false;
         }
-        if !self.may_be_edited() {
-            return self.leaves(None);
+        let may_be_edited = match (why, &self.session) {
+            // A session that is not known yet has no edits of its own, and nothing tells that it is a fork.
+            (Withheld::Unreadable(_), Some(session)) => {
+                !self.is_empty() && self.service.held.is_edited_session(session, self.agent.as_deref())
+            }
+            _ => self.may_be_edited(),
+        };
+        if !may_be_edited {
+            self.leaves(None);
+            return false;
         }
-        self.withhold(why);
+        self.withhold(why)
     }
 
-    fn withhold(&mut self, why: Withheld) {
-        if let Some(reply) = self.reply.take() {
-            reply(Err(why));
-        }
+    fn withhold(&mut self, why: Withheld) -> bool {
+        let reply = self.reply.take();
+        let is_withheld = reply.is_some();
+        reply.into_iter().for_each(|reply| reply(Err(why)));
+        is_withheld
     }
 
-    /// Whether its conversation is edited, as far as memory can tell. An empty body has nothing of any conversation
-    /// in it.
+    /// An empty body has nothing of any conversation in it.
+    fn is_empty(&self) -> bool {
+        self.came.iter().all(|piece| piece.as_ref().is_empty())
+    }
+
+    /// Whether its conversation is edited, as far as memory can tell.
     fn may_be_edited(&self) -> bool {
         let agent = self.agent.as_deref();
-        if self.came.iter().all(|piece| piece.as_ref().is_empty()) {
+        if self.is_empty() {
             return false;
         }
         if self.session.is_some() {

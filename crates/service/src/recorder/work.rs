@@ -120,8 +120,8 @@ impl Work<'_> {
                     Err(problem) => {
                         self.gauges.unreadable.fetch_add(1, Ordering::Relaxed);
                         tracing::debug!(%problem, "a request was not understood");
-                        if let Some(waiting) = waiting {
-                            waiting.failed(&problem);
+                        if waiting.is_some_and(|waiting| waiting.failed(&problem)) {
+                            self.gauges.refused.fetch_add(1, Ordering::Relaxed);
                         }
                     }
                 }

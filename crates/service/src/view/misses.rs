@@ -2,9 +2,11 @@
 //! foreseen came true.
 
 mod causes;
+mod comparison;
 
 use crate::Service;
-use ctx_api::cache::{By, CacheMiss, Cause};
+use comparison::Comparison;
+use ctx_api::cache::{CacheMiss, Cause};
 use ctx_api::requests::Usage;
 use ctx_core::Key;
 use ctx_core::edit::address::Address;
@@ -33,9 +35,8 @@ pub(super) struct Told {
     pub expects: Option<u64>,
     /// What the turn before had left in the cache.
     pub held: Option<u64>,
-    /// What the turn before left in the cache, or would have left unedited, has not expired.
-    pub warm: bool,
-    /// Operations changed what is sent since then, and what was cached would have been found without them.
+    /// What was cached would have been found without operations: whatever was missed, they or a repair of the edited
+    /// request changed it.
     pub edited: bool,
     pub miss: Option<CacheMiss>,
 }
@@ -45,12 +46,14 @@ pub(super) struct Told {
 pub(super) struct Story {
     wire: Option<WireId>,
     asked: HashMap<u32, Asked>,
-    last: Option<(Asked, Usage)>,
+    last: Option<Turn>,
     ttl: Option<u64>,
     /// Seconds that the cache lives, as somebody said.
     kept_for: Option<u64>,
-    /// The first place that was edited since the newest request.
-    edited: Option<Edit>,
+    /// The edits since the newest request.
+    edited: Vec<Edit>,
+    /// The author of the newest commit.
+    author: String,
     /// What the client changed in requests that came to nothing: those after them do not differ from them any more.
     differs: Option<Differs>,
     rewritten: bool,
@@ -61,12 +64,20 @@ pub(super) struct Story {
     made: HashMap<CommitId, (u32, Option<String>)>,
 }
 
-#[derive(Clone)]
+/// A turn that was answered.
+struct Turn {
+    asked: Asked,
+    usage: Usage,
+    /// The repairs of the edited request: rule and what.
+    repairs: Vec<(String, String)>,
+}
+
 struct Asked {
     at: u64,
     model: Option<String>,
     envelope: Option<Hash>,
-    edited: Option<Edit>,
+    /// The edits since the request before.
+    edited: Vec<Edit>,
     rewritten: bool,
     turn: bool,
     composed: bool,
@@ -75,7 +86,13 @@ struct Asked {
     differs: Option<Differs>,
 }
 
-#[derive(Clone)]
+impl Asked {
+    /// Of several edits the first one that is met cuts the cache.
+    fn first_edit(&self) -> Option<&Edit> {
+        self.edited.iter().min_by_key(|edit| rank(&edit.place))
+    }
+}
+
 struct Edit {
     place: Option<String>,
     commit: Option<CommitId>,
@@ -171,7 +188,7 @@ impl Story {
         let asked = Asked {
             at: record.at,
             envelope: turn.as_ref().and_then(|turn| record.uses.get(turn.envelope as usize).copied()),
-            edited: if is_turn { self.edited.take() } else { None },
+            edited: if is_turn { std::mem::take(&mut self.edited) } else { Vec::new() },
             rewritten: rewritten | (is_turn && std::mem::take(&mut self.rewritten)),
             turn: is_turn,
             model: arrived.model,
@@ -193,29 +210,35 @@ impl Story {
             Change::Edit { operations, .. } if operations.iter().any(|one| places(one).is_empty()) => None,
             Change::Edit { operations, .. } => first(operations.iter().flat_map(places)),
             Change::Revert { commits, .. } => {
-                first(commits.iter().filter_map(|commit| self.places.get(commit).cloned().flatten()))
+                let places = commits.iter().filter_map(|commit| self.places.get(commit).cloned().flatten());
+                let place = first(places);
+                // What was made and taken back between two requests was never sent.
+                let was_sent = |commit: &&CommitId| !self.edited.iter().any(|edit| edit.commit == Some(**commit));
+                let sent: Vec<CommitId> = commits.iter().filter(was_sent).copied().collect();
+                self.edited.retain(|edit| edit.commit.is_none_or(|commit| !commits.contains(&commit)));
+                if sent.is_empty() {
+                    self.places.insert(commit.id, place);
+                    return;
+                }
+                place
             }
             Change::Inherit { .. } => None,
         };
         let (request, found) = self.made.remove(&commit.id).map_or((None, None), |(at, place)| (Some(at), place));
         let place = found.or(place);
         self.places.insert(commit.id, place.clone());
+        self.author.clone_from(&commit.author);
         let (commit, author) = (Some(commit.id), commit.author.clone());
         let new = Edit { place, commit, author };
-        let edited = match request.and_then(|request| self.asked.get_mut(&request)) {
-            Some(asked) => &mut asked.edited,
-            None => &mut self.edited,
-        };
-        // Of several edits the first one that is met cuts the cache.
-        *edited = Some(match edited.take() {
-            Some(old) if rank(&old.place) <= rank(&new.place) => old,
-            _ => new,
-        });
+        match request.and_then(|request| self.asked.get_mut(&request)) {
+            Some(asked) => asked.edited.push(new),
+            None => self.edited.push(new),
+        }
     }
 
     /// Another branch is looked at.
     pub fn moved(&mut self) {
-        self.edited = Some(Edit { place: None, commit: None, author: String::new() });
+        self.edited = vec![Edit { place: None, commit: None, author: String::new() }];
     }
 
     /// The model that a request was for.
@@ -237,69 +260,34 @@ impl Story {
             turn: asked.as_ref().is_some_and(|asked| asked.turn),
             composed: asked.as_ref().is_some_and(|asked| asked.composed),
             expects: asked.as_ref().and_then(|asked| asked.expects),
-            held: self.last.as_ref().map(|(_, usage)| usage.cached()),
-            warm: false,
+            held: self.last.as_ref().map(|last| last.usage.cached()),
             edited: false,
             miss: None,
         };
         let usage = answered.usage.filter(|_| answered.status == 200);
         let Some(asked) = asked.filter(|asked| asked.turn) else { return told };
         let Some(usage) = usage else {
-            self.edited = asked.edited.or(self.edited.take());
+            self.edited.splice(..0, asked.edited);
             self.differs = asked.differs.or(self.differs.take());
             self.rewritten |= asked.rewritten;
             return told;
         };
-        let before = self.last.replace((asked.clone(), usage));
         let ttl = models.cache_seconds_of(told.model.as_deref()).filter(|_| self.kept_for.is_none());
         let ttl = ttl.unwrap_or_else(|| self.ttl());
         self.ttl = usage.ttl().or(self.ttl);
-        told.warm = before.as_ref().is_some_and(|(last, _)| asked.at.saturating_sub(last.at) < ttl * 1000);
-        if let Some(miss) = causes::below_minimum(&asked, &told, &usage, models) {
-            told.miss = Some(miss);
-            return told;
-        }
-        let anew = usage.prompt() - usage.cache_read;
-        let Some((last, held)) = before else {
-            if usage.cached() > 0 && usage.cache_read * 2 < usage.prompt() {
-                let words = "It is the first request: nothing was in the cache yet.".to_owned();
-                told.miss = Some(CacheMiss::new(Cause::FirstRequest, By::Client, anew, words));
+        let below = causes::below_minimum(&asked, &told, &usage, models);
+        let now = Turn { asked, usage, repairs: answered.repairs.clone() };
+        let miss = match &self.last {
+            Some(before) => {
+                let comparison = Comparison { before, now: &now, answered, ttl, author: &self.author };
+                let found = comparison.explain(around);
+                told.edited = found.edited;
+                found.miss
             }
-            return told;
+            None => causes::first_request(&usage),
         };
-        let missed = held.cached().saturating_sub(usage.cache_read).min(anew);
-        // A few blocks may lie behind the mark that was found.
-        let few = held.cached() / 20 + 100;
-        let is_miss = missed > few;
-        // An edit of what was never sent cuts nothing.
-        let cuts = asked.expects.is_none_or(|expects| expects + few < held.cached());
-        let idle = asked.at.saturating_sub(last.at) / 1000;
-        let differ = || {
-            let (old, new) = last.envelope.zip(asked.envelope).filter(|(old, new)| old != new)?;
-            around(old)?.first_difference(&around(new)?)
-        };
-        let reason = answered.cache_miss_reason.as_deref().unwrap_or_default();
-        let other = if reason == "model_changed" || asked.model != last.model {
-            Some(causes::model_changed(&last, &asked, missed))
-        } else if idle > ttl {
-            Some(causes::expired(idle, ttl, missed))
-        } else if is_miss {
-            causes::around_changed(differ(), reason, missed)
-        } else {
-            None
-        };
-        told.edited = asked.edited.is_some() && other.is_none() && (cuts || !is_miss);
-        if is_miss {
-            told.miss = Some(match (other, &asked.edited) {
-                (Some(other), _) => other,
-                (None, Some(edit)) if cuts => causes::edited(edit, missed),
-                (None, _) => {
-                    let is_foreseen = asked.expects.is_some() && cuts;
-                    causes::of_history(&asked, answered, reason, missed)
-                        .unwrap_or_else(|| causes::unexplained(is_foreseen, missed))
-                }
-            });
-        }
+        told.miss = below.or(miss);
+        self.last = Some(now);
         told
     }
 }

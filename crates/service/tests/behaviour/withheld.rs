@@ -5,7 +5,7 @@ use crate::support::{Headers, House, LONG, hints, nameless};
 use ctx_api::edit::{When, Wish};
 use ctx_engine::edit::Outgoing;
 use ctx_service::Recorder;
-use ctx_service::recorder::Withheld;
+use ctx_service::recorder::{Flaw, Withheld};
 use ctx_store::{Note, SqliteStore, Step, Store};
 use serde_json::json;
 use std::path::Path;
@@ -149,10 +149,18 @@ fn a_client_without_a_session_is_withheld_only_if_its_path_is_the_edited_one() {
 #[test]
 fn what_cannot_be_read_does_not_leave_an_edited_conversation() {
     let (stage, _, edited, plain) = stage();
-    for body in ["{\"messages\":[", "[]", "\u{feff}{\"messages\":[]}"] {
-        assert_eq!(stage.send(&edited.headers(), body.as_bytes()), Left::Withheld(Withheld::Unreadable), "{body}");
-        assert_eq!(stage.send(&plain.headers(), body.as_bytes()), Left::Streamed, "{body}");
+    let new = session(3, "new");
+    let many = format!("{{\"messages\":[{}1]}}", "1,".repeat(100_000));
+    let withheld = |flaw| Left::Withheld(Withheld::Unreadable(flaw));
+    let broken = ["{\"messages\":[", "[]", "\u{feff}{\"messages\":[]}"].map(|body| (body, Flaw::Json));
+    for (body, flaw) in broken.into_iter().chain([(many.as_str(), Flaw::Size)]) {
+        assert_eq!(stage.send(&edited.headers(), body.as_bytes()), withheld(flaw));
+        assert_eq!(stage.send(&plain.headers(), body.as_bytes()), Left::Streamed);
+        assert_eq!(stage.send(&new.headers(), body.as_bytes()), Left::AsItCame, "a new session has no edits");
+        assert_eq!(stage.send(&nameless(), body.as_bytes()), withheld(flaw), "it may be of any conversation");
     }
+    let load = stage.recorder.load();
+    assert_eq!((load.unreadable, load.refused), (16, 8));
     for nothing in ["", "{}"] {
         assert_eq!(stage.send(&edited.headers(), nothing.as_bytes()), Left::AsItCame, "nothing is in it");
     }

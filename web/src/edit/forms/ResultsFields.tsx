@@ -25,7 +25,8 @@ export function ResultsFields({ conversation, draft, set, prefill }: FieldsProps
   // Everything is meant at first; when summaries are wanted, everything that has one that is shorter.
   useEffect(() => {
     if (results !== undefined || !contents.ready) return;
-    if (!summarize) prefill({ results: all.map(({ id }) => id) });
+    const every = all.map(({ id }) => id);
+    if (!summarize) prefill({ results: every, every });
     else if (found !== undefined) {
       prefill({
         results: found.map(({ of }) => of),

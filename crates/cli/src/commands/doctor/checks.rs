@@ -14,10 +14,26 @@ use crate::home::Home;
 use crate::output::words;
 use ctx_api::status::Status;
 
+/// Makes a folder and those above it that are missing, and removes them again.
+fn try_to_make(path: &Path) -> std::io::Result<()> {
+    let missing: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
+    let made = fs::create_dir_all(path);
+    for folder in missing.into_iter().filter(|folder| folder.exists()) {
+        fs::remove_dir(folder)?;
+    }
+    made
+}
+
 pub(super) fn home(home: &Home) -> Vec<Finding> {
     let path = home.path();
     let shown = path.display();
     if !path.exists() {
+        if let Err(error) = try_to_make(path) {
+            return vec![
+                Finding::new("home", Level::Wrong, format!("{shown} does not exist and cannot be made: {error}"))
+                    .hint("choose another with --home or CTX_HOME"),
+            ];
+        }
         return vec![
             Finding::new("home", Level::Note, format!("{shown} does not exist yet"))
                 .hint("the first daemon creates it: `ctx up`, or `ctx run -- claude`"),
@@ -114,28 +130,40 @@ fn about(status: &Status) -> Vec<Finding> {
         let message = format!("this program has version {}", env!("CARGO_PKG_VERSION"));
         findings.push(Finding::new("daemon", Level::Note, message).hint("`ctx stop`, then start it again"));
     }
-    let mut trouble = |number: u64, level: Level, what: &str, hint: &str| {
+    let mut trouble = |number: u64, level: Level, (one, many): (&str, &str), what: &str, hint: &str| {
         if number > 0 {
-            findings.push(Finding::new("daemon", level, format!("{} {what}", words::count(number))).hint(hint));
+            let message = format!("{} {what}", words::number_of(number, one, many));
+            findings.push(Finding::new("daemon", level, message).hint(hint));
         }
     };
     trouble(
         status.store.unsaved,
         Level::Wrong,
-        "steps could not be stored",
+        ("step", "steps"),
+        "could not be stored",
         "check the disk and the daemon's log; the agent's next request is recorded again",
     );
     trouble(
         status.recorder.dropped,
         Level::Note,
-        "copies were skipped because the recorder could not keep up",
+        ("copy was", "copies were"),
+        "skipped because the recorder could not keep up",
         "nothing to do: the requests were forwarded, and the next one completes the record",
     );
+    let refused = status.recorder.refused;
     trouble(
-        status.recorder.unreadable,
+        status.recorder.unreadable.saturating_sub(refused),
         Level::Note,
-        "requests were forwarded but not understood",
+        ("request was", "requests were"),
+        "forwarded but not understood",
         "run the daemon with CTX_LOG=debug to see why",
+    );
+    trouble(
+        refused,
+        Level::Note,
+        ("request was", "requests were"),
+        "refused: edits could not be applied",
+        "the answer to the client says why; CTX_LOG=debug logs it",
     );
     findings
 }

@@ -162,7 +162,10 @@ impl Line {
     fn select(&mut self, select: &Select) -> &mut Line {
         let Select { tool, larger_than, older_than, superseded, calls } = select;
         self.value("tool", tool.as_ref()).value("larger-than", *larger_than).value("older-than", *older_than);
-        self.flag("superseded", *superseded).value("calls", (!calls.is_empty()).then(|| calls.join(",")))
+        // The ids of calls mean nothing to a reader.
+        let count = calls.len() as u64;
+        self.0.extend((count > 0).then(|| format!("({})", words::plural(count, "call"))));
+        self.flag("superseded", *superseded)
     }
 
     fn place(&mut self, to: &Where) -> &mut Line {

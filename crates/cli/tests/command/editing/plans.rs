@@ -118,9 +118,11 @@ fn an_open_loop_results_that_are_worked_on_and_thinking_are_told() {
     assert_eq!(open["risk"], "high", "{open}");
     assert!(open["operations"][0]["risks"].to_string().contains("its tool loop is open"), "{open}");
     let thinking = plan(json!([{"op": "delete", "ids": ["t1"]}]));
-    assert!(thinking["thinking_lost"].as_u64() > Some(1), "{thinking}");
+    let count = thinking["thinking_lost"].as_u64().expect("a number");
+    assert_eq!(Some(count), thinking["preview"]["thinking_dropped"].as_u64(), "{thinking}");
+    assert!(count > 1, "{thinking}");
     assert!(
-        thinking["operations"][0]["risks"].to_string().contains("thinking blocks are no longer sent"),
+        thinking["operations"][0]["risks"].to_string().contains(&format!("{count} thinking blocks are no longer sent")),
         "{thinking}"
     );
 }

@@ -14,7 +14,7 @@ use ctx_core::edit::layout::layout;
 use ctx_core::message::{Block, Kind, Role};
 use ctx_wire::rules;
 use std::cell::LazyCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Names that are told before the rest is counted.
 const MOST: usize = 4;
@@ -46,13 +46,16 @@ struct LostBlock<'a> {
     role: Role,
     /// Only its content was replaced.
     replaced: bool,
+    /// No operation covers it: it cannot be sent behind what changed.
+    left_out: bool,
     /// It is the client's, for the model to go by.
     is_note: bool,
 }
 
 impl Lost<'_> {
+    /// Thinking that is lost beside what the operation itself removes, as the preview counts it.
     pub fn thinking(&self) -> usize {
-        self.blocks.iter().filter(|block| block.facts.kind == Kind::Thinking).count()
+        self.blocks.iter().filter(|block| block.is_thinking()).count()
     }
 
     /// The frames of some of it, each once.
@@ -67,6 +70,12 @@ impl Lost<'_> {
     }
 }
 
+impl LostBlock<'_> {
+    fn is_thinking(&self) -> bool {
+        self.facts.kind == Kind::Thinking && self.left_out
+    }
+}
+
 impl<'a> Look<'a> {
     pub fn new(conversation: &'a Conversation, ground: &'a Ground<'a>) -> Look<'a> {
         Look { conversation, ground }
@@ -78,25 +87,32 @@ impl<'a> Look<'a> {
     }
 
     fn sent<'v>(&self, view: &View<'v>) -> Sent<'v> {
-        let mut sent = Sent::new();
+        self.sent_and_left_out(view).0
+    }
+
+    /// The blocks that are sent, and those that are not though no operation covers them.
+    fn sent_and_left_out<'v>(&self, view: &View<'v>) -> (Sent<'v>, BTreeSet<(usize, usize)>) {
+        let (mut sent, mut left_out) = (Sent::new(), BTreeSet::new());
         for frame in &view.frames {
             let layout = layout(view, frame, &self.ground.messages);
             for group in &layout.groups {
                 for laid in layout.units.get(group.units.clone()).unwrap_or_default() {
                     let Unit::Source { message, block: Some(block) } = laid.unit else { continue };
-                    if laid.covered.is_none() && !view.is_left_out(laid) {
+                    if view.is_left_out(laid) {
+                        left_out.insert((message, block));
+                    } else if laid.covered.is_none() {
                         let at = At { frame: frame.id.to_string(), step: group.step, result: view.new_result(laid) };
                         sent.insert((message, block), at);
                     }
                 }
             }
         }
-        sent
+        (sent, left_out)
     }
 
     pub fn lost(&self, was: &View<'_>, is: &View<'_>) -> Lost<'a> {
         let written = LazyCell::new(|| Written::of(is, self.ground));
-        let (was, is) = (self.sent(was), self.sent(is));
+        let (was, (is, left_out)) = (self.sent(was), self.sent_and_left_out(is));
         let blocks = was.into_iter().filter_map(|(at, before)| {
             let after = is.get(&at);
             let (facts, role) = self.block(at)?;
@@ -105,7 +121,8 @@ impl<'a> Look<'a> {
             let is_note = !same
                 && message.is_some_and(|message| message.is_client_note(at.1))
                 && !written.has(self.conversation, at);
-            (!same).then_some(LostBlock { at, frame: before.frame, facts, role, replaced: after.is_some(), is_note })
+            let (replaced, left_out) = (after.is_some(), left_out.contains(&at));
+            (!same).then_some(LostBlock { at, frame: before.frame, facts, role, replaced, left_out, is_note })
         });
         Lost { blocks: blocks.collect() }
     }
@@ -206,7 +223,7 @@ impl<'a> Look<'a> {
         if count == 0 {
             return;
         }
-        let frames = lost.frames(|block| block.facts.kind == Kind::Thinking);
+        let frames = lost.frames(|block| block.is_thinking());
         let in_newest = self.newest_frame(was).is_some_and(|newest| frames.contains(&newest));
         let level = if in_newest { Level::Medium } else { Level::Low };
         let blocks = if count == 1 { "1 thinking block is".to_owned() } else { format!("{count} thinking blocks are") };

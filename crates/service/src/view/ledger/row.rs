@@ -145,20 +145,14 @@ impl Talk {
             return ctx_models::Usage { input: prompt, ..*usage };
         }
         let most = prompt.saturating_sub(usage.fresh());
-        let read = match told.held {
-            // Nothing would have been written again.
-            Some(_) if told.edited => self.held.max(usage.cache_read),
-            // The edited request before was too short to be cached; unedited it would have been.
-            Some(0) if told.warm => self.held.max(usage.cache_read),
-            // As much of what was removed as of the rest was found.
-            held => {
-                let share = match held.unwrap_or(0) {
-                    0 => f64::from(u8::from(usage.cache_read > 0)),
-                    held => (usage.cache_read as f64 / held as f64).min(1.0),
-                };
-                usage.cache_read.saturating_add_signed((removed as f64 * share).round() as i64)
-            }
+        // As much of what was removed as of the rest was found.
+        let share = match told.held.unwrap_or(0) {
+            0 => f64::from(u8::from(usage.cache_read > 0)),
+            held => (usage.cache_read as f64 / held as f64).min(1.0),
         };
+        let found = usage.cache_read.saturating_add_signed((removed as f64 * share).round() as i64);
+        // Nothing would have been written again, however much of the edited request was.
+        let read = if told.edited { found.max(self.held) } else { found };
         let read = read.min(most);
         usage.with_cache(read, most - read, self.story.ttl())
     }

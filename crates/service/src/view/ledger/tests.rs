@@ -145,6 +145,19 @@ fn a_request_that_is_too_short_to_be_cached_does_not_make_the_unedited_one_a_mis
 }
 
 #[test]
+fn a_miss_of_the_edited_request_alone_does_not_make_the_unedited_one_a_miss() {
+    let mut told = Told::new();
+    told.ask(1, (0, 9_900), Some((9_900.0, 9_900.0)));
+    told.commit();
+    told.ask(1, (0, 16), Some((16.0, 9_900.0)));
+    // A tool came back by a rule, without a commit: the few tokens before it are not found.
+    let saved = told.ask(1, (0, 736), Some((736.0, 10_620.0)));
+    // Unedited, 9,900 tokens would have been read and the new ones written.
+    let unedited = 9_900.0 * 0.2 + 720.0 * 5.0;
+    assert!(near(saved, unedited - 736.0 * 5.0), "{saved}");
+}
+
+#[test]
 fn a_client_that_does_not_cache_saves_at_the_price_of_input() {
     let mut told = Told::new();
     let uncached = |input| Usage { input, ..Usage::default() };

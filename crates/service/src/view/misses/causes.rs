@@ -14,6 +14,13 @@ pub fn below_minimum(asked: &Asked, told: &Told, usage: &Usage, models: &Models)
     Some(CacheMiss::new(Cause::BelowMinimum, By::Provider, prompt, words))
 }
 
+pub fn first_request(usage: &Usage) -> Option<CacheMiss> {
+    let anew = usage.prompt() - usage.cache_read;
+    let words = "It is the first request: nothing was in the cache yet.".to_owned();
+    let is_written = usage.cached() > 0 && usage.cache_read * 2 < usage.prompt();
+    is_written.then(|| CacheMiss::new(Cause::FirstRequest, By::Client, anew, words))
+}
+
 pub fn model_changed(last: &Asked, asked: &Asked, tokens: u64) -> CacheMiss {
     let name = |asked: &Asked| asked.model.clone().unwrap_or_else(|| "another".to_owned());
     let words = format!(
@@ -51,12 +58,16 @@ pub fn around_changed(found: Option<(Cause, String)>, reason: &str, tokens: u64)
     Some(CacheMiss { place, ..CacheMiss::new(cause, By::Client, tokens, words) })
 }
 
-pub fn edited(edit: &Edit, tokens: u64) -> CacheMiss {
-    let by = match edit.author.as_str() {
+fn by_author(author: &str) -> By {
+    match author {
         author if author.starts_with("policy") => By::Policy,
         "agent" | "mcp" => By::Agent,
         _ => By::User,
-    };
+    }
+}
+
+pub fn edited(edit: &Edit, tokens: u64) -> CacheMiss {
+    let by = by_author(&edit.author);
     let what = match (&edit.commit, &edit.place) {
         (None, _) => "Another branch was checked out".to_owned(),
         (Some(commit), Some(place)) => format!("Commit {commit} by {} changed {place}", edit.author),
@@ -65,6 +76,16 @@ pub fn edited(edit: &Edit, tokens: u64) -> CacheMiss {
     let words = format!("{what}: everything after it is read again, once.");
     let commit = edit.commit.map(|commit| commit.to_string());
     CacheMiss { place: edit.place.clone(), commit, ..CacheMiss::new(Cause::Edited, by, tokens, words) }
+}
+
+/// A repair of the edited request came or went without a commit. `author` made the edits.
+pub fn repaired((rule, what): &(String, String), author: &str, tokens: u64) -> CacheMiss {
+    let rule = ctx_wire::rules::named(rule);
+    let words = format!(
+        "The edited request was repaired otherwise than the one before ({what}: rule {rule}): everything after that is \
+         read again, once."
+    );
+    CacheMiss::new(Cause::Edited, by_author(author), tokens, words)
 }
 
 /// What the client or the provider did to the messages.

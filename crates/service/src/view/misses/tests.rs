@@ -12,11 +12,15 @@ struct Talk {
     model: &'static str,
     envelope: &'static str,
     verdict: &'static str,
+    /// The repairs of the edited request, where it is one.
+    repairs: Option<&'static [(&'static str, &'static str)]>,
+    expects: Option<u64>,
 }
 
 impl Talk {
     fn new() -> Talk {
-        Talk { story: Story::default(), clock: 0, request: 0, model: "m", envelope: "e", verdict: "next" }
+        let (story, repairs, expects) = (Story::default(), None, None);
+        Talk { story, clock: 0, request: 0, model: "m", envelope: "e", verdict: "next", repairs, expects }
     }
 
     /// One exchange, `wait` seconds after the one before.
@@ -25,7 +29,8 @@ impl Talk {
         self.request += 1;
         let turn = json!({"base": null, "nodes": 0, "slots": [], "versions": [], "envelope": 0, "current": true});
         let arrived = json!({"request": self.request, "class": "main", "verdict": self.verdict, "known": 0,
-            "new": 1, "changed": 0, "model": self.model, "bytes": 1, "turn": turn});
+            "new": 1, "changed": 0, "model": self.model, "bytes": 1, "turn": turn,
+            "composed": self.repairs.is_some(), "expects": self.expects});
         let uses = vec![Hash::of(self.envelope.as_bytes())];
         let body = serde_json::to_vec(&arrived).expect("JSON");
         let record =
@@ -33,7 +38,7 @@ impl Talk {
         self.story.arrived(&record).expect("a request");
         let usage = json!({"input": 5, "cache_read": read, "cache_write": written, "output": 1});
         let answered = json!({"request": self.request, "status": 200, "ending": "complete", "usage": usage,
-            "total_ms": 1});
+            "total_ms": 1, "repairs": self.repairs.unwrap_or_default()});
         let answered: Answered = serde_json::from_value(answered).expect("an answer");
         let around = |hash: Hash| {
             let is = |name: &str| hash == Hash::of(name.as_bytes());
@@ -106,4 +111,43 @@ fn what_is_taken_back_was_changed_where_it_was() {
     let change = Change::Revert { commits, how: ctx_core::edit::history::How::Undo };
     told.story.committed(&Commit { id: CommitId(2), change, ..commit });
     assert_eq!(told.ask(1, 1000, 4000), Some((Cause::Edited, Some("t3".into()), 3000)));
+}
+
+#[test]
+fn a_repair_that_comes_or_goes_without_a_commit_is_a_cause() {
+    let mut told = Talk::new();
+    told.ask(1, 0, 9_000);
+    told.edit(json!({"op": "delete", "ids": ["tools"]}));
+    told.repairs = Some(&[]);
+    told.expects = Some(0);
+    assert_eq!(told.ask(1, 0, 8_000), Some((Cause::Edited, Some("tools".into()), 8_005)));
+    told.repairs = Some(&[("A23", "the tool Bash stays")]);
+    assert_eq!(told.ask(1, 0, 9_000), Some((Cause::Edited, None, 8_000)));
+    told.expects = None;
+    assert_eq!(told.ask(1, 9_000, 100), None);
+    told.expects = Some(9_100);
+    assert_eq!(told.ask(1, 0, 9_200), Some((Cause::Unknown, None, 9_100)), "the repair is as it was");
+    told.expects = Some(0);
+    told.repairs = Some(&[]);
+    assert_eq!(told.ask(1, 0, 16), Some((Cause::Edited, None, 21)));
+    told.repairs = Some(&[("A23", "the tool Bash stays")]);
+    assert_eq!(told.ask(1, 0, 700), Some((Cause::Edited, None, 16)), "also where little was there");
+}
+
+#[test]
+fn what_was_made_and_taken_back_between_two_requests_is_no_cause() {
+    let mut told = Talk::new();
+    told.ask(1, 0, 5000);
+    let undone = told.edit(json!({"op": "delete", "ids": ["t1"]}));
+    let change = Change::Revert { commits: vec![undone.id], how: ctx_core::edit::history::How::Undo };
+    told.story.committed(&Commit { id: CommitId(2), change, ..undone.clone() });
+    let commit = Commit { id: CommitId(3), ..undone.clone() };
+    let operation: Operation = serde_json::from_value(json!({"op": "delete", "ids": ["t3"]})).expect("an operation");
+    let Change::Edit { effects, .. } = commit.change.clone() else { panic!("an edit") };
+    told.story.committed(&Commit { change: Change::Edit { operations: vec![operation], effects }, ..commit });
+    assert_eq!(told.ask(1, 1000, 3000), Some((Cause::Edited, Some("t3".into()), 3005)));
+    // To redo what was undone changes the first place again.
+    let change = Change::Revert { commits: vec![CommitId(2)], how: ctx_core::edit::history::How::Redo };
+    told.story.committed(&Commit { id: CommitId(4), change, ..undone });
+    assert_eq!(told.ask(1, 500, 3500), Some((Cause::Edited, Some("t1".into()), 3500)));
 }
