@@ -38,7 +38,7 @@ impl Whereabouts {
         let found = self.place()?;
         let token = Token::load(self.home.path())?.ok_or_else(|| {
             let home = self.home.path().display();
-            let message = format!("there is no token in the home {home}: no daemon has run with it, or it was emptied");
+            let message = format!("no daemon has run with the home {home}, or it was emptied: there is no token in it");
             Failure::new(ErrorCode::NoDaemon, message).hint(format!(
                 "{START}; if one runs with another home, name it with --home or CTX_HOME; one whose home was emptied has \
                  to be restarted"
