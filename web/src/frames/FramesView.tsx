@@ -15,6 +15,7 @@ import { useFrames } from "../queries";
 import { useRoute } from "../route";
 import { choose, type Click, withoutCovered } from "./choose";
 import { DragOrder } from "./DragOrder";
+import { Elsewhere } from "./Elsewhere";
 import { FrameRows, type RowsHandle } from "./FrameRows";
 import styles from "./frames.module.css";
 import { LeftFrames } from "./LeftFrames";
@@ -156,6 +157,7 @@ function Workbench({ conversation, frames, past }: WorkbenchProps) {
   return (
     <>
       {!past && <WorthLine conversation={conversation} />}
+      <Elsewhere conversation={conversation} frames={frames} past={past} />
       {!past && <LeftFrames conversation={conversation} count={left_frames} />}
       {(unread > 0 || incomplete) && (
         <p className={styles.note} role="status">
