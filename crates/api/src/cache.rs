@@ -1,105 +1,105 @@
-//! The provider's cache: the part of a conversation that it holds, and the causes of its misses.
+//! The provider's cache: the cached part of a conversation, and the causes of cache misses.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The provider reads it from its cache, as long as that is warm and nothing in it changes.
+/// The cached part of a conversation. The provider reads it from its cache as long as the cache is warm and the part
+/// does not change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CacheView {
-    /// The last frame or step that lies wholly in it; nothing where not even the tools do.
+    /// The last frame or step that is completely cached; none if not even the tools are.
     pub until: Option<String>,
     pub tokens: u64,
-    /// When the newest request used it; it lives from then on.
+    /// The last use by a request; the lifetime starts there.
     pub at: u64,
     pub ttl_seconds: u64,
     pub expires_at: u64,
     pub warm: bool,
-    /// Tokens that the newest answer was read from there, and that were written.
+    /// Tokens read from the cache and written to it by the newest answer.
     pub read: u64,
     pub written: u64,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct MissesQuery {
-    /// One request, by its name (`r17`) or number, whether it missed something or not.
+    /// One request, by name (`r17`) or number, whether it missed the cache or not.
     pub request: Option<String>,
-    /// At most so many; 20 without it.
+    /// The maximum number of misses; 20 by default.
     pub limit: Option<usize>,
 }
 
-/// What was foreseen of the cache, and what was missed.
+/// Cache forecasts and misses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Misses {
     pub conversation: String,
-    /// Requests of which it was foreseen what would be read from the cache.
+    /// Requests with a forecast.
     pub foreseen: u64,
-    /// Those of them where that came true, within five of a hundred.
+    /// Forecasts that were right within five percent.
     pub came_true: u64,
-    /// The newest first.
+    /// Newest first.
     pub misses: Vec<MissView>,
-    /// Misses that are not listed.
+    /// The number of misses that are not listed.
     pub more: u64,
 }
 
-/// A request and what it missed.
+/// A request and its cache miss.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MissView {
     pub request: u32,
-    /// When it was answered.
+    /// The time of the answer.
     pub at: u64,
-    /// Tokens that should have been read from the cache, and that were; all tokens of the prompt.
+    /// Tokens expected from the cache, and read from it; all tokens of the prompt.
     pub expected: Option<u64>,
     pub read: u64,
     pub prompt: u64,
-    /// Nothing where nothing worth a word was missed.
+    /// None if the miss is negligible.
     pub miss: Option<CacheMiss>,
 }
 
-/// Tokens that were in the provider's cache, or could have been, and were read anew.
+/// Tokens that were in the provider's cache, or could have been, and were read again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CacheMiss {
     pub cause: Cause,
     pub by: By,
-    /// The first thing that differed, where that is the cause: a frame, step, message or block, `system#2`,
-    /// `tools/Bash`.
+    /// The first difference, if that is the cause: a frame, step, message or block, `system#2`, `tools/Bash`.
     pub place: Option<String>,
     /// The commit that changed it.
     pub commit: Option<String>,
-    /// Never more than what was read anew.
+    /// Never more than the tokens read again.
     pub tokens: u64,
-    /// Seconds since the cache was used before, and how many it lives; of what expired.
+    /// For an expired cache: seconds since its last use, and its lifetime.
     pub idle_seconds: Option<u64>,
     pub ttl_seconds: Option<u64>,
-    /// All of it as a sentence.
+    /// The miss as a sentence.
     pub words: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// Nothing was there yet.
+    /// The cache was empty.
     FirstRequest,
     ModelChanged,
     ToolsChanged,
     SystemChanged,
-    /// How the model shall think or choose its tools.
+    /// The settings for thinking or tool choice changed.
     MannerChanged,
     /// The conversation was edited.
     Edited,
-    /// The client sent its history otherwise than before: it went back, compacted it or wrote it anew.
+    /// The client changed its history: it rewound, compacted or rewrote it.
     HistoryChanged,
-    /// The provider itself took something out.
+    /// The provider cleared content itself.
     Cleared,
-    /// It was used too long ago.
+    /// The last use was too long ago.
     Expired,
-    /// No mark of the request looks back as far as what was written.
+    /// No breakpoint of the request looks back far enough.
     OutOfReach,
     /// The prompt is too short to be cached.
     BelowMinimum,
     Unknown,
 }
 
-/// Who is behind it.
+/// The party responsible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {

@@ -1,5 +1,5 @@
-//! The calls of the control API: method, path, query and body of each, with the type of its answer. Every client makes
-//! its calls from here, whatever carries them.
+//! The calls of the control API: method, path, query and body of each, with the type of its answer. Every client builds
+//! its calls here, over any transport.
 
 use std::marker::PhantomData;
 
@@ -27,12 +27,12 @@ use crate::status::Status;
 use crate::timeline::{Timeline, TimelineQuery};
 use crate::waiting::{Cancel, PendingOutcome, Several, WaitView, WaitingView};
 
-/// A call whose answer is a `T`. Its path is relative to `/control/v1`.
+/// A call with the answer type `T`. Its path is relative to `/control/v1`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call<T> {
     /// The path with its query.
     pub path: String,
-    /// The JSON of the body; a call with one is a POST, one without is a GET.
+    /// The JSON body; a call with one is a POST, one without is a GET.
     pub body: Option<String>,
     answer: PhantomData<fn() -> T>,
 }
@@ -61,7 +61,7 @@ impl<T: DeserializeOwned> Call<T> {
         self
     }
 
-    /// The answer that this JSON stands for.
+    /// Parses the answer.
     pub fn read(&self, answer: &[u8]) -> Result<T, serde_json::Error> {
         serde_json::from_slice(answer)
     }
@@ -112,7 +112,7 @@ pub fn helper() -> Call<HelperView> {
     Call::get("/helper")
 }
 
-/// Asks the helper model for a word.
+/// Sends a test request to the helper model.
 pub fn test_helper() -> Call<HelperTested> {
     Call::post("/helper/test", &Nothing {})
 }
@@ -132,7 +132,7 @@ pub fn retry_job(job: &str) -> Call<JobView> {
     Call::post(format!("/helper/jobs/{}/retry", encoded(job, "")), &Nothing {})
 }
 
-/// The calls about one conversation, named by its id, the beginning of one, words of its title, or `active`.
+/// The calls about one conversation, named by its id, the start of one, words of its title, or `active`.
 #[derive(Debug, Clone, Copy)]
 pub struct Conversation<'a>(pub &'a str);
 
@@ -151,12 +151,12 @@ impl Conversation<'_> {
         Call::get(self.path(&format!("frames/{}", encoded(id, "/")))).query(query)
     }
 
-    /// A request that left, and its answer.
+    /// A sent request, and its answer.
     pub fn sent(self, request: &str) -> Call<SentView> {
         Call::get(self.path(&format!("requests/{}", encoded(request, ""))))
     }
 
-    /// The difference between what the client sent and what would be sent.
+    /// The difference between the client's request and the composed one.
     pub fn explain(self, query: &AtQuery) -> Call<Explanation> {
         Call::get(self.path("explain")).query(query)
     }
@@ -171,7 +171,7 @@ impl Conversation<'_> {
         Call::get(self.path("history")).query(query)
     }
 
-    /// Moves in the history, or names a point of it.
+    /// Runs a history action, or names a commit.
     pub fn go(self, way: &Way) -> Call<Applied> {
         Call::post(self.path("history"), way)
     }
@@ -196,17 +196,17 @@ impl Conversation<'_> {
         Call::post(self.path("plan"), plan)
     }
 
-    /// Applies operations whose texts the helper model writes first.
+    /// Applies operations after the helper model has written their texts.
     pub fn find_words(self, wish: &Wish) -> Call<JobView> {
         Call::post(self.path("helper"), wish)
     }
 
-    /// Applies the operation that the provider accepts again.
+    /// Applies the edit that makes the provider accept the request again.
     pub fn heal(self, wish: &Heal) -> Call<Applied> {
         Call::post(self.path("heal"), wish)
     }
 
-    /// Clears everything that the automatic editor may clear.
+    /// Clears everything clearable.
     pub fn clear(self, wish: &Clear) -> Call<Applied> {
         Call::post(self.path("clear"), wish)
     }
@@ -241,7 +241,7 @@ impl Conversation<'_> {
         Call::get(self.path("context"))
     }
 
-    /// What is worth removing.
+    /// Stale content.
     pub fn worth(self) -> Call<WorthView> {
         Call::get(self.path("worth"))
     }

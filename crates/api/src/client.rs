@@ -19,7 +19,8 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::call::Call;
-use crate::error::{ApiError, CLIENT, ErrorBody, SHELL};
+use crate::error::{ApiError, ErrorBody};
+use crate::face::{self, Face};
 
 /// A daemon on this machine that does not accept a connection by then is not there.
 const CONNECT: Duration = Duration::from_secs(3);
@@ -51,17 +52,17 @@ pub enum ClientError {
 pub struct Client {
     address: SocketAddr,
     token: String,
-    is_shell: bool,
+    face: Face,
 }
 
 impl Client {
     pub fn new(address: SocketAddr, token: impl Into<String>) -> Client {
-        Client { address, token: token.into(), is_shell: false }
+        Client { address, token: token.into(), face: Face::default() }
     }
 
-    /// Asks for hints in the words of the command line.
-    pub fn for_shell(self) -> Client {
-        Client { is_shell: true, ..self }
+    /// Asks for hints in the words of this reader.
+    pub fn read_by(self, face: Face) -> Client {
+        Client { face, ..self }
     }
 
     /// The address of the daemon.
@@ -133,10 +134,8 @@ impl Client {
         let mut request = Request::builder()
             .method(method)
             .uri(format!("/control/v1{path}"))
-            .header(header::AUTHORIZATION, format!("Bearer {}", self.token));
-        if self.is_shell {
-            request = request.header(CLIENT, SHELL);
-        }
+            .header(header::AUTHORIZATION, format!("Bearer {}", self.token))
+            .header(face::HEADER, self.face.name());
         if !body.is_empty() {
             request = request.header(header::CONTENT_TYPE, "application/json");
         }

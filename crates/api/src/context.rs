@@ -1,4 +1,4 @@
-//! How full the context is, what the automatic editor may clear, and what is worth removing.
+//! Context usage, clearable content, and stale content.
 
 use ctx_core::edit::Operation;
 use ctx_core::policy::{Mode, Target};
@@ -10,38 +10,38 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextView {
     pub conversation: String,
-    /// Tokens of the next request, without results that the provider itself leaves out, and what the model takes.
+    /// Tokens of the next request, without results that the provider itself removes, and the model's window.
     pub tokens: u64,
-    /// The scale of the tokens was confirmed by the provider.
+    /// The provider has confirmed the scale of the token figures.
     pub calibrated: bool,
     pub window: u64,
-    /// The one of the other.
+    /// The usage of the window, in percent.
     pub percent: u64,
-    /// From this share on the limit is near.
+    /// The threshold, in percent, from which the limit is near.
     pub threshold_percent: u64,
     pub status: Standing,
     pub mode: Mode,
-    /// The provider edits by itself, too.
+    /// The provider's own editing is on.
     pub provider_edits: bool,
-    /// Tokens of results that stay: pinned, preserved or recent.
+    /// Tokens of preserved results: pinned, protected or recent.
     pub preserved: u64,
-    /// What could go, in the order in which it would.
+    /// Clearable content, in clearing order.
     pub clearable: Vec<ClearableView>,
-    /// Tokens that all edits keep out of the next request, and those of them that the automatic editor took out.
+    /// Tokens that all edits remove from the next request, and the part removed by the automatic editor.
     pub saved: u64,
     pub saved_automatically: u64,
-    /// Tokens that the provider itself left out of the newest request; a summary of its own may stand for them.
+    /// Tokens that the provider itself removed from the newest request, possibly replaced by its own summary.
     pub left_out: u64,
-    /// What it would have taken out, had somebody let it.
+    /// Tokens that the automatic editor would have cleared in another mode.
     pub noted: u64,
-    /// Proposals of it that wait for your approval.
+    /// Proposals that wait for your approval.
     pub proposals: u64,
-    /// What keeps it from doing what is wanted: a setting that is wrong, a file that cannot be written.
+    /// Obstacles for the automatic editor: an invalid setting, a file that cannot be written.
     pub hindrances: Vec<String>,
-    /// Settings in the project's own files that are not in force: they wait for `ctx trust`, or no project can decide them.
+    /// Settings in the project's files that are not in force: they wait for `ctx trust`, or no project can set them.
     #[serde(default)]
     pub project_settings: Option<ProjectSettings>,
-    /// Phases of the work that are open.
+    /// Open phases of the work.
     pub phases: Vec<String>,
     pub cache: Option<CacheView>,
 }
@@ -60,22 +60,22 @@ pub enum Standing {
     Over,
 }
 
-/// Settings in a project's own files that are not in force, because nobody trusts the project yet or because a project cannot
-/// decide them.
+/// Settings in a project's files that are not in force, because the project is not trusted yet or because no project
+/// can set them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ProjectSettings {
     /// The folder to trust: `ctx trust FOLDER`.
     pub folder: String,
     /// Settings that take effect once a person trusts the folder.
     pub waiting: Vec<ProjectSetting>,
-    /// Settings that no project can decide, and files that are not believed at all.
+    /// Settings that no project can set, and files that do not count at all.
     pub ignored: Vec<ProjectSetting>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ProjectSetting {
     pub file: String,
-    /// None: it is about the whole file.
+    /// None if it concerns the whole file.
     pub line: Option<u64>,
     /// Such as `context_editing.mode`.
     pub key: String,
@@ -84,41 +84,41 @@ pub struct ProjectSetting {
     pub why: String,
 }
 
-/// What is stale or superseded in what would be sent.
+/// Stale and superseded content of the next request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorthView {
     pub conversation: String,
-    /// The newest commit that it was worked out for.
+    /// The head that the figures apply to.
     pub head: Option<String>,
-    /// Nothing where it would not be worth a change.
+    /// None if there is too little to matter.
     pub worth: Option<WorthRemoving>,
-    /// Tokens of tool results that the provider itself left out of the newest request. While it clears, nothing is
-    /// worth removing here: its own clearing saves that already.
+    /// Tokens of tool results that the provider itself removed from the newest request. While it clears, nothing is
+    /// worth removing here, because its own clearing already saves it.
     #[serde(default)]
     pub cleared_by_provider: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorthRemoving {
-    /// The share of the context that is stale or superseded.
+    /// The stale and superseded share of the context, in percent.
     pub percent: u64,
     /// Tokens that each turn would save.
     pub tokens: u64,
     /// Tokens that the provider reads again once; none with a cold cache.
     pub reread: u64,
-    /// After so many turns it pays off; 0: at once.
+    /// The number of turns after which it pays off; 0 is at once.
     pub pays_off_after: u64,
-    /// Tool results that would go: stale ones to files that the agent can read, superseded ones for good.
+    /// Tool results to remove: stale ones to files that the agent can read, superseded ones for good.
     pub stale: usize,
     pub superseded: usize,
-    /// The plan: preview it with `plan`, make it with `operations`.
+    /// The plan: preview it with `plan`, apply it with `operations`.
     pub operations: Vec<Operation>,
-    /// All of it as a sentence.
+    /// A summary as a sentence.
     pub words: String,
 }
 
 impl Standing {
-    /// The standing of a context with a limit inside a window.
+    /// The status of a context with a limit inside a window.
     pub fn of(tokens: u64, limit: u64, window: u64) -> Standing {
         match tokens {
             tokens if tokens >= window => Standing::Over,
@@ -127,7 +127,7 @@ impl Standing {
         }
     }
 
-    /// As people read it.
+    /// The status as text.
     pub fn in_words(self) -> &'static str {
         match self {
             Standing::Normal => "NORMAL",

@@ -1,4 +1,4 @@
-//! The list of conversations, and conversations that arrive from a file or are deleted.
+//! The list of conversations, and imported or deleted conversations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conversations {
     pub conversations: Vec<ConversationView>,
-    /// Requests that have passed and are still being read: the list lacks what they add.
+    /// Requests that have passed and are still being read: the list does not include them yet.
     #[serde(default, skip_serializing_if = "crate::is_zero")]
     pub unread: u64,
 }
@@ -24,10 +24,10 @@ pub struct ConversationView {
     pub agent: Option<String>,
     pub parent: Option<String>,
     pub forked_from: Option<String>,
-    /// The folder that the client works in, where it says so.
+    /// The client's working directory, if known.
     #[serde(default)]
     pub folder: Option<String>,
-    /// A copy from a file, in which nobody has spoken since.
+    /// An import from a file, unused since.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,
     pub frames: usize,
@@ -36,7 +36,7 @@ pub struct ConversationView {
     pub tokens: u64,
     pub calibrated: bool,
     pub last_activity: u64,
-    /// What came with it and is no part of it, by class.
+    /// Its side traffic, by class.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub side: Vec<Side>,
 }
@@ -44,10 +44,10 @@ pub struct ConversationView {
 /// Requests of one class.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Side {
-    /// `auxiliary`: titles, suggestions, probes, side questions. `compaction`: the client asks for a summary.
+    /// `auxiliary`: titles, suggestions, probes, side questions. `compaction`: requests for a summary.
     pub class: String,
     pub requests: u32,
-    /// What the provider counted for them, read and written.
+    /// The provider's token counts, input and output.
     pub tokens: u64,
     pub last_at: u64,
 }
@@ -68,28 +68,28 @@ pub struct Purged {
     pub bytes_freed: u64,
 }
 
-/// A conversation that has come from a file, or would.
+/// A conversation imported from a file, or a preview of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Imported {
-    /// Its id here.
+    /// Its id in this home.
     pub conversation: String,
-    /// Its id where it comes from.
+    /// Its original id.
     pub was: String,
     pub title: String,
     pub records: u64,
     pub commits: u64,
     pub frames: usize,
     pub tokens: u64,
-    /// It goes on as the session that it was; not so if that session is known here already.
+    /// Its session, under which it continues; none if that session is already known here.
     pub session: Option<String>,
-    /// Offloaded content whose file is not here.
+    /// Offloaded content whose file is missing here.
     pub files_missing: usize,
     pub dry_run: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ImportQuery {
-    /// Only tell what would come of it.
+    /// Only check the file.
     #[serde(default)]
     pub dry_run: bool,
 }

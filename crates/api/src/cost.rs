@@ -4,50 +4,50 @@ use ctx_models::CacheState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the provider's cache does for the next request.
+/// The state of the provider's cache at the next request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cache {
     #[default]
     Warm,
-    /// It has expired, or nothing is known of it.
+    /// Expired or unknown.
     Cold,
-    /// Nothing is kept there: the conversation is too short, or its client does not ask for it.
+    /// Unused: the conversation is too short, or its client sets no breakpoint.
     Unused,
 }
 
-/// In input tokens, as the provider's cache weighs them.
+/// In input tokens, weighted by the prices of the provider's cache.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
-    /// What the figures are worked out for.
+    /// The cache state that the figures assume.
     #[serde(default)]
     pub cache: Cache,
-    /// Tokens that are read again only because of the change: from the last place before it where the cache was written.
+    /// Tokens read again only because of the change: from the last cached position before it.
     #[serde(default)]
     pub reread: u64,
-    /// Of each request without the plan, once the cache is warm.
+    /// Each request without the plan, once the cache is warm.
     pub without: u64,
-    /// Of the next one without the plan: more, if the cache is cold.
+    /// The next request without the plan: more, if the cache is cold.
     #[serde(default)]
     pub next_without: u64,
-    /// Of the first request with it: what lies behind the first change is written anew.
+    /// The first request with it: everything behind the first change is written again.
     pub first: u64,
-    /// Of each one after that.
+    /// Each later request.
     pub later: u64,
-    /// What it costs once, beyond what the next request takes anyway; less than nothing if it saves at once.
+    /// The additional cost of the next request; negative if it saves at once.
     #[serde(default)]
     pub once: i64,
-    /// What each later request saves.
+    /// The saving of each later request.
     #[serde(default)]
     pub saves: i64,
-    /// After so many requests it pays off; never, if it saves nothing.
+    /// The number of requests after which it pays off; none if it saves nothing.
     pub pays_off_after: Option<u64>,
-    /// The same at the prices of the model and with what its cache costs; nothing where they are not known.
+    /// The same at the prices of the model and its cache; none if they are unknown.
     #[serde(default)]
     pub money: Option<Money>,
 }
 
-/// In dollars, as [`Cost`]. Only what is read: answers cost what they cost.
+/// In dollars, like [`Cost`]. Input only: answers cost the same either way.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Money {
     pub without: f64,
@@ -60,7 +60,7 @@ pub struct Money {
     #[serde(default)]
     pub saves: f64,
     pub pays_off_after: Option<u64>,
-    /// The prices are those of the nearest model of the family: its own are not known.
+    /// The prices are those of the nearest model of the family, because its own are unknown.
     #[serde(default)]
     pub nearest: bool,
 }

@@ -1,4 +1,4 @@
-//! Requests to edit a conversation, and their outcome.
+//! Edit requests and their outcome.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::helper::Written;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Operations that somebody wants as one commit.
+/// Operations to apply as one commit.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wish {
@@ -18,18 +18,18 @@ pub struct Wish {
     pub author: String,
     #[serde(default)]
     pub note: Option<String>,
-    /// The head that the wish was made against; another one is refused. `none`: no commit yet.
+    /// The expected head; the request is refused if it has moved. `none`: no commit yet.
     #[serde(default)]
     pub expect: Option<String>,
-    /// Tell what it would do, and do nothing.
+    /// Return the effect without applying it.
     #[serde(default)]
     pub dry_run: bool,
-    /// The moment that it waits for.
+    /// The condition to wait for.
     #[serde(default)]
     pub when: When,
 }
 
-/// The moment that a wish waits for.
+/// The condition that a deferred edit waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum When {
@@ -37,25 +37,25 @@ pub enum When {
     Now,
     /// The provider's cache of the conversation has expired: an edit costs nothing then.
     Cold,
-    /// What will be sent reaches a share of what the model takes.
+    /// The request reaches a share of the model's window.
     NearLimit,
-    /// Somebody says yes to it.
+    /// A person accepts it.
     Accepted,
 }
 
-/// A wish whose operation the daemon finds itself.
+/// An edit whose operation the daemon determines itself.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Heal {
-    /// Who wants it.
+    /// The author.
     pub author: String,
     pub note: Option<String>,
-    /// The head that it was asked for at; another one is refused.
+    /// The expected head; the request is refused if it has moved.
     pub expect: Option<String>,
     #[serde(default)]
-    /// Tell what it would do, and do nothing.
+    /// Return the effect without applying it.
     pub dry_run: bool,
-    /// The moment that it waits for.
+    /// The condition to wait for.
     #[serde(default)]
     pub when: When,
 }
@@ -63,20 +63,20 @@ pub struct Heal {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Clear {
-    /// Why.
+    /// The reason.
     #[serde(default)]
     pub reason: Option<String>,
-    /// Who wants it.
+    /// The author.
     pub author: String,
 }
 
-/// What was done, or would be.
+/// The outcome of an edit, or its preview.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Applied {
     pub conversation: String,
-    /// `None` when nothing was done.
+    /// `None` if nothing was committed.
     pub commit: Option<String>,
-    /// The wish that waits for its moment, where no commit was made yet.
+    /// The id of the deferred edit, if there is no commit yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<String>,
     pub branch: String,
@@ -88,46 +88,46 @@ pub struct Applied {
     pub preview: Preview,
     #[serde(default)]
     pub problem: Option<String>,
-    /// Files that were written.
+    /// Written files.
     #[serde(default)]
     pub files: Vec<PathBuf>,
-    /// What else is worth knowing: what stays though it was named, what does not come along.
+    /// Remarks: named content that stays, content that is not copied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
-    /// Requests of this conversation that began to leave before the commit and go without it.
+    /// Requests of this conversation that began to leave before the commit, without it.
     #[serde(default, skip_serializing_if = "crate::is_zero")]
     pub on_their_way: usize,
-    /// What would be lost that was hardly meant: told before anything else.
+    /// Warnings about unintended losses, to show first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Words that the operations lacked and that were found for them.
+    /// Missing texts that were written for the operations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<Written>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Preview {
-    /// The first frame that differs from what was sent last.
+    /// The first frame that differs from the last request.
     pub first_change: Option<String>,
-    /// The step of it that does, where it has steps.
+    /// The first step in it that differs, if it has steps.
     #[serde(default)]
     pub first_step: Option<String>,
-    /// Tokens before the first change: they stay as they are.
+    /// Tokens before the first change, which stay as they are.
     #[serde(default)]
     pub tokens_ahead: u64,
-    /// What the provider must read again once because of the change, from the last place before it where its cache was
-    /// written. Nothing where the cache is cold or unused: then it reads everything anyway.
+    /// Tokens that the provider reads again once because of the change, from the last cached position before it. None
+    /// if the cache is cold or unused: then it reads everything anyway.
     pub tokens_reread: u64,
-    /// Thinking blocks that cannot be sent any more behind the change, and the tokens in them.
+    /// Thinking blocks behind the change that can no longer be sent, and their tokens.
     pub thinking_dropped: usize,
     #[serde(default)]
     pub thinking_tokens: u64,
-    /// Beside that.
+    /// Other repairs.
     pub repairs: Vec<RepairView>,
-    /// What the provider's cache holds now, before the change.
+    /// The cached content before the change.
     #[serde(default)]
     pub cache: Option<CacheView>,
-    /// What it costs and saves.
+    /// Cost and savings.
     #[serde(default)]
     pub cost: Option<Cost>,
 }
@@ -142,7 +142,7 @@ pub struct RepairView {
 }
 
 impl Preview {
-    /// What it costs; nothing is said of what was not weighed.
+    /// The cost; zero where it was not computed.
     pub fn cost(&self) -> Cost {
         self.cost.unwrap_or_default()
     }
@@ -158,7 +158,7 @@ impl When {
         }
     }
 
-    /// What is waited for.
+    /// The condition as text.
     pub fn in_words(self) -> &'static str {
         match self {
             When::Now => "nothing",

@@ -2,12 +2,8 @@
 
 use std::fmt;
 
+use ctx_core::ReceivedCode;
 use serde::{Deserialize, Serialize};
-
-/// The header with which a client says who reads its hints.
-pub const CLIENT: &str = "ctx-client";
-/// The command line, whose hints name commands and flags.
-pub const SHELL: &str = "shell";
 
 /// The body of every answer that is a refusal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,12 +12,15 @@ pub struct ErrorBody {
 }
 
 /// Why something was refused: a stable code, a sentence for people, and a hint what to do.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiError {
-    pub code: String,
+    pub code: ReceivedCode,
     pub message: String,
     #[serde(default)]
     pub hint: Option<String>,
+    /// The name that the error is about, such as that of an unknown conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
 }
 
 impl fmt::Display for ApiError {

@@ -1,13 +1,14 @@
 //! Explanations of the provider's rules and of error codes.
 
+use crate::codes::Explanation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a name stands for.
+/// The kind of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TermKind {
-    /// A rule of the provider, which a repair or a refusal names.
+    /// A provider rule, named by a repair or a refusal.
     Rule,
     /// An error code of the control API, the proxy, the MCP server or the command line.
     Code,
@@ -20,10 +21,10 @@ pub struct Term {
     pub name: String,
     pub kind: TermKind,
     pub meaning: String,
-    /// Why the provider has the rule and what happens otherwise; codes have none.
+    /// The reason for the provider's rule and the consequence of breaking it; codes have none.
     #[serde(default)]
     pub why: Option<String>,
-    /// What to do about it.
+    /// Advice.
     pub advice: String,
 }
 
@@ -35,8 +36,8 @@ pub struct Terms {
 
 impl Term {
     /// An explained error code.
-    pub fn code(name: &str, meaning: &str, advice: &str) -> Term {
-        let (name, meaning, advice) = (name.to_owned(), meaning.to_owned(), advice.to_owned());
-        Term { name, kind: TermKind::Code, meaning, why: None, advice }
+    pub fn code(code: &Explanation) -> Term {
+        let (meaning, advice) = (code.meaning.to_owned(), code.advice.to_owned());
+        Term { name: code.code.to_string(), kind: TermKind::Code, meaning, why: None, advice }
     }
 }

@@ -1,4 +1,4 @@
-//! The frames of a conversation as they are sent, with their steps.
+//! The frames of a conversation as sent, with their steps.
 
 use crate::cache::CacheView;
 use schemars::JsonSchema;
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FramesQuery {
-    /// Each frame with its steps.
+    /// Include the steps of each frame.
     #[serde(default)]
     pub steps: bool,
-    /// Also the frames that the client has left behind: from before a compaction, or rewound.
+    /// Include frames that the client left behind: from before a compaction, or rewound.
     #[serde(default)]
     pub all: bool,
-    /// The point of the history that is meant; the newest without one.
+    /// The point of the history; the newest by default.
     pub at: Option<String>,
 }
 
-/// The point of the history that is meant: the newest without one.
+/// The point of the history; the newest by default.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AtQuery {
-    /// A commit, the beginning of its id, a tag, a branch, `HEAD` or `source`.
+    /// A commit, the start of its id, a tag, a branch, `HEAD` or `source`.
     pub at: Option<String>,
 }
 
@@ -30,24 +30,52 @@ pub struct Frames {
     /// Whether the provider has confirmed the scale of the token figures.
     pub calibrated: bool,
     pub tokens: u64,
-    /// The model's context window, where it is known.
+    /// The model's context window, if known.
     pub window: Option<u64>,
     /// The newest commit of the current branch.
     #[serde(default)]
     pub head: Option<String>,
-    /// What the provider's cache holds of it; nothing while no answer has told.
+    /// The cached part; none before the first answer.
     #[serde(default)]
     pub cache: Option<CacheView>,
-    /// Frames that the client has left behind: from before a compaction, or rewound. They are listed on request.
+    /// The number of frames that the client left behind: from before a compaction, or rewound. Listed on request.
     #[serde(default)]
     pub left_frames: usize,
     pub frames: Vec<FrameView>,
-    /// Requests that have passed and are still being read: the list lacks what they add.
+    /// The conversation that this one continues in another format, while edits there are not in force here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_from: Option<MovedFrom>,
+    /// That the provider keeps the history, and the way out, in words. Such a conversation cannot be edited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<String>,
+    /// Requests that have passed and are still being read: the list does not include them yet.
     #[serde(default, skip_serializing_if = "crate::is_zero")]
     pub unread: u64,
     /// The newest requests could not be stored, so frames may be missing until the next one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub incomplete: bool,
+}
+
+/// A conversation before its client moved to another format.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MovedFrom {
+    pub conversation: String,
+    /// Such as `openai-chat`.
+    pub format: String,
+    /// Edits in force there. `import` with `edits` carries them over.
+    pub edits: usize,
+}
+
+impl MovedFrom {
+    /// As people read it.
+    pub fn in_words(&self) -> String {
+        let MovedFrom { conversation, format, edits } = self;
+        let edits = if *edits == 1 { "1 edit".to_owned() } else { format!("{edits} edits") };
+        format!(
+            "This continues {conversation}, which came as {format}. {edits} there do not hold here: \
+             `ctx import {conversation} --edits` carries them over."
+        )
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -58,21 +86,21 @@ pub struct FrameView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     pub tokens: u64,
-    /// Tokens of what the client sent; differs from `tokens` where an operation is active.
+    /// Tokens of the client's content; differs from `tokens` where an operation is active.
     pub source_tokens: u64,
     pub messages: usize,
     pub steps: usize,
     pub state: Vec<String>,
-    /// Why it is no longer sent, where the client has left it behind. Its tokens are in no sum.
+    /// Why it is no longer sent, if the client left it behind. Its tokens are in no sum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<Left>,
-    /// The commits that made it what it is, the newest first.
+    /// The active commits that made it, newest first.
     #[serde(default)]
     pub by: Vec<String>,
     pub pinned: bool,
-    /// The end of it is a reply that the client has not sent back yet.
+    /// It ends with a reply that the client has not sent back yet.
     pub pending: bool,
-    /// Pending changes that name something in it: deferred edits and proposals, by their ids.
+    /// Pending changes that affect it: deferred edits and proposals, by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,17 +116,17 @@ pub struct StepView {
     pub source_tokens: u64,
     pub messages: usize,
     pub tools: Vec<String>,
-    /// Something in it was read from a file that is read again, or changed, later.
+    /// It contains a read of a file that is read again, or changed, later.
     #[serde(default)]
     pub superseded: bool,
-    /// The results that this is said of, and what they weigh: they can be named in an operation.
+    /// The superseded results and their tokens; operations can name them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub superseded_results: Vec<String>,
     #[serde(default, skip_serializing_if = "crate::is_zero")]
     pub superseded_tokens: u64,
     #[serde(default)]
     pub state: Vec<String>,
-    /// The commits that made it what it is, the newest first.
+    /// The active commits that made it, newest first.
     #[serde(default)]
     pub by: Vec<String>,
 }
@@ -109,12 +137,12 @@ pub struct StepView {
 pub enum Left {
     /// The client has summarised it.
     BeforeCompaction,
-    /// The client went back to before it and on with other words.
+    /// The client rewound behind it and continued with other words.
     Rewound,
 }
 
 impl Left {
-    /// As it stands among the states of a frame.
+    /// Its name among the states of a frame.
     pub fn state(self) -> &'static str {
         match self {
             Left::BeforeCompaction => "before-compaction",

@@ -1,56 +1,57 @@
 //! The helper model that writes summaries and titles, and its jobs.
 
 use crate::edit::Applied;
+use ctx_core::ReceivedCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is wanted.
+/// The kind of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Of a part of the conversation, in its place.
+    /// A summary that replaces a part of the conversation.
     Summary,
-    /// Of what one tool answered.
+    /// A summary of one tool result.
     Result,
     Title,
 }
 
-/// Words that were found for an operation.
+/// A text written for an operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Written {
     pub kind: Kind,
-    /// What they are about.
+    /// Its subject.
     pub of: String,
-    /// Who found them: `ctx` itself, or a model.
+    /// The writer: `ctx` itself, or a model.
     pub by: String,
     pub text: String,
 }
 
-/// Who finds words, and what that may cost.
+/// The helper model, its budget and its jobs.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct HelperView {
     /// `none`, `anthropic`, `openai` or `claude`.
     pub provider: String,
     pub model: Option<String>,
     pub url: Option<String>,
-    /// The variable that holds the key, and whether the daemon found something in it.
+    /// The variable of the key, and whether the daemon found a value in it.
     pub key_env: Option<String>,
     pub has_key: bool,
-    /// Tokens of today, and the most that a day may have.
+    /// Tokens used today, and the daily limit.
     pub used_today: u64,
     pub budget_per_day: u64,
     pub timeout_seconds: f32,
     pub max_chars: usize,
-    /// Whether titles are re-written in the background.
+    /// Whether titles are written in the background.
     pub titles: bool,
-    /// The newest first.
+    /// Newest first.
     pub jobs: Vec<JobView>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct HelperTested {
     pub by: String,
-    /// What it said, cleaned.
+    /// Its answer, cleaned.
     pub said: String,
     pub took_ms: u64,
     pub used_today: u64,
@@ -65,35 +66,36 @@ pub enum State {
     Cancelled,
 }
 
-/// How far a job is.
+/// The progress of a job.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct JobView {
     pub job: String,
     pub conversation: String,
     pub state: State,
-    /// Who is asked: a model, or `ctx` itself.
+    /// The writer: a model, or `ctx` itself.
     pub by: String,
-    /// Words that are found, and how many are to be.
+    /// Written texts, and the total.
     pub found: usize,
     pub wanted: usize,
     pub started_at: u64,
-    /// What came of it.
+    /// The outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applied: Option<Applied>,
-    /// Why nothing came of it.
+    /// The reason for a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<JobError>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct JobError {
-    pub code: String,
+    #[schemars(with = "String")]
+    pub code: ReceivedCode,
     pub message: String,
     pub hint: String,
 }
 
 impl Kind {
-    /// The most characters that an answer may have.
+    /// The maximum number of characters of an answer.
     pub fn longest(self) -> usize {
         match self {
             Kind::Summary => 6_000,

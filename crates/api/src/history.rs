@@ -1,4 +1,4 @@
-//! The history of edits: commits, branches, tags, moving between them, and comparing two points.
+//! The history of edits: commits, branches, tags, history actions, and comparisons.
 
 use ctx_core::edit::{CommitId, Operation};
 
@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct HistoryQuery {
-    /// The newest so many; all without it.
+    /// Only this many of the newest; all by default.
     pub limit: Option<usize>,
-    /// The commits of all branches, not only of the current one.
+    /// The commits of all branches, not only the current one.
     #[serde(default)]
     pub all: bool,
-    /// Only the beginning of long texts in operations, and no raw JSON.
+    /// Shorten long texts in operations and omit raw JSON.
     #[serde(default)]
     pub brief: bool,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DiffQuery {
-    /// A point of the history; `source` without one.
+    /// A point of the history; `source` by default.
     pub from: Option<String>,
-    /// `HEAD` without one.
+    /// `HEAD` by default.
     pub to: Option<String>,
 }
 
@@ -40,18 +40,18 @@ pub enum Action {
     RemoveTag,
 }
 
-/// A way through the history that somebody wants to go.
+/// A history action.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Way {
     pub action: Action,
-    /// A commit, the beginning of its id, a tag, a branch, `HEAD`, or `source`: before the first commit.
+    /// A commit, the start of its id, a tag, a branch, `HEAD`, or `source`: before the first commit.
     #[serde(default)]
     pub target: Option<String>,
-    /// Of a branch or a tag.
+    /// The name of a branch or a tag.
     #[serde(default)]
     pub name: Option<String>,
-    /// Also what stands on it.
+    /// Include the commits that depend on it.
     #[serde(default)]
     pub cascade: bool,
     pub author: String,
@@ -61,7 +61,7 @@ pub struct Way {
     pub expect: Option<String>,
     #[serde(default)]
     pub dry_run: bool,
-    /// The moment that a revert, undo, redo or rollback waits for.
+    /// The condition that a revert, undo, redo or rollback waits for.
     #[serde(default)]
     pub when: When,
 }
@@ -73,7 +73,7 @@ pub struct HistoryView {
     pub head: Option<CommitId>,
     pub branches: Vec<BranchView>,
     pub tags: Vec<TagView>,
-    /// Of this branch, or of all if that is asked for; the newest first.
+    /// The commits of this branch, or of all on request; newest first.
     pub commits: Vec<CommitView>,
 }
 
@@ -86,7 +86,7 @@ pub struct CommitView {
     pub note: Option<String>,
     pub kind: String,
     pub operations: Vec<Operation>,
-    /// Why each operation was made, in their order; nothing where nobody said.
+    /// The reason for each operation, in order; none where none was given.
     pub reasons: Vec<Option<String>>,
     pub reverts: Vec<CommitId>,
     pub summary: String,
@@ -106,7 +106,7 @@ pub struct CommitView {
 pub struct BranchView {
     pub name: String,
     pub head: Option<CommitId>,
-    /// It is the current branch.
+    /// It is the current one.
     pub current: bool,
     pub commits: usize,
 }
@@ -123,7 +123,7 @@ pub struct Branches {
 pub struct TagView {
     pub name: String,
     pub commit: CommitId,
-    /// When the commit was made, and what it did.
+    /// The time and the summary of the commit.
     pub at: u64,
     pub summary: String,
 }
@@ -157,7 +157,7 @@ pub struct FrameDiff {
 }
 
 impl HistoryView {
-    /// With only the beginning of long texts.
+    /// Shortens long texts.
     pub fn brief(mut self) -> HistoryView {
         self.commits.iter_mut().flat_map(|commit| &mut commit.operations).for_each(Operation::shorten);
         self

@@ -1,18 +1,20 @@
-//! The types of the control API: every request and answer, one module for each subject.
+//! The types of the control API: every request and answer, one module per subject.
 //!
-//! The daemon, the command line, the MCP server and the OpenAPI document all use these types; the page generates its
-//! own from that document. The code that fills them is elsewhere.
+//! The daemon, the command line, the MCP server and the OpenAPI document use these types; the page generates its own
+//! from that document. The code that fills them is elsewhere.
 
 pub mod cache;
 pub mod call;
 #[cfg(feature = "client")]
 pub mod client;
+pub mod codes;
 pub mod context;
 pub mod conversations;
 pub mod cost;
 pub mod edit;
 pub mod error;
 pub mod explain;
+pub mod face;
 pub mod frames;
 pub mod helper;
 pub mod history;
@@ -30,7 +32,7 @@ pub mod status;
 pub mod timeline;
 pub mod waiting;
 
-/// A field that is left out of an answer while it counts nothing.
+/// Whether a count is zero and the field can be omitted.
 fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
     *count == T::default()
 }

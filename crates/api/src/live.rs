@@ -6,34 +6,34 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct After {
-    /// Begin with what happened after this event: its `seq`, or its `id` in the stream.
+    /// Start after this event: its `seq`, or its `id` in the stream.
     #[schemars(regex(pattern = r"^([0-9a-f]{1,16}-)?[0-9]{1,19}$"))]
     pub after: Option<String>,
-    /// Also replies while they grow. These events have no id, are never told again, and are dropped for a slow reader.
+    /// Include replies in progress. These events have no id, are not repeated, and are dropped for a slow reader.
     #[serde(default)]
     pub streaming: bool,
-    /// Only the beginning of long texts in operations, and no raw JSON.
+    /// Shorten long texts in operations and omit raw JSON.
     #[serde(default)]
     pub brief: bool,
 }
 
-/// What a stream tells.
+/// An event of the stream.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum LiveEvent {
     Happened(Box<Event>),
     Reset(Reset),
-    /// Only where `streaming` was asked for.
+    /// Only with `streaming`.
     Streaming(Streaming),
 }
 
-/// The stream cannot go on from the given id. What is shown has to be read again.
+/// The stream cannot resume from the given id. Reload the displayed state.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Reset {
     #[schemars(extend("const" = "reset"))]
     pub kind: String,
     pub reason: Reason,
-    /// The stream goes on behind this one.
+    /// The stream continues after this number.
     pub seq: u64,
     pub at: u64,
 }
@@ -41,29 +41,29 @@ pub struct Reset {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// The daemon was started again since then: what it had not stored yet may have got other numbers.
+    /// The daemon was restarted since: events that were not stored may have other numbers.
     Restarted,
-    /// More has happened since then than is told again.
+    /// Too many events have happened since to repeat them.
     TooFarBehind,
-    /// No event has had this id.
+    /// No event has this id.
     UnknownId,
 }
 
-/// What came of a reply since it was told last. Once it is there as a whole, an `answer` is told.
+/// An addition to a reply in progress. An `answer` event ends the reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Streaming {
     #[schemars(extend("const" = "streaming"))]
     pub kind: String,
     pub conversation: String,
     pub request: u32,
-    /// Counts what is told of this reply, from 0. One that is missing was dropped, or told before anybody listened.
+    /// Counts the additions to this reply, from 0. A missing one was dropped, or came before the stream began.
     pub piece: u32,
     /// The block of the reply, counted from 0.
     pub block: u64,
     /// `text`, `thinking` or `tool`: the arguments of a call.
     pub part: String,
     pub tool: Option<String>,
-    /// What was added to it.
+    /// The added text.
     pub text: String,
     pub at: u64,
 }

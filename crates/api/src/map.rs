@@ -10,23 +10,23 @@ pub struct ContextMap {
     /// Whether the provider has confirmed the scale of the token figures.
     pub calibrated: bool,
     pub tokens: u64,
-    /// What is sent, by what it is: the largest first.
+    /// The sent content by kind, largest first.
     pub kinds: Vec<KindView>,
-    /// The requests of the conversation that were answered, oldest first.
+    /// The answered requests of the conversation, oldest first.
     pub turns: Vec<TurnView>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KindView {
-    /// `system`, `tools`, `user`, `assistant`, `thinking`, `reminders`, `images`, `calls`, `results`, `edits` (words
-    /// of an operation, whoever they stand for) or `other`.
+    /// `system`, `tools`, `user`, `assistant`, `thinking`, `reminders`, `images`, `calls`, `results`, `edits` (text
+    /// written by an operation, in any role) or `other`.
     pub kind: String,
-    /// Of `tools`, `calls` and `results`: the tool.
+    /// The tool, for `tools`, `calls` and `results`.
     pub tool: Option<String>,
     pub tokens: u64,
-    /// How many blocks.
+    /// The number of blocks.
     pub count: usize,
-    /// Where they are, in the order of the conversation.
+    /// Their frames, in the order of the conversation.
     pub frames: Vec<ShareView>,
 }
 
@@ -36,14 +36,14 @@ pub struct ShareView {
     pub tokens: u64,
 }
 
-/// A request and what its answer took.
+/// A request and the usage of its answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnView {
     pub request: u32,
-    /// When it came.
+    /// The time of the request.
     pub at: u64,
     pub model: Option<String>,
-    /// The frame that it ended in, if that is still on the path.
+    /// The frame that it ended in, if it is still on the path.
     pub frame: Option<String>,
     pub input: u64,
     pub cache_read: u64,
@@ -51,8 +51,8 @@ pub struct TurnView {
     pub output: u64,
     /// All tokens that the model read.
     pub context: u64,
-    /// In dollars; nothing where the price of the model is not known.
+    /// In dollars; none if the price of the model is unknown.
     pub money: Option<f64>,
-    /// The model of the same family whose prices stand in, where its own are not known.
+    /// The model of the same family whose prices are used, if its own are unknown.
     pub priced_as: Option<String>,
 }

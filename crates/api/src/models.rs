@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelsView {
-    /// The day that the table is of; the oldest one of all providers.
+    /// The date of the table; the oldest of all providers.
     pub as_of: String,
     /// The providers of the models.
     pub providers: Vec<ModelProviderView>,
@@ -18,21 +18,21 @@ pub struct ModelsView {
 pub struct ModelProviderView {
     pub id: String,
     pub name: String,
-    /// The day on which its prices were compared with the source.
+    /// The date of comparison with the source.
     pub as_of: String,
     pub source: String,
-    /// The rules of its cache, by version.
+    /// Its cache rules, by version.
     pub caches: Vec<CacheRulesView>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CacheRulesView {
-    /// The version of the first model with these rules; none for all before.
+    /// The version of the first model with these rules; none for all earlier ones.
     pub from: Option<String>,
-    /// Seconds that a cache may live.
+    /// The possible lifetimes, in seconds.
     pub lifetimes: Vec<u64>,
-    /// A breakpoint finds entries that were written at most so many blocks before it, itself included. None where
-    /// breakpoints do not limit that.
+    /// A breakpoint finds entries written at most this many blocks before it, itself included. None if breakpoints do
+    /// not limit that.
     pub look_back: Option<usize>,
     /// Shorter prompts are not cached.
     pub minimum: u64,
@@ -41,47 +41,47 @@ pub struct CacheRulesView {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelView {
     pub name: String,
-    /// The id of its provider; none if the name does not tell it.
+    /// The id of its provider; none if the name does not reveal it.
     pub provider: Option<String>,
-    /// All tokens that it takes and gives at once, or those that it takes where the provider limits them apart.
+    /// The limit for input and output together, or for input where the provider limits them separately.
     pub window: Option<u64>,
-    /// The tokens that it gives.
+    /// The limit for output.
     pub max_output: Option<u64>,
-    /// In dollars for a million tokens; the cache is written for five minutes or an hour, and read.
+    /// In dollars per million tokens; cache writes for five minutes and an hour, and cache reads.
     pub input: Option<f64>,
     pub output: Option<f64>,
     pub write_5m: Option<f64>,
     pub write_1h: Option<f64>,
     pub read: Option<f64>,
-    /// The prices of writes by the time for which the cache keeps them; empty where writes cost the same as input.
+    /// Prices of cache writes by lifetime; empty if writes cost the same as input.
     pub writes: Vec<WriteView>,
-    /// A prompt of more tokens than this costs so many times as much, and the answer to it.
+    /// The prompt size above which the factor applies, to the answer as well.
     pub dearer_above: Option<u64>,
     pub dearer_times: Option<f64>,
     pub dearer_output_times: Option<f64>,
     /// Shorter prompts are not cached.
     pub minimum: Option<u64>,
-    /// Seconds that its cache lives, and blocks that a breakpoint looks back, where that was set for it.
+    /// The lifetime of its cache in seconds, and the look-back of a breakpoint in blocks, if set for this model.
     pub cache_seconds: Option<u64>,
     pub look_back: Option<usize>,
-    /// The provider clears results and thinking for it if asked, and compacts.
+    /// Whether the provider clears results and thinking on request, and whether it compacts.
     pub clearing: bool,
     pub compaction: bool,
-    /// Its thinking is bound to all that stands before it.
+    /// Its thinking is bound to everything before it.
     pub bound_thinking: bool,
-    /// The day and the source of the prices.
+    /// The date and the source of the prices.
     pub as_of: Option<String>,
     pub source: Option<String>,
-    /// Prices that the other fields cannot express, such as those of peak hours.
+    /// Price details that the other fields cannot express, such as peak hours.
     pub note: Option<String>,
-    /// The names of the settings that replace figures of the table.
+    /// The names of settings that override the table.
     pub overridden: Vec<String>,
 }
 
-/// The price of a write to the cache, in dollars for a million tokens.
+/// The price of a cache write, in dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WriteView {
-    /// Seconds that the cache keeps it.
+    /// The lifetime of the write, in seconds.
     pub seconds: u64,
     pub price: f64,
 }

@@ -1,14 +1,16 @@
 //! The registry of operations: name, arguments and help of each, once for every face. The JSON is that of
 //! [`ctx_core::edit::Operation`].
 
+use serde::Serialize;
+
 /// An operation as people and models are told of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct OperationInfo {
     /// The `op` of its JSON.
     pub name: &'static str,
     /// The fields that it takes: `|` between alternatives, `?` after optional ones.
     pub arguments: &'static str,
-    /// What it does, in a line.
+    /// What it does: a command without a full stop.
     pub help: &'static str,
 }
 
@@ -18,21 +20,25 @@ const fn operation(name: &'static str, arguments: &'static str, help: &'static s
 
 /// All operations, in the order of the engine.
 pub const OPERATIONS: [OperationInfo; 15] = [
-    operation("delete", "ids|select", "Removes content; the model no longer sees it."),
-    operation("edit", "id, text|raw", "Replaces a text or messages."),
-    operation("compact", "ids|select, text?: the summary", "Replaces content with a summary."),
-    operation("offload", "ids|select, summary?", "Moves content to a file that the agent can read."),
-    operation("restore", "ids", "Brings offloaded content back."),
-    operation("move", "ids, to", "Moves frames to another place."),
-    operation("add", "text, role?, to", "Inserts a new frame."),
-    operation("combine", "ids", "Shows several frames as one."),
-    operation("split", "id, at|at_step|each_step", "Shows one frame as several."),
-    operation("drop-results", "ids|select|result", "Replaces tool results with a short note; the calls stay."),
-    operation("summarize-results", "ids|select|result, text?", "Replaces tool results with summaries; the calls stay."),
-    operation("retitle", "id, title", "Gives a frame another title."),
-    operation("pin", "ids", "Protects content from the automatic editor."),
-    operation("unpin", "ids", "Ends the protection of a pin."),
-    operation("import", "from: conversation, ids, to", "Copies frames of another conversation."),
+    operation("delete", "ids|select", "Remove content; the model no longer sees it"),
+    operation("edit", "id, text|raw", "Replace a text or messages"),
+    operation("compact", "ids|select, text?: the summary", "Replace content with a short summary"),
+    operation(
+        "offload",
+        "ids|select, summary?",
+        "Move content to a file that the agent can read, and leave a short note",
+    ),
+    operation("restore", "ids", "Bring offloaded content back"),
+    operation("move", "ids, to", "Move frames to another place"),
+    operation("add", "text, role?, to", "Insert a new frame"),
+    operation("combine", "ids", "Join several frames into one"),
+    operation("split", "id, at|at_step|each_step", "Cut one frame into several"),
+    operation("drop-results", "ids|select|result", "Replace tool results with a short note; the calls stay"),
+    operation("summarize-results", "ids|select|result, text?", "Replace tool results with summaries; the calls stay"),
+    operation("retitle", "id, title", "Change the title of a frame; what is sent stays the same"),
+    operation("pin", "ids", "Protect content from automatic editing"),
+    operation("unpin", "ids", "Let automatic editing touch content again"),
+    operation("import", "from: conversation, ids|edits, to?", "Copy frames or edits from another conversation"),
 ];
 
 /// The names of all operations, in the same order.
@@ -50,6 +56,11 @@ pub const NAMES: [&str; OPERATIONS.len()] = {
 pub fn find(name: &str) -> Option<&'static OperationInfo> {
     const ALL: &[OperationInfo] = &OPERATIONS;
     ALL.iter().find(|operation| operation.name == name)
+}
+
+/// The help of the operation with this name; a test of each face names them all.
+pub fn help(name: &str) -> &'static str {
+    find(name).map_or("", |operation| operation.help)
 }
 
 #[cfg(test)]
@@ -74,6 +85,18 @@ mod tests {
         let names: Vec<String> = variants().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, NAMES);
         assert_eq!(find("pin").map(|pin| pin.arguments), Some("ids"));
+    }
+
+    /// The page reads the registry from a file.
+    #[test]
+    fn the_page_has_the_same_registry() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/src/edit/operations.json");
+        let registry = serde_json::to_string_pretty(&OPERATIONS).expect("JSON") + "\n";
+        if std::env::var_os("CTX_BLESS").is_some() {
+            std::fs::write(path, &registry).expect("written");
+        }
+        let committed = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(committed == registry, "{path} is not what the code says: run this test with CTX_BLESS=1");
     }
 
     #[test]

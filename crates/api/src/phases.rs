@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct PhaseWish {
     pub action: PhaseAction,
-    /// Which one; at its end the newest that is open, if nothing is said.
+    /// Its name; to end a phase, the newest open one by default.
     #[serde(default)]
     pub name: Option<String>,
-    /// Who says so.
+    /// The author.
     pub author: String,
 }
 
@@ -33,8 +33,8 @@ pub struct PhasesView {
 pub struct PhaseView {
     pub name: String,
     pub began: u64,
-    /// Nothing while it is open.
+    /// None while it is open.
     pub ended: Option<u64>,
-    /// Messages of the conversation that belong to it, once it has ended.
+    /// The number of messages in it, once it has ended.
     pub messages: usize,
 }

@@ -8,68 +8,68 @@ use crate::edit::{Applied, RepairView, When};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Operations that somebody proposes, and what to do with them.
+/// A list of operations to preview or apply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     pub operations: Vec<Planned>,
     #[serde(default)]
     pub note: Option<String>,
-    /// The head that it was made against.
+    /// The expected head.
     #[serde(default)]
     pub expect: Option<String>,
-    /// Only these operations, counted from 1; all of them if there is none.
+    /// Only these operations, counted from 1; all if empty.
     #[serde(default)]
     pub only: Vec<usize>,
     #[serde(default = "api")]
     pub author: String,
-    /// Make them one commit; otherwise only tell.
+    /// Apply them as one commit; otherwise only preview.
     #[serde(default)]
     pub apply: bool,
-    /// The moment that they wait for.
+    /// The condition to wait for.
     #[serde(default)]
     pub when: When,
 }
 
-/// An operation, in the JSON that it has everywhere, with a `reason` beside it.
+/// An operation in its usual JSON, with a `reason` beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(transform = beside)]
 pub struct Planned {
     #[serde(flatten)]
     pub operation: Operation,
-    /// Why; it is kept with the commit.
+    /// The reason, stored with the commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(default)]
     pub reason: Option<String>,
 }
 
-/// What a plan would do, or did.
+/// The effect of a plan, or its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanView {
     #[serde(flatten)]
     pub applied: Applied,
-    /// The head that it was compared with.
+    /// The head that it was previewed against.
     pub head: Option<String>,
     #[serde(default)]
     pub note: Option<String>,
-    /// What each operation would do; of a plan that was made this is not worked out.
+    /// The effect of each operation; empty for an applied plan.
     pub operations: Vec<PlannedView>,
-    /// The highest of its operations; likewise.
+    /// The highest risk of its operations; none for an applied plan.
     #[serde(default)]
     pub risk: Option<Level>,
-    /// Thinking blocks that would not be sent any more.
+    /// Thinking blocks that would no longer be sent.
     pub thinking_lost: usize,
-    /// Cache marks in what would be sent.
+    /// Cache breakpoints in the request.
     pub marks: usize,
     pub cost: Cost,
 }
 
-/// What one operation would do, on top of those before it.
+/// The effect of one operation, on top of the previous ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedView {
-    /// Its place in the plan, counted from 1.
+    /// Its number in the plan, counted from 1.
     pub number: usize,
-    pub operation: Value,
+    pub operation: Operation,
     #[serde(default)]
     pub reason: Option<String>,
     pub frames: Vec<String>,
@@ -79,7 +79,7 @@ pub struct PlannedView {
     pub repairs: Vec<RepairView>,
     pub risk: Level,
     pub risks: Vec<Risk>,
-    /// Why it changes nothing, if so; it is passed over.
+    /// Why it has no effect, if so; it is skipped.
     #[serde(default)]
     pub nothing: Option<String>,
 }
@@ -106,7 +106,7 @@ impl<'de> Deserialize<'de> for Planned {
 }
 
 impl Planned {
-    /// An operation refuses what it does not know, so its reason is taken out first.
+    /// Removes the reason before parsing, because an operation refuses unknown fields.
     pub fn read(mut value: Value) -> Result<Planned, serde_json::Error> {
         let reason = value.as_object_mut().and_then(|fields| fields.remove("reason"));
         let reason: Option<String> = reason.map(serde_json::from_value).transpose()?.flatten();
@@ -115,7 +115,7 @@ impl Planned {
     }
 }
 
-/// An operation takes no field that it does not know, so each has to be told of the reason.
+/// Adds the reason to the schema of every operation, because they refuse unknown fields.
 fn beside(schema: &mut schemars::Schema) {
     let Some(reason) = schema.get("properties").and_then(|fields| fields.get("reason")).cloned() else { return };
     let each = schema.get_mut("oneOf").and_then(Value::as_array_mut).into_iter().flatten();

@@ -1,4 +1,4 @@
-//! A single request: what was sent, what came back, and how it differs from what the client sent.
+//! A single request: its body, its answer, and its differences from the client's request.
 
 use ctx_models::CacheWrite;
 use ctx_models::cache::{FIVE_MINUTES, ONE_HOUR};
@@ -17,28 +17,28 @@ pub struct SentView {
     pub class: String,
     pub verdict: String,
     pub model: Option<String>,
-    /// Bytes of the body that the client sent.
+    /// Bytes of the client's body.
     pub client_bytes: u64,
-    /// Bytes of the body that left; absent where that cannot be rebuilt.
+    /// Bytes of the sent body; none if it cannot be rebuilt.
     pub bytes: Option<u64>,
-    /// It left otherwise than it came.
+    /// The sent body differs from the client's.
     pub changed: bool,
-    /// The newest commit that counted in it.
+    /// The newest commit in force.
     pub head: Option<String>,
-    /// What the provider was asked to edit by itself, beside what the client asked.
+    /// Edits that `ctx` requested from the provider, in addition to the client's.
     pub asks: Vec<String>,
-    /// Why its exact body cannot be shown; absent where it can.
+    /// Why its exact body cannot be shown; none if it can.
     pub missing: Option<String>,
     pub answer: Option<SentAnswer>,
-    /// What else happened to it.
+    /// Further remarks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
 }
 
-/// What came back, in short.
+/// The answer in short.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SentAnswer {
-    /// 0 when there was no answer.
+    /// 0 without an answer.
     pub status: u16,
     pub ending: String,
     pub stop_reason: Option<String>,
@@ -48,10 +48,10 @@ pub struct SentAnswer {
     pub total_ms: u64,
 }
 
-/// No request has so many tokens: ten times the largest context window that is known.
+/// No request has this many tokens: ten times the largest known context window.
 pub const MOST_TOKENS: u64 = 20_000_000;
 
-/// Token counts that the provider reported for a request.
+/// The provider's token counts for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     pub input: u64,
@@ -73,15 +73,15 @@ pub struct ErrorSaid {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Explained {
     pub conversation: String,
-    /// Nothing differs from what the client sent.
+    /// The request equals the client's.
     pub untouched: bool,
     pub repairs: Vec<RepairView>,
     pub thinking_dropped: usize,
-    /// Cache marks in the messages.
+    /// Cache breakpoints in the messages.
     pub marks: usize,
     pub tokens: u64,
     pub source_tokens: u64,
-    /// Active commits, the newest first.
+    /// Active commits, newest first.
     pub commits: Vec<String>,
 }
 
@@ -89,7 +89,7 @@ pub struct Explained {
 pub struct Explanation {
     #[serde(flatten)]
     pub explained: Explained,
-    /// What the provider refuses, if `ctx heal` knows a way out.
+    /// The content that the provider refuses, if `ctx heal` can remove it.
     pub problem: Option<String>,
 }
 
@@ -100,12 +100,12 @@ impl Usage {
         all.into_iter().chain(parts).all(|tokens| tokens <= MOST_TOKENS)
     }
 
-    /// All the tokens the model read.
+    /// All tokens that the model read.
     pub fn prompt(&self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
 
-    /// The same in the form that all providers share.
+    /// The same in the form common to all providers.
     pub fn counted(&self) -> ctx_models::Usage {
         let long = self.cache_write_1h.unwrap_or(0).min(self.cache_write);
         let short = self.cache_write - long;
@@ -119,12 +119,12 @@ impl Usage {
         }
     }
 
-    /// Those that the provider's cache holds now.
+    /// The tokens in the provider's cache after the answer.
     pub fn cached(&self) -> u64 {
         self.cache_read.saturating_add(self.cache_write)
     }
 
-    /// How many seconds the end of what was written stays in the cache.
+    /// The lifetime of the end of the written prefix, in seconds.
     pub fn ttl(&self) -> Option<u64> {
         self.counted().lifetime()
     }

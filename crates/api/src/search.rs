@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SearchQuery {
-    /// Words, whatever their case.
+    /// Words, ignoring case.
     pub q: String,
     /// One conversation only.
     pub conv: Option<String>,
-    /// Hits that are enough; 20 without it.
+    /// The number of hits after which the search ends; 20 by default.
     pub limit: Option<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Found {
     pub query: String,
-    /// Conversations that were looked at.
+    /// The number of searched conversations.
     pub searched: usize,
-    /// Not all were looked at: the search ended when it had as many hits as were wanted.
+    /// Not all were searched: the search ended at the limit of hits.
     pub more: bool,
-    /// The newest activity first.
+    /// Newest activity first.
     pub conversations: Vec<FoundIn>,
 }
 
@@ -30,7 +30,7 @@ pub struct FoundIn {
     pub id: String,
     pub title: String,
     pub last_activity: u64,
-    /// Blocks that hold the words; `hits` may be fewer.
+    /// Matching blocks; `hits` may be fewer.
     pub matches: usize,
     pub hits: Vec<Hit>,
 }
@@ -43,9 +43,9 @@ pub struct Hit {
     pub role: String,
     pub kind: String,
     pub tool: Option<String>,
-    /// Not taken out by an edit, nor left behind by the client.
+    /// It is sent: neither removed by an edit nor left behind by the client.
     pub sent: bool,
-    /// Why it is no longer sent, where the client has left its frame behind.
+    /// Why it is no longer sent, if the client left its frame behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<Left>,
     pub snippet: String,

@@ -15,13 +15,13 @@ pub struct Shown {
     pub title: String,
     pub tokens: u64,
     pub calibrated: bool,
-    /// Why it is no longer sent, where the client has left it behind.
+    /// Why it is no longer sent, if the client left it behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<Left>,
-    /// As in a list.
+    /// The states, as in a list of frames.
     #[serde(default)]
     pub state: Vec<String>,
-    /// The commits that made it what it is, the newest first.
+    /// The active commits that made it, newest first.
     #[serde(default)]
     pub by: Vec<String>,
     pub messages: Vec<MessageView>,
@@ -32,16 +32,16 @@ pub struct MessageView {
     pub id: String,
     pub role: String,
     pub tokens: u64,
-    /// The step it belongs to; 0 before the model's first move.
+    /// The step it belongs to; 0 before the first step.
     pub step: usize,
     pub pending: bool,
-    /// It is ours, not the client's.
+    /// It was written by an edit, not by the client.
     #[serde(default)]
     pub made: bool,
     /// Its frame can be split before it.
     #[serde(default)]
     pub cut: bool,
-    /// What the client says in it beside its role and content.
+    /// The client's other members beside role and content.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub other: Map<String, Value>,
     pub blocks: Vec<BlockView>,
@@ -56,16 +56,16 @@ pub struct BlockView {
     pub tool: Option<String>,
     pub tool_use_id: Option<String>,
     pub is_error: bool,
-    /// The commit that took it out: it is not sent.
+    /// The commit that removed it; it is not sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covered: Option<String>,
-    /// Why the provider's rules take it out: it is not sent.
+    /// Why the provider's rules remove it; it is not sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repaired: Option<String>,
-    /// The commit that gave a tool result another content.
+    /// The commit that replaced the content of this tool result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<String>,
-    /// The block as it stands in the request; absent where it is not valid JSON text.
+    /// The block as in the request; none if it is not valid JSON text.
     #[schemars(with = "Option<Value>")]
     pub raw: Option<Box<RawValue>>,
 }

@@ -1,47 +1,47 @@
-//! Usage and cost, summed up.
+//! Summed usage and cost.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct StatsQuery {
-    /// By what figures are summed up; by conversation without it.
+    /// The grouping; by conversation by default.
     #[serde(default)]
     pub by: Grouping,
-    /// Only from the day on in which this lies, in milliseconds since 1970. Days are those of UTC.
+    /// Only from the day that contains this time, in milliseconds since 1970. Days are in UTC.
     pub since: Option<u64>,
     /// One conversation only.
     pub conv: Option<String>,
-    /// At most so many groups; the sums are of all.
+    /// The maximum number of groups; the sums include all.
     pub limit: Option<usize>,
 }
 
-/// By what figures are summed up.
+/// The grouping of figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grouping {
     Request,
     #[default]
     Conversation,
-    /// The folder that the client works in.
+    /// By the client's working directory.
     Project,
-    /// In UTC.
+    /// By day, in UTC.
     Day,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stats {
     pub by: Grouping,
-    /// The beginning of the first day that counts.
+    /// The start of the first day.
     pub since: Option<u64>,
-    /// The day that the prices are of.
+    /// The date of the prices.
     pub prices_as_of: String,
-    /// Days and requests in their order, others by what they cost, the dearest first.
+    /// Days and requests in order, others by cost, most expensive first.
     pub groups: Vec<GroupView>,
-    /// Groups that are not listed, though they are in the sums.
+    /// The number of groups that are not listed, but in the sums.
     pub more: usize,
     pub total: Spent,
-    /// What each day cost, from the first one to the last, in dollars.
+    /// The cost of each day, from the first to the last, in dollars.
     pub days: Vec<DayView>,
     /// Records that could not be read.
     pub skipped: u64,
@@ -49,14 +49,13 @@ pub struct Stats {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupView {
-    /// The conversation, the folder, the day or the request (`conversation/number`); nothing where the folder is not
-    /// known.
+    /// The conversation, the folder, the day or the request (`conversation/number`); none if the folder is unknown.
     pub key: Option<String>,
-    /// Of a conversation.
+    /// The title of a conversation.
     pub title: Option<String>,
-    /// Of a request.
+    /// The model of a request.
     pub model: Option<String>,
-    /// When it was asked last.
+    /// The time of the last request.
     pub at: u64,
     #[serde(flatten)]
     pub spent: Spent,
@@ -65,26 +64,26 @@ pub struct GroupView {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Spent {
     pub requests: u64,
-    /// Tokens that the model read afresh, from its cache, and into it.
+    /// Tokens read without the cache, from the cache, and written to it.
     pub input: u64,
     pub cache_read: u64,
     pub cache_write: u64,
     pub output: u64,
-    /// Tokens that the provider itself cleared, and in how many requests it did.
+    /// Tokens that the provider itself cleared, and the number of requests in which it did.
     pub cleared: u64,
     #[serde(default)]
     pub clearings: u64,
-    /// Tokens that operations kept from being sent; less than nothing where they added some.
+    /// Tokens removed by operations; negative where they added some.
     pub removed: i64,
     /// In dollars, at list prices.
     pub cost: f64,
-    /// In dollars: what the same requests would have cost unedited, less what they did cost.
+    /// In dollars: the cost of the same requests unedited, minus their actual cost.
     pub saved: f64,
-    /// Requests to models that are not listed: the nearest of their family stood in for the price.
+    /// Requests to unlisted models, priced as the nearest of their family.
     pub nearest: u64,
-    /// Requests to models of which no price is known; they are not in the money.
+    /// Requests to models without a known price; not in the cost.
     pub unpriced: u64,
-    /// Edited requests of which nobody wrote down what they were unedited; they saved nothing here.
+    /// Edited requests whose unedited size was not recorded; they count as saving nothing.
     pub unweighed: u64,
 }
 

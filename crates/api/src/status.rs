@@ -1,5 +1,5 @@
-//! The state of the daemon. Fields that are missing take their defaults when it is read: the status is how programs of
-//! different versions find out about each other.
+//! The state of the daemon. Missing fields take their defaults: programs of different versions use the status to
+//! recognise each other.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,9 +25,9 @@ pub struct Status {
     pub store: Stored,
     /// The provider's own editing.
     pub provider: ProviderView,
-    /// Where the system tells.
+    /// None if the system does not report it.
     pub memory_bytes: Option<u64>,
-    /// Whether this program has the page in it.
+    /// Whether this program includes the page.
     pub page: bool,
 }
 
@@ -46,12 +46,14 @@ pub struct UpstreamView {
 pub struct Requests {
     pub total: u64,
     pub in_flight: u64,
-    /// Without a whole answer, though the client waited for it.
+    /// Requests without a complete answer, although the client waited.
     pub failed: u64,
-    /// The client left before the answer was whole.
+    /// Requests whose client left before the answer was complete.
     pub cancelled: u64,
-    /// In a format that is not read: they passed, and nothing of them is shown.
+    /// Requests in an unknown format: forwarded, and not shown.
     pub unread: u64,
+    /// Their history is kept at the provider: they passed untouched, and cannot be edited.
+    pub elsewhere: u64,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -62,24 +64,24 @@ pub struct Stored {
     pub bytes: u64,
     pub records: u64,
     pub blobs: u64,
-    /// What could not be stored since the start.
+    /// Records that could not be stored since the start.
     pub unsaved: u64,
-    /// Files in the home that tell of acknowledged records which are missing.
+    /// Files in the home that report missing acknowledged records.
     pub losses: Vec<PathBuf>,
     /// The file was removed or replaced while the daemon runs: commits are refused.
     pub gone: bool,
 }
 
-/// How busy the recorder is.
+/// The load of the recorder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(!default)]
 pub struct Load {
     pub queued: u64,
     pub queued_bytes: u64,
-    /// Copies that were not looked at for want of room.
+    /// Copies dropped for lack of memory.
     pub dropped: u64,
-    /// Requests that could not be read. They were forwarded as they came, but for those that were refused.
+    /// Requests that could not be parsed. They were forwarded as they came, except those that were refused.
     pub unreadable: u64,
     /// Requests among them that were refused, because edits of their conversation may be missing.
     pub refused: u64,
@@ -91,18 +93,18 @@ pub struct Load {
 #[serde(default)]
 #[schemars(!default)]
 pub struct ProviderView {
-    /// Somebody has switched it on, for some conversations at least.
+    /// Turned on, at least for some conversations.
     pub enabled: bool,
-    /// Since the start: requests that asked for it beside what their client asked for.
+    /// Since the start: requests with edits that `ctx` added to the client's.
     pub asked: u64,
-    /// Since the start: answers with something cleared; results, turns of thinking and tokens in them.
+    /// Since the start: answers with clearings; their results, turns of thinking and tokens.
     pub clearings: u64,
     pub cleared_tool_uses: u64,
     pub cleared_thinking_turns: u64,
     pub cleared_tokens: u64,
     /// Since the start: summaries that the provider wrote.
     pub summaries: u64,
-    /// What the provider did not take, and is not asked for.
+    /// Edits that the provider refused and that are not requested any more.
     pub refused: Vec<RefusedView>,
 }
 
@@ -114,8 +116,8 @@ pub struct RefusedView {
     /// The `type` of the edit.
     pub edit: String,
     pub at: u64,
-    /// When it is asked for again.
+    /// The time from which it is requested again.
     pub until: u64,
-    /// What the provider said.
+    /// The provider's message.
     pub words: String,
 }

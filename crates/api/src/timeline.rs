@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TimelineQuery {
-    /// The newest so many; all without it.
+    /// Only this many of the newest; all by default.
     pub limit: Option<usize>,
-    /// Only the beginning of long texts in operations, and no raw JSON.
+    /// Shorten long texts in operations and omit raw JSON.
     #[serde(default)]
     pub brief: bool,
 }
@@ -27,15 +27,31 @@ pub struct Timeline {
     pub skipped: u64,
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     #[serde(flatten)]
     pub what: What,
-    /// Counts all that happens, over all conversations.
+    /// Counts all events of all conversations.
     pub seq: u64,
     pub at: u64,
     pub conversation: String,
+}
+
+/// An edit that the provider made by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ProviderEdit {
+    pub kind: String,
+    pub cleared_tool_uses: Option<u64>,
+    pub cleared_thinking_turns: Option<u64>,
+    pub cleared_input_tokens: Option<u64>,
+    /// The first step whose results it must have cleared, as it was called then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first: Option<String>,
+    /// The last such step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,48 +71,47 @@ pub enum What {
         request: u32,
         class: String,
         verdict: String,
-        /// Messages that were there before, that are new, and that came back otherwise.
+        /// Known, new and changed messages.
         known: u32,
         new: u32,
         changed: u32,
         detail: Option<String>,
         model: Option<String>,
         bytes: u64,
-        /// What the provider is asked to edit by itself, beside what the client asks.
+        /// Edits that `ctx` requests from the provider, in addition to the client's.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         asks: Vec<String>,
-        /// The frame that it ends in, as the conversation stands now; a timeline knows, a single event does not, and
-        /// nobody knows it of side traffic.
+        /// The frame that it ends in, as of now; only in a timeline, and not for side traffic.
         frame: Option<String>,
     },
     Answer {
         request: u32,
-        /// 0 when there was no answer.
+        /// 0 without an answer.
         status: u16,
         ending: String,
         stop_reason: Option<String>,
         usage: Option<Usage>,
         error: Option<ErrorSaid>,
-        /// What the provider edited by itself. `first` and `last` are the steps whose results it must have cleared, as
-        /// they were called then.
-        applied_edits: Vec<Value>,
-        /// The provider wrote a summary of what came before.
+        /// Edits by the provider itself. `first` and `last` are the steps whose results it must have cleared, by their
+        /// ids at that time.
+        applied_edits: Vec<ProviderEdit>,
+        /// The provider wrote a summary of the history.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         compacted: bool,
         transformations: Vec<Value>,
-        /// Rule and what.
+        /// Rule and description.
         repairs: Vec<(String, String)>,
         cache_miss_reason: Option<String>,
         first_byte_ms: Option<u64>,
         total_ms: u64,
         undecodable: Option<String>,
-        /// In dollars; nothing where the price of the model is not known.
+        /// In dollars; none if the price of the model is unknown.
         money: Option<f64>,
-        /// The model of the same family whose prices stand in, where its own are not known.
+        /// The model of the same family whose prices are used, if its own are unknown.
         priced_as: Option<String>,
-        /// Tokens that the provider should have read from its cache; a timeline knows, a single event does not.
+        /// The cache forecast in tokens; only in a timeline.
         expected: Option<u64>,
-        /// What the cache could have had and why it had not; a timeline knows, a single event does not.
+        /// The cache miss and its cause; only in a timeline.
         cache_miss: Option<Box<CacheMiss>>,
     },
     Commit {
@@ -107,39 +122,39 @@ pub enum What {
         /// `edit`, `revert`, `undo`, `redo`, `rollback` or `inherit`.
         change: String,
         operations: Vec<Operation>,
-        /// Why each operation was made, in their order; nothing where nobody said.
+        /// The reason for each operation, in order; none where none was given.
         reasons: Vec<Option<String>>,
         reverts: Vec<CommitId>,
         summary: String,
         tokens_before: u64,
         tokens_after: u64,
     },
-    /// A branch or a tag was made or removed, or another branch was checked out.
+    /// A branch or tag was created or removed, or another branch was checked out.
     Line { line: Line },
-    /// The provider did not take what it was asked for beside the client, and is not asked for it again for a week.
-    /// Without it the request went through.
+    /// The provider refused edits that `ctx` added to the client's, and accepted the request without them. They are not
+    /// requested again for a week.
     Refused {
         request: u32,
         model: String,
         /// The `type` of each edit.
         edits: Vec<String>,
-        /// What the provider said.
+        /// The provider's message.
         words: String,
     },
-    /// The provider refused thinking; it is asked to drop such blocks from now on.
+    /// The provider refused thinking; from now on it is asked to drop such blocks.
     Recovery,
     /// A phase of the work began or ended.
     Phase { name: String, ended: bool, author: String },
-    /// What the automatic editor would have cleared, had somebody let it.
+    /// Edits that the automatic editor would have made in another mode.
     Noted { request: u32, summary: String, note: String, tokens_before: u64, tokens_after: u64 },
-    /// The limit is near, or something was cleared.
+    /// The limit is near, or content was cleared.
     Signal(Told),
-    /// A wish waits for its moment from now on, or does not any more.
+    /// An edit was deferred, or its state changed.
     Waiting {
         id: String,
         /// `waiting`, `made`, `failed` or `cancelled`.
         state: String,
-        /// Of one that waits: the moment, and what it would do.
+        /// While waiting: the condition, and the effect.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         when: Option<When>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -148,10 +163,10 @@ pub enum What {
         note: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
-        /// The commit that it became.
+        /// The resulting commit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         commit: Option<CommitId>,
-        /// Why it was not made.
+        /// The reason for a failure.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Unmade>,
     },
@@ -161,7 +176,7 @@ pub enum What {
     Unknown,
 }
 
-/// A move on the lines of the history.
+/// A change of branches or tags.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Line {
@@ -179,27 +194,27 @@ pub enum Signal {
     CompactionComplete,
 }
 
-/// How near the limit is.
+/// The usage of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Figures {
-    /// Of the request at hand.
+    /// The tokens of the current request.
     pub tokens: u64,
-    /// What the model takes.
+    /// The model's window.
     pub window: u64,
-    /// The share of it from which on the limit is near, and the tokens that this is.
+    /// The threshold in percent of the window, and in tokens.
     pub percent: u64,
     pub limit: u64,
 }
 
-/// What is told.
+/// A signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Told {
     pub signal: Signal,
-    /// The number of the request at hand.
+    /// The number of the current request.
     pub request: u32,
     #[serde(flatten)]
     pub figures: Figures,
-    /// Of something that was cleared: tokens before it, how many results and inputs went, and the commit.
+    /// For a clearing: the tokens before it, the numbers of results and inputs, and the commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_before: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -219,7 +234,7 @@ impl Signal {
 }
 
 impl Line {
-    /// Goes it.
+    /// Applies the change.
     pub fn apply(&self, history: &mut History) {
         match self {
             Line::Branch { name, at } => history.branch(name, *at),
@@ -232,7 +247,7 @@ impl Line {
 }
 
 impl Event {
-    /// With only the beginning of long texts.
+    /// Shortens long texts.
     pub fn brief(mut self) -> Event {
         if let What::Commit { operations, .. } = &mut self.what {
             operations.iter_mut().for_each(Operation::shorten);
@@ -262,7 +277,7 @@ impl What {
 }
 
 impl Line {
-    /// What is done, and the name of the branch or tag.
+    /// The action, and the name of the branch or tag.
     pub fn action(&self) -> (&'static str, &str) {
         match self {
             Line::Branch { name, .. } => ("branch", name),
@@ -270,6 +285,23 @@ impl Line {
             Line::Tag { name, .. } => ("tag", name),
             Line::RemoveBranch { name } => ("remove_branch", name),
             Line::RemoveTag { name } => ("remove_tag", name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The log holds it in this form.
+    #[test]
+    fn an_edit_of_the_provider_is_read_and_written_as_it_is_stored() {
+        for stored in [
+            r#"{"kind":"clear","cleared_tool_uses":3,"cleared_thinking_turns":null,"cleared_input_tokens":900}"#,
+            r#"{"kind":"clear","cleared_tool_uses":3,"cleared_thinking_turns":null,"cleared_input_tokens":900,"first":"t1/1","last":"t1/3"}"#,
+        ] {
+            let edit: ProviderEdit = serde_json::from_str(stored).expect("an edit");
+            assert_eq!(serde_json::to_string(&edit).expect("JSON"), stored);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Pending changes: deferred edits and proposals.
 
+use ctx_core::ReceivedCode;
 use ctx_core::edit::{CommitId, Operation};
 
 use crate::edit::When;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cancel {
-    /// Who wants it.
+    /// The author.
     pub author: String,
 }
 
@@ -19,20 +20,20 @@ pub struct Cancel {
 pub struct Several {
     /// `w2`, a range `w2..w5`, or `all`.
     pub ids: Vec<String>,
-    /// Who wants it.
+    /// The author.
     pub author: String,
 }
 
-/// The wishes of a conversation that wait, or did.
+/// The deferred edits of a conversation, waiting or done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitingView {
     pub conversation: String,
-    /// When the provider's cache will be cold, or has become so.
+    /// The time at which the provider's cache expires or expired.
     pub cold_at: u64,
-    /// Tokens of the next request, and those from which on the limit is near.
+    /// Tokens of the next request, and the threshold.
     pub tokens: u64,
     pub limit: u64,
-    /// The newest first.
+    /// Newest first.
     pub wishes: Vec<WaitView>,
 }
 
@@ -43,46 +44,47 @@ pub struct WaitView {
     pub state: String,
     pub when: When,
     pub at: u64,
-    /// When it was made, failed or was cancelled.
+    /// The time of its end.
     pub ended: Option<u64>,
     pub author: String,
     pub note: Option<String>,
     pub branch: String,
     pub operations: Vec<Operation>,
     pub reasons: Vec<Option<String>>,
-    /// What it would have done when it was wished.
+    /// Its effect at the time of deferral.
     pub summary: String,
     pub tokens_before: u64,
     pub tokens_after: u64,
-    /// The commit that it became.
+    /// The resulting commit.
     pub commit: Option<CommitId>,
-    /// Why it was not made.
+    /// The reason for a failure.
     pub failure: Option<Unmade>,
-    /// The commits that it switches off; then it has no operations.
+    /// The commits that it reverts, if it has no operations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reverts: Vec<CommitId>,
-    /// Worth knowing of what was just accepted: requests that left without it.
+    /// Remarks on an accepted edit: requests that left without it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
 }
 
-/// Why a wish was not made when its moment came.
+/// Why a deferred edit could not be committed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unmade {
-    pub code: String,
+    #[schemars(with = "String")]
+    pub code: ReceivedCode,
     pub message: String,
     pub hint: String,
 }
 
-/// What became of pending changes that were accepted or cancelled together.
+/// The outcome of accepting or cancelling several pending changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PendingOutcome {
     pub conversation: String,
-    /// Accepted or cancelled, in the order in which they were asked for.
+    /// Accepted or cancelled, in the requested order.
     pub done: Vec<WaitView>,
-    /// Left as they were, each with the reason.
+    /// Unchanged, each with the reason.
     pub refused: Vec<PendingRefusal>,
-    /// Worth knowing of all that was accepted: requests that left without it.
+    /// Remarks on all accepted edits: requests that left without them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
 }
@@ -90,7 +92,8 @@ pub struct PendingOutcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PendingRefusal {
     pub id: String,
-    pub code: String,
+    #[schemars(with = "String")]
+    pub code: ReceivedCode,
     pub message: String,
     pub hint: String,
 }

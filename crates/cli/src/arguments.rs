@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use ctx_core::ErrorCode;
 use ctx_server::UpstreamUrl;
 use ctx_wire::Provider;
 
@@ -111,9 +112,10 @@ pub fn author(environment: &Environment) -> &'static str {
 /// An agent's own conversation is unknown to a daemon through which it does not speak. Nobody named it, so say whence
 /// the name comes; the active one may be anybody's and is not taken instead.
 pub fn of_own_session(failure: Failure, environment: &Environment) -> Failure {
-    let is_own = |session: &String| failure.code == "unknown-conversation" && failure.message.contains(session);
+    let is_own =
+        |session: &String| failure.code == ErrorCode::UnknownConversation && failure.about.as_ref() == Some(session);
     match environment.text(env::AGENT_SESSION).filter(is_own) {
-        Some(session) => Failure::new("unknown-conversation", format!("This session ({session}) does not go through ctx."))
+        Some(session) => Failure::new(ErrorCode::UnknownConversation, format!("This session ({session}) does not go through ctx."))
             .hint("start the agent with `ctx run -- claude`, or set it up permanently with `ctx install claude-code`; --conv selects another conversation"),
         None => failure,
     }
@@ -192,6 +194,7 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+    use ctx_engine::Refusal;
 
     #[test]
     fn the_command_line_is_well_formed() {
@@ -226,14 +229,13 @@ mod tests {
     #[test]
     fn a_session_that_does_not_go_through_the_daemon_is_told_so() {
         let environment = Environment::of(&[("CLAUDE_CODE_SESSION_ID", "0a1b")]);
-        let told =
-            |code: &'static str, message: &str| of_own_session(Failure::new(code, message), &environment).message;
-        assert_eq!(
-            told("unknown-conversation", "No conversation `0a1b`."),
-            "This session (0a1b) does not go through ctx."
-        );
-        assert_eq!(told("unknown-conversation", "No conversation `c3`."), "No conversation `c3`.");
-        assert_eq!(told("stale", "`0a1b`"), "`0a1b`");
+        let told = |code: ErrorCode, name: &str| {
+            let refusal = Refusal::new(code, format!("No `{name}` in 0a1b."), "").about(name);
+            of_own_session(refusal.into(), &environment).message
+        };
+        assert_eq!(told(ErrorCode::UnknownConversation, "0a1b"), "This session (0a1b) does not go through ctx.");
+        assert_eq!(told(ErrorCode::UnknownConversation, "c3"), "No `c3` in 0a1b.");
+        assert_eq!(told(ErrorCode::Stale, "0a1b"), "No `0a1b` in 0a1b.");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
+use ctx_core::ErrorCode;
+
 use crate::arguments::DaemonArguments;
 use crate::client::Client;
 use crate::commands::run;
@@ -16,7 +18,7 @@ pub fn somebody_is_there() -> bool {
 /// What was found; where that is no daemon, one that is started now if that is wished.
 pub fn or_start(found: Result<Client, Failure>, context: &Context) -> Result<Client, Failure> {
     match found {
-        Err(failure) if failure.code == "no-daemon" => {
+        Err(failure) if failure.code == ErrorCode::NoDaemon => {
             if !agrees(&mut io::stdin().lock(), &mut io::stderr())? {
                 return Err(failure);
             }

@@ -15,6 +15,7 @@ use crate::env::Environment;
 use crate::failure::Failure;
 use crate::home::{Home, open_private};
 use ctx_api::status::Status;
+use ctx_core::{ErrorCode, ReceivedCode};
 
 /// How long a start may take. It usually takes a tenth of a second; a store may need recovery.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -35,7 +36,7 @@ pub fn running(context: &Context) -> Result<Option<(Client, Status)>, Failure> {
     let answer = context.found().and_then(|client| client.status().map(|status| (client, status)));
     match answer {
         Ok(found) => Ok(Some(found)),
-        Err(failure) if failure.code == "no-daemon" => Ok(None),
+        Err(failure) if failure.code == ErrorCode::NoDaemon => Ok(None),
         Err(failure) => Err(failure),
     }
 }
@@ -59,12 +60,12 @@ pub fn start(home: &Home, arguments: &[std::ffi::OsString]) -> Result<Started, F
         if daemon.try_wait().ok().flatten().is_some() {
             let failure = last_words(&path, said_before);
             // Somebody else was faster with the same wish; that daemon will do as well.
-            if failure.code != "store-in-use" {
+            if failure.code != ErrorCode::StoreInUse {
                 return Err(failure);
             }
         }
         if Instant::now() > deadline {
-            return Err(Failure::new("daemon-not-up", "the daemon was started but does not answer")
+            return Err(Failure::new(ErrorCode::DaemonNotUp, "the daemon was started but does not answer")
                 .hint(format!("its log is {}", path.display())));
         }
         std::thread::sleep(PAUSE);
@@ -72,7 +73,8 @@ pub fn start(home: &Home, arguments: &[std::ffi::OsString]) -> Result<Started, F
 }
 
 fn spawn(home: &Home, arguments: &[std::ffi::OsString], log: File) -> Result<Child, Failure> {
-    let refuse = |error: std::io::Error| Failure::new("daemon-not-up", format!("cannot start the daemon: {error}"));
+    let refuse =
+        |error: std::io::Error| Failure::new(ErrorCode::DaemonNotUp, format!("cannot start the daemon: {error}"));
     let mut command = Command::new(std::env::current_exe().map_err(refuse)?);
     command.arg("up").arg("--background").arg("--home").arg(home.path()).args(arguments);
     // The agent's credentials are none of the daemon's business until they come with a request.
@@ -116,7 +118,7 @@ fn last_words(log: &Path, from: u64) -> Failure {
     }
     #[derive(Deserialize)]
     struct Words {
-        code: String,
+        code: ReceivedCode,
         message: String,
         hint: Option<String>,
     }
@@ -132,7 +134,8 @@ fn last_words(log: &Path, from: u64) -> Failure {
             Failure::new(error.code, format!("the daemon did not start: {}", error.message))
                 .hint(error.hint.unwrap_or_default())
         }
-        _ => Failure::new("daemon-not-up", "the daemon did not start").hint(format!("its log is {}", log.display())),
+        _ => Failure::new(ErrorCode::DaemonNotUp, "the daemon did not start")
+            .hint(format!("its log is {}", log.display())),
     }
 }
 
@@ -144,14 +147,17 @@ mod tests {
     fn the_daemons_last_words_are_passed_on() {
         let folder = tempfile::tempdir().expect("a folder");
         let log = folder.path().join("daemon.log");
-        let before = Failure::new("store-in-use", "long ago").as_json();
+        let before = Failure::new(ErrorCode::StoreInUse, "long ago").as_json();
         fs::write(&log, format!("{before}\n")).expect("written");
         let from = fs::metadata(&log).expect("a file").len();
         assert!(last_words(&log, from).hint.expect("a hint").contains("daemon.log"));
-        let now = Failure::new("port-taken", "the port is taken").hint("choose another").as_json();
+        let now = Failure::new(ErrorCode::PortTaken, "the port is taken").hint("choose another").as_json();
         fs::write(&log, format!("{before}\nnote: x\n{now}\n")).expect("written");
         let failure = last_words(&log, from);
-        assert_eq!((&*failure.code, &*failure.message), ("port-taken", "the daemon did not start: the port is taken"));
+        assert_eq!(
+            (failure.code, &*failure.message),
+            (ErrorCode::PortTaken.into(), "the daemon did not start: the port is taken")
+        );
         assert_eq!(failure.hint.as_deref(), Some("choose another"));
     }
 }

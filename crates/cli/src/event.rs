@@ -1,9 +1,8 @@
 //! Events in the words that the timeline and the live view share.
 
 use ctx_api::requests::ErrorSaid;
-use ctx_api::timeline::What;
+use ctx_api::timeline::{ProviderEdit, What};
 use ctx_wire::rules;
-use serde_json::Value;
 
 use crate::output::words;
 
@@ -106,19 +105,19 @@ pub fn remarks(answer: &What) -> Vec<String> {
     remarks
 }
 
-/// What the provider cleared, how much, and where that must have been. The edits are the provider's own JSON.
-fn edit_in_words(edit: &Value) -> String {
-    let count = |name: &str| edit[name].as_u64().filter(|count| *count > 0);
+/// What the provider cleared, how much, and where that must have been.
+fn edit_in_words(edit: &ProviderEdit) -> String {
+    let count = |count: Option<u64>| count.filter(|count| *count > 0);
     let mut parts = Vec::new();
-    parts.extend(count("cleared_tool_uses").map(|results| words::plural(results, "tool result")));
+    parts.extend(count(edit.cleared_tool_uses).map(|results| words::plural(results, "tool result")));
     parts.extend(
-        count("cleared_thinking_turns").map(|turns| format!("the thinking of {}", words::plural(turns, "turn"))),
+        count(edit.cleared_thinking_turns).map(|turns| format!("the thinking of {}", words::plural(turns, "turn"))),
     );
-    parts.extend(count("cleared_input_tokens").map(|tokens| format!("{} tokens", words::count(tokens))));
+    parts.extend(count(edit.cleared_input_tokens).map(|tokens| format!("{} tokens", words::count(tokens))));
     if parts.is_empty() {
         return "the provider made 1 edit".to_owned();
     }
-    let place = match (edit["first"].as_str(), edit["last"].as_str()) {
+    let place = match (&edit.first, &edit.last) {
         (Some(first), Some(last)) if first == last => format!(", in {first}"),
         (Some(first), Some(last)) => format!(", from {first} to {last}"),
         _ => String::new(),
@@ -129,7 +128,7 @@ fn edit_in_words(edit: &Value) -> String {
 #[cfg(test)]
 pub mod tests {
     use ctx_api::timeline::Event;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 

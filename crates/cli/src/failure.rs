@@ -1,12 +1,13 @@
 //! The one place where an error becomes words: `error:` and `hint:` on stderr for people, one JSON object on
 //! stdout for programs. What can fail, and what to advise, is known where it fails.
 
-use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use ctx_api::error::ApiError;
 use ctx_config::ConfigError;
+use ctx_core::{ErrorCode, ReceivedCode};
 use ctx_engine::Refusal;
 use ctx_server::daemon::DaemonError;
 use ctx_server::{BindError, TokenError};
@@ -18,9 +19,11 @@ use crate::output::{Output, Paint, text, words};
 #[error("{message}")]
 pub struct Failure {
     /// Stable, for programs.
-    pub code: Cow<'static, str>,
+    pub code: ReceivedCode,
     pub message: String,
     pub hint: Option<String>,
+    /// The name that the failure is about.
+    pub about: Option<String>,
     kind: Kind,
 }
 
@@ -35,12 +38,12 @@ enum Kind {
 }
 
 impl Failure {
-    pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
-        Self { code: code.into(), message: message.into(), hint: None, kind: Kind::Refused }
+    pub fn new(code: impl Into<ReceivedCode>, message: impl Into<String>) -> Self {
+        Self { code: code.into(), message: message.into(), hint: None, about: None, kind: Kind::Refused }
     }
 
     pub fn usage(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Usage, ..Self::new("usage", message) }
+        Self { kind: Kind::Usage, ..Self::new(ErrorCode::Usage, message) }
     }
 
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -83,7 +86,7 @@ impl Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         let kind = if error.kind() == io::ErrorKind::BrokenPipe { Kind::Unread } else { Kind::Refused };
-        Self { kind, ..Self::new("output", format!("cannot write the output: {error}")) }
+        Self { kind, ..Self::new(ErrorCode::Output, format!("cannot write the output: {error}")) }
     }
 }
 
@@ -107,51 +110,49 @@ impl From<ConfigError> for Failure {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        Self::new(refusal.code, refusal.message).hint(refusal.hint)
+        Self { about: refusal.about, ..Self::new(refusal.code, refusal.message).hint(refusal.hint.to_string()) }
     }
 }
 
 impl From<TokenError> for Failure {
     fn from(error: TokenError) -> Self {
-        Self::with_advice("token", &error.to_string())
+        Self::new(ErrorCode::Token, error.to_string()).hint(error.hint())
     }
 }
 
 impl From<DaemonError> for Failure {
     fn from(error: DaemonError) -> Self {
         let code = match &error {
-            DaemonError::Bind(BindError::RemoteRefused { .. }) => "remote-refused",
-            DaemonError::Bind(BindError::PortTaken { .. }) => "port-taken",
-            DaemonError::Bind(BindError::Listen { .. }) => "cannot-listen",
-            DaemonError::Bind(BindError::Loop { .. }) => "upstream-loop",
-            DaemonError::Bind(BindError::Setup(_)) => "upstream-settings",
-            DaemonError::Thread(_) => "no-thread",
+            DaemonError::Bind(BindError::RemoteRefused { .. }) => ErrorCode::RemoteRefused,
+            DaemonError::Bind(BindError::PortTaken { .. }) => ErrorCode::PortTaken,
+            DaemonError::Bind(BindError::Listen { .. }) => ErrorCode::CannotListen,
+            DaemonError::Bind(BindError::Loop { .. }) => ErrorCode::UpstreamLoop,
+            DaemonError::Bind(BindError::Setup(_)) => ErrorCode::UpstreamSettings,
+            DaemonError::Thread(_) => ErrorCode::NoThread,
         };
-        let mut failure = Self::with_advice(code, &error.to_string());
-        if let DaemonError::Bind(BindError::RemoteRefused { .. }) = error {
-            failure.hint = Some("listen on 127.0.0.1, or add --allow-remote".to_owned());
-        }
-        failure
+        let hint = match &error {
+            DaemonError::Bind(error) => error.hint(),
+            DaemonError::Thread(_) => "",
+        };
+        Self::new(code, error.to_string()).hint(hint)
     }
 }
 
-impl Failure {
-    /// The parts below say in one sentence what happened and, after a semicolon, what to do.
-    fn with_advice(code: &'static str, sentence: &str) -> Self {
-        match sentence.split_once("; ") {
-            Some((what, advice)) => Self::new(code, what).hint(advice),
-            None => Self::new(code, sentence),
-        }
+/// A refusal of the daemon, as it came.
+impl From<ApiError> for Failure {
+    fn from(error: ApiError) -> Self {
+        Self { about: error.about, ..Self::new(error.code, error.message).hint(error.hint.unwrap_or_default()) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ctx_server::PortHolder;
 
     #[test]
     fn a_failure_says_what_happened_and_what_to_do() {
-        let failure = Failure::new("no-daemon", "no daemon is running").hint("start one with `ctx up`");
+        let failure = Failure::new(ErrorCode::NoDaemon, "no daemon is running").hint("start one with `ctx up`");
         insta::assert_snapshot!(failure.in_words(&Paint::plain()), @r"
         error: no daemon is running
         hint: start one with `ctx up`
@@ -161,20 +162,20 @@ mod tests {
 
     #[test]
     fn words_of_others_cannot_drive_the_terminal() {
-        let failure = Failure::new("unknown-id", "Nothing is called `\u{1b}[2J`.");
+        let failure = Failure::new(ErrorCode::UnknownId, "Nothing is called `\u{1b}[2J`.");
         assert!(!failure.in_words(&Paint::plain()).contains('\u{1b}'));
     }
 
     #[test]
     fn a_taken_port_names_its_holder_and_the_advice_is_the_hint() {
         let listen = "127.0.0.1:8788".parse().expect("an address");
-        let taken = BindError::PortTaken { listen, holder: Some("nginx (process 7)".to_owned()) };
+        let taken = BindError::PortTaken { listen, holder: Some(PortHolder::Program("nginx (process 7)".to_owned())) };
         let failure = Failure::from(DaemonError::Bind(taken));
         insta::assert_snapshot!(failure.in_words(&Paint::plain()), @r"
         error: cannot listen on 127.0.0.1:8788: the port is taken by nginx (process 7)
         hint: stop that program or choose another port
         ");
-        assert_eq!(failure.code, "port-taken");
+        assert_eq!(failure.code, ErrorCode::PortTaken);
     }
 
     #[test]

@@ -224,6 +224,34 @@ mod tests {
     }
 
     #[test]
+    fn every_operation_has_the_help_of_the_registry() {
+        let command = Cli::command();
+        for operation in ctx_api::operations::OPERATIONS {
+            let verb = command.find_subcommand(operation.name).expect(operation.name);
+            let about = verb.get_about().expect("help").to_string();
+            assert!(about.starts_with(operation.help), "{}: {about}", operation.name);
+        }
+    }
+
+    #[test]
+    fn hints_name_commands_that_exist() {
+        use ctx_core::hint::Command as Hinted;
+        let command = Cli::command();
+        for hinted in Hinted::ALL.iter().filter(|hinted| ![Hinted::Version, Hinted::Operations].contains(hinted)) {
+            let whole = hinted.words();
+            let mut words = whole.split(' ');
+            let verb = words.next().and_then(|verb| command.find_subcommand(verb)).expect(whole);
+            for rest in words {
+                let is_flag = verb.get_arguments().any(|flag| flag.get_long() == rest.strip_prefix("--"));
+                let is_value = verb
+                    .get_positionals()
+                    .any(|position| position.get_possible_values().iter().any(|value| value.get_name() == rest));
+                assert!(is_flag || is_value || verb.find_subcommand(rest).is_some(), "{whole}");
+            }
+        }
+    }
+
+    #[test]
     fn the_options_of_every_verb_are_listed_once_and_still_taken() {
         let top = help(100);
         let mut command = grouped(Cli::command(), &Output::plain());

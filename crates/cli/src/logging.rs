@@ -5,6 +5,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use ctx_core::ErrorCode;
 use ctx_core::clean::is_invisible;
 use tracing_subscriber::EnvFilter;
 
@@ -16,7 +17,7 @@ const USUAL: &str = "info";
 pub fn start(environment: &Environment) -> Result<(), Failure> {
     let wanted = environment.text(env::LOG).unwrap_or_else(|| USUAL.to_owned());
     let filter = EnvFilter::builder().parse(&wanted).map_err(|error| {
-        Failure::new("environment", format!("{} is invalid: {error}", env::LOG.name()))
+        Failure::new(ErrorCode::Environment, format!("{} is invalid: {error}", env::LOG.name()))
             .hint("give a level (error, warn, info, debug, trace), or levels by module: ctx_server=debug,warn")
     })?;
     // It tells whole messages, and those hold what people say to their agents.
@@ -31,7 +32,7 @@ pub fn start(environment: &Environment) -> Result<(), Failure> {
         .with_ansi(is_coloured)
         .with_writer(|| OneLine(io::stderr()))
         .try_init();
-    started.map_err(|error| Failure::new("log", format!("the log cannot be started: {error}")))
+    started.map_err(|error| Failure::new(ErrorCode::Log, format!("the log cannot be started: {error}")))
 }
 
 /// Writes each event, which the log hands over whole, as one line.

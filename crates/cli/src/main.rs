@@ -5,7 +5,6 @@ mod arguments;
 mod autostart;
 mod background;
 mod client;
-mod codes;
 mod commands;
 mod commit;
 mod context;

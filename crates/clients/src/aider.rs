@@ -1,4 +1,4 @@
-//! aider: it has no tools, names no session, and begins every conversation with the same examples.
+//! aider: has no tools, sends no session, and begins every conversation with the same examples.
 
 use crate::launch::{Launch, Route};
 use crate::setup::Syntax;

@@ -1,4 +1,4 @@
-//! Cline: it names no session and often not itself; its tools take lists.
+//! Cline: sends no session and often not its name; its tools take lists.
 
 use crate::class;
 use crate::hints::is_product;
@@ -25,7 +25,7 @@ pub static CLIENT: Client = Client {
     ..Client::BASE
 };
 
-/// A daemon of its own runs the session and reads its settings, so no flag and no variable reaches it.
+/// A background process of Cline runs the session and reads its settings, so no flag or variable reaches it.
 const ROUTE: Route = Route {
     note: Some(
         "Cline reads its base URL only from its settings: set `providers.anthropic.settings.baseUrl` to `{url}/v1` in \

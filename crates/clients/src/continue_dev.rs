@@ -1,4 +1,4 @@
-//! Continue: it names neither a session nor itself in its headers.
+//! Continue: sends neither a session nor its name.
 
 use crate::class;
 use crate::hints::is_product;
@@ -23,7 +23,7 @@ pub static CLIENT: Client = Client {
     ..Client::BASE
 };
 
-/// The base URL belongs to a model of the user's own configuration.
+/// The base URL is part of a model in the user's configuration.
 const ROUTE: Route = Route {
     note: Some(
         "Continue reads its base URL only from its configuration: set `apiBase: {url}/v1/` for the model in \

@@ -1,4 +1,4 @@
-//! Gemini CLI: it names no session, and puts its context before the human's first words.
+//! Gemini CLI: sends no session, and puts its context before the human's first words.
 
 pub mod install;
 

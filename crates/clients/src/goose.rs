@@ -1,4 +1,4 @@
-//! goose: it names its session, and moves a message with clock, folder and tasks to the newest turn of each request.
+//! goose: sends its session, and moves a message with clock, folder and tasks to the newest turn of each request.
 
 use crate::class;
 use crate::launch::{Launch, Route};
@@ -49,7 +49,7 @@ static ENTRIES: [Entry; 2] = [
 ];
 
 pub static VOCABULARY: Vocabulary = Vocabulary {
-    // It stands in another message with each request, so it is no part of what a message says.
+    // It moves to another message with each request, so it is not part of a message.
     reminder: Some(Tag { open: "<info-msg>", close: "</info-msg>" }),
     summary_receipts: &["Your context was compacted."],
     systems: &[

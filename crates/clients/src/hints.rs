@@ -1,9 +1,9 @@
-//! Hints: what the headers of a request say about its session, its agent and its class.
+//! Hints: session, agent and class of a request, from its headers.
 
 use crate::{ClientId, UNKNOWN, every};
 use ctx_core::Class;
 
-/// Looks a header up by its lower-case name.
+/// Looks up a header by its lower-case name.
 pub type Headers<'h> = &'h (dyn Fn(&str) -> Option<&'h str> + 'h);
 
 /// The names of a client's headers, in lower case.
@@ -12,12 +12,12 @@ pub struct HeaderNames {
     pub session: &'static [&'static str],
     pub agent: Option<&'static str>,
     pub parent_agent: Option<&'static str>,
-    /// Names the session whose agent started this one.
+    /// Names the session that started this one.
     pub parent_session: Option<&'static str>,
     /// Names the class of the request.
     pub class: Option<&'static str>,
     pub classes: &'static [(&'static str, Class)],
-    /// Is sent when the client has just summarised its history.
+    /// Present if the client has just summarised its history.
     pub compacted: Option<&'static str>,
 }
 
@@ -34,42 +34,42 @@ impl HeaderNames {
     };
 }
 
-/// What the headers of a request say.
+/// The statements of a request's headers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hints {
     pub session: Option<Box<str>>,
     pub agent: Option<Box<str>>,
     pub parent_agent: Option<Box<str>>,
-    /// The session that started this one, which is a sub-agent's then.
+    /// The session that started this one, if it is a sub-agent's.
     pub parent_session: Option<Box<str>>,
-    /// The class, where the client names it.
+    /// The class, if the client states it.
     pub class: Option<Class>,
-    /// The client says that it has just summarised its history.
+    /// The client has just summarised its history.
     pub compacted: bool,
-    /// The product and version that the sender calls itself.
+    /// The sender's product and version.
     pub product: Option<Box<str>>,
     pub client: ClientId,
     /// The client marks this request as one of a conversation.
     pub is_marked_turn: bool,
-    /// The model, where the address of the request names it and the body does not.
+    /// The model, if the address names it and the body does not.
     pub model: Option<Box<str>>,
 }
 
 impl Hints {
-    /// The hints of a conversation's own turn, for a request that is played again.
+    /// The hints of a plain turn, for a replayed request.
     pub fn of_turn(session: &str) -> Hints {
-        // A client whose turns need no second look: all that is played was recorded as a conversation.
+        // A client whose turns need no further classification: every replayed request was recorded as a conversation.
         let client = ClientId::ClaudeCode;
         Hints { session: value(session), class: Some(Class::Main), client, ..Hints::default() }
     }
 
-    /// Reads the hints; `get` looks a header up by its lower-case name.
+    /// Reads the hints; `get` looks up a header by its lower-case name.
     pub fn read<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Hints {
         let get = |name: &str| get(name);
         let headers: Headers<'_> = &get;
         let client = every().find(|client| (client.recognises)(headers)).unwrap_or(&UNKNOWN);
         let text = |name: &str| headers(name).and_then(value);
-        // The client's own names count before those of others.
+        // The client's own names take precedence over others.
         let every = || std::iter::once(client).chain(every());
         let first = |of: fn(&HeaderNames) -> Option<&'static str>| {
             every().filter_map(|client| of(&client.headers)).find_map(text)
@@ -95,7 +95,7 @@ impl Hints {
     }
 }
 
-/// A value that is worth keeping.
+/// A value of reasonable size.
 fn value(text: &str) -> Option<Box<str>> {
     let text = text.trim();
     is_worth_keeping(text).then(|| text.into())
@@ -105,12 +105,12 @@ fn is_worth_keeping(text: &str) -> bool {
     !text.is_empty() && text.len() <= 200
 }
 
-/// Whether the sender calls itself by one of these products.
+/// Whether the sender is one of these products.
 pub(crate) fn is_product(headers: Headers<'_>, products: &[&str]) -> bool {
     product(headers).is_some_and(|product| products.iter().any(|opening| product.starts_with(opening)))
 }
 
-/// The product and version that the sender calls itself.
+/// The sender's product and version.
 pub(crate) fn product<'h>(headers: Headers<'h>) -> Option<&'h str> {
     let agent = headers("user-agent").map(str::trim).filter(|agent| is_worth_keeping(agent))?;
     agent.split(' ').next()

@@ -1,28 +1,28 @@
-//! How `ctx run` leads a client to the daemon, as data.
+//! How `ctx run` routes a client through the daemon, as data.
 //!
-//! In all texts here `{url}` stands for the daemon's URL and `{file}` for the path of the route's file.
+//! In all texts, `{url}` is the daemon's URL and `{file}` the path of the route's file.
 
-/// How a client is started so that it speaks through the daemon.
+/// How to start a client so that it uses the daemon.
 #[derive(Debug, Clone, Copy)]
 pub struct Launch {
     /// The names of its program.
     pub programs: &'static [&'static str],
-    /// The first one that applies is taken.
+    /// The first applicable one is used.
     pub routes: &'static [Route],
 }
 
-/// One way to lead a client to the daemon.
+/// One way to route a client through the daemon.
 #[derive(Debug, Clone, Copy)]
 pub struct Route {
     /// Applies only if this variable is set.
     pub when: Option<&'static str>,
     /// Variables with their values.
     pub variables: &'static [(&'static str, &'static str)],
-    /// Variables that keep the value that the user gave them.
+    /// Variables for which the user's value takes precedence.
     pub defaults: &'static [(&'static str, &'static str)],
     /// Arguments before those of the user.
     pub arguments: &'static [&'static str],
-    /// Name and contents of a file that the client is told to read.
+    /// Name and contents of a file for the client to read.
     pub file: Option<(&'static str, &'static str)>,
     /// A note before the client starts.
     pub note: Option<&'static str>,
@@ -31,10 +31,10 @@ pub struct Route {
 }
 
 impl Launch {
-    /// A client that is known by no program.
+    /// A client without a known program.
     pub const NONE: Launch = Launch { programs: &[], routes: &[] };
 
-    /// The route to take; `is_set` tells whether a variable has a value.
+    /// The route to use; `is_set` reports whether a variable has a value.
     pub fn route(&self, is_set: impl Fn(&str) -> bool) -> Option<&'static Route> {
         self.routes.iter().find(|route| route.when.is_none_or(&is_set))
     }

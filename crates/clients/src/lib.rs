@@ -1,8 +1,8 @@
-//! Clients: what is known of the agents that speak through the proxy, one folder a client.
+//! Clients: facts about the agents that use the proxy, one folder each.
 //!
-//! A [`Client`] is data and a few functions. [`CLIENTS`] lists the known ones; every other sender is [`UNKNOWN`], whose
-//! words are those that several agents share. Wires, policies and the service ask this crate for facts; none of them
-//! names a client's tool, header or tag.
+//! A [`Client`] is data and a few functions. [`CLIENTS`] lists the known ones; every other sender is [`UNKNOWN`], with
+//! the words that several agents share. Wires, policies and the service ask this crate for facts; none of them names a
+//! client's tool, header or tag.
 
 mod aider;
 mod class;
@@ -31,7 +31,7 @@ use ctx_core::policy::Settings;
 use ctx_core::{Class, ToolRole};
 use launch::Launch;
 
-/// Which client sent a request.
+/// Identifies a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClientId {
     ClaudeCode,
@@ -48,42 +48,42 @@ pub enum ClientId {
     Unknown,
 }
 
-/// An agent that speaks through the proxy.
+/// An agent that uses the proxy.
 pub struct Client {
     pub id: ClientId,
-    /// The name that commands take.
+    /// Its name in commands.
     pub name: &'static str,
-    /// The name that people use.
+    /// Its name for people.
     pub title: &'static str,
-    /// Whether a request is this client's.
+    /// Whether a request comes from this client.
     pub recognises: fn(Headers<'_>) -> bool,
-    /// How the product begins that it calls itself.
+    /// Prefixes of its product name.
     pub products: &'static [&'static str],
-    /// How its system prompt begins, where its headers do not tell it from others.
+    /// Openings of its system prompt, if its headers do not identify it.
     pub introductions: &'static [&'static str],
     pub headers: HeaderNames,
-    /// Adds the hints that no header gives by its value alone.
+    /// Adds hints that need more than the value of one header.
     pub refine: fn(Headers<'_>, &mut Hints),
-    /// The class of a request that neither a hint nor its own fields tell.
+    /// The class of a request without a hint.
     pub class: fn(&Hints, &Glance) -> Class,
-    /// Whether its side requests are recognised, so that every turn under a session belongs to that conversation.
+    /// Whether its side requests are recognised, so that every turn of a session belongs to its conversation.
     pub tells_side_requests: bool,
     pub vocabulary: &'static Vocabulary,
-    /// Conversations that it keeps on disk.
+    /// Its conversations on disk.
     pub sessions: Option<SessionFiles>,
     pub mcp: Option<McpCaller>,
-    /// Makes it speak through the daemon wherever it is started.
+    /// Routes it through the daemon permanently.
     pub installer: Option<&'static dyn setup::Installer>,
-    /// Tools whose results the automatic editor leaves alone unless told otherwise, by patterns.
+    /// Patterns of tools whose results the automatic editor keeps by default.
     pub bookkeeping: &'static [&'static str],
-    /// How it is started so that it speaks through the daemon.
+    /// How to start it so that it uses the daemon.
     pub launch: Launch,
     /// Variables in the environment of the commands that it runs.
     pub marks: &'static [&'static str],
 }
 
 impl Client {
-    /// A client of which nothing is known.
+    /// A client without known facts.
     pub const BASE: Client = Client {
         id: ClientId::Unknown,
         name: "unknown",
@@ -105,14 +105,14 @@ impl Client {
     };
 }
 
-/// How a client appears to the MCP server.
+/// Facts about a client that calls the MCP server.
 #[derive(Debug, Clone, Copy)]
 pub struct McpCaller {
-    /// The name that it gives itself.
+    /// The name it reports.
     pub name: &'static str,
-    /// The member of a request's metadata that names the tool call it passes on.
+    /// The member of a request's metadata that names the forwarded tool call.
     pub call: &'static str,
-    /// Whether it shows its model the structure of an answer, and then only that.
+    /// Whether it shows its model only the structured part of an answer.
     pub reads_structure: bool,
 }
 
@@ -122,8 +122,8 @@ impl std::fmt::Debug for Client {
     }
 }
 
-/// Every known client. A new one is a folder here and a line in this list. The first that recognises a request has sent
-/// it; Qwen Code borrows the name of Claude Code and stands behind it.
+/// Every known client. A new one is a folder here and a line in this list. The first that recognises a request wins;
+/// Qwen Code borrows the name of Claude Code and comes after it.
 pub static CLIENTS: [&Client; 10] = [
     &claude_code::CLIENT,
     &codex::CLIENT,
@@ -146,8 +146,8 @@ pub static UNKNOWN: Client = Client {
     ..Client::BASE
 };
 
-/// Messages are read by all vocabularies at once: a message has the same key whoever sends it, because an agent may
-/// call itself by another's name, and a session may go on in another agent.
+/// All vocabularies, used together: a message has the same key for every sender, because an agent may use another's
+/// name, and a session may continue in another agent.
 static LEXICON: Lexicon = Lexicon(&[
     &claude_code::VOCABULARY,
     &codex::VOCABULARY,
@@ -166,7 +166,7 @@ pub fn lexicon() -> &'static Lexicon {
     &LEXICON
 }
 
-/// The part that a tool plays.
+/// The role of a tool.
 pub fn role(tool: &str) -> ToolRole {
     LEXICON.role(tool)
 }
@@ -176,13 +176,13 @@ pub fn mcp_callers() -> impl Iterator<Item = McpCaller> {
     CLIENTS.into_iter().filter_map(|client| client.mcp)
 }
 
-/// The headers by which a client tells its session to the daemon itself.
+/// The headers by which a client states its session to the daemon.
 pub fn session_headers() -> impl Iterator<Item = &'static str> {
     let callers = CLIENTS.into_iter().filter(|client| client.mcp.is_some());
     callers.flat_map(|client| client.headers.session).copied()
 }
 
-/// The known clients, and the unknown one behind them.
+/// The known clients, followed by the unknown one.
 fn every() -> impl Iterator<Item = &'static Client> {
     CLIENTS.into_iter().chain([&UNKNOWN])
 }
@@ -191,19 +191,19 @@ pub fn client(id: ClientId) -> &'static Client {
     CLIENTS.into_iter().find(|client| client.id == id).unwrap_or(&UNKNOWN)
 }
 
-/// The client whose system prompt begins so.
+/// The client whose system prompt has this opening.
 pub fn introduced(system: &str) -> Option<&'static Client> {
     let begins = |client: &&Client| client.introductions.iter().any(|opening| system.starts_with(opening));
     CLIENTS.into_iter().find(begins)
 }
 
-/// The client that calls itself so, or has this name.
+/// The client with this product name or name.
 pub fn of_product(product: &str) -> Option<&'static Client> {
     let is_its = |client: &&Client| client.products.iter().any(|opening| product.starts_with(opening));
     CLIENTS.into_iter().find(|client| client.name == product).or_else(|| CLIENTS.into_iter().find(is_its))
 }
 
-/// The client that a program belongs to, or that has this name.
+/// The client with this program or name.
 pub fn named(name: &str) -> Option<&'static Client> {
     CLIENTS.into_iter().find(|client| client.name == name || client.launch.programs.contains(&name))
 }
@@ -213,7 +213,7 @@ pub fn running_in(is_set: impl Fn(&str) -> bool) -> Option<&'static Client> {
     every().find(|client| client.marks.iter().any(|name| is_set(name)))
 }
 
-/// The settings of the automatic editor where nothing is said: results of the agents' own bookkeeping stay.
+/// The default settings of the automatic editor: results of the agents' bookkeeping tools stay.
 pub fn editor_settings() -> Settings {
     let mut exclude_tools: Vec<String> = Vec::new();
     for pattern in every().flat_map(|client| client.bookkeeping) {

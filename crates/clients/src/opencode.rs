@@ -1,4 +1,4 @@
-//! opencode: every request carries its session, titles and summaries too.
+//! opencode: sends its session with every request, titles and summaries included.
 
 use crate::class;
 use crate::hints::is_product;
@@ -30,7 +30,7 @@ pub static CLIENT: Client = Client {
     ..Client::BASE
 };
 
-/// Its base URLs include the version. The configuration in the variable is merged with the user's own.
+/// Its base URLs include the version. The configuration in the variable is merged with the user's.
 const ROUTE: Route = Route {
     variables: &[("ANTHROPIC_BASE_URL", "{url}/v1")],
     defaults: &[(

@@ -1,10 +1,10 @@
-//! Words and headers that other agents use, as far as they are known. An agent that needs more gets a folder of its own.
+//! Words and headers of other agents. An agent that needs more gets a folder of its own.
 
 use crate::HeaderNames;
 use ctx_core::ToolRole;
 use ctx_core::lexicon::Vocabulary;
 
-/// Crush, pi, libraries and others send a session under these names.
+/// Session headers of Crush, pi, libraries and others.
 pub const HEADERS: HeaderNames =
     HeaderNames { session: &["x-session-affinity", "x-session-id", "session_id", "session-id"], ..HeaderNames::NONE };
 

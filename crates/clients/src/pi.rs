@@ -1,4 +1,4 @@
-//! pi: it names its session on the Responses wire only, and sends no titles.
+//! pi: sends its session on the Responses wire only, and requests no titles.
 
 use crate::class;
 use crate::hints::{is_product, product};
@@ -23,7 +23,7 @@ pub static CLIENT: Client = Client {
     ..Client::BASE
 };
 
-/// No variable leads it elsewhere. An extension moves its built-in providers.
+/// No variable redirects it. An extension redirects its built-in providers.
 const ROUTE: Route = Route {
     arguments: &["--extension", "{file}"],
     file: Some((
@@ -36,7 +36,7 @@ const ROUTE: Route = Route {
     ..Route::BASE
 };
 
-/// A provider in `models.json` without models moves the built-in one of that name.
+/// A provider without models in `models.json` redirects the built-in one of that name.
 static INSTALLER: SettingsInstaller = SettingsInstaller {
     name: "pi",
     title: "pi",

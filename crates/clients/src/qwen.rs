@@ -1,4 +1,4 @@
-//! Qwen Code: it names no session, and calls itself Claude Code on base URLs that are not Anthropic's own.
+//! Qwen Code: sends no session, and calls itself Claude Code on base URLs that are not Anthropic's.
 
 use crate::class::{self, ToolsListed};
 use crate::gemini_cli;
@@ -10,9 +10,9 @@ use crate::{Client, ClientId, Glance, Headers, Hints};
 use ctx_core::lexicon::{Arguments, Vocabulary};
 use ctx_core::{Class, ToolRole};
 
-/// The name that it gives itself elsewhere.
+/// Its name elsewhere.
 const OWN: &str = "QwenCode/";
-/// The name that it borrows.
+/// Its borrowed name.
 const BORROWED: &str = "claude-cli/";
 
 pub static CLIENT: Client = Client {
@@ -37,8 +37,7 @@ const ROUTE: Route = Route {
     ..Route::BASE
 };
 
-/// Its reminders have Claude Code's tag.
-/// Its own `env` section sets variables that nothing else sets.
+/// Its reminders have Claude Code's tag. Its own `env` section sets variables that nothing else sets.
 static INSTALLER: SettingsInstaller = SettingsInstaller {
     name: "qwen",
     title: "Qwen Code",
@@ -88,12 +87,12 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
     ..Vocabulary::EMPTY
 };
 
-/// Claude Code itself is recognised before, by its session or its beta.
+/// Claude Code itself is recognised earlier, by its session or its beta.
 fn recognises(headers: Headers<'_>) -> bool {
     is_product(headers, &[OWN, BORROWED])
 }
 
-/// Its own name, with the version that it gives.
+/// Restores its own name, with its version.
 fn refine(_: Headers<'_>, hints: &mut Hints) {
     let version = hints.product.as_deref().and_then(|product| product.strip_prefix(BORROWED));
     if let Some(version) = version {
@@ -101,7 +100,8 @@ fn refine(_: Headers<'_>, hints: &mut Hints) {
     }
 }
 
-/// Its turns list tools. Requests under the borrowed name that do not are probes, of an old Claude Code too.
+/// Its turns list tools. Requests under the borrowed name without tools are probes, including those of an old Claude
+/// Code.
 fn class(hints: &Hints, glance: &Glance) -> Class {
     match glance.tools {
         ToolsListed::Own => class::of_agent(hints, glance),

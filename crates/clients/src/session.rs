@@ -1,16 +1,16 @@
-//! Session files: conversations as a client keeps them on disk, in the form that its requests have.
+//! Session files: a client's conversations on disk, in the form of its requests.
 
 use ctx_core::content::WireId;
 use serde_json::value::RawValue;
 use std::path::Path;
 
-/// How the session files of a client are known and read.
+/// Recognises and reads the session files of a client.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionFiles {
     pub recognises: fn(&Path, &[u8]) -> bool,
     /// Reads a file of this name.
     pub read: fn(&str, &[u8]) -> SessionFile,
-    /// Whether a file lies beside session files and holds no conversation.
+    /// Whether a file beside session files contains no conversation.
     pub passes_over: fn(&Path) -> bool,
 }
 
@@ -18,11 +18,11 @@ pub struct SessionFiles {
 #[derive(Debug)]
 pub struct SessionFile {
     pub conversations: Vec<SessionConversation>,
-    /// Lines, counted from 1, and why they were not used; no number where it is about the whole file.
+    /// Lines, counted from 1, and why they were skipped; no number if it concerns the whole file.
     pub skipped: Vec<(Option<usize>, String)>,
 }
 
-/// One conversation, as it stood at its last request.
+/// One conversation, as of its last request.
 #[derive(Debug)]
 pub struct SessionConversation {
     pub name: String,
@@ -30,7 +30,7 @@ pub struct SessionConversation {
     pub wire: WireId,
     /// The model of its last answer.
     pub model: String,
-    /// The request without its messages, as an object; system and tools where the file holds them.
+    /// The request without its messages, as an object; with system prompt and tools if the file has them.
     pub head: Box<RawValue>,
     pub messages: Vec<Box<RawValue>>,
     pub turns: Vec<SessionTurn>,
@@ -39,9 +39,9 @@ pub struct SessionConversation {
 /// One request and its answer.
 #[derive(Debug, Clone)]
 pub struct SessionTurn {
-    /// The first message that the model answered with. The request held the messages before it.
+    /// The model's first message in the answer. The request consisted of the messages before it.
     pub answer: usize,
-    /// When it was asked, as the file writes it.
+    /// The time of the request, as spelled in the file.
     pub at: Option<Box<str>>,
     pub usage: Option<SessionUsage>,
     pub model: Option<Box<str>>,
@@ -53,7 +53,7 @@ pub struct SessionUsage {
     pub input: u64,
     pub cache_read: u64,
     pub cache_written: u64,
-    /// The share of it that was written for an hour, where the file says so.
+    /// The part written for an hour, if the file states it.
     pub cache_written_1h: Option<u64>,
     pub output: u64,
 }

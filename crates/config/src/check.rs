@@ -1,5 +1,5 @@
-//! Checks a value against the schema of its key, and says in words what is wrong with it. The schema is our own, so only
-//! the keywords that the sections use are known here.
+//! Checks a value against the schema of its key, and describes errors. Only the keywords that the sections use are
+//! supported.
 
 use ctx_core::edit::refusal::nearest;
 use serde_json::Value;
@@ -11,7 +11,7 @@ pub fn is_section(schema: &Value) -> bool {
     schema["properties"].is_object() || chosen(schema).is_some()
 }
 
-/// The schema of the members whose names a user chooses.
+/// The schema of members with user-defined names.
 pub fn chosen(schema: &Value) -> Option<&Value> {
     schema.get("additionalProperties").filter(|inner| inner.is_object())
 }
@@ -54,7 +54,7 @@ fn is_share(text: &str) -> bool {
     number.is_some_and(|percent| (1..=100).contains(&percent))
 }
 
-/// What is wrong with a value that does not fit: the line, and the end of a sentence about the key.
+/// Describes a value that does not fit: the line, and the end of a sentence about the key.
 pub fn complaint(schema: &Value, node: &Node) -> (usize, String) {
     let items = match &node.data {
         Data::List(items) if schema["items"].is_object() => items.as_slice(),
@@ -105,7 +105,7 @@ pub fn expected(schema: &Value) -> String {
     }
 }
 
-/// The kind of a value; a number itself only where a number belongs, because other values may be secrets.
+/// The kind of a value; shows the value only for numbers where a number belongs, because other values may be secrets.
 fn found(schema: &Value, node: &Node) -> String {
     match &node.data {
         Data::Whole(_) | Data::Fraction(_) if schema["type"] == "integer" || schema["type"] == "number" => {
@@ -115,7 +115,7 @@ fn found(schema: &Value, node: &Node) -> String {
     }
 }
 
-/// The known name that a misspelt one is most like, after `section`.
+/// A suggestion for a misspelt name, prefixed with `section`.
 pub fn did_you_mean(name: &str, section: &str, known: &[&str]) -> String {
     let near = nearest(name, known.iter().copied());
     near.first().map(|near| format!(" (did you mean `{section}{near}`?)")).unwrap_or_default()

@@ -1,16 +1,16 @@
-//! Every environment variable that `ctx` reads or sets, declared once, and the only place that looks them up.
-//! What their values mean is decided where they are used. The names of clients' variables are in `ctx_clients`.
+//! Declares and looks up every environment variable that `ctx` reads or sets. Their users interpret the values. The
+//! names of clients' variables are in `ctx_clients`.
 
 use std::ffi::OsString;
 
 use ctx_clients::claude_code::variables;
 
-/// A variable under the names it goes by; the first one that is set and not empty counts.
+/// A variable with its alternative names; the first one that is set and not empty counts.
 #[derive(Clone, Copy, Debug)]
 pub struct Variable(&'static [&'static str]);
 
 impl Variable {
-    /// The name to use in messages and for setting it.
+    /// The name for messages and for setting it.
     pub fn name(self) -> &'static str {
         self.0.first().copied().unwrap_or_default()
     }
@@ -21,46 +21,46 @@ impl Variable {
     }
 }
 
-// Ours.
-/// Where the daemon listens.
+// Variables of `ctx`.
+/// The listening address of the daemon.
 pub const LISTEN: Variable = Variable(&["CTX_LISTEN"]);
-/// Where requests go.
+/// The upstream.
 pub const UPSTREAM: Variable = Variable(&["CTX_UPSTREAM"]);
 /// The folder of the store, the token and the daemon's other files.
 pub const HOME: Variable = Variable(&["CTX_HOME"]);
-/// The configuration file, instead of those in the project and in the home.
+/// The configuration file, replacing those of the project and the home.
 pub const CONFIG: Variable = Variable(&["CTX_CONFIG"]);
-/// The conversation that is meant where none is named.
+/// The default conversation.
 pub const CONVERSATION: Variable = Variable(&["CTX_CONV"]);
-/// What the daemon logs: `info`, `debug`, `ctx_server=trace,warn`, …
+/// The log filter: `info`, `debug`, `ctx_server=trace,warn`, …
 pub const LOG: Variable = Variable(&["CTX_LOG"]);
 
-// Of the system.
+// Variables of the system.
 pub const USER_HOME: Variable = Variable(&["HOME", "USERPROFILE"]);
-/// Where programs are found by their name.
+/// The search path for programs.
 pub const PATH: Variable = Variable(&["PATH"]);
 pub const XDG_DATA_HOME: Variable = Variable(&["XDG_DATA_HOME"]);
 #[cfg(windows)]
 pub const LOCAL_APP_DATA: Variable = Variable(&["LOCALAPPDATA"]);
-/// What a person writes with.
+/// The user's text editor.
 pub const EDITOR: Variable = Variable(&["VISUAL", "EDITOR"]);
 pub const NO_COLOR: Variable = Variable(&["NO_COLOR"]);
 pub const TERM: Variable = Variable(&["TERM"]);
 
-// Of the way to the upstream. Programs disagree on the case, so both are read.
+// Variables for the connection to the upstream. Programs disagree on the case, so both are read.
 pub const HTTPS_PROXY: Variable = Variable(&["HTTPS_PROXY", "https_proxy"]);
 pub const HTTP_PROXY: Variable = Variable(&["HTTP_PROXY", "http_proxy"]);
 pub const ALL_PROXY: Variable = Variable(&["ALL_PROXY", "all_proxy"]);
 pub const NO_PROXY: Variable = Variable(&["NO_PROXY", "no_proxy"]);
 pub const SSL_CERT_FILE: Variable = Variable(&["SSL_CERT_FILE"]);
-/// The agents themselves honour it; whoever set it for them means their traffic, which is ours now.
+/// Additional certificate authorities, which the agents honour too.
 pub const NODE_EXTRA_CA_CERTS: Variable = Variable(&["NODE_EXTRA_CA_CERTS"]);
 
-// Of the agent. What `ctx run` sets for it is in `ctx_clients::launch`.
-/// The stock client gives it to the commands that it runs: the session of which they are part.
+// Variables of the agent. `ctx_clients::launch` lists those that `ctx run` sets.
+/// The session of the agent that runs this command, set by the stock client.
 pub const AGENT_SESSION: Variable = Variable(&[variables::SESSION]);
 
-/// Where values come from: the process, or a test.
+/// The source of values: the process, or a test.
 #[derive(Clone, Debug)]
 pub enum Environment {
     Process,
@@ -72,12 +72,12 @@ impl Environment {
         Self::Given(values.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect())
     }
 
-    /// The value; an empty one is as good as none.
+    /// The value; an empty one counts as unset.
     pub fn get(&self, variable: Variable) -> Option<OsString> {
         variable.0.iter().filter_map(|name| self.look_up(name)).find(|value| !value.is_empty())
     }
 
-    /// The value as text. Bytes that are not text become marks that no parser takes, so they are refused there.
+    /// The value as text. Bytes that are not text become characters that every parser refuses.
     pub fn text(&self, variable: Variable) -> Option<String> {
         self.get(variable).map(|value| value.to_string_lossy().into_owned())
     }
@@ -87,12 +87,12 @@ impl Environment {
         self.raw(name).map(|value| value.to_string_lossy().into_owned())
     }
 
-    /// A variable that only its client knows.
+    /// A variable known only to its client.
     pub fn raw(&self, name: &str) -> Option<OsString> {
         self.look_up(name).filter(|value| !value.is_empty())
     }
 
-    /// All of them, for a program that is started.
+    /// All variables, for a child process.
     pub fn all(&self) -> Vec<(OsString, OsString)> {
         match self {
             Self::Process => std::env::vars_os().collect(),

@@ -3,18 +3,20 @@
 use std::io;
 use std::path::Path;
 
+use ctx_core::ErrorCode;
+
 /// A setting or a file of the home that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ConfigError {
     /// Stable, for programs.
-    pub code: &'static str,
+    pub code: ErrorCode,
     pub message: String,
     pub hint: Option<String>,
 }
 
 impl ConfigError {
-    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), hint: None }
     }
 
@@ -31,6 +33,6 @@ impl ConfigError {
             io::ErrorKind::StorageFull => "the disk is full; make room",
             _ => "check that the path is right and that the file is yours",
         };
-        Self::new("file", format!("cannot {doing} {}: {error}", path.display())).hint(hint)
+        Self::new(ErrorCode::File, format!("cannot {doing} {}: {error}", path.display())).hint(hint)
     }
 }

@@ -24,20 +24,20 @@ const DEFAULT: &str = "default";
 
 #[derive(Debug, Serialize)]
 pub struct Explained {
-    /// Nothing is wrong.
+    /// There are no errors.
     pub healthy: bool,
-    /// A daemon would start like this.
+    /// A daemon would start with these settings.
     pub starts: bool,
     pub project: PathBuf,
-    /// The weaker first.
+    /// Weaker first.
     pub files: Vec<FileView>,
     pub values: Vec<ValueView>,
-    /// Those that say something.
+    /// Skills with settings.
     pub skills: Vec<SkillView>,
     pub wrong: Vec<Note>,
     /// Settings of the project that take effect once a person trusts it.
     pub waiting: Vec<Note>,
-    /// Worth knowing, and nothing is broken.
+    /// Notes that are not errors.
     pub notes: Vec<Note>,
 }
 
@@ -66,7 +66,7 @@ pub struct ValueView {
     pub about: &'static str,
 }
 
-/// What a skill adds while it is active.
+/// The additions of a skill while it is active.
 #[derive(Debug, Serialize)]
 pub struct SkillView {
     pub name: String,
@@ -86,7 +86,7 @@ pub struct Note {
     pub message: String,
 }
 
-/// A source and its layer; none if it is not there.
+/// A source and its layer; none if it does not exist.
 type Read = (Source, Option<Layer>);
 
 /// The source of a value, and its line.
@@ -115,7 +115,7 @@ pub fn explain(flags: &Flags, environment: &Environment, home: &Home, folder: &P
     let in_force = json!({ EDITING: *settings });
     for key in schema::keys() {
         match key.name.strip_prefix("context_editing.") {
-            // Another word for the mode.
+            // An alias of the mode.
             Some("enabled") => {}
             Some("artifacts.*.tools") => explained.artifacts(&in_force, &sources),
             Some(name) if name.starts_with("artifacts.") => {}
@@ -201,7 +201,7 @@ impl Explained {
             Err(ConfigError { message, hint, .. }) => {
                 self.starts = false;
                 let note = self.placed(&message, hint.as_deref());
-                // A file that cannot be read at all is in the list already.
+                // An unreadable file is already in the list.
                 let is_same =
                     |known: &Note| known.file.is_some() && (&known.file, known.line) == (&note.file, note.line);
                 if !self.wrong.iter().any(is_same) {
@@ -234,7 +234,7 @@ impl Explained {
             let editing = layer.as_ref().and_then(Layer::editing);
             editing.is_some_and(|editing| editing.mode == Some(ctx_core::policy::Mode::Off))
         };
-        // Off at home is off, whatever a project sets.
+        // The home's `off` is final, whatever a project sets.
         let by_home = key.name == "context_editing.mode" && sources.iter().filter(is_home).any(is_off);
         let counts = |read: &&Read| if by_home { is_home(read) } else { !self.waits(&read.0.path, &key.name) };
         let place = place(sources.iter().filter(counts), &key.name);
@@ -262,7 +262,7 @@ impl Explained {
         let mut found = (key.default.clone(), (DEFAULT.to_owned(), None));
         for (source, layer) in sources {
             let own = source.path.parent().filter(|_| source.is_of_project);
-            // A section for a project counts there, and the deeper one is stronger.
+            // A section for a project applies there, and the deeper one is stronger.
             let depth = |path: &[String]| match path {
                 [_, _, projects, project, rest @ ..] if projects == PROJECT_MEMBER && rest.join(".") == name => {
                     let project = Path::new(project);
@@ -345,7 +345,7 @@ impl Explained {
         }
     }
 
-    /// Adds notes about settings that are right alone and odd together.
+    /// Adds notes about settings that are valid alone and odd together.
     fn relations(&mut self, settings: &ctx_core::policy::Settings) {
         let mut note = |key: &str, message: String| {
             self.notes.push(Note { file: None, line: None, key: Some(format!("context_editing.{key}")), message });
@@ -374,7 +374,7 @@ impl Explained {
     }
 }
 
-/// A value, unless it may hold a secret.
+/// A value, unless it may contain a secret.
 fn shown(key: &Key, value: Value) -> Value {
     if key.hides(&value) { json!("(set, not shown)") } else { value }
 }

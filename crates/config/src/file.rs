@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ctx_core::ErrorCode;
+
 use crate::error::ConfigError;
 use crate::layer::{Layer, Origin, Remark};
 use crate::read;
@@ -16,7 +18,7 @@ pub struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// `Ok(None)`: there is no such file.
+    /// Reads a file; `Ok(None)` if it does not exist.
     pub fn read(path: &Path) -> Result<Option<Self>, ConfigError> {
         match fs::read_to_string(path) {
             Ok(text) => Self::parse(path, &text).map(Some),
@@ -28,7 +30,8 @@ impl ConfigFile {
     /// Parses the text of a file.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
         let refuse = |remark: &Remark| {
-            ConfigError::new("config", remark.at(path)).hint("correct the file, or choose another with --config")
+            ConfigError::new(ErrorCode::Config, remark.at(path))
+                .hint("correct the file, or choose another with --config")
         };
         let document = Node::of_toml(text).map_err(|SyntaxError { line, why }| refuse(&Remark::new(line, why)))?;
         let layer = read::read(&document, Origin::User);
@@ -38,7 +41,7 @@ impl ConfigFile {
         }
     }
 
-    /// A path as the file means it: relative ones start at its folder.
+    /// Resolves a path of the file: relative ones start at its folder.
     pub fn resolve(&self, path: &Path) -> PathBuf {
         let path = self.path.parent().unwrap_or(Path::new("")).join(path);
         std::path::absolute(&path).unwrap_or(path)

@@ -12,10 +12,10 @@ use crate::file::ConfigFile;
 use crate::home::Home;
 use crate::sections::Helper;
 
-/// The variable that holds the key, if the file names no other.
+/// The default variable of the key.
 const KEY: &str = "CTX_HELPER_KEY";
 
-/// The settings of a section, with the key of the environment.
+/// The settings of a section, with the key from the environment.
 pub(crate) fn settings(helper: &Helper, environment: &Environment) -> Settings {
     let usual = Settings::default();
     let provider = helper.provider.unwrap_or_default();
@@ -37,7 +37,7 @@ pub(crate) fn settings(helper: &Helper, environment: &Environment) -> Settings {
     }
 }
 
-/// The variable with the helper's key, which a daemon in the background must keep.
+/// The variable of the helper's key, which a background daemon must keep.
 pub fn key_variable(home: &Home, arguments: &[OsString]) -> Option<String> {
     let named = arguments.iter().skip_while(|argument| *argument != "--config").nth(1).map(PathBuf::from);
     let named = named.or_else(|| Environment::Process.get(env::CONFIG).map(PathBuf::from));

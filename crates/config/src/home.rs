@@ -1,34 +1,32 @@
-//! The daemon's folder: where it is by default, and the small file in it that tells where the daemon listens.
-//! The store and the token have their own keepers.
+//! The daemon's folder: its default location, and the small file in it with the daemon's address. The store and the
+//! token have their own modules.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use ctx_core::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use crate::env::{self, Environment};
 use crate::error::ConfigError;
 
-/// The code of the failure of a home that cannot be written to.
-pub const NOT_WRITABLE: &str = "home-not-writable";
-
 #[derive(Clone, Debug)]
 pub struct Home {
     path: PathBuf,
-    /// The platform's folder for us: nobody else keeps anything in it.
+    /// It is the platform's default folder, which contains nothing else.
     is_default: bool,
 }
 
 impl Home {
-    /// `--home`, then CTX_HOME, then the platform's data folder. Made absolute, because the daemon may change
-    /// its working folder.
+    /// Finds the home: `--home`, then CTX_HOME, then the platform's data folder. Absolute, because the daemon may
+    /// change its working directory.
     pub fn find(flag: Option<&Path>, environment: &Environment) -> Result<Self, ConfigError> {
         let chosen = flag.map(Path::to_owned).or_else(|| environment.get(env::HOME).map(PathBuf::from));
         let is_default = chosen.is_none();
         let path = chosen.or_else(|| default_folder(environment)).ok_or_else(|| {
-            ConfigError::new("no-home", "the home folder is unknown: neither HOME nor CTX_HOME is set")
+            ConfigError::new(ErrorCode::NoHome, "the home folder is unknown: neither HOME nor CTX_HOME is set")
                 .hint("name a folder with --home or CTX_HOME")
         })?;
         match std::path::absolute(&path) {
@@ -45,8 +43,8 @@ impl Home {
         self.path.join("ctx.toml")
     }
 
-    /// Makes the folder if need be, and closes it to others where it is evidently ours. A folder with other
-    /// things in it is left to the store, which refuses it if others can look in.
+    /// Creates the folder if necessary, and makes it private if it clearly belongs to `ctx`. A folder with other
+    /// content is left to the store, which refuses it if others can read it.
     pub fn prepare(&self) -> Result<(), ConfigError> {
         let fail = |doing: &str, error: io::Error| ConfigError::file(doing, &self.path, &error);
         let mut builder = fs::DirBuilder::new();
@@ -69,7 +67,7 @@ impl Home {
         Ok(())
     }
 
-    /// Whether files can be made in it, as far as the system tells.
+    /// Whether files can be created in it, as far as the system reports.
     pub fn check_writable(&self) -> Result<(), ConfigError> {
         let checked = ctx_store::confined::Folder::open(&self.path).and_then(|folder| folder.check_writable());
         checked.map_err(|error| self.unwritable(&error))
@@ -83,15 +81,19 @@ impl Home {
             io::ErrorKind::StorageFull => "make room, or choose another folder with --home or CTX_HOME",
             _ => "it must be yours; choose another folder with --home or CTX_HOME",
         };
-        ConfigError::new(NOT_WRITABLE, format!("cannot write to the home {}: {error}", self.path.display())).hint(hint)
+        ConfigError::new(
+            ErrorCode::HomeNotWritable,
+            format!("cannot write to the home {}: {error}", self.path.display()),
+        )
+        .hint(hint)
     }
 
-    /// Whether conversations were stored in it.
+    /// Whether it contains stored conversations.
     pub fn has_store(&self) -> bool {
         self.path.join("ctx.db").exists()
     }
 
-    /// What a daemon in the background has to say.
+    /// The log of a background daemon.
     pub fn log_file(&self) -> PathBuf {
         self.path.join("daemon.log")
     }
@@ -100,12 +102,12 @@ impl Home {
         self.path.join("daemon.json")
     }
 
-    /// The notice that a running daemon leaves here. `None`: there is none, or it cannot be read as one.
+    /// The notice of a running daemon. `None` if there is none, or if it is unreadable.
     pub fn notice(&self) -> Option<Notice> {
         serde_json::from_slice(&fs::read(self.notice_file()).ok()?).ok()
     }
 
-    /// Puts the notice up; whoever reads it meanwhile sees the old one or the new one.
+    /// Writes the notice atomically: a concurrent reader sees the old one or the new one.
     pub fn put_up(&self, notice: &Notice) -> Result<(), ConfigError> {
         let path = self.notice_file();
         let draft = self.path.join(format!("daemon.json.{}", notice.pid));
@@ -115,7 +117,7 @@ impl Home {
         written.map_err(|error| ConfigError::file("write", &path, &error))
     }
 
-    /// Takes the notice down, unless it is another daemon's by now.
+    /// Removes the notice, unless another daemon has replaced it.
     pub fn take_down(&self, notice: &Notice) {
         if self.notice().is_some_and(|current| current.pid == notice.pid) {
             let _ = fs::remove_file(self.notice_file());
@@ -123,7 +125,7 @@ impl Home {
     }
 }
 
-/// Who listens where.
+/// The address and process of a running daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
     pub pid: u32,
@@ -141,7 +143,7 @@ pub fn open_private(path: &Path, choose: impl FnOnce(&mut OpenOptions) -> &mut O
     choose(&mut options).open(path)
 }
 
-/// Makes sure that the name of a new file survives a power cut.
+/// Ensures that the name of a new file survives a power cut.
 pub fn sync_name(file: &Path) -> io::Result<()> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     ctx_store::confined::Folder::open(folder)?.sync()
@@ -159,7 +161,7 @@ fn default_folder(environment: &Environment) -> Option<PathBuf> {
 
 #[cfg(not(any(target_os = "macos", windows)))]
 fn default_folder(environment: &Environment) -> Option<PathBuf> {
-    // The standard asks to ignore a relative path here.
+    // The standard requires ignoring a relative path here.
     let data = environment.get(env::XDG_DATA_HOME).map(PathBuf::from).filter(|path| path.is_absolute());
     let data = data.or_else(|| Some(PathBuf::from(environment.get(env::USER_HOME)?).join(".local/share")))?;
     Some(data.join("ctx"))
@@ -178,7 +180,7 @@ mod tests {
         assert_eq!(found(Some("/a"), &everything), Path::new("/a"));
         assert_eq!(found(None, &everything), Path::new("/b"));
         let nothing = Home::find(None, &Environment::of(&[])).expect_err("refused");
-        assert_eq!(nothing.code, "no-home");
+        assert_eq!(nothing.code, ErrorCode::NoHome);
     }
 
     #[cfg(not(any(target_os = "macos", windows)))]

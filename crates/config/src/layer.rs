@@ -1,4 +1,4 @@
-//! The settings of one source: every key with its value and its line, and everything that is wrong with it.
+//! The settings of one source: every key with its value and line, and all errors.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,14 +14,14 @@ pub const EDITING: &str = "context_editing";
 /// Its section about the provider.
 pub const PROVIDER: &str = "context_editing.provider";
 
-/// The kind of a source, which decides how far it is trusted.
+/// The kind of a source, which determines its trust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The `ctx.toml` of the home, or one that was named.
+    /// The `ctx.toml` of the home, or a file named by flag or variable.
     User,
     /// The `ctx.toml` of a project, which may come from others.
     Project,
-    /// The project's YAML file. It belongs to another program too, so unknown keys are not wrong.
+    /// The project's YAML file. It also belongs to another program, so unknown keys are not errors.
     Yaml,
     /// A skill, which can only add.
     Skill,
@@ -30,14 +30,14 @@ pub enum Origin {
 /// A message about a line of a source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Remark {
-    /// 0: about the whole file.
+    /// 0 if it concerns the whole file.
     pub line: usize,
     pub key: String,
     pub words: String,
 }
 
 impl Remark {
-    /// About the section of the automatic editor.
+    /// A remark about the section of the automatic editor.
     pub fn new(line: usize, words: impl Into<String>) -> Remark {
         Remark { line, key: EDITING.to_owned(), words: words.into() }
     }
@@ -51,7 +51,7 @@ impl Remark {
     }
 }
 
-/// One key that a source sets.
+/// One key set by a source.
 #[derive(Clone, PartialEq)]
 pub struct Entry {
     pub path: Vec<String>,
@@ -59,7 +59,7 @@ pub struct Entry {
     pub value: Value,
 }
 
-/// Without the value, which may be a secret.
+/// Omits the value, which may be a secret.
 impl fmt::Debug for Entry {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} in line {}", self.key(), self.line)
@@ -77,13 +77,13 @@ impl Entry {
         self.key().strip_prefix(section).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 
-    /// The value in one line.
+    /// The value on one line.
     pub fn in_words(&self) -> String {
         in_words(&self.value)
     }
 }
 
-/// A name after its section, quoted if TOML requires it. Names of models are always quoted: many have a dot.
+/// A name after its section, quoted if TOML requires it. Model names are always quoted, because many contain a dot.
 pub fn joined(section: &str, name: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let dot = if section.is_empty() { "" } else { "." };
@@ -93,7 +93,7 @@ pub fn joined(section: &str, name: &str) -> String {
     }
 }
 
-/// A value as a person would write it in one line.
+/// A value as a person would write it on one line.
 pub fn in_words(value: &Value) -> String {
     let list = |items: &mut dyn Iterator<Item = String>| items.collect::<Vec<_>>().join(", ");
     match value {
@@ -109,21 +109,21 @@ pub fn in_words(value: &Value) -> String {
 /// The settings of one source.
 #[derive(Clone, Debug, Default)]
 pub struct Layer {
-    /// All keys that are right.
+    /// All valid keys.
     pub entries: Vec<Entry>,
-    /// The lines of sections with a name that a user chose.
+    /// The lines of sections with user-defined names.
     pub sections: BTreeMap<String, usize>,
-    /// The keys again, typed.
+    /// The keys as a typed value.
     pub config: Config,
-    /// Errors in `[context_editing]`: with one, nothing of that section counts.
+    /// Errors in `[context_editing]`: a single one disables the section.
     pub wrong: Vec<Remark>,
     /// Errors in `[context_editing.provider]`, likewise.
     pub provider_wrong: Vec<Remark>,
-    /// Errors in other sections: with one, a daemon does not start.
+    /// Errors in other sections: a single one prevents the daemon from starting.
     pub fatal: Vec<Remark>,
-    /// Keys that are ignored and do no harm.
+    /// Keys that are ignored without harm.
     pub ignored: Vec<Remark>,
-    /// Identifies the content of a project's file; none of a file that is the user's own.
+    /// Identifies the content of a project's file; none for the user's own file.
     pub print: Option<Fingerprint>,
 }
 
@@ -133,23 +133,23 @@ impl Layer {
         Layer { wrong: vec![remark], ..Layer::default() }
     }
 
-    /// A source that is ignored, and why.
+    /// An ignored source, with the reason.
     pub fn ignored(remark: Remark) -> Layer {
         Layer { ignored: vec![remark], ..Layer::default() }
     }
 
-    /// The settings of the automatic editor, if they are right.
+    /// The settings of the automatic editor, if they are valid.
     pub fn editing(&self) -> Option<&ContextEditing> {
         self.wrong.is_empty().then_some(&self.config.context_editing)
     }
 
-    /// The line of a key, or of a section with a chosen name.
+    /// The line of a key, or of a section with a user-defined name.
     pub fn line(&self, key: &str) -> Option<usize> {
         let entry = self.entries.iter().find(|entry| entry.key() == key);
         entry.map(|entry| entry.line).or_else(|| self.sections.get(key).copied())
     }
 
-    /// All errors that stop nothing.
+    /// All errors that are not fatal.
     pub fn all_wrong(&self, path: &Path) -> Vec<String> {
         let said = |remarks: &[Remark], section: &str| -> Vec<String> {
             remarks.iter().map(|remark| format!("{}; its [{section}] section is ignored", remark.at(path))).collect()

@@ -1,5 +1,5 @@
-//! The settings of a daemon: flags, then the environment, then the `ctx.toml` of the home or the one that was named, then
-//! the defaults. A project's file sets nothing here but `[context_editing]`, which is read again while the daemon runs.
+//! The settings of a daemon: flags, then the environment, then the home's `ctx.toml` or a named file, then the
+//! defaults. A project's file sets only `[context_editing]`, which is reread while the daemon runs.
 //!
 //! [`sections`] lists every key. A file is read into a [`layer`], layers are merged in [`merge`].
 
@@ -26,6 +26,7 @@ mod yaml;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use ctx_core::ErrorCode;
 use ctx_server::{ProxySettings, Secret, Upstream, UpstreamUrl};
 
 use self::env::{Environment, Variable};
@@ -38,9 +39,9 @@ pub use self::live::LiveRules;
 use self::sections::UpstreamKeys;
 use self::sources::Places;
 
-/// The address without any setting.
+/// The default address.
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8788);
-/// The upstream without any setting.
+/// The default upstream.
 pub const DEFAULT_UPSTREAM: &str = "https://api.anthropic.com";
 
 /// The flags of the command line for a daemon.
@@ -48,9 +49,9 @@ pub const DEFAULT_UPSTREAM: &str = "https://api.anthropic.com";
 pub struct Flags {
     pub listen: Option<SocketAddr>,
     pub allow_remote: bool,
-    /// Anthropic's.
+    /// Anthropic's upstream.
     pub upstream: Option<UpstreamUrl>,
-    /// All others, by name.
+    /// All other upstreams, by name.
     pub upstreams: Vec<(String, UpstreamUrl)>,
     pub config: Option<PathBuf>,
 }
@@ -72,16 +73,17 @@ pub struct Settings {
     pub moments: ctx_engine::edit::Moments,
     /// Prices, windows and the like.
     pub models: ctx_models::Models,
-    /// Remarks for a person; they stop nothing.
+    /// Remarks for a person; not fatal.
     pub remarks: Vec<String>,
-    /// Errors in sections that are ignored; they stop nothing either.
+    /// Errors in ignored sections; not fatal either.
     pub wrong: Vec<String>,
-    /// The configuration file that was read, if there is one.
+    /// The configuration file in use, if any.
     pub files: Vec<PathBuf>,
 }
 
 impl Settings {
-    /// Decides all settings. `folder` is where the daemon starts: remarks about the project's files are included.
+    /// Determines all settings. `folder` is the daemon's working directory: remarks about the project's files are
+    /// included.
     pub fn load(flags: &Flags, environment: &Environment, home: &Home, folder: &Path) -> Result<Self, ConfigError> {
         let file = read_file(flags, environment, home)?;
         let files = file.iter().map(|file| file.path.clone()).collect();
@@ -140,7 +142,11 @@ fn upstream(
             text.parse().map_err(|why: ctx_server::UpstreamUrlError| why.to_string())
         }),
         keys.url.clone().map(Ok),
-        Some(DEFAULT_UPSTREAM.parse().map_err(|_| ConfigError::new("upstream", "the default upstream is not a URL"))),
+        Some(
+            DEFAULT_UPSTREAM
+                .parse()
+                .map_err(|_| ConfigError::new(ErrorCode::Upstream, "the default upstream is not a URL")),
+        ),
     ])?;
     let mut upstream = Upstream::new(url);
     upstream.extra_ca = keys.ca_files.iter().flatten().map(|path| file.resolve(path)).collect();
@@ -150,22 +156,23 @@ fn upstream(
     Ok(upstream)
 }
 
-/// The catalogue with the figures of the file.
+/// The catalogue with the file's figures.
 fn models(file: &ConfigFile) -> Result<ctx_models::Models, ConfigError> {
     let mut models = ctx_models::Models::listed().clone();
     for (name, keys) in &file.layer.config.models {
-        let refuse = |why| ConfigError::new("config", format!("{}: `models.\"{name}\"`: {why}", file.path.display()));
+        let refuse =
+            |why| ConfigError::new(ErrorCode::Config, format!("{}: `models.\"{name}\"`: {why}", file.path.display()));
         models.set(name, &keys.0).map_err(refuse)?;
     }
     Ok(models)
 }
 
-/// The file that was named, or else the one of the home, if there is one.
+/// The named file, else that of the home, if it exists.
 fn read_file(flags: &Flags, environment: &Environment, home: &Home) -> Result<Option<ConfigFile>, ConfigError> {
     let named = flags.config.clone().or_else(|| environment.get(env::CONFIG).map(PathBuf::from));
     let Some(path) = named else { return ConfigFile::read(&home.config_file()) };
     let file = ConfigFile::read(&path)?.ok_or_else(|| {
-        ConfigError::new("config", format!("there is no configuration file {}", path.display()))
+        ConfigError::new(ErrorCode::Config, format!("there is no configuration file {}", path.display()))
             .hint("--config and CTX_CONFIG must name a file that exists")
     })?;
     Ok(Some(file))
@@ -173,7 +180,7 @@ fn read_file(flags: &Flags, environment: &Environment, home: &Home) -> Result<Op
 
 /// The value of the strongest source that sets one.
 fn first<T>(sources: impl IntoIterator<Item = Option<Result<T, ConfigError>>>) -> Result<T, ConfigError> {
-    let silent = || Err(ConfigError::new("config", "nothing decides this setting"));
+    let silent = || Err(ConfigError::new(ErrorCode::Config, "nothing decides this setting"));
     sources.into_iter().flatten().next().unwrap_or_else(silent)
 }
 
@@ -183,14 +190,14 @@ fn parsed<T>(
     parse: impl FnOnce(&str) -> Result<T, String>,
 ) -> Option<Result<T, ConfigError>> {
     let refuse = |why| {
-        ConfigError::new("environment", format!("{}: {why}", variable.name()))
+        ConfigError::new(ErrorCode::Environment, format!("{}: {why}", variable.name()))
             .hint(format!("correct or unset {}", variable.name()))
     };
     environment.text(variable).map(|text| parse(&text).map_err(refuse))
 }
 
-/// `127.0.0.1:8788`, `[::1]:8788`, `localhost:8788` or just `8788`. Other names are not looked up: a name that
-/// resolves elsewhere tomorrow must not open the door to others.
+/// Parses `127.0.0.1:8788`, `[::1]:8788`, `localhost:8788` or just `8788`. Other names are not resolved: a name that
+/// resolves elsewhere tomorrow must not expose the daemon.
 pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     let text = text.trim();
     let local = |port: &str| port.parse().ok().map(|port| SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
@@ -200,7 +207,7 @@ pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
         .ok_or_else(|| "give an address and a port, such as 127.0.0.1:8788".to_owned())
 }
 
-/// The environment's proxies, or else the one of the file.
+/// The environment's proxies, else that of the file.
 fn proxies(environment: &Environment, keys: &UpstreamKeys) -> ProxySettings {
     let secret = |variable| environment.text(variable).map(Secret::new);
     let mut proxies = ProxySettings {
@@ -215,7 +222,7 @@ fn proxies(environment: &Environment, keys: &UpstreamKeys) -> ProxySettings {
     proxies
 }
 
-/// Files that variables of other programs name. Those programs go on without a file that is not there.
+/// Files named by variables of other programs, which ignore missing ones.
 fn ca_files_of_others(environment: &Environment, remarks: &mut Vec<String>) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     for variable in [env::SSL_CERT_FILE, env::NODE_EXTRA_CA_CERTS] {

@@ -1,5 +1,5 @@
-//! The settings while the daemon runs: files are checked again, at most once a second, and read when they have changed. A
-//! file that has become wrong is logged once, and its previous settings stay in force.
+//! The settings of a running daemon: files are checked at most once a second, and reread when they have changed. A file
+//! that has become invalid is logged once, and its previous settings stay in force.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::sources::{Places, Source, Stamp};
 use crate::trust::Trust;
 
 const EVERY: Duration = Duration::from_secs(1);
-/// Beyond so many entries, those that were not used for a while are removed.
+/// Beyond this many entries, unused ones are removed.
 const MOST: usize = 500;
 const A_WHILE: Duration = Duration::from_secs(3_600);
 
@@ -29,7 +29,7 @@ const A_WHILE: Duration = Duration::from_secs(3_600);
 pub struct LiveRules {
     places: Places,
     every: Duration,
-    /// Locked only for a lookup; an entry has a lock of its own, held while its file is read.
+    /// Locked only for a lookup; an entry has its own lock, held while its file is read.
     files: Mutex<HashMap<PathBuf, Arc<Mutex<CachedFile>>>>,
     sources: Mutex<HashMap<Who, CachedSources>>,
     settings: Mutex<HashMap<Who, Cached<Settings>>>,
@@ -37,7 +37,7 @@ pub struct LiveRules {
     trust: Mutex<KnownTrust>,
 }
 
-/// A folder, and the skills that are active.
+/// A folder, and the active skills.
 type Who = (Option<PathBuf>, Vec<String>);
 
 /// The sources for a folder and its skills.
@@ -47,7 +47,7 @@ struct CachedSources {
     sources: Arc<[Source]>,
 }
 
-/// A result, and the layers that it was merged from.
+/// A result, and the layers it was merged from.
 struct Cached<T> {
     at: Instant,
     of: Vec<Option<Arc<Layer>>>,
@@ -68,9 +68,9 @@ struct KnownTrust {
 struct CachedFile {
     looked: Option<Instant>,
     stamp: Option<Result<Option<Stamp>, String>>,
-    /// Its last layer without errors.
+    /// Its last valid layer.
     good: Option<Arc<Layer>>,
-    /// Its errors now, and the settings that hold meanwhile.
+    /// Its current errors; the last valid settings stay in force.
     wrong: Vec<String>,
 }
 
@@ -114,7 +114,7 @@ impl LiveRules {
         lock(&self.file(source, now)).good.clone()
     }
 
-    /// A file as it was within the last moment.
+    /// The state of a file, at most a second old.
     fn file(&self, source: &Source, now: Instant) -> Arc<Mutex<CachedFile>> {
         let shared = {
             let mut files = lock(&self.files);
@@ -130,7 +130,7 @@ impl LiveRules {
         shared
     }
 
-    /// The result of the same layers as before, or a new one.
+    /// The cached result for the same layers, or a new one.
     fn cached<T>(
         &self,
         before: &Mutex<HashMap<Who, Cached<T>>>,
@@ -264,7 +264,7 @@ fn forget<K: std::hash::Hash + Eq, V>(all: &mut HashMap<K, V>, now: Instant, at:
     }
 }
 
-/// Every value is complete whenever its lock is free, so a poisoned lock does no harm.
+/// Every value is complete whenever its lock is free, so a poisoned lock is harmless.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

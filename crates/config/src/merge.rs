@@ -1,4 +1,4 @@
-//! Merges the layers of all sources, and finds the settings of a project that wait until a person trusts it.
+//! Merges the layers of all sources, and finds the project's settings that wait for trust.
 
 use ctx_api::context::{ProjectSetting, ProjectSettings};
 use std::path::{Path, PathBuf};
@@ -13,26 +13,26 @@ use crate::sections::{ContextEditing, ProviderEditing};
 use crate::sources::Source;
 use crate::trust::Trust;
 
-/// A source with its layer, if it is there and can be read.
+/// A source with its layer, if it exists and can be read.
 #[derive(Clone, Copy)]
 pub struct SourceLayer<'l> {
     pub source: &'l Source,
     pub layer: Option<&'l Layer>,
 }
 
-/// A setting of a project that takes effect once a person trusts it.
+/// A project's setting that takes effect once a person trusts the project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitingSetting {
     pub file: PathBuf,
     pub line: usize,
     /// With its section.
     pub key: String,
-    /// As one would write it in one line.
+    /// As written on one line.
     pub value: String,
 }
 
 impl SourceLayer<'_> {
-    /// Whether all of it counts: it is the user's own, or a person trusts it as it is.
+    /// Whether all of it counts: it is the user's own, or trusted in its current state.
     fn is_trusted(&self, trust: &Trust) -> bool {
         let print = self.layer.and_then(|layer| layer.print.as_ref());
         !self.source.is_of_project || print.is_some_and(|print| trust.holds(&self.source.path, print))
@@ -57,10 +57,10 @@ pub fn lay(settings: &Settings, layer: &ContextEditing) -> Settings {
     serde_json::from_value(merged).unwrap_or_else(|_| settings.clone())
 }
 
-/// The settings with those of an active skill: it can preserve more and name more phases, and nothing else.
+/// Adds the settings of an active skill: it can only preserve more and name more phases.
 fn add(settings: &Settings, skill: &ContextEditing) -> Settings {
     let mut settings = settings.clone();
-    // A skill cannot change the meaning of a known name.
+    // A skill cannot redefine a known name.
     for (name, patterns) in &skill.artifacts {
         settings.artifacts.entry(name.clone()).or_insert_with(|| patterns.clone().into());
     }
@@ -69,7 +69,7 @@ fn add(settings: &Settings, skill: &ContextEditing) -> Settings {
     settings
 }
 
-/// Lays a layer that nobody trusts over the settings: each key only as far as it clears less or preserves more.
+/// Applies an untrusted layer: each key only as far as it clears less or preserves more.
 fn lay_quieter(settings: &mut Settings, layer: &ContextEditing) {
     fn raise<T: Ord + Copy>(value: &mut T, other: Option<T>) {
         *value = other.map_or(*value, |other| other.max(*value));
@@ -94,7 +94,7 @@ fn lay_quieter(settings: &mut Settings, layer: &ContextEditing) {
     add_new(&mut settings.exclude_tools, &layer.exclude_tools);
 }
 
-/// Only phases that both name are cleared.
+/// Keeps only phases that both name.
 fn keep_phases(all: &mut Vec<String>, phases: &[String]) {
     let is_every = |phase: &String| phase == EVERY_PHASE;
     if phases.iter().any(is_every) {
@@ -106,7 +106,7 @@ fn keep_phases(all: &mut Vec<String>, phases: &[String]) {
     }
 }
 
-/// A known name keeps its meaning: another one could preserve less.
+/// Adds artifacts. A known name keeps its definition, because another one could preserve less.
 fn preserve_more(settings: &mut Settings, layer: &ContextEditing) {
     for (name, patterns) in &layer.artifacts {
         if !settings.preserve_artifacts.contains(name) {
@@ -124,7 +124,7 @@ fn add_new(all: &mut Vec<String>, more: &Option<Vec<String>>) {
     }
 }
 
-/// The settings in force, and those that wait. The weaker layer comes first.
+/// The settings in force, and those that wait. Weaker layers come first.
 pub fn settings(layers: &[SourceLayer<'_>], trust: &Trust) -> (Settings, Vec<WaitingSetting>) {
     let mut settings = ctx_clients::editor_settings();
     let mut waiting = Vec::new();
@@ -144,7 +144,7 @@ pub fn settings(layers: &[SourceLayer<'_>], trust: &Trust) -> (Settings, Vec<Wai
         }
         waiting.extend(differences(&settings, &whole, layer, &one.source.path));
     }
-    // Off at home is off everywhere, trusted or not.
+    // The home's `off` is final, trusted or not.
     if is_off {
         settings.mode = Mode::Off;
         waiting.retain(|setting| setting.key != "context_editing.mode");
@@ -152,7 +152,7 @@ pub fn settings(layers: &[SourceLayer<'_>], trust: &Trust) -> (Settings, Vec<Wai
     (settings, waiting)
 }
 
-/// The keys of a layer that are not in force as it sets them.
+/// The keys of a layer that are not in force.
 fn differences(now: &Settings, whole: &Settings, layer: &Layer, file: &Path) -> Vec<WaitingSetting> {
     let (now, whole) = (json!({ EDITING: now }), json!({ EDITING: whole }));
     let at = |settings: &Value, path: &[String]| path.iter().fold(settings.clone(), |value, name| value[name].clone());
@@ -167,7 +167,7 @@ fn differences(now: &Settings, whole: &Settings, layer: &Layer, file: &Path) -> 
     waiting
 }
 
-/// The provider's own editing, and the settings of it that wait. The weaker layer comes first.
+/// The provider's own editing, and its settings that wait. Weaker layers come first.
 pub fn provider_rules(
     folder: Option<&Path>,
     layers: &[SourceLayer<'_>],
@@ -197,7 +197,7 @@ pub fn provider_rules(
     (rules, waiting)
 }
 
-/// Adds the wishes of a layer. A project's (its folder, and the one where the client works) count only there.
+/// Adds the rules of a layer. Those of a project (its folder, and the client's working directory) apply only there.
 fn add_rules(rules: &mut Rules, own: Option<(&Path, &Path)>, provider: ProviderEditing) {
     if provider.wish != Wish::default() {
         rules.add(own.map(|(_, works)| works.to_owned()), provider.wish);
@@ -212,7 +212,7 @@ fn add_rules(rules: &mut Rules, own: Option<(&Path, &Path)>, provider: ProviderE
     }
 }
 
-/// The part of a layer that counts without trust: it switches off.
+/// The part of a layer that counts without trust: turning it off.
 fn quieter(provider: &ProviderEditing) -> ProviderEditing {
     let off = |switch: Option<bool>| switch.filter(|on| !on);
     let quieter = |wish: &Wish| {
@@ -228,7 +228,7 @@ fn quieter(provider: &ProviderEditing) -> ProviderEditing {
     provider
 }
 
-/// Every setting of a project that waits.
+/// Every waiting setting of a project.
 pub fn waiting(folder: &Path, layers: &[SourceLayer<'_>], trust: &Trust) -> Vec<WaitingSetting> {
     let provider = provider_rules(Some(folder), layers, trust).1;
     settings(layers, trust).1.into_iter().chain(provider).collect()

@@ -1,5 +1,5 @@
-//! Reads a file into a layer. The schema of the sections says which keys there are and which values they take; each
-//! value is then parsed by itself, so that every error has its line.
+//! Reads a file into a layer. The schema of the sections defines the keys and their values; each value is then parsed
+//! by itself, so that every error has its line.
 
 use ctx_core::policy::protect;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::schema::SCHEMA;
 use crate::sections::Config;
 use crate::tree::{Data, Member, Node};
 
-/// The longest list or section. Nobody writes a longer one by hand, and a client waits while it is read.
+/// The longest list or section. Hand-written ones are shorter, and a client waits while it is read.
 const MOST: usize = 500;
 /// The keys that a skill may set.
 const OF_SKILLS: [&str; 3] = ["clear_after_phases", "preserve_artifacts", "artifacts"];
@@ -28,7 +28,7 @@ pub fn read(document: &Node, origin: Origin) -> Layer {
     reader.finish()
 }
 
-/// The keys as a tree, typed. A tree of one key tells what is wrong with that key.
+/// The keys as a typed tree. A tree of one key yields the error of that key.
 fn typed<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Result<Config, serde_json::Error> {
     let mut root = Map::new();
     for entry in entries {
@@ -56,7 +56,7 @@ impl Reader {
             if self.is_special(entry, &key, known.is_some()) {
                 continue;
             }
-            // Where keys and chosen names are mixed, only a section has a chosen name.
+            // Where keys and user-defined names are mixed, only sections have user-defined names.
             let is_mixed = schema["properties"].is_object() && !matches!(entry.value.data, Data::Table(_));
             let inner = known.or_else(|| check::chosen(schema).filter(|_| !is_mixed));
             let path = [path, std::slice::from_ref(&entry.key)].concat();
@@ -73,7 +73,7 @@ impl Reader {
         }
     }
 
-    /// The members of a section that set something.
+    /// The effective members of a section.
     fn members<'n>(&mut self, node: &'n Node, shown: &str) -> Vec<&'n Member> {
         let members = match &node.data {
             Data::Table(members) => members,
@@ -124,7 +124,7 @@ impl Reader {
         }
     }
 
-    /// Keys with rules of their own in YAML files and skills.
+    /// Handles keys with special rules in YAML files and skills.
     fn is_special(&mut self, member: &Member, key: &str, is_known: bool) -> bool {
         let Some(name) = key.strip_prefix(EDITING).and_then(|rest| rest.strip_prefix('.')) else { return false };
         if self.origin == Origin::Yaml && name == "runtime_signals" {
@@ -148,7 +148,7 @@ impl Reader {
         is_refused && is_known
     }
 
-    /// Signals have fixed names here, and come when something is cleared.
+    /// Signals have fixed names here, and are sent on every clearing.
     fn signals(&mut self, section: &Node, shown: &str) {
         for member in self.members(section, shown) {
             let key = joined(shown, &member.key);
@@ -161,7 +161,8 @@ impl Reader {
         }
     }
 
-    /// A wrong figure would be believed, so a misspelt one is an error, unless the file belongs to others too.
+    /// Reports an unknown key: an error where a misspelt figure would be believed, unless the file also belongs to
+    /// others.
     fn unknown(&mut self, schema: &Value, member: &Member, shown: &str) {
         let key = joined(shown, &member.key);
         let known: Vec<&str> =
@@ -180,7 +181,7 @@ impl Reader {
         self.ignore(member.line, &key, format!("`{key}` is unknown to this version and is ignored{near}"));
     }
 
-    /// Rules about names, and about keys of one section together.
+    /// Checks names, and keys of one section together.
     fn check_together(&mut self, document: &Node) {
         let config = typed(&self.layer.entries).unwrap_or_default();
         for (section, rule) in [
@@ -206,7 +207,7 @@ impl Reader {
         }
     }
 
-    /// Whether a section is incomplete here, because a key of it is wrong or it is ignored.
+    /// Whether a section is incomplete here, because one of its keys is invalid or it is ignored.
     fn is_incomplete(&self, section: &str) -> bool {
         let is_in = |remark: &Remark| remark.key.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
         self.wrong.iter().any(is_in) || self.layer.ignored.iter().any(|remark| remark.key == section)
@@ -232,7 +233,7 @@ impl Reader {
         layer
     }
 
-    /// A project cannot run commands, learn what happens, or write files elsewhere.
+    /// Removes keys that would let a project run commands, receive signals, or write files elsewhere.
     fn distrust(&mut self) {
         let entries = std::mem::take(&mut self.layer.entries);
         for entry in entries {
@@ -263,7 +264,7 @@ impl Reader {
     }
 }
 
-/// Without spaces around texts, and without repeated items.
+/// Trims texts and removes repeated items.
 fn trimmed(value: Value) -> Value {
     match value {
         Value::String(text) => json!(text.trim()),

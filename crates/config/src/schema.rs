@@ -19,10 +19,10 @@ pub static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
 
 /// A key of `ctx.toml`.
 pub struct Key {
-    /// With its section; `*` stands for a name that a user chooses.
+    /// With its section; `*` stands for a user-defined name.
     pub name: String,
     pub schema: &'static Value,
-    /// The value without a source that sets it.
+    /// The default value.
     pub default: Value,
 }
 
@@ -32,7 +32,7 @@ impl Key {
         self.schema["description"].as_str().unwrap_or_default()
     }
 
-    /// Whether a value must not be shown, because it may hold a password.
+    /// Whether a value must not be shown, because it may contain a password.
     pub fn hides(&self, value: &Value) -> bool {
         let has_user = || self.name.ends_with("url") && value.as_str().is_some_and(|url| url.contains('@'));
         !value.is_null() && (self.schema["writeOnly"] == json!(true) || has_user())
@@ -59,8 +59,8 @@ pub fn keys() -> Vec<Key> {
     keys
 }
 
-/// Reduces what schemars derives to what a reader of the file needs: unset is not `null`, sections are closed, a choice
-/// is an `enum`; and adds the defaults.
+/// Reduces the schema of schemars to what a reader of the file needs: unset is not `null`, sections are closed, a
+/// choice is an `enum`; and adds the defaults.
 fn tidy(schema: &mut Value, default: Option<&Value>) {
     let Value::Object(members) = schema else { return };
     members.remove("format");
@@ -93,7 +93,7 @@ fn tidy(schema: &mut Value, default: Option<&Value>) {
     }
 }
 
-/// Turns alternatives into one schema where there is only one besides `null`, and constants into an `enum`.
+/// Unwraps alternatives with only one besides `null`, and turns constants into an `enum`.
 fn unwrap_choice(members: &mut Map<String, Value>) {
     for name in ["anyOf", "oneOf"] {
         let Some(Value::Array(mut choices)) = members.remove(name) else { continue };

@@ -1,5 +1,5 @@
-//! The sources of the automatic editor's settings, the weaker first: the home's `ctx.toml` (or the one that was named),
-//! the project's, the project's `.loa.config.yaml`, and the active skills.
+//! The sources of the automatic editor's settings, weaker first: the home's `ctx.toml` (or a named file), the
+//! project's, the project's `.loa.config.yaml`, and the active skills.
 
 use std::fs;
 use std::io::{self, Read};
@@ -19,10 +19,10 @@ use crate::trust::Fingerprint;
 use crate::{Flags, project, read, yaml};
 
 const YAML: &str = ".loa.config.yaml";
-/// Nothing that is written by hand is larger. A client waits while it is read.
+/// The largest file to read. Hand-written ones are smaller, and a client waits while it is read.
 const LARGEST: u64 = 256 << 10;
 
-/// What is the same for all projects.
+/// The locations shared by all projects.
 #[derive(Clone, Debug)]
 pub struct Places {
     home: Home,
@@ -36,13 +36,13 @@ pub struct Places {
 pub struct Source {
     pub path: PathBuf,
     pub origin: Origin,
-    /// It must not lead out of this folder.
+    /// The path must not lead out of this folder.
     within: Option<PathBuf>,
-    /// It was found in a project, so it may be somebody else's.
+    /// It is in a project, so it may come from others.
     pub is_of_project: bool,
 }
 
-/// What tells that a file has changed, or who may change it.
+/// Detects changes of a file or of its permissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     changed: Option<SystemTime>,
@@ -55,7 +55,7 @@ impl Places {
     pub fn new(flags: &Flags, environment: &Environment, home: &Home) -> Places {
         let named = flags.config.clone().or_else(|| environment.get(env::CONFIG).map(PathBuf::from));
         let skills = folders::of_user(|name| environment.raw(name)).map(|(config, _)| config.join(folders::SKILLS));
-        // The daemon may change its working folder.
+        // The daemon may change its working directory.
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
         Places { home: home.clone(), named: named.map(absolute), skills: skills.map(absolute) }
     }
@@ -64,13 +64,13 @@ impl Places {
         &self.home
     }
 
-    /// For all projects.
+    /// The source for all projects.
     pub fn general(&self) -> Source {
         let path = self.named.clone().unwrap_or_else(|| self.home.config_file());
         Source { path, origin: Origin::User, within: None, is_of_project: false }
     }
 
-    /// For a client that works in this folder.
+    /// The sources for a client in this folder.
     pub fn project(&self, folder: &Path) -> Vec<Source> {
         let Some(folder) = real(folder) else { return Vec::new() };
         let source = |path, origin| Source { path, origin, within: None, is_of_project: true };
@@ -80,9 +80,9 @@ impl Places {
         own.into_iter().chain(yaml).collect()
     }
 
-    /// A skill by its name. The client prefers the user's own to one of the project.
+    /// A skill by name. The user's own takes precedence over the project's, as in the client.
     pub fn skill(&self, folder: Option<&Path>, name: &str) -> Option<Source> {
-        // `plugin:skill` is called by both names.
+        // `plugin:skill` has both names.
         let name = name.rsplit(':').next().unwrap_or_default();
         if !is_plain(name) {
             return None;
@@ -91,7 +91,7 @@ impl Places {
         found.find(|source| source.path.is_file())
     }
 
-    /// All skills that can be found, by name.
+    /// All skills, by name.
     pub fn skills(&self, folder: Option<&Path>) -> Vec<(String, Source)> {
         let mut all: Vec<(String, Source)> = Vec::new();
         for (skills, is_own) in self.skill_folders(folder) {
@@ -120,7 +120,7 @@ impl Places {
     }
 }
 
-/// A folder without links in its path. What a client says may be anything.
+/// A folder without links in its path. A client may send any text.
 fn real(folder: &Path) -> Option<PathBuf> {
     fs::canonicalize(folder).ok().filter(|_| folder.is_absolute())
 }
@@ -130,17 +130,17 @@ fn skill(skills: &Path, name: &str, is_own: bool) -> Source {
     Source { path, origin: Origin::Skill, within: Some(skills.to_owned()), is_of_project: !is_own }
 }
 
-/// A name of one folder, not a way to another.
+/// Whether it is a plain name without a path.
 fn is_plain(name: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
     !name.is_empty() && name.len() <= 128 && !name.starts_with('.') && name.chars().all(is_plain)
 }
 
-/// A file's content, and what it is trusted by.
+/// A file's content, and its fingerprint.
 type Content = (Vec<u8>, Option<Fingerprint>);
 
 impl Source {
-    /// `Ok(None)`: it is not there.
+    /// The state of the file; `Ok(None)` if it does not exist.
     pub fn stamp(&self) -> Result<Option<Stamp>, String> {
         let found = if self.is_of_project { fs::symlink_metadata(&self.path) } else { fs::metadata(&self.path) };
         match found {
@@ -160,7 +160,7 @@ impl Source {
         }
     }
 
-    /// What it says; `None` if it is not there.
+    /// The layer of the file; `None` if it does not exist.
     pub fn read(&self) -> Option<Layer> {
         let stamp = match self.stamp() {
             Ok(stamp) => stamp?,
@@ -195,7 +195,7 @@ impl Source {
         Some(Layer { print, ..layer })
     }
 
-    /// The bytes of a project's file and what it is known by; or why it is not believed. What is checked is what was opened.
+    /// The content and fingerprint of a project's file; or why it does not count. The checks apply to the opened file.
     fn content_of_project(&self) -> io::Result<Result<Content, String>> {
         let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_name().and_then(|name| name.to_str()))
         else {
@@ -228,7 +228,7 @@ impl Source {
     fn layer(&self, text: &str) -> Layer {
         let document = match self.origin {
             Origin::User | Origin::Project => Node::of_toml(text),
-            // Files of other programs may be broken elsewhere; that is theirs to report.
+            // Errors elsewhere in files of other programs are not reported here.
             _ if !text.contains(EDITING) => return Layer::default(),
             Origin::Yaml => of_yaml(text),
             Origin::Skill => yaml::front_matter(text).map_or(Ok(Node::EMPTY), |matter| of_yaml(&matter)),
@@ -250,7 +250,7 @@ impl Source {
         layer
     }
 
-    /// The sections of a project's file that only a person can set, for the whole daemon.
+    /// Remarks about daemon-wide sections in a project's file.
     fn daemon_wide(&self, document: &Node) -> Vec<Remark> {
         let mut ignored = Vec::new();
         for member in members(document).iter().filter(|member| member.key != EDITING) {
@@ -295,13 +295,13 @@ fn members(node: &Node) -> &[Member] {
     }
 }
 
-/// A document with nothing but the section of the automatic editor.
+/// A document with only the section of the automatic editor.
 fn only_editing(document: &Node) -> Node {
     let members = members(document).iter().filter(|member| member.key == EDITING).cloned();
     Node { line: document.line, data: Data::Table(members.collect()) }
 }
 
-/// A misspelt name of that section: its author wants it all the same.
+/// A remark about a misspelt name of that section.
 fn misspelt(document: &Node) -> Option<Remark> {
     if document.get(EDITING).is_some() {
         return None;

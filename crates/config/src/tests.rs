@@ -1,4 +1,4 @@
-//! Who decides what, and what is refused.
+//! Precedence and errors.
 
 use std::fs;
 

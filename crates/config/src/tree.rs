@@ -1,4 +1,4 @@
-//! Values with their lines. TOML and YAML become this, and one reader understands it.
+//! Values with their lines, parsed from TOML or YAML.
 
 use std::ops::Range;
 
@@ -18,13 +18,13 @@ pub struct Node {
 pub enum Data {
     Text(String),
     Whole(i128),
-    /// With a fraction, as it is written.
+    /// With a fraction, as written.
     Fraction(String),
     Switch(bool),
     List(Vec<Node>),
     Table(Vec<Member>),
     Nothing,
-    /// A value that no setting can have, in words.
+    /// A value that no setting can have, described.
     Other(&'static str),
 }
 
@@ -36,7 +36,7 @@ pub struct Member {
     pub value: Node,
 }
 
-/// The reason why a text cannot be parsed, and its line. It repeats nothing of the text, which may hold secrets.
+/// Why a text cannot be parsed, and the line. It quotes nothing of the text, which may contain secrets.
 #[derive(Debug, PartialEq)]
 pub struct SyntaxError {
     pub line: usize,
@@ -52,7 +52,7 @@ impl Node {
         let line =
             |span: Range<usize>| text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count() + 1;
         let document = DeTable::parse(text).map_err(|error| {
-            // Only its first line: the rest quotes the file.
+            // Only its first line, because the rest quotes the file.
             let why = error.message().lines().next().unwrap_or("this is not TOML").to_owned();
             SyntaxError { line: error.span().map_or(1, line), why }
         })?;
@@ -81,7 +81,7 @@ impl Node {
         }
     }
 
-    /// The value under a name with dots.
+    /// The value under a dotted name.
     pub fn under(&self, name: &str) -> Option<&Node> {
         name.split('.').try_fold(self, |node, key| node.get(key).map(|member| &member.value))
     }

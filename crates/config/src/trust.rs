@@ -1,10 +1,11 @@
-//! The project files that a person trusts, as `ctx trust` records them: `trust.json` in the home. A file is trusted by its
-//! path, its owner and the hash of its content, so a changed file waits again.
+//! The project files that a person trusts, as recorded by `ctx trust`: `trust.json` in the home. A file is trusted by
+//! its path, its owner and the hash of its content, so a changed file waits again.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use ctx_core::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ConfigError;
@@ -20,17 +21,17 @@ pub struct Trust {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustedFile {
-    /// Whole, without links.
+    /// Absolute, without links.
     pub path: PathBuf,
-    /// The number of its user.
+    /// Its user id.
     pub owner: u32,
-    /// Of all its bytes.
+    /// The hash of its content.
     pub hash: String,
     /// Milliseconds since 1970.
     pub trusted_at: u64,
 }
 
-/// What a project's file is known by.
+/// The fingerprint of a project's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
     pub owner: u32,
@@ -48,7 +49,7 @@ impl Trust {
         home.path().join("trust.json")
     }
 
-    /// Nothing is trusted where there is no such file.
+    /// Loads the trusted files; none if `trust.json` does not exist.
     pub fn load(home: &Home) -> Result<Trust, ConfigError> {
         let path = Trust::path(home);
         let text = match fs::read(&path) {
@@ -58,7 +59,7 @@ impl Trust {
         };
         let read = serde_json::from_slice::<Trust>(&text).ok().filter(|trust| trust.version == VERSION);
         read.ok_or_else(|| {
-            ConfigError::new("trust-unreadable", format!("{} cannot be understood", path.display()))
+            ConfigError::new(ErrorCode::TrustUnreadable, format!("{} cannot be understood", path.display()))
                 .hint("delete it, then run `ctx trust` again in each project")
         })
     }
@@ -78,7 +79,7 @@ impl Trust {
         self.files.iter().any(|file| file.path == path && file.owner == print.owner && file.hash == print.hash)
     }
 
-    /// Trusts a file as it is now, in place of what it was before.
+    /// Trusts a file in its current state, replacing the previous one.
     pub fn add(&mut self, path: &Path, print: &Fingerprint, now: u64) {
         self.files.retain(|file| file.path != path);
         let Fingerprint { owner, hash } = print.clone();
@@ -86,7 +87,7 @@ impl Trust {
         self.files.sort_by(|one, other| one.path.cmp(&other.path));
     }
 
-    /// Takes trust back from files for which this is so. Gives these.
+    /// Revokes trust in the matching files, and returns them.
     pub fn revoke(&mut self, is_meant: impl Fn(&Path) -> bool) -> Vec<TrustedFile> {
         let (gone, kept) = self.files.drain(..).partition(|file| is_meant(&file.path));
         self.files = kept;
@@ -133,7 +134,7 @@ mod tests {
         for text in ["{", "{\"version\":2,\"files\":[]}"] {
             fs::write(Trust::path(&home), text).expect("written");
             let refused = Trust::load(&home).expect_err(text);
-            assert_eq!(refused.code, "trust-unreadable");
+            assert_eq!(refused.code, ErrorCode::TrustUnreadable);
         }
     }
 }

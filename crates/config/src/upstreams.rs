@@ -1,4 +1,4 @@
-//! The upstreams: one for each provider, and those that a user names.
+//! The upstreams: one for each provider, and user-defined ones.
 
 use ctx_server::{Upstream, UpstreamUrl};
 use ctx_wire::Provider;
@@ -15,7 +15,7 @@ pub fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// An upstream on the command line: `URL`, which is Anthropic's, or `NAME=URL`. An error never repeats the address.
+/// Parses an upstream of the command line: `URL`, for Anthropic, or `NAME=URL`. An error never repeats the address.
 pub fn parse_flag(text: &str) -> Result<(String, UpstreamUrl), String> {
     let named = text.split_once('=').filter(|(name, _)| !name.contains(['/', ':', '?']));
     let (name, url) = named.unwrap_or((Provider::Anthropic.name(), text));

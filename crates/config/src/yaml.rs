@@ -1,14 +1,14 @@
-//! YAML as values with lines. Only what a configuration needs: the first document, no aliases, no great depth. What a
-//! plain word means is as in YAML 1.2: `on` is a word, `true` is a switch.
+//! Parses YAML into values with lines. Supports only what a configuration needs: the first document, no aliases,
+//! limited depth. Plain words are read as in YAML 1.2: `on` is a word, `true` is a boolean.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
 use crate::tree::{Data, Member, Node, SyntaxError};
 
-/// Deeper nesting is no configuration.
+/// Deeper nesting is refused.
 const DEEPEST: usize = 60;
 
-/// A list or a section that is not complete yet.
+/// A list or section in progress.
 struct Open {
     line: usize,
     items: Vec<Node>,
@@ -16,7 +16,7 @@ struct Open {
 }
 
 impl Open {
-    /// Keys and values lie in turn in a section.
+    /// Keys and values alternate in a section.
     fn close(self) -> Node {
         let Open { line, items, is_table } = self;
         if !is_table {
@@ -67,7 +67,7 @@ pub fn parse(text: &str) -> Result<Node, SyntaxError> {
     Ok(Node { line: 1, data: Data::Nothing })
 }
 
-/// What a word without quotes means.
+/// The value of a word without quotes.
 fn plain(text: &str) -> Data {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Data::Nothing,
@@ -87,8 +87,8 @@ fn plain(text: &str) -> Data {
     }
 }
 
-/// The front matter of a Markdown file: what stands between the first two lines of dashes. With what comes before it
-/// as empty lines, so that lines are those of the file.
+/// The front matter of a Markdown file: the text between the first two lines of dashes. Preceded by empty lines, so
+/// that line numbers are those of the file.
 pub fn front_matter(text: &str) -> Option<String> {
     let text = text.trim_start_matches('\u{feff}');
     let mut lines = text.lines();

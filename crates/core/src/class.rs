@@ -1,4 +1,4 @@
-//! What kind of request it is.
+//! The class of a request.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
@@ -8,7 +8,7 @@ pub enum Class {
     Subagent,
     /// The client asks for a summary of its history.
     Compaction,
-    /// Titles, probes, suggestions, side questions: never part of the conversation.
+    /// A title, probe, suggestion or side question: never part of the conversation.
     Auxiliary,
 }
 
@@ -28,7 +28,7 @@ impl Class {
             .find(|class| class.name() == name)
     }
 
-    /// Whether its messages belong to a conversation.
+    /// Whether the messages of such a request belong to a conversation.
     pub fn is_turn(self) -> bool {
         matches!(self, Class::Main | Class::Subagent)
     }

@@ -1,8 +1,8 @@
-//! Text from elsewhere, made fit for one line of a ledger, a log or a note. Tool names, commands and paths come over the
-//! wire; none of them may begin a line of its own, hide something, or change the order in which a line is read.
+//! Cleans foreign text for one line of a ledger, a log or a note. Tool names, commands and paths come over the wire;
+//! none of them may start a new line, hide something, or change the order in which a line is read.
 
-/// At most `most` characters on one line: white space and control characters become single spaces, and invisible characters
-/// are left out.
+/// Reduces a text to one line of at most `most` characters: white space and control characters become single spaces,
+/// invisible characters are removed.
 pub fn one_line(text: &str, most: usize) -> String {
     let mut line = String::with_capacity(text.len().min(most));
     let mut characters = 0;

@@ -1,5 +1,5 @@
-//! Content in a neutral form: what an edit puts into a conversation, on whichever wire it is sent. Each wire writes it in
-//! its own JSON. The bytes of a client are never made from it.
+//! Content in a neutral form: what an edit writes, independent of the wire. Each wire writes it in its own JSON. The
+//! client's own bytes are never generated from it.
 
 use crate::tokens;
 use serde::{Deserialize, Serialize};
@@ -54,17 +54,17 @@ pub enum Content {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
     },
-    /// What the model thought. It is shown, and no edit stores it: providers refuse reasoning that they did not write.
-    /// `sealed`: it is encrypted, and nothing of it can be read.
+    /// The model's reasoning. Views show it; edits never store it, because providers refuse reasoning that they did not
+    /// write. `sealed`: it is encrypted and cannot be read.
     Reasoning {
         text: String,
         sealed: bool,
     },
-    /// JSON that only its wire understands: a block with fields of its own, a tool definition.
+    /// JSON that only its own wire understands: a block with unknown fields, a tool definition.
     Raw {
         wire: WireId,
         json: String,
-        /// The id of the tool call that it makes, or answers.
+        /// The id of the tool call that it makes or answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         calls: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,11 +76,11 @@ pub enum Content {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallInput {
-    /// The text of a JSON object: its numbers and the order of its keys are kept.
+    /// The text of a JSON object; preserves numbers and key order.
     Json(String),
 }
 
-/// Where the bytes of an image or a document are.
+/// The location of an image's or document's bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -89,7 +89,7 @@ pub enum Origin {
         data: String,
     },
     Url(String),
-    /// Uploaded to the provider earlier.
+    /// A file uploaded to the provider earlier.
     File {
         wire: WireId,
         id: String,
@@ -101,7 +101,7 @@ impl Content {
         Content::Text { text: text.into() }
     }
 
-    /// The words of a text.
+    /// The text, if it is one.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Content::Text { text } => Some(text),
@@ -109,7 +109,7 @@ impl Content {
         }
     }
 
-    /// The id of the tool call that it makes.
+    /// The id of the tool call, if it is one.
     pub fn calls(&self) -> Option<&str> {
         match self {
             Content::Call { id, .. } | Content::Raw { calls: id, .. } => id.as_deref(),
@@ -117,7 +117,7 @@ impl Content {
         }
     }
 
-    /// The id of the tool call that it answers.
+    /// The id of the tool call that it answers, if it is a result.
     pub fn answers(&self) -> Option<&str> {
         match self {
             Content::Result { id, .. } | Content::Raw { answers: id, .. } => id.as_deref(),
@@ -125,7 +125,7 @@ impl Content {
         }
     }
 
-    /// The same call or result under this id, if it has none of its own.
+    /// Gives a call or result without an id this one.
     #[must_use]
     pub fn linked(mut self, to: Option<&str>) -> Content {
         if let Content::Call { id, .. } | Content::Result { id, .. } = &mut self
@@ -136,13 +136,13 @@ impl Content {
         self
     }
 
-    /// The uncorrected estimate of its tokens.
+    /// Estimates its tokens, uncalibrated.
     pub fn weigh(&self) -> f64 {
         let (chars, fixed) = self.size();
         tokens::estimate(chars, fixed)
     }
 
-    /// The characters that the model reads, and the tokens of its pictures.
+    /// The characters that the model reads, and the tokens of images.
     fn size(&self) -> (u32, u32) {
         match self {
             Content::Text { text } | Content::Reasoning { text, .. } => (chars(text), 0),
@@ -158,7 +158,7 @@ impl Content {
     }
 }
 
-/// Tokens of a picture whose size is unknown: what providers ask for a screenshot.
+/// Tokens of an image of unknown size: the usual charge for a screenshot.
 const PICTURE: u32 = 1_600;
 
 impl Origin {

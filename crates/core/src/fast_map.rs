@@ -1,5 +1,4 @@
-//! Maps by names that are numbers of ours, or hashes already: no stranger chooses them, so they need no defence
-//! against being chosen badly, and a multiplication spreads them.
+//! Maps keyed by internal numbers or hashes. No outsider chooses the keys, so a multiplication is a sufficient hash.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};

@@ -1,4 +1,4 @@
-//! Figures as people read them.
+//! Formats figures for people.
 
 /// `18,234`.
 pub fn count(number: u64) -> String {
@@ -13,7 +13,7 @@ pub fn count(number: u64) -> String {
     grouped
 }
 
-/// Figures of tokens in a sentence of others, grouped. Other digits may be ids.
+/// Groups the digits of token figures in a sentence. Other digits may be ids.
 pub fn grouped(sentence: &str) -> String {
     let mut words: Vec<String> = sentence.split(' ').map(str::to_owned).collect();
     let is_tokens: Vec<bool> = words.iter().skip(1).map(|word| word.starts_with("token")).collect();

@@ -1,4 +1,4 @@
-//! Frames and steps: what people address. Derived from a path, never stored.
+//! Frames and steps, the units that people address. Derived from a path, never stored.
 
 use crate::message::{Block, Kind, Message, Role};
 
@@ -9,20 +9,20 @@ pub struct Border {
     pub block: usize,
 }
 
-/// One move of the model: its message with the results of its calls.
+/// One model message with the results of its calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     pub start: Border,
     pub end: Border,
 }
 
-/// Where a human speaks, and all that follows until one speaks again.
+/// A human's message and everything up to the next one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
     pub start: Border,
     pub end: Border,
     pub steps: Vec<Step>,
-    /// The message that holds the human's words.
+    /// The message with the human's words.
     pub opening: usize,
 }
 
@@ -64,15 +64,15 @@ pub fn frames(path: &[&Message]) -> Vec<Frame> {
     frames
 }
 
-/// Messages that only the client speaks in, directly before the human's, belong to the same frame (an attached file is
-/// announced in a message of its own, and some clients repeat their instructions there).
+/// Moves the start of a frame before messages in which only the client speaks: some clients announce an attached file,
+/// or repeat their instructions, in a message of their own.
 fn pull_back(path: &[&Message], start: Border, previous: Option<&Frame>) -> Border {
     let injected = |message: &Message| match message.role {
         Role::User => message.speaks.is_none() && !message.has_results(),
         Role::System => true,
         Role::Assistant | Role::Other => false,
     };
-    // A first frame that such messages alone had opened becomes the human's.
+    // A first frame opened only by such messages becomes the human's.
     let floor = previous.map_or(0, |frame| frame.opening + usize::from(path[frame.opening].speaks.is_some()));
     let mut at = start.message;
     while at > floor && injected(path[at - 1]) {
@@ -119,7 +119,7 @@ pub fn title(path: &[&Message], frame: &Frame) -> String {
         .to_owned()
 }
 
-/// The title of a step: what the model did, or the first of what it said.
+/// The title of a step: its action, or the first words of its text.
 pub fn step_title(path: &[&Message], step: &Step) -> String {
     let blocks = step_blocks(path, step);
     if let Some(title) = calls_title(blocks.iter().copied()) {
@@ -129,7 +129,7 @@ pub fn step_title(path: &[&Message], step: &Step) -> String {
     text.unwrap_or("(no text)").to_owned()
 }
 
-/// The first of the calls among these blocks, and how many more there are.
+/// The first call among these blocks, and the number of further ones.
 pub fn calls_title<'b>(blocks: impl Iterator<Item = &'b Block>) -> Option<String> {
     let mut calls = blocks.filter(|block| block.kind == Kind::ToolUse);
     let call = calls.next()?;
@@ -229,7 +229,7 @@ mod tests {
     fn a_system_message_directly_before_a_prompt_belongs_to_it() {
         let path = [human(), says(), system(), reminder(), human(), says()];
         assert_eq!(cut(&path), [(0, 0, 2, 0, 1), (2, 0, 6, 0, 1)]);
-        // Behind the prompt it stays where it is.
+        // Behind the prompt it stays in place.
         assert_eq!(cut(&[human(), system(), says(), human()]), [(0, 0, 3, 0, 1), (3, 0, 4, 0, 0)]);
         assert_eq!(cut(&[human(), system(), human()]), [(0, 0, 1, 0, 0), (1, 0, 3, 0, 0)]);
     }

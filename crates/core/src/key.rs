@@ -1,4 +1,4 @@
-//! Short hashes that recognise. They are compared, never emitted.
+//! Short hashes for recognition. They are compared, never emitted.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -24,9 +24,9 @@ impl Key {
         Key(key)
     }
 
-    /// The key of this one followed by `next`: recognises a whole path.
+    /// Combines this key with `next`: recognises a whole path.
     pub fn then(self, next: Key) -> Key {
-        // The same as `Key::of` of the two, in one go: a long path is many of these.
+        // Equal to `Key::of` of the two, in one step, because a long path has many.
         const LENGTH: [u8; 8] = 16_u64.to_le_bytes();
         let mut bytes = [0; 48];
         bytes[..8].copy_from_slice(&LENGTH);
@@ -99,7 +99,7 @@ impl KeyBuilder {
         self.parts += 1;
     }
 
-    /// Whether nothing was fed yet.
+    /// Whether no part was added yet.
     pub fn is_empty(&self) -> bool {
         self.parts == 0
     }

@@ -1,6 +1,6 @@
-//! How the words of clients are told from the words of people, and which part each tool of theirs plays.
+//! Distinguishes the words of clients from those of people, and assigns a role to each tool.
 //!
-//! The rules are here, because wires read messages by them; the words are in `ctx-clients`.
+//! The rules are here, because wires read messages with them; the words are in `ctx-clients`.
 
 use crate::class::Class;
 use crate::pattern::matches;
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 /// The title of a client's own summary of the conversation.
 pub const SUMMARY_TITLE: &str = "Summary of the conversation so far";
 
-/// The words before and behind a text. Without a `close`, it ends with the text around it.
+/// The words before and after a text. Without a `close`, it ends with the surrounding text.
 #[derive(Debug, Clone, Copy)]
 pub struct Tag {
     pub open: &'static str,
@@ -26,25 +26,25 @@ impl Tag {
     }
 }
 
-/// How a client writes down a command that the human gave to it.
+/// The markup of a command that the human gave to the client.
 #[derive(Debug, Clone, Copy)]
 pub struct CommandTags {
-    /// A text with a command begins with one of these.
+    /// Openings of a text that contains a command.
     pub openings: &'static [&'static str],
     pub name: Tag,
     pub arguments: Tag,
 }
 
-/// The names of arguments that tools are called with.
+/// Names of tool arguments.
 #[derive(Debug, Clone, Copy)]
 pub struct Arguments {
     /// A file.
     pub path: &'static [&'static str],
-    /// A command, or the object of a search.
+    /// A command, or the pattern of a search.
     pub command: &'static [&'static str],
     /// The name of a skill.
     pub skill: &'static [&'static str],
-    /// The arguments that tell most about a call, the best first.
+    /// The most informative arguments of a call, best first.
     pub telling: &'static [&'static str],
     /// Lists of texts, or of objects with the arguments above.
     pub lists: &'static [&'static str],
@@ -55,52 +55,52 @@ impl Arguments {
     pub const EMPTY: Arguments = Arguments { path: &[], command: &[], skill: &[], telling: &[], lists: &[] };
 }
 
-/// Finds a session in the id of a user.
+/// Extracts a session from a user id.
 pub type SessionOfUser = fn(&str) -> Option<Box<str>>;
 
-/// The words of one client, or of several that use the same.
+/// The words of one client, or of several that share them.
 #[derive(Debug, Clone, Copy)]
 pub struct Vocabulary {
-    /// Around reminders, which clients put into texts of the human and into tool results.
+    /// The tags around reminders, which clients insert into the human's texts and into tool results.
     pub reminder: Option<Tag>,
-    /// How other texts begin that the client wrote into a user message.
+    /// Openings of other texts that the client injects into a user message.
     pub notices: &'static [&'static str],
     pub command: Option<CommandTags>,
-    /// Around a shell command that the human ran through the client.
+    /// The tags around a shell command that the human ran through the client.
     pub shell_input: Option<Tag>,
-    /// How the client's summary of a conversation begins.
+    /// Openings of the client's summary of a conversation.
     pub summaries: &'static [&'static str],
-    /// The whole text of a message whose answer is such a summary.
+    /// The exact text of a message whose answer is such a summary.
     pub summary_questions: &'static [&'static str],
-    /// How the answer begins that the client gives to such a summary in the model's name.
+    /// Openings of the answer to such a summary that the client writes in the model's name.
     pub summary_receipts: &'static [&'static str],
-    /// A message with all of these asks for such a summary.
+    /// Words that together identify a request for such a summary.
     pub summary_request: &'static [&'static str],
-    /// How the last text of a request begins that is no turn of its conversation, with the class of the request.
+    /// Openings of the last text of a side request, with the class of the request.
     pub requests: &'static [(&'static str, Class)],
-    /// How the system prompt of such a request begins, with the class of the request.
+    /// Openings of the system prompt of a side request, with the class of the request.
     pub systems: &'static [(&'static str, Class)],
-    /// Stands in the first block of a system prompt and says that a sub-agent speaks.
+    /// Words in the first block of a system prompt that identify a sub-agent.
     pub subagent: Option<&'static str>,
-    /// Stand before the path of the working directory, as JSON writes them.
+    /// Words before the path of the working directory, in JSON spelling.
     pub folders: &'static [&'static str],
-    /// How the block of the system prompt begins without which a subscription's requests are refused.
+    /// Openings of the system block without which the provider refuses a subscription's requests.
     pub identities: &'static [&'static str],
-    /// Finds the session in the id of a user that the client sends along.
+    /// Extracts the session from the user id that the client sends.
     pub session_of_user: Option<SessionOfUser>,
     /// Tools by their exact names.
     pub tools: &'static [(&'static str, ToolRole)],
-    /// Tools by patterns, where no exact name fits: `*` stands for anything, and case does not matter.
+    /// Tools by pattern, where no exact name matches: `*` matches anything, case is ignored.
     pub tool_patterns: &'static [(&'static str, ToolRole)],
-    /// Tools whose results the model goes on needing however old they are: by name, and by a word of their names.
+    /// Tools whose results stay relevant at any age: by name, and by a word in their name.
     pub lasting: &'static [&'static str],
     pub lasting_words: &'static [&'static str],
     pub arguments: Arguments,
-    /// How a tool result begins that is an error, though no flag says so.
+    /// The opening of a tool result that is an error without a flag.
     pub failed_result: Option<&'static str>,
-    /// How a tool result begins that refers to an earlier one.
+    /// The opening of a tool result that refers to an earlier one.
     pub repeated_result: Option<&'static str>,
-    /// Kinds of sub-agents that change no file.
+    /// Kinds of sub-agents that change no files.
     pub looking_agents: &'static [&'static str],
 }
 
@@ -137,13 +137,13 @@ impl Vocabulary {
 pub enum Speech {
     /// The client.
     Injected,
-    /// The human, with a command to the client; its title.
+    /// The human, with a command to the client; holds its title.
     Command(String),
-    /// The human; the title of the words.
+    /// The human; holds the title of the words.
     Human(String),
 }
 
-/// The vocabularies that texts are read by, together.
+/// The vocabularies by which texts are read, together.
 #[derive(Debug, Clone, Copy)]
 pub struct Lexicon(pub &'static [&'static Vocabulary]);
 
@@ -157,7 +157,7 @@ impl Lexicon {
         self.each().flat_map(move |words| of(words).iter().copied())
     }
 
-    /// The text without the reminders that clients weave into it.
+    /// The text without reminders inserted by clients.
     pub fn without_reminders<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut left = Cow::Borrowed(text);
         for tag in self.each().filter_map(|words| words.reminder) {
@@ -176,7 +176,7 @@ impl Lexicon {
         self.each().filter_map(|words| words.reminder).any(|tag| !tag.close.is_empty() && line.contains(tag.close))
     }
 
-    /// Judges a text of a user message whose reminders are already taken out.
+    /// Classifies a text of a user message, without its reminders.
     pub fn judge(&self, text: &str) -> Speech {
         let text = text.trim();
         if text.is_empty() || self.all(|words| words.notices).any(|notice| text.starts_with(notice)) {
@@ -199,14 +199,14 @@ impl Lexicon {
         Speech::Human(line(text))
     }
 
-    /// Whether a first message is the client's own summary of what came before it, or asks the model for its own.
+    /// Whether a first message is the client's summary of the history, or the question that precedes the model's.
     pub fn is_summary(&self, text: &str) -> bool {
         let text = text.trim();
         self.all(|words| words.summaries).any(|opening| text.starts_with(opening))
             || self.all(|words| words.summary_questions).any(|question| text == question)
     }
 
-    /// Whether an answer says that the message before it is the client's own summary.
+    /// Whether an answer acknowledges the client's summary in the message before it.
     pub fn acknowledges_summary(&self, answer: &str) -> bool {
         self.all(|words| words.summary_receipts).any(|opening| answer.starts_with(opening))
     }
@@ -219,8 +219,8 @@ impl Lexicon {
         self.each().any(|words| asks(words.summary_request))
     }
 
-    /// Whether the raw bytes of a message hold words that begin the last text of a side request. They may stand
-    /// anywhere in the message: [`Lexicon::class_of_request`] decides.
+    /// Whether the raw bytes of a message contain an opening of a side request, in any position:
+    /// [`Lexicon::class_of_request`] decides.
     pub fn may_be_side_request(&self, message: &[u8]) -> bool {
         let holds = |words: &str| memchr::memmem::find(message, words.as_bytes()).is_some();
         self.each().flat_map(|words| words.requests).any(|(opening, _)| holds(opening))
@@ -236,29 +236,29 @@ impl Lexicon {
         named(self.each().flat_map(|words| words.systems), block)
     }
 
-    /// Whether the first block of a system prompt says that a sub-agent speaks.
+    /// Whether the first block of a system prompt identifies a sub-agent.
     pub fn says_subagent(&self, first_block: &[u8]) -> bool {
         self.each()
             .filter_map(|words| words.subagent)
             .any(|mark| memchr::memmem::find(first_block, mark.as_bytes()).is_some())
     }
 
-    /// The words that stand before the path of the working directory.
+    /// The words before the path of the working directory.
     pub fn folder_openings(&self) -> impl Iterator<Item = &'static str> {
         self.all(|words| words.folders)
     }
 
-    /// Whether a block of a system prompt that begins so is the identity that a subscription needs.
+    /// Whether a system block with this label is the identity that a subscription requires.
     pub fn is_identity(&self, label: &str) -> bool {
         self.all(|words| words.identities).any(|opening| label.starts_with(opening))
     }
 
-    /// The session that the id of a user names.
+    /// The session in a user id.
     pub fn session_of_user(&self, user: &str) -> Option<Box<str>> {
         self.each().filter_map(|words| words.session_of_user).find_map(|session| session(user))
     }
 
-    /// The commands in a text of the human that name what they begin, such as skills.
+    /// The commands in the human's text that name their object, such as skills.
     pub fn commands<'t>(&self, text: &'t str) -> Vec<&'t str> {
         let named = |tags: CommandTags| {
             let opening = format!("{}/", tags.name.open);
@@ -277,7 +277,7 @@ impl Lexicon {
         exact.or_else(folded).or_else(pattern).map_or(ToolRole::Other, |(_, role)| *role)
     }
 
-    /// Whether the model goes on needing the results of a tool however old they are.
+    /// Whether the results of a tool stay relevant at any age.
     pub fn is_lasting(&self, tool: &str) -> bool {
         let names_it = |word: &String| self.all(|words| words.lasting_words).any(|lasting| lasting == word);
         self.all(|words| words.lasting).any(|name| name.eq_ignore_ascii_case(tool))
@@ -305,13 +305,13 @@ impl Lexicon {
         self.all(|words| words.arguments.skill)
     }
 
-    /// How much an argument tells about its call: 0 is the most.
+    /// The rank of an argument by information: 0 is the best.
     pub fn rank(&self, argument: &str) -> usize {
         let mut names = self.all(|words| words.arguments.telling);
         names.position(|name| name == argument).unwrap_or(usize::MAX)
     }
 
-    /// Whether a tool result is an error, though no flag says so.
+    /// Whether a tool result is an error without a flag.
     pub fn is_failed_result(&self, text: &str) -> bool {
         self.each().filter_map(|words| words.failed_result).any(|opening| text.starts_with(opening))
     }
@@ -321,18 +321,18 @@ impl Lexicon {
         self.each().filter_map(|words| words.repeated_result).any(|opening| text.starts_with(opening))
     }
 
-    /// Whether sub-agents of a kind change no file.
+    /// Whether sub-agents of this kind change no files.
     pub fn is_looking_agent(&self, kind: &str) -> bool {
         self.all(|words| words.looking_agents).any(|looking| looking == kind)
     }
 }
 
-/// The class that stands beside the words that a text begins with.
+/// The class of the opening that a text begins with.
 fn named<'w>(mut words: impl Iterator<Item = &'w (&'static str, Class)>, text: &str) -> Option<Class> {
     words.find(|(opening, _)| text.starts_with(opening)).map(|(_, class)| *class)
 }
 
-/// The text without what stands between these tags, the tags with it; `None` where there is none.
+/// The text without the tags and the content between them; `None` if there are none.
 fn without(text: &str, tag: Tag) -> Option<String> {
     find(text, tag.open)?;
     let mut out = String::with_capacity(text.len());
@@ -355,7 +355,7 @@ fn find(text: &str, words: &str) -> Option<usize> {
     memchr::memmem::find(text.as_bytes(), words.as_bytes())
 }
 
-/// The words that a name is made of: `TodoWrite`, `todo_write` and `mcp__todo__write` have the same.
+/// The words of a name: `TodoWrite`, `todo_write` and `mcp__todo__write` have the same.
 fn words_of(name: &str) -> Vec<String> {
     let mut words: Vec<String> = vec![String::new()];
     let mut was_small = false;

@@ -1,12 +1,12 @@
-//! Links between tool calls and their results where a wire gives them no ids: by order, inside one step.
+//! Links tool calls and results on wires without ids: by order, inside one step.
 //!
-//! A call without an id gets one that is derived from its slot; a result takes the id of the call that it answers. All
-//! else in the program then pairs them by id. Derived ids are never sent.
+//! A call without an id gets one derived from its slot; a result gets the id of the call it answers. All other code
+//! pairs them by id. Derived ids are never sent.
 
 use crate::message::{Block, Kind, Message, Role};
 use crate::tree::SlotId;
 
-/// How a derived id begins. No provider gives ids of this form.
+/// The prefix of a derived id. No provider's ids have it.
 const MARK: char = '~';
 
 /// Whether an id was derived here.
@@ -14,7 +14,7 @@ pub fn is_derived(id: &str) -> bool {
     id.starts_with(MARK)
 }
 
-/// The id that the client itself gave a block.
+/// The id that the client gave to a block.
 pub fn own_id(block: &Block) -> Option<&str> {
     block.tool_use_id.as_deref().filter(|id| !is_derived(id))
 }
@@ -27,15 +27,14 @@ pub fn name_calls(message: &mut Message, slot: SlotId) {
     }
 }
 
-/// Gives the results of a message the ids of the calls that they answer. `before`: the messages before it, the nearest
-/// first.
+/// Gives the results of a message the ids of the calls they answer. `before`: the preceding messages, nearest first.
 pub fn name_results<'m>(message: &mut Message, before: impl Iterator<Item = &'m Message>) {
     for (at, id) in answered_calls(message, before) {
         message.blocks[at].tool_use_id = Some(id);
     }
 }
 
-/// The results of a message that name no call of their step, by their places, and the calls that they answer.
+/// The results of a message that name no call of their step, by position, and the calls they answer.
 pub(crate) fn answered_calls<'m>(
     message: &Message,
     before: impl Iterator<Item = &'m Message>,
@@ -65,7 +64,7 @@ pub(crate) fn answered_calls<'m>(
     found
 }
 
-/// Links messages that follow each other; `before` stand in front of them.
+/// Links consecutive messages; `before` precede them.
 pub fn link(messages: &mut [Message], slots: &[SlotId], before: &[&Message]) {
     for at in 0..messages.len() {
         let (earlier, rest) = messages.split_at_mut(at);
@@ -77,7 +76,7 @@ pub fn link(messages: &mut [Message], slots: &[SlotId], before: &[&Message]) {
     }
 }
 
-/// The calls of the step that a message with results ends, in order, and which of them are answered.
+/// The calls of the step that a message with results ends, in order, and whether each is answered.
 struct Step<'m> {
     calls: Vec<(&'m str, Option<&'m str>)>,
     answered: Vec<Box<str>>,

@@ -1,4 +1,4 @@
-//! What the model of a conversation needs to know of one message. A wire format fills it in.
+//! A message as the domain sees it. A wire format fills it in.
 
 use crate::key::Key;
 use crate::tool::ToolRole;
@@ -27,20 +27,20 @@ impl Role {
     }
 }
 
-/// What a block is, as far as people care.
+/// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Text that the human or the model wrote.
     Text,
-    /// Text that the client put in by itself: reminders, notices, output of local commands.
+    /// Text injected by the client: reminders, notices, output of local commands.
     Reminder,
     Thinking,
     ToolUse,
     ToolResult,
     Image,
     Document,
-    /// Anything else; carried, counted, never interpreted.
+    /// Anything else: carried and counted, never interpreted.
     Other,
 }
 
@@ -63,25 +63,25 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
     pub kind: Kind,
-    /// Where it stands in the bytes of its message.
+    /// Its byte range in the message.
     pub at: Range<u32>,
-    /// Characters the model reads; encrypted fields weigh nothing.
+    /// Characters that the model reads; encrypted fields count as none.
     pub chars: u32,
     /// Tokens on top of the characters (images).
     pub fixed_tokens: u32,
     pub tool: Option<Box<str>>,
-    /// The part that the tool of a call plays.
+    /// The role of the called tool.
     pub role: ToolRole,
     pub tool_use_id: Option<Box<str>>,
-    /// What a thinking block is bound by.
+    /// The signature of a thinking block.
     pub signature: Option<Key>,
-    /// A few words on what it does: a call's main argument, or the first words of a text. A reminder has none.
+    /// A short label: a call's main argument, or the first words of a text. A reminder has none.
     pub label: Option<Box<str>>,
     /// The file that a call reads or changes.
     pub touches: Option<Box<Touch>>,
 }
 
-/// A call that is about a file.
+/// The effect of a call on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Touch {
     pub file: Key,
@@ -90,43 +90,43 @@ pub struct Touch {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
-    /// The part of it, if it is not the whole.
+    /// The part that was read; `None` for the whole file.
     Read(Option<Key>),
     Change,
 }
 
-/// Something in a message by which it is recognised even when the rest was re-written.
+/// A part of a message that identifies it even after the rest was rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Anchor {
     /// A tool id or a thinking signature: given by the provider, unique.
     Id(Key),
-    /// A text too long to be said twice by chance.
+    /// A text too long to occur twice by chance.
     Text(Key),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     pub role: Role,
-    /// Equal for two spellings of the same message: see `design`, "key".
+    /// Equal for two spellings of the same message.
     pub key: Key,
     pub anchors: Vec<Anchor>,
     pub blocks: Vec<Block>,
-    /// The block from which on a human speaks; `None` when only tools and the client do.
+    /// The first block in which a human speaks; `None` if only tools and the client do.
     pub speaks: Option<u32>,
-    /// The human's words, or the model's, cut to a line.
+    /// The human's or the model's words, cut to a line.
     pub title: Option<Box<str>>,
 }
 
 impl Message {
-    /// Whether a block is a note that the client keeps for the model: project instructions, environment, reminders.
-    /// The output of local commands and notices of interrupts are not: they belong to what happened.
+    /// Whether a block is a note from the client to the model: project instructions, environment, reminders. Output of
+    /// local commands and notices of interrupts are events, not notes.
     pub fn is_client_note(&self, block: usize) -> bool {
         let found = self.blocks.get(block).filter(|block| block.kind == Kind::Reminder);
         found.is_some_and(|block| self.role == Role::System || block.label.is_none())
     }
 
-    /// The number of places that it takes when a cache breakpoint looks back: calls beside each other count as one, and
-    /// so do results.
+    /// The number of places it takes in the look-back of a cache breakpoint: adjacent calls count as one, and so do
+    /// adjacent results.
     pub fn cache_places(&self) -> usize {
         let is_run = |pair: &[Block]| {
             pair.iter().all(|block| block.kind == Kind::ToolUse)
@@ -135,7 +135,7 @@ impl Message {
         self.blocks.len() - self.blocks.windows(2).filter(|pair| is_run(pair)).count()
     }
 
-    /// The tool results that a user message opens with.
+    /// Whether it contains tool results.
     pub fn has_results(&self) -> bool {
         self.blocks.iter().any(|block| block.kind == Kind::ToolResult)
     }

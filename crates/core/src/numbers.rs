@@ -1,7 +1,7 @@
-//! Frame numbers: which `tN` names which frame, for good.
+//! Frame numbers: the permanent assignment of `tN` to frames.
 //!
-//! A frame keeps the number it got when the message that opens it first stood on the current path. A number is never
-//! given twice, whatever the client does: after a compaction, or a rewind to other words, new frames count on.
+//! A frame keeps the number that it got when its opening message first stood on the current path. No number is assigned
+//! twice: after a compaction, or a rewind to other words, numbering continues.
 
 use crate::fast_map::FastMap;
 use crate::frames;
@@ -20,12 +20,12 @@ impl Numbers {
         self.by_opening.get(&slot).copied()
     }
 
-    /// The highest number given.
+    /// The highest assigned number.
     pub fn last(&self) -> u32 {
         self.last
     }
 
-    /// Numbers the frames of a path that have none. Messages before `from` are the ones of the last call.
+    /// Numbers the unnumbered frames of a path. Messages before `from` are unchanged since the last call.
     pub fn give<'m>(&mut self, path: impl Iterator<Item = (SlotId, &'m Message)>, from: usize) {
         if from > 0 {
             let opens = |message: &Message| message.role == Role::User && message.speaks.is_some();
@@ -63,12 +63,12 @@ mod tests {
         assert_eq!(given(&mut numbers, &talk, 0), [1, 2]);
         let longer = talk.clone().human().says();
         assert_eq!(given(&mut numbers, &longer, 4), [1, 2, 3]);
-        // Rewound to before the third, and on with other words.
+        // Rewound to before the third, and continued with other words.
         let mut other = talk.clone();
         other.next = longer.next;
         assert_eq!(given(&mut numbers, &other.human(), 4), [1, 2, 4]);
         assert_eq!(given(&mut numbers, &longer, 4), [1, 2, 3], "it has come back");
-        // Compacted: a summary, and the second frame that the client kept.
+        // Compacted: a summary, and the second frame, which the client kept.
         let mut summary = Talk { next: 90, ..Talk::default() }.human();
         summary.slots.extend(&talk.slots[2..]);
         summary.messages.extend_from_slice(&talk.messages[2..]);

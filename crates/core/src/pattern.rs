@@ -1,6 +1,6 @@
-//! Patterns with `*`, as settings and vocabularies write them.
+//! Patterns with `*`, as in settings and vocabularies.
 
-/// Whether a text matches a pattern: `*` stands for any text, and ASCII case does not matter.
+/// Whether a text matches a pattern: `*` matches any text, ASCII case is ignored.
 pub fn matches(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(first) = pieces.next() else { return false };
@@ -16,7 +16,7 @@ pub fn matches(pattern: &str, text: &str) -> bool {
     if !is_open {
         return rest.is_empty();
     }
-    // The last piece stands at the end.
+    // The last piece is anchored at the end.
     last.is_empty() || rest.is_empty() || text.len() >= last.len() && ends(text, last)
 }
 

@@ -1,10 +1,9 @@
-//! Recognising the resend: which message of a request is which slot.
+//! Recognises resent messages: matches each message of a request to a slot.
 //!
-//! Order of trust: the exact prefix; then ids that the provider gave; then texts, but only beside
-//! something already recognised. A wrong attachment is worse than a missed one: it would let an
-//! edit hit a message that nobody edited.
+//! Order of trust: the exact prefix; then ids from the provider; then texts, but only next to a recognised message. A
+//! wrong match is worse than a missed one, because an edit would hit the wrong message.
 //!
-//! Here is the exact walk and the verdict; the rules for what it cannot place are in [`matcher`].
+//! This module has the exact walk and the verdict; [`matcher`] has the rules for the rest.
 
 mod matcher;
 
@@ -12,31 +11,31 @@ use crate::message::Message;
 use crate::tree::{NodeIx, SlotId, Tree, is_injected};
 use matcher::Matcher;
 
-/// Where one message of the request belongs.
+/// The match of one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     Known(SlotId),
     New,
 }
 
-/// What the client did, as far as its request tells.
+/// The client's action, as far as its request shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The first request of a conversation.
     New,
-    /// The known history and something new behind it.
+    /// The known history with new messages behind it.
     Next,
     /// The same messages again.
     Retry,
-    /// The history was cut back; what follows, if anything, is new.
+    /// The history was cut back; any following messages are new.
     Rewind,
-    /// A branch that had been left is taken up again.
+    /// A branch that had been left was resumed.
     Return,
     /// The client summarised its history; the tail it kept was recognised.
     Compaction,
-    /// The history was rendered anew (another model, a fall-back); it was recognised by anchors.
+    /// The history was re-rendered (another model, a fallback) and recognised by anchors.
     Rerender,
-    /// Nothing of it was seen before in this conversation.
+    /// Nothing in it was seen before in this conversation.
     Unrelated,
 }
 
@@ -59,7 +58,7 @@ impl Verdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reconciled {
     pub base: Option<NodeIx>,
-    /// Messages covered by `base`.
+    /// The number of messages covered by `base`.
     pub depth: usize,
     /// One for each message behind `base`.
     pub places: Vec<Place>,
@@ -67,7 +66,7 @@ pub struct Reconciled {
 }
 
 impl Reconciled {
-    /// Messages recognised, `base` included.
+    /// The number of recognised messages, including `base`.
     pub fn known(&self) -> usize {
         self.depth + self.places.iter().filter(|place| matches!(place, Place::Known(_))).count()
     }
@@ -77,17 +76,19 @@ impl Reconciled {
     }
 }
 
-/// What the matcher is told of the request.
+/// Input of the matcher: a request.
 pub struct Sighting<'a> {
     /// Leading messages whose bytes equal those of the current path.
     pub same: usize,
     /// The messages behind them.
     pub rest: &'a [Message],
-    /// The client said, or the first message shows, that it has just summarised its history.
+    /// The client has just summarised its history, by its own word or by its first message.
     pub compacted: bool,
+    /// The newest request got no answer.
+    pub unanswered: bool,
 }
 
-/// Places a request in the tree. Pure: the tree is changed only by who applies the result.
+/// Places a request in the tree. Pure: the caller applies the result.
 pub fn reconcile(tree: &Tree, sighting: &Sighting<'_>) -> Reconciled {
     let same = sighting.same.min(tree.current().len());
     let mut depth = same;
@@ -97,7 +98,7 @@ pub fn reconcile(tree: &Tree, sighting: &Sighting<'_>) -> Reconciled {
         let Some(child) = tree.child_like(base, message) else { break };
         (base, rest, depth) = (Some(child), later, depth + 1);
     }
-    let places = Matcher::new(tree, base, rest).run();
+    let places = Matcher::new(tree, base, rest).run(sighting.unanswered);
     let verdict = judge(tree, base, rest, &places, sighting.compacted);
     Reconciled { base, depth, places, verdict }
 }
@@ -106,7 +107,7 @@ fn judge(tree: &Tree, base: Option<NodeIx>, rest: &[Message], places: &[Place], 
     let on_current = base.is_none_or(|node| tree.depth_on_current(node).is_some());
     let is_known = |place: &Place| matches!(place, Place::Known(_));
     let recognised = places.iter().any(is_known);
-    // The same file can be attached again, wherever the dialogue goes.
+    // The same file can be attached again anywhere in the dialogue.
     let dialogue = rest.iter().zip(places).any(|(message, place)| !is_injected(message) && is_known(place));
     match base {
         _ if tree.is_empty() => Verdict::New,
@@ -123,7 +124,7 @@ fn judge(tree: &Tree, base: Option<NodeIx>, rest: &[Message], places: &[Place], 
     }
 }
 
-/// Whether the current path ends at `base`, but for what the client had injected behind it.
+/// Whether the current path ends at `base`, ignoring injected messages behind it.
 fn at_end(tree: &Tree, base: Option<NodeIx>) -> bool {
     let on_current = base.is_none_or(|node| tree.depth_on_current(node).is_some());
     on_current && tree.current_behind(base).iter().all(|&node| is_injected(&tree.slot_at(node).message))

@@ -3,7 +3,7 @@
 /// The first words of a text on one line, cut at a word, at most 80 characters.
 pub fn line(text: &str) -> String {
     const LIMIT: usize = 80;
-    // However long a text is, its title is in its beginning.
+    // The title comes from the beginning of a text of any length.
     const BEGINNING: usize = 64 * LIMIT;
     let text = text.trim_start();
     let text = text.get(..text.floor_char_boundary(BEGINNING)).unwrap_or(text);

@@ -1,10 +1,10 @@
-//! How many tokens something will cost: an estimate, corrected by what the provider reports.
+//! Token estimates, calibrated by the provider's reports.
 
 use crate::message::{Block, Message};
 use ctx_models::tokens::{CLAUDE, weights};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A request of this estimate tells the size of a token by itself: what every request costs on top is small beside it.
+/// From this estimate on, a request reveals the size of a token: the fixed overhead per request is small beside it.
 const TELLING: f64 = 5_000.0;
 
 /// The uncorrected estimate for one block.
@@ -20,23 +20,23 @@ pub fn of_message(message: &Message) -> f64 {
     message.blocks.iter().map(of_block).sum()
 }
 
-/// What the provider's own figures say about our estimates, for one conversation and model.
+/// The ratio of the provider's figures to the estimates, for one conversation and model.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Calibration {
     factor: Option<f64>,
     /// The estimate of the request that `factor` was learned from.
     basis: f64,
-    /// The hash of the model's name: another one may have another tokenizer.
+    /// The hash of the model's name: another model may have another tokenizer.
     model: Option<u64>,
-    /// The scale of the model's family, until a report tells.
+    /// The scale of the model's family, until a report replaces it.
     family: Option<f64>,
 }
 
 impl Calibration {
-    /// Learns from a request that was estimated at `estimated` and billed at `reported` tokens.
-    /// The newest report holds most of the earlier ones (the history is resent), so it wins. A small request after a
-    /// large one does not: what every request costs on top (the provider's own tool prompt, framing) dominates it, and would be
-    /// taken for the size of a token. Figures that no tokenizer could give are ignored.
+    /// Learns from a request that was estimated at `estimated` and billed at `reported` tokens. The newest report
+    /// contains most of the earlier ones (the history is resent), so it wins. A small request after a large one does
+    /// not: the fixed overhead (the provider's own tool prompt, framing) dominates it and would distort the size of a
+    /// token. Figures that no tokenizer could produce are ignored.
     pub fn learn(&mut self, estimated: f64, reported: u64) {
         let factor = reported as f64 / estimated;
         let tells = estimated >= TELLING.min(self.basis / 2.0);
@@ -45,12 +45,12 @@ impl Calibration {
         }
     }
 
-    /// Names the model that is asked: its family has a tokenizer of its own, and until a report that is the scale.
+    /// Names the model of the next request: until a report, the scale is that of its family's tokenizer.
     pub fn expects(&mut self, model: &str) {
         self.family = Some(CLAUDE.chars_per_token / weights(model, CLAUDE).chars_per_token);
     }
 
-    /// Names the model of the next report. Whatever its size, the first report of another model counts.
+    /// Names the model of the next report. The first report of another model counts whatever its size.
     pub fn is_for(&mut self, model: &str) {
         let mut hasher = DefaultHasher::new();
         model.hash(&mut hasher);

@@ -1,6 +1,6 @@
-//! The part that a tool plays, whatever its client calls it. Policies ask for roles; the names are in `ctx-clients`.
+//! The role of a tool, independent of the client's name for it. Policies use roles; the names are in `ctx-clients`.
 
-/// What a tool is for.
+/// The purpose of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ToolRole {
     /// Shows a file.
@@ -11,7 +11,7 @@ pub enum ToolRole {
     Edit,
     /// Searches contents, here or on the web.
     Search,
-    /// Lists the names of files that fit a pattern.
+    /// Lists files whose names match a pattern.
     Find,
     /// Fetches a page.
     Fetch,
@@ -31,7 +31,7 @@ pub enum ToolRole {
 }
 
 impl ToolRole {
-    /// Whether its results are short, or the agent steers by them.
+    /// Whether its results are short, or steer the agent.
     pub fn is_steering(self) -> bool {
         matches!(self, ToolRole::Find | ToolRole::Agent | ToolRole::Todo | ToolRole::Ask)
     }

@@ -1,11 +1,10 @@
 //! Slots and the tree of paths they form.
 //!
-//! A *slot* is the lasting identity of one client message. A *node* is a slot at a place: the
-//! same slot stands at two nodes when a client compaction moved the tail under a new root. Every
-//! request is a path from a root to a tip; the *current* path is the one people look at.
+//! A *slot* is the permanent identity of one client message. A *node* is a slot at a place: a slot has two nodes when a
+//! client compaction moved the tail under a new root. Every request is a path from a root to a tip; the *current* path
+//! is the displayed one.
 //!
-//! Here the tree grows, by what a log tells; [`search`] looks around in it. Which message is which
-//! slot is decided elsewhere.
+//! This module grows the tree from the log; [`search`] queries it. [`crate::reconcile`] matches messages to slots.
 
 mod search;
 
@@ -15,12 +14,12 @@ pub(crate) use search::{REACH, is_injected};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// Names a slot, in this conversation and in those forked from it.
+/// Names a slot, in this conversation and its forks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SlotId(pub u64);
 
-/// A place in the tree of one conversation. Given out in order, so a replayed log gives the same.
+/// A place in the tree of one conversation. Assigned in order, so a replayed log gives the same.
 pub type NodeIx = u32;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -28,7 +27,7 @@ pub struct Slot {
     pub id: SlotId,
     /// The newest version seen.
     pub message: Message,
-    /// How many versions were seen before it.
+    /// The number of versions before it.
     pub version: u32,
     /// Whether a version of it carried ids.
     identified: bool,
@@ -42,19 +41,19 @@ struct Node {
     children: Vec<NodeIx>,
 }
 
-/// What an anchor leads to.
+/// The slots of an anchor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
     One(u32),
     Many,
 }
 
-/// How the current path changed.
+/// A change of the current path.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Moved {
-    /// Leading nodes that stayed.
+    /// The number of leading nodes that stayed.
     pub kept: usize,
-    /// The nodes behind them that are no longer on it.
+    /// The nodes behind them that are no longer on the path.
     pub left: Vec<NodeIx>,
 }
 
@@ -72,7 +71,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// An empty tree whose slot ids do not clash with those of trees of another seed.
+    /// An empty tree whose slot ids do not collide with those of other seeds.
     pub fn new(seed: u64) -> Tree {
         Tree {
             seed: seed << 24,
@@ -94,12 +93,12 @@ impl Tree {
         self.nodes.len() as u32
     }
 
-    /// The id that a new slot should get; `ahead` others are already promised.
+    /// The id for a new slot, after `ahead` reserved ones.
     pub fn next_slot(&self, ahead: usize) -> SlotId {
         SlotId(self.seed | (self.next + ahead as u64))
     }
 
-    /// Never gives this id to a new slot. Ids from another tree are no concern of ours.
+    /// Excludes this id from new slots. Ids of other trees are ignored.
     pub fn reserve(&mut self, id: SlotId) {
         const NUMBER: u64 = (1 << 24) - 1;
         if id.0 & !NUMBER == self.seed {
@@ -111,7 +110,7 @@ impl Tree {
         self.by_id.get(&id).map(|&ix| &self.slots[ix as usize])
     }
 
-    /// Records a version of a slot: the first one creates it.
+    /// Records a version of a slot; the first one creates it.
     pub fn put(&mut self, id: SlotId, mut message: Message) {
         self.reserve(id);
         links::name_calls(&mut message, id);
@@ -148,8 +147,8 @@ impl Tree {
         }
     }
 
-    /// Puts known slots under `base`, reusing nodes that are there. `None`, and no change, if `base`
-    /// or a slot is unknown.
+    /// Adds known slots under `base`, reusing existing nodes. Returns `None`, without a change, if `base` or a slot is
+    /// unknown.
     pub fn extend(&mut self, base: Option<NodeIx>, slots: &[SlotId]) -> Option<Option<NodeIx>> {
         if base.is_some_and(|base| base >= self.node_count()) {
             return None;
@@ -175,7 +174,7 @@ impl Tree {
         ix
     }
 
-    /// Makes the path to `tip` the current one. Only the part that differs is walked.
+    /// Makes the path to `tip` the current one. Walks only the part that differs.
     pub fn set_current(&mut self, tip: Option<NodeIx>) -> Moved {
         let mut tail = Vec::new();
         let mut kept = 0;
@@ -193,9 +192,9 @@ impl Tree {
         Moved { kept, left }
     }
 
-    /// How deep `node` lies on the current path, if it does.
+    /// The depth of `node` on the current path, if it is on it.
     pub fn depth_on_current(&self, node: NodeIx) -> Option<usize> {
-        // Nodes are made parent first, so along a path their numbers rise.
+        // Parents are created first, so node numbers rise along a path.
         self.current.binary_search(&node).ok()
     }
 

@@ -10,6 +10,7 @@ use crate::edit::wait::PendingForFork;
 use crate::log::Opened;
 use crate::request::Seen;
 use ctx_clients::{ClientId, Hints};
+use ctx_core::content::WireId;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::message::{Message, Role};
 use ctx_core::reconcile::{Place, Reconciled, Sighting, Verdict, reconcile};
@@ -84,14 +85,17 @@ impl Attributed {
 pub struct Newborn {
     pub id: String,
     pub session: Option<String>,
+    pub agent: Option<String>,
     pub parent: Option<String>,
+    pub wire: WireId,
 }
 
 impl Newborn {
     /// `None` when the conversation has a turn: then it comes from itself.
     pub fn of(conversation: &Conversation) -> Option<Newborn> {
-        let Opened { session, parent, .. } = conversation.opened.clone();
-        conversation.tree.is_empty().then(|| Newborn { id: conversation.id.clone(), session, parent })
+        let Opened { session, agent, parent, .. } = conversation.opened.clone();
+        let (id, wire) = (conversation.id.clone(), conversation.wire.id());
+        conversation.tree.is_empty().then_some(Newborn { id, session, agent, parent, wire })
     }
 }
 
@@ -99,8 +103,15 @@ impl Newborn {
 #[derive(Default)]
 pub struct Origin {
     pub fork: Option<Fork>,
+    pub moved: Option<Moved>,
     /// What the thinking in it is bound to.
     pub bound: Vec<(Key, Option<Key>)>,
+}
+
+/// Where a new conversation was before its client moved to another format. Nothing is taken along by itself.
+pub struct Moved {
+    pub from: String,
+    pub detail: String,
 }
 
 /// Where a new conversation comes from, and what it takes along.
@@ -129,6 +140,11 @@ pub struct Inherited {
     pub pending: PendingForFork,
 }
 
+/// What a person said, message by message.
+pub fn human<'m>(messages: impl Iterator<Item = &'m Message>) -> impl Iterator<Item = Key> {
+    messages.filter(|message| message.speaks.is_some()).map(|message| message.key)
+}
+
 /// The name of the client: the one that it gives itself, else that of the agent that its system prompt names.
 pub fn client_name(hints: &Hints, envelope: &Envelope) -> Option<String> {
     let by_prompt = introduced(envelope).filter(|_| hints.client == ClientId::Unknown);
@@ -139,7 +155,10 @@ pub fn client_name(hints: &Hints, envelope: &Envelope) -> Option<String> {
 /// Whether the request goes on where this conversation ends, so that no other needs to be looked at.
 pub fn goes_on(conversation: &Conversation, received: &Received) -> bool {
     let rest = facts(&received.body, received.same);
-    let placed = reconcile(&conversation.tree, &Sighting { same: received.same, rest: &rest, compacted: false });
+    let placed = reconcile(
+        &conversation.tree,
+        &Sighting { same: received.same, rest: &rest, compacted: false, unanswered: false },
+    );
     matches!(placed.verdict, Verdict::Next | Verdict::Retry)
         && conversation.tree.path().any(|slot| slot.message.role == Role::Assistant)
         && conversation.opened.session.as_deref() == received.envelope.session.as_deref()
@@ -214,7 +233,8 @@ pub struct Continuation {
 
 /// How far `messages` continue this conversation.
 pub fn continues(conversation: &Conversation, messages: &[Message]) -> Continuation {
-    let placed = reconcile(&conversation.tree, &Sighting { same: 0, rest: messages, compacted: false });
+    let placed =
+        reconcile(&conversation.tree, &Sighting { same: 0, rest: messages, compacted: false, unanswered: false });
     let at_end = matches!(placed.verdict, Verdict::Next | Verdict::Retry);
     let reply = conversation.pending.as_ref().filter(|_| conversation.progress.answered);
     let is_reply = |answer: &Message| {
@@ -229,13 +249,19 @@ pub fn continues(conversation: &Conversation, messages: &[Message]) -> Continuat
         return reached;
     }
     // Only the opening is shared, and the same words may well begin another conversation.
-    let same = match messages.iter().find(|message| message.role == Role::Assistant) {
+    let mut said = messages.iter().skip(examples(messages));
+    let same = match said.find(|message| message.role == Role::Assistant) {
         _ if !at_end => false,
         // A repeat of what was never answered is a retry; of what was, somebody asks anew.
         None => !conversation.progress.answered,
         Some(answer) => reply.is_none() || is_reply(answer),
     };
     if same { reached } else { Continuation::default() }
+}
+
+/// The number of messages before a person speaks: what a client puts there is the same in every conversation.
+fn examples(messages: &[Message]) -> usize {
+    messages.iter().position(|message| message.speaks.is_some()).unwrap_or(0)
 }
 
 pub fn recognises_an_answer(placed: &Reconciled, messages: &[Message]) -> bool {
@@ -245,5 +271,5 @@ pub fn recognises_an_answer(placed: &Reconciled, messages: &[Message]) -> bool {
             .is_none_or(|behind| matches!(placed.places.get(behind), Some(Place::Known(_))));
         recognised && message.role == Role::Assistant
     };
-    messages.iter().enumerate().any(known)
+    messages.iter().enumerate().skip(examples(messages)).any(known)
 }

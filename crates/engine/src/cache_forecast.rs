@@ -129,7 +129,11 @@ impl Conversation {
             let after = std::mem::take(&mut sent.after);
             let is_mark = |(_, prefix): &(usize, &Key)| sent.marks.contains(prefix);
             let messages = after.iter().enumerate().filter(is_mark).map(|(at, _)| at).collect();
-            let breakpoints = Breakpoints { head: body.wire().marks_envelope(body, envelope), messages };
+            let breakpoints = Breakpoints {
+                head: body.wire().marks_envelope(body, envelope),
+                messages,
+                is_explicit: body.wire().is_cache_explicit(body),
+            };
             (breakpoints, sent.around, after, Some(std::mem::take(&mut sent.kept)))
         });
         let (breakpoints, head, after, kept) = composed.unwrap_or_else(|| {
@@ -271,7 +275,7 @@ mod tests {
         /// Asks with a mark at the end, and says what was expected; then it is answered.
         fn ask(&mut self, at: u64, path: &[u8], read: u64, written: u64) -> Option<u64> {
             let after: Vec<Key> = path.iter().map(|number| key(*number)).collect();
-            let breakpoints = Breakpoints { head: true, messages: vec![path.len() - 1] };
+            let breakpoints = Breakpoints { head: true, messages: vec![path.len() - 1], ..Breakpoints::default() };
             let (head, after) = (key(0), after.as_slice());
             let outline = Outline {
                 model: Some(self.model),

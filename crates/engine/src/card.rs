@@ -56,11 +56,13 @@ pub struct Beginning {
 }
 
 impl Beginning {
-    /// Of a path's first messages; system messages come and go and do not count.
-    pub fn of<'a>(path: impl Iterator<Item = &'a Message>) -> Beginning {
+    /// Of a path's first messages from the first on in which a person speaks: some clients put examples before it, which
+    /// are the same in every conversation. System messages come and go and do not count.
+    pub fn of<'a>(path: impl Iterator<Item = &'a Message> + Clone) -> Beginning {
         let mut key = Key::of([b"path".as_slice()]);
         let mut beginning = Beginning::default();
-        for message in path.filter(|message| message.role != Role::System) {
+        let examples = path.clone().position(|message| message.speaks.is_some()).unwrap_or(0);
+        for message in path.skip(examples).filter(|message| message.role != Role::System) {
             key = key.then(message.key);
             if message.role == Role::Assistant {
                 beginning.opening = Some(key.to_string());

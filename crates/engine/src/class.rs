@@ -67,7 +67,7 @@ fn adds_no_answer(conversation: &Conversation, request: &Sent<'_>) -> bool {
     if rest.last().is_none_or(has_result) {
         return false;
     }
-    let placed = reconcile(&conversation.tree, &Sighting { same, rest: &rest, compacted: false });
+    let placed = reconcile(&conversation.tree, &Sighting { same, rest: &rest, compacted: false, unanswered: false });
     let unplaced = rest.get(placed.depth.saturating_sub(same)..).unwrap_or_default();
     let is_awaited = |message: &Message| {
         conversation.pending.as_ref().is_some_and(|reply| {

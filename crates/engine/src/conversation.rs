@@ -113,6 +113,17 @@ pub struct Conversation {
 }
 
 impl Conversation {
+    /// That the provider keeps the history, and the way out, in words; nothing while requests carry all of it.
+    pub fn elsewhere_in_words(&self) -> Option<String> {
+        let way_out = self.wire.whole_history();
+        self.progress.elsewhere.then(|| {
+            format!(
+                "The provider keeps the history of this conversation: requests carry only what is new, pass untouched and \
+                 cannot be edited. To edit, have the agent send the whole history: {way_out}."
+            )
+        })
+    }
+
     pub fn new(id: String, opened: Opened) -> Conversation {
         let seed = seed(&id);
         Conversation {

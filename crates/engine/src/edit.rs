@@ -5,6 +5,7 @@
 //! `ctx_core::edit`, those of the provider in the wire.
 
 pub mod apply;
+pub mod carry;
 pub mod client_notes;
 pub mod compare;
 pub mod cost;

@@ -10,9 +10,10 @@ use ctx_core::edit::address::{self, Named};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::frame_id::FrameId;
 use ctx_core::fast_map::FastSet;
+use ctx_core::hint::Command;
 use ctx_core::message::{Message, Role};
 use ctx_core::tree::Moved;
-use ctx_core::{NodeIx, SlotId, frames};
+use ctx_core::{ErrorCode, NodeIx, SlotId, frames, hint};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
@@ -117,8 +118,13 @@ impl LeftFrames {
             Left::BeforeCompaction => format!("`{id}` is from before the client's compaction and is no longer sent."),
             Left::Rewound => format!("`{id}` was rewound by the client and is no longer sent."),
         };
-        let hint = format!("`ctx show {id}` shows it; `ctx import {conversation} {id}` brings a copy back.");
-        Some(Refusal::new("left", message, hint))
+        let hint = hint![
+            Command::Show.with(id.to_string()),
+            " shows it; ",
+            Command::Import.with(format!("{conversation} {id}")),
+            " brings a copy back."
+        ];
+        Some(Refusal::new(ErrorCode::Left, message, hint))
     }
 }
 

@@ -4,7 +4,6 @@
 //! memory, the editor. It returns what leaves and what is to be stored. It starts no thread, reads no clock and knows
 //! nothing of other conversations.
 
-pub mod answer;
 pub mod attribution;
 pub mod automatic;
 pub mod cache_forecast;
@@ -23,6 +22,7 @@ pub mod phases;
 pub mod provider;
 mod refusal;
 pub mod request;
+pub mod response;
 pub mod sent_parts;
 pub mod side_traffic;
 mod standalone;

@@ -7,7 +7,7 @@ pub mod v1;
 
 use ctx_api::edit::When;
 use ctx_api::requests::{ErrorSaid, MOST_TOKENS, Usage};
-use ctx_api::timeline::Told;
+use ctx_api::timeline::{ProviderEdit, Told};
 use ctx_api::waiting::Unmade;
 use ctx_core::edit::history::How;
 use ctx_core::edit::{Commit, CommitId, Operation};
@@ -114,6 +114,9 @@ pub struct Arrived {
     pub bytes: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// It carries only what is new: the provider keeps the history.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
     /// It left otherwise than it came.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub composed: bool,
@@ -167,6 +170,7 @@ impl Arrived {
             new: new as u32,
             model: envelope.model.as_deref().map(str::to_owned),
             bytes: body.bytes().len() as u64,
+            elsewhere: envelope.threaded,
             ..Arrived::default()
         }
     }
@@ -265,7 +269,7 @@ pub struct Answered {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorSaid>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub applied_edits: Vec<serde_json::Value>,
+    pub applied_edits: Vec<ProviderEdit>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transformations: Vec<serde_json::Value>,
     /// Keys of the thinking signatures it gave, in order.
@@ -354,9 +358,9 @@ impl Summary {
 impl Answered {
     /// Whether the provider cleared anything.
     pub fn clears(&self) -> bool {
-        let is_some = |edit: &serde_json::Value, name: &str| edit[name].as_u64().is_some_and(|count| count > 0);
-        let names = ["cleared_tool_uses", "cleared_thinking_turns", "cleared_input_tokens"];
-        self.applied_edits.iter().any(|edit| names.iter().any(|name| is_some(edit, name)))
+        let counts =
+            |edit: &ProviderEdit| [edit.cleared_tool_uses, edit.cleared_thinking_turns, edit.cleared_input_tokens];
+        self.applied_edits.iter().flat_map(counts).flatten().any(|count| count > 0)
     }
 
     /// Tokens that the provider itself left out.
@@ -366,13 +370,13 @@ impl Answered {
 
     /// Those of them that were results of tools.
     pub fn cleared_results(&self) -> u64 {
-        let results = self.applied_edits.iter().filter(|edit| edit["cleared_tool_uses"].as_u64() > Some(0));
+        let results = self.applied_edits.iter().filter(|edit| edit.cleared_tool_uses > Some(0));
         sum(results)
     }
 }
 
-fn sum<'a>(edits: impl Iterator<Item = &'a serde_json::Value>) -> u64 {
-    edits.filter_map(|edit| edit["cleared_input_tokens"].as_u64()).filter(|tokens| *tokens <= MOST_TOKENS).sum()
+fn sum<'a>(edits: impl Iterator<Item = &'a ProviderEdit>) -> u64 {
+    edits.filter_map(|edit| edit.cleared_input_tokens).filter(|tokens| *tokens <= MOST_TOKENS).sum()
 }
 
 /// A usage that cannot be true counts as unknown, also in a log that was written before this was looked at.

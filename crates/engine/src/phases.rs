@@ -6,7 +6,9 @@ use crate::log::Automatic;
 use ctx_api::phases::{PhaseAction, PhaseView, PhaseWish, PhasesView};
 use ctx_api::timeline::Signal;
 use ctx_core::edit::refusal::{nearest, suggest};
+use ctx_core::hint::Command;
 use ctx_core::policy::Phase;
+use ctx_core::{ErrorCode, hint};
 
 /// Names are for people: short, and on one line.
 const LONGEST: usize = 80;
@@ -29,25 +31,33 @@ pub fn named(conversation: &Conversation, wish: &PhaseWish) -> Result<String, Re
     let Some(name) = name else {
         let newest = open().next_back().filter(|_| wish.action == PhaseAction::End);
         return newest.map(str::to_owned).ok_or_else(|| match wish.action {
-            PhaseAction::Begin => Refusal::new("no-name", "A phase needs a name.", "`ctx phase begin testing`."),
-            PhaseAction::End => Refusal::new("no-phase", "No phase is open.", "`ctx phase begin NAME` begins one."),
+            PhaseAction::Begin => Refusal::new(
+                ErrorCode::NoName,
+                "A phase needs a name.",
+                hint![Command::Phase.with("begin testing"), "."],
+            ),
+            PhaseAction::End => Refusal::new(
+                ErrorCode::NoPhase,
+                "No phase is open.",
+                hint![Command::Phase.with("begin NAME"), " begins one."],
+            ),
         });
     };
     if name.chars().count() > LONGEST || name.chars().any(char::is_control) {
         let message = format!("The name of a phase is one line of at most {LONGEST} characters.");
-        return Err(Refusal::new("bad-name", message, "`ctx phase begin testing`."));
+        return Err(Refusal::new(ErrorCode::BadName, message, hint![Command::Phase.with("begin testing"), "."]));
     }
     let is_open = open().any(|phase| phase == name);
     match (wish.action, is_open) {
         (PhaseAction::Begin, true) => Err(Refusal::new(
-            "open-already",
+            ErrorCode::OpenAlready,
             format!("The phase `{name}` is open already."),
-            format!("`ctx phase end {name}` ends it."),
+            hint![Command::Phase.with(format!("end {name}")), " ends it."],
         )),
         (PhaseAction::End, false) => {
             let near = nearest(name, open());
             let message = format!("No phase `{name}` is open.");
-            Err(Refusal::new("no-phase", message, suggest(&near, "`ctx phase` lists them.")))
+            Err(Refusal::new(ErrorCode::NoPhase, message, suggest(&near, hint![Command::Phase, " lists them."])))
         }
         _ => Ok(name.to_owned()),
     }

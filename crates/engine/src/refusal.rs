@@ -1,5 +1,7 @@
 //! What keeps a wish from being granted, or a request from being noted.
 
+use ctx_core::hint::{Command, Hint};
+use ctx_core::{ErrorCode, hint};
 use ctx_store::StoreError;
 use ctx_wire::rules;
 
@@ -20,29 +22,36 @@ pub enum Problem {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    pub code: &'static str,
+    pub code: ErrorCode,
     pub message: String,
-    pub hint: String,
+    pub hint: Hint,
+    /// The name that the error is about.
+    pub about: Option<String>,
 }
 
 impl Refusal {
-    pub fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
-        Refusal { code, message: message.into(), hint: hint.into() }
+    pub fn new(code: ErrorCode, message: impl Into<String>, hint: impl Into<Hint>) -> Refusal {
+        Refusal { code, message: message.into(), hint: hint.into(), about: None }
+    }
+
+    /// Adds the name that the error is about.
+    pub fn about(self, name: &str) -> Refusal {
+        Refusal { about: Some(name.to_owned()), ..self }
     }
 }
 
 impl From<ctx_core::edit::Refusal> for Refusal {
     fn from(refusal: ctx_core::edit::Refusal) -> Refusal {
-        Refusal {
-            code: refusal.code,
-            message: rules::spelled_out(&refusal.message),
-            hint: rules::spelled_out(&refusal.hint),
-        }
+        Refusal::new(refusal.code, rules::spelled_out(&refusal.message), refusal.hint.map_text(rules::spelled_out))
     }
 }
 
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Refusal {
-        Refusal::new("store", format!("The store cannot be read: {error}."), "Run `ctx doctor` to see what is wrong.")
+        Refusal::new(
+            ErrorCode::Store,
+            format!("The store cannot be read: {error}."),
+            hint!["Run ", Command::Doctor, " to see what is wrong."],
+        )
     }
 }

@@ -3,6 +3,7 @@
 //! [`Service::arrive`] places the request and makes the edits that its arrival brings about, [`Service::leave`]
 //! composes it, [`Service::book`] gives the records. Only what the client has not sent before is parsed and hashed.
 
+mod flattened;
 pub mod leave;
 pub mod turn;
 
@@ -123,6 +124,7 @@ impl Engine {
             return self.turn(conversation, found, by, step);
         }
         conversation.progress.heard = conversation.progress.heard.max(by.at);
+        conversation.progress.elsewhere |= found.received.envelope.threaded;
         conversation.sides.came(conversation.progress.requests, found.class.name(), by.at);
         side(conversation, found.class, found.received, by, step)
     }
@@ -140,9 +142,11 @@ impl Engine {
         let (facts, cuts) = messages.filter(|_| same == 0).unwrap_or_else(|| attribution::read_from(&body, same));
         by.give_way();
         let compacted = by.hints.compacted || (same == 0 && begins_with_summary(facts.iter()));
-        let placed = reconcile(&conversation.tree, &Sighting { same, rest: &facts, compacted });
+        let unanswered = !conversation.progress.answered;
+        let placed = reconcile(&conversation.tree, &Sighting { same, rest: &facts, compacted, unanswered });
         let verdict = placed.verdict.name();
         let mut draft = TurnDraft { placed, same, is_current: false, step, uses: Vec::new(), detail, verdict, by };
+        origin.moved.into_iter().for_each(|moved| draft.moved(conversation, moved));
         let inherited = origin.fork.map(|fork| draft.fork(conversation, fork, begins_with_summary(facts.iter())));
         let is_current = is_trusted(conversation, by.hints.client, &draft.placed, envelope.tools.is_some());
         draft.is_current = is_current;
@@ -233,8 +237,21 @@ impl Engine {
     /// Composes a request that waits, and says how it leaves; if nothing is said, it leaves as it came.
     pub fn leave(&self, conversation: &mut Conversation, entry: &mut Entry, ready: Ready<'_>) {
         let Entry { body, envelope, same, .. } = entry;
+        // What an edit would change is with the provider already.
+        if envelope.threaded {
+            return;
+        }
         if entry.arrived.turn.is_none() {
-            beside(conversation, body, envelope, *same, ready);
+            let is_summary = conversation.is_edited() && entry.arrived.class == Class::Compaction.name();
+            let history = entry.spare.as_ref().filter(|_| is_summary);
+            match history.and_then(|history| flattened::cut(conversation, history, body)) {
+                Some(cut) => {
+                    let detail = format!("{} of {} removed texts were cut out of it", cut.found, cut.removed);
+                    entry.arrived.detail = Some(detail);
+                    ready(Some(cut.outgoing));
+                }
+                None => drop(beside(conversation, body, envelope, *same, ready)),
+            }
             return;
         }
         let composed = match entry.is_current {
@@ -278,6 +295,7 @@ impl Engine {
         if is_current {
             conversation.envelope = envelope;
             conversation.progress.last_turn = conversation.progress.requests;
+            conversation.progress.elsewhere = false;
             conversation.progress.last_activity = by.at;
             if entry.had_pending {
                 step.notes.push(Note { conversation: conversation.id.clone(), name: "pending".into(), body: None });

@@ -1,10 +1,11 @@
 //! A policy at the engine's door, and what it did there.
 
 use crate::needs::{value_of, words_in};
+use ctx_core::ErrorCode;
 use ctx_core::content::Content;
+use ctx_core::edit::Commit;
 use ctx_core::edit::effect::Effect;
 use ctx_core::edit::history::Change;
-use ctx_core::edit::{Commit, refusal};
 use ctx_core::policy::{Facts, Force, Look, Policy, Proposal, Settings, choose};
 use ctx_engine::Refusal;
 use ctx_engine::automatic::{About, Automatic, Keeping, Removed};
@@ -92,7 +93,7 @@ impl Automatic for Editor {
         let (fresh, told) = &mut *inside;
         let commit = match done {
             Ok(commit) => commit,
-            Err(refusal) if refusal.code == refusal::NOTHING => return,
+            Err(refusal) if refusal.code == ErrorCode::NothingToDo => return,
             Err(refusal) => {
                 let what = format!("refused: {}", refusal.message);
                 return told.told.push(Told { what, ..Told::default() });

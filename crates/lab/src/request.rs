@@ -141,7 +141,8 @@ impl<'r> Script<'r> {
         let wire = self.recording.wire();
         let spans = body::parse(sent, wire.shape()).ok()?;
         let (mut prefix, mut tokens) = (self.head_key, self.head_tokens);
-        let breakpoints = Breakpoints { head: wire.cache_lifetime(sent).is_some(), messages: Vec::new() };
+        let breakpoints =
+            Breakpoints { head: wire.cache_lifetime(sent).is_some(), messages: Vec::new(), ..Breakpoints::default() };
         let (after, places) = (Vec::new(), Vec::new());
         let mut prompt = Prompt { head: prefix, after, breakpoints, places, tokens: vec![tokens] };
         let messages = spans.messages.iter().filter_map(|span| sent.get(span.clone()));

@@ -1,6 +1,6 @@
-//! The catalogue of models as dated data: prices, context windows, and exceptions to the rules of their provider's cache.
-//! The data is one JSON file a provider; users may override it. A model that is not listed takes the figures of the nearest
-//! one of its family, marked as such; a model of no known family has none.
+//! The catalogue of models as dated data: prices, context windows, and exceptions to their provider's cache rules. The
+//! data is one JSON file per provider; users may override it. An unlisted model takes the figures of the nearest one of
+//! its family, marked as such; a model of no known family has none.
 
 use crate::cache::{CacheRules, Writes};
 use crate::model::Model;
@@ -10,10 +10,10 @@ use crate::provider::{self, Provider};
 use crate::setting::Setting;
 use std::sync::LazyLock;
 
-/// All models, with the settings of a user.
+/// All models, with the user's settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Models {
-    /// The day of the data; of several files, that of the oldest.
+    /// The date of the data; the oldest of several files.
     pub as_of: String,
     pub providers: Vec<Provider>,
     pub list: Vec<Model>,
@@ -23,7 +23,7 @@ pub struct Models {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Lookup<'a> {
     Listed(&'a Model),
-    /// It is not listed; this one of its family is the nearest.
+    /// Unlisted; this one of its family is the nearest.
     Nearest(&'a Model),
     Unknown,
 }
@@ -36,7 +36,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The name of the model whose figures stand in for those that are not known.
+    /// The model whose figures are used instead of unknown ones.
     pub fn stand_in(self) -> Option<&'a str> {
         match self {
             Lookup::Nearest(model) => Some(&model.name),
@@ -56,13 +56,13 @@ impl Models {
         &LISTED
     }
 
-    /// The rules of a model's cache; of an unknown one, those of [`CacheRules::default`].
+    /// The cache rules of a model; [`CacheRules::default`] for an unknown one.
     pub fn cache_rules(&self, name: Option<&str>) -> CacheRules {
         self.rules(name, CacheRules::default())
     }
 
-    /// The rules of a model's cache: its own, those of the nearest one of its family, or those of its provider. A model of
-    /// no known provider has the usual rules of its wire, which the caller passes.
+    /// The cache rules of a model: its own, those of the nearest one of its family, or those of its provider. For a
+    /// model of no known provider, `fallback`, the rules of its wire.
     pub fn rules(&self, name: Option<&str>, fallback: CacheRules) -> CacheRules {
         let Some(name) = name else { return fallback };
         match self.of(name).model() {
@@ -72,7 +72,7 @@ impl Models {
         }
     }
 
-    /// The rules of a provider's cache for a model that is not listed.
+    /// The provider's cache rules for an unlisted model.
     fn provider_rules(&self, bare: &str) -> Option<CacheRules> {
         Some(self.provider(names::provider(bare)?)?.rules(&names::version(bare)))
     }
@@ -82,8 +82,8 @@ impl Models {
         self.providers.iter().find(|provider| provider.id == id)
     }
 
-    /// Seconds that the cache of a model lives, whatever a request asks for: as a user has set it, or as its provider
-    /// decides. None where requests choose with their breakpoints, and of a model of no known provider.
+    /// The lifetime of a model's cache in seconds, if requests do not choose it: set by the user, or fixed by its
+    /// provider. None if requests choose it by breakpoints, or if the provider is unknown.
     pub fn cache_seconds_of(&self, name: Option<&str>) -> Option<u64> {
         let name = name?;
         let found = self.of(name).model();
@@ -96,7 +96,7 @@ impl Models {
         set.or_else(|| rules().filter(decides).map(|rules| rules.usual_lifetime()))
     }
 
-    /// The entry for a model, whatever its provider calls it.
+    /// The entry of a model, under any of its names.
     pub fn of(&self, name: &str) -> Lookup<'_> {
         let bare = bare(name);
         if let Some(model) = self.list.iter().find(|model| model.name == name || model.key == bare) {
@@ -105,8 +105,8 @@ impl Models {
         self.nearest(&bare).map_or(Lookup::Unknown, Lookup::Nearest)
     }
 
-    /// The newest one of its family that is not newer; if all are, the oldest. Models with other rules of the cache are
-    /// too far: their prices would mislead.
+    /// The newest one of its family that is not newer; if all are, the oldest. Models with other cache rules do not
+    /// count: their prices would mislead.
     fn nearest(&self, bare: &str) -> Option<&Model> {
         let wanted = family(bare)?;
         let provider = self.provider(names::provider(bare)?)?;
@@ -124,13 +124,13 @@ impl Models {
         not_newer.or(kin.first()).map(|(_, model)| *model)
     }
 
-    /// The prices for a prompt of so many tokens, and the model that stands in if this one is not listed.
+    /// The prices for a prompt of this many tokens, and the substitute if the model is unlisted.
     pub fn price(&self, name: &str, prompt: u64) -> Option<(Price, Option<&str>)> {
         let found = self.of(name);
         Some((found.model()?.price(prompt)?, found.stand_in()))
     }
 
-    /// Takes in the settings of a user for a model.
+    /// Applies a user's settings for a model.
     pub fn set(&mut self, name: &str, setting: &Setting) -> Result<(), &'static str> {
         let (known, listed) = match self.of(name) {
             Lookup::Listed(model) => (model.clone(), true),

@@ -9,48 +9,48 @@ use serde::Deserialize;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
     pub name: String,
-    /// The name without decoration: names are compared by it.
+    /// The name without decoration, for comparison.
     pub(crate) key: String,
-    /// The id of its provider, where the name tells it.
+    /// The id of its provider, if the name reveals it.
     pub provider: Option<String>,
-    /// All tokens that it takes and gives at once, or those that it takes where the provider limits them apart.
+    /// The limit for input and output together, or for input where the provider limits them separately.
     pub window: Option<u64>,
-    /// The tokens that it gives.
+    /// The limit for output.
     pub max_output: Option<u64>,
     pub price: Option<Price>,
     pub dearer: Option<Surcharge>,
-    /// The rules of its provider's cache, and the exceptions for this model.
+    /// Its provider's cache rules, with the exceptions for this model.
     pub rules: CacheRules,
     pub minimum: Option<u64>,
     pub look_back: Option<usize>,
-    /// Seconds that its cache lives, whatever is asked for.
+    /// The fixed lifetime of its cache, in seconds.
     pub cache_seconds: Option<u64>,
-    /// Whether the provider clears results and thinking for it if asked, and whether it compacts.
+    /// Whether the provider clears results and thinking on request, and whether it compacts.
     pub clearing: bool,
     pub compaction: bool,
-    /// Its thinking is bound to all that stands before it.
+    /// Its thinking is bound to everything before it.
     pub bound_thinking: bool,
-    /// The day and the source of its price.
+    /// The date and the source of its price.
     pub as_of: Option<String>,
     pub source: Option<String>,
-    /// Prices that the other fields cannot express, such as those of peak hours.
+    /// Price details that the other fields cannot express, such as peak hours.
     pub note: Option<String>,
-    /// The names of the settings of a user.
+    /// The names of the user's settings.
     pub overridden: Vec<&'static str>,
 }
 
-/// A long prompt costs more.
+/// A surcharge on long prompts.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 pub struct Surcharge {
-    /// Tokens of the prompt.
+    /// The threshold, in tokens of the prompt.
     pub above: u64,
     pub times: f64,
-    /// The factor of the output, where it is another one.
+    /// The factor of the output, if it differs.
     pub output_times: Option<f64>,
 }
 
 impl Model {
-    /// A model of which nothing is known but its provider.
+    /// A model without figures.
     pub(crate) fn new(name: &str, provider: Option<&str>, rules: CacheRules) -> Model {
         Model {
             name: name.to_owned(),
@@ -74,12 +74,12 @@ impl Model {
         }
     }
 
-    /// Another model with the figures of this one.
+    /// The same figures under another name.
     pub(crate) fn under(&self, name: &str) -> Model {
         Model { name: name.to_owned(), key: bare(name), overridden: Vec::new(), ..self.clone() }
     }
 
-    /// The prices for a prompt of so many tokens.
+    /// The prices for a prompt of this many tokens.
     pub fn price(&self, prompt: u64) -> Option<Price> {
         let dearer = self.dearer.filter(|dearer| prompt > dearer.above);
         self.price.map(|price| dearer.map_or(price, |dearer| price.times(dearer.times, dearer.output())))

@@ -1,6 +1,6 @@
-//! The names that providers and gateways give to one model.
+//! The names of a model at providers and gateways.
 
-/// The first words of models' names, and the provider of each.
+/// Vendors by the first word of a model's name.
 const VENDORS: &[(&str, &str)] = &[
     ("claude", "anthropic"),
     ("gpt", "openai"),
@@ -26,15 +26,15 @@ const VENDORS: &[(&str, &str)] = &[
 /// Open weights carry a vendor's name, but any host serves them.
 const OPEN_WEIGHTS: &str = "gpt-oss";
 
-/// What a model's name tells about it.
+/// The parts of a model's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Family {
     pub name: String,
-    /// Major and minor, as far as the name has them.
+    /// Major and minor, if present.
     pub version: Vec<u32>,
 }
 
-/// A name without what providers and gateways put around it: `anthropic/`, `models/`, `us.anthropic.`, `-v1:0`, `:free`,
+/// A name without the decoration of providers and gateways: `anthropic/`, `models/`, `us.anthropic.`, `-v1:0`, `:free`,
 /// `@20260901`, a date, `-latest`, `[1m]`.
 pub fn bare(name: &str) -> String {
     let name = name.trim().to_ascii_lowercase();
@@ -43,7 +43,7 @@ pub fn bare(name: &str) -> String {
     let (name, rest) = name.split_once([':', '@', '[']).unwrap_or((name, ""));
     let name = name.replace('.', "-");
     let mut words: Vec<&str> = name.split('-').collect();
-    // `-v1:0` is an edition of a gateway; the `v4` of another name is the version.
+    // `-v1:0` is an edition of a gateway; in other names `v4` is the version.
     let has_edition = name.starts_with("claude") || is_number(rest);
     words.pop_if(|last| has_edition && last.strip_prefix('v').is_some_and(is_number));
     while words.len() > 1 {
@@ -57,14 +57,14 @@ pub fn bare(name: &str) -> String {
     words.join("-")
 }
 
-/// Where the model's own name begins: behind `us.anthropic.` or `openai:`.
+/// The start of the model's own name: behind `us.anthropic.` or `openai:`.
 fn start(name: &str) -> Option<usize> {
     let places = std::iter::once(0).chain(name.match_indices(['.', ':']).map(|(at, _)| at + 1));
     let mut places = places.filter(|at| name.get(*at..).and_then(vendor).is_some());
     name.find("claude").or_else(|| places.next())
 }
 
-/// The first word of a name without digits that are glued to it, and its provider.
+/// The first word of a name, without attached digits, and its provider.
 fn vendor(name: &str) -> Option<(&'static str, &'static str)> {
     let end = name.find(|letter: char| !letter.is_ascii_lowercase()).unwrap_or(name.len());
     let (word, rest) = name.split_at_checked(end)?;
@@ -76,7 +76,7 @@ fn vendor(name: &str) -> Option<(&'static str, &'static str)> {
     VENDORS.iter().find(|(known, _)| fits && *known == word).copied()
 }
 
-/// The number of words in front of a date at the end: `20260901`, `2025-08-07`, `09-2025`, `preview-05-06`, `0905`, `001`.
+/// The number of words before a date at the end: `20260901`, `2025-08-07`, `09-2025`, `preview-05-06`, `0905`, `001`.
 fn without_date(words: &[&str]) -> usize {
     let is_year = |word: &str| word.len() == 4 && word.starts_with("20") && is_number(word);
     let is_short = |word: &str| word.len() == 2 && is_number(word);
@@ -104,7 +104,7 @@ pub(crate) fn provider(bare: &str) -> Option<&'static str> {
     vendor(bare).map(|(_, provider)| provider).filter(|_| !bare.starts_with(OPEN_WEIGHTS))
 }
 
-/// The family of a model by its bare name, and its version, wherever the numbers stand.
+/// The family and version of a model by its bare name, wherever the numbers stand.
 pub(crate) fn family(bare: &str) -> Option<Family> {
     provider(bare)?;
     let (vendor, _) = vendor(bare)?;
@@ -121,7 +121,7 @@ pub(crate) fn family(bare: &str) -> Option<Family> {
         }
     }
     if vendor == "claude" {
-        // Only the first word of a Claude names the family, and one without it has none.
+        // Only the first word of a Claude name is the family; a name without it has none.
         name.truncate(2);
         name.get(1)?;
     }

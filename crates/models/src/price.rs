@@ -4,15 +4,15 @@ use crate::cache::{CacheRules, Lifetime};
 use crate::rates::Rates;
 use crate::usage::Usage;
 
-/// In dollars for a million tokens.
+/// In dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Price {
     pub input: f64,
     pub output: f64,
-    /// Of tokens read from the cache.
+    /// Tokens read from the cache.
     pub read: f64,
-    /// Of tokens written to it, by how long it keeps them, the shortest time first. A provider without a fee for
-    /// writing has none: these tokens cost as much as other input.
+    /// Tokens written to the cache, by lifetime, shortest first. A provider without a fee for writing has none: these
+    /// tokens cost as much as other input.
     pub writes: [Option<WritePrice>; 2],
 }
 
@@ -23,7 +23,7 @@ pub struct WritePrice {
 }
 
 impl Price {
-    /// Prices that follow from those of input and output by the factors of a cache.
+    /// Derives the cache prices from input and output by the factors of a cache.
     pub fn by_rules(input: f64, output: f64, rules: &CacheRules) -> Price {
         let write = |at: usize| {
             let Lifetime { seconds, write } = *rules.lifetimes.get(at)?;
@@ -32,14 +32,14 @@ impl Price {
         Price { input, output, read: rounded(input * rules.read), writes: [write(0), write(1)] }
     }
 
-    /// The same model with another price for input: the cache keeps its factors.
+    /// The same model with another input price; the cache keeps its factors.
     pub fn with_input(self, input: f64) -> Price {
         let moved = |price: f64| rounded(input * price / self.input);
         let write = |write: WritePrice| WritePrice { price: moved(write.price), ..write };
         Price { input, output: self.output, read: moved(self.read), writes: self.writes.map(|one| one.map(write)) }
     }
 
-    /// The same prices multiplied, those of the output by a factor of their own.
+    /// The prices multiplied, with a separate factor for output.
     pub(crate) fn times(self, times: f64, output: f64) -> Price {
         let write = |write: WritePrice| WritePrice { price: write.price * times, ..write };
         Price {
@@ -50,31 +50,31 @@ impl Price {
         }
     }
 
-    /// Of a token that the cache keeps for so many seconds.
+    /// The price of a write for this many seconds.
     pub fn write(&self, seconds: u64) -> f64 {
         let mut writes = self.writes.iter().flatten();
         let enough = writes.clone().find(|write| write.seconds >= seconds);
         enough.or(writes.next_back()).map_or(self.input, |write| write.price)
     }
 
-    /// The price of a write for exactly so many seconds, or for the shortest time.
+    /// The price of a write for exactly this many seconds, or for the shortest lifetime.
     pub(crate) fn write_mut(&mut self, seconds: Option<u64>) -> Option<&mut f64> {
         let mut writes = self.writes.iter_mut().flatten();
         writes.find(|write| seconds.is_none_or(|seconds| write.seconds == seconds)).map(|write| &mut write.price)
     }
 
-    /// The writes that cost another price than input; none where writing is free.
+    /// The writes with a price of their own; none if writing is free.
     pub fn paid_writes(&self) -> impl Iterator<Item = WritePrice> {
         let is_paid = self.writes.iter().flatten().any(|write| write.price != self.input);
         self.writes.into_iter().flatten().filter(move |_| is_paid)
     }
 
-    /// The rates of a conversation whose cache lives for so many seconds.
+    /// The rates of a conversation with this cache lifetime, in seconds.
     pub fn rates(&self, lifetime: u64) -> Rates {
         Rates { fresh: self.input, read: self.read, write: self.write(lifetime) }
     }
 
-    /// The cost of an answer with its prompt, in dollars.
+    /// The cost of a request and its answer, in dollars.
     pub fn dollars(&self, usage: &Usage) -> f64 {
         let written = usage.cache_writes.iter().flatten().map(|write| (write.seconds, write.tokens as f64));
         let written: f64 = written.map(|(seconds, tokens)| dollars(tokens, self.write(seconds))).sum();
@@ -84,14 +84,14 @@ impl Price {
             + self.answer(usage.output as f64)
     }
 
-    /// The cost of so many tokens of output, in dollars.
+    /// The cost of this many output tokens, in dollars.
     pub fn answer(&self, tokens: f64) -> f64 {
         dollars(tokens, self.output)
     }
 }
 
 impl Rates {
-    /// The cost of a prompt in dollars, if these are dollars for a million tokens.
+    /// The cost of a prompt in dollars, if the rates are dollars per million tokens.
     pub fn prompt(&self, fresh: f64, read: f64, written: f64) -> f64 {
         dollars(fresh, self.fresh) + dollars(read, self.read) + dollars(written, self.write)
     }
@@ -101,7 +101,7 @@ fn dollars(tokens: f64, price: f64) -> f64 {
     tokens * price / 1_000_000.0
 }
 
-/// To a millionth: the rest is an error of division.
+/// Rounds to a millionth: the rest is an error of division.
 fn rounded(price: f64) -> f64 {
     (price * 1e6).round() / 1e6
 }

@@ -6,7 +6,7 @@ use crate::names::{bare, version};
 use crate::price::Price;
 use serde::Deserialize;
 
-/// The files, in the order in which they are shown.
+/// The files, in display order.
 const FILES: &[&str] = &[
     include_str!("providers/anthropic.json"),
     include_str!("providers/openai.json"),
@@ -24,10 +24,10 @@ const FILES: &[&str] = &[
 pub struct Provider {
     pub id: String,
     pub name: String,
-    /// The day on which its file was compared with the source.
+    /// The date of comparison with the source.
     pub as_of: String,
     pub source: String,
-    /// The rules of its cache and the versions from which they apply, the oldest first.
+    /// Its cache rules and the versions from which they apply, oldest first.
     generations: Vec<(Vec<u32>, CacheRules)>,
 }
 
@@ -43,7 +43,7 @@ struct Table {
     models: Vec<Row>,
 }
 
-/// The rules of the cache for all models from a version on.
+/// The cache rules for all models from a version on.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Generation {
@@ -60,11 +60,11 @@ struct Row {
     max_output: Option<u64>,
     input: Option<f64>,
     output: Option<f64>,
-    /// The price of a read from the cache where it is not the provider's usual one: in dollars, or in input tokens.
+    /// The price of a cache read, if it differs from the provider's: in dollars, or in input tokens.
     read: Option<f64>,
     read_factor: Option<f64>,
     minimum: Option<u64>,
-    /// The name of the cache rules, where they are not those of its generation.
+    /// The name of the cache rules, if they differ from its generation's.
     cache: Option<String>,
     dearer: Option<Surcharge>,
     #[serde(default)]
@@ -79,17 +79,17 @@ struct Row {
 }
 
 impl Provider {
-    /// The rules of the cache for a version; for a name without one, those of the newest models.
+    /// The cache rules for a version; for a name without one, those of the newest models.
     pub fn rules(&self, version: &[u32]) -> CacheRules {
         self.generations.get(self.generation(version)).map(|(_, rules)| *rules).unwrap_or_default()
     }
 
-    /// The rules of its cache and the versions from which they apply, the oldest first.
+    /// Its cache rules and the versions from which they apply, oldest first.
     pub fn generations(&self) -> &[(Vec<u32>, CacheRules)] {
         &self.generations
     }
 
-    /// The number of the generation that a version belongs to.
+    /// The index of a version's generation.
     pub(crate) fn generation(&self, version: &[u32]) -> usize {
         let begun = self.generations.iter().filter(|(from, _)| version.is_empty() || from.as_slice() <= version);
         begun.count().saturating_sub(1)

@@ -1,11 +1,11 @@
-//! The cost of an edit, and after how many requests it has paid for itself.
+//! The cost of an edit, and the number of requests after which it pays off.
 //!
-//! With a warm cache everything behind the first change is written again, once. With a cold one the whole prompt is
-//! written anyway: an edit costs nothing then, and the tokens it removes are saved at once.
+//! With a warm cache, everything behind the first change is written again, once. With a cold one, the whole prompt is
+//! written anyway: an edit costs nothing, and the removed tokens are saved at once.
 
 use crate::cache::CacheRules;
 
-/// The cost of a token in any unit: read afresh, read from the cache, and written to it.
+/// The cost of a token in any unit: uncached, read from the cache, and written to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {
     pub fresh: f64,
@@ -13,17 +13,17 @@ pub struct Rates {
     pub write: f64,
 }
 
-/// The state of the provider's cache when the next request comes.
+/// The state of the provider's cache at the next request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheState {
     Warm,
-    /// It has expired, or nothing is known of it.
+    /// Expired or unknown.
     Cold,
-    /// Nothing is cached: the prompt is too short, or its client does not ask for it.
+    /// Unused: the prompt is too short, or the client sets no breakpoint.
     Unused,
 }
 
-/// Tokens of a request without an edit and with it, and how many of the latter the cache still has.
+/// Tokens of a request without and with an edit, and the cached part of the latter.
 #[derive(Debug, Clone, Copy)]
 pub struct Sizes {
     pub before: u64,
@@ -34,17 +34,17 @@ pub struct Sizes {
 /// The cost of the prompts of a conversation with and without an edit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EditCost {
-    /// Of each request without the edit, once the cache is warm, and of the next one.
+    /// Each request without the edit, once the cache is warm, and the next one.
     pub without: f64,
     pub next_without: f64,
-    /// Of the first request with it, and of each later one.
+    /// The first request with the edit, and each later one.
     pub first: f64,
     pub later: f64,
-    /// After so many requests it has paid for itself; never, if it saves nothing.
+    /// The number of requests after which it pays off; none if it saves nothing.
     pub pays_off_after: Option<u64>,
 }
 
-/// An expense that is paid once for a saving at every later request.
+/// A one-time cost against a saving per request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BreakEven {
     /// Negative if the next request is already cheaper.
@@ -53,14 +53,14 @@ pub struct BreakEven {
 }
 
 impl Default for Rates {
-    /// In input tokens, for a model whose prices are not known.
+    /// In input tokens, for a model without known prices.
     fn default() -> Rates {
         Rates::from(&CacheRules::default())
     }
 }
 
 impl From<&CacheRules> for Rates {
-    /// In input tokens, for a model whose cache is known and whose prices are not.
+    /// In input tokens, for a model with a known cache and unknown prices.
     fn from(rules: &CacheRules) -> Rates {
         let write = rules.lifetimes.first().map_or(1.0, |lifetime| lifetime.write);
         Rates { fresh: 1.0, read: rules.read, write }
@@ -73,7 +73,7 @@ impl Rates {
         Rates { fresh: 1.0, read: self.read / self.fresh, write: self.write / self.fresh }
     }
 
-    /// Of one token, where these are for a million.
+    /// Per token, if these are per million.
     pub fn per_token(self) -> Rates {
         Rates { fresh: self.fresh / 1e6, read: self.read / 1e6, write: self.write / 1e6 }
     }
@@ -94,19 +94,19 @@ impl EditCost {
         EditCost { without, next_without, first, later, pays_off_after }
     }
 
-    /// The cost of the next request beyond what it would be anyway; negative if the edit saves at once.
+    /// The additional cost of the next request; negative if the edit saves at once.
     pub fn once(&self) -> f64 {
         self.first - self.next_without
     }
 
-    /// What each later request saves.
+    /// The saving of each later request.
     pub fn saves(&self) -> f64 {
         self.without - self.later
     }
 }
 
 impl BreakEven {
-    /// Removes `removed` tokens with `tail` tokens behind the first of them.
+    /// The break-even of removing `removed` tokens, with `tail` tokens behind the first of them.
     pub fn of(tail: f64, removed: f64, state: CacheState, rates: Rates) -> BreakEven {
         let Rates { fresh, read, write } = rates;
         match state {
@@ -116,7 +116,7 @@ impl BreakEven {
         }
     }
 
-    /// The number of requests after which the savings have paid for the expense; none if they never do.
+    /// The number of requests after which the savings cover the cost; none if they never do.
     pub fn requests(&self) -> Option<f64> {
         match self.once <= 0.0 {
             _ if self.saves <= 0.0 => None,
@@ -125,10 +125,10 @@ impl BreakEven {
         }
     }
 
-    /// The least number of tokens that must be removed from the beginning of a prompt of `tokens` for it to pay, if the
-    /// prompt grows by `growth` tokens at each request and is cut again as soon as it has its old size.
+    /// The minimum number of tokens to remove from the beginning of a prompt of `tokens` so that it pays, if the prompt
+    /// grows by `growth` tokens per request and is cut again when it reaches its old size.
     ///
-    /// Removing `c` of `t` tokens pays if [`BreakEven::requests`] of it is at most the `c / g` requests until then:
+    /// Removing `c` of `t` tokens pays if its [`BreakEven::requests`] is at most the `c / g` requests until then:
     ///
     /// ```text
     /// (t - c)·(w - r) / (c·r) ≤ c / g

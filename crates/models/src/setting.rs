@@ -1,15 +1,15 @@
-//! Settings of a user for one model.
+//! A user's settings for one model.
 
 use crate::cache::{CacheRules, FIVE_MINUTES, ONE_HOUR};
 use crate::model::{Model, Surcharge};
 use crate::price::Price;
 
-/// Figures for one model, in place of those of the catalogue.
+/// Figures for one model that replace those of the catalogue.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Setting {
     pub input: Option<f64>,
     pub output: Option<f64>,
-    /// A write for the shortest time that the cache offers.
+    /// A write for the shortest lifetime of the cache.
     pub write: Option<f64>,
     pub write_5m: Option<f64>,
     pub write_1h: Option<f64>,
@@ -80,7 +80,7 @@ impl Setting {
         Ok(())
     }
 
-    /// Where only the input has another price, the cache keeps its factors.
+    /// The new prices. If only the input price changes, the cache keeps its factors.
     fn price(&self, old: Option<Price>, rules: &CacheRules) -> Option<Price> {
         let input = self.input.or(old.map(|old| old.input))?;
         let output = self.output.or(old.map(|old| old.output))?;
@@ -102,7 +102,7 @@ impl Setting {
         Ok(price)
     }
 
-    /// A factor for all prices replaces that of the output, too.
+    /// The new surcharge. A factor for all prices replaces that of the output, too.
     fn surcharge(&self, old: Option<Surcharge>) -> Result<Option<Surcharge>, &'static str> {
         if self.dearer_above.is_none() && self.dearer_times.is_none() && self.dearer_output_times.is_none() {
             return Ok(old);

@@ -1,13 +1,13 @@
-//! The size of a token, for estimates before the provider has counted.
+//! The size of a token, for estimates before the provider's first count.
 
 use crate::names::{bare, provider};
 
-/// What a tokenizer makes of text.
+/// The characteristics of a tokenizer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
-    /// Characters that a token stands for.
+    /// Characters per token.
     pub chars_per_token: f64,
-    /// Tokens that each block costs on top.
+    /// Additional tokens per block.
     pub per_block: f64,
 }
 
@@ -20,10 +20,10 @@ pub const GPT: Weights = Weights { chars_per_token: 3.48, per_block: 34.0 };
 /// Measured on recorded sessions with DeepSeek and other models behind Chat Completions.
 pub const CHAT: Weights = Weights { chars_per_token: 3.45, per_block: 16.0 };
 
-/// Not measured: the figure that the provider publishes.
+/// Not measured: published by the provider.
 pub const GEMINI: Weights = Weights { chars_per_token: 4.0, per_block: 16.0 };
 
-/// The weights of a model's family. A model of no known family has the usual ones of its wire, which the caller passes.
+/// The weights of a model's family; `fallback`, those of its wire, for an unknown family.
 pub fn weights(model: &str, fallback: Weights) -> Weights {
     match provider(&bare(model)) {
         Some("anthropic") => CLAUDE,

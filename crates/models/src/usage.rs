@@ -1,11 +1,11 @@
-//! Token counts of one answer, as every provider reports them in some form.
+//! Token counts of one answer, in a form common to all providers.
 
-/// Some providers count the tokens of the cache beside the input, others inside it. Here they are inside.
+/// Some providers count cached tokens beside the input, others inside it. Here they are inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// All the tokens that the model read.
+    /// All tokens that the model read.
     pub input: u64,
-    /// Those of them that came from the cache, and those that were written to it.
+    /// The part read from the cache, and the part written to it.
     pub cache_read: u64,
     pub cache_writes: [Option<CacheWrite>; 2],
     pub output: u64,
@@ -15,7 +15,7 @@ pub struct Usage {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheWrite {
-    /// How long the cache keeps it.
+    /// The lifetime of the write.
     pub seconds: u64,
     pub tokens: u64,
 }
@@ -25,23 +25,23 @@ impl Usage {
         self.cache_writes.iter().flatten().fold(0, |sum, write| sum.saturating_add(write.tokens))
     }
 
-    /// The tokens that the cache holds after the answer.
+    /// The tokens in the cache after the answer.
     pub fn cached(&self) -> u64 {
         self.cache_read.saturating_add(self.written())
     }
 
-    /// The tokens that the cache has no part in.
+    /// The tokens without any part in the cache.
     pub fn fresh(&self) -> u64 {
         self.input.saturating_sub(self.cached())
     }
 
-    /// Seconds that the cache keeps the end of what was written: what lives longer stands before it.
+    /// The lifetime of the end of the written prefix, in seconds: longer lifetimes precede it.
     pub fn lifetime(&self) -> Option<u64> {
         self.cache_writes.iter().flatten().find(|write| write.tokens > 0).map(|write| write.seconds)
     }
 
-    /// The same answer with other figures of the cache. What is written is kept as long as the answer's own writes are,
-    /// in the same shares, or for `lifetime` seconds where it has none.
+    /// The same answer with other cache figures. Writes keep the lifetimes and shares of the answer's own, or
+    /// `lifetime` seconds if it has none.
     pub fn with_cache(&self, read: u64, written: u64, lifetime: u64) -> Usage {
         let input = self.fresh().saturating_add(read).saturating_add(written);
         let cache_writes = match (self.written(), self.cache_writes) {

@@ -1,11 +1,12 @@
 //! What a rule of the provider or an error code means, why it exists and what to do: one answer for the API, MCP and the
 //! command line.
 
+use ctx_api::codes;
 use ctx_api::explain::{Term, TermKind, Terms};
+use ctx_core::ErrorCode;
 use ctx_service::nearest;
 use ctx_wire::rules;
 
-use crate::codes;
 use crate::local::ControlError;
 
 fn rule(rule: &rules::Rule) -> Term {
@@ -18,12 +19,10 @@ fn rule(rule: &rules::Rule) -> Term {
     }
 }
 
-/// The rules in order, then the codes of the daemon by name.
+/// The rules in order, then the codes by name.
 pub fn known() -> Terms {
-    let api = codes::API.iter().map(|code| Term::code(code.code, code.meaning, code.advice));
-    let others = codes::MCP.iter().chain(codes::PROXY);
-    let others = others.map(|other| Term::code(other.code, other.meaning, other.advice));
-    let mut codes: Vec<Term> = api.chain(others).collect();
+    let lists = [codes::CONTROL, codes::MCP, codes::PROXY, codes::SHELL];
+    let mut codes: Vec<Term> = lists.into_iter().flatten().map(Term::code).collect();
     codes.sort_by(|one, other| one.name.cmp(&other.name));
     Terms { terms: rules::all().map(rule).chain(codes).collect() }
 }
@@ -38,7 +37,7 @@ pub fn find<'a>(terms: &'a Terms, name: &str) -> Result<&'a Term, ControlError> 
             [] => "Without a name, all rules and codes are listed.".to_owned(),
             near => format!("Did you mean {}? Without a name, all are listed.", near.join(", ")),
         };
-        ControlError::new("unknown-rule", format!("There is no rule and no error code `{wanted}`."), hint)
+        ControlError::new(ErrorCode::UnknownRule, format!("There is no rule and no error code `{wanted}`."), hint)
     })
 }
 
@@ -64,7 +63,7 @@ mod tests {
         assert_eq!(find(&terms, "rule A65").map(|term| term.name.as_str()), Ok("A65"));
         assert_eq!(find(&terms, "unknown-id").map(|term| term.kind), Ok(TermKind::Code));
         let error = find(&terms, "unknwon-id").expect_err("no such code");
-        assert_eq!((error.code, error.status.as_u16()), ("unknown-rule", 404));
-        assert!(error.hint.contains("unknown-id"), "{}", error.hint);
+        assert_eq!((error.code, error.status.as_u16()), (ErrorCode::UnknownRule, 404));
+        assert!(error.hint.to_string().contains("unknown-id"), "{}", error.hint);
     }
 }

@@ -9,14 +9,12 @@
 
 mod api;
 mod auth;
-mod codes;
 mod config;
 mod connection;
 pub mod daemon;
 pub mod explain;
 mod files;
 pub mod helper;
-mod hints;
 mod listen;
 mod local;
 pub mod mcp;
@@ -33,6 +31,7 @@ pub use auth::{Token, TokenError};
 pub use config::{Limits, ProxySettings, Rules, ServerConfig, Upstream, UpstreamUrl, UpstreamUrlError};
 pub use listen::{BindError, Bound, Server};
 pub use local::{ControlError, page_is_embedded};
+pub use port_holder::PortHolder;
 pub use proxy::{SetupError, TrustError};
 pub use secret::{Secret, is_secret_name};
 pub use watch::Observer;

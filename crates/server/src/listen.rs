@@ -23,7 +23,7 @@ use crate::config::{Limits, ServerConfig, Upstream, UpstreamUrl};
 use crate::connection::{self, Accepted, Register};
 use crate::files::{self, Spare};
 use crate::local::LocalPaths;
-use crate::port_holder;
+use crate::port_holder::{self, PortHolder};
 use crate::proxy::{Proxy, SetupError, Target, Targets};
 use crate::router::PathRouter;
 use crate::watch::Observer;
@@ -35,33 +35,38 @@ const LOOKUP: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    #[error(
-        "listening on {listen} would let other machines use this proxy and whatever it can reach; \
-         listen on 127.0.0.1, or allow it explicitly if you mean it"
-    )]
+    #[error("listening on {listen} would let other machines use this proxy and whatever it can reach")]
     RemoteRefused { listen: SocketAddr },
-    #[error("cannot listen on {listen}: the port is taken{}; {}", by(.holder), advice(.holder))]
-    PortTaken { listen: SocketAddr, holder: Option<String> },
-    #[error("cannot listen on {listen}: {source}; choose another address")]
+    #[error("cannot listen on {listen}: the port is taken{}", by(.holder))]
+    PortTaken { listen: SocketAddr, holder: Option<PortHolder> },
+    #[error("cannot listen on {listen}: {source}")]
     Listen { listen: SocketAddr, source: io::Error },
     #[error(
-        "the upstream {upstream} is this daemon itself, which listens on {listen}: every request would go round \
-         for ever; give the provider's address as the upstream, or listen on another port"
+        "the upstream {upstream} is this daemon itself, which listens on {listen}: every request would go round for ever"
     )]
     Loop { listen: SocketAddr, upstream: String },
     #[error(transparent)]
     Setup(#[from] SetupError),
 }
 
-fn by(holder: &Option<String>) -> String {
-    holder.as_ref().map_or(String::new(), |holder| format!(" by {holder}"))
+impl BindError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            BindError::RemoteRefused { .. } => "listen on 127.0.0.1, or add --allow-remote",
+            BindError::PortTaken { holder: Some(PortHolder::Daemon), .. } => {
+                "use that one, stop it, or choose another port"
+            }
+            BindError::PortTaken { .. } => "stop that program or choose another port",
+            BindError::Listen { .. } => "choose another address",
+            BindError::Loop { .. } => "give the provider's address as the upstream, or listen on another port",
+            BindError::Setup(error) => error.hint(),
+        }
+    }
 }
 
-fn advice(holder: &Option<String>) -> &'static str {
-    match holder.as_deref() {
-        Some(port_holder::ANOTHER_DAEMON) => "use that one, stop it, or choose another port",
-        _ => "stop that program or choose another port",
-    }
+fn by(holder: &Option<PortHolder>) -> String {
+    holder.as_ref().map_or(String::new(), |holder| format!(" by {holder}"))
 }
 
 pub struct Server;

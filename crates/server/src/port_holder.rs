@@ -1,5 +1,6 @@
 //! Who holds a port that we wanted: another daemon of ours, or some program whose name the system tells.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
@@ -8,14 +9,30 @@ use tokio::net::TcpStream;
 
 use crate::proxy::errors::ERROR_HEADER;
 
-pub(crate) const ANOTHER_DAEMON: &str = "another ctx daemon";
+/// The program that listens on a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PortHolder {
+    /// Another daemon.
+    Daemon,
+    /// Another program, by name and process.
+    Program(String),
+}
 
-pub(crate) async fn find(listen: SocketAddr) -> Option<String> {
+impl fmt::Display for PortHolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PortHolder::Daemon => f.write_str("another ctx daemon"),
+            PortHolder::Program(name) => f.write_str(name),
+        }
+    }
+}
+
+pub(crate) async fn find(listen: SocketAddr) -> Option<PortHolder> {
     let asked = tokio::time::timeout(Duration::from_millis(500), is_daemon(reachable(listen))).await;
     if asked == Ok(true) {
-        return Some(ANOTHER_DAEMON.to_owned());
+        return Some(PortHolder::Daemon);
     }
-    tokio::task::spawn_blocking(move || program_on(listen.port())).await.ok().flatten()
+    tokio::task::spawn_blocking(move || program_on(listen.port())).await.ok().flatten().map(PortHolder::Program)
 }
 
 /// An address such as 0.0.0.0 can be listened on but not called.

@@ -62,6 +62,19 @@ async fn operations_become_a_commit_that_every_view_shows() {
 }
 
 #[tokio::test]
+async fn a_hint_names_things_as_its_reader_does() {
+    let (_server, house) = known().await;
+    for (reader, words) in
+        [("shell", "`ctx list` shows"), ("tools", "ctx_list shows"), ("other", "the list of frames shows")]
+    {
+        let error = house.read_by(reader, "conversations/one/frames/t77").await["error"].clone();
+        assert!(error["hint"].as_str().is_some_and(|hint| hint.contains(words)), "{reader}: {error}");
+        let error = house.read_by(reader, "conversations/nobody/frames").await["error"].clone();
+        assert_eq!(error["about"], "nobody", "{error}");
+    }
+}
+
+#[tokio::test]
 async fn a_first_commit_says_which_requests_left_before_it() {
     let (server, house) = known().await;
     let whole = request("one", &conversation("one", 5));

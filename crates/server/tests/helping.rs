@@ -258,6 +258,12 @@ async fn whatever_a_helper_does_wrong_changes_nothing_and_is_told() {
     let house = house(settings).await;
     house.refuses("POST", PATH, &wish(compact()), 502, "helper-down").await;
     assert_eq!(house.get("helper").await["used_today"], 0, "what never got there has cost nothing");
+    for (reader, words) in
+        [("shell", "(`--text`, `--title`)"), ("tools", "(`text`, `title`)"), ("page", "(`text`, `title`)")]
+    {
+        let hint = house.read_by(reader, "helper").await["jobs"][0]["error"]["hint"].to_string();
+        assert!(hint.contains(words), "{reader}: {hint}");
+    }
 }
 
 #[tokio::test]

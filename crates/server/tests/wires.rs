@@ -1,5 +1,11 @@
 //! Clients of the formats of OpenAI and Google through the whole daemon: seen, edited, and answered in their own words.
 
+#[path = "wires/elsewhere.rs"]
+mod elsewhere;
+#[path = "wires/moving.rs"]
+mod moving;
+#[path = "wires/summaries.rs"]
+mod summaries;
 mod support;
 
 use std::sync::Arc;

@@ -10,6 +10,8 @@
 use crate::Service;
 use crate::directory::{Shared, lock};
 use ctx_api::conversations::Imported;
+use ctx_core::hint::Command;
+use ctx_core::{ErrorCode, hint};
 use ctx_engine::card::Card;
 use ctx_engine::conversation::Conversation;
 use ctx_engine::edit::Ground;
@@ -197,7 +199,7 @@ impl Service {
         let hash = Hash::of(file).to_string();
         let ids = (0..).map(|number: u64| directory.free_id(&["import", &hash, &number.to_string()]));
         let id = ids.take(100).find(|id| !stored.contains(id)).ok_or_else(|| {
-            Refusal::new("taken", "There is no free id for it.", "This is a defect; please report it.")
+            Refusal::new(ErrorCode::Taken, "There is no free id for it.", "This is a defect; please report it.")
         })?;
         directory.reserve(&id, None, reserved.clone());
         // Clients without a session are known by how they begin: they must not be taken for the copy's.
@@ -234,8 +236,9 @@ fn replayed(read: &Read, id: &str, session: Option<&String>) -> Result<(Step, Co
     step.notes.iter_mut().for_each(|note| note.conversation = id.to_owned());
     // It is tried out in memory before anything is stored.
     let trial = MemoryStore::new();
-    let unfit =
-        |why: String| Refusal::new("bad-file", format!("The records in the file do not fit together: {why}."), WHOLE);
+    let unfit = |why: String| {
+        Refusal::new(ErrorCode::BadFile, format!("The records in the file do not fit together: {why}."), WHOLE)
+    };
     trial.append(vec![step.clone()]).map_err(|error| unfit(error.to_string()))?;
     let conversation = Conversation::load(id, &trial)?.ok_or_else(|| unfit("there is none".into()))?;
     if conversation.log.skipped > read.head.skipped {
@@ -316,7 +319,11 @@ fn read(file: &[u8]) -> Result<Read, Refusal> {
         at += bytes.len();
     }
     let count = file.split_inclusive(|byte| *byte == b'\n').count();
-    Err(Refusal::new("bad-file", format!("The file is cut off behind line {count} (byte {}).", file.len()), WHOLE))
+    Err(Refusal::new(
+        ErrorCode::BadFile,
+        format!("The file is cut off behind line {count} (byte {}).", file.len()),
+        WHOLE,
+    ))
 }
 
 /// What kind of file it is. A conversation's id becomes the name of a folder, so only ids of ours are taken.
@@ -332,7 +339,7 @@ fn head(line: &[u8]) -> Result<Head, Refusal> {
     }
     if kind.version != VERSION {
         return Err(Refusal::new(
-            "bad-file",
+            ErrorCode::BadFile,
             format!("The file is of version {}; this ctx reads version {VERSION}.", kind.version),
             "Nothing was changed. Import it with the ctx that wrote it, or a newer one.",
         ));
@@ -348,16 +355,16 @@ fn head(line: &[u8]) -> Result<Head, Refusal> {
 
 fn foreign(why: &str) -> Refusal {
     Refusal::new(
-        "bad-file",
+        ErrorCode::BadFile,
         format!("This is no exported conversation: {why}."),
-        "`ctx export` writes one. Nothing was changed.",
+        hint![Command::Export, " writes one. Nothing was changed."],
     )
 }
 
 fn damaged(line: u64, at: usize, why: &str) -> Refusal {
     // Where in the line is known best; which line, only here.
     let why = why.replace(" at line 1 column ", " at column ");
-    Refusal::new("bad-file", format!("The file is damaged in line {line} (byte {at}): {why}."), WHOLE)
+    Refusal::new(ErrorCode::BadFile, format!("The file is damaged in line {line} (byte {at}): {why}."), WHOLE)
 }
 
 #[derive(Default)]
@@ -369,7 +376,7 @@ struct Writing {
 impl Writing {
     fn line(&mut self, line: &impl Serialize) -> Result<(), Refusal> {
         serde_json::to_writer(&mut self.file, line).map_err(|error| {
-            Refusal::new("store", format!("The conversation cannot be written: {error}."), "Please report it.")
+            Refusal::new(ErrorCode::Store, format!("The conversation cannot be written: {error}."), "Please report it.")
         })?;
         self.file.push(b'\n');
         self.lines += 1;

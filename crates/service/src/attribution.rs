@@ -6,18 +6,19 @@
 use crate::Service;
 use crate::directory::{Shared, lock};
 use crate::recorder::Order;
+use ctx_core::content::WireId;
 use ctx_core::message::{Message, Role};
 use ctx_core::reconcile::{Place, Sighting, reconcile};
 use ctx_core::{Class, Key};
 use ctx_engine::attribution::{
-    CANDIDATES, Continuation, Fork, Inherited, NamedAgent, Newborn, Origin, Parsed, client_name, continues, facts,
-    recognises_an_answer, with_model,
+    CANDIDATES, Continuation, Fork, Inherited, Moved, NamedAgent, Newborn, Origin, Parsed, client_name, continues,
+    facts, human, recognises_an_answer, with_model,
 };
 use ctx_engine::card::Beginning;
 use ctx_engine::class::class;
 use ctx_engine::log::Opened;
 use ctx_engine::request::Seen;
-use ctx_engine::{Problem, left};
+use ctx_engine::{Conversation, Problem, left};
 use ctx_store::StoreError;
 use ctx_wire::body::Body;
 use ctx_wire::envelope::Envelope;
@@ -50,12 +51,21 @@ impl Service {
         };
         match &envelope.session {
             Some(session) => Ok(Some((self.of_session(session, agent, seen)?, None))),
+            None if envelope.threaded => {
+                Ok(self.of_answer(envelope.continues.as_deref())?.map(|shared| (shared, None)))
+            }
             None => match (self.by_path(body)?, class(&seen.hints, envelope, body)) {
                 (Some(found), _) => Ok(Some(found)),
                 (None, class) if class.is_turn() => Ok(Some((self.without_id(envelope, class, seen), None))),
                 (None, _) => Ok(None),
             },
         }
+    }
+
+    /// The conversation that got this answer.
+    fn of_answer(&self, id: Option<&str>) -> Result<Option<Shared>, Problem> {
+        let conversation = id.and_then(|id| self.answers.find(id));
+        Ok(conversation.map(|id| self.get(&id)).transpose()?.flatten())
     }
 
     /// The conversation of a session, or of an agent in it.
@@ -71,6 +81,7 @@ impl Service {
             let parent = above.map(|(session, agent)| directory.id_of_session(session, agent));
             (directory.id_of_session(session, agent), parent)
         };
+        let id = self.of_wire(id, (session, agent), seen)?;
         let opened = Opened {
             wire: seen.wire.id(),
             class: if parent.is_some() { Class::Subagent } else { Class::Main }.name().into(),
@@ -92,16 +103,43 @@ impl Service {
         };
         let mut conversation = lock(&shared);
         if !conversation.log.introduced {
-            conversation.opened = opened;
+            (conversation.opened, conversation.wire) = (opened, seen.wire);
         }
         drop(conversation);
         Ok(shared)
     }
 
+    /// The conversation of a session in the format of this request: `newest`, or the one before the client moved to
+    /// another format, or a new one.
+    fn of_wire(&self, newest: String, whose: (&str, Option<&str>), seen: &Seen) -> Result<String, Problem> {
+        let wire = seen.wire.id();
+        if self.speaks(&newest, wire)? {
+            return Ok(newest);
+        }
+        let others = lock(&self.directory).of_session(whose);
+        for id in others {
+            if self.speaks(&id, wire)? {
+                return Ok(id);
+            }
+        }
+        Ok(lock(&self.directory).id_of_wire(whose, wire))
+    }
+
+    /// Whether a conversation has this format, or none yet.
+    fn speaks(&self, id: &str, wire: WireId) -> Result<bool, Problem> {
+        let found = match self.get(id) {
+            // All that is stored has a card. So this one is new.
+            Err(_) if lock(&self.directory).card(id).is_none() => None,
+            found => found?,
+        };
+        let speaks = |conversation: &Conversation| !conversation.log.introduced || conversation.wire.id() == wire;
+        Ok(found.is_none_or(|shared| speaks(&lock(&shared))))
+    }
+
     /// The usual case of a client without ids, at memory speed: it sends what it sent before, and something behind
     /// it. Only what follows an answer is told apart by bytes alone. A conversation that another thread works on is
     /// passed over: reading the request finds it too.
-    pub(crate) fn longest_prefix(&self, pieces: &Pieces) -> Option<Shared> {
+    pub(crate) fn longest_prefix(&self, pieces: &Pieces, wire: WireId) -> Option<Shared> {
         let mut best: Option<(usize, Shared)> = None;
         let mut tie = false;
         let at_work = lock(&self.directory).at_work();
@@ -112,7 +150,8 @@ impl Service {
                     Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
                     Err(TryLockError::WouldBlock) => continue,
                 };
-                let body = conversation.last.body.as_ref().filter(|body| body.shares_history(pieces));
+                let body = conversation.last.body.as_ref().filter(|_| conversation.wire.id() == wire);
+                let body = body.filter(|body| body.shares_history(pieces));
                 body.map_or(0, |body| body.common_prefix(pieces))
             };
             let deepest = best.as_ref().map_or(0, |(deepest, _)| *deepest);
@@ -133,7 +172,10 @@ impl Service {
         let mut ties: Vec<String> = Vec::new();
         for id in candidates {
             let Some(shared) = self.get(&id)? else { continue };
-            let reached = continues(&lock(&shared), &messages);
+            let reached = match &*lock(&shared) {
+                other if other.wire.id() == body.wire().id() => continues(other, &messages),
+                _ => Continuation::default(),
+            };
             let deepest = best.as_ref().map_or(Continuation::default(), |(deepest, _)| *deepest);
             if reached > deepest {
                 ties.clear();
@@ -145,13 +187,13 @@ impl Service {
         let detail = (!ties.is_empty()).then(|| format!("may just as well continue {}", ties.join(", ")));
         match best {
             Some((_, shared)) => Ok(Some((shared, detail))),
-            None => Ok(self.compacted(&messages)?.map(|shared| (shared, None))),
+            None => Ok(self.compacted(&messages, body.wire().id())?.map(|shared| (shared, None))),
         }
     }
 
     /// The conversation that a client without ids has summarised: the messages that it kept are the only evidence, and
     /// an answer must be among them.
-    fn compacted(&self, messages: &[Message]) -> Result<Option<Shared>, Problem> {
+    fn compacted(&self, messages: &[Message], wire: WireId) -> Result<Option<Shared>, Problem> {
         if !left::begins_with_summary(messages.iter()) {
             return Ok(None);
         }
@@ -159,7 +201,13 @@ impl Service {
         let mut best: Option<(usize, Shared)> = None;
         for id in candidates {
             let Some(shared) = self.get(&id)? else { continue };
-            let placed = reconcile(&lock(&shared).tree, &Sighting { same: 0, rest: messages, compacted: true });
+            let placed = {
+                let other = lock(&shared);
+                if other.wire.id() != wire {
+                    continue;
+                }
+                reconcile(&other.tree, &Sighting { same: 0, rest: messages, compacted: true, unanswered: false })
+            };
             let known = if recognises_an_answer(&placed, messages) { placed.known() } else { 0 };
             if known > best.as_ref().map_or(0, |(most, _)| *most) {
                 best = Some((known, shared));
@@ -214,8 +262,40 @@ impl Service {
     /// but that of the one conversation that is looked at.
     pub(crate) fn origin(&self, new: &Newborn, facts: &[Message], order: Option<Order>) -> Result<Origin, StoreError> {
         let fork = self.fork_of(new, facts, order)?;
-        let bound = self.thoughts(&new.id, fork.as_ref().map(|fork| fork.from.as_str()), facts)?;
-        Ok(Origin { fork, bound })
+        let moved = if fork.is_none() { self.moved_from(new, facts, order)? } else { None };
+        let bound = self.thoughts(new, fork.as_ref().map(|fork| fork.from.as_str()), facts)?;
+        Ok(Origin { fork, moved, bound })
+    }
+
+    /// The conversation that a client went on from in another format: of the same session, or with all that its user
+    /// said.
+    fn moved_from(&self, new: &Newborn, facts: &[Message], order: Option<Order>) -> Result<Option<Moved>, StoreError> {
+        if !facts.iter().any(|message| message.role == Role::Assistant) {
+            return Ok(None);
+        }
+        let candidates = match &new.session {
+            Some(session) => lock(&self.directory).of_session((session, new.agent.as_deref())),
+            None => {
+                let start = Beginning { opening: None, ..Beginning::of(facts.iter()) };
+                lock(&self.directory).beginning_with(&start, false, CANDIDATES)
+            }
+        };
+        let said: Vec<Key> = human(facts.iter()).collect();
+        for id in candidates.into_iter().filter(|id| *id != new.id) {
+            self.catch_up(&id, order);
+            let Some(shared) = self.kin(&id)? else { continue };
+            let other = lock(&shared);
+            let mut theirs = human(other.tree.path().map(|slot| &slot.message)).peekable();
+            let is_same = match new.session {
+                Some(_) => theirs.any(|key| said.contains(&key)),
+                None => theirs.peek().is_some() && theirs.all(|key| said.contains(&key)),
+            };
+            if other.wire.id() != new.wire && is_same {
+                let detail = format!("continues {id}, which came as {}", other.wire.id().name());
+                return Ok(Some(Moved { from: id, detail }));
+            }
+        }
+        Ok(None)
     }
 
     /// A conversation whose history this new one begins with.
@@ -235,7 +315,11 @@ impl Service {
             self.catch_up(&id, order);
             let Some(shared) = self.kin(&id)? else { continue };
             let other = lock(&shared);
-            let placed = reconcile(&other.tree, &Sighting { same: 0, rest: facts, compacted: false });
+            if other.wire.id() != new.wire {
+                continue;
+            }
+            let placed =
+                reconcile(&other.tree, &Sighting { same: 0, rest: facts, compacted: false, unanswered: false });
             let deepest = best.as_ref().map_or(0, |best| best.known);
             // The reply that its client has not sent back yet is a part of its history too.
             let reply = other.pending.as_ref().zip(facts.get(placed.known()));
@@ -273,7 +357,12 @@ impl Service {
     /// What the thinking is bound to that a new conversation brings along, where that is not simply what its client
     /// sends. The one it comes from tells, or one that begins alike; where one of them is edited and none tells, an
     /// answer went by unseen, and nobody knows.
-    fn thoughts(&self, id: &str, from: Option<&str>, facts: &[Message]) -> Result<Vec<(Key, Option<Key>)>, StoreError> {
+    fn thoughts(
+        &self,
+        new: &Newborn,
+        from: Option<&str>,
+        facts: &[Message],
+    ) -> Result<Vec<(Key, Option<Key>)>, StoreError> {
         let signatures: Vec<Key> =
             facts.iter().flat_map(|message| &message.blocks).filter_map(|block| block.signature).collect();
         if signatures.is_empty() {
@@ -284,8 +373,9 @@ impl Service {
         for named in [true, false] {
             kin.extend(lock(&self.directory).beginning_with(&beginning, named, CANDIDATES));
         }
-        let others = kin.iter().filter(|kin| *kin != id);
-        let kin: Vec<_> = others.filter_map(|kin| self.kin(kin).transpose()).collect::<Result<_, _>>()?;
+        let others = kin.iter().filter(|kin| **kin != new.id);
+        let mut kin: Vec<_> = others.filter_map(|kin| self.kin(kin).transpose()).collect::<Result<_, _>>()?;
+        kin.retain(|kin| lock(kin).wire.id() == new.wire);
         if !kin.iter().any(|kin| lock(kin).is_edited()) {
             return Ok(Vec::new());
         }

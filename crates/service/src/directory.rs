@@ -6,6 +6,7 @@
 mod index;
 
 use crate::activity;
+use ctx_core::content::WireId;
 use ctx_core::{Class, Key};
 use ctx_engine::card::{Beginning, CARD, Card};
 use ctx_engine::conversation::Conversation;
@@ -51,6 +52,8 @@ type Alike = Index<(String, bool), ALIKE>;
 pub struct Directory {
     cards: BTreeMap<String, Card>,
     by_session: Index<(String, Option<String>), 1>,
+    /// The same for sessions that moved to another format.
+    by_wire: Index<(String, Option<String>, WireId), 1>,
     by_start: Alike,
     by_opening: Alike,
     /// Ids that name a conversation, or soon will.
@@ -157,6 +160,7 @@ impl Directory {
         self.losses.remove(id);
         self.incomplete.remove(id);
         self.by_session.forget(id);
+        self.by_wire.forget(id);
         self.by_start.forget(id);
         self.by_opening.forget(id);
     }
@@ -255,6 +259,25 @@ impl Directory {
         }
         let id = self.free_id(&[session, agent.unwrap_or_default()]);
         self.by_session.put(key, &id);
+        id
+    }
+
+    /// All conversations of a session, or of one of its agents, the most recently active first.
+    pub fn of_session(&self, (session, agent): (&str, Option<&str>)) -> Vec<String> {
+        let is_own = |card: &&Card| card.session.as_deref() == Some(session) && card.agent.as_deref() == agent;
+        let mut cards: Vec<&Card> = self.cards.values().filter(is_own).collect();
+        cards.sort_by_key(|card| std::cmp::Reverse(card.last_activity));
+        cards.into_iter().map(|card| card.id.clone()).collect()
+    }
+
+    /// The id of a session's conversation in another format than the one that it has.
+    pub fn id_of_wire(&mut self, (session, agent): (&str, Option<&str>), wire: WireId) -> String {
+        let key = (session.to_owned(), agent.map(str::to_owned), wire);
+        if let Some(id) = self.by_wire.newest(&key) {
+            return id.clone();
+        }
+        let id = self.free_id(&[session, agent.unwrap_or_default(), wire.name()]);
+        self.by_wire.put(key, &id);
         id
     }
 

@@ -16,8 +16,8 @@ pub struct Held(RwLock<Inside>);
 
 #[derive(Debug, Default)]
 struct Inside {
-    /// Every known session, or agent of one.
-    sessions: HashMap<Whose, Hold>,
+    /// The conversations of every known session, or of an agent of one: one for each format that it speaks.
+    sessions: HashMap<Whose, HashSet<String>>,
     /// The conversations whose requests are held.
     held: HashSet<String>,
     /// Those of them that have operations.
@@ -59,14 +59,14 @@ impl Held {
             }
         }
         if let Some(whose) = whose {
-            sessions.insert(whose, hold);
+            sessions.entry(whose).or_default().insert(id.to_owned());
         }
     }
 
     /// Notes that a session is known.
     pub fn meet(&self, card: &Card) {
         let Some(whose) = whose(card) else { return };
-        if !self.read().sessions.contains_key(&whose) {
+        if !self.read().sessions.get(&whose).is_some_and(|known| known.contains(&card.id)) {
             self.put(card, card.edited);
         }
     }
@@ -75,8 +75,13 @@ impl Held {
         let mut inside = self.write();
         inside.held.remove(id);
         inside.edited.remove(id);
-        if let Some(whose) = card.and_then(whose) {
-            inside.sessions.remove(&whose);
+        if let Some(whose) = card.and_then(whose)
+            && let Some(known) = inside.sessions.get_mut(&whose)
+        {
+            known.remove(id);
+            if known.is_empty() {
+                inside.sessions.remove(&whose);
+            }
         }
     }
 
@@ -92,7 +97,8 @@ impl Held {
             return false;
         }
         let Some(session) = &hints.session else { return true };
-        inside.sessions.get(&(session.clone(), hints.agent.clone())).is_none_or(|hold| hold.held)
+        let known = inside.sessions.get(&(session.clone(), hints.agent.clone()));
+        known.is_none_or(|known| known.iter().any(|id| inside.held.contains(id)))
     }
 
     /// Whether a request with this session may belong to an edited conversation, or to a fork of one.
@@ -102,13 +108,15 @@ impl Held {
             return false;
         }
         let Some(session) = session else { return true };
-        inside.sessions.get(&(session.into(), agent.map(Into::into))).is_none_or(|hold| hold.edited)
+        let known = inside.sessions.get(&(session.into(), agent.map(Into::into)));
+        known.is_none_or(|known| known.iter().any(|id| inside.edited.contains(id)))
     }
 
     /// Whether a session, or an agent of one, is known and edited.
     pub fn is_edited_session(&self, session: &str, agent: Option<&str>) -> bool {
         let whose = (session.into(), agent.map(Into::into));
-        self.read().sessions.get(&whose).is_some_and(|hold| hold.edited)
+        let inside = self.read();
+        inside.sessions.get(&whose).is_some_and(|known| known.iter().any(|id| inside.edited.contains(id)))
     }
 
     /// Whether a conversation has operations, as far as memory knows.

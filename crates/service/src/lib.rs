@@ -19,7 +19,7 @@
 mod activity;
 use ctx_engine::card::Card;
 use ctx_engine::{Conversation, EDITED, Engine, NO, log};
-pub mod answer;
+mod answer_ids;
 mod archive;
 mod attribution;
 pub mod automatic;
@@ -35,6 +35,7 @@ mod phases;
 pub mod provider;
 pub mod recorder;
 pub mod replay_source;
+pub mod response;
 mod side_traffic;
 pub mod streams;
 mod uploads;
@@ -44,6 +45,7 @@ mod writer;
 pub use ctx_core::edit::refusal::nearest;
 pub use recorder::Recorder;
 
+use answer_ids::AnswerIds;
 use bodies::Newest;
 use ctx_models::Models;
 use ctx_store::{Step, Store, StoreError};
@@ -53,6 +55,7 @@ use intercept::Held;
 use keyed_lock::KeyedLock;
 use recorder::{Lanes, Order};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use writer::Writer;
@@ -91,6 +94,9 @@ pub struct Service {
     editing: KeyedLock,
     /// What waits to be looked at, in one lane for each session.
     lanes: Arc<Lanes>,
+    answers: AnswerIds,
+    /// Requests whose history the provider keeps, since the start.
+    elsewhere: AtomicU64,
 }
 
 impl Service {
@@ -125,6 +131,8 @@ impl Service {
             storing: KeyedLock::default(),
             editing: KeyedLock::default(),
             lanes: Arc::default(),
+            answers: AnswerIds::default(),
+            elsewhere: AtomicU64::new(0),
         })
     }
 
@@ -150,6 +158,11 @@ impl Service {
     /// or all are looked at; or the provider may have to be asked for something beside it.
     pub fn holds(&self, hints: &ctx_clients::Hints) -> bool {
         self.automatic.holds_all() || self.held.holds(hints) || self.provider.holds(hints)
+    }
+
+    /// Requests since the start that carried only what was new: the provider keeps their history.
+    pub fn elsewhere(&self) -> u64 {
+        self.elsewhere.load(Ordering::Relaxed)
     }
 
     /// What bodies are compared with while they pass.

@@ -12,6 +12,7 @@ use ctx_engine::edit::Ready;
 use ctx_engine::provider::{Added, Request};
 use ctx_engine::request::{Booking, Circumstances, Seen, Ticket};
 use std::sync::MutexGuard;
+use std::sync::atomic::Ordering;
 
 impl Service {
     /// Takes note of a request. `None` when it belongs to no conversation.
@@ -36,7 +37,7 @@ impl Service {
     ) -> Result<Option<Ticket>, Problem> {
         let (mut parsed, mut agent) = (None, None);
         if seen.hints.session.is_none()
-            && let Some(shared) = self.longest_prefix(&seen.pieces)
+            && let Some(shared) = self.longest_prefix(&seen.pieces, seen.wire.id())
         {
             let mut conversation = lock(&shared);
             if self.is_current(&conversation.id, &shared) {
@@ -54,7 +55,11 @@ impl Service {
             }
         }
         loop {
-            let Some((shared, detail)) = self.attribute(seen, &mut parsed, agent.as_ref())? else { return Ok(None) };
+            let attributed = self.attribute(seen, &mut parsed, agent.as_ref())?;
+            let Some((shared, detail)) = attributed else {
+                self.count_elsewhere(parsed.as_ref().is_some_and(|(_, envelope)| envelope.threaded));
+                return Ok(None);
+            };
             let mut conversation = lock(&shared);
             // It was forgotten while we waited for it.
             if !self.is_current(&conversation.id, &shared) {
@@ -109,6 +114,7 @@ impl Service {
             return Err(Problem::LostEdits);
         }
         self.note_parent(&mut conversation);
+        self.count_elsewhere(found.received.envelope.threaded && !seen.counting);
         let Received { body, envelope, same, .. } = &found.received;
         let request = Request { at: seen.at, class: found.class, body, envelope, same: *same, counting: seen.counting };
         if self.provider.is_supervised() && request.class.is_turn() && !request.counting {
@@ -167,6 +173,10 @@ impl Service {
         drop(conversation);
         self.weigh_loaded(&id, shared, weight);
         Ok(ticket)
+    }
+
+    fn count_elsewhere(&self, is_elsewhere: bool) {
+        self.elsewhere.fetch_add(u64::from(is_elsewhere), Ordering::Relaxed);
     }
 
     /// Notes where the client of a conversation's parent works, while nothing is known of its own.

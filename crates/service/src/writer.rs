@@ -6,6 +6,8 @@
 
 use crate::directory::{Directory, lock};
 use crate::idle::IdleGate;
+use ctx_core::hint::Command;
+use ctx_core::{ErrorCode, hint};
 use ctx_engine::{Refusal, log};
 use ctx_store::{NewRecord, Record, Step, Store, StoreError};
 use std::collections::{HashMap, VecDeque};
@@ -59,11 +61,11 @@ impl Unwritten {
     pub fn refusal(&self, what: &str) -> Refusal {
         let hint = match self {
             Unwritten::Refused(StoreError::Gone { .. }) => {
-                "Nothing was changed. Restart the daemon; it begins a new store where the old one was removed."
+                hint!["Nothing was changed. Restart the daemon; it begins a new store where the old one was removed."]
             }
-            _ => "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
+            _ => hint!["Nothing was changed. Is the disk full? ", Command::Doctor, " checks the store."],
         };
-        Refusal::new("not-stored", format!("{what} could not be stored: {self}."), hint)
+        Refusal::new(ErrorCode::NotStored, format!("{what} could not be stored: {self}."), hint)
     }
 }
 
@@ -394,10 +396,11 @@ mod tests {
 
     #[test]
     fn a_store_that_was_removed_is_not_taken_for_a_full_disk() {
+        let hint = |refusal: &Refusal| ctx_api::face::Face::Shell.words(&refusal.hint);
         let gone = Unwritten::from(StoreError::Gone { path: "ctx.db".into() }).refusal("The commit");
         assert_eq!(gone.message, "The commit could not be stored: ctx.db was removed or replaced while it was in use.");
-        assert!(gone.hint.contains("Restart the daemon") && !gone.hint.contains("disk"), "{gone:?}");
-        assert!(Unwritten::Stopped.refusal("The commit").hint.contains("Is the disk full?"));
+        assert!(hint(&gone).contains("Restart the daemon") && !hint(&gone).contains("disk"), "{gone:?}");
+        assert!(hint(&Unwritten::Stopped.refusal("The commit")).contains("Is the disk full?"));
     }
 
     #[test]

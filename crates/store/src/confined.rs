@@ -1,8 +1,8 @@
-//! Files opened below a folder without following links: not in the last place of a path and not on the way. Every file
-//! whose place depends on a project or a request is opened through here, so that a planted link cannot redirect it.
+//! Opens files below a folder without following links, neither in the last component of a path nor on the way. Every
+//! file whose location depends on a project or a request is opened here, so that a planted link cannot redirect it.
 //!
-//! A [`Folder`] is held open, and each name is resolved relative to it in one system call. Nothing is checked first and
-//! opened later, so there is no moment in which a folder can be swapped for a link.
+//! A [`Folder`] is held open, and each name is resolved relative to it in one system call. Check and open are one step,
+//! so no folder can be swapped for a link in between.
 
 use std::fs::File;
 use std::io;
@@ -25,19 +25,19 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// An existing folder. Links on the way to it are resolved once, here; nothing below it may be a link.
+    /// Opens an existing folder. Links on the way to it are resolved once, here; nothing below it may be a link.
     pub fn open(path: &Path) -> io::Result<Folder> {
         Folder::exact(&std::fs::canonicalize(path)?)
     }
 
-    /// The same, made with its parents if it is missing. The part that exists may contain links, the part that is made
+    /// The same, created with its parents if it is missing. The existing part may contain links, the created part
     /// cannot.
     pub fn create(path: &Path) -> io::Result<Folder> {
         let (folder, rest) = Folder::nearest(path)?;
         folder.make(&rest)
     }
 
-    /// The deepest folder on the way to a path that exists, and the rest of the path.
+    /// The deepest existing folder on the way to a path, and the rest of the path.
     pub fn nearest(path: &Path) -> io::Result<(Folder, PathBuf)> {
         let path = std::path::absolute(path)?;
         let existing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(&path);
@@ -45,13 +45,13 @@ impl Folder {
         Ok((Folder::open(existing)?, rest))
     }
 
-    /// A folder by its whole path, in which nothing may be a link.
+    /// Opens a folder by its absolute path, without any links.
     pub fn exact(path: &Path) -> io::Result<Folder> {
         let (root, rest) = Folder::root_of(path)?;
         root.below(&rest)
     }
 
-    /// Where a whole path begins, and the rest of it.
+    /// The root of an absolute path, and the rest of it.
     pub fn root_of(path: &Path) -> io::Result<(Folder, PathBuf)> {
         if !path.is_absolute() {
             return Err(io::Error::other(format!("{} is not a whole path", path.display())));
@@ -61,17 +61,17 @@ impl Folder {
         Ok((Folder { handle: system::root(&root)?, path: root }, path.components().skip_while(is_root).collect()))
     }
 
-    /// An existing folder below this one.
+    /// Opens an existing folder below this one.
     pub fn below(&self, relative: &Path) -> io::Result<Folder> {
         self.descend(relative, false)
     }
 
-    /// A folder below this one, made if it is missing: closed to others, and on disk before this returns.
+    /// Opens a folder below this one and creates it if it is missing: private, and on disk before this returns.
     pub fn make(&self, relative: &Path) -> io::Result<Folder> {
         self.descend(relative, true)
     }
 
-    /// The deepest folder below this one that exists on the way, and whether that is the whole way.
+    /// The deepest existing folder below this one on the way, and whether it is the whole way.
     pub fn reach(&self, relative: &Path) -> io::Result<(Folder, bool)> {
         let mut folder = self.below(Path::new(""))?;
         for part in relative.components() {
@@ -101,22 +101,22 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A new file that only its owner can read. Its name is on disk once [`Folder::sync`] returns.
+    /// Creates a file that only its owner can read. Its name is on disk once [`Folder::sync`] returns.
     pub fn create_new(&self, name: &str) -> io::Result<File> {
         self.file(name, system::Opening::New)
     }
 
-    /// An existing file, to read.
+    /// Opens an existing file for reading.
     pub fn read(&self, name: &str) -> io::Result<File> {
         self.file(name, system::Opening::Read)
     }
 
-    /// A file to add to, made if it is missing. It must be a plain file of this process's user.
+    /// Opens a file for appending and creates it if it is missing. It must be a regular file of this process's user.
     pub fn append(&self, name: &str) -> io::Result<File> {
         match self.file(name, system::Opening::Append) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -129,7 +129,7 @@ impl Folder {
         }
     }
 
-    /// A file to add to that exists already.
+    /// Opens an existing file for appending.
     pub fn append_existing(&self, name: &str) -> io::Result<File> {
         self.file(name, system::Opening::Append)
     }
@@ -154,22 +154,22 @@ impl Folder {
         self.handle.remove(name.as_ref())
     }
 
-    /// Whether files can be made in it, as far as the system tells without making one.
+    /// Whether files can be created in it, as far as the system reports without creating one.
     pub fn check_writable(&self) -> io::Result<()> {
         self.handle.check_writable()
     }
 
-    /// Makes sure that names that were added survive a power cut.
+    /// Ensures that added names survive a power cut.
     pub fn sync(&self) -> io::Result<()> {
         self.handle.sync()
     }
 
-    /// Whether it belongs to this process's user and nobody else can write to it.
+    /// Whether it belongs to this process's user and no one else can write to it.
     pub fn is_own_and_private(&self) -> io::Result<bool> {
         self.handle.identity().map(|identity| is_own_and_private(&identity))
     }
 
-    /// Who it belongs to.
+    /// Its owner and permissions.
     pub fn identity(&self) -> io::Result<Identity> {
         self.handle.identity()
     }

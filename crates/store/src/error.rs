@@ -1,7 +1,9 @@
-//! What can go wrong in a store: a sentence, a stable code, and what to do about it.
+//! Errors of a store: a sentence, a stable code, and advice.
 
 use std::io;
 use std::path::{Path, PathBuf};
+
+use ctx_core::ErrorCode;
 
 use crate::{Damage, Hash};
 
@@ -16,7 +18,7 @@ pub enum StoreError {
     #[error("another daemon{} already uses the store in {}", process(*holder), folder.display())]
     InUse {
         folder: PathBuf,
-        /// The process that holds it, when it could be told.
+        /// The process that holds it, if known.
         holder: Option<u32>,
     },
 
@@ -70,28 +72,28 @@ pub enum StoreError {
 
 impl StoreError {
     /// A stable name for scripts and tests.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Absent { .. } => "store-absent",
-            Self::InUse { .. } => "store-in-use",
-            Self::FutureSchema { .. } => "store-from-the-future",
-            Self::OtherProgram { .. } => "store-of-another-program",
-            Self::OpenToOthers { .. } => "store-open-to-others",
-            Self::Damaged(_) => "store-damaged",
-            Self::DamagedBlob { .. } => "blob-damaged",
-            Self::WrongHash { .. } => "blob-wrong-hash",
-            Self::UnknownBlob(_) => "blob-unknown",
-            Self::TooLarge { .. } => "body-too-large",
-            Self::Full(_) => "store-full",
-            Self::File { .. } => "store-file",
-            Self::Compression(_) => "store-compression",
-            Self::Gone { .. } => "store-gone",
-            Self::Slow => "store-slow",
-            Self::Database(_) => "store-database",
+            Self::Absent { .. } => ErrorCode::StoreAbsent,
+            Self::InUse { .. } => ErrorCode::StoreInUse,
+            Self::FutureSchema { .. } => ErrorCode::StoreFromTheFuture,
+            Self::OtherProgram { .. } => ErrorCode::StoreOfAnotherProgram,
+            Self::OpenToOthers { .. } => ErrorCode::StoreOpenToOthers,
+            Self::Damaged(_) => ErrorCode::StoreDamaged,
+            Self::DamagedBlob { .. } => ErrorCode::BlobDamaged,
+            Self::WrongHash { .. } => ErrorCode::BlobWrongHash,
+            Self::UnknownBlob(_) => ErrorCode::BlobUnknown,
+            Self::TooLarge { .. } => ErrorCode::BodyTooLarge,
+            Self::Full(_) => ErrorCode::StoreFull,
+            Self::File { .. } => ErrorCode::StoreFile,
+            Self::Compression(_) => ErrorCode::StoreCompression,
+            Self::Gone { .. } => ErrorCode::StoreGone,
+            Self::Slow => ErrorCode::StoreSlow,
+            Self::Database(_) => ErrorCode::StoreDatabase,
         }
     }
 
-    /// What a person, or the caller, can do about it.
+    /// Advice for a person or the caller.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Absent { .. } => "the daemon makes it on its first start; or choose another home",

@@ -1,9 +1,9 @@
-//! The address of a blob: blake3 of its exact bytes, with its spelling as text.
+//! The address of a blob: the blake3 hash of its exact bytes, and its text form.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The blake3 hash of a blob's exact bytes. Written as 64 lower-case hexadecimal digits.
+/// The blake3 hash of a blob's exact bytes, written as 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hash([u8; 32]);
 

@@ -1,25 +1,25 @@
-//! What a check found, as values with a sentence and an advice each. How it is found is the backend's.
+//! The findings of a check, each with a sentence and advice. The backend implements the check.
 
 use crate::Size;
 
-/// The outcome of reading and verifying everything.
+/// The result of reading and verifying everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Health {
     pub findings: Vec<Finding>,
     pub counts: Counts,
     pub size: Size,
-    /// Version of the file's schema; 0 for a store without files.
+    /// The schema version of the file; 0 for a store without files.
     pub schema: i64,
 }
 
 impl Health {
-    /// Whether everything that was written can be read back.
+    /// Whether everything written can be read back.
     pub fn is_sound(&self) -> bool {
         !self.findings.iter().any(Finding::is_damage)
     }
 }
 
-/// How much was verified, and how much of it was damaged.
+/// Verified and damaged items.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     pub conversations: u64,
@@ -34,9 +34,9 @@ pub struct Counts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub kind: FindingKind,
-    /// What is the case, in a plain sentence.
+    /// The finding as a sentence.
     pub sentence: String,
-    /// What to do about it.
+    /// Advice.
     pub advice: &'static str,
 }
 
@@ -45,24 +45,24 @@ pub enum FindingKind {
     /// The structure of the file is broken.
     DamagedFile,
     DamagedRecords,
-    /// Records that name blobs which are gone.
+    /// Records that name missing blobs.
     DanglingUses,
     DamagedBlobs,
     DamagedNotes,
-    /// Records that were acknowledged and are missing.
+    /// Acknowledged records that are missing.
     LostRecords,
-    /// Others may read what is ours.
+    /// Files that others can read.
     Permissions,
     /// Blobs that no record uses.
     UnusedBlobs,
-    /// The write-ahead log has grown far beyond its usual size.
+    /// A write-ahead log far beyond its usual size.
     LongLog,
-    /// Files that an earlier start found damaged and moved aside.
+    /// Damaged files that an earlier start moved aside.
     MovedAside,
 }
 
 impl Finding {
-    /// Damage means that something written cannot be read back; the rest is for information.
+    /// Whether something written cannot be read back; other findings are informational.
     pub fn is_damage(&self) -> bool {
         match self.kind {
             FindingKind::DamagedFile

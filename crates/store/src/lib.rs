@@ -1,9 +1,9 @@
 //! The store: an append-only log of versioned records, the blobs they use, and small notes.
 //!
-//! Here belongs how bytes are kept, found again, checked and purged. What a record *means* does not:
-//! bodies are opaque, their kind and version are for the composer to judge.
+//! This crate stores, finds, verifies and purges bytes. It does not interpret records: bodies are
+//! opaque, and their kind and version are for the engine.
 //!
-//! * A **record** is never changed. It has a number (`seq`) that is never given twice, and a checksum.
+//! * A **record** is never changed. It has a number (`seq`) that is never reused, and a checksum.
 //! * A **blob** is exact bytes, stored once, addressed by their [`Hash`]. Records name the blobs they use.
 //! * A **note** is a projection that can be rebuilt from the log: one body per conversation and name,
 //!   overwritten in place.

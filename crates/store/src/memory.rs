@@ -1,5 +1,5 @@
-//! The store in memory: the plainest possible reading of the contract, for tests and for running
-//! without a disk. Nothing here is durable, and nothing can be damaged.
+//! The store in memory: the simplest implementation of the contract, for tests and for running without a disk. Nothing
+//! here is durable, and nothing can be damaged.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -17,7 +17,7 @@ struct State {
     last_seq: u64,
     records: BTreeMap<u64, Record>,
     blobs: HashMap<Hash, Vec<u8>>,
-    /// By name, then conversation.
+    /// By name, then by conversation.
     notes: BTreeMap<(String, String), Vec<u8>>,
 }
 
@@ -36,7 +36,7 @@ impl MemoryStore {
 }
 
 impl State {
-    /// Everything that could refuse is asked before anything is changed.
+    /// Checks every condition before anything is changed.
     fn refuse(&self, steps: &[Step]) -> Result<(), StoreError> {
         let mut known = HashSet::new();
         for step in steps {

@@ -1,23 +1,22 @@
-//! The values that go into a store and come out of it. No behaviour, no storage format.
+//! The values of a store. No behaviour, no storage format.
 
 use std::path::PathBuf;
 
 use crate::Hash;
 
-/// Everything one event leaves behind; it is kept as a whole or not at all.
+/// All records of one event; stored as a whole or not at all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Step {
-    /// Bytes with their hashes. Known ones are not stored again. Give a blob in the step of the
-    /// record that uses it: between two steps a purge may remove what nothing refers to.
+    /// Bytes with their hashes. Known ones are not stored again. Pass a blob in the step of the record that uses it:
+    /// between two steps a purge may remove unused blobs.
     pub blobs: Vec<(Hash, Vec<u8>)>,
     pub records: Vec<NewRecord>,
     pub notes: Vec<Note>,
-    /// True: on the disk before `append` returns. False: a power cut may lose it (a crash of the
-    /// process does not).
+    /// True: on disk before `append` returns. False: a power cut may lose it (a crash of the process does not).
     pub durable: bool,
 }
 
-/// A record as it is handed in: the store gives it its number.
+/// A new record; the store assigns its number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewRecord {
     pub conversation: String,
@@ -25,8 +24,8 @@ pub struct NewRecord {
     pub at: u64,
     pub kind: String,
     pub version: u16,
-    /// The blobs this record needs, in the writer's own order (kept, so a body can say "the second
-    /// one" instead of repeating 32 bytes). They stay in the store as long as this record does.
+    /// The blobs of this record, in the writer's order (preserved, so a body can refer to "the second one" instead of
+    /// repeating 32 bytes). They stay in the store as long as this record does.
     pub uses: Vec<Hash>,
     pub body: Vec<u8>,
 }
@@ -38,14 +37,14 @@ impl NewRecord {
     }
 }
 
-/// A record as it is kept.
+/// A stored record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     pub seq: u64,
     pub conversation: String,
     pub at: u64,
     pub kind: String,
-    /// Returned as it is, also when it comes from a later version: the reader decides.
+    /// Returned unchanged, even from a later version: the reader decides.
     pub version: u16,
     pub uses: Vec<Hash>,
     pub body: Vec<u8>,
@@ -56,27 +55,27 @@ pub struct Record {
 pub struct Note {
     pub conversation: String,
     pub name: String,
-    /// `None` forgets the note.
+    /// `None` deletes the note.
     pub body: Option<Vec<u8>>,
 }
 
-/// What reading the log gave: the sound records in order, and the damaged ones by number.
+/// The valid records in order, and the damaged ones by number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Records {
     pub records: Vec<Record>,
     pub skipped: Vec<Skipped>,
 }
 
-/// A record that is there but cannot be trusted.
+/// A damaged record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
     pub seq: u64,
-    /// What it was; `None` when its row cannot be read.
+    /// Its kind; `None` if its row cannot be read.
     pub kind: Option<String>,
     pub why: Damage,
 }
 
-/// What reading one blob gave.
+/// The result of reading one blob.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Blob {
     Present(Vec<u8>),
@@ -84,7 +83,7 @@ pub enum Blob {
     Damaged(Damage),
 }
 
-/// In which way stored bytes are not what was written.
+/// How stored bytes differ from what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
     #[error("its checksum does not match")]
@@ -101,7 +100,7 @@ pub enum Damage {
     Page,
 }
 
-/// One conversation that has records.
+/// One conversation with records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConversationRow {
     pub id: String,
@@ -114,22 +113,22 @@ pub struct ConversationRow {
     pub last_seq: u64,
 }
 
-/// What threatens acknowledged commits.
+/// Threats to acknowledged commits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trouble {
-    /// Files that tell of acknowledged records that earlier starts found missing.
+    /// Files that report acknowledged records found missing by earlier starts.
     pub losses: Vec<PathBuf>,
-    /// The store's file was removed or replaced while it is in use: commits are refused.
+    /// The store's file was removed or replaced while in use: commits are refused.
     pub gone: bool,
 }
 
-/// What a purge removed.
+/// The amounts removed by a purge.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Purged {
     pub records: u64,
     pub blobs: u64,
-    /// The bytes of the removed records, blobs and notes as they were handed in. How much the files
-    /// shrank is the difference of two [`Size`]s.
+    /// The bytes of the removed records, blobs and notes as passed in. The difference of two [`Size`]s shows how much
+    /// the files shrank.
     pub bytes: u64,
 }
 
@@ -145,9 +144,9 @@ impl std::ops::AddAssign for Purged {
 pub struct Size {
     pub records: u64,
     pub blobs: u64,
-    /// The main file.
+    /// The size of the main file.
     pub database_bytes: u64,
-    /// What waits in the write-ahead log (and its index) to be moved into the main file.
+    /// The size of the write-ahead log (and its index), still to be moved into the main file.
     pub waiting_bytes: u64,
 }
 

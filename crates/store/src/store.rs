@@ -1,8 +1,8 @@
-//! What every backend promises. The promises are tested once, for all of them, in `tests/contract`.
+//! The contract of every backend, tested for all of them in `tests/contract`.
 
 use crate::{Blob, ConversationRow, Hash, Health, Purged, Records, Size, Step, StoreError, Trouble};
 
-/// The reading half: it never waits for a writer and never changes anything.
+/// The reading half: never waits for a writer and never changes anything.
 pub trait Reader: Send + Sync {
     /// The records of one conversation with a number above `after`, in order.
     fn records(&self, conversation: &str, after: u64) -> Result<Records, StoreError>;
@@ -11,10 +11,10 @@ pub trait Reader: Send + Sync {
     /// them (skipped ones count).
     fn log(&self, after: u64, limit: usize) -> Result<Records, StoreError>;
 
-    /// The named blobs in the order asked for, each verified against its hash.
+    /// The named blobs in the requested order, each verified against its hash.
     fn blobs(&self, hashes: &[Hash]) -> Result<Vec<Blob>, StoreError>;
 
-    /// One blob; `None` when it is not here. A damaged one is an error.
+    /// One blob; `None` if it is missing. A damaged one is an error.
     fn blob(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
         match self.blobs(&[hash])?.pop() {
             Some(Blob::Present(bytes)) => Ok(Some(bytes)),
@@ -23,25 +23,25 @@ pub trait Reader: Send + Sync {
         }
     }
 
-    /// The notes of this name as (conversation, body), ordered by conversation. A damaged note is
-    /// left out: it can be rebuilt.
+    /// The notes of this name as (conversation, body), ordered by conversation. Damaged notes are omitted: they can be
+    /// rebuilt.
     fn notes(&self, name: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError>;
 
     fn note(&self, conversation: &str, name: &str) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// The highest number ever given to a record; 0 before the first.
+    /// The highest number ever assigned to a record; 0 before the first.
     fn last_seq(&self) -> Result<u64, StoreError>;
 
     /// The conversations that have records, ordered by id.
     fn conversations(&self) -> Result<Vec<ConversationRow>, StoreError>;
 
-    /// The conversations that have a record of one of these kinds, ordered by id. Damaged records count
-    /// too: whoever asks wants to miss none.
+    /// The conversations with a record of one of these kinds, ordered by id. Damaged records count too, so that none is
+    /// missed.
     fn conversations_with(&self, kinds: &[&str]) -> Result<Vec<String>, StoreError>;
 
     fn size(&self) -> Result<Size, StoreError>;
 
-    /// What threatens acknowledged commits, found without reading the store.
+    /// Threats to acknowledged commits, found without reading the store.
     fn trouble(&self) -> Trouble {
         Trouble::default()
     }
@@ -52,23 +52,23 @@ pub trait Reader: Send + Sync {
 
 /// A store that can be written to.
 pub trait Store: Reader {
-    /// Keeps all given steps, or on an error none of them. Returns for each step the highest number
-    /// given so far, which is that of its last record if it has one. If any of the steps is durable
-    /// then they all, and everything appended before them, are on the disk when this returns.
+    /// Stores all given steps, or on an error none of them. Returns for each step the highest number assigned so far,
+    /// which is that of its last record if it has one. If any of the steps is durable, all of them, and everything
+    /// appended before, are on disk when this returns.
     fn append(&self, steps: Vec<Step>) -> Result<Vec<u64>, StoreError>;
 
-    /// Removes the records and notes of these conversations and all blobs that no remaining record
-    /// uses, durably. Unknown conversations are ignored. Numbers are not given again.
+    /// Removes the records and notes of these conversations and all blobs that no remaining record uses, durably.
+    /// Unknown conversations are ignored. Numbers are not reused.
     fn purge(&self, conversations: &[String]) -> Result<Purged, StoreError> {
         let mut purged = self.remove(conversations)?;
         purged += self.sweep()?;
         Ok(purged)
     }
 
-    /// The first half of a purge: removes records and notes. It works in small transactions, each conversation
-    /// whole, so that an append never waits for long.
+    /// The first half of a purge: removes records and notes. It works in small transactions, one conversation at a
+    /// time, so that an append never waits long.
     fn remove(&self, conversations: &[String]) -> Result<Purged, StoreError>;
 
-    /// The second half: removes the blobs that no record uses, whoever left them behind, and gives the space back.
+    /// The second half: removes unused blobs, whatever left them behind, and releases the space.
     fn sweep(&self) -> Result<Purged, StoreError>;
 }

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use common::{Noise, step};
+use ctx_core::ErrorCode;
 use ctx_store::{FindingKind, Hash, Reader, SCHEMA_VERSION, SqliteStore, Store, StoreError};
 
 fn kept(folder: &Path) -> SqliteStore {
@@ -64,7 +65,7 @@ fn a_second_daemon_is_refused_and_told_who_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let store = kept(folder.path());
     let error = refused(folder.path());
-    assert_eq!(error.code(), "store-in-use");
+    assert_eq!(error.code(), ErrorCode::StoreInUse);
     let process = std::process::id().to_string();
     assert!(error.to_string().contains(&process), "{error}");
     drop(store);
@@ -93,7 +94,7 @@ fn a_reader_looks_on_while_a_daemon_writes_and_without_one() {
 fn a_reader_does_not_make_a_store() {
     let folder = tempfile::tempdir().unwrap();
     let error = SqliteStore::open_reader(folder.path()).err().unwrap();
-    assert_eq!(error.code(), "store-absent");
+    assert_eq!(error.code(), ErrorCode::StoreAbsent);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -159,11 +160,11 @@ fn a_file_from_the_future_is_refused_and_not_touched() {
     drop(connection);
     let before = fs::read(&path).unwrap();
     let error = refused(folder.path());
-    assert_eq!(error.code(), "store-from-the-future");
+    assert_eq!(error.code(), ErrorCode::StoreFromTheFuture);
     assert!(error.to_string().contains("999"), "{error}");
     assert!(error.hint().contains("newer version"));
     let error = SqliteStore::open_reader(folder.path()).err().unwrap();
-    assert_eq!(error.code(), "store-from-the-future");
+    assert_eq!(error.code(), ErrorCode::StoreFromTheFuture);
     assert!(fs::read(&path).unwrap() == before);
 }
 
@@ -175,7 +176,7 @@ fn a_database_of_another_program_is_refused_and_not_touched() {
     connection.execute_batch("CREATE TABLE theirs (x)").unwrap();
     drop(connection);
     let before = fs::read(&path).unwrap();
-    assert_eq!(refused(folder.path()).code(), "store-of-another-program");
+    assert_eq!(refused(folder.path()).code(), ErrorCode::StoreOfAnotherProgram);
     assert!(fs::read(&path).unwrap() == before);
 }
 
@@ -185,7 +186,7 @@ fn a_home_that_is_a_file_is_an_error_with_its_name() {
     let path = folder.path().join("home");
     fs::write(&path, "").unwrap();
     let error = refused(&path);
-    assert_eq!(error.code(), "store-file");
+    assert_eq!(error.code(), ErrorCode::StoreFile);
     assert!(error.to_string().contains("home"), "{error}");
 }
 
@@ -250,7 +251,7 @@ mod permissions {
         fs::create_dir(&home).unwrap();
         fs::write(home.join("notes.txt"), "mine").unwrap();
         set(&home, 0o755);
-        assert_eq!(refused(&home).code(), "store-open-to-others");
+        assert_eq!(refused(&home).code(), ErrorCode::StoreOpenToOthers);
         assert_eq!(mode(&home), 0o755);
         assert_eq!(fs::read_dir(&home).unwrap().count(), 1);
     }
@@ -272,7 +273,7 @@ mod permissions {
         let home = folder.path().join("home");
         fs::create_dir(&home).unwrap();
         set(&home, 0o1777);
-        assert_eq!(refused(&home).code(), "store-open-to-others");
+        assert_eq!(refused(&home).code(), ErrorCode::StoreOpenToOthers);
         assert_eq!(mode(&home), 0o1777);
     }
 }

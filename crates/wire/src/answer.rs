@@ -1,4 +1,4 @@
-//! What a wire learns from one answer of the provider.
+//! The facts that a wire extracts from one answer of the provider.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use std::collections::BTreeMap;
 pub enum Ending {
     /// The body came to its proper end.
     Complete,
-    /// The provider's side broke off.
+    /// The provider broke off.
     Cut,
-    /// The client went away.
+    /// The client disconnected.
     Cancelled,
 }
 
-/// One answer of the provider. Everything is optional: an answer says what it says.
+/// One answer of the provider. Every field is optional, because answers omit fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
     pub ending: Ending,
-    /// The provider said that the message is all there: `message_stop`, or a readable JSON body.
+    /// The message is complete: `message_stop`, or a readable JSON body.
     pub whole_message: bool,
     pub message_id: Option<String>,
     pub model: Option<String>,
@@ -32,13 +32,13 @@ pub struct Answer {
     pub signatures: Vec<String>,
     pub error: Option<ProviderError>,
     pub cache_miss_reason: Option<String>,
-    /// The assistant message as compact JSON, `{"role":"assistant","content":[…]}`; as far as it came
-    /// when the answer broke off. `None` also when it was too large to keep.
+    /// The assistant message as compact JSON, `{"role":"assistant","content":[…]}`; partial if the answer broke off.
+    /// `None` also if it was too large to keep.
     pub reply: Option<Vec<u8>>,
-    /// Bytes of the body as they came, before decoding.
+    /// Bytes of the body as received, before decoding.
     pub bytes: u64,
     pub events: u64,
-    /// Events, deltas and blocks that are valid but not known here, or that fit nowhere.
+    /// Valid events, deltas and blocks that are unknown or out of place.
     pub unknown_events: u64,
     /// Events that are not a JSON object, or were too large to read.
     pub broken_events: u64,
@@ -49,7 +49,7 @@ pub struct Answer {
 /// Token counts. The prompt's total is `input + cache_read + cache_write`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Tokens behind the last cache mark.
+    /// Tokens behind the last cache breakpoint.
     pub input: u64,
     pub cache_read: u64,
     pub cache_write: u64,
@@ -60,7 +60,7 @@ pub struct Usage {
     pub thinking: Option<u64>,
 }
 
-/// One context edit that the provider made on its side.
+/// One context edit made by the provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppliedEdit {
     pub kind: String,
@@ -69,7 +69,7 @@ pub struct AppliedEdit {
     pub cleared_input_tokens: Option<u64>,
 }
 
-/// One change that the provider made to the input, such as a thinking block that it dropped.
+/// One change that the provider made to the input, such as a dropped thinking block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transformation {
     pub kind: String,
@@ -80,10 +80,10 @@ pub struct Transformation {
 /// An error body, or an `error` event inside a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderError {
-    /// `overloaded_error` and the like; `None` when the body was not the provider's error object.
+    /// `overloaded_error` and the like; `None` if the body was not the provider's error object.
     pub kind: Option<String>,
     pub message: String,
-    /// `details.error_code`, steadier than the wording of the message.
+    /// `details.error_code`, more stable than the wording of the message.
     pub code: Option<String>,
 }
 
@@ -113,11 +113,11 @@ impl Answer {
     }
 }
 
-/// How much of each block was told: of its text, its thinking and its arguments.
+/// The reported length of each block: of its text, its thinking and its arguments.
 #[derive(Debug, Default)]
 pub struct Progress(pub(crate) BTreeMap<u64, [usize; 3]>);
 
-/// What was added to a block.
+/// An addition to a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Growth {
     pub block: u64,
@@ -127,21 +127,21 @@ pub struct Growth {
     pub text: String,
 }
 
-/// Reads a passive copy of one answer. It never touches the bytes that travel, and it cannot fail: it counts what it does
-/// not know and reports what it cannot read.
+/// Reads a passive copy of one answer. It never touches the forwarded bytes, and it cannot fail: it counts unknown
+/// events and reports unreadable ones.
 pub trait Tap: std::fmt::Debug + Send {
     /// Takes the next bytes of the body.
     fn feed(&mut self, bytes: &[u8]);
 
-    /// How many events have come so far: cheap to compare before asking for [`Tap::partial`].
+    /// The number of events so far: cheap to compare before calling [`Tap::partial`].
     fn events(&self) -> u64;
 
-    /// The message so far, in the form of [`Answer::reply`]. The cost is that of writing it out.
+    /// The message so far, in the form of [`Answer::reply`]. Costs as much as writing it.
     fn partial(&self) -> Option<Vec<u8>>;
 
-    /// What has come of the message that was not told before.
+    /// The additions to the message since the last call with `told`.
     fn grown(&self, told: &mut Progress) -> Vec<Growth>;
 
-    /// Everything that was learned.
+    /// Returns all facts.
     fn finish(self: Box<Self>, ending: Ending) -> Answer;
 }

@@ -1,4 +1,4 @@
-//! The arguments of a tool call: the one that tells most, and the file that the call touches.
+//! The arguments of a tool call: the main one, and the file that the call touches.
 
 use crate::facts::key;
 use crate::json::{self, Member, Span};
@@ -6,7 +6,7 @@ use ctx_core::message::{How, Touch};
 use ctx_core::{Key, Lexicon, ToolRole};
 use std::borrow::Cow;
 
-/// What a call is about: its best-known argument, else its first text. A list is about its first member.
+/// The main argument of a call: the best-known one, else the first text. For a list, that of its first member.
 pub(crate) fn main_argument<'b>(input: &'b [u8], lexicon: &Lexicon) -> Option<Cow<'b, str>> {
     let mut best: Option<(usize, Cow<'_, str>)> = None;
     for member in json::members(input, 0).into_iter().flatten().flatten() {
@@ -54,8 +54,8 @@ pub(crate) fn touch(input: &[u8], role: ToolRole, lexicon: &Lexicon) -> Option<T
     Some(Touch { file: file?, how: if reads { How::Read(part) } else { How::Change } })
 }
 
-/// The arguments of a call, with those of the only object of a list among them. A list of several files touches none
-/// of them alone.
+/// The arguments of a call, including those of the only object of a list. A list of several files touches none of them
+/// alone.
 fn arguments(input: &[u8], lexicon: &Lexicon) -> Option<Vec<Member>> {
     let mut all = Vec::new();
     for member in json::members(input, 0)?.flatten() {

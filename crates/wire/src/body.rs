@@ -1,7 +1,7 @@
-//! Where the parts of a request stand in its bytes.
+//! Finds the parts of a request in its bytes.
 //!
-//! The client sends its whole history again on every turn. [`Body::advance`] therefore compares
-//! with the request before, at memory speed or not even that, and scans only what is new.
+//! The client resends its whole history on every turn. [`Body::advance`] therefore compares it with the previous
+//! request, at memory speed or faster, and scans only the new part.
 
 use crate::envelope::Envelope;
 use crate::json::{self, Elements, Member, Members, Span, Syntax};
@@ -10,7 +10,7 @@ use crate::wire::{Reading, Wire};
 use ctx_core::Lexicon;
 use std::sync::Arc;
 
-/// Why a body cannot be taken apart. It is still forwarded: judging it is the provider's business.
+/// Why a body cannot be parsed. It is still forwarded: the provider judges it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     #[error(transparent)]
@@ -27,22 +27,24 @@ pub enum Unreadable {
     Trailing(usize),
 }
 
-/// The provider refuses requests with more messages. To read them all would only keep other requests waiting.
+/// The provider refuses requests with more messages. Parsing them all would only delay other requests.
 const MOST_MESSAGES: usize = 100_000;
 
-/// Where a wire keeps the history in a body.
+/// The position of the history in a wire's body.
 #[derive(Debug)]
 pub struct Shape {
     /// The member with the list of messages.
     pub list: &'static str,
     /// Whether a message at the very beginning belongs to the system prompt instead of the history.
     pub leads: fn(&[u8]) -> bool,
+    /// Whether a text may stand in the place of the list: one message of the user.
+    pub lone_text: bool,
 }
 
 /// The spans of one request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Spans {
-    /// The members of the body, in order, the list of messages among them.
+    /// The members of the body, in order, including the list of messages.
     pub members: Vec<Member>,
     /// The list of messages, brackets included.
     pub array: Span,
@@ -52,14 +54,14 @@ pub struct Spans {
 }
 
 impl Spans {
-    /// The value of a member, the last one if it is there twice.
+    /// The value of a member; the last one, if there are two.
     pub fn member<'a>(&self, bytes: &'a [u8], name: &str) -> Option<(Span, &'a [u8])> {
         let found =
             self.members.iter().rev().find(|m| bytes.get(m.key.clone()).is_some_and(|key| json::key_is(key, name)))?;
         Some((found.value.clone(), bytes.get(found.value.clone())?))
     }
 
-    /// What stands before the first message, and behind the last one.
+    /// The bytes before the first message and behind the last one.
     pub fn envelope(&self) -> (std::ops::RangeTo<usize>, std::ops::RangeFrom<usize>) {
         let first = self.messages.first().map_or(self.array.start + 1, |span| span.start);
         let last = self.messages.last().map_or(first, |span| span.end);
@@ -67,10 +69,10 @@ impl Spans {
     }
 }
 
-/// After so many bytes whoever waits for the processor gets it: some kernels do not take it away.
+/// After this many bytes, the thread yields the processor: some kernels do not preempt it.
 const LONG: usize = 64 * 1024;
 
-/// Takes a body apart from scratch.
+/// Parses a body from scratch.
 pub fn parse(bytes: &[u8], shape: &'static Shape) -> Result<Spans, Unreadable> {
     let mut walk = json::members(bytes, 0).ok_or(Unreadable::NotAnObject)?;
     let mut parts = Parts::of(shape);
@@ -101,6 +103,15 @@ impl Parts {
                         return Err(Unreadable::TwoMessages(self.shape.list));
                     }
                     self.elements(bytes, at, elements)?
+                }
+                None if is_messages && self.shape.lone_text && bytes.get(at) == Some(&b'"') => {
+                    if self.array.is_some() {
+                        return Err(Unreadable::TwoMessages(self.shape.list));
+                    }
+                    let text = json::value(bytes, at)?;
+                    self.array = Some(text.clone());
+                    self.messages.push(text.clone());
+                    text
                 }
                 _ => json::value(bytes, at)?,
             };
@@ -147,27 +158,27 @@ fn push(messages: &mut Vec<Span>, message: Span) -> Result<(), Unreadable> {
     Ok(())
 }
 
-/// A request's bytes with their spans; turns into the next request of the conversation.
+/// A request's bytes with their spans; advances to the next request of the conversation.
 #[derive(Debug)]
 pub struct Body {
     wire: &'static dyn Wire,
     bytes: Vec<u8>,
     spans: Spans,
-    /// The same bytes in pieces, or nothing: for telling what the next body shares with this one.
+    /// The same bytes in pieces, or none: for comparison with the next body.
     in_pieces: Pieces,
 }
 
-/// What two successive bodies have in common.
+/// The common part of two successive bodies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shared {
     /// Leading messages with the same bytes.
     pub messages: usize,
-    /// Whether all that is not in the list has the same bytes.
+    /// Whether everything outside the list has the same bytes.
     pub envelope: bool,
 }
 
 impl Body {
-    /// A body without anything in it.
+    /// An empty body.
     pub fn empty(wire: &'static dyn Wire) -> Body {
         Body { wire, bytes: Vec::new(), spans: Spans::default(), in_pieces: Arc::default() }
     }
@@ -176,20 +187,20 @@ impl Body {
         Ok(Body { wire, spans: parse(&bytes, wire.shape())?, bytes, in_pieces: Arc::default() })
     }
 
-    /// Parses what has arrived.
+    /// Parses an arrived body.
     pub fn read(pieces: &Pieces, wire: &'static dyn Wire) -> Result<Body, Unreadable> {
         Ok(Body::parse(concat(pieces), wire)?.arrived_in(pieces))
     }
 
     fn arrived_in(mut self, pieces: &Pieces) -> Body {
         if pieces.is_long() {
-            // The list of messages without its bracket: that is where it goes on growing.
+            // The list of messages without its bracket, where it grows.
             self.in_pieces = pieces.with_end(self.spans.array.end - 1);
         }
         self
     }
 
-    /// What the next body is compared with while it arrives; nothing for a short one.
+    /// The pieces to compare the next body with while it arrives; none for a short one.
     pub fn in_pieces(&self) -> &Pieces {
         &self.in_pieces
     }
@@ -206,17 +217,17 @@ impl Body {
         &self.spans
     }
 
-    /// Reads all that is not the history.
+    /// Parses everything but the history.
     pub fn envelope(&self, lexicon: &Lexicon) -> Envelope {
         self.wire.envelope(&self.bytes, &self.spans, lexicon)
     }
 
-    /// The folder that the client says it works in.
+    /// The client's working directory, if stated.
     pub fn folder(&self, lexicon: &Lexicon) -> Option<String> {
         self.wire.folder(&self.bytes, &self.spans, lexicon)
     }
 
-    /// Reads a message.
+    /// Parses a message.
     pub fn read_message(&self, index: usize, lexicon: &Lexicon) -> Reading {
         self.wire.read(self.message(index), lexicon)
     }
@@ -225,12 +236,12 @@ impl Body {
         self.spans.messages.get(index).and_then(|span| self.bytes.get(span.clone())).unwrap_or_default()
     }
 
-    /// How many leading bytes `pieces` share with this body.
+    /// The number of leading bytes that `pieces` share with this body.
     pub fn common_prefix(&self, pieces: &[Piece]) -> usize {
         self.common_within(pieces, self.bytes.len())
     }
 
-    /// The same, among the first `most` bytes. A piece that both have is not looked at.
+    /// The same, within the first `most` bytes. Shared pieces are not compared.
     fn common_within(&self, pieces: &[Piece], most: usize) -> usize {
         let both = self.in_pieces.iter().zip(pieces).take_while(|(old, new)| old.is(new));
         let (count, same) = both.fold((0, 0), |(count, same), (piece, _)| (count + 1, same + piece.as_ref().len()));
@@ -238,29 +249,31 @@ impl Body {
         old.map_or(most, |old| same + shared_prefix(old, new.unwrap_or_default()))
     }
 
-    /// Becomes the body that has arrived. On an error the body is lost.
+    /// Becomes the arrived body. On an error the body is lost.
     pub fn advance(self, pieces: &Pieces) -> Result<(Body, Shared), Unreadable> {
         let list: &[Piece] = pieces;
         let kept = self.common_prefix(list);
         let known = self.spans.messages.iter().take_while(|span| self.ends_within(span, kept)).count();
-        let (next, shared) = if known == 0 { self.replace(concat(list)) } else { self.splice(list, kept, known) }?;
+        let is_list = self.bytes.get(self.spans.array.start) == Some(&b'[');
+        let (next, shared) =
+            if known == 0 || !is_list { self.replace(concat(list)) } else { self.splice(list, kept, known) }?;
         Ok((next.arrived_in(pieces), shared))
     }
 
-    /// The beginning differs (another model, say): scan all of it, then see which messages stayed.
+    /// Replaces a body whose beginning differs (another model, say): scans all of it, then compares the messages.
     fn replace(self, bytes: Vec<u8>) -> Result<(Body, Shared), Unreadable> {
         let next = Body::parse(bytes, self.wire)?;
         let messages = self.same_messages(&next);
         Ok((next, Shared { messages, envelope: false }))
     }
 
-    /// Whether `span` ends within the first `kept` bytes whatever follows them: `1` could go on as `12`.
+    /// Whether `span` ends within the first `kept` bytes whatever follows them: `1` could continue as `12`.
     fn ends_within(&self, span: &Span, kept: usize) -> bool {
         let closed = || matches!(self.bytes.get(span.end.wrapping_sub(1)), Some(b'}' | b']' | b'"'));
         span.end < kept || (span.end == kept && closed())
     }
 
-    /// How many leading messages have the same bytes in both.
+    /// The number of leading messages with the same bytes in both.
     pub fn same_messages(&self, other: &Body) -> usize {
         let both = self.spans.messages.len().min(other.spans.messages.len());
         (0..both).take_while(|&index| self.message(index) == other.message(index)).count()
@@ -271,7 +284,7 @@ impl Body {
         self.spans.messages.first().is_some_and(|first| self.common_within(pieces, first.end) == first.end)
     }
 
-    /// The usual case: keep the buffer up to `kept`, scan from the last known message on.
+    /// The usual case: keeps the buffer up to `kept` and scans from the last known message on.
     fn splice(mut self, pieces: &[Piece], kept: usize, known: usize) -> Result<(Body, Shared), Unreadable> {
         let old_end = self.end_of_list().to_vec();
         let old_tail = self.bytes.split_off(kept);
@@ -292,12 +305,12 @@ impl Body {
         let index = old_members.iter().position(|member| member.value.start == array.start).unwrap_or(0);
         let same_rest = match old_array_end.checked_sub(kept) {
             Some(at) => old_tail.get(at..) == bytes.get(array.end..),
-            // The list itself was kept, and so it ends where it ended.
+            // The list itself was kept, so its end is unchanged.
             None => old_array_end == array.end && bytes.get(kept..) == Some(old_tail.as_slice()),
         };
         let mut members = old_members;
         let spans = if same_rest {
-            // The same bytes after the same state: the same members, moved.
+            // The same bytes after the same state give the same members, moved.
             members[index].value = array.clone();
             for member in members.iter_mut().skip(index + 1) {
                 *member = Member {
@@ -369,13 +382,13 @@ mod tests {
         assert_eq!(with(MOST_MESSAGES + 1), Err(Unreadable::TooManyMessages));
     }
 
-    /// A body with white space wherever it may stand.
+    /// A body with white space wherever it is allowed.
     fn spelled(head: &str, messages: &[String], tail: &str, space: &str, end: &str) -> Vec<u8> {
         let list = messages.join(&format!("{space},{space}"));
         format!("{space}{{{head}{space}\"messages\":[{space}{list}{end}]{tail}}}{space}").into_bytes()
     }
 
-    /// All bytes, put together from the parts: the envelope, the messages, and what is between them.
+    /// All bytes, assembled from the envelope, the messages, and the separators.
     fn put_together(bytes: &[u8], request: &Spans) -> Vec<u8> {
         let (head, tail) = request.envelope();
         let mut out = bytes[head].to_vec();
@@ -390,7 +403,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the two bodies are and however the second arrives, advancing equals parsing.
+        /// Advancing equals parsing, for any two bodies and any chunking.
         #[test]
         fn advancing_equals_parsing(
             first in proptest::collection::vec("[a-c]{0,3}|[1-2]{1,3}", 0..6), second in proptest::collection::vec("[a-c]{0,3}|[1-2]{1,3}", 0..6),
@@ -430,7 +443,7 @@ mod tests {
                 prop_assert_eq!(&old_bytes[old_head], &new_bytes[head]);
                 prop_assert_eq!(&old_bytes[old_tail], &new_bytes[tail]);
             }
-            // A repeat is recognised whole.
+            // A repetition is recognised as a whole.
             let (again, shared) = body.advance(&pieces).unwrap();
             prop_assert_eq!(&again.bytes, &new_bytes);
             prop_assert_eq!(shared.messages, if new.is_empty() { 0 } else { new.len() });

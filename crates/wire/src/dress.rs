@@ -1,16 +1,16 @@
-//! The same message in other clothes.
+//! Separates a message from its spelling.
 //!
-//! A client moves its cache marks from turn to turn and writes a lone text now as a string, now as
-//! a list. The *bare* message is without all that, so it is stored once; its [`Dress`] gives the
-//! exact bytes back. Dressing only ever inserts, so it is exact by construction.
+//! A client moves its cache breakpoints from turn to turn and writes a lone text now as a string, now as a list. The
+//! *bare* message lacks both, so it is stored once; its [`Dress`] restores the exact bytes. Dressing only inserts, so
+//! it is exact by construction.
 
 use crate::json::Span;
 
-/// What to insert into a bare message, in order: `(offset in the bare message, bytes)`.
+/// The insertions into a bare message, in order: `(offset in the bare message, bytes)`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub struct Dress(pub Vec<(u32, Box<[u8]>)>);
 
-/// Cuts `cuts` (in order, apart from each other) out of a message.
+/// Cuts `cuts` (sorted, disjoint) out of a message.
 pub fn undress(message: &[u8], cuts: &[Span]) -> (Vec<u8>, Dress) {
     let mut bare = Vec::with_capacity(message.len());
     let mut dress = Vec::with_capacity(cuts.len());
@@ -25,7 +25,7 @@ pub fn undress(message: &[u8], cuts: &[Span]) -> (Vec<u8>, Dress) {
     (bare, Dress(dress))
 }
 
-/// The exact message again; `None` if the dress was made for another one.
+/// Restores the exact message; `None` if the dress belongs to another one.
 pub fn dress(bare: &[u8], dress: &Dress) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(bare.len() + dress.0.iter().map(|(_, bytes)| bytes.len()).sum::<usize>());
     let mut at = 0;
@@ -83,7 +83,7 @@ mod tests {
         }
     }
 
-    /// Anything that may stand in a message, and much that may not.
+    /// Valid and invalid parts of messages.
     fn soup() -> impl Strategy<Value = Vec<u8>> {
         const TOKENS: [&[u8]; 22] = [
             b"{",
@@ -112,7 +112,7 @@ mod tests {
         vec(prop::sample::select(TOKENS.to_vec()), 0..40).prop_map(|tokens| tokens.concat())
     }
 
-    /// A message with blocks whose members come in any order, some twice, with odd white space.
+    /// A message with blocks whose members come in any order, some twice, with unusual white space.
     fn spelled() -> impl Strategy<Value = Vec<u8>> {
         let member = prop::sample::select(vec![
             r#""type":"text""#,
@@ -136,16 +136,16 @@ mod tests {
         #[test]
         fn what_is_undressed_can_be_dressed_again(message in prop_oneof![soup(), spelled()], spans in vec((0..200usize, 0..9usize), 0..5)) {
             let read = message::read(&message, ctx_clients::lexicon());
-            // What people read has the same blocks.
+            // The displayed content has the same blocks.
             prop_assert_eq!(Anthropic.contents(&message).len(), read.facts.blocks.len());
             let (bare, worn) = undress(&message, &read.cuts);
             prop_assert_eq!(dress(&bare, &worn), Some(message.clone()));
-            // Without its dress it is the same message. (Of two marks on one block only one comes off.)
+            // The bare message is the same message. (Of two breakpoints on one block only one is removed.)
             let again = message::read(&bare, ctx_clients::lexicon());
             if !again.marked {
                 prop_assert_eq!(&again.facts.key, &read.facts.key);
             }
-            // Any other cuts come off and go on as well.
+            // Arbitrary cuts can be removed and restored as well.
             let mut at = 0;
             let cuts: Vec<Span> = spans.into_iter().map(|(skip, length)| { let from = at + skip; at = from + length; from..at }).collect();
             let (bare, worn) = undress(&message, &cuts);

@@ -1,14 +1,13 @@
-//! Content encodings (`content-encoding`): undoes them on copies of bodies, while they stream.
+//! Decodes content encodings (`content-encoding`) on copies of bodies, while they stream.
 //!
-//! Nothing here encodes: bodies are forwarded as they came, and only our copy is decoded.
+//! Nothing here encodes: bodies are forwarded as they came, and only the copy is decoded.
 
 mod stage;
 
 use stage::Stage;
 use thiserror::Error;
 
-/// The largest body that [`decode_all`] callers normally allow; a guard against compression bombs. Providers take
-/// requests of at most 32 MB.
+/// The usual limit for [`decode_all`]; protects against compression bombs. Providers accept requests of at most 32 MB.
 pub const DECODED_LIMIT: usize = 64 * 1024 * 1024;
 
 /// Real bodies have one encoding; a long list is a mistake or an attack.
@@ -17,15 +16,15 @@ const MOST_ENCODINGS: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
     Gzip,
-    /// By the standard this is zlib; some servers send it without the zlib header.
+    /// zlib by the standard; some servers send it without the zlib header.
     Deflate,
     Brotli,
     Zstd,
 }
 
 impl Encoding {
-    /// Reads a `content-encoding` value: the encodings in the order they were applied. `identity` and
-    /// empty items say nothing and are left out.
+    /// Parses a `content-encoding` value: the encodings in the order they were applied. `identity` and empty items are
+    /// skipped.
     pub fn parse(value: &str) -> Result<Vec<Self>, DecodeError> {
         let mut encodings = Vec::new();
         for item in value.split(',') {
@@ -69,12 +68,12 @@ pub enum DecodeError {
     TooLarge { limit: usize },
 }
 
-/// Takes decoded pieces; its error stops the decoding and comes back to the caller.
+/// Receives decoded pieces; its error stops the decoding and is returned to the caller.
 type Sink<'a> = dyn FnMut(&[u8]) -> Result<(), DecodeError> + 'a;
 
-/// Undoes a list of encodings while the body arrives. What the sender has flushed comes out at once.
+/// Decodes a list of encodings while the body arrives. Flushed data comes out at once.
 pub struct Decoder {
-    /// In the order of undoing: the encoding that was applied last comes first.
+    /// In decoding order: the encoding applied last comes first.
     stages: Vec<Stage>,
 }
 
@@ -84,7 +83,7 @@ impl Decoder {
         Ok(Self { stages: stages.collect::<Result<_, _>>()? })
     }
 
-    /// Decodes the next bytes and appends what they yield to `out`.
+    /// Decodes the next bytes and appends the result to `out`.
     pub fn feed(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
         self.feed_into(input, &mut |piece| {
             out.extend_from_slice(piece);
@@ -92,13 +91,13 @@ impl Decoder {
         })
     }
 
-    /// Decodes the next bytes and hands what they yield to `sink` in small pieces, so that memory
-    /// stays bounded however well the input was compressed.
+    /// Decodes the next bytes and passes the result to `sink` in small pieces, so that memory stays bounded however
+    /// well the input was compressed.
     pub fn feed_into(&mut self, input: &[u8], sink: &mut Sink<'_>) -> Result<(), DecodeError> {
         push(&mut self.stages, input, sink)
     }
 
-    /// Whether the body was whole. Nothing at all is whole too: bodies of `HEAD` and 204 answers.
+    /// Whether the body was complete. An empty one is: `HEAD` and 204 answers have none.
     pub fn finish(self) -> Result<(), DecodeError> {
         match self.stages.iter().find(|stage| stage.is_inside()) {
             Some(stage) => Err(DecodeError::Truncated { encoding: stage.encoding().name() }),

@@ -1,4 +1,4 @@
-//! All of a request that is not its history: model, system prompt, tools, settings.
+//! The envelope of a request: everything but its history (model, system prompt, tools, settings).
 
 use crate::json::Span;
 use ctx_core::Key;
@@ -8,18 +8,18 @@ use ctx_core::Key;
 pub struct Piece {
     /// A tool's name; empty for system blocks.
     pub name: Box<str>,
-    /// Where it stands in the body.
+    /// Its span in the body.
     pub at: Span,
     pub chars: u32,
-    /// The first words of it.
+    /// Its first words.
     pub label: Box<str>,
-    /// A tool that is listed but not loaded: the model does not read it.
+    /// A listed tool that is not loaded: the model does not read it.
     pub deferred: bool,
     /// A tool that the provider runs itself.
     pub server: bool,
-    /// It says which client this is. The provider takes it out before anything else.
+    /// It identifies the client. The provider removes it before anything else.
     pub is_attribution: bool,
-    /// Of its bytes without a cache mark: finds it again.
+    /// The key of its bytes without a cache breakpoint, to find it again.
     pub key: Key,
 }
 
@@ -27,36 +27,38 @@ pub struct Piece {
 pub struct Envelope {
     pub model: Option<Box<str>>,
     pub system: Vec<Piece>,
-    /// `None` when the request has no `tools` at all.
+    /// `None` if the request has no `tools`.
     pub tools: Option<Vec<Piece>>,
-    /// The session that the body names, as the client spells it.
+    /// The session named in the body, as the client spells it.
     pub session: Option<Box<str>>,
-    /// The client says in its system prompt that this is a sub-agent.
+    /// The system prompt identifies a sub-agent.
     pub says_subagent: bool,
-    /// A JSON answer is asked for.
+    /// The request asks for a JSON answer.
     pub wants_format: bool,
-    /// The history lives with the provider; this request carries only a delta.
+    /// The provider keeps the history; this request carries only new messages.
     pub threaded: bool,
+    /// The answer that such a request goes on from, by its id.
+    pub continues: Option<Box<str>>,
     pub streams: bool,
     pub manner: Manner,
-    /// Of the system prompt without its attribution, and of the tools that the model reads.
+    /// The digest of the system prompt without its attribution, and of the loaded tools.
     pub digest: Key,
 }
 
-/// How the model shall think and choose its tools, by the members that say so: messages are found in the provider's cache
-/// only under the same manner. A member that says the default is not among them.
+/// The settings for thinking and tool choice, by member: the provider's cache finds messages only under the same
+/// settings. Members with default values are omitted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Manner(pub Vec<(&'static str, Key)>);
 
 impl Manner {
-    /// Nothing where all of it is the default.
+    /// The key; none if everything is the default.
     pub fn key(&self) -> Option<Key> {
         let name = |name: &'static str| name.rsplit('.').next().unwrap_or(name).as_bytes();
         let said = self.0.iter().flat_map(|(member, key)| [name(member), key.0.as_slice()]);
         (!self.0.is_empty()).then(|| Key::of(said))
     }
 
-    /// The first member in which two differ.
+    /// The first member that differs.
     pub fn first_difference(&self, other: &Manner) -> Option<&'static str> {
         let differs = |(member, _): &&(&'static str, Key)| self.of(member) != other.of(member);
         self.0.iter().chain(&other.0).find(differs).map(|(member, _)| *member)
@@ -68,8 +70,7 @@ impl Manner {
 }
 
 impl Envelope {
-    /// The same envelope around messages that end elsewhere: what stood behind `from` stands behind `to` now.
-    /// `None` when nothing of it has moved.
+    /// The envelope with everything behind `from` moved to `to`. `None` if nothing moved.
     pub fn moved(&self, from: usize, to: usize) -> Option<Envelope> {
         let is_behind = |piece: &Piece| piece.at.start >= from;
         if from == to || !self.system.iter().chain(self.tools.iter().flatten()).any(is_behind) {

@@ -1,4 +1,4 @@
-//! Builds the facts of one message, on every wire: how it is recognised, who speaks in it, and what its blocks are.
+//! Builds the facts of one message, for every wire: its key, its speaker and its blocks.
 
 use crate::arguments::{main_argument, touch};
 use crate::json::{self, Member, Span};
@@ -11,10 +11,10 @@ use ctx_core::title::line;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// A text of at least this many characters is not said twice by chance.
+/// A text of at least this many characters does not occur twice by chance.
 const LONG_TEXT: usize = 80;
 
-/// Collects the blocks of a message; `lexicon` tells the client's words from the human's, and tools by their names.
+/// Collects the blocks of a message; `lexicon` distinguishes the client's words from the human's, and recognises tools.
 pub(crate) struct Facts<'a> {
     bytes: &'a [u8],
     lexicon: &'a Lexicon,
@@ -23,15 +23,15 @@ pub(crate) struct Facts<'a> {
     spoken: String,
     anchors: Vec<Anchor>,
     blocks: Vec<Block>,
-    /// What to cut to get the bare message.
+    /// The cuts that produce the bare message.
     pub cuts: Vec<Span>,
-    /// Whether any block carries a cache mark.
+    /// Whether a block has a cache breakpoint.
     pub marked: bool,
     speech: Option<(u32, String)>,
     command: Option<(u32, String)>,
 }
 
-/// The bytes that identify a block without an id: all of it but its cache mark.
+/// The bytes that identify a block without an id: everything but its cache breakpoint.
 pub(crate) struct Bare<'s> {
     pub at: &'s Span,
     pub cut: Option<Span>,
@@ -71,7 +71,7 @@ impl<'a> Facts<'a> {
             }
             (Role::User, Speech::Human(title)) => {
                 match &mut self.speech {
-                    // The client's summary gives way to what the human says behind it.
+                    // The human's words behind the client's summary take precedence.
                     Some((_, said)) if said == SUMMARY_TITLE => said.clone_from(&title),
                     Some(_) => {}
                     None => self.speech = Some((index, title.clone())),
@@ -79,7 +79,7 @@ impl<'a> Facts<'a> {
                 Some(title)
             }
             (Role::User, Speech::Command(title)) => {
-                // The client has answered the earlier ones by itself; the last is the one that the model is asked.
+                // The client has answered the earlier commands itself; the last one is for the model.
                 let first = self.command.as_ref().map_or(index, |(first, _)| *first);
                 self.command = Some((first, title.clone()));
                 Some(title)
@@ -89,17 +89,17 @@ impl<'a> Facts<'a> {
         self.push(at, kind, text.chars().count() as u32, 0, label);
     }
 
-    /// Recognises the message by an id of its own, whatever became of the rest.
+    /// Identifies the message by an id of its own, whatever happens to the rest.
     pub fn anchor(&mut self, id: Key) {
         self.anchors.push(Anchor::Id(id));
     }
 
-    /// Makes these bytes a part of the identity of the message.
+    /// Includes these bytes in the identity of the message.
     pub fn identify(&mut self, bytes: &[u8]) {
         self.key.feed(bytes);
     }
 
-    /// Adds reasoning; its seal binds it, and recognises it. `size`: its characters and the tokens of a sealed text.
+    /// Adds reasoning; its signature binds and identifies it. `size`: its characters and the tokens of a sealed text.
     pub fn reasoning(&mut self, at: Span, size: (u32, u32), signature: Option<Key>) {
         self.anchors.extend(signature.map(Anchor::Id));
         self.push(at, Kind::Thinking, size.0, size.1, None);
@@ -114,7 +114,7 @@ impl<'a> Facts<'a> {
         self.push_call(bare.at, id, &name, input);
     }
 
-    /// Adds a tool call of a wire that needs no ids: without one it is its name and its arguments, however spelled.
+    /// Adds a tool call of a wire without ids: identified by its name and arguments, in any spelling.
     pub fn nameless_call(&mut self, at: &Span, name: &str, input: &[u8]) {
         let arguments = serde_json::from_slice::<BTreeMap<String, serde_json::Value>>(input);
         self.key.feed(b"call");
@@ -140,7 +140,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Adds the result of a call; `size`: the characters and the tokens of images in it.
+    /// Adds the result of a call; `size`: its characters and image tokens.
     pub fn result(&mut self, bare: Bare<'_>, call: Option<Cow<'_, str>>, size: (u32, u32)) {
         let id = self.id(b"result", call, &bare);
         self.push(bare.at.clone(), Kind::ToolResult, size.0, size.1, None);
@@ -149,21 +149,21 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Names the tool that the result added last is from, where the wire says so beside it.
+    /// Names the tool of the result added last, if the wire states it.
     pub fn answers_tool(&mut self, name: Option<Cow<'_, str>>) {
         if let Some(block) = self.blocks.last_mut() {
             block.tool = name.map(|name| name.as_ref().into());
         }
     }
 
-    /// Names the pair that the block added last is one half of.
+    /// Names the pair that the block added last belongs to.
     pub fn belongs_together(&mut self, id: Option<Cow<'_, str>>) {
         if let Some(block) = self.blocks.last_mut() {
             block.tool_use_id = id.map(|id| id.as_ref().into());
         }
     }
 
-    /// Adds anything else, which is what its bytes are; `named`: its type in the wire's words.
+    /// Adds any other block, identified by its bytes; `named`: its type on the wire.
     pub fn other(&mut self, bare: Bare<'_>, kind: Kind, named: &str, size: (u32, u32)) {
         self.feed_raw(named.as_bytes(), &bare);
         let label = (kind == Kind::Other && !named.is_empty()).then(|| line(named));
@@ -186,7 +186,7 @@ impl<'a> Facts<'a> {
         });
     }
 
-    /// An id recognises the block whatever became of the rest; a block without one is its bytes.
+    /// Identifies the block by its id, whatever happens to the rest, or else by its bytes.
     fn id(&mut self, what: &[u8], id: Option<Cow<'_, str>>, bare: &Bare<'_>) -> Option<Box<str>> {
         let id = id.filter(|id| !id.is_empty());
         match &id {
@@ -219,7 +219,7 @@ impl<'a> Facts<'a> {
             self.key.feed(spoken.as_bytes());
         }
         if self.key.is_empty() {
-            // Only reminders, only thinking, or not a message at all: it is what its bytes are.
+            // Only reminders, only thinking, or not a message at all: identified by its bytes.
             let bare = crate::dress::undress(self.bytes, &self.cuts).0;
             self.key.feed(&bare);
         }
@@ -246,7 +246,7 @@ impl<'a> Facts<'a> {
         Reading { facts, cuts: self.cuts, marked: self.marked }
     }
 
-    /// The block from which on a human speaks: behind the tool results, if there are any.
+    /// The first block in which a human speaks: behind the tool results, if there are any.
     fn speaks(&self) -> Option<u32> {
         let results =
             self.blocks.iter().rposition(|block| block.kind == Kind::ToolResult).map_or(0, |last| last as u32 + 1);
@@ -257,7 +257,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Characters of a string value, quotes and escapes not counted.
+/// The characters of a string value, without quotes and escapes.
 pub(crate) fn string_chars(raw: &[u8]) -> u32 {
     let bytes = raw.iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
     let mut extra = 2;
@@ -270,13 +270,13 @@ pub(crate) fn string_chars(raw: &[u8]) -> u32 {
     bytes.saturating_sub(extra) as u32
 }
 
-/// Tells what is fixed of the members of an object: the tokens of an image instead of its characters.
+/// Finds the member of an object with a fixed weight: the tokens of an image instead of its characters.
 pub(crate) type Fixed<'f> = &'f dyn Fn(&[u8], &[Member]) -> Option<(Span, u32)>;
 
-/// Characters, and tokens of images, that the model reads of a value. Encrypted fields are not read; `fixed` finds the
-/// member of an object that is weighed by other means, and its tokens.
+/// The characters and image tokens of a value that the model reads. Encrypted fields do not count; `fixed` finds the
+/// member of an object with a fixed weight, and its tokens.
 pub(crate) fn visible_chars(bytes: &[u8], span: Span, fixed: Fixed<'_>) -> (u32, u32) {
-    // Each level is scanned once more, so a value that is nested deeper is counted by its bytes.
+    // Each level is scanned once more, so deeper values are counted by their bytes.
     const DEEP: usize = 8;
     fn walk(bytes: &[u8], span: Span, fixed: Fixed<'_>, depth: usize) -> (u32, u32) {
         let mut sum = (0, 0);
@@ -317,7 +317,7 @@ pub(crate) fn key<'a>(bytes: &'a [u8], member: &Member) -> Cow<'a, str> {
     json::decode(bytes.get(member.key.clone()).unwrap_or_default())
 }
 
-/// What is remembered of the seal of reasoning.
+/// The stored form of a reasoning signature.
 pub(crate) fn signature(text: &str) -> Key {
     Key::of([b"signature".as_slice(), text.as_bytes()])
 }

@@ -1,11 +1,11 @@
-//! The folder that a client says it works in.
+//! The client's working directory.
 
 use crate::body::Spans;
 use crate::json::{self, Span};
 use ctx_core::Lexicon;
 use ctx_core::message::Role;
 
-/// The parts of a request that may tell it: the system prompt in the history, and what stands before the model's first
+/// The parts of a request that may state it: the system prompt in the history, and everything before the model's first
 /// words.
 pub(crate) fn opening(bytes: &[u8], spans: &Spans, role: &dyn Fn(&[u8]) -> Role) -> Vec<Span> {
     let is_answer = |span: &&Span| bytes.get((*span).clone()).is_some_and(|message| role(message) == Role::Assistant);
@@ -13,7 +13,7 @@ pub(crate) fn opening(bytes: &[u8], spans: &Spans, role: &dyn Fn(&[u8]) -> Role)
     spans.lead.iter().chain(told).cloned().collect()
 }
 
-/// The path that stands behind one of the openings of the lexicon, in the first of the parts that has one.
+/// The path behind one of the lexicon's openings, in the first part that has one.
 pub(crate) fn told(bytes: &[u8], parts: &[Span], lexicon: &Lexicon) -> Option<String> {
     parts.iter().find_map(|span| {
         let text = bytes.get(span.clone())?;
@@ -22,8 +22,8 @@ pub(crate) fn told(bytes: &[u8], parts: &[Span], lexicon: &Lexicon) -> Option<St
     })
 }
 
-/// The path that a part of a JSON string begins with: up to the end of the line or of the text. A backslash of the path
-/// is two here.
+/// The path at the start of a JSON string: up to the end of the line or the text. A backslash in the path is doubled
+/// here.
 fn path(line: &[u8]) -> Option<String> {
     let mut end = 0;
     while let Some(byte) = line.get(end).filter(|byte| !matches!(byte, b'"' | b'<')) {

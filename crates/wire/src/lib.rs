@@ -1,8 +1,8 @@
-//! Wire formats: one folder a format. Bytes in, facts out; no I/O, no clock.
+//! Wire formats, one folder each. Bytes in, facts out; no I/O, no clock.
 //!
-//! [`Wire`] is all that the rest of the program asks of a format; [`wire`] gives the one of a conversation, [`route`] the
-//! one of a call. [`body`] finds where the history stands, [`json`] finds spans, [`sse`] and [`encoding`] read the copy of
-//! an answer. Nothing here writes a request anew: what no operation touched leaves as it came.
+//! [`Wire`] is the interface of a format; [`wire`] returns that of a conversation, [`route`] that of a call. [`body`]
+//! finds the history, [`json`] finds spans, [`sse`] and [`encoding`] read the copy of an answer. Nothing here rewrites
+//! a request: what no operation touched leaves as it came.
 
 pub mod answer;
 pub mod anthropic;
@@ -17,7 +17,9 @@ mod facts;
 mod folder;
 pub mod gemini;
 pub mod json;
+mod marks;
 mod openai;
+pub mod outline;
 mod provider;
 mod recorded;
 pub mod responses;
@@ -32,7 +34,7 @@ pub use provider::Provider;
 pub use recorded::{Opening, of_body};
 pub use wire::{Call, Insertion, LocalError, Reading, Wire};
 
-/// All wires, in the order in which they are asked whether a call is theirs.
+/// All wires, in routing order.
 static WIRES: [&dyn Wire; 4] = [&anthropic::Anthropic, &chat::Chat, &responses::Responses, &gemini::Gemini];
 
 /// The wire of this name.
@@ -45,13 +47,13 @@ pub fn wire(id: WireId) -> &'static dyn Wire {
     }
 }
 
-/// The body of an error for a client that called this path. Calls of no wire get Anthropic's shape.
+/// The body of an error for a client that called this path. Calls of no known wire get Anthropic's format.
 pub fn error_body(path: &str, status: u16, error: &LocalError<'_>) -> String {
     let wire = route("POST", path).map_or(WIRES[0], |(wire, _)| wire);
     wire.error_body(status, error)
 }
 
-/// The wire that knows a call by its path.
+/// The wire of a call, by its path.
 pub fn route(method: &str, path: &str) -> Option<(&'static dyn Wire, Call)> {
     WIRES.iter().find_map(|wire| Some((*wire, wire.route(method, path)?)))
 }

@@ -1,10 +1,10 @@
-//! What both of OpenAI's wires share.
+//! Code shared by OpenAI's two wires.
 
 use crate::wire::LocalError;
 use ctx_core::content::Origin;
 use serde_json::json;
 
-/// Where a picture is from: a data URL holds it, any other names it.
+/// The origin of an image: a data URL contains it, any other URL names it.
 pub(crate) fn origin(url: &str) -> Origin {
     let data = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     match data {

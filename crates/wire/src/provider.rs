@@ -1,11 +1,11 @@
-//! The providers that requests go to where nothing else is said.
+//! The default providers of requests.
 
-/// A provider that a client means by the path and the headers of a call.
+/// The provider that a client addresses by path and headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provider {
     Anthropic,
     OpenAi,
-    /// The backend of ChatGPT's subscriptions, which Codex speaks to.
+    /// The backend of ChatGPT subscriptions, used by Codex.
     ChatGpt,
     Gemini,
 }
@@ -32,14 +32,14 @@ impl Provider {
         }
     }
 
-    /// Tells the provider by the path of a call and by the names of its headers. Credentials go to no other: a call that
-    /// says nothing of any provider is Anthropic's, as it was when there was no other.
+    /// Determines the provider from the path of a call and the names of its headers. Credentials go to no other. A call
+    /// without any indication is Anthropic's, for compatibility.
     pub fn of(path: &str, has_header: &dyn Fn(&str) -> bool) -> Provider {
         const OPENAI: [&str; 6] =
             ["/chat/completions", "/completions", "/responses", "/embeddings", "/responses/compact", "/moderations"];
         const GEMINI: [&str; 4] = [":generateContent", ":streamGenerateContent", ":countTokens", ":embedContent"];
         let is_openai = OPENAI.iter().any(|ending| path.ends_with(ending)) || path.contains("/v1/responses/");
-        // Both have this path; the way of giving the key tells them apart.
+        // Both have this path; the header of the key distinguishes them.
         let lists_models = path.starts_with("/v1/models") && has_header("authorization") && !has_header("x-api-key");
         let is_gemini = has_header("x-goog-api-key") || path.starts_with("/v1beta/");
         if has_header("anthropic-version") || path.contains("/v1/messages") {

@@ -1,4 +1,4 @@
-//! Recorded conversations as requests and answers: how each wire writes what a recording does not hold.
+//! Turns recorded conversations into requests and answers; each wire supplies what a recording lacks.
 
 use crate::answer::{Answer, Usage};
 use crate::body;
@@ -7,7 +7,7 @@ use crate::wire::Wire;
 use crate::{WIRES, WireId, wire};
 use serde_json::{Value, json};
 
-/// Words that stand for a system prompt and tools that were not recorded.
+/// Filler for a system prompt and tools that were not recorded.
 const FILLER: &str = "what the agent was told before the conversation began; ";
 
 /// A request made from a recording, up to its first message.
@@ -18,11 +18,11 @@ pub struct Opening<'a> {
     pub model: &'a str,
     /// The messages at its beginning that belong to the system prompt.
     pub lead: &'a [&'a str],
-    /// The tools to list where the head lists none.
+    /// The tools to list if the head lists none.
     pub tools: &'a [String],
-    /// Characters that head and lead shall have together; words without meaning fill the rest.
+    /// The number of characters that head and lead should have together; filler adds the rest.
     pub chars: usize,
-    /// Seconds that a cache mark asks for.
+    /// The lifetime of a cache breakpoint, in seconds.
     pub lifetime: u64,
 }
 
@@ -34,12 +34,12 @@ impl Opening<'_> {
         head
     }
 
-    /// Whether the recording does not tell the tools.
+    /// Whether the recording lacks the tools.
     pub(crate) fn wants_tools(&self, head: &Value) -> bool {
         head["tools"].as_array().is_none_or(Vec::is_empty) && !self.tools.is_empty()
     }
 
-    /// Words for what is missing beside so many characters.
+    /// Filler up to the missing number of characters.
     pub(crate) fn filler(&self, own: usize) -> String {
         FILLER.chars().cycle().take(self.chars.saturating_sub(own).max(1)).collect()
     }
@@ -54,7 +54,7 @@ impl Opening<'_> {
     }
 }
 
-/// An answer that was recorded, as a tap would have found it.
+/// A recorded answer, as a tap would have read it.
 pub(crate) fn answer(messages: &[&str], model: &str, usage: Usage) -> Answer {
     // The engine takes one reply as one message.
     let reply = match messages {
@@ -65,7 +65,7 @@ pub(crate) fn answer(messages: &[&str], model: &str, usage: Usage) -> Answer {
     Answer { whole_message: true, model, usage: Some(usage), reply, ..Answer::new(200) }
 }
 
-/// The wire of a body whose path is not known: where its history stands tells, and how its calls are written.
+/// The wire of a body with an unknown path: determined by the position of its history and the form of its calls.
 pub fn of_body(bytes: &[u8]) -> Option<&'static dyn Wire> {
     let fitting = WIRES.into_iter().filter(|wire| body::parse(bytes, wire.shape()).is_ok());
     let fitting: Vec<&dyn Wire> = fitting.collect();
@@ -76,7 +76,7 @@ pub fn of_body(bytes: &[u8]) -> Option<&'static dyn Wire> {
     }
 }
 
-/// Whether a message is of a role, or has a member, that only Chat Completions know.
+/// Whether a message has a role or a member that only Chat Completions have.
 fn has_chat_messages(bytes: &[u8]) -> bool {
     let Ok(spans) = body::parse(bytes, wire(WireId::OpenaiChat).shape()) else { return false };
     let of_chat = |message: &[u8]| {

@@ -1,23 +1,22 @@
-//! A body in pieces, which successive bodies share as far as they are equal.
+//! A body in pieces that successive bodies share.
 //!
-//! A client sends its whole history again on every turn. [`Arriving`] compares it with the request before
-//! while it passes: what is equal is not copied and looked at no second time, for two bodies that hold the
-//! very same piece need not be compared there again.
+//! A client resends its whole history on every turn. [`Arriving`] compares it with the previous request while it
+//! passes: equal parts are neither copied nor compared again, because two bodies with the same piece are equal there.
 
 use memchr::memmem::find;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// How long a piece becomes. Shorter ones share more, longer ones are fewer.
+/// The size of a piece. Shorter ones share more, longer ones are fewer.
 const PIECE: usize = 16 * 1024;
 
-/// Shorter bodies are compared faster than their pieces are looked after.
+/// Shorter bodies are compared faster than their pieces are managed.
 const LONG: usize = 64 * 1024;
 
-/// By so many of its first bytes the end of a body is recognised.
+/// The number of first bytes by which the end of a body is recognised.
 const MARK: usize = 64;
 
-/// Some bytes of a body, never changed.
+/// Immutable bytes of a body.
 #[derive(Debug, Clone)]
 pub struct Piece(Arc<Vec<u8>>);
 
@@ -40,11 +39,11 @@ impl AsRef<[u8]> for Piece {
     }
 }
 
-/// A whole body, fit to compare the next one with.
+/// A whole body, for comparison with the next one.
 #[derive(Debug, Default)]
 pub struct Whole {
     pieces: Vec<Piece>,
-    /// The piece that begins what stands behind the part that grows: it moves, but comes again.
+    /// The piece that begins the end, the part behind the messages: it moves, but is repeated.
     end: usize,
 }
 
@@ -73,12 +72,12 @@ impl From<Vec<u8>> for Whole {
 }
 
 impl Whole {
-    /// Whether it is long enough to be worth comparing while the next one passes.
+    /// Whether it is long enough for comparison while the next one passes.
     pub fn is_long(&self) -> bool {
         self.pieces.iter().map(|piece| piece.as_ref().len()).sum::<usize>() >= LONG
     }
 
-    /// Whether it is known where its end begins.
+    /// Whether the start of its end is known.
     pub fn has_end(&self) -> bool {
         self.end < self.pieces.len()
     }
@@ -88,7 +87,7 @@ impl Whole {
         self.pieces.first().zip(other.pieces.first()).is_some_and(|(one, other)| one.is(other))
     }
 
-    /// The same with an end that begins at `grown`, where the part that grows ends.
+    /// The same body with an end that begins at `grown`, where the messages end.
     pub fn with_end(self: &Arc<Self>, grown: usize) -> Pieces {
         let mut at = 0;
         for (index, piece) in self.pieces.iter().enumerate() {
@@ -118,29 +117,29 @@ impl Whole {
         self.clone()
     }
 
-    /// What the end begins with; nothing when that would be found everywhere.
+    /// The first bytes of the end; none if they are too common.
     fn mark(&self) -> &[u8] {
         self.pieces.get(self.end).and_then(|piece| piece.as_ref().get(..MARK)).unwrap_or_default()
     }
 }
 
-/// A body on its way, beside the one before it.
+/// An arriving body, compared with the previous one.
 #[derive(Debug, Default)]
 pub struct Arriving {
     before: Pieces,
-    /// The piece of `before` that is expected next.
+    /// The expected next piece of `before`.
     next: usize,
-    /// How much of it has come again; `None` while the bodies differ.
+    /// The matched length of that piece; `None` while the bodies differ.
     same: Option<usize>,
     pieces: Vec<Piece>,
-    /// The piece that is being copied.
+    /// The piece being copied.
     open: Vec<u8>,
-    /// Where the end of the body before has come again.
+    /// The position at which the end of the previous body was recognised.
     end: Option<usize>,
 }
 
 impl Arriving {
-    /// Nothing to compare with: all of it is copied.
+    /// Nothing to compare with: everything is copied.
     pub fn alone() -> Arriving {
         Arriving::default()
     }
@@ -149,7 +148,7 @@ impl Arriving {
         Arriving { before, same: Some(0), ..Arriving::default() }
     }
 
-    /// Takes in the next bytes and tells how many had to be copied.
+    /// Takes the next bytes; returns how many were copied.
     pub fn push(&mut self, mut bytes: &[u8]) -> usize {
         let mut copied = 0;
         while !bytes.is_empty() {
@@ -183,7 +182,7 @@ impl Arriving {
         copied
     }
 
-    /// From here on the bodies differ, perhaps up to their common end.
+    /// The bodies differ from here on, perhaps up to their common end.
     fn part_ways(&mut self, same: usize) -> usize {
         let beginning = self.before.pieces.get(self.next).and_then(|piece| piece.as_ref().get(..same));
         self.open.extend_from_slice(beginning.unwrap_or_default());
@@ -191,13 +190,13 @@ impl Arriving {
         if self.next < self.before.end || (self.next == self.before.end && same < MARK) {
             self.next = self.before.end;
         } else {
-            // It is no longer needed.
+            // No longer needed.
             self.before = Arc::default();
         }
         same
     }
 
-    /// Copies, and tells how many of the last bytes shall be looked at again: they may be the common end.
+    /// Copies; returns how many of the last bytes to examine again, because they may be the common end.
     fn copy(&mut self, bytes: &[u8]) -> usize {
         let mark = self.before.mark();
         let from = self.open.len().saturating_sub(mark.len().saturating_sub(1));
@@ -222,7 +221,7 @@ impl Arriving {
         }
     }
 
-    /// The whole body, once its last byte has come.
+    /// The whole body, after its last byte.
     pub fn finish(mut self) -> Pieces {
         if let Some(same) = self.same.filter(|same| *same > 0) {
             self.part_ways(same);
@@ -241,7 +240,7 @@ pub fn concat<C: AsRef<[u8]>>(pieces: &[C]) -> Vec<u8> {
     out
 }
 
-/// Adds what stands behind the first `skip` bytes.
+/// Appends everything behind the first `skip` bytes.
 pub(crate) fn append<C: AsRef<[u8]>>(out: &mut Vec<u8>, pieces: &[C], mut skip: usize) {
     for piece in pieces {
         let piece = piece.as_ref();
@@ -250,7 +249,7 @@ pub(crate) fn append<C: AsRef<[u8]>>(out: &mut Vec<u8>, pieces: &[C], mut skip: 
     }
 }
 
-/// How many leading bytes of `pieces` are the same as in `bytes`.
+/// The number of leading bytes of `pieces` that equal `bytes`.
 pub(crate) fn shared_prefix<C: AsRef<[u8]>>(bytes: &[u8], pieces: &[C]) -> usize {
     let mut kept = 0;
     for piece in pieces {
@@ -264,7 +263,7 @@ pub(crate) fn shared_prefix<C: AsRef<[u8]>>(bytes: &[u8], pieces: &[C]) -> usize
     kept
 }
 
-/// Compares in steps that `==` turns into a memcmp, ever smaller ones.
+/// Compares in ever smaller steps that `==` turns into a memcmp.
 fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     let both = a.len().min(b.len());
     let mut at = 0;
@@ -321,7 +320,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever came before, in pieces of whatever length, and however it arrives: all bytes are there.
+        /// All bytes arrive, for any previous body and any chunking.
         #[test]
         fn every_body_arrives_whole(
             before in proptest::collection::vec(proptest::collection::vec(0..2u8, 0..9), 0..5),

@@ -1,6 +1,5 @@
-//! The providers' rules by number: what each demands, what `ctx` does about it, and what a person can do. Repairs and
-//! refusals name a rule by its number; [`named`] puts its name beside it, and `ctx explain` prints the whole entry.
-//! Every wire has numbers of its own.
+//! The providers' rules by number: the requirement, the repair by `ctx`, and advice. Repairs and refusals name a rule
+//! by its number; [`named`] adds its name, and `ctx explain` prints the whole entry. Every wire has its own numbers.
 
 use crate::{anthropic, chat, gemini, responses};
 
@@ -8,11 +7,11 @@ use crate::{anthropic, chat, gemini, responses};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rule {
     pub number: &'static str,
-    /// The rule in a few words, to stand beside its number.
+    /// The rule in a few words.
     pub name: &'static str,
-    /// What the provider demands and what happens otherwise.
+    /// The provider's requirement, and the consequence of breaking it.
     pub why: &'static str,
-    /// What `ctx` does, and what is left to do.
+    /// What `ctx` does, and what remains to do.
     pub advice: &'static str,
 }
 
@@ -59,7 +58,7 @@ pub fn find(number: &str) -> Option<&'static Rule> {
     all().find(|rule| rule.number.eq_ignore_ascii_case(number))
 }
 
-/// A rule's number with its name, as people are shown it: `A30 (every tool call has its result)`.
+/// A rule's number with its name: `A30 (every tool call has its result)`.
 pub fn named(number: &str) -> String {
     match find(number) {
         Some(rule) => format!("{} ({})", rule.number, rule.name),
@@ -67,7 +66,7 @@ pub fn named(number: &str) -> String {
     }
 }
 
-/// A sentence in which every `rule A30` has the rule's name beside it.
+/// Adds the rule's name to every `rule A30` in a sentence.
 pub fn spelled_out(text: &str) -> String {
     const WORD: &str = "rule ";
     let mut out = String::with_capacity(text.len());
@@ -78,7 +77,7 @@ pub fn spelled_out(text: &str) -> String {
         out.push_str(&rest[..from]);
         out.push_str(&named(&rest[from..from + length]));
         rest = &rest[from + length..];
-        // A text that has been through here has the name already.
+        // A processed text already has the name.
         if let Some(name) = out.strip_suffix(')').and_then(|out| Some(&out[out.rfind('(')?..]))
             && rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(name))
         {

@@ -1,28 +1,26 @@
-//! Reads Server-Sent Events from bytes that arrive in arbitrary pieces.
+//! Reads Server-Sent Events from arbitrary chunks.
 //!
-//! Only the framing belongs here: line endings, field names, event borders. What an event means is
-//! the business of the provider's folder. The reader never fails: what it cannot use it skips, and
-//! what is too large it counts.
+//! Only the framing belongs here: line endings, field names, event borders. The provider's folder interprets events.
+//! The reader never fails: it skips unusable parts and counts oversized ones.
 
 use std::borrow::Cow;
 
-/// The largest event that is kept in memory; a larger one is skipped and counted.
+/// The largest event kept in memory; a larger one is skipped and counted.
 pub const EVENT_LIMIT: usize = 64 * 1024 * 1024;
 
-/// Buffers that grew beyond this for one large event are given back after it.
+/// Buffers that grew beyond this for one large event are released after it.
 const KEPT_CAPACITY: usize = 16 * 1024;
 
-/// One dispatched event. The name is empty when the stream gave none.
+/// One dispatched event. The name is empty if the stream gave none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event<'a> {
     pub name: &'a str,
     pub data: &'a str,
 }
 
-/// An incremental reader: feed it chunks in order, it hands complete events to a sink.
+/// An incremental reader: feed it chunks in order, and it passes complete events to a sink.
 ///
-/// An event without its closing blank line is never dispatched, as the standard asks: a stream that
-/// was cut inside an event has not said it.
+/// An event without its closing blank line is never dispatched, as the standard requires.
 #[derive(Debug)]
 pub struct Reader {
     /// The beginning of a line whose end has not arrived.
@@ -39,8 +37,8 @@ pub struct Reader {
     skipped: u64,
 }
 
-/// Whether the current event is too large, and if so whether the current line has begun: only an
-/// empty line ends the event.
+/// Whether the current event is too large, and if so, whether the current line has begun: only an empty line ends the
+/// event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Overflow {
     No,
@@ -74,12 +72,12 @@ impl Reader {
         }
     }
 
-    /// How many events were skipped because they were larger than the limit.
+    /// The number of events skipped because of the limit.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
 
-    /// Takes the next bytes of the stream and hands every event that they complete to `sink`.
+    /// Takes the next bytes of the stream and passes every completed event to `sink`.
     pub fn feed(&mut self, bytes: &[u8], sink: &mut impl FnMut(Event<'_>)) {
         let mut rest = bytes;
         loop {
@@ -98,7 +96,7 @@ impl Reader {
         }
     }
 
-    /// Keeps the part of a line whose end is still to come.
+    /// Keeps the part of an incomplete line.
     fn begin_line(&mut self, part: &[u8]) {
         if part.is_empty() {
             return;
@@ -139,7 +137,7 @@ impl Reader {
     }
 
     fn give_up_event(&mut self) {
-        // The caller holds more of this line, and will say so.
+        // The caller has more of this line.
         self.overflow = Overflow::AtLineStart;
         self.past_first_line = true;
         self.line = Vec::new();
@@ -165,7 +163,7 @@ impl Reader {
             }
             None => (line, &b""[..]),
         };
-        // A comment has an empty field name; `id` and `retry` serve reconnecting, which is not ours.
+        // A comment has an empty field name; `id` and `retry` are for reconnecting, which does not happen here.
         match field {
             b"data" => {
                 if self.has_data {

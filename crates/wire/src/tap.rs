@@ -1,8 +1,8 @@
-//! Reads a passive copy of one answer: what it cost, how it ended, what the model said.
+//! Reads a passive copy of one answer: its usage, its end, the model's message.
 //!
-//! The tap never touches the bytes that travel. It runs behind them, takes whatever comes and has no
-//! way to fail: what it does not know it counts, what it cannot read it reports in the [`Answer`].
-//! Decoding, limits and framing are the same on all wires; an [`AnswerReader`] knows what the events of one say.
+//! The tap never touches the forwarded bytes. It runs behind them, accepts any input and cannot fail: it counts unknown
+//! events and reports unreadable ones in the [`Answer`]. Decoding, limits and framing are the same on all wires; an
+//! [`AnswerReader`] interprets the events of one.
 
 pub(crate) mod fields;
 
@@ -10,10 +10,10 @@ use crate::answer::{self as seam, Answer, Ending, Growth, Progress, ProviderErro
 use crate::encoding::{DecodeError, Decoder, Encoding};
 use crate::sse;
 
-/// The most that is kept of one answer. A reply that grows beyond it is not reported; the counts are.
+/// The largest answer to keep. A longer reply is not reported; its counts are.
 pub const ANSWER_LIMIT: usize = 64 * 1024 * 1024;
 
-/// How much of an error that is not the provider's own JSON is kept, and how much of it is shown.
+/// How much of a foreign error is kept, and how much of it is shown.
 const FOREIGN_ERROR_LIMIT: usize = 64 * 1024;
 const FOREIGN_ERROR_SHOWN: usize = 300;
 
@@ -28,10 +28,10 @@ pub(crate) trait AnswerReader: std::fmt::Debug + Default + Send {
     /// The message so far, in the form of [`Answer::reply`].
     fn reply(&self) -> Option<Vec<u8>>;
 
-    /// What has come of the message that was not told before.
+    /// The additions to the message since the last call with `told`.
     fn grown(&self, told: &mut Progress) -> Vec<Growth>;
 
-    /// The seals of the reasoning in a reply, in order.
+    /// The signatures of the reasoning in a reply, in order.
     fn signatures(reply: &[u8]) -> Vec<String>;
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Tap<R> {
     answer: Answer,
 }
 
-/// What the content type promises.
+/// The format that the content type states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Label {
     Stream,
@@ -54,7 +54,7 @@ enum Label {
 
 #[derive(Debug)]
 enum Body<R> {
-    /// Nothing but white space so far.
+    /// Only white space so far.
     Undecided,
     Stream(Box<Stream<R>>),
     Whole {
@@ -168,7 +168,7 @@ impl Label {
 impl<R: AnswerReader> Body<R> {
     fn take(&mut self, label: Label, piece: &[u8], answer: &mut Answer) {
         if let Self::Undecided = self {
-            // Neither form gives white space at its start a meaning.
+            // In both formats leading white space is meaningless.
             match piece.trim_ascii_start().first() {
                 Some(first) => *self = Self::decide(label, *first, answer.status),
                 None => return,
@@ -185,7 +185,7 @@ impl<R: AnswerReader> Body<R> {
         }
     }
 
-    /// Gateways mislabel answers, and neither an opening brace nor a bracket can begin an event.
+    /// Decides the format. Gateways mislabel answers, and neither an opening brace nor a bracket can begin an event.
     fn decide(label: Label, first: u8, status: u16) -> Self {
         let whole = |limit| Self::Whole { bytes: Vec::new(), limit, truncated: false };
         match (label, first) {
@@ -210,7 +210,7 @@ impl<R: AnswerReader> Stream<R> {
     }
 }
 
-/// Reads a body that is one JSON value, or an error in other words than the provider's.
+/// Reads a body that is one JSON value, or an error in a foreign format.
 fn read_whole<R: AnswerReader>(bytes: &[u8], truncated: bool, answer: &mut Answer) {
     let body = String::from_utf8_lossy(bytes);
     let is_object = R::default().whole(&body, answer);

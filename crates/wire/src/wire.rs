@@ -1,4 +1,4 @@
-//! The seam: everything the rest of the program asks of a provider's format.
+//! The seam: the interface to a provider's format.
 
 use crate::answer::{Answer, Tap, Usage};
 use crate::body::{Body, Shape, Spans};
@@ -14,28 +14,28 @@ use ctx_core::{Key, Lexicon};
 use ctx_models::cache::{Breakpoints, CacheRules};
 use std::borrow::Cow;
 
-/// A call of a client's that a wire knows by its path.
+/// The kind of a client's call, by its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
-    /// It carries a conversation and asks for an answer.
+    /// Carries a conversation and asks for an answer.
     Generate,
-    /// It carries a conversation, and its answer is no reply: a count of tokens, or a compacted history.
+    /// Carries a conversation, without a reply: counts tokens, or compacts a history.
     Count,
-    /// It asks which models there are.
+    /// Lists the models.
     Models,
 }
 
-/// A message read from its exact bytes.
+/// A message parsed from its exact bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
     pub facts: Message,
-    /// What to cut to get the bare message: cache marks, and the list around a single text.
+    /// The cuts that produce the bare message: cache breakpoints, and the list around a single text.
     pub cuts: Vec<Span>,
-    /// Whether any block carries a cache mark.
+    /// Whether a block has a cache breakpoint.
     pub marked: bool,
 }
 
-/// What to put into a body, and where, and the feature that has to be named in a header for it.
+/// An insertion into a body, and the feature that a header must name for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Insertion {
     pub at: usize,
@@ -43,87 +43,97 @@ pub struct Insertion {
     pub beta: &'static str,
 }
 
-/// An error that the proxy answers itself.
+/// An error answered by the proxy itself.
 #[derive(Debug, Clone, Copy)]
 pub struct LocalError<'e> {
-    /// Its kind in Anthropic's words, which say more than the others'.
+    /// Its kind in Anthropic's terms, which are the most detailed.
     pub kind: &'static str,
     pub code: &'static str,
     pub message: &'e str,
 }
 
-/// A provider's request and answer format. It has no state and never fails where traffic flows: a body that cannot be
-/// taken apart is [`crate::body::Unreadable`] and is forwarded as it came. What only some formats have, such as cache
-/// marks, pauses or bound reasoning, is absent unless a wire says otherwise.
+/// A provider's request and answer format. It has no state and never fails on live traffic: a body that cannot be
+/// parsed is [`crate::body::Unreadable`] and is forwarded as it came. Features of only some formats, such as cache
+/// breakpoints, pauses or bound reasoning, are absent by default.
 pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
     fn id(&self) -> WireId;
 
-    /// Tells what a client asks for by the path, or that this wire does not know it.
+    /// The kind of a call, by its path; `None` if this wire does not know it.
     fn route(&self, method: &str, path: &str) -> Option<Call>;
 
-    /// The model that the address of a call names, where the body does not.
+    /// The model named in the address of a call, if the body does not name it.
     fn model<'p>(&self, _: &'p str) -> Option<&'p str> {
         None
     }
 
-    // A request comes.
+    // Incoming requests.
 
-    /// Where the history stands in a body.
+    /// The position of the history in a body.
     fn shape(&self) -> &'static Shape;
 
-    /// Reads all that is not the history.
+    /// Parses everything but the history.
     fn envelope(&self, bytes: &[u8], spans: &Spans, lexicon: &Lexicon) -> Envelope;
 
-    /// The folder that the client says it works in.
+    /// The client's working directory, if stated.
     fn folder(&self, bytes: &[u8], spans: &Spans, lexicon: &Lexicon) -> Option<String>;
 
-    /// Reads one message, without its neighbours. Anything else than a message is carried as one of role `Other`.
+    /// Parses one message, without its neighbours. Anything else than a message gets the role `Other`.
     fn read(&self, message: &[u8], lexicon: &Lexicon) -> Reading;
 
-    /// The role of a message and whether it carries a cache mark, without reading what it says.
+    /// The role of a message, and whether it has a cache breakpoint, without parsing the content.
     fn glance(&self, message: &[u8]) -> (Role, bool);
 
-    /// Where a request marks what shall be cached.
+    /// The cache breakpoints of a request.
     fn breakpoints(&self, _: &Body, _: &Envelope) -> Breakpoints {
         Breakpoints::default()
     }
 
-    /// Whether the tools or the system prompt are marked. Nothing else is looked at.
+    /// Whether the tools or the system prompt have a breakpoint.
     fn marks_envelope(&self, _: &Body, _: &Envelope) -> bool {
         false
     }
 
-    /// Seconds that the last mark of a request asks for; none where nothing is marked.
+    /// Whether the provider sets no cache breakpoint beside those of the request.
+    fn is_cache_explicit(&self, _: &Body) -> bool {
+        false
+    }
+
+    /// The lifetime in seconds of a request's last breakpoint; none without a breakpoint.
     fn cache_lifetime(&self, _: &[u8]) -> Option<u64> {
         None
     }
 
-    /// The rules of the cache for a model of which nothing is known.
+    /// The cache rules for an unknown model.
     fn cache_rules(&self) -> CacheRules;
 
-    /// The credentials in a body: values that are never stored.
+    /// How a client sends the whole history with every request, where the provider may keep it instead.
+    fn whole_history(&self) -> &'static str {
+        "in every request"
+    }
+
+    /// The credentials in a body: never stored.
     fn secrets(&self, _: &[u8], _: &Spans) -> Vec<Span> {
         Vec::new()
     }
 
-    // People read and write.
+    // Content for people.
 
-    /// What people and policies read of a message: one content for each block of [`Wire::read`], in the same order.
-    /// Cache marks and members that have no neutral form are passed over, so it is never sent. A block that has no neutral
-    /// form at all is [`Content::Raw`].
+    /// The content of a message for people and policies: one content per block of [`Wire::read`], in the same order.
+    /// Cache breakpoints and members without a neutral form are skipped, so it is never sent. A block without a neutral
+    /// form is [`Content::Raw`].
     fn contents(&self, message: &[u8]) -> Vec<Content>;
 
-    /// The content of a block as an edit writes it: all of it but its cache mark. A block with members that no other wire
-    /// knows stays as it is. `None`: it is no JSON.
+    /// The content of a block as an edit writes it: everything but its cache breakpoint. A block with members unknown
+    /// to other wires stays raw. `None` if it is not JSON.
     fn content(&self, block: &str) -> Option<Content>;
 
-    /// What a block with a result holds, as the client wrote it.
+    /// The value of a result block, as the client wrote it.
     fn result<'b>(&self, block: &'b [u8]) -> &'b [u8];
 
-    /// What people read of a system block, or of the definition of a tool.
+    /// The readable text of a system block, or of a tool definition.
     fn described(&self, piece: &str) -> Option<String>;
 
-    /// The type that raw JSON of this wire names.
+    /// The type of raw JSON of this wire.
     fn type_name(&self, json: &str) -> Option<String>;
 
     /// The JSON of a block.
@@ -132,69 +142,69 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
     /// Content as one message of this wire, for [`Wire::read`].
     fn written(&self, content: &[Content]) -> Vec<u8>;
 
-    /// Content for another place of a request: under new ids, which `salt` decides, and without a cache mark.
+    /// Content for another place of a request: with new ids derived from `salt`, and without a cache breakpoint.
     fn copied(&self, content: Content, salt: &str) -> Content;
 
-    /// A block with a tool call, with another input, which is the text of an object.
+    /// A tool call with another input, the text of an object.
     fn with_input(&self, call: &str, input: &str) -> Content;
 
-    /// What raw JSON of this wire says, or the tool that it calls.
+    /// The text of raw JSON of this wire, or the tool that it calls.
     fn title(&self, block: &str) -> Option<String>;
 
-    /// Whether the model is shown an image or a document.
+    /// Whether it contains an image or a document.
     fn is_pictured(&self, content: &Content) -> bool;
 
-    // A request leaves.
+    // Outgoing requests.
 
-    /// Composes a request. Total: whatever the view is, the provider accepts the result, provided that it accepts what
-    /// the client sent. The same input gives the same bytes.
+    /// Composes a request. Total: the provider accepts the result for any view, provided that it accepts the client's
+    /// request. The same input gives the same bytes.
     fn compose(&self, input: &Input<'_>, view: &View<'_>) -> Composed;
 
-    /// Composes a request from what an earlier one settled; `None` when all of it has to be composed. The result is that
-    /// of [`Wire::compose`].
+    /// Composes a request from the settled part of an earlier one; `None` if the whole request must be composed. The
+    /// result equals that of [`Wire::compose`].
     fn go_on(&self, _: &Input<'_>) -> Option<Composed> {
         None
     }
 
-    /// Whether an answer was paused, and goes back to be continued.
+    /// Whether an answer was paused and is sent back to be continued.
     fn is_paused(&self, _: &Message) -> bool {
         false
     }
 
-    /// Whether the provider clears or compacts a context itself, if a request asks for it.
+    /// Whether the provider clears or compacts a context itself on request.
     fn edits_context(&self) -> bool {
         false
     }
 
-    /// Asks the provider to drop reasoning that is no longer bound to what stands before it, instead of refusing the
-    /// request. `None` when the request does not reason, or says already what to do.
+    /// Asks the provider to drop reasoning that is no longer bound to its prefix, instead of refusing the request.
+    /// `None` if the request does not reason, or already has the setting.
     fn drop_unbound(&self, _: &Body) -> Option<Insertion> {
         None
     }
 
-    // An answer comes.
+    // Answers.
 
-    /// The body of an error that is ours, in the provider's shape, so that every client knows how to read it.
+    /// The body of a proxy error in the provider's format, so that every client can read it.
     fn error_body(&self, status: u16, error: &LocalError<'_>) -> String;
 
     fn tap(&self, status: u16, content_type: Option<&str>, content_encoding: Option<&str>) -> Box<dyn Tap>;
 
-    /// What is remembered of a signature of reasoning.
+    /// The stored form of a reasoning signature.
     fn signature(&self, text: &str) -> Key {
         crate::facts::signature(text)
     }
 
-    /// Whether the provider refused a request because reasoning in it is bound to something else.
+    /// Whether the provider refused a request because its reasoning is bound to another prefix.
     fn is_unbound(&self, _: u16, _: &[u8]) -> bool {
         false
     }
 
-    /// The body to send once more when [`Wire::is_unbound`] holds and the provider cannot be asked to drop reasoning
-    /// itself: without any. `body` is the request as it was sent. `None` when nothing in it reasons, or never helps.
+    /// The body to send once more, without reasoning, when [`Wire::is_unbound`] holds and the provider cannot drop
+    /// reasoning itself. `body` is the request as sent. `None` if it contains no reasoning, or if that never helps.
     fn without_reasoning(&self, _: &Body) -> Option<Vec<u8>> {
         None
     }
-    // A recording is played again.
+    // Recordings.
 
     /// A request of a recording up to its first message.
     fn opening(&self, opening: &Opening<'_>) -> String {
@@ -206,7 +216,7 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
         message.to_owned()
     }
 
-    /// The same with a cache mark at its end, on wires that have marks.
+    /// The same with a cache breakpoint at its end, on wires that have breakpoints.
     fn marked(&self, message: &str, _: u64) -> String {
         message.to_owned()
     }

@@ -11,3 +11,7 @@ mod effects;
 mod gemini;
 #[path = "wires/gemini_judge.rs"]
 mod gemini_judge;
+#[path = "wires/responses.rs"]
+mod responses;
+#[path = "responses/strict.rs"]
+mod strict;

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 
 import { KEYS } from "../palette/keys";
 import { OPERATIONS } from "./operations";
+import REGISTRY from "./operations.json";
 import type { Scope, Target } from "./targets";
 
 const target = (scope: Scope, more: Partial<Target> = {}): Target => ({
@@ -23,6 +24,12 @@ function possible(...targets: Target[]): string[] {
 test("every operation has a key of its own", () => {
   const presses = OPERATIONS.map(({ key }) => KEYS[key].keys[0]);
   expect(new Set(presses).size).toBe(OPERATIONS.length);
+});
+
+test("every operation is described by the registry", () => {
+  expect(OPERATIONS.map(({ name }) => name).toSorted()).toEqual(REGISTRY.map(({ name }) => name).toSorted());
+  expect(OPERATIONS.filter(({ words }) => words === "")).toEqual([]);
+  expect(OPERATIONS.map(({ label }) => label)).toContain("Drop results");
 });
 
 test("what can be done depends on what is chosen", () => {

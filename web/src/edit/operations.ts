@@ -1,8 +1,9 @@
-// Every operation of the engine: what it is called, what it does in words, and what it can be done to. Menus, keys, the
-// command palette and the buttons all read this list.
+// Every operation of the engine and what it can be done to. Menus, keys, the command palette and the buttons read this
+// list. The words are those of the registry in `crates/api`, which writes `operations.json`.
 
 import type { OperationName } from "../api";
 import type { KeyName } from "../palette/keys";
+import REGISTRY from "./operations.json";
 import type { Scope, Target } from "./targets";
 
 export interface OperationEntry {
@@ -45,35 +46,27 @@ const withCalls = (targets: readonly Target[]) =>
 const isOff = (targets: readonly Target[]) =>
   targets.every(({ state }) => state.includes("deleted")) ? "It is deleted." : null;
 
-export const OPERATIONS: readonly OperationEntry[] = [
+const ENTRIES: readonly Omit<OperationEntry, "label" | "words">[] = [
   {
     name: "delete",
-    label: "Delete",
-    words: "The model no longer sees it",
     key: "delete",
     group: "less",
     refuses: first(chosen, isOff),
   },
   {
     name: "compact",
-    label: "Compact",
-    words: "Replace it with a short summary",
     key: "compact",
     group: "less",
     refuses: first(spoken, isOff),
   },
   {
     name: "offload",
-    label: "Offload",
-    words: "Move it to a file that the agent can read, and leave a short note",
     key: "offload",
     group: "less",
     refuses: first(spoken, isOff),
   },
   {
     name: "restore",
-    label: "Restore",
-    words: "What was offloaded comes back",
     key: "restore",
     group: "less",
     refuses: first(spoken, (targets) =>
@@ -82,80 +75,60 @@ export const OPERATIONS: readonly OperationEntry[] = [
   },
   {
     name: "drop-results",
-    label: "Drop results",
-    words: "Tool results become a short note; the calls stay",
     key: "drop-results",
     group: "less",
     refuses: first(spoken, isOff, withCalls),
   },
   {
     name: "summarize-results",
-    label: "Summarize results",
-    words: "Tool results become summaries; the calls stay",
     key: "summarize-results",
     group: "less",
     refuses: first(spoken, isOff, withCalls),
   },
   {
     name: "edit",
-    label: "Edit",
-    words: "Replace its text or its messages",
     key: "edit",
     group: "change",
     refuses: first(chosen, one),
   },
   {
     name: "add",
-    label: "Add",
-    words: "Insert a new frame after it",
     key: "add",
     group: "change",
     refuses: () => null,
   },
   {
     name: "import",
-    label: "Import",
-    words: "Copy frames from another conversation after it",
     key: "import",
     group: "change",
     refuses: () => null,
   },
   {
     name: "move",
-    label: "Move",
-    words: "Move it elsewhere in the conversation",
     key: "move",
     group: "order",
     refuses: whole,
   },
   {
     name: "combine",
-    label: "Combine",
-    words: "Join several frames into one",
     key: "combine",
     group: "order",
     refuses: first(whole, (targets) => (targets.length < 2 ? "Select at least two frames." : null)),
   },
   {
     name: "split",
-    label: "Split",
-    words: "Cut one frame into several",
     key: "split",
     group: "order",
     refuses: first(whole, one),
   },
   {
     name: "retitle",
-    label: "Retitle",
-    words: "Change the title in the lists; nothing that is sent changes",
     key: "retitle",
     group: "display",
     refuses: first(only(["frame", "system", "tools"], "Only whole frames."), one),
   },
   {
     name: "pin",
-    label: "Pin",
-    words: "Automatic editing never touches it",
     key: "pin",
     group: "display",
     free: true,
@@ -165,8 +138,6 @@ export const OPERATIONS: readonly OperationEntry[] = [
   },
   {
     name: "unpin",
-    label: "Unpin",
-    words: "Let automatic editing touch it again",
     key: "unpin",
     group: "display",
     free: true,
@@ -175,6 +146,17 @@ export const OPERATIONS: readonly OperationEntry[] = [
     ),
   },
 ];
+
+export const OPERATIONS: readonly OperationEntry[] = ENTRIES.map((entry) => ({
+  ...entry,
+  label: labelOf(entry.name),
+  words: REGISTRY.find(({ name }) => name === entry.name)?.help ?? "",
+}));
+
+function labelOf(name: OperationName): string {
+  const words = name.replaceAll("-", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
 
 export function entryOf(name: OperationName): OperationEntry {
   const found = OPERATIONS.find((entry) => entry.name === name);

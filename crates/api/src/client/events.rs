@@ -1,6 +1,6 @@
-//! The data of server-sent events, as the daemon writes them: `data:` lines, and an empty line after each event.
+//! Parses server-sent events as the daemon writes them: `data:` lines, and an empty line after each event.
 
-/// Takes bytes as they come, and gives the data of whole events.
+/// Takes bytes in any chunks, and returns the data of complete events.
 #[derive(Default)]
 pub struct Reader {
     unread: Vec<u8>,
@@ -13,7 +13,7 @@ impl Reader {
         self.unread.extend_from_slice(piece);
     }
 
-    /// The data of the next event, once all of it is there.
+    /// The data of the next complete event.
     pub fn next(&mut self) -> Option<String> {
         while let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.unread.drain(..=end).collect();

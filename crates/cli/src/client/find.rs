@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 
 use ctx_api::client::ClientError;
+use ctx_core::ErrorCode;
 use ctx_server::Token;
 
 use super::{callable, not_understood};
@@ -38,7 +39,7 @@ impl Whereabouts {
         let token = Token::load(self.home.path())?.ok_or_else(|| {
             let home = self.home.path().display();
             let message = format!("no daemon has run with the home {home}, or it was emptied: there is no token in it");
-            Failure::new("no-daemon", message).hint(format!(
+            Failure::new(ErrorCode::NoDaemon, message).hint(format!(
                 "{START}; if one runs with another home, name it with --home or CTX_HOME; one whose home was emptied has \
                  to be restarted"
             ))
@@ -56,7 +57,7 @@ impl Whereabouts {
             return Ok(Found::Noticed { address: callable(notice.listen), pid: notice.pid });
         }
         if let Some(text) = self.environment.text(env::LISTEN) {
-            let refuse = |why| Failure::new("environment", format!("{}: {why}", env::LISTEN.name()));
+            let refuse = |why| Failure::new(ErrorCode::Environment, format!("{}: {why}", env::LISTEN.name()));
             return config::parse_listen(&text).map(told).map_err(refuse);
         }
         let message = match notice {
@@ -65,7 +66,7 @@ impl Whereabouts {
             }
             None => "no daemon is running".to_owned(),
         };
-        Err(Failure::new("no-daemon", message).hint(START))
+        Err(Failure::new(ErrorCode::NoDaemon, message).hint(START))
     }
 }
 
@@ -80,31 +81,28 @@ impl Found {
     pub(super) fn explain(self, error: ClientError) -> Failure {
         let address = self.address();
         match (error, self) {
-            (ClientError::Refused(error), _) => {
-                Failure::new(error.code, error.message).hint(error.hint.unwrap_or_default())
-            }
+            (ClientError::Refused(error), _) => error.into(),
             (ClientError::NotUnderstood(error), _) => not_understood(&error),
             (ClientError::Unreachable(_), Self::Noticed { pid, .. }) => Failure::new(
-                "no-daemon",
+                ErrorCode::NoDaemon,
                 format!("no daemon answers: its notice names process {pid} on {address}, but nothing listens there"),
             )
             .hint(START),
             (ClientError::Unreachable(why), Self::Told { .. }) => {
-                Failure::new("no-daemon", format!("no daemon answers on {address}: {why}"))
+                Failure::new(ErrorCode::NoDaemon, format!("no daemon answers on {address}: {why}"))
                     .hint(format!("{START}; --listen or CTX_LISTEN selects another address"))
             }
-            (ClientError::NotADaemon, _) => {
-                Failure::new("not-a-daemon", format!("something answers on {address}, but it is not a ctx daemon"))
-                    .hint(
-                        "start the daemon on another port with `ctx up --listen 127.0.0.1:PORT`, or stop that program",
-                    )
-            }
+            (ClientError::NotADaemon, _) => Failure::new(
+                ErrorCode::NotADaemon,
+                format!("something answers on {address}, but it is not a ctx daemon"),
+            )
+            .hint("start the daemon on another port with `ctx up --listen 127.0.0.1:PORT`, or stop that program"),
             (ClientError::TooSlow, _) => {
-                Failure::new("too-slow", format!("the daemon on {address} does not answer in time"))
+                Failure::new(ErrorCode::TooSlow, format!("the daemon on {address} does not answer in time"))
                     .hint("try again; `ctx stop` and `ctx up` restart it")
             }
             (ClientError::Cut(why), _) => {
-                Failure::new("cut", format!("the daemon on {address} broke off its answer: {why}"))
+                Failure::new(ErrorCode::Cut, format!("the daemon on {address} broke off its answer: {why}"))
                     .hint("it may have been stopped; `ctx status` shows whether it is running")
             }
         }

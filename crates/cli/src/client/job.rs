@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ctx_api::helper::{JobView, State};
-use serde_json::Value;
+use ctx_core::ErrorCode;
 
 use super::{Client, understood};
 use crate::failure::Failure;
@@ -18,10 +18,10 @@ type Interrupted = Pin<Box<dyn Future<Output = ()>>>;
 
 impl Client {
     /// Does a wish whose words have to be found first. Ctrl-C stops it, and then nothing is changed.
-    pub fn find_words(&self, path: &str, wish: &Value) -> Result<Bytes, Failure> {
+    pub fn find_words(&self, path: &str, wish: &str) -> Result<Bytes, Failure> {
         // Listened for before the job begins: an interrupt in between must not leave it behind.
         let interrupted = self.interrupted();
-        let begun: JobView = understood(&self.post(path, wish)?)?;
+        let begun: JobView = understood(&self.ask(path, Some(wish))?)?;
         self.wait_unless(begun, interrupted)
     }
 
@@ -79,7 +79,7 @@ impl Client {
             (Some(applied), _) => Ok(serde_json::to_vec(&applied).unwrap_or_default().into()),
             (None, Some(error)) => Err(Failure::new(error.code, error.message).hint(error.hint)),
             (None, None) => {
-                Err(Failure::new("helper-under-way", "It can no longer be stopped: the commit is being made.")
+                Err(Failure::new(ErrorCode::HelperUnderWay, "It can no longer be stopped: the commit is being made.")
                     .hint("check `ctx history`; `ctx undo` undoes it"))
             }
         }

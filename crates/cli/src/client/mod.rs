@@ -14,10 +14,13 @@ use bytes::Bytes;
 pub use ctx_api::call::encoded;
 use ctx_api::call::{Call, Conversation};
 use ctx_api::client::{ClientError, connect_reason};
+use ctx_api::face::Face;
 use ctx_api::status::Status;
 use ctx_api::timeline::TimelineQuery;
+use ctx_core::ErrorCode;
 use ctx_server::Token;
 use hyper::Method;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::{Builder, Runtime};
 
@@ -40,8 +43,13 @@ pub struct Client {
 impl Client {
     pub fn find(whereabouts: &Whereabouts) -> Result<Self, Failure> {
         let (found, token) = whereabouts.look()?;
-        let api = ctx_api::client::Client::new(found.address(), token.expose()).for_shell();
+        let api = ctx_api::client::Client::new(found.address(), token.expose()).read_by(Face::Shell);
         Ok(Self { api, token, found, runtime: runtime()? })
+    }
+
+    /// The same for an agent, whose hints name tools.
+    pub fn for_agent(self) -> Self {
+        Self { api: self.api.read_by(Face::Tools), ..self }
     }
 
     /// The same, if something listens at its address.
@@ -78,8 +86,9 @@ impl Client {
         Ok(self.call(&Conversation(name).timeline(&query))?.conversation)
     }
 
-    pub fn post(&self, path: &str, body: &serde_json::Value) -> Result<Bytes, Failure> {
-        self.ask(path, Some(&body.to_string()))
+    /// The answer to a request with this body.
+    pub fn post(&self, path: &str, body: &impl Serialize) -> Result<Bytes, Failure> {
+        self.ask(path, Some(&serde_json::to_string(body).unwrap_or_default()))
     }
 
     /// Sends a file.
@@ -131,7 +140,7 @@ pub fn reach_upstream(address: SocketAddr, patience: Duration) -> Result<Option<
 
 fn runtime() -> Result<Runtime, Failure> {
     Builder::new_current_thread().enable_all().build().map_err(|error| {
-        Failure::new("no-runtime", format!("the system does not let the program wait for answers: {error}"))
+        Failure::new(ErrorCode::NoRuntime, format!("the system does not let the program wait for answers: {error}"))
     })
 }
 
@@ -146,7 +155,7 @@ pub fn understood<T: DeserializeOwned>(answer: &[u8]) -> Result<T, Failure> {
 }
 
 fn not_understood(error: &serde_json::Error) -> Failure {
-    Failure::new("not-understood", format!("the daemon's answer is not understood: {error}"))
+    Failure::new(ErrorCode::NotUnderstood, format!("the daemon's answer is not understood: {error}"))
         .hint("the daemon may be older or newer than this program: compare `ctx --version` with `ctx status --json`")
 }
 

@@ -4,6 +4,8 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
 
+use ctx_core::ErrorCode;
+
 use super::*;
 use crate::env::Environment;
 use crate::home::{Home, Notice};
@@ -48,7 +50,7 @@ fn failure_of(address: SocketAddr, home: &Home) -> Failure {
 fn without_a_notice_there_is_no_daemon_and_no_token_is_sent_anywhere() {
     let (_folder, home) = home_with_token();
     let failure = Client::find(&whereabouts(&home, None, &[])).err().expect("refused");
-    assert_eq!((&*failure.code, &*failure.message), ("no-daemon", "no daemon is running"));
+    assert_eq!((failure.code, &*failure.message), (ErrorCode::NoDaemon.into(), "no daemon is running"));
     assert!(failure.hint.expect("a hint").contains("ctx run -- claude"));
 }
 
@@ -91,7 +93,7 @@ fn nothing_behind_the_notice_is_told_with_its_process() {
     home.put_up(&notice).expect("written");
     let client = Client::find(&whereabouts(&home, None, &[])).expect("a client");
     let failure = client.get("/status").expect_err("no answer");
-    assert_eq!(failure.code, "no-daemon");
+    assert_eq!(failure.code, ErrorCode::NoDaemon);
     assert!(failure.message.contains(&notice.pid.to_string()), "{failure}");
 }
 
@@ -106,7 +108,7 @@ fn strangers_on_the_port_are_recognised() {
     ] {
         let (address, served) = answer_once(answer);
         let failure = failure_of(address, &home);
-        assert_eq!(failure.code, "not-a-daemon", "{answer:?}: {failure}");
+        assert_eq!(failure.code, ErrorCode::NotADaemon, "{answer:?}: {failure}");
         served.join().expect("served");
     }
 }
@@ -118,7 +120,7 @@ fn the_daemons_own_words_are_passed_on() {
     let head = "HTTP/1.1 401 Unauthorized\r\ncontent-type: application/json\r\ncontent-length:";
     let (address, served) = answer_once(&format!("{head} {}\r\n\r\n{words}", words.len()));
     let failure = failure_of(address, &home);
-    assert_eq!((&*failure.code, &*failure.message), ("token-wrong", "Not the token."));
+    assert_eq!((failure.code, &*failure.message), (ErrorCode::TokenWrong.into(), "Not the token."));
     assert_eq!(failure.hint.as_deref(), Some("Go."));
     let asked = served.join().expect("served").to_ascii_lowercase();
     assert!(asked.starts_with("get /control/v1/status http/1.1\r\n"), "{asked}");
@@ -131,7 +133,7 @@ fn an_answer_that_breaks_off_is_told() {
     let (_folder, home) = home_with_token();
     let (address, served) =
         answer_once("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{");
-    assert_eq!(failure_of(address, &home).code, "cut");
+    assert_eq!(failure_of(address, &home).code, ErrorCode::Cut);
     served.join().expect("served");
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 use ctx_core::message::Role;
 
@@ -11,8 +12,9 @@ use super::change::{How, Place, Wish, read, text, without_last_newline};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Add a frame
+/// Arguments of `ctx add`.
 #[derive(Args, Debug)]
+#[command(about = help("add"))]
 #[command(after_help = "Examples:
   ctx add --text 'Use tabs in this project.' --start
   ctx add --file STYLE.md --start --title 'House style'

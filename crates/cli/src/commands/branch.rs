@@ -1,6 +1,7 @@
 //! `ctx branch`: lines of edits of their own over the same conversation.
 
 use clap::Args;
+use ctx_api::history::Action;
 
 use super::change::{How, Names, Wish};
 use crate::arguments::non_empty;
@@ -31,8 +32,8 @@ pub struct Arguments {
 impl Arguments {
     pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
         Ok(match (&self.name, &self.delete) {
-            (Some(name), _) => Wish::named("branch", name, self.at.as_ref()),
-            (None, Some(name)) => Wish::named("remove_branch", name, None),
+            (Some(name), _) => Wish::named(Action::Branch, name, self.at.as_ref()),
+            (None, Some(name)) => Wish::named(Action::RemoveBranch, name, None),
             (None, None) => Wish::Look(Names::Branches),
         })
     }

@@ -1,6 +1,7 @@
 //! `ctx checkout`: another branch counts from now on.
 
 use clap::Args;
+use ctx_api::history::Action;
 
 use super::change::{How, Wish};
 use crate::arguments::non_empty;
@@ -22,6 +23,6 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
-        Ok(Wish::named("checkout", &self.name, None))
+        Ok(Wish::named(Action::Checkout, &self.name, None))
     }
 }

@@ -1,6 +1,7 @@
 //! `ctx combine`: several frames become one.
 
 use clap::Args;
+use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
 use super::change::{How, Wish};
@@ -8,8 +9,9 @@ use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Combine frames into one
+/// Arguments of `ctx combine`.
 #[derive(Args, Debug)]
+#[command(about = help("combine"))]
 #[command(after_help = "Examples:
   ctx combine t2 t3
   ctx combine t2..t5 --after t7")]

@@ -1,6 +1,7 @@
 //! `ctx compact`: a summary takes the place of what it sums up.
 
 use clap::Args;
+use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
 use super::change::{How, Selection, Wish, text};
@@ -8,8 +9,9 @@ use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Replace frames or steps with a short summary
+/// Arguments of `ctx compact`.
 #[derive(Args, Debug)]
+#[command(about = help("compact"))]
 #[command(after_help = "Examples:
   ctx compact t3
   ctx compact t3 --text 'The parser was fixed; all tests pass.'

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use ctx_api::history::{CommitView, HistoryView};
 use ctx_api::requests::Explained;
+use ctx_wire::outline::{Outline, outline};
 use serde_json::Value;
 
 use super::change::repaired;
@@ -56,28 +57,15 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 }
 
 fn summary(body: &[u8]) -> String {
-    let request: Value = serde_json::from_slice(body).unwrap_or_default();
-    let items = |name: &str| match &request[name] {
-        Value::Array(items) => items.len() as u64,
-        Value::Null => 0,
-        _ => 1,
-    };
+    let Outline { messages, system, tools, settings } = outline(body);
     let size = words::bytes(body.len() as u64);
-    let mut lines = format!("The request would have {size}: {}", words::plural(items("messages"), "message"));
-    if items("system") > 0 {
-        lines.push_str(&format!(", {}", words::plural(items("system"), "system block")));
-    }
-    if items("tools") > 0 {
-        lines.push_str(&format!(", {}", words::plural(items("tools"), "tool")));
+    let mut lines = format!("The request would have {size}: {}", words::plural(messages as u64, "message"));
+    for (count, what) in [(system, "system block"), (tools, "tool")].into_iter().filter(|(count, _)| *count > 0) {
+        lines.push_str(&format!(", {}", words::plural(count as u64, what)));
     }
     lines.push_str(".\n");
-    let settings: Vec<String> = ["model", "max_tokens", "stream", "thinking", "output_config", "context_management"]
-        .into_iter()
-        .filter(|name| !request[*name].is_null())
-        .map(|name| format!("{name}: {}", text::line(&plain(&request[name]))))
-        .collect();
-    for setting in settings {
-        lines.push_str(&format!("  {setting}\n"));
+    for (name, json) in settings {
+        lines.push_str(&format!("  {name}: {}\n", text::line(&plain(&json))));
     }
     lines.push_str("`ctx compose --dump` prints its exact bytes; `ctx sent r1 --dump` those of a request that left.\n");
     lines
@@ -105,10 +93,12 @@ fn explanation(explained: &Explained, commits: &[CommitView]) -> String {
     lines
 }
 
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        value => value.as_u64().map_or_else(|| value.to_string(), words::count),
+/// A string without its quotes, a number with its digits grouped.
+fn plain(json: &str) -> String {
+    match serde_json::from_str(json) {
+        Ok(Value::String(text)) => text,
+        Ok(Value::Number(number)) => number.as_u64().map_or_else(|| json.to_owned(), words::count),
+        _ => json.to_owned(),
     }
 }
 

@@ -1,14 +1,16 @@
 //! `ctx delete`: gone from what the model is sent, until the commit is reverted.
 
 use clap::Args;
+use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
 use super::change::{How, Selected, Wish};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Delete frames, steps or parts
+/// Arguments of `ctx delete`.
 #[derive(Args, Debug)]
+#[command(about = help("delete"))]
 #[command(after_help = "Examples:
   ctx delete t2..t5                       four frames
   ctx delete t3/5..9 tools/WebSearch      steps, and a tool

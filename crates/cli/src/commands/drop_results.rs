@@ -1,14 +1,16 @@
 //! `ctx drop-results`: what tools answered gives way to a short note; the calls stay.
 
 use clap::Args;
+use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
 use super::change::{How, Results, Wish};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Replace tool results with placeholders; the calls stay
+/// Arguments of `ctx drop-results`.
 #[derive(Args, Debug)]
+#[command(about = help("drop-results"))]
 #[command(after_help = "Examples:
   ctx drop-results t3 --tool Read
   ctx drop-results --larger-than 2000 --older-than 5")]

@@ -7,7 +7,6 @@ use ctx_api::explain::{Term, TermKind, Terms};
 use serde_json::json;
 
 use crate::arguments::{JsonArguments, non_empty};
-use crate::codes;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, text};
@@ -32,13 +31,13 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
-    let terms = codes::terms();
+    let terms = ctx_server::explain::known();
     let output = &context.output;
     let (json, words) = match &arguments.name {
         None => (json!(terms), list(&terms, output)),
         Some(name) => {
             let found = ctx_server::explain::find(&terms, name);
-            let term = found.map_err(|error| Failure::new(error.code, error.message).hint(error.hint))?;
+            let term = found.map_err(|error| Failure::new(error.code, error.message).hint(error.hint.to_string()))?;
             (json!(term), entry(term, output))
         }
     };
@@ -82,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_rule_is_explained_with_its_reason_and_what_to_do() {
-        let terms = codes::terms();
+        let terms = ctx_server::explain::known();
         insta::assert_snapshot!(entry(ctx_server::explain::find(&terms, "a30").expect("a rule"), &Output::plain()), @r"
         A30  every tool call has its result
           Each tool call must be answered by a tool result in the next user message.
@@ -97,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_list_has_every_rule_and_every_code_once() {
-        let terms = codes::terms();
+        let terms = ctx_server::explain::known();
         let list = list(&terms, &Output::plain());
         for term in &terms.terms {
             let named = |line: &&str| line.split_whitespace().next() == Some(term.name.as_str());

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use ctx_core::ErrorCode;
 use serde_json::json;
 
 use crate::arguments::{ConversationArguments, JsonArguments};
@@ -75,7 +76,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 }
 
 fn taken(file: &Path) -> Failure {
-    Failure::new("file", format!("{} is there already", file.display())).hint("name another file, or use --force")
+    Failure::new(ErrorCode::File, format!("{} is there already", file.display()))
+        .hint("name another file, or use --force")
 }
 
 /// The whole file or none: it gets its name when all of it is there.
@@ -141,7 +143,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("a.ctx");
         keep(&file, b"one", false).expect("written");
-        assert_eq!(keep(&file, b"two", false).expect_err("refused").code, "file");
+        assert_eq!(keep(&file, b"two", false).expect_err("refused").code, ErrorCode::File);
         assert_eq!(fs::read(&file).expect("a file"), b"one");
         keep(&file, b"two", true).expect("written");
         assert_eq!(fs::read(&file).expect("a file"), b"two");

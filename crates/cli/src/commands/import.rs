@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ctx_api::conversations::Imported;
+use ctx_api::operations::help;
 use ctx_core::edit::Operation;
+use ctx_core::edit::operation::Where;
 
 use super::change::{How, Place, Wish};
 use crate::arguments::non_empty;
@@ -13,16 +15,18 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, text, words};
 
-/// Copy frames from another conversation, or import an exported conversation
+/// Arguments of `ctx import`.
 #[derive(Args, Debug)]
+#[command(about = format!("{}, or import an exported conversation", help("import")))]
 #[command(
-    override_usage = "ctx import CONV ID… [OPTIONS]\n       ctx import --file FILE [--dry-run] [--json]",
+    override_usage = "ctx import CONV ID… [OPTIONS]\n       ctx import CONV --edits [OPTIONS]\n       ctx import --file FILE [--dry-run] [--json]",
     after_help = "With --file, a conversation from `ctx export` is imported as a separate one, with its history, branches and tags. It
 gets a new id if its own is taken here. A damaged or truncated file is refused, and nothing changes.
 
 Examples:
   ctx import c3f9a1 t2
   ctx import c3f9a1 t2..t4 --start
+  ctx import c3f9a1 --edits               its edits, after the agent switched to another provider
   ctx import --file c3f9a1.ctx            a whole conversation"
 )]
 pub struct Arguments {
@@ -30,8 +34,11 @@ pub struct Arguments {
     #[arg(value_name = "CONV", value_parser = non_empty, required_unless_present = "file")]
     from: Option<String>,
     /// Frames, steps or parts: t3, t3/5..9, 't3#2.1'; t2..t5 and t3,t7 name several
-    #[arg(value_name = "ID", value_parser = non_empty, required_unless_present = "file")]
+    #[arg(value_name = "ID", value_parser = non_empty, required_unless_present_any = ["file", "edits"])]
     ids: Vec<String>,
+    /// Carry over the edits of a conversation that this one continues
+    #[arg(long, conflicts_with_all = ["ids", "file", "after", "start", "end"])]
+    edits: bool,
     /// The exported file; `-` is stdin
     #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "ids", "after", "start", "end", "note", "expect"])]
     file: Option<PathBuf>,
@@ -46,8 +53,9 @@ impl Arguments {
         if let Some(file) = &self.file {
             return Ok(Wish::Conversation(file.clone()));
         }
-        let (from, ids, to) = (self.from.clone().unwrap_or_default(), self.ids.clone(), self.to.place());
-        Ok(Operation::Import { from, ids, to }.into())
+        let (from, ids, edits) = (self.from.clone().unwrap_or_default(), self.ids.clone(), self.edits);
+        let to = if edits { Where::default() } else { self.to.place() };
+        Ok(Operation::Import { from, ids, to, edits }.into())
     }
 }
 

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use ctx_clients::setup::Wishes;
+use ctx_core::ErrorCode;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -50,7 +51,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let found = found(&host);
     let plans = plan_all(&found, |agent| agent.installer.install(&wishes, &host), context);
     if plans.is_empty() {
-        return Err(Failure::new("no-agent", "no agent that can be set up was found on this machine")
+        return Err(Failure::new(ErrorCode::NoAgent, "no agent that can be set up was found on this machine")
             .hint("name one: `ctx install codex`; `ctx install --help` lists them"));
     }
     apply_all(&plans, &how, &host, context)?;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use clap::Args;
+use ctx_core::ErrorCode;
 use ctx_server::mcp::{Ask, Origin, Refusal, Server, Settings as McpSettings};
 use tokio::runtime::Builder;
 
@@ -62,7 +63,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         context.note("this speaks MCP on stdin and stdout; an agent starts it: `claude mcp add ctx -- ctx mcp`");
     }
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
-        Failure::new("no-runtime", format!("the system does not let the server start its threads: {error}"))
+        Failure::new(ErrorCode::NoRuntime, format!("the system does not let the server start its threads: {error}"))
     })?;
     let place = Context::of_process(context.place.clone());
     let way = Arc::new(Way(Arc::new(Inside { context: place, flags, starting: Mutex::new(()) })));
@@ -70,7 +71,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     // Nobody waits for a question that is still under way.
     runtime.shutdown_background();
     ended.map_err(|why| {
-        Failure::new("mcp", format!("the client did not speak MCP: {why}"))
+        Failure::new(ErrorCode::Mcp, format!("the client did not speak MCP: {why}"))
             .hint("an agent starts this itself: `claude mcp add ctx -- ctx mcp`")
     })?;
     Ok(ExitCode::SUCCESS)
@@ -91,15 +92,15 @@ impl Ask for Way {
         let asked = tokio::task::spawn_blocking(move || inside.ask(&path, body.as_deref()));
         match asked.await {
             Ok(answer) => answer.map_err(refusal),
-            Err(_) => Err(Refusal::new("internal", "The request could not be sent; this is a bug.", "")),
+            Err(_) => Err(Refusal::new(ErrorCode::Internal, "The request could not be sent; this is a bug.", "")),
         }
     }
 }
 
 impl Inside {
     fn ask(&self, path: &str, body: Option<&str>) -> Result<Bytes, Failure> {
-        match self.context.found().and_then(|client| client.ask(path, body)) {
-            Err(failure) if failure.code == "no-daemon" => self.started()?.ask(path, body),
+        match self.context.found().and_then(|client| client.for_agent().ask(path, body)) {
+            Err(failure) if failure.code == ErrorCode::NoDaemon => self.started()?.for_agent().ask(path, body),
             outcome => outcome,
         }
     }
@@ -112,7 +113,7 @@ impl Inside {
             run::start(self.flags.clone(), &self.context)?;
         }
         let found = background::answering(&home).map(|(client, _)| client);
-        found.ok_or_else(|| Failure::new("no-daemon", "the daemon was started but has exited"))
+        found.ok_or_else(|| Failure::new(ErrorCode::NoDaemon, "the daemon was started but has exited"))
     }
 }
 

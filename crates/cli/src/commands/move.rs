@@ -1,14 +1,16 @@
 //! `ctx move`: another order.
 
 use clap::Args;
+use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
 use super::change::{How, Ids, Place, Wish};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Move frames to another place
+/// Arguments of `ctx move`.
 #[derive(Args, Debug)]
+#[command(about = help("move"))]
 #[command(after_help = "Examples:
   ctx move t5 --after t2
   ctx move t3,t4 --end")]

@@ -1,14 +1,16 @@
 //! `ctx offload`: content goes to a file, a note that names the file takes its place.
 
 use clap::Args;
+use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
 use super::change::{How, Selected, Wish, text};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Move content to a file that the agent can read back
+/// Arguments of `ctx offload`.
 #[derive(Args, Debug)]
+#[command(about = help("offload"))]
 #[command(after_help = "Examples:
   ctx offload t3 --summary 'The log of the failed build'
   ctx offload --tool Bash --larger-than 5000

@@ -4,9 +4,9 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use ctx_api::phases::{PhaseView, PhasesView};
+use ctx_api::phases::{PhaseAction, PhaseView, PhaseWish, PhasesView};
 use ctx_clients::claude_code::hooks::session_of_hook;
-use serde_json::json;
+use ctx_core::ErrorCode;
 
 use crate::arguments::{ConversationArguments, JsonArguments, author, non_empty};
 use crate::client::{of_conversation, understood};
@@ -57,17 +57,14 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         false => arguments.conversation.conversation.clone(),
     };
     let path = of_conversation(&conversation, "phases");
-    let say = |action: &str| {
-        let mut body = json!({ "action": action, "author": author(&context.environment) });
-        if let Some(name) = &arguments.name {
-            body["name"] = name.as_str().into();
-        }
-        client.post(&path, &body)
+    let say = |action: PhaseAction| {
+        let author = author(&context.environment).to_owned();
+        client.post(&path, &PhaseWish { action, name: arguments.name.clone(), author })
     };
     let answer = match arguments.what {
         What::List => client.get(&path)?,
-        What::Begin => say("begin")?,
-        What::End => say("end")?,
+        What::Begin => say(PhaseAction::Begin)?,
+        What::End => say(PhaseAction::End)?,
     };
     let output = &context.output;
     if arguments.format.json {
@@ -85,7 +82,7 @@ fn told_by_hook(input: impl Read) -> Result<String, Failure> {
     let mut text = String::new();
     let read = input.take(LONGEST).read_to_string(&mut text);
     read.ok().and_then(|_| session_of_hook(&text)).ok_or_else(|| {
-        Failure::new("hook", "the input names no session")
+        Failure::new(ErrorCode::Hook, "the input names no session")
             .hint("--hook is for hooks of the agent, which get JSON with a session_id; elsewhere name it with --conv")
     })
 }

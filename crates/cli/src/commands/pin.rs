@@ -1,14 +1,16 @@
 //! `ctx pin`: for people and policies: this stays.
 
 use clap::Args;
+use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
 use super::change::{How, Ids, Wish};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Pin frames: no policy touches them
+/// Arguments of `ctx pin`.
 #[derive(Args, Debug)]
+#[command(about = help("pin"))]
 #[command(after_help = "Examples:
   ctx pin t1
   ctx pin t2..t5,t9")]

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use ctx_api::conversations::Purged;
-use ctx_api::conversations::{ConversationView, Conversations};
+use ctx_api::conversations::{ConversationView, Conversations, Purge, Purged};
+use ctx_core::ErrorCode;
 use ctx_service::Service;
 use ctx_store::{SqliteStore, StoreError};
 use serde_json::json;
@@ -73,7 +73,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         return tell(&chosen, &aside, arguments.format.json, context);
     }
     if has_work && !arguments.yes && !confirmed(&chosen, all)? {
-        return Err(Failure::new("not-confirmed", "nothing was purged"));
+        return Err(Failure::new(ErrorCode::NotConfirmed, "nothing was purged"));
     }
     let purged = match keeper.filter(|_| has_work) {
         Some(keeper) => keeper.purge(&chosen, all)?,
@@ -187,7 +187,7 @@ impl Keeper {
         let is_named = |kept: &Kept| kept.id.starts_with(name) || kept.session.starts_with(name);
         match name == "active" || all.iter().any(|kept| kept.id == id && is_named(kept)) {
             true => Ok(id),
-            false => Err(Failure::new("unknown-conversation", format!("no conversation has the id `{name}`"))
+            false => Err(Failure::new(ErrorCode::UnknownConversation, format!("no conversation has the id `{name}`"))
                 .hint(format!("that is the title of {id}; purge takes ids"))),
         }
     }
@@ -210,7 +210,10 @@ impl Keeper {
         let ids: Vec<String> = chosen.iter().map(|conversation| conversation.id.clone()).collect();
         match self {
             Self::Daemon(client) => {
-                let wish = if all { json!({ "all": true }) } else { json!({ "conversations": ids }) };
+                let wish = match all {
+                    true => Purge { all, ..Purge::default() },
+                    false => Purge { conversations: ids, ..Purge::default() },
+                };
                 understood(&client.post("/purge", &wish)?)
             }
             Self::Store(service) => {
@@ -240,8 +243,11 @@ impl From<ConversationView> for Kept {
 fn confirmed(chosen: &[Kept], all: bool) -> Result<bool, Failure> {
     const SHOWN: usize = 10;
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Err(Failure::new("not-confirmed", "purging cannot be undone, and there is no terminal to ask in")
-            .hint("add --yes to confirm"));
+        return Err(Failure::new(
+            ErrorCode::NotConfirmed,
+            "purging cannot be undone, and there is no terminal to ask in",
+        )
+        .hint("add --yes to confirm"));
     }
     for conversation in chosen.iter().take(SHOWN) {
         eprintln!("  {}  {}", text::line(&conversation.id), text::fit(&text::line(&conversation.title), 60));

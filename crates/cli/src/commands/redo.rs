@@ -1,6 +1,7 @@
 //! `ctx redo`: switches what was undone last on again.
 
 use clap::Args;
+use ctx_api::history::Action;
 
 use super::change::{How, Wish};
 use crate::context::Context;
@@ -18,6 +19,6 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
-        Ok(Wish::history("redo", None))
+        Ok(Wish::history(Action::Redo, None))
     }
 }

@@ -1,14 +1,16 @@
 //! `ctx restore`: what was offloaded stands in its place again.
 
 use clap::Args;
+use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
 use super::change::{How, Ids, Wish};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Bring offloaded content back
+/// Arguments of `ctx restore`.
 #[derive(Args, Debug)]
+#[command(about = help("restore"))]
 #[command(after_help = "Examples:
   ctx restore t3
   ctx restore t2..t5 --note 'needed again'")]

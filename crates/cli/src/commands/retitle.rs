@@ -1,6 +1,7 @@
 //! `ctx retitle`: for the reader of the list only; the model does not see it.
 
 use clap::Args;
+use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
 use super::change::{How, Wish};
@@ -8,8 +9,9 @@ use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Give a frame another title in the list
+/// Arguments of `ctx retitle`.
 #[derive(Args, Debug)]
+#[command(about = help("retitle"))]
 #[command(after_help = "Examples:
   ctx retitle t3 --title 'Fix the parser'
   ctx retitle t3 --auto

@@ -1,6 +1,7 @@
 //! `ctx revert`: switches a commit off, as another commit.
 
 use clap::Args;
+use ctx_api::history::Action;
 
 use super::change::{How, Wish};
 use crate::arguments::non_empty;
@@ -25,6 +26,6 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
-        Ok(Wish::History { action: "revert", target: self.commit.clone(), name: None, cascade: self.cascade })
+        Ok(Wish::History { action: Action::Revert, target: self.commit.clone(), name: None, cascade: self.cascade })
     }
 }

@@ -1,6 +1,7 @@
 //! `ctx rollback`: switches off everything after a commit.
 
 use clap::Args;
+use ctx_api::history::Action;
 
 use super::change::{How, Wish};
 use crate::arguments::non_empty;
@@ -22,6 +23,6 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
-        Ok(Wish::history("rollback", Some(&self.commit)))
+        Ok(Wish::history(Action::Rollback, Some(&self.commit)))
     }
 }

@@ -1,6 +1,7 @@
 //! `ctx split`: one frame becomes several.
 
 use clap::Args;
+use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
 use super::change::{How, Wish};
@@ -8,8 +9,9 @@ use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Split a frame; its parts are t3.1, t3.2, …
+/// Arguments of `ctx split`.
 #[derive(Args, Debug)]
+#[command(about = format!("{}; its parts are t3.1, t3.2, …", help("split")))]
 #[command(after_help = "Examples:
   ctx split t3 --at-step 5,9
   ctx split t3 --each-step

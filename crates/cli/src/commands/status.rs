@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ctx_api::context::ContextView;
+use ctx_api::call::Conversation;
+use ctx_api::context::{ContextView, WorthRemoving};
 use ctx_api::context::{ProjectSetting, ProjectSettings};
 use ctx_api::status::{ProviderView, RefusedView, Status};
-use serde_json::Value;
+use serde::Serialize;
 
 use crate::arguments::{ConversationArguments, JsonArguments};
-use crate::client::{of_conversation, understood};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, text, words};
@@ -27,29 +27,40 @@ pub struct Arguments {
     pub format: JsonArguments,
 }
 
+/// What `--json` prints: the daemon's status, and the context of a conversation.
+#[derive(Serialize)]
+struct Whole<'a> {
+    #[serde(flatten)]
+    status: &'a Status,
+    context: Option<ContextView>,
+    worth: Option<WorthRemoving>,
+}
+
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let client = context.found()?;
-    let answer = client.get("/status")?;
-    let status: Status = understood(&answer)?;
+    let status = client.status()?;
     // Before anything has passed there is no conversation, and that is no error.
-    let filled = client.get(&of_conversation(&arguments.conversation.conversation, "context")).ok();
+    let asked = Conversation(&arguments.conversation.conversation);
+    let filled = client.call(&asked.context()).ok();
     if arguments.format.json {
-        let mut all: Value = understood(&answer)?;
-        all["context"] = filled.as_deref().map(understood).transpose()?.unwrap_or_default();
-        let worth = client.get(&of_conversation(&arguments.conversation.conversation, "worth")).ok();
-        let worth: Value = worth.as_deref().map(understood).transpose()?.unwrap_or_default();
-        all["worth"] = worth["worth"].clone();
-        context.output.json(all.to_string().as_bytes())?;
+        let worth = client.call(&asked.worth()).ok().and_then(|view| view.worth);
+        let all = Whole { status: &status, context: filled, worth };
+        context.output.json(&serde_json::to_vec(&all).unwrap_or_default())?;
     } else {
         let listen = client.address().to_string();
         let mut words = render(&status, &listen, ctx_service::now(), &context.output);
-        if let Some(filled) = filled {
-            let view: ContextView = understood(&filled)?;
+        if let Some(view) = filled {
             words.push_str(&context_in_words(&view, &context.output));
+            let moved = super::list::moved_line(context, &view.conversation);
             let worth = super::list::worth_line(context, &view.conversation);
-            words.extend(worth.map(|line| format!("{}\n", context.output.paint.warning(&text::line(&line)))));
+            words.extend(
+                [moved, worth]
+                    .into_iter()
+                    .flatten()
+                    .map(|line| format!("{}\n", context.output.paint.warning(&text::line(&line)))),
+            );
         }
         context.output.print(&words)?;
     }
@@ -160,7 +171,7 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
     line(
         "requests",
         format!(
-            "{}, {} in progress, {} incomplete{}{}",
+            "{}, {} in progress, {} incomplete{}{}{}",
             words::count(requests.total),
             words::count(requests.in_flight),
             words::count(requests.failed),
@@ -171,6 +182,10 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
             match requests.unread {
                 0 => String::new(),
                 unread => format!(", {} passed in a format that ctx does not read", words::count(unread)),
+            },
+            match requests.elsewhere {
+                0 => String::new(),
+                elsewhere => format!(", {} with their history kept at the provider", words::count(elsewhere)),
             }
         ),
     );
@@ -252,6 +267,7 @@ fn provider_in_words(provider: &ProviderView) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::understood;
     use serde_json::json;
 
     #[test]

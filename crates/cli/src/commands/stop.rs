@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use ctx_core::ErrorCode;
 use serde_json::json;
 
 use crate::arguments::JsonArguments;
@@ -40,8 +41,11 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let deadline = Instant::now() + PATIENCE;
     while is_running(status.pid) {
         if Instant::now() > deadline {
-            return Err(Failure::new("still-running", format!("the daemon (process {}) does not end", status.pid))
-                .hint(format!("a second `ctx stop` cuts running requests; or run kill -9 {}", status.pid)));
+            return Err(Failure::new(
+                ErrorCode::StillRunning,
+                format!("the daemon (process {}) does not end", status.pid),
+            )
+            .hint(format!("a second `ctx stop` cuts running requests; or run kill -9 {}", status.pid)));
         }
         std::thread::sleep(PAUSE);
     }
@@ -53,15 +57,15 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 fn terminate(pid: u32) -> Result<(), Failure> {
     use rustix::process::{Pid, Signal, kill_process};
     let id = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    let id = id.ok_or_else(|| Failure::new("not-stopped", "the daemon does not report its process id"))?;
+    let id = id.ok_or_else(|| Failure::new(ErrorCode::NotStopped, "the daemon does not report its process id"))?;
     kill_process(id, Signal::TERM).map_err(|error| {
-        Failure::new("not-stopped", format!("cannot stop the daemon (process {pid}): {error}"))
+        Failure::new(ErrorCode::NotStopped, format!("cannot stop the daemon (process {pid}): {error}"))
             .hint("it may belong to another user")
     })
 }
 
 #[cfg(not(unix))]
 fn terminate(pid: u32) -> Result<(), Failure> {
-    Err(Failure::new("not-stopped", "this system has no way to ask a process to end")
+    Err(Failure::new(ErrorCode::NotStopped, "this system has no way to ask a process to end")
         .hint(format!("press Ctrl-C where it runs, or: taskkill /PID {pid}")))
 }

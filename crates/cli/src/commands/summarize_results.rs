@@ -1,14 +1,16 @@
 //! `ctx summarize-results`: what tools answered becomes a summary; the calls stay.
 
 use clap::Args;
+use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
 use super::change::{How, Results, Wish, text};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Replace tool results with a summary; the calls stay
+/// Arguments of `ctx summarize-results`.
 #[derive(Args, Debug)]
+#[command(about = help("summarize-results"))]
 #[command(after_help = "Examples:
   ctx summarize-results t3
   ctx summarize-results t3/5 --text 'The file defines three traits.'

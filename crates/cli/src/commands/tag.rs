@@ -1,6 +1,7 @@
 //! `ctx tag`: names for commits.
 
 use clap::Args;
+use ctx_api::history::Action;
 
 use super::change::{How, Names, Wish};
 use crate::arguments::non_empty;
@@ -31,8 +32,8 @@ pub struct Arguments {
 impl Arguments {
     pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
         Ok(match (&self.name, &self.delete) {
-            (Some(name), _) => Wish::named("tag", name, self.commit.as_ref()),
-            (None, Some(name)) => Wish::named("remove_tag", name, None),
+            (Some(name), _) => Wish::named(Action::Tag, name, self.commit.as_ref()),
+            (None, Some(name)) => Wish::named(Action::RemoveTag, name, None),
             (None, None) => Wish::Look(Names::Tags),
         })
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use ctx_core::ErrorCode;
 use serde::Serialize;
 
 use crate::arguments::{JsonArguments, non_empty_path};
@@ -118,7 +119,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 
 fn real(folder: &Path) -> Result<PathBuf, Failure> {
     let found = fs::canonicalize(folder).ok().filter(|folder| folder.is_dir());
-    found.ok_or_else(|| Failure::new("no-folder", format!("there is no folder {}", folder.display())))
+    found.ok_or_else(|| Failure::new(ErrorCode::NoFolder, format!("there is no folder {}", folder.display())))
 }
 
 /// The project's sources, and the home's before them.
@@ -139,7 +140,7 @@ fn add(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) -> Re
     for (source, layer) in all.iter().filter(|(source, _)| source.is_of_project) {
         let Some(layer) = layer else { continue };
         if let Some(wrong) = layer.all_wrong(&source.path).first() {
-            return Err(Failure::new("config", wrong.clone()).hint("correct the file, then trust it"));
+            return Err(Failure::new(ErrorCode::Config, wrong.clone()).hint("correct the file, then trust it"));
         }
         match &layer.print {
             Some(print) if says_something(source, layer) => {
@@ -152,13 +153,15 @@ fn add(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) -> Re
             // It is another user's, or others can write to it.
             None => {
                 let why = layer.ignored.first().map(|remark| remark.words.clone()).unwrap_or_default();
-                return Err(Failure::new("not-yours", why).hint("only files that are yours alone can be trusted"));
+                return Err(
+                    Failure::new(ErrorCode::NotYours, why).hint("only files that are yours alone can be trusted")
+                );
             }
         }
     }
     if files.is_empty() {
         let message = format!("there are no settings to trust in {}", folder.display());
-        return Err(Failure::new("nothing-to-trust", message)
+        return Err(Failure::new(ErrorCode::NothingToTrust, message)
             .hint("a project's settings are in its ctx.toml, its .loa.config.yaml or the front matter of its skills"));
     }
     trust.save(home)?;
@@ -174,11 +177,11 @@ fn refuse_agents(context: &Context) -> Result<(), Failure> {
     const HINT: &str = "run `ctx trust` in a terminal of your own";
     if let Some(client) = ctx_clients::running_in(|name| context.environment.raw(name).is_some()) {
         let message = format!("an agent ({}) cannot trust the project that it works in", client.title);
-        return Err(Failure::new("trust-by-agent", message).hint(HINT));
+        return Err(Failure::new(ErrorCode::TrustByAgent, message).hint(HINT));
     }
     if !io::stdin().is_terminal() {
         let message = "only a person can trust a project, and there is no terminal here";
-        return Err(Failure::new("no-terminal", message).hint(HINT));
+        return Err(Failure::new(ErrorCode::NoTerminal, message).hint(HINT));
     }
     Ok(())
 }
@@ -193,7 +196,7 @@ fn revoke(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) ->
     let is_of_it = |path: &Path| path.starts_with(&folder) || all.iter().any(|(source, _)| source.path == path);
     let gone = trust.revoke(is_of_it);
     if gone.is_empty() {
-        return Err(Failure::new("not-trusted", format!("nothing in {} is trusted", folder.display()))
+        return Err(Failure::new(ErrorCode::NotTrusted, format!("nothing in {} is trusted", folder.display()))
             .hint("`ctx trust --list` shows what is trusted"));
     }
     trust.save(home)?;

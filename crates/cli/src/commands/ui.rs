@@ -3,6 +3,7 @@
 use std::process::{Command, ExitCode, Stdio};
 
 use clap::Args;
+use ctx_core::ErrorCode;
 use serde_json::json;
 
 use crate::arguments::{JsonArguments, non_empty};
@@ -68,6 +69,6 @@ fn open(link: &str) -> Result<(), Failure> {
         Err(error) => Err(format!("`{program}` did not start ({error})")),
     }
     .map_err(|why| {
-        Failure::new("no-browser", format!("cannot open a browser: {why}")).hint("open the link above yourself")
+        Failure::new(ErrorCode::NoBrowser, format!("cannot open a browser: {why}")).hint("open the link above yourself")
     })
 }

@@ -1,14 +1,16 @@
 //! `ctx unpin`: policies may touch it again.
 
 use clap::Args;
+use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
 use super::change::{How, Ids, Wish};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Unpin frames
+/// Arguments of `ctx unpin`.
 #[derive(Args, Debug)]
+#[command(about = help("unpin"))]
 #[command(after_help = "Examples:
   ctx unpin t1
   ctx unpin t2..t5,t9")]

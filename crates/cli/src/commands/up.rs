@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use ctx_core::ErrorCode;
 use ctx_server::daemon::Daemon;
 use ctx_server::{Rules, ServerConfig, Token};
 use ctx_service::Service;
@@ -73,7 +74,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 
     // Two threads: a control request that computes for a while does not keep the port from accepting.
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
-        Failure::new("no-runtime", format!("the system does not let the daemon start its threads: {error}"))
+        Failure::new(ErrorCode::NoRuntime, format!("the system does not let the daemon start its threads: {error}"))
     })?;
     runtime.block_on(async {
         let daemon = Daemon::bind(config, service, home.path().to_owned(), store_path).await?;
@@ -98,7 +99,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         daemon
             .run(stop.received())
             .await
-            .map_err(|error| Failure::new("daemon", format!("the daemon failed: {error}")))?;
+            .map_err(|error| Failure::new(ErrorCode::Daemon, format!("the daemon failed: {error}")))?;
         // Threads that end with the process still hold the store, so nothing closes it.
         if let Err(error) = store.checkpoint() {
             tracing::warn!(%error, "the store's write-ahead log could not be emptied; the next start does it");
@@ -185,8 +186,10 @@ impl Signals {
     /// From here on a signal is heard, also before anybody waits for it.
     fn listen(outlives_terminal: bool) -> Result<Self, Failure> {
         use tokio::signal::unix::{SignalKind, signal};
-        let hear =
-            |kind| signal(kind).map_err(|error| Failure::new("signals", format!("cannot listen for signals: {error}")));
+        let hear = |kind| {
+            signal(kind)
+                .map_err(|error| Failure::new(ErrorCode::Signals, format!("cannot listen for signals: {error}")))
+        };
         Ok(Self {
             interrupt: hear(SignalKind::interrupt())?,
             terminate: hear(SignalKind::terminate())?,

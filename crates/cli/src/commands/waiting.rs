@@ -4,8 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use ctx_api::edit::When;
-use ctx_api::waiting::{PendingOutcome, WaitView, WaitingView};
-use serde_json::json;
+use ctx_api::waiting::{Cancel, PendingOutcome, Several, WaitView, WaitingView};
 
 use crate::arguments::{ConversationArguments, JsonArguments, author, non_empty};
 use crate::client::{encoded, of_conversation, understood};
@@ -64,12 +63,12 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         What::List => client.get(&of_conversation(conversation, "waiting"))?,
         What::Cancel | What::Accept => {
             let verb = if arguments.what == What::Accept { "accept" } else { "cancel" };
-            let author = author(&context.environment);
+            let author = author(&context.environment).to_owned();
             if let Some(id) = lone(&arguments.ids) {
                 let path = of_conversation(conversation, &format!("waiting/{}/{verb}", encoded(id, "")));
-                client.post(&path, &json!({ "author": author }))?
+                client.post(&path, &Cancel { author })?
             } else {
-                let body = json!({ "ids": arguments.ids, "author": author });
+                let body = Several { ids: arguments.ids.clone(), author };
                 let answer = client.post(&of_conversation(conversation, &format!("waiting/{verb}")), &body)?;
                 return many(&answer, &arguments.format, output);
             }
@@ -184,6 +183,8 @@ fn render(view: &WaitingView, all: bool, now: u64, output: &Output) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

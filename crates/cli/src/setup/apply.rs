@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Paint, text};
 use ctx_clients::setup::{self, Change, Host, Plan};
+use ctx_core::ErrorCode;
 
 #[derive(Args, Debug, Clone)]
 pub struct How {
@@ -54,7 +55,7 @@ fn make_all(plans: &[Plan], how: &How, host: &dyn Host, context: &Context) -> Re
     }
     let does = !how.dry_run && is_needed;
     if does && !how.yes && !confirmed(json)? {
-        return Err(Failure::new("not-confirmed", "nothing was changed"));
+        return Err(Failure::new(ErrorCode::NotConfirmed, "nothing was changed"));
     }
     for plan in plans.iter().filter(|_| !how.dry_run) {
         setup::make(plan, host)?;
@@ -98,7 +99,7 @@ fn told(plan: &Plan, written: bool) -> serde_json::Value {
 
 fn confirmed(json: bool) -> Result<bool, Failure> {
     if json || !io::stdin().is_terminal() {
-        return Err(Failure::new("not-confirmed", "nothing was changed: there is no terminal to ask in")
+        return Err(Failure::new(ErrorCode::NotConfirmed, "nothing was changed: there is no terminal to ask in")
             .hint("add --yes to make these changes, or --dry-run to only show them"));
     }
     eprint!("\nMake these changes? [y/N] ");

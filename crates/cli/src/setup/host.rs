@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use ctx_clients::setup::{Daemon, Host, Scope, SetupError};
+use ctx_core::ErrorCode;
 use ctx_server::UpstreamUrl;
 use ctx_wire::Provider;
 
@@ -38,8 +39,11 @@ impl<'c> ThisHost<'c> {
         let flags = Flags { listen: context.place.listen, ..Flags::default() };
         let settings = Settings::load(&flags, &context.environment, &context.home()?, &self.folder)?;
         if settings.listen.port() == 0 {
-            return Err(Failure::new("no-port", "the daemon would use any free port, so its address is unknown")
-                .hint("give it one: --listen 127.0.0.1:8788"));
+            return Err(Failure::new(
+                ErrorCode::NoPort,
+                "the daemon would use any free port, so its address is unknown",
+            )
+            .hint("give it one: --listen 127.0.0.1:8788"));
         }
         let others =
             settings.upstreams.iter().map(|(name, upstream)| (name.clone(), upstream.url.to_string())).collect();

@@ -4,13 +4,13 @@ use super::variables;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// In a project, and in the home of the user.
+/// The folder name, in a project and in the user's home.
 pub const CONFIG: &str = ".claude";
-/// Below it.
+/// The folder below it.
 pub const SKILLS: &str = "skills";
 
-/// The folder of the user's settings, and the one in which its own state lies. `variable`: looks an environment variable
-/// up; one that is empty is unset.
+/// The folder of the user's settings, and the one of the client's own state. `variable` looks up an environment
+/// variable; an empty one is unset.
 pub fn of_user(variable: impl Fn(&str) -> Option<OsString>) -> Option<(PathBuf, PathBuf)> {
     if let Some(config) = variable(variables::CONFIG_DIR).map(PathBuf::from) {
         return Some((config.clone(), config));

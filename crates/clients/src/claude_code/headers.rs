@@ -1,10 +1,10 @@
-//! The headers that Claude Code sends, and the class of its requests where these do not name it.
+//! The headers of Claude Code, and the class of its requests without a class header.
 
 use crate::class::ToolsListed;
 use crate::{Glance, HeaderNames, Headers, Hints};
 use ctx_core::Class;
 
-/// Names the session of a request, also of one to the daemon itself.
+/// Names the session of a request, including requests to the daemon itself.
 pub const SESSION: &str = "x-claude-code-session-id";
 
 pub const NAMES: HeaderNames = HeaderNames {
@@ -23,12 +23,12 @@ pub const NAMES: HeaderNames = HeaderNames {
     compacted: Some("x-claude-code-context-compacted"),
 };
 
-/// Other agents use its name, so the name alone does not count.
+/// Recognises Claude Code by more than its name, which other agents use too.
 pub fn recognises(headers: Headers<'_>) -> bool {
     headers(SESSION).is_some() || has_beta(headers)
 }
 
-/// A beta stands on every request of a conversation, and on no other.
+/// Whether a request has the beta that every request of a conversation has, and no other.
 fn has_beta(headers: Headers<'_>) -> bool {
     headers("anthropic-beta").is_some_and(|betas| betas.contains("claude-code-"))
 }
@@ -37,7 +37,7 @@ pub fn refine(headers: Headers<'_>, hints: &mut Hints) {
     hints.is_marked_turn = has_beta(headers);
 }
 
-/// Right on all requests that were recorded with their classes.
+/// Infers the class. Correct for all requests recorded with their classes.
 pub fn class(hints: &Hints, glance: &Glance) -> Class {
     if !hints.is_marked_turn || !glance.has_system || glance.tools != ToolsListed::Own {
         return Class::Auxiliary;

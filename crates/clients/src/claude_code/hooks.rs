@@ -1,9 +1,9 @@
-//! The input that Claude Code gives to the commands it runs: its status line, and its hooks.
+//! The input that Claude Code gives to its status line and hooks.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The input of the status line, as far as it matters.
+/// The relevant part of the status line's input.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct StatusLineInput {
@@ -17,7 +17,7 @@ struct Window {
     current_usage: Option<Usage>,
 }
 
-/// Of the newest request.
+/// The usage of the newest request.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Usage {

@@ -1,4 +1,4 @@
-//! Claude Code: its headers, its words and tools, its session files, and how it is installed.
+//! Claude Code: headers, vocabulary and tools, session files, and installation.
 
 pub mod folders;
 mod headers;
@@ -38,7 +38,7 @@ pub static CLIENT: Client = Client {
     ..Client::BASE
 };
 
-/// It says what each request is for, and searches for tools, only if asked to behind a base URL.
+/// Behind a base URL, Claude Code sends hint headers and uses tool search only if told to.
 const ROUTE: Route = Route {
     variables: &[(variables::BASE_URL, "{url}")],
     defaults: &[(variables::HINT_HEADERS, "1"), (variables::TOOL_SEARCH, "true")],

@@ -1,30 +1,30 @@
-//! One question to the user's own `claude -p`: no tools, no settings (they may lead it to the proxy), no session.
+//! One question to the user's own `claude -p`: no tools, no settings (they may lead to the proxy), no session.
 
 use serde_json::Value;
 
 pub const PROGRAM: &str = "claude";
-/// The model that is asked where none is named.
+/// The default model.
 pub const MODEL: &str = "haiku";
 
-/// The arguments of the program; the question itself goes to its input.
+/// The arguments of the program, which reads the question from stdin.
 pub fn arguments<'a>(model: &'a str, system: &'a str) -> Vec<&'a str> {
     let asked = ["-p", "--output-format", "json", "--model", model, "--tools", ""];
     let alone = ["--strict-mcp-config", "--setting-sources", "project", "--no-session-persistence"];
     asked.into_iter().chain(alone).chain(["--system-prompt", system]).collect()
 }
 
-/// What the program printed.
+/// The output of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Printed {
-    /// Its answer, or why there is none.
+    /// Its answer, or the reason for having none.
     pub result: Option<String>,
     pub is_error: bool,
-    /// All tokens, in and out.
+    /// All tokens, input and output.
     pub tokens: Option<u64>,
 }
 
 impl Printed {
-    /// `None` where it is not JSON.
+    /// Parses the output; `None` if it is not JSON.
     pub fn read(output: &[u8]) -> Option<Printed> {
         let answer: Value = serde_json::from_slice(output).ok()?;
         let usage = &answer["usage"];

@@ -1,4 +1,4 @@
-//! The texts that Claude Code puts into a conversation, and its tools.
+//! The texts that Claude Code injects into a conversation, and its tools.
 
 use ctx_core::ToolRole;
 use ctx_core::lexicon::{Arguments, CommandTags, Tag, Vocabulary};
@@ -15,7 +15,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
         "<bash-stdout>",
         "<bash-stderr>",
         "<task-notification>",
-        // The text of a skill, which the human named with a command, or the model with a call.
+        // The text of a skill, called by the human with a command or by the model with a tool call.
         "Base directory for this skill: ",
     ],
     command: Some(CommandTags {
@@ -63,7 +63,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
     ..Vocabulary::EMPTY
 };
 
-/// The session inside `metadata.user_id`: a JSON text of its own, or the older `…_session_<id>`.
+/// The session in `metadata.user_id`: a JSON text of its own, or the older `…_session_<id>`.
 fn session_of_user(user: &str) -> Option<Box<str>> {
     let object: Option<Value> = serde_json::from_str(user).ok();
     let named = object.and_then(|object| Some(object.get("session_id")?.as_str()?.to_owned()));

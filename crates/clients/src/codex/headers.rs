@@ -1,4 +1,4 @@
-//! The headers that Codex sends. A JSON text in one of them describes the request.
+//! The headers of Codex. One of them describes the request in JSON.
 
 use crate::hints::is_product;
 use crate::{HeaderNames, Headers, Hints};
@@ -7,9 +7,9 @@ use serde::Deserialize;
 
 /// Describes the request.
 const METADATA: &str = "x-codex-turn-metadata";
-/// Names the thread, and counts its compactions behind a colon.
+/// Names the thread, followed by a colon and the number of its compactions.
 const WINDOW: &str = "x-codex-window-id";
-/// Names the kind of sub-agent that speaks.
+/// Names the kind of sub-agent.
 const SUBAGENT: &str = "x-openai-subagent";
 
 /// The thread is the conversation: sub-agents share the session of their parent.
@@ -21,7 +21,7 @@ pub const NAMES: HeaderNames = HeaderNames {
     ..HeaderNames::NONE
 };
 
-/// The members of the metadata that are read.
+/// The relevant members of the metadata.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Metadata {

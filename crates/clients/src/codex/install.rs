@@ -1,4 +1,4 @@
-//! Codex is led to the daemon by a provider of its own in `config.toml`.
+//! Routes Codex through the daemon with a provider in `config.toml`.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub static INSTALLER: SettingsInstaller = SettingsInstaller {
     title: "Codex",
     folder: Folder { variable: Some(("CODEX_HOME", "")), home: ".codex" },
     files: &[CONFIG],
-    // A project may not choose the provider.
+    // A project may not set the provider.
     project: None,
     syntax: Syntax::Toml,
     entries,
@@ -28,7 +28,7 @@ const CHOICE: Entry =
     Entry { path: &["model_provider"], value: Setting::Choice { value: "ctx", instead_of: "openai" } };
 const WIRE: Entry = Entry { path: &["model_providers", "ctx", "wire_api"], value: Setting::Text("responses") };
 
-/// A provider of the name "OpenAI" makes Codex send the turn of each item.
+/// A provider named "OpenAI" makes Codex send the turn of each item.
 static WITH_KEY: [Entry; 5] = [
     CHOICE,
     Entry { path: &["model_providers", "ctx", "name"], value: Setting::Text("OpenAI") },
@@ -37,7 +37,7 @@ static WITH_KEY: [Entry; 5] = [
     Entry { path: &["model_providers", "ctx", "env_key"], value: Setting::Text("OPENAI_API_KEY") },
 ];
 
-/// With a ChatGPT login, a provider of the name "OpenAI" is led past every base URL.
+/// With a ChatGPT login, Codex ignores the base URL of a provider named "OpenAI".
 static WITH_LOGIN: [Entry; 5] = [
     CHOICE,
     Entry { path: &["model_providers", "ctx", "name"], value: Setting::Text("ctx") },
@@ -46,7 +46,7 @@ static WITH_LOGIN: [Entry; 5] = [
     Entry { path: &["model_providers", "ctx", "requires_openai_auth"], value: Setting::Switch(true) },
 ];
 
-/// A key that `codex login` keeps for the API.
+/// An API key stored by `codex login`.
 static WITH_STORED_KEY: [Entry; 5] = [
     CHOICE,
     Entry { path: &["model_providers", "ctx", "name"], value: Setting::Text("ctx") },
@@ -55,7 +55,7 @@ static WITH_STORED_KEY: [Entry; 5] = [
     Entry { path: &["model_providers", "ctx", "requires_openai_auth"], value: Setting::Switch(true) },
 ];
 
-/// A login wins over a key in the environment, as it does in Codex.
+/// A login takes precedence over a key in the environment, as in Codex.
 fn entries(host: &dyn Host, folder: &Path) -> &'static [Entry] {
     let stored = std::fs::read(folder.join("auth.json")).ok();
     let stored: Value = stored.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Codex: it names its thread, and says of each request what it is for.
+//! Codex: sends its thread, and the purpose of each request.
 
 mod headers;
 mod install;
@@ -30,8 +30,7 @@ pub static CLIENT: Client = Client {
     ..Client::BASE
 };
 
-/// A provider of the name "OpenAI" makes Codex send the turn of each item. Its traffic is plain HTTP, unlike that of the
-/// built-in provider.
+/// A provider named "OpenAI" makes Codex send the turn of each item. It uses plain HTTP, unlike the built-in provider.
 const WITH_KEY: Route = Route {
     when: Some("OPENAI_API_KEY"),
     arguments: &[
@@ -49,7 +48,7 @@ const WITH_KEY: Route = Route {
     ..Route::BASE
 };
 
-/// With a ChatGPT login, a provider of the name "OpenAI" is led past every base URL.
+/// With a ChatGPT login, Codex ignores the base URL of a provider named "OpenAI".
 const WITH_LOGIN: Route = Route {
     arguments: &[
         "-c",

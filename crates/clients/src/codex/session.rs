@@ -1,7 +1,7 @@
-//! Codex's session files, `rollout-….jsonl`: one record a line, with the items of the history in order.
+//! Codex's session files, `rollout-….jsonl`: one record per line, with the items of the history in order.
 //!
-//! A compaction replaces the history: it ends one recording (`<session>`) and begins the next (`<session>#2`). The tools
-//! are not in the file.
+//! A compaction replaces the history: it ends one recording (`<session>`) and begins the next (`<session>#2`). The file
+//! does not contain the tools.
 
 use crate::session::{SessionConversation, SessionFile, SessionFiles, SessionTurn, SessionUsage};
 use ctx_core::content::WireId;
@@ -25,7 +25,7 @@ struct Line<'a> {
     payload: &'a RawValue,
 }
 
-/// The members of all kinds of records that are read.
+/// The relevant members of all kinds of records.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Payload {
@@ -53,7 +53,7 @@ struct Info {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct TokenUsage {
-    /// Of all input, cached or not.
+    /// All input, including cached.
     input_tokens: u64,
     cached_input_tokens: u64,
     cache_write_input_tokens: u64,
@@ -71,7 +71,7 @@ impl Payload {
     }
 }
 
-/// The first line describes the session.
+/// Recognises the file by its first line, which describes the session.
 fn recognises(path: &Path, bytes: &[u8]) -> bool {
     let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let line: Option<Line<'_>> = serde_json::from_slice(first).ok();
@@ -104,9 +104,9 @@ struct Reader<'a> {
     instructions: Option<String>,
     items: Vec<Box<RawValue>>,
     turns: Vec<SessionTurn>,
-    /// The item before was the model's.
+    /// The previous item was the model's.
     is_answering: bool,
-    /// When the item before was written.
+    /// The time of the previous item.
     at: Option<Box<str>>,
     conversations: Vec<SessionConversation>,
     skipped: Vec<(Option<usize>, String)>,
@@ -142,7 +142,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The counts of the newest answer. They are told again without a new one.
+    /// Records the counts of the newest answer. The file repeats them without a new one.
     fn count(&mut self, info: Option<Info>) {
         let usage = info.and_then(|info| info.last_token_usage);
         if let (Some(usage), Some(turn)) = (usage, self.turns.last_mut().filter(|turn| turn.usage.is_none())) {

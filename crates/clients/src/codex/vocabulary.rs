@@ -1,4 +1,4 @@
-//! The texts that Codex puts into a conversation, and its tools.
+//! The texts that Codex injects into a conversation, and its tools.
 
 use ctx_core::lexicon::{Arguments, Vocabulary};
 use ctx_core::{Class, ToolRole};

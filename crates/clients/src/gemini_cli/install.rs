@@ -1,4 +1,4 @@
-//! Gemini CLI is led to the daemon by a variable in its `.env` file.
+//! Routes Gemini CLI through the daemon with a variable in its `.env` file.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ pub static INSTALLER: SettingsInstaller = SettingsInstaller {
 
 static ENTRIES: [Entry; 1] = [Entry { path: &[VARIABLE], value: Setting::Url { value: "{url}", upstream: "gemini" } }];
 
-/// The entry of an MCP server in the settings of Gemini CLI and of its descendants.
+/// The MCP server's entry in the settings of Gemini CLI and its descendants.
 pub fn server(command: &ServerCommand) -> Entries {
     let mut server = json!({ "command": command.program, "args": command.arguments });
     if !command.variables.is_empty() {

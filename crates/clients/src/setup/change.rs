@@ -1,8 +1,9 @@
-//! Changes of files: planned completely, then made all or none.
+//! Changes of files: planned completely, then applied all or none.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ctx_core::ErrorCode;
 use serde_json::Value;
 
 use super::journal::{Base, Entry, Journal, Original};
@@ -10,31 +11,31 @@ use super::jsonc::Broken;
 use super::jsonc::splice::Draft;
 use super::{Host, Plan, SetupError, Syntax, file};
 
-/// What shall stand in a file.
+/// The desired content of a file.
 #[derive(Clone, Debug)]
 pub enum Wanted {
-    /// All of it is ours.
+    /// The whole file belongs to `ctx`.
     Whole(String),
-    /// Entries by their paths.
+    /// Entries by path.
     Entries(Syntax, Vec<(Vec<String>, Value)>),
 }
 
-/// What becomes of one file.
+/// The change of one file.
 #[derive(Clone, Debug)]
 pub struct Change {
     pub path: PathBuf,
     pub before: Option<String>,
     pub after: Option<String>,
-    /// What must be remembered afterwards.
+    /// The state to record afterwards.
     kept: Option<Original>,
-    /// That go with the file, if they are empty then; the outermost first.
+    /// Folders to remove with the file if they are empty then; outermost first.
     folders: Vec<PathBuf>,
-    /// What somebody has changed since we wrote it, and that stays.
+    /// Entries that the user has changed since; they stay.
     pub stays: Vec<String>,
 }
 
 impl Change {
-    /// Puts what is wanted into the file as it would be without us, so that doing it twice changes nothing.
+    /// Applies the desired content to the file without earlier changes, so that a second installation changes nothing.
     pub fn install(path: &Path, wanted: &Wanted, journal: &Journal, force: bool) -> Result<Self, SetupError> {
         let before = file::read(path)?;
         let known = journal.files.get(path);
@@ -78,12 +79,12 @@ impl Change {
         Ok(change)
     }
 
-    /// The file without us. `None`: we never touched it.
+    /// Restores the file. `None` if it was never changed.
     pub fn uninstall(path: &Path, journal: &Journal, force: bool) -> Result<Option<Self>, SetupError> {
         let Some(kept) = journal.files.get(path) else { return Ok(None) };
         let before = file::read(path)?;
         let Base { text, stays } = kept.base(path, before.as_deref())?;
-        // A file that is ours altogether goes, whatever was done to it, if that is what is wished.
+        // With `force`, a file that belongs to `ctx` is removed even if it was changed.
         let goes = force && kept.entries.is_empty() && !stays.is_empty();
         Ok(Some(Self {
             path: path.to_owned(),
@@ -99,7 +100,7 @@ impl Change {
         self.before != self.after
     }
 
-    /// For programs.
+    /// The kind of change, for programs.
     pub fn kind(&self) -> &'static str {
         match (&self.before, &self.after) {
             (before, after) if before == after => "none",
@@ -122,7 +123,7 @@ fn set(syntax: Syntax, draft: &mut Draft, wanted: &[(Vec<String>, Value)]) -> Re
     for (path, value) in wanted {
         let there = syntax.find(&draft.text, path)?;
         if there.as_ref().is_some_and(|entry| entry.value.as_ref() == Some(value)) {
-            // It was there already, so it is not ours.
+            // It existed before, so it does not belong to `ctx`.
             continue;
         }
         let made = syntax.set(draft, path, value)?;
@@ -132,7 +133,7 @@ fn set(syntax: Syntax, draft: &mut Draft, wanted: &[(Vec<String>, Value)]) -> Re
     Ok(entries)
 }
 
-/// Makes all changes of a plan, or none.
+/// Applies all changes of a plan, or none.
 pub fn make(plan: &Plan, host: &dyn Host) -> Result<(), SetupError> {
     let needed: Vec<&Change> = plan.changes.iter().filter(|change| change.is_needed()).collect();
     for change in &needed {
@@ -140,7 +141,7 @@ pub fn make(plan: &Plan, host: &dyn Host) -> Result<(), SetupError> {
         if file::read(&change.path)? != change.before {
             let message = format!("{} has changed meanwhile", change.path.display());
             let hint = format!("{} may be running; run this again", plan.client);
-            return Err(SetupError::new("changed-meanwhile", message, hint));
+            return Err(SetupError::new(ErrorCode::ChangedMeanwhile, message, hint));
         }
     }
     let journal = &plan.journal;
@@ -151,7 +152,7 @@ pub fn make(plan: &Plan, host: &dyn Host) -> Result<(), SetupError> {
             None => after.files.remove(&change.path),
         };
     }
-    // Before the files for what is added, behind them for what is taken away: a crash in between loses nothing.
+    // Saved before files are written, and after they are restored, so that a crash in between loses nothing.
     let mut both = journal.clone();
     both.files.extend(after.files.clone());
     both.save(host)?;
@@ -167,7 +168,7 @@ pub fn make(plan: &Plan, host: &dyn Host) -> Result<(), SetupError> {
     after.save(host)?;
     let removed = plan.changes.iter().filter(|change| change.after.is_none());
     for folder in removed.flat_map(|change| change.folders.iter().rev()) {
-        // Only if it is empty; whatever else lies there keeps it.
+        // Only if it is empty.
         let _ = fs::remove_dir(folder);
     }
     Ok(())

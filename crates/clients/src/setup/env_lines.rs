@@ -24,7 +24,7 @@ pub fn set(draft: &mut Draft, path: &[String], value: &Value) {
     }
 }
 
-/// Replaces the value of a variable by these bytes.
+/// Replaces the value of a variable with these bytes.
 pub fn put_back(draft: &mut Draft, path: &[String], raw: &str) {
     if let Some(span) = value_span(&draft.text, path) {
         draft.replace(span, raw);
@@ -38,7 +38,7 @@ pub fn remove(draft: &mut Draft, path: &[String]) {
     }
 }
 
-/// The place of a variable's value: without the spaces around it, and without a comment behind it.
+/// The range of a variable's value, without surrounding spaces and a trailing comment.
 fn value_span(text: &str, path: &[String]) -> Option<Range<usize>> {
     let [name] = path else { return None };
     let mut start = 0;

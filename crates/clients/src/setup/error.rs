@@ -1,22 +1,23 @@
-//! Why a client cannot be set up.
+//! Why a client cannot be configured.
 
 use super::jsonc::Broken;
-use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ctx_core::{ErrorCode, ReceivedCode};
+
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// Something could not be done with a file.
+    /// A file operation failed.
     #[error("cannot {doing} {}: {error}", path.display())]
     File { doing: &'static str, path: PathBuf, error: io::Error },
     /// A stable code, a sentence, and advice.
     #[error("{message}")]
-    Refused { code: Cow<'static, str>, message: String, hint: Option<String> },
+    Refused { code: ReceivedCode, message: String, hint: Option<String> },
 }
 
 impl SetupError {
-    pub(crate) fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> SetupError {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>, hint: impl Into<String>) -> SetupError {
         SetupError::Refused { code: code.into(), message: message.into(), hint: Some(hint.into()) }
     }
 
@@ -24,16 +25,16 @@ impl SetupError {
         SetupError::File { doing, path: path.to_owned(), error }
     }
 
-    /// A settings file that we do not understand is never written.
+    /// Refuses to write a settings file that cannot be parsed.
     pub(crate) fn unreadable(path: &Path, broken: &Broken) -> SetupError {
         let message = format!("{}: {broken}; nothing was changed", path.display());
-        SetupError::new("settings-broken", message, "correct the file or move it aside, and run this again")
+        SetupError::new(ErrorCode::SettingsBroken, message, "correct the file or move it aside, and run this again")
     }
 
-    pub fn code(&self) -> &str {
+    pub fn code(&self) -> ReceivedCode {
         match self {
-            SetupError::File { .. } => "file",
-            SetupError::Refused { code, .. } => code,
+            SetupError::File { .. } => ErrorCode::File.into(),
+            SetupError::Refused { code, .. } => code.clone(),
         }
     }
 }

@@ -4,16 +4,18 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use ctx_core::ErrorCode;
+
 use super::SetupError;
 
-/// `None`: there is no such file.
+/// Reads a file; `None` if it does not exist.
 pub fn read(path: &Path) -> Result<Option<String>, SetupError> {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(SetupError::new(
-                "file",
+                ErrorCode::File,
                 format!("{} is a link to a file that is not there", path.display()),
                 "make that file, or remove the link, and run this again",
             ));
@@ -23,14 +25,14 @@ pub fn read(path: &Path) -> Result<Option<String>, SetupError> {
     String::from_utf8(bytes).map(Some).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         SetupError::new(
-            "settings-broken",
+            ErrorCode::SettingsBroken,
             format!("{} is not text in UTF-8 (byte {at}); nothing was changed", path.display()),
             "save it as UTF-8, or move it aside, and run this again",
         )
     })
 }
 
-/// The folders above a file that are not there yet, the outermost first.
+/// The missing folders above a file, outermost first.
 pub fn missing_folders(path: &Path) -> Vec<PathBuf> {
     let mut missing: Vec<PathBuf> =
         path.ancestors().skip(1).take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
@@ -38,12 +40,12 @@ pub fn missing_folders(path: &Path) -> Vec<PathBuf> {
     missing
 }
 
-/// Says beforehand what would fail. A file that is marked read-only is meant to stay as it is, also where the system
-/// would let us replace it.
+/// Reports beforehand what would fail. A read-only file is meant to stay, even where the system would allow replacing
+/// it.
 pub fn check_writable(path: &Path) -> Result<(), SetupError> {
     let read_only = |what: &Path| {
         SetupError::new(
-            "read-only",
+            ErrorCode::ReadOnly,
             format!("{} is read-only; nothing was changed", what.display()),
             "make it writable (chmod u+w) and run this again",
         )
@@ -52,7 +54,7 @@ pub fn check_writable(path: &Path) -> Result<(), SetupError> {
     match fs::metadata(&target) {
         Ok(metadata) if metadata.is_dir() => {
             return Err(SetupError::new(
-                "file",
+                ErrorCode::File,
                 format!("{} is a folder; nothing was changed", path.display()),
                 "a file belongs there; move the folder aside and run this again",
             ));
@@ -68,7 +70,7 @@ pub fn check_writable(path: &Path) -> Result<(), SetupError> {
     }
 }
 
-/// Whoever reads the file meanwhile sees the old text or the new one. `None` removes it.
+/// Writes a file atomically: a concurrent reader sees the old text or the new one. `None` removes it.
 pub fn write(path: &Path, text: Option<&str>) -> Result<(), SetupError> {
     let Some(text) = text else {
         return match fs::remove_file(path) {
@@ -98,7 +100,7 @@ fn write_draft(draft: &Path, target: &Path, text: &str) -> io::Result<()> {
     #[cfg(unix)]
     if let Some(old) = &old {
         use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-        // Never wider than the old one, not even for a moment: it may hold credentials.
+        // Never wider than the old mode, not even briefly: the file may contain credentials.
         options.mode(old.mode() & 0o7777);
     }
     let mut file = options.open(draft)?;
@@ -117,7 +119,7 @@ fn write_draft(draft: &Path, target: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The file itself, where the path is a link to it.
+/// The target of the path, if it is a link.
 fn target(path: &Path) -> Result<PathBuf, SetupError> {
     match path.is_symlink() {
         true => fs::canonicalize(path).map_err(|error| SetupError::file("follow", path, error)),
@@ -167,12 +169,12 @@ mod tests {
         fs::write(&path, "{}").expect("written");
         check_writable(&path).expect("it can be changed");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).expect("a mode");
-        assert_eq!(check_writable(&path).expect_err("read-only").code(), "read-only");
+        assert_eq!(check_writable(&path).expect_err("read-only").code(), ErrorCode::ReadOnly);
         let below = folder.path().join("closed");
         fs::create_dir(&below).expect("a folder");
         assert!(check_writable(&below).expect_err("a folder").to_string().contains("is a folder"));
         fs::set_permissions(&below, fs::Permissions::from_mode(0o555)).expect("a mode");
-        assert_eq!(check_writable(&below.join("a/b.json")).expect_err("read-only").code(), "read-only");
+        assert_eq!(check_writable(&below.join("a/b.json")).expect_err("read-only").code(), ErrorCode::ReadOnly);
         fs::set_permissions(&below, fs::Permissions::from_mode(0o755)).expect("a mode");
     }
 

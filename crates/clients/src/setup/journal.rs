@@ -1,10 +1,11 @@
-//! The journal of a setup: for each file, how to restore it. No more of a file is kept than what was replaced, because
-//! settings may hold credentials.
+//! The journal of a setup: how to restore each file. It stores only the replaced parts, because settings may hold
+//! credentials.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ctx_core::ErrorCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,24 +18,24 @@ const VERSION: u32 = 1;
 pub struct Journal {
     version: u32,
     pub files: BTreeMap<PathBuf, Original>,
-    /// The file that it is kept in.
+    /// The file of the journal.
     #[serde(skip)]
     path: PathBuf,
 }
 
-/// What we did to one file.
+/// The changes to one file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Original {
-    /// Before us.
+    /// Whether it existed before.
     pub existed: bool,
-    /// That we made for it, the outermost first.
+    /// Folders created for it, outermost first.
     pub folders: Vec<PathBuf>,
-    /// Of the file as we left it.
+    /// The hash of the file as written.
     pub hash: String,
     pub steps: Vec<Step>,
     #[serde(default, skip_serializing_if = "Syntax::is_default")]
     pub syntax: Syntax,
-    /// None for a file that is ours altogether.
+    /// Empty for a file that belongs to `ctx` as a whole.
     pub entries: Vec<Entry>,
 }
 
@@ -42,17 +43,17 @@ pub struct Original {
 pub struct Entry {
     pub path: Vec<String>,
     pub ours: Value,
-    /// As it stood there.
+    /// The replaced text.
     pub before: Option<String>,
-    /// The object that we made for it.
+    /// The object created for it.
     pub made: Option<Vec<String>>,
 }
 
-/// A file without us.
+/// A file without the changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Base {
     pub text: Option<String>,
-    /// What is ours and stays, because somebody has changed it since.
+    /// Entries of `ctx` that stay, because the user has changed them since.
     pub stays: Vec<String>,
 }
 
@@ -68,7 +69,7 @@ impl Journal {
         };
         let damaged = |why: String| {
             SetupError::new(
-                "memory-damaged",
+                ErrorCode::MemoryDamaged,
                 format!("{} cannot be read: {why}; nothing was changed", path.display()),
                 format!(
                     "it records what `ctx install` replaced; remove the entries from {title}'s settings by hand, then delete it"
@@ -82,7 +83,7 @@ impl Journal {
         }
     }
 
-    /// On disk before any file is changed, so that a crash loses nothing.
+    /// Saves the journal before any file is changed, so that a crash loses nothing.
     pub(super) fn save(&self, host: &dyn Host) -> Result<(), SetupError> {
         if self.files.is_empty() {
             return match fs::remove_file(&self.path) {
@@ -103,7 +104,7 @@ impl Original {
         blake3::hash(text.as_bytes()).to_hex().to_string()
     }
 
-    /// The file as it would be without us. If nobody has touched it since, that is byte for byte what was there.
+    /// The file without the changes. If it was not touched since, this is byte for byte the original.
     pub fn base(&self, path: &Path, current: Option<&str>) -> Result<Base, SetupError> {
         let Some(current) = current else { return Ok(Base::default()) };
         if Self::hash_of(current) == self.hash
@@ -143,7 +144,7 @@ impl Original {
     }
 }
 
-/// Whether an object holds nothing but such objects.
+/// Whether an object contains only empty objects.
 fn is_hollow(value: &Value) -> bool {
     value.as_object().is_some_and(|members| members.values().all(is_hollow))
 }

@@ -1,10 +1,10 @@
-//! Lines of a text, for the syntaxes whose entries have a line each.
+//! Lines of a text, for syntaxes with one entry per line.
 
 use std::ops::Range;
 
 use super::jsonc::splice::Draft;
 
-/// The line break that a text uses.
+/// The line break of a text.
 pub fn newline(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text.get(..at).is_some_and(|line| line.ends_with('\r')) => "\r\n",
@@ -12,12 +12,12 @@ pub fn newline(text: &str) -> &'static str {
     }
 }
 
-/// The place behind the line break of the line that holds this place.
+/// The position behind the line break of this line.
 pub fn end_of_line(text: &str, at: usize) -> usize {
     text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |length| at + length + 1)
 }
 
-/// The start of the line that holds this place.
+/// The start of this line.
 pub fn start_of_line(text: &str, at: usize) -> usize {
     text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1)
 }

@@ -1,8 +1,9 @@
-//! Setup: how a client's own settings are changed so that it speaks through the daemon, and changed back.
+//! Setup: changes a client's own settings so that it uses the daemon, and reverses the changes.
 //!
-//! The files of a client are planned completely, shown by the caller, and then written all or none. [`Journal`] keeps
+//! The files of a client are planned completely, shown by the caller, and then written all or none. [`Journal`] stores
 //! what is needed to restore them; a [`Syntax`] changes one entry of a settings file and nothing else. A client adds
-//! where its settings are and which entries it needs: an [`Installer`], for most clients a [`settings::SettingsInstaller`].
+//! the location of its settings and the required entries: an [`Installer`], for most clients a
+//! [`settings::SettingsInstaller`].
 
 mod change;
 mod env_lines;
@@ -25,7 +26,7 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// Which projects a setup is for.
+/// The projects that a setup applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Every project of this user
@@ -52,29 +53,29 @@ impl Scope {
 
 /// Adds the daemon to a client's settings, and removes it again.
 pub trait Installer: std::fmt::Debug + Sync {
-    /// Plans the changes that lead the client to the daemon.
+    /// Plans the changes that route the client through the daemon.
     fn install(&self, wishes: &Wishes, host: &dyn Host) -> Result<Plan, SetupError>;
 
-    /// Plans the way back; `force` also removes files that were changed by hand.
+    /// Plans the removal; `force` also removes files that were changed by hand.
     fn uninstall(&self, scope: Scope, force: bool, host: &dyn Host) -> Result<Plan, SetupError>;
 
     /// Whether the client has settings on this machine.
     fn is_found(&self, host: &dyn Host) -> bool;
 }
 
-/// What shall be installed.
+/// The options of an installation.
 #[derive(Clone, Copy, Debug)]
 pub struct Wishes {
     pub scope: Scope,
-    /// The MCP server too.
+    /// Includes the MCP server.
     pub mcp: bool,
-    /// A status line too.
+    /// Includes a status line.
     pub status_line: bool,
-    /// Even if a base URL points elsewhere, or a file of ours was changed by hand.
+    /// Proceeds even if a base URL points elsewhere, or a file of `ctx` was changed by hand.
     pub force: bool,
 }
 
-/// Files to change, and what to say about it.
+/// Files to change, and messages about it.
 pub struct Plan {
     pub scope: Scope,
     /// The title of the client.
@@ -82,9 +83,9 @@ pub struct Plan {
     pub journal: Journal,
     pub changes: Vec<Change>,
     pub notes: Vec<String>,
-    /// Where the client will send its requests.
+    /// The client's base URL after the change.
     pub base_url: Option<String>,
-    /// When it is done; when there was nothing to do.
+    /// The message after the change, and the one if nothing changed.
     pub done: String,
     pub nothing: String,
 }
@@ -104,7 +105,7 @@ impl Plan {
     }
 }
 
-/// The daemon that is meant, whether it runs or not.
+/// The target daemon, running or not.
 #[derive(Clone, Debug)]
 pub struct Daemon {
     pub address: SocketAddr,
@@ -112,7 +113,7 @@ pub struct Daemon {
     /// The upstreams of all providers: name and URL.
     pub upstreams: Vec<(String, String)>,
     pub is_up: bool,
-    /// Arguments of the MCP server: if it has to start the daemon, it starts this one.
+    /// Arguments of the MCP server, which start this daemon if necessary.
     pub served: Vec<String>,
 }
 
@@ -121,32 +122,32 @@ impl Daemon {
         format!("http://{}", self.address)
     }
 
-    /// The URL of the upstream of a provider.
+    /// The URL of a provider's upstream.
     pub fn upstream_of(&self, provider: &str) -> Option<&str> {
         self.upstreams.iter().find(|(name, _)| name == provider).map(|(_, url)| url.as_str())
     }
 }
 
-/// The machine that a client is installed on, as far as an installer needs it.
+/// The machine that a client is installed on, as an installer needs it.
 pub trait Host {
-    /// The folder that a project's settings are for.
+    /// The folder of the project.
     fn folder(&self) -> &Path;
 
-    /// An environment variable; one that is empty is unset.
+    /// An environment variable; an empty one is unset.
     fn variable(&self, name: &str) -> Option<OsString>;
 
     fn daemon(&self) -> Result<Daemon, SetupError>;
 
-    /// Our own home, if it is not the usual one: commands that the client runs must find it.
+    /// The home of `ctx`, if it is not the default: commands run by the client must find it.
     fn own_home(&self) -> Result<Option<PathBuf>, SetupError>;
 
-    /// How the client calls `ctx`, and what is worth saying about that.
+    /// The command by which the client calls `ctx`, and a remark on it.
     fn program(&self, scope: Scope) -> (String, Option<String>);
 
-    /// A base URL as the daemon spells it; `None` for what is none.
+    /// A base URL in the daemon's spelling; `None` if it is not one.
     fn base_url(&self, text: &str) -> Option<String>;
 
-    /// The file in our home that a journal is kept in.
+    /// The path of a journal in the home of `ctx`.
     fn journal(&self, name: &str) -> Result<PathBuf, SetupError>;
 
     /// Writes a journal so that only its owner can read it.

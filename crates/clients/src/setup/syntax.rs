@@ -11,7 +11,7 @@ use super::{env_lines, toml, yaml};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Syntax {
-    /// JSON, with comments and trailing commas if the user likes them.
+    /// JSON, possibly with comments and trailing commas.
     #[default]
     Json,
     Toml,
@@ -21,17 +21,17 @@ pub enum Syntax {
     Env,
 }
 
-/// An entry as it stands in a file.
+/// An entry of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Its value, if it can be compared with ours.
+    /// Its value, if it is comparable.
     pub value: Option<Value>,
     /// Its bytes.
     pub raw: String,
 }
 
 impl Syntax {
-    /// Whether this is the syntax of journals that name none.
+    /// Whether this is the syntax of journals without one.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
@@ -53,7 +53,7 @@ impl Syntax {
         }
     }
 
-    /// Sets the entry at a path, and returns the section that was made for it, if any.
+    /// Sets the entry at a path. Returns the section created for it, if any.
     pub fn set(self, draft: &mut Draft, path: &[String], value: &Value) -> Result<Option<Vec<String>>, Broken> {
         match self {
             Self::Json => draft.set(path, value),
@@ -66,7 +66,7 @@ impl Syntax {
         }
     }
 
-    /// Replaces the value at a path by these bytes.
+    /// Replaces the value at a path with these bytes.
     pub fn put_back(self, draft: &mut Draft, path: &[String], raw: &str) -> Result<(), Broken> {
         match self {
             Self::Json => draft.put_back(path, raw),
@@ -92,7 +92,7 @@ impl Syntax {
         }
     }
 
-    /// Whether a file holds nothing, so that it can go if it was made for us.
+    /// Whether a file is empty, so that it can be removed if it was created by `ctx`.
     pub fn is_empty(self, text: &str) -> bool {
         match self {
             Self::Json => {

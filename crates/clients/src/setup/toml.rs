@@ -1,4 +1,4 @@
-//! TOML settings: the parser tells where each entry stands, and only its bytes change.
+//! TOML settings: the parser finds the position of each entry, and only its bytes change.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub fn find(text: &str, path: &[String]) -> Result<Option<Entry>, Broken> {
     Ok(Some(Entry { value: json(item), raw: raw.to_owned() }))
 }
 
-/// Sets the entry at a path, and returns the table that was made for it.
+/// Sets the entry at a path. Returns the table created for it, if any.
 pub fn set(draft: &mut Draft, path: &[String], value: &Value) -> Result<Option<Vec<String>>, Broken> {
     let text = draft.text.clone();
     let document = read(&text)?;
@@ -48,7 +48,7 @@ pub fn set(draft: &mut Draft, path: &[String], value: &Value) -> Result<Option<V
     }
 }
 
-/// Replaces the value at a path by these bytes.
+/// Replaces the value at a path with these bytes.
 pub fn put_back(draft: &mut Draft, path: &[String], raw: &str) -> Result<(), Broken> {
     let text = draft.text.clone();
     let span = item(read(&text)?.as_table(), path).and_then(Item::span);
@@ -100,7 +100,7 @@ fn item<'d>(root: &'d Table, path: &[String]) -> Option<&'d Item> {
     rest.iter().try_fold(root.get(first)?, |item, key| item.as_table_like()?.get(key))
 }
 
-/// The table at a path whose entries have a line each; `None` where it has no header yet.
+/// The table at a path with one entry per line; `None` if it has no header yet.
 fn table<'d>(document: &'d Document<&str>, path: &[String], text: &str) -> Result<Option<&'d Table>, Broken> {
     let mut table = document.as_table();
     for (depth, key) in path.iter().enumerate() {
@@ -127,7 +127,7 @@ fn end_of_table(table: &Table, text: &str) -> usize {
     }
 }
 
-/// A value as JSON, to compare it with ours. Dates and numbers are none of ours.
+/// A value as JSON, for comparison. `ctx` writes no dates and numbers.
 fn json(item: &Item) -> Option<Value> {
     match item {
         Item::Value(value) => value_json(value),
@@ -151,7 +151,7 @@ fn table_json(table: &dyn TableLike) -> Option<Value> {
     members.collect::<Option<serde_json::Map<_, _>>>().map(Value::Object)
 }
 
-/// A value of ours in TOML.
+/// A value in TOML.
 fn written(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(toml_edit::Value::from(text.as_str()).to_string()),

@@ -1,4 +1,4 @@
-//! YAML settings: keys of a root that is a block mapping, one line each. Everything else stays with its author.
+//! YAML settings: keys of a root that is a block mapping, one line each. Everything else stays unchanged.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use super::syntax::Entry;
 struct Member {
     key: String,
     key_span: Range<usize>,
-    /// `None` for a value of several lines or of a kind that is none of ours.
+    /// `None` for a value of several lines or of another kind.
     value: Option<(Value, Range<usize>)>,
 }
 
@@ -43,7 +43,7 @@ pub fn set(draft: &mut Draft, path: &[String], value: &Value) -> Result<(), Brok
     }
 }
 
-/// Replaces the value of a key by these bytes.
+/// Replaces the value of a key with these bytes.
 pub fn put_back(draft: &mut Draft, path: &[String], raw: &str) -> Result<(), Broken> {
     if let Some(Member { value: Some((_, span)), .. }) = member(&draft.text, path)? {
         draft.replace(span, raw);
@@ -79,7 +79,7 @@ fn members(text: &str) -> Result<Vec<Member>, Broken> {
     Ok(reader.members)
 }
 
-/// Reads the members of the root. A value is a text, or a list of texts; anything else is not ours.
+/// Reads the members of the root. A value is a text or a list of texts; anything else is ignored.
 #[derive(Default)]
 struct Reader<'a> {
     text: &'a str,
@@ -88,7 +88,7 @@ struct Reader<'a> {
     depth: usize,
     documents: usize,
     key: Option<(String, Range<usize>)>,
-    /// A list that is being read, and where it begins.
+    /// A list in progress, and its start.
     list: Option<(Vec<Value>, usize)>,
 }
 
@@ -97,7 +97,7 @@ impl Reader<'_> {
         Broken { position: Position::of(self.text, at), why: why.to_owned() }
     }
 
-    /// Whether a range has text, and lies in one line.
+    /// Whether a range is not empty and within one line.
     fn is_in_line(&self, span: &Range<usize>) -> bool {
         self.text.get(span.clone()).is_some_and(|raw| !raw.contains('\n') && !raw.is_empty())
     }
@@ -161,7 +161,7 @@ impl Reader<'_> {
     }
 }
 
-/// The scalar at the start of a text. The parser's range of a quoted one may reach over the comment behind it.
+/// The scalar at the start of a text. The parser's range of a quoted one may include a trailing comment.
 fn scalar(text: &str) -> &str {
     let quote = text.chars().next().filter(|first| matches!(first, '\'' | '"'));
     let Some(quote) = quote else { return text.split(" #").next().unwrap_or(text).trim_end() };
@@ -186,7 +186,7 @@ fn scalar(text: &str) -> &str {
     text.get(..end).unwrap_or(text)
 }
 
-/// A value of ours: an address as it is, everything else in the quotes of JSON, which YAML reads too.
+/// A value in YAML: an address as it is, everything else as JSON, which YAML accepts too.
 fn written(value: &Value) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '/' | '.' | '_' | '-' | ':');
     match value {

@@ -1,4 +1,4 @@
-//! Who decides, and what happens while files change.
+//! Precedence, and changes while the daemon runs.
 
 use std::fs;
 
@@ -38,7 +38,7 @@ impl Place {
         fs::write(path, text).expect("written");
     }
 
-    /// A person trusts this file as it is.
+    /// Trusts this file in its current state.
     fn trust(&self, name: &str) {
         let home = self.rules.places.home();
         let path = fs::canonicalize(self.path(name)).expect("a file");
@@ -49,7 +49,7 @@ impl Place {
         trust.save(home).expect("saved");
     }
 
-    /// The keys that wait, and the reasons of what is ignored.
+    /// The waiting keys, and the reasons for ignored ones.
     fn told(&self, folder: &str) -> (Vec<String>, Vec<String>) {
         let told = self.rules.project(Some(&self.path(folder)), &[]).unwrap_or_default();
         let key = |setting: ProjectSetting| setting.key.trim_start_matches("context_editing.").to_owned();
@@ -240,7 +240,7 @@ fn what_nobody_asks_for_any_more_is_forgotten() {
     assert_eq!(all.len(), MOST / 2);
 }
 
-/// What is logged while something is done.
+/// The log output of an action.
 fn logged(doing: impl FnOnce()) -> String {
     #[derive(Clone, Default)]
     struct Log(Arc<Mutex<Vec<u8>>>);

@@ -1,4 +1,4 @@
-//! Stronger layers win, and layers without trust can only clear less.
+//! Stronger layers win, and untrusted layers can only clear less.
 
 use ctx_core::policy::{Artifact, Budget, Call, Target};
 use ctx_wire::anthropic::context_management::{ClearToolUses, Who};
@@ -31,7 +31,7 @@ fn a_stronger_layer_changes_only_the_keys_that_it_sets() {
     assert_eq!(settings.artifacts.len(), Settings::default().artifacts.len());
 }
 
-/// A layer that would clear as much as it can.
+/// A layer that clears as much as possible.
 fn louder() -> ContextEditing {
     ContextEditing {
         mode: Some(Mode::On),

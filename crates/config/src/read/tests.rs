@@ -1,4 +1,4 @@
-//! What is read, and what is said of what cannot be.
+//! Valid and invalid files.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::home::Home;
 use crate::sections::{AttentionBudget, ContextEditing, Patterns};
 use crate::sources::Places;
 
-/// What a project's YAML file says.
+/// The layer of a project's YAML file.
 fn yaml(text: &str) -> Layer {
     let folder = tempfile::tempdir().expect("a folder");
     let home = Home::find(Some(&folder.path().join("home")), &Environment::of(&[])).expect("a home");

@@ -6,7 +6,7 @@ use super::*;
 use crate::ConfigFile;
 use crate::tree::{Data, Node};
 
-/// A chosen name for each `*`.
+/// A sample name for each `*`.
 fn chosen(name: &str) -> String {
     name.replace("projects.*", "projects.\"/home/me/project\"")
         .replace("artifacts.*", "artifacts.plans")

@@ -19,19 +19,19 @@ pub struct ContextEditing {
     /// true is mode "on", false is "off"; a mode wins
     #[schemars(example = true)]
     pub enabled: Option<bool>,
-    /// from this share of the window on, clear whether it pays or not
+    /// usage of the window, in percent, from which to clear regardless of cost
     #[schemars(range(min = 1, max = 100), example = 80)]
     pub compact_threshold_percent: Option<u64>,
     /// the same while the provider's own editing is on
     #[schemars(range(min = 1, max = 100), example = 95)]
     pub threshold_with_provider_percent: Option<u64>,
-    /// clear down to this share of the window
+    /// usage of the window to clear down to, in percent
     #[schemars(range(min = 1, max = 100), example = 60)]
     pub target_percent: Option<u64>,
     /// number of newest replies whose tool results stay
     #[schemars(range(min = 0, max = 100_000), example = 5)]
     pub preserve_recent_turns: Option<usize>,
-    /// what may be cleared, in this order
+    /// targets of clearing, in this order
     #[schemars(example = ["stale_tool_results"])]
     pub clear_targets: Option<Vec<Target>>,
     /// phases whose details may be cleared after their end; "*" for all
@@ -75,7 +75,7 @@ pub struct AttentionBudget {
     pub session_total: Option<u64>,
 }
 
-/// Patterns of one artifact. One that matches is enough.
+/// Patterns of one artifact. One match is enough.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Patterns {
@@ -115,7 +115,7 @@ fn ledger<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Erro
     Ok(Some(text))
 }
 
-/// Signals never leave this machine. The error does not repeat the address: it may hold a secret.
+/// Signals never leave this machine. The error does not repeat the address, which may contain a secret.
 fn webhook<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
     let text = String::deserialize(value)?;
     let is_here = text.parse::<http::Uri>().is_ok_and(|uri| {

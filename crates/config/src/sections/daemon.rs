@@ -1,4 +1,4 @@
-//! The sections that hold for the daemon as a whole.
+//! The sections of the daemon as a whole.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, de};
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Listen {
-    /// where the daemon listens
+    /// address that the daemon listens on
     #[schemars(with = "String", example = "127.0.0.1:8788")]
     #[serde(deserialize_with = "address")]
     pub address: Option<SocketAddr>,
@@ -22,7 +22,7 @@ pub struct Listen {
     pub allow_remote: Option<bool>,
 }
 
-/// The way to the providers: settings for all upstreams, and a section for each one with a name.
+/// The connection to the providers: settings for all upstreams, and a section for each named one.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Upstreams {
@@ -32,11 +32,11 @@ pub struct Upstreams {
     pub named: BTreeMap<String, UpstreamKeys>,
 }
 
-/// An upstream. One with a name is reached below /to/NAME/; anthropic, openai, chatgpt and gemini have an address.
+/// An upstream. A named one is served below /to/NAME/; anthropic, openai, chatgpt and gemini have default addresses.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct UpstreamKeys {
-    /// where requests go
+    /// base URL of the upstream
     #[schemars(with = "String", example = "https://api.anthropic.com")]
     #[serde(deserialize_with = "url")]
     pub url: Option<UpstreamUrl>,
@@ -59,7 +59,7 @@ pub struct UpstreamKeys {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Offload {
-    /// where offloaded content goes
+    /// folder for offloaded content
     #[schemars(example = ".ctx/offload")]
     #[serde(deserialize_with = "folder")]
     pub folder: Option<PathBuf>,
@@ -83,15 +83,15 @@ pub struct Mcp {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Helper {
-    /// who writes summaries and titles
+    /// provider of the helper model
     #[schemars(schema_with = "provider_names", example = &"none")]
     #[serde(deserialize_with = "provider")]
     pub provider: Option<Provider>,
-    /// its address
+    /// base URL of the helper model
     #[schemars(with = "String", example = "http://localhost:11434/v1")]
     #[serde(deserialize_with = "helper_url")]
     pub url: Option<UpstreamUrl>,
-    /// which model
+    /// name of the helper model
     #[schemars(example = &"qwen")]
     pub model: Option<String>,
     /// the environment variable that contains its key
@@ -104,7 +104,7 @@ pub struct Helper {
     /// timeout for one answer, in seconds
     #[schemars(example = 60)]
     pub timeout: Option<u64>,
-    /// maximum number of characters that it is shown
+    /// maximum number of characters per request
     #[schemars(example = 100_000)]
     pub max_chars: Option<u64>,
     /// write titles in the background
@@ -112,19 +112,19 @@ pub struct Helper {
     pub titles: Option<bool>,
 }
 
-/// The moments that deferred edits wait for.
+/// The conditions of deferred edits.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Edits {
-    /// share of the window from which deferred edits count as near the limit
+    /// usage of the window, in percent, that counts as near the limit
     #[schemars(range(min = 1, max = 100), example = 80)]
     pub near_limit_percent: Option<u64>,
-    /// how long the provider's cache lives
+    /// lifetime of the provider's cache, in seconds
     #[schemars(range(min = 1, max = 86_400), example = 600)]
     pub cache_seconds: Option<u64>,
 }
 
-/// A text that is parsed; the error is the parser's.
+/// Parses a text; the error is the parser's.
 fn parsed<'de, T, D: Deserializer<'de>>(
     value: D,
     parse: impl FnOnce(&str) -> Result<T, String>,

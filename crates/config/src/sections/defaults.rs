@@ -1,10 +1,10 @@
-//! The value of each key that no source sets. A text in place of a number or a list describes what happens without one.
+//! The default of each key. A text in place of a number or a list describes the behaviour without one.
 
 use serde_json::{Value, json};
 
 use super::PROJECT_MEMBER;
 
-/// All defaults, as they would stand in a file; `*` stands for a name that a user chooses.
+/// All defaults, as in a file; `*` stands for a user-defined name.
 pub fn defaults() -> Value {
     let (helper, moments) = (ctx_server::helper::Settings::default(), ctx_engine::edit::Moments::default());
     let mut provider = json!({

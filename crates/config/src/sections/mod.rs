@@ -1,5 +1,5 @@
 //! Every key of `ctx.toml`: one struct per section, every key optional. The doc comment of a field is its help and its
-//! description in the JSON schema; the attributes say which values are allowed. Nothing else lists keys.
+//! description in the JSON schema; the attributes define the allowed values. Keys are listed nowhere else.
 
 mod context_editing;
 mod daemon;

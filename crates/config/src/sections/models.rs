@@ -18,7 +18,7 @@ struct Keys {
     /// dollars per million output tokens
     #[schemars(range(min = 0, max = 100_000), example = 3)]
     output: Option<f64>,
-    /// dollars per million tokens written to the cache for the shortest time that it offers
+    /// dollars per million tokens written to the cache for its shortest lifetime
     #[schemars(range(min = 0, max = 100_000), example = 3)]
     write: Option<f64>,
     /// dollars per million tokens written to the cache for five minutes
@@ -36,7 +36,7 @@ struct Keys {
     /// maximum number of output tokens
     #[schemars(range(min = 1, max = 1_000_000_000), example = 200_000)]
     max_output: Option<u64>,
-    /// the shortest prompt that is cached
+    /// shortest prompt that is cached, in tokens
     #[schemars(range(min = 0, max = 1_000_000_000), example = 200_000)]
     minimum: Option<u64>,
     /// lifetime of the cache in seconds, whatever clients ask for
@@ -48,10 +48,10 @@ struct Keys {
     /// prompt size from which a higher price applies
     #[schemars(range(min = 1, max = 1_000_000_000), example = 200_000)]
     dearer_above: Option<u64>,
-    /// so many times
+    /// price factor above that size
     #[schemars(range(min = 1, max = 1_000), example = 2)]
     dearer_times: Option<f64>,
-    /// so many times for the output, if it differs
+    /// price factor of the output above that size, if it differs
     #[schemars(range(min = 1, max = 1_000), example = 2)]
     dearer_output_times: Option<f64>,
     /// the provider can clear by itself

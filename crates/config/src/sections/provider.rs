@@ -1,4 +1,4 @@
-//! `[context_editing.provider]`: context editing by the provider, for which projects, models and agents.
+//! `[context_editing.provider]`: context editing by the provider, by project, model and agent.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,13 +9,13 @@ use ctx_wire::anthropic::context_management::{
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 
-/// No model takes more tokens.
+/// No model has a larger window.
 const MOST_TOKENS: u64 = 100_000_000;
 /// The provider does not summarise less (C8).
 const LEAST_COMPACT: u64 = 50_000;
-/// More calls or turns are in no request.
+/// No request has more calls or turns.
 const MOST_ITEMS: u64 = 100_000;
-/// The section for single projects.
+/// The section of single projects.
 pub const PROJECT_MEMBER: &str = "projects";
 
 /// The provider's own context editing.
@@ -27,7 +27,7 @@ pub struct ProviderEditing {
     pub projects: BTreeMap<PathBuf, ProjectEditing>,
 }
 
-/// The same for clients that work in one folder.
+/// The same for clients in one folder.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ProjectEditing(#[serde(with = "Keys")] pub Wish);
@@ -41,7 +41,7 @@ struct Keys {
     /// only for these models
     #[schemars(inner(length(min = 1, max = 256)), example = ["claude-opus-*"])]
     models: Option<Vec<String>>,
-    /// which agents it applies to
+    /// agents that it applies to
     #[schemars(with = "AgentNames", example = &"main")]
     #[serde(deserialize_with = "agents")]
     agents: Option<Agents>,
@@ -62,7 +62,7 @@ struct ClearToolUsesKeys {
     /// clear old tool results
     #[schemars(example = true)]
     enabled: Option<bool>,
-    /// from here on
+    /// prompt size at which clearing starts
     #[schemars(schema_with = "clear_trigger", example = "60%")]
     #[serde(deserialize_with = "trigger")]
     trigger: Option<Trigger>,
@@ -99,11 +99,11 @@ struct CompactKeys {
     /// let the provider write summaries
     #[schemars(example = true)]
     enabled: Option<bool>,
-    /// from here on
+    /// prompt size at which summaries start
     #[schemars(schema_with = "compact_trigger", example = 150_000)]
     #[serde(deserialize_with = "trigger")]
     trigger: Option<Trigger>,
-    /// how
+    /// instructions for the summary
     #[schemars(length(min = 1, max = 100_000), example = "Be short.")]
     instructions: Option<String>,
 }
@@ -139,7 +139,7 @@ fn inputs<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Inputs>, D::Erro
     }))
 }
 
-/// A number, a text, or a number of calls. The schema has checked the rest.
+/// A number, a text, or a number of calls, already checked by the schema.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Amount {

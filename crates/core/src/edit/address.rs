@@ -1,4 +1,4 @@
-//! How people name things: `t3`, `t3/5`, `t3/5..9`, `t3#2`, `t3#2.1`, `system`, `system#1`, `tools/Bash`.
+//! Addresses as people write them: `t3`, `t3/5`, `t3/5..9`, `t3#2`, `t3#2.1`, `system`, `system#1`, `tools/Bash`.
 
 use super::frame_id::FrameId;
 use std::fmt;
@@ -31,7 +31,7 @@ pub enum Address {
     },
 }
 
-/// A text that names nothing.
+/// A text that is no address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotAnAddress;
 
@@ -88,7 +88,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// One of several things named at once: `t3,t7` are two, `t2..t5` is a range of frames.
+/// One of several addresses: `t3,t7` are two, `t2..t5` is a range of frames.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Named {
     One(Address),
@@ -96,7 +96,7 @@ pub enum Named {
 }
 
 impl Named {
-    /// The frames that it names, or has parts of: of a range, both ends.
+    /// The frames that it names or lies in; both ends of a range.
     pub fn frames(&self) -> Vec<&FrameId> {
         match self {
             Named::Range(from, to) => vec![from, to],
@@ -111,9 +111,9 @@ impl Named {
     }
 }
 
-/// Reads what a person wrote for ids; the error is the part that names nothing.
+/// Parses the ids that a person wrote. The error is the part that is no address.
 pub fn read(ids: &[String]) -> Result<Vec<Named>, String> {
-    // A gap between commas is a slip of the hand; an id that was meant may be missing there.
+    // A gap between commas is a typing error; an id may be missing there.
     let has_gap = |text: &&String| text.contains(',') && text.split(',').any(|part| part.trim().is_empty());
     if let Some(text) = ids.iter().find(has_gap) {
         return Err(text.clone());

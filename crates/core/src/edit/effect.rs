@@ -1,5 +1,5 @@
-//! What operations come down to: which blocks are covered, what stands in their place, how frames are cut and
-//! ordered. Effects name slots, never positions, so they sleep and wake with the path.
+//! Effects: the resolved form of operations. They cover blocks, replace them, and cut and order frames. Effects name
+//! slots, never positions, so they take effect whenever their slots are on the path.
 
 use super::history::CommitId;
 use crate::content::Content;
@@ -9,7 +9,7 @@ use crate::message::{Block, Kind, Message, Role};
 use crate::tree::SlotId;
 use serde::{Deserialize, Serialize};
 
-/// Names an effect: the commit that made it, and its place there.
+/// Names an effect: its commit, and its index there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct EffectId {
     pub commit: CommitId,
@@ -23,10 +23,10 @@ pub struct MadeId {
     pub message: u32,
 }
 
-/// A message of ours.
+/// A synthetic message: one written by an edit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Made {
-    /// `None`: these blocks stand inside the message whose blocks they replace.
+    /// `None`: the blocks belong to the message whose blocks they replace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
     pub content: Vec<Content>,
@@ -37,7 +37,7 @@ impl Made {
         Made { role, content: vec![Content::text(text)] }
     }
 
-    /// Identifies its content.
+    /// The key of its content.
     pub fn key(&self) -> Key {
         let json = |content: &Content| serde_json::to_vec(content).unwrap_or_default();
         Key::of(self.content.iter().map(json).collect::<Vec<_>>().iter().map(Vec::as_slice))
@@ -54,7 +54,7 @@ impl Made {
     }
 }
 
-/// A block as it was when it was named, to be found again when the client has re-written its message.
+/// A block as it was when an operation named it, so that it can be found after the client has rewritten its message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
     pub at: u32,
@@ -64,22 +64,22 @@ pub struct Named {
     pub id: Option<Box<str>>,
 }
 
-/// A message of the client's.
+/// Names a message of the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageRef {
     Slot(SlotId),
-    /// The reply that followed this slot and that the client had not sent back yet when it was named.
+    /// The reply after this slot, which the client had not sent back yet.
     Reply {
         after: SlotId,
         key: Key,
     },
 }
 
-/// The slot of a reply that the client has not sent back yet: it has none.
+/// The slot of a pending reply, which has none yet.
 pub const PENDING: SlotId = SlotId(u64::MAX);
 
-/// Blocks of a client's message. A message without blocks is covered by an empty list.
+/// Blocks of a client's message. An empty list covers a message without blocks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoveredBlocks {
     pub of: MessageRef,
@@ -87,15 +87,15 @@ pub struct CoveredBlocks {
     pub blocks: Vec<Named>,
 }
 
-/// What an effect covers.
+/// Content that an effect covers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cover {
-    /// Boxed, because a list of covers mostly holds the small ones and is read for every request.
+    /// Boxed, because most covers are small and every request reads the list.
     Blocks(Box<CoveredBlocks>),
-    /// A message that an earlier effect made.
+    /// A message written by an earlier effect.
     Made(MadeId),
-    /// A block of the system prompt, found again by its text, else by its place.
+    /// A block of the system prompt, found by its text, else by its position.
     System {
         at: u32,
         key: Key,
@@ -111,26 +111,26 @@ impl Cover {
     }
 }
 
-/// The lasting name of a frame.
+/// The permanent name of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FrameKey {
     /// The frame that this message opens.
     Opened(SlotId),
-    /// Made by an effect: added, or the part of a frame behind a cut.
+    /// A frame written by an effect: added, or the part behind a cut.
     Made { effect: EffectId, part: u32 },
 }
 
-/// A frame as far as it reached when it was named: what arrives in it later stays where it arrives.
+/// A frame up to its end at the time it was named. Messages that arrive in it later stay where they arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameRef {
     pub key: FrameKey,
-    /// The last block it had in the order of the client's, if it had any of the client's.
+    /// The last client block of the frame, if it had any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<(MessageRef, u32)>,
 }
 
-/// Where something goes.
+/// The destination of a move or an insertion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
@@ -138,17 +138,17 @@ pub enum Place {
     After(FrameRef),
 }
 
-/// What a frame is cut before.
+/// The content before which a frame is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Cut {
     /// A block of a client's message.
     Block(MessageRef, u32),
-    /// A message of an insertion.
+    /// A message of an inserted frame.
     Made(MadeId),
 }
 
-/// Why blocks were covered: what people are shown.
+/// Why blocks were covered, for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
@@ -172,23 +172,23 @@ impl Why {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum Effect {
-    /// Blocks leave, and something may stand in their place.
+    /// Removes blocks, and may put others in their place.
     Replace {
         why: Why,
         covers: Vec<Cover>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         by: Vec<Made>,
     },
-    /// The contents of tool results are replaced; the results stay.
+    /// Replaces the contents of tool results and keeps the results.
     Results {
         results: Vec<NewResult>,
         summarized: bool,
     },
-    /// Switches effects off: an offloaded content returns.
+    /// Deactivates effects: offloaded content returns.
     Restore {
         effects: Vec<EffectId>,
     },
-    /// A new frame, `a1` if its number is 1.
+    /// Inserts a new frame, `a1` for number 1.
     Insert {
         number: u32,
         messages: Vec<Made>,
@@ -199,11 +199,11 @@ pub enum Effect {
         frames: Vec<FrameRef>,
         to: Place,
     },
-    /// The frames become one, where the first one is.
+    /// Combines frames at the place of the first.
     Combine {
         frames: Vec<FrameRef>,
     },
-    /// A frame is cut before each of these.
+    /// Splits a frame before each of these.
     Split {
         frame: FrameKey,
         before: Vec<Cut>,
@@ -238,8 +238,8 @@ impl Named {
     }
 }
 
-/// Where the named blocks stand in a version of their message. `same`: it is the version they were named in.
-/// A block that cannot be found again is nowhere: better an edit that misses than one that hits something new.
+/// Finds the named blocks in a version of their message. `same`: it is the version in which they were named. A block
+/// that cannot be found is skipped: an edit that misses is better than one that hits something new.
 pub fn find(blocks: &[Named], message: &Message, same: bool) -> Vec<u32> {
     if same {
         return blocks.iter().map(|named| named.at).filter(|&at| (at as usize) < message.blocks.len()).collect();
@@ -264,7 +264,7 @@ pub fn find(blocks: &[Named], message: &Message, same: bool) -> Vec<u32> {
 }
 
 impl Effect {
-    /// The effects that this one cannot do without.
+    /// The effects that this one depends on.
     pub fn needs(&self) -> Vec<EffectId> {
         let mut needs = Vec::new();
         let of_key = |key: &FrameKey| match key {
@@ -281,7 +281,7 @@ impl Effect {
                     Cover::Made(made) => Some(made.effect),
                     _ => None,
                 };
-                // What also covers something of the client's stands on its own.
+                // An effect that also covers client content is independent.
                 if covers.iter().all(|cover| made(cover).is_some()) {
                     needs.extend(covers.iter().filter_map(made));
                 }
@@ -302,7 +302,7 @@ impl Effect {
         needs
     }
 
-    /// The slots it names: of messages, or before replies that the client had not sent back yet.
+    /// The slots it names: of messages, or before pending replies.
     pub fn slots(&self) -> Vec<SlotId> {
         let of_message = |of: &MessageRef| match of {
             MessageRef::Slot(slot) | MessageRef::Reply { after: slot, .. } => *slot,
@@ -341,7 +341,7 @@ impl Effect {
         }
     }
 
-    /// The messages it makes.
+    /// The messages it writes.
     pub fn made(&self) -> &[Made] {
         match self {
             Effect::Replace { by, .. } => by,
@@ -350,9 +350,9 @@ impl Effect {
         }
     }
 
-    /// Whether it can change what is sent; the others change what people see.
+    /// Whether it can change the request. Other effects only change the display.
     pub fn is_sent(&self) -> bool {
-        // Frames that are combined come together, wherever they lie by then.
+        // Combined frames come together wherever they are by then.
         !matches!(self, Effect::Split { .. } | Effect::Title { .. } | Effect::Pin { .. })
     }
 }

@@ -1,8 +1,8 @@
 //! Lays active effects over a path.
 //!
-//! All blocks of the path are numbered through; what covers a block, and what stands in its place, is kept by
-//! that number. Frames are ranges of numbers, so cutting, joining and moving them touches no block, and the work
-//! is what the path has blocks and the effects name, no more.
+//! All blocks of the path are numbered consecutively; covers and replacements are stored by number. Frames are ranges
+//! of numbers, so cutting, combining and moving them touches no block. The work is proportional to the blocks of the
+//! path and the targets of the effects.
 
 mod arrange;
 
@@ -18,38 +18,38 @@ use crate::numbers::Numbers;
 use crate::tree::SlotId;
 use std::ops::Range;
 
-/// What effects are laid over.
+/// The path that effects are laid over.
 pub struct Source<'a> {
-    /// Of each message; [`effect::PENDING`] for a reply that the client has not sent back yet.
+    /// The slot of each message; [`effect::PENDING`] for a pending reply.
     pub slots: &'a [SlotId],
     pub messages: &'a [&'a Message],
-    /// The blocks of the system prompt and the tools, each by what finds it again.
+    /// The keys by which blocks of the system prompt and tools are found again.
     pub system: &'a [Key],
     pub tools: &'a [&'a str],
     pub numbers: &'a Numbers,
-    /// Where messages of another path begin: no frame reaches over it.
+    /// Positions where messages of another path begin; no frame crosses one.
     pub seams: &'a [usize],
 }
 
 /// The number of a block on the path. A message without blocks has one number too.
 pub type Number = u32;
 
-/// What became of one block of the client's.
+/// The state of one client block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fate {
-    /// The effect that covers it, counted from 1; 0 when it is sent.
+    /// The effect that covers it, counted from 1; 0 if it is sent.
     covered: u32,
-    /// The effect that replaced its content, counted from 1, and which of its texts.
+    /// The effect that replaced its content, counted from 1, and the index of the text.
     result: u32,
     text: u32,
-    /// Something of ours stands before it.
+    /// Synthetic content precedes it.
     behind: bool,
 }
 
-/// What became of the messages that effects made: those of one effect after those of the effect before it. An edit of
-/// something that was edited before covers all that was made for it, so there are many more covers than effects.
+/// The state of messages written by effects, grouped by effect. An edit of edited content covers everything written for
+/// it, so there are many more covers than effects.
 struct MadeFates {
-    /// Where those of each effect begin, and where all end.
+    /// The start of each effect's group, and the end of the last.
     starts: Vec<MadeNumber>,
     fates: Vec<MadeFate>,
 }
@@ -57,13 +57,13 @@ struct MadeFates {
 #[derive(Clone)]
 struct MadeFate {
     id: MadeId,
-    /// The effect that covers it, counted from 1; 0 when it is sent.
+    /// The effect that covers it, counted from 1; 0 if it is sent.
     covered: u32,
-    /// What stands before it, in order.
+    /// The messages before it, in order.
     before: Vec<MadeNumber>,
 }
 
-/// The place of a message in [`MadeFates`].
+/// The index of a message in [`MadeFates`].
 type MadeNumber = u32;
 
 impl MadeFates {
@@ -79,7 +79,7 @@ impl MadeFates {
         MadeFates { starts, fates }
     }
 
-    /// The messages that the effect at this place made.
+    /// The messages written by the effect at this index.
     fn numbers(&self, effect: usize) -> Range<MadeNumber> {
         self.starts[effect]..self.starts[effect + 1]
     }
@@ -93,7 +93,7 @@ impl MadeFates {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Segment {
     Source(Range<Number>),
-    /// Messages of an insertion.
+    /// Messages of an inserted frame.
     Made(EffectId, Range<u32>),
 }
 
@@ -107,14 +107,14 @@ pub struct Frame {
     pub pinned: bool,
     pub moved: bool,
     pub combined: bool,
-    /// What added, cut, joined, moved, titled or pinned it, oldest first.
+    /// The effects that added, cut, combined, moved, titled or pinned it, oldest first.
     pub by: Vec<EffectId>,
 }
 
-/// One thing in a frame, in order.
+/// One unit of a frame, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unit {
-    /// A block of the client's; no block: a message that has none.
+    /// A client block; without a block, a message that has none.
     Source {
         message: usize,
         block: Option<usize>,
@@ -125,26 +125,26 @@ pub enum Unit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Laid {
     pub unit: Unit,
-    /// The effect that covers it: it is not sent.
+    /// The effect that covers it; a covered unit is not sent.
     pub covered: Option<EffectId>,
-    /// The effect that gives its content, and which of its texts: a tool result whose content was replaced.
+    /// The effect that replaced the content of this tool result, and the index of the text.
     pub result: Option<(EffectId, u32)>,
 }
 
-/// What one meets in a frame.
+/// A unit met on a walk through a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Visit {
-    /// A whole message of the client's that nothing was done to.
+    /// A whole, unedited message of the client.
     Untouched(usize),
     Unit(Laid),
 }
 
-/// What an effect did here.
+/// The state of an effect on this path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Status {
-    /// It touched something on this path; otherwise it sleeps.
+    /// It touches something on this path; otherwise it is asleep.
     pub awake: bool,
-    /// A message it names has changed since.
+    /// A message that it names has changed since.
     pub source_changed: bool,
 }
 
@@ -152,7 +152,7 @@ pub struct Status {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Around {
     pub covered: Option<EffectId>,
-    /// What stands in its place.
+    /// The messages in its place.
     pub by: Vec<MadeId>,
 }
 
@@ -161,7 +161,7 @@ pub struct View<'a> {
     by_id: FastMap<EffectId, usize>,
     starts: Vec<Number>,
     fates: Vec<Fate>,
-    /// What stands before a block, in order.
+    /// The messages before a block, in order.
     before: FastMap<Number, Vec<MadeNumber>>,
     made: MadeFates,
     pub frames: Vec<Frame>,
@@ -172,7 +172,7 @@ pub struct View<'a> {
     became: Vec<Became>,
 }
 
-/// A frame whose name is gone: it was cut, or became a part of another.
+/// A frame whose name is no longer in use: it was split or combined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Became {
     pub id: FrameId,
@@ -213,7 +213,7 @@ pub fn fold<'a>(source: &Source<'_>, effects: Vec<(EffectId, &'a Effect)>) -> Vi
 }
 
 fn base_frames(source: &Source<'_>, starts: &[Number]) -> Vec<Frame> {
-    // A path that the tree does not have, such as a side question's, may hold frames without a number.
+    // A path that is not in the tree, such as that of a side question, may have frames without a number.
     let mut beyond = source.numbers.last();
     let mut number_of = |slot: SlotId| {
         source.numbers.of(slot).unwrap_or_else(|| {
@@ -254,7 +254,7 @@ impl<'a> View<'a> {
         self.effect(id.effect)?.made().get(id.message as usize)
     }
 
-    /// The new content of a tool result, if it has one.
+    /// The replaced content of a tool result, if any.
     pub fn new_result(&self, laid: &Laid) -> Option<&'a str> {
         let (id, text) = laid.result?;
         match self.effect(id)? {
@@ -271,7 +271,7 @@ impl<'a> View<'a> {
         self.effects.iter().copied()
     }
 
-    /// Effects that another one has taken back.
+    /// Effects that another effect deactivated.
     pub fn restored(&self) -> Vec<EffectId> {
         let restored = self.effects.iter().filter_map(|(_, effect)| match effect {
             Effect::Restore { effects } => Some(effects),
@@ -280,7 +280,7 @@ impl<'a> View<'a> {
         restored.flatten().copied().collect()
     }
 
-    /// Whether nothing that is sent differs from what the client sent.
+    /// Whether the request equals the client's.
     pub fn is_untouched(&self) -> bool {
         let changes = |effect: &Effect| matches!(effect, Effect::Replace { .. } | Effect::Results { .. });
         if self.effects.iter().zip(&self.status).any(|((_, effect), status)| status.awake && changes(effect)) {
@@ -293,7 +293,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// The frame, or all parts of it if it was cut.
+    /// The frame, or all its parts if it was split.
     pub fn find(&self, id: &FrameId) -> Vec<usize> {
         if let Some(at) = self.frames.iter().position(|frame| frame.id == *id) {
             return vec![at];
@@ -301,12 +301,12 @@ impl<'a> View<'a> {
         self.frames.iter().enumerate().filter(|(_, frame)| frame.id.is_in(id)).map(|(at, _)| at).collect()
     }
 
-    /// What became of a frame whose name is gone, and the frames that it lies in now.
+    /// The fate of a frame whose name is no longer in use, and the frames that contain it now.
     pub fn became(&self, id: &FrameId) -> Option<(&Became, Vec<usize>)> {
         let of = |id: &FrameId| self.became.iter().rev().find(|became| became.id == *id);
         let first = of(id)?;
         let mut here = first;
-        // What took it in may have been taken in itself. Nothing becomes a part of itself.
+        // A frame may have been combined several times. No frame becomes part of itself.
         for _ in 0..=self.became.len() {
             let name = here.into.as_ref().unwrap_or(&here.id);
             let found = self.find(name);
@@ -318,7 +318,7 @@ impl<'a> View<'a> {
         None
     }
 
-    /// The commits of effects, the newest first.
+    /// The commits of these effects, newest first.
     pub fn commits(&self, effects: impl Iterator<Item = EffectId>) -> Vec<CommitId> {
         let mut places: Vec<usize> = effects.filter_map(|id| self.by_id.get(&id).copied()).collect();
         places.sort_unstable_by(|one, other| other.cmp(one));
@@ -327,13 +327,13 @@ impl<'a> View<'a> {
         commits.filter(|commit| known.insert(*commit)).collect()
     }
 
-    /// Which message and block a number stands for.
+    /// The message and block with this number.
     pub fn place(&self, number: Number) -> (usize, usize) {
         let message = self.starts.partition_point(|&start| start <= number).saturating_sub(1);
         (message, (number - self.starts[message]) as usize)
     }
 
-    /// Shows a block as sent.
+    /// Marks a block as sent.
     pub(super) fn uncover(&mut self, message: usize, block: usize) {
         let number = self.starts.get(message).map_or(usize::MAX, |start| *start as usize + block);
         self.fates.get_mut(number).into_iter().for_each(|fate| fate.covered = 0);
@@ -344,7 +344,7 @@ impl<'a> View<'a> {
         self.starts[message] + block as Number
     }
 
-    /// All that lies in a frame, what is covered too.
+    /// All units of a frame, including covered ones.
     pub fn units(&self, frame: &Frame, messages: &[&Message]) -> Vec<Laid> {
         let length = |segment: &Segment| match segment {
             Segment::Source(range) => range.len(),
@@ -365,7 +365,7 @@ impl<'a> View<'a> {
         units
     }
 
-    /// Goes through a frame, where nothing was done by whole messages.
+    /// Walks through a frame, unedited messages as a whole.
     pub fn walk(&self, frame: &Frame, messages: &[&Message], meet: &mut dyn FnMut(Visit)) {
         for segment in &frame.segments {
             match segment {
@@ -416,7 +416,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The first thing that an effect covers: what it makes stands before it.
+/// The first unit that an effect covers. Its messages stand before it.
 #[derive(Clone, Copy)]
 enum First {
     Block(Number),
@@ -427,12 +427,12 @@ struct Folding<'v, 'a, 's> {
     view: &'v mut View<'a>,
     source: &'s Source<'s>,
     places: FastMap<SlotId, usize>,
-    /// How much of what an effect covers no later one has covered again.
+    /// The number of units of each effect that no later effect has covered.
     held: Vec<usize>,
 }
 
 impl Folding<'_, '_, '_> {
-    /// Where a message stands on the path.
+    /// The position of a message on the path.
     fn message(&self, of: &MessageRef) -> Option<usize> {
         match of {
             MessageRef::Slot(slot) => self.places.get(slot).copied(),
@@ -443,7 +443,7 @@ impl Folding<'_, '_, '_> {
         }
     }
 
-    /// Where a reply stands that the client has re-written since: by the ids of its calls, which only it has.
+    /// Finds a reply that the client has rewritten since, by the ids of its calls, which are unique.
     fn rewritten(&self, of: &MessageRef, blocks: &[effect::Named]) -> Option<usize> {
         let MessageRef::Reply { after, .. } = of else { return None };
         let at = self.places.get(after)? + 1;
@@ -473,7 +473,7 @@ impl Folding<'_, '_, '_> {
 
     fn replace(&mut self, at: usize, id: EffectId, covers: &[Cover], by: &[Made]) -> Status {
         let mut status = Status::default();
-        // What replaces stands where the first thing that it covers stood.
+        // A replacement stands at the first unit that it covers.
         let mut first: Option<First> = None;
         let mut around: Option<(bool, usize)> = None;
         for cover in covers {
@@ -541,8 +541,8 @@ impl Folding<'_, '_, '_> {
         status
     }
 
-    /// Something is covered by effect `at`. When nothing is left of what an earlier one covers, then what that one
-    /// had put in its place is covered too: it stands for things that are covered now.
+    /// Effect `at` covers a unit. Once nothing is left of an earlier effect's units, the messages written for them are
+    /// covered too.
     fn take_over(&mut self, at: usize, before: Option<usize>) {
         self.held[at] += 1;
         let Some(before) = before else { return };
@@ -577,7 +577,7 @@ impl Folding<'_, '_, '_> {
 }
 
 impl Laid {
-    /// The effects that made it what it is.
+    /// The effects that produced it.
     pub fn by(&self) -> impl Iterator<Item = EffectId> {
         let made = match self.unit {
             Unit::Made(made) => Some(made.effect),
@@ -588,14 +588,14 @@ impl Laid {
 }
 
 impl Around {
-    /// The same.
+    /// The effects that produced it.
     pub fn by(&self) -> impl Iterator<Item = EffectId> {
         self.covered.into_iter().chain(self.by.iter().map(|made| made.effect))
     }
 }
 
 impl Frame {
-    /// What people are told of it.
+    /// The status labels for people.
     pub fn chips(&self, view: &View<'_>, units: &[Laid]) -> Vec<&'static str> {
         let mut chips: Vec<&'static str> = Vec::new();
         let mut add = |chip: &'static str| {
@@ -609,7 +609,7 @@ impl Frame {
                 Some(Effect::Replace { why, .. }) => Some(*why),
                 _ => None,
             });
-            // What is gone because a summary elsewhere stands for it was not deleted.
+            // Content that a summary replaces elsewhere does not count as deleted.
             add(whys.max_by_key(|why| *why != Why::Deleted).unwrap_or(Why::Deleted).name());
         }
         if matches!(self.key, FrameKey::Made { part: 0, .. }) && self.id.added {

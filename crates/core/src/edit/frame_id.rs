@@ -1,5 +1,5 @@
-//! How people name frames: `t3`, its parts `t3.1` and `t3.2`, and `a1` for one that was added.
-//! `t3.0` is what arrived in `t3` after something was put behind it.
+//! Frame ids: `t3`, its parts `t3.1` and `t3.2`, and `a1` for an added frame. `t3.0` holds content that arrived in `t3`
+//! after something was placed behind it.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,6 +1,6 @@
-//! Commits, branches and tags: an append-only history, and which of its commits are active.
+//! Commits, branches and tags: an append-only history, and its active commits.
 //!
-//! Nothing is ever rewritten. A revert is a commit that switches others off, and can be reverted itself.
+//! Nothing is ever rewritten. A revert is a commit that deactivates others, and can be reverted itself.
 
 use super::effect::{Effect, EffectId};
 use super::operation::Operation;
@@ -13,14 +13,14 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
-/// Names a commit; ten hexadecimal digits where people see it.
+/// Names a commit; shown as ten hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CommitId(pub u64);
 
 impl CommitId {
     const BITS: u32 = 40;
 
-    /// From all that makes a commit what it is.
+    /// Derives the id from the parts of a commit.
     pub fn of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> CommitId {
         let key = Key::of(parts);
         let mut bytes = [0; 8];
@@ -86,26 +86,26 @@ pub struct Commit {
     pub parent: Option<CommitId>,
     /// Milliseconds since 1970.
     pub at: u64,
-    /// `cli`, `ui`, `mcp`, `api`, `policy`, or `fork` for what was inherited.
+    /// `cli`, `ui`, `mcp`, `api`, `policy`, or `fork` for inherited edits.
     pub author: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Why each of its operations was made, in their order; nothing where nobody said.
+    /// The reason for each operation, in order; none where none was given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<Option<String>>,
     #[serde(flatten)]
     pub change: Change,
-    /// What it did, in a line.
+    /// A one-line summary.
     pub summary: String,
     pub tokens_before: u64,
     pub tokens_after: u64,
-    /// A deferred edit became it when its moment came, without a person looking at the conversation.
+    /// A deferred edit that fired without a person present.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unattended: bool,
 }
 
 impl Commit {
-    /// What it does to what is sent, each effect by its name.
+    /// Its effects with their names.
     fn effects(&self) -> impl Iterator<Item = (EffectId, &Effect)> {
         let (own, inherited): (&[Effect], &[(EffectId, Effect)]) = match &self.change {
             Change::Edit { effects, .. } => (effects, &[]),
@@ -120,11 +120,11 @@ impl Commit {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// Operations as they were asked for, and what they came down to.
+    /// Operations as requested, and their effects.
     Edit { operations: Vec<Operation>, effects: Vec<Effect> },
-    /// Switches commits off.
+    /// Deactivates commits.
     Revert { commits: Vec<CommitId>, how: How },
-    /// The effects of another conversation's commits, taken over under their own names.
+    /// Effects of another conversation's commits, under their original names.
     Inherit { from: String, effects: Vec<(EffectId, Effect)> },
 }
 
@@ -137,26 +137,26 @@ pub enum How {
     Rollback,
 }
 
-/// All commits of a conversation, and the line that is looked at. A copy of it costs a pointer for each commit.
+/// All commits of a conversation, and the current branch. A clone costs a pointer per commit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct History {
     commits: FastMap<CommitId, Arc<Commit>>,
-    /// In the order they were made.
+    /// In order of creation.
     order: Vec<CommitId>,
     branches: BTreeMap<String, Option<CommitId>>,
     tags: BTreeMap<String, CommitId>,
     current: String,
-    /// The commits that count at the head, oldest first. Every request asks for them; they change with a commit.
+    /// The active commits at the head, oldest first. Every request reads them; only commits change them.
     counting: Vec<Arc<Commit>>,
     superseded: Superseded,
 }
 
-/// The effects at the head without which the same is sent. Found out when a request asks for it.
+/// The effects at the head that do not influence the request. Computed when a request needs them.
 #[derive(Debug, Clone, Default)]
 struct Superseded(OnceLock<FastSet<EffectId>>);
 
 impl PartialEq for Superseded {
-    /// It follows from the commits.
+    /// Equal, because it follows from the commits.
     fn eq(&self, _: &Superseded) -> bool {
         true
     }
@@ -178,15 +178,15 @@ impl Default for History {
     }
 }
 
-/// Why a commit cannot be switched off.
+/// Why a commit cannot be deactivated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cannot {
     Unknown,
     /// Not on this branch.
     Elsewhere,
-    /// Already switched off.
+    /// Already inactive.
     Inactive,
-    /// These stand on it.
+    /// These commits depend on it.
     Needed(Vec<CommitId>),
     /// There is nothing to undo, redo or roll back.
     Nothing,
@@ -222,7 +222,7 @@ impl History {
         self.order.iter().filter_map(|id| self.get(*id))
     }
 
-    /// Appends to the branch that is looked at.
+    /// Appends to the current branch.
     pub fn push(&mut self, commit: Commit) {
         let goes_on = commit.parent == self.head() && !matches!(commit.change, Change::Revert { .. });
         let commit = Arc::new(commit);
@@ -237,14 +237,14 @@ impl History {
         }
     }
 
-    /// After the head has moved otherwise than by a commit on top.
+    /// Recomputes the active commits after the head has moved by other means than a new commit.
     fn count_anew(&mut self) {
         let active: Vec<CommitId> = self.active(self.head()).iter().rev().map(|commit| commit.id).collect();
         self.counting = active.iter().filter_map(|id| self.commits.get(id).cloned()).collect();
         self.superseded = Superseded::default();
     }
 
-    /// Takes back the newest commit, which could not be stored; `parent` was the head before.
+    /// Removes the newest commit, which could not be stored; `parent` was the head before.
     pub fn pop(&mut self, parent: Option<CommitId>) {
         if let Some(id) = self.order.pop() {
             self.commits.remove(&id);
@@ -253,7 +253,7 @@ impl History {
         }
     }
 
-    /// A new branch at the head of the current one (or elsewhere), not looked at yet.
+    /// Creates a branch at the head of the current one, or at `at`, without checking it out.
     pub fn branch(&mut self, name: &str, at: Option<CommitId>) {
         self.branches.insert(name.to_owned(), at);
         if name == self.current {
@@ -261,7 +261,7 @@ impl History {
         }
     }
 
-    /// False when there is no such branch.
+    /// Checks out a branch; false if there is none of that name.
     pub fn checkout(&mut self, name: &str) -> bool {
         let known = self.branches.contains_key(name);
         if known {
@@ -275,7 +275,7 @@ impl History {
         self.tags.insert(name.to_owned(), at);
     }
 
-    /// A branch that is looked at stays. Its commits stay in any case.
+    /// Removes a branch, unless it is checked out. Its commits stay.
     pub fn remove_branch(&mut self, name: &str) {
         if name != self.current {
             self.branches.remove(name);
@@ -286,7 +286,7 @@ impl History {
         self.tags.remove(name);
     }
 
-    /// A commit by its id, the beginning of one, a tag, a branch, or `HEAD`. More than one: none of them.
+    /// Finds a commit by id, start of an id, tag, branch, or `HEAD`. The error lists ambiguous matches.
     pub fn find(&self, name: &str) -> Result<CommitId, Vec<CommitId>> {
         if name.eq_ignore_ascii_case("head") {
             return self.head().ok_or_else(Vec::new);
@@ -311,7 +311,7 @@ impl History {
         })
     }
 
-    /// The commits that count at `head`, newest first. Reverts are among them.
+    /// The active commits at `head`, newest first, including reverts.
     pub fn active(&self, head: Option<CommitId>) -> Vec<&Commit> {
         let mut off: HashSet<CommitId> = HashSet::new();
         let mut active = Vec::new();
@@ -327,7 +327,7 @@ impl History {
         active
     }
 
-    /// The effects that count at `head`, oldest first.
+    /// The active effects at `head`, oldest first.
     pub fn effects(&self, head: Option<CommitId>) -> Vec<(EffectId, &Effect)> {
         if head == self.head() {
             return self.counting.iter().flat_map(|commit| commit.effects()).collect();
@@ -335,7 +335,7 @@ impl History {
         self.active(head).into_iter().rev().flat_map(Commit::effects).collect()
     }
 
-    /// The effects at the head that decide what is sent, oldest first: those that later ones supersede are left out.
+    /// The effects at the head that determine the request, oldest first, without superseded ones.
     pub fn sent_effects(&self) -> Vec<(EffectId, &Effect)> {
         let mut effects = self.effects(self.head());
         let superseded = self.superseded.0.get_or_init(|| superseded::superseded(&effects));
@@ -343,12 +343,12 @@ impl History {
         effects
     }
 
-    /// Whether an effect that changes what is sent counts at the head.
+    /// Whether an active effect at the head can change the request.
     pub fn is_sent(&self) -> bool {
         self.counting.iter().flat_map(|commit| commit.effects()).any(|(_, effect)| effect.is_sent())
     }
 
-    /// Active commits that cannot do without one of `gone`, directly or not; newest first.
+    /// Active commits that depend on one of `gone`, directly or indirectly; newest first.
     fn standing_on(&self, gone: &HashSet<CommitId>) -> Vec<CommitId> {
         let active = self.active(self.head());
         let mut gone = gone.clone();
@@ -377,7 +377,7 @@ impl History {
         standing
     }
 
-    /// What to switch off so that `target` is off; with `cascade` what stands on it goes along.
+    /// The commits to deactivate so that `target` is inactive; with `cascade`, including its dependents.
     pub fn revert(&self, target: CommitId, cascade: bool) -> Result<Vec<CommitId>, Cannot> {
         if !self.commits.contains_key(&target) {
             return Err(Cannot::Unknown);
@@ -396,13 +396,13 @@ impl History {
         Ok(standing)
     }
 
-    /// The newest active commit that is not itself a way back.
+    /// The newest active commit that is not itself an undo or a revert.
     pub fn undo(&self) -> Result<CommitId, Cannot> {
         let newest = self.active(self.head()).into_iter().find(|commit| !is_way_back(commit));
         newest.map(|commit| commit.id).ok_or(Cannot::Nothing)
     }
 
-    /// The newest undo that still holds, with nothing made since.
+    /// The newest undo in force, if no commit followed it.
     pub fn redo(&self) -> Result<CommitId, Cannot> {
         for commit in self.active(self.head()) {
             match &commit.change {
@@ -428,7 +428,7 @@ impl History {
         if ids(target) == ids(self.head()) {
             return Err(Cannot::Nothing);
         }
-        // All of them, also those that are off: whatever had switched them off goes as well.
+        // All of them, including inactive ones: the commits that deactivated them are reverted too.
         Ok(self.line(self.head()).map(|commit| commit.id).take_while(|id| Some(*id) != target).collect())
     }
 }

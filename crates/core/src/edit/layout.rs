@@ -1,6 +1,6 @@
 //! The messages and steps of a frame, as people count them.
 //!
-//! A message of the client's keeps its number whatever is done to it; what stands in its place has the same.
+//! A client message keeps its number after every edit; its replacement has the same number.
 
 use super::effect::{Effect, MadeId};
 use super::fold::{Frame, Laid, Unit, View};
@@ -12,10 +12,10 @@ use std::ops::Range;
 pub struct Group {
     /// Its number in the frame, counted from 0.
     pub number: usize,
-    /// The step it belongs to, counted from 1; 0 for the human's words, before the model moves.
+    /// The step it belongs to, counted from 1; 0 for the human's words before the first step.
     pub step: usize,
     pub role: Role,
-    /// The message of the path, if it is the client's.
+    /// The message of the path, if it is from the client.
     pub source: Option<usize>,
     pub made: Option<MadeId>,
     pub units: Range<usize>,
@@ -50,7 +50,7 @@ pub fn layout(view: &View<'_>, frame: &Frame, messages: &[&Message]) -> Layout {
     Layout { units, groups, steps }
 }
 
-/// How a unit is counted.
+/// The number and step of a unit.
 #[derive(Clone, Copy)]
 struct Place {
     number: usize,
@@ -58,8 +58,8 @@ struct Place {
     role: Role,
 }
 
-/// The place of each unit, and the number of steps. Only messages of the client's and those of an insertion count;
-/// what stands in the place of one directly precedes it, and is counted as that one.
+/// The place of each unit, and the number of steps. Only client messages and those of inserted frames count. A
+/// replacement directly precedes its original and has its number.
 fn places(view: &View<'_>, units: &[Laid], messages: &[&Message]) -> (Vec<Place>, usize) {
     let mut places: Vec<Place> = Vec::with_capacity(units.len());
     let mut last: Option<(Option<usize>, Place)> = None;
@@ -90,7 +90,7 @@ fn places(view: &View<'_>, units: &[Laid], messages: &[&Message]) -> (Vec<Place>
                 Place { number: last.map_or(0, |(_, before)| before.number + 1), step, role }
             }
         };
-        // In frames that were combined a human speaks again: that ends a step.
+        // In combined frames a human speaks again, which ends a step.
         if human {
             place.step = 0;
         }
@@ -103,12 +103,12 @@ fn places(view: &View<'_>, units: &[Laid], messages: &[&Message]) -> (Vec<Place>
 }
 
 impl Layout {
-    /// Whether anything of it is sent.
+    /// Whether nothing of it is sent.
     pub fn is_gone(&self) -> bool {
         self.units.iter().all(|laid| laid.covered.is_some())
     }
 
-    /// The units of the groups that `keep` chooses.
+    /// The units of the groups that `keep` selects.
     pub fn of<'a>(&'a self, keep: impl Fn(&Group) -> bool + 'a) -> Vec<Laid> {
         self.groups
             .iter()

@@ -1,6 +1,6 @@
-//! What is wrong with JSON that somebody wrote, without the words of the library that read it.
+//! Explains errors in hand-written JSON, in other words than the parser's.
 
-/// The reader's own sentence in plain words. One that it does not know stays as it is.
+/// Rewords the parser's message. Unknown messages stay as they are.
 pub fn in_words(said: &str) -> String {
     let said = said.split(" at line ").next().unwrap_or(said);
     if let Some((what, expected)) = said.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", ")) {
@@ -25,7 +25,7 @@ pub fn in_words(said: &str) -> String {
     }
 }
 
-/// The same of an operation, which takes a `reason` beside its own fields.
+/// The same for an operation, which takes a `reason` beside its own fields.
 pub fn of_operation(said: &str) -> String {
     let words = in_words(said);
     match words.starts_with("unknown field") {

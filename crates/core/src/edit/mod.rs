@@ -1,11 +1,12 @@
-//! Editing what the model is sent, pure: from a wish to effects, from effects to a view.
+//! Editing the request, pure: operations become effects, effects become a view.
 //!
-//! An [`operation::Operation`] is what somebody asks for, in the words people use (`t3/5`). Resolved against
-//! the view at hand it becomes [`effect::Effect`]s, which name slots and blocks and so hold whatever the client
-//! does next. A [`history::History`] of commits says which effects are active, and [`fold`] lays them over a
-//! path: the same path and the same effects give the same [`fold::View`], always.
+//! An [`operation::Operation`] is an author's request, in the addresses that people use (`t3/5`). Resolved against the
+//! current view it becomes [`effect::Effect`]s, which name slots and blocks and so survive whatever the client does
+//! next. A [`history::History`] of commits determines the active effects, and [`fold`] lays them over a path: the same
+//! path and the same effects always give the same [`fold::View`].
 
 pub mod address;
+pub mod carry;
 pub mod effect;
 pub mod fold;
 pub mod frame_id;

@@ -1,4 +1,4 @@
-//! What somebody asks for. This JSON is the same in the terminal, the API, MCP and the log.
+//! Operations. Terminal, API, MCP and log use the same JSON.
 
 use crate::content::Content;
 use crate::message::Role;
@@ -13,13 +13,13 @@ pub struct Select {
     /// Only calls and results of this tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// Only what is larger than so many tokens.
+    /// Only content larger than this many tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub larger_than: Option<u64>,
-    /// Only what lies more than so many frames back.
+    /// Only content more than this many frames back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub older_than: Option<usize>,
-    /// Only what was read from a file that is read again, or changed, later.
+    /// Only reads of a file that is read again, or changed, later.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub superseded: bool,
     /// Only these calls and their results, by the ids of the calls.
@@ -33,7 +33,7 @@ impl Select {
     }
 }
 
-/// Where something should go; exactly one of the three.
+/// The destination; exactly one of the three.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -46,6 +46,12 @@ pub struct Where {
     pub end: bool,
 }
 
+impl Where {
+    fn is_nowhere(&self) -> bool {
+        *self == Where::default()
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "op", rename_all = "kebab-case", deny_unknown_fields)]
@@ -55,7 +61,7 @@ pub enum Operation {
         ids: Vec<String>,
         #[serde(default, skip_serializing_if = "Select::is_empty", deserialize_with = "object")]
         select: Select,
-        /// Also what is protected.
+        /// Also protected content.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         force: bool,
     },
@@ -67,7 +73,7 @@ pub enum Operation {
         /// A message, or a list of them; for a block a block, for a tool its definition.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raw: Option<serde_json::Value>,
-        /// What a block becomes, on whichever wire it is sent. The automatic editor writes it, instead of the other two.
+        /// The replacement of a block, independent of the wire. Used by the automatic editor instead of the other two.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", schemars(skip))]
         content: Option<Vec<Content>>,
@@ -79,7 +85,7 @@ pub enum Operation {
         ids: Vec<String>,
         #[serde(default, skip_serializing_if = "Select::is_empty", deserialize_with = "object")]
         select: Select,
-        /// Without one it is found out before the commit is made, and stands here from then on.
+        /// Without a text, one is written before the commit, and stored here.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
@@ -149,7 +155,7 @@ pub enum Operation {
         title: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
-        /// The title is not somebody's: without one it is found out before the commit is made.
+        /// Generates the title, unless one is given, before the commit.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         auto: bool,
     },
@@ -159,18 +165,23 @@ pub enum Operation {
     Unpin {
         ids: Vec<String>,
     },
+    /// With `edits`, neither `ids` nor `to`.
     Import {
         from: String,
+        #[serde(default)]
         ids: Vec<String>,
-        #[serde(deserialize_with = "object")]
+        #[serde(default, skip_serializing_if = "Where::is_nowhere", deserialize_with = "object")]
         to: Where,
+        /// Instead of frames, the edits of a conversation with the same history.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        edits: bool,
     },
 }
 
-/// As many characters of a text as a list shows.
+/// Characters of a text that a list shows.
 const SHORT: usize = 200;
 
-/// Fields by their names only: a list would be taken as the fields in their order.
+/// Accepts fields by name only; serde would also accept a list of values in order.
 fn object<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<T, D::Error> {
     let fields = serde_json::Map::deserialize(deserializer)?;
     T::deserialize(serde_json::Value::Object(fields)).map_err(D::Error::custom)
@@ -181,7 +192,7 @@ fn user() -> Role {
 }
 
 impl Operation {
-    /// What it is asked to change, as it was written.
+    /// The ids as written.
     pub fn ids(&self) -> &[String] {
         match self {
             Operation::Delete { ids, .. }
@@ -202,7 +213,7 @@ impl Operation {
         }
     }
 
-    /// Whether words are missing that somebody has to find before it can be done.
+    /// Whether a text is missing that must be written first.
     pub fn is_open(&self) -> bool {
         match self {
             Operation::Compact { text, .. } | Operation::SummarizeResults { text, .. } => text.is_none(),
@@ -211,7 +222,7 @@ impl Operation {
         }
     }
 
-    /// The same with the words that were missing.
+    /// The operation with the missing text.
     pub fn filled(mut self, words: String) -> Operation {
         match &mut self {
             Operation::Compact { text, .. } | Operation::SummarizeResults { text, .. } => *text = Some(words),
@@ -221,7 +232,7 @@ impl Operation {
         self
     }
 
-    /// Leaves of its words what a list shows.
+    /// Shortens its texts for a list.
     pub fn shorten(&mut self) {
         let words = match self {
             Operation::Edit { text, raw, content, .. } => {

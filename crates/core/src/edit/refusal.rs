@@ -1,23 +1,28 @@
-//! A wish that is not granted: what, why, and what to do. Nothing has changed.
+//! A refused edit: code, reason and hint. Nothing has changed.
+
+use crate::hint;
+use crate::hint::Command;
+use crate::{ErrorCode, Hint};
 
 /// `code` is for programs, `message` and `hint` are for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    pub code: &'static str,
+    pub code: ErrorCode,
     pub message: String,
-    pub hint: String,
+    pub hint: Hint,
 }
 
-/// The code of a wish that would change nothing.
-pub const NOTHING: &str = "nothing-to-do";
-
 impl Refusal {
-    /// What was asked for is so already.
+    /// Refuses an edit without effect.
     pub fn nothing(message: impl Into<String>) -> Refusal {
-        Refusal::new(NOTHING, message, "`ctx list` shows what is sent, `ctx history` what was done.")
+        Refusal::new(
+            ErrorCode::NothingToDo,
+            message,
+            hint![Command::List, " shows what is sent, ", Command::History, " what was done."],
+        )
     }
 
-    pub fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
+    pub fn new(code: ErrorCode, message: impl Into<String>, hint: impl Into<Hint>) -> Refusal {
         Refusal { code, message: message.into(), hint: hint.into() }
     }
 }
@@ -30,9 +35,9 @@ impl std::fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// The known names most like `name`, best first.
+/// The known names most similar to `name`, best first.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    // Of a long name people remember a word.
+    // People remember a word of a long name.
     let words = |other: &str| other.split('_').map(|word| distance(name, word) + 1).min();
     let score = |other: &str| distance(name, other).min(words(other).unwrap_or(usize::MAX));
     let mut scored: Vec<(usize, &str)> = known.map(|other| (score(other), other)).collect();
@@ -41,14 +46,15 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a 
     scored.into_iter().filter(|(distance, _)| *distance <= worst).take(3).map(|(_, other)| other).collect()
 }
 
-pub fn suggest(near: &[&str], otherwise: &str) -> String {
+/// The hint behind the nearest names, if there are any.
+pub fn suggest(near: &[&str], otherwise: impl Into<Hint>) -> Hint {
     match near {
-        [] => otherwise.to_owned(),
-        near => format!("Did you mean {}? {otherwise}", near.join(", ")),
+        [] => otherwise.into(),
+        near => otherwise.into().after(format!("Did you mean {}? ", near.join(", "))),
     }
 }
 
-/// Letters to insert, delete or replace to get from one to the other.
+/// The edit distance between two names.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,4 +1,4 @@
-//! From what somebody asks for to effects, or to a refusal that helps. Nothing is changed here.
+//! Resolves operations into effects, or into refusals with a hint. Changes nothing.
 
 mod arrange;
 mod client_notes;
@@ -13,52 +13,55 @@ use super::effect::{Cover, Effect, EffectId, Made, MessageRef, Named, NewResult,
 use super::fold::{Laid, Source, Unit, View};
 use super::operation::{Operation, Select};
 use super::refusal::Refusal;
+use crate::ErrorCode;
 use crate::content::Content;
+use crate::hint;
+use crate::hint::{Argument, Command};
 use crate::message::{Kind, Role};
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// What the contents of a dropped result become.
+/// The placeholder of a dropped result.
 pub const DROPPED: &str = "[Cleared to save context.]";
 
-/// What a compacted part begins with.
+/// The start of a compacted part.
 pub const SUMMARY: &str = "[Summary of an earlier part of this conversation]";
 
-/// What stands in the place of offloaded content begins with.
+/// The start of the text that replaces offloaded content.
 pub const OFFLOADED: &str = "[Offloaded to a file to save context:";
 
-/// Everything that names are resolved against.
+/// The state that names are resolved against.
 pub struct Desk<'a> {
     pub view: &'a View<'a>,
     pub source: &'a Source<'a>,
-    /// Estimates to tokens.
+    /// Converts estimates to tokens.
     pub scale: &'a dyn Fn(f64) -> u64,
-    /// Why a block of the system prompt should stay, for those that should.
+    /// The reason to keep a block of the system prompt, for protected blocks.
     pub protected: &'a [Option<&'static str>],
     /// The estimates of the system prompt's blocks, and of the tools.
     pub system_weights: &'a [f64],
     pub tool_weights: &'a [f64],
-    /// The number of the next frame that is added.
+    /// The number of the next added frame.
     pub next_added: u32,
-    /// Reads the JSON that a person gives.
+    /// Reads JSON written by a person.
     pub draft: &'a dyn Draft,
 }
 
 /// Reads the JSON of a wire.
 pub trait Draft {
-    /// Turns JSON that a person gives into content, or says why it could not be sent.
+    /// Turns JSON written by a person into content, or refuses it if the wire cannot send it.
     fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal>;
 
-    /// Says why content for a message of the client's could not be sent.
+    /// Refuses content that the wire cannot send in a client's message.
     fn check(&self, content: &Content) -> Result<(), Refusal>;
 }
 
-/// What a person gives in JSON.
+/// The kind of JSON that a person writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DraftScope {
     /// Whole messages.
     Messages,
-    /// Blocks for a message of the client's.
+    /// Blocks for a client message.
     Blocks,
     /// Texts for the system prompt.
     System,
@@ -67,8 +70,7 @@ pub enum DraftScope {
 }
 
 impl Desk<'_> {
-    /// What an operation comes down to. `offload` and `import` need files and other conversations: they are
-    /// resolved by whoever has them.
+    /// Resolves an operation. `offload` and `import` need files and other conversations, so the engine resolves them.
     pub fn effects(&self, operation: &Operation) -> Result<Vec<Effect>, Refusal> {
         match operation {
             Operation::Delete { ids, select, force } => {
@@ -96,9 +98,9 @@ impl Desk<'_> {
                     Role::User | Role::Assistant => *role,
                     _ => {
                         return Err(Refusal::new(
-                            "bad-role",
+                            ErrorCode::BadRole,
                             "A new frame speaks as `user` or as `assistant`.",
-                            "Omit `--role` to speak as the user.",
+                            hint!["Omit ", Argument::new("role"), " to speak as the user."],
                         ));
                     }
                 };
@@ -111,14 +113,14 @@ impl Desk<'_> {
             Operation::Pin { ids } => self.pin(ids, true),
             Operation::Unpin { ids } => self.pin(ids, false),
             Operation::Offload { .. } | Operation::Import { .. } => Err(Refusal::new(
-                "unsupported",
+                ErrorCode::Unsupported,
                 format!("`{}` cannot be resolved here.", operation.name()),
                 "This is a defect; please report it.",
             )),
         }
     }
 
-    /// The ids of which something is left to delete.
+    /// The ids with content left to delete.
     fn still_there(&self, ids: &[String], select: &Select) -> Result<Vec<String>, Refusal> {
         self.named(ids)?;
         let mut there = Vec::new();
@@ -126,21 +128,21 @@ impl Desk<'_> {
         for id in ids.iter().flat_map(|ids| ids.split(',')).map(str::trim).filter(|id| !id.is_empty()) {
             let id = id.to_owned();
             match self.targets(std::slice::from_ref(&id), &Select::default()) {
-                Err(refusal) if refusal.code == "gone" && select.is_empty() => nothing = Some(refusal.message),
-                Err(refusal) if refusal.code != "gone" => return Err(refusal),
+                Err(refusal) if refusal.code == ErrorCode::Gone && select.is_empty() => nothing = Some(refusal.message),
+                Err(refusal) if refusal.code != ErrorCode::Gone => return Err(refusal),
                 _ => there.push(id),
             }
         }
         match nothing {
             Some(message) if there.is_empty() => Err(Refusal {
-                hint: "`ctx history` shows what removed it; `ctx revert` brings it back.".to_owned(),
+                hint: hint![Command::History, " shows what removed it; ", Command::Revert, " brings it back."],
                 ..Refusal::nothing(message)
             }),
             _ => Ok(there),
         }
     }
 
-    /// What to cover so that these targets are gone.
+    /// The covers that remove these targets.
     pub fn covers(&self, targets: &[Target], force: bool) -> Result<Vec<Cover>, Refusal> {
         let mut covers = Vec::new();
         let mut spared = Vec::new();
@@ -148,7 +150,7 @@ impl Desk<'_> {
             for cover in &target.covers {
                 match cover {
                     Cover::System { at, .. } if !force => match self.protected.get(*at as usize).copied().flatten() {
-                        // Named alone it is refused; as a part of `system` it is passed over.
+                        // Named alone, it is refused; as part of `system`, it is skipped.
                         Some(why) if target.covers.len() == 1 => return Err(protected(&[(*at, why)])),
                         Some(why) => spared.push((*at, why)),
                         None => covers.push(cover.clone()),
@@ -165,13 +167,13 @@ impl Desk<'_> {
         }
     }
 
-    /// Replaces all targets by one message of ours, where the first of them stands.
+    /// Replaces all targets with one message at the place of the first.
     pub fn compact(&self, targets: &[Target], why: Why, text: &str) -> Result<Vec<Effect>, Refusal> {
         if let Some(target) = targets.iter().find(|target| matches!(target.scope, Scope::System | Scope::Tool)) {
             return Err(Refusal::new(
-                "not-a-turn",
+                ErrorCode::NotATurn,
                 format!("`{}` is not a part of the conversation; it cannot be {}.", target.name, why.name()),
-                "`ctx edit` gives it another text, `ctx delete` removes it.",
+                hint![Command::Edit, " gives it another text, ", Command::Delete, " removes it."],
             ));
         }
         let by = vec![Made::text(Some(Role::User), text)];
@@ -192,9 +194,9 @@ impl Desk<'_> {
             let found: Vec<EffectId> = touching.flatten().filter(offloads).collect();
             if found.is_empty() {
                 return Err(Refusal::new(
-                    "not-offloaded",
+                    ErrorCode::NotOffloaded,
                     format!("Nothing of `{}` is offloaded.", target.name),
-                    "`ctx list` shows the current state; `ctx undo` undoes any other operation.",
+                    hint![Command::List, " shows the current state; ", Command::Undo, " undoes any other operation."],
                 ));
             }
             for id in found {
@@ -215,7 +217,7 @@ impl Desk<'_> {
     ) -> Result<Vec<Effect>, Refusal> {
         let text_or_dropped = text.unwrap_or(DROPPED);
         let wanted = self.wanted_results(ids, select, result)?;
-        // What reads like that already need not be changed again.
+        // Results that already have this text need no change.
         let is_so = |laid: &Laid| self.view.new_result(laid) == Some(text_or_dropped);
         let results: Vec<NewResult> = wanted
             .iter()
@@ -229,9 +231,9 @@ impl Desk<'_> {
                 return Err(Refusal::nothing(format!("All such tool results in {asked} {so} already.")));
             }
             return Err(Refusal::new(
-                "no-results",
+                ErrorCode::NoResults,
                 format!("There is no such tool result in {asked}."),
-                "`ctx list --steps` shows the calls of each frame.",
+                hint![Command::Steps, " shows the calls of each frame."],
             ));
         }
         if text.is_some() && result.is_none() && wanted.len() > 1 {
@@ -240,14 +242,14 @@ impl Desk<'_> {
         Ok(vec![Effect::Results { results, summarized: text.is_some() }])
     }
 
-    /// The tool results that are meant, whatever they read by now.
+    /// The selected tool results, whatever their current content.
     pub fn wanted_results(
         &self,
         ids: &[String],
         select: &Select,
         result: Option<&str>,
     ) -> Result<Vec<(Laid, MessageRef, Named)>, Refusal> {
-        // What is larger is asked of each result, not of what holds it.
+        // The size filter applies to each result, not to its container.
         let around = Select { older_than: select.older_than, ..Select::default() };
         if ids.is_empty() && select.is_empty() && result.is_none() {
             return Err(target::nothing_named());
@@ -277,7 +279,7 @@ impl Desk<'_> {
         Ok(wanted)
     }
 
-    /// The name of the tool that a call with this id calls.
+    /// The tool of the call with this id.
     fn tool_of(&self, id: Option<&str>) -> Option<&str> {
         let id = id?;
         self.source
@@ -289,12 +291,12 @@ impl Desk<'_> {
     }
 }
 
-/// Refuses JSON that a wire could not send. `place`: where in it that is, with a space before it.
+/// Refuses JSON that a wire cannot send. `place`: the position in it, with a leading space.
 pub fn bad_json(what: &str, place: &str) -> Refusal {
     Refusal::new(
-        "bad-content",
+        ErrorCode::BadContent,
         format!("The raw JSON cannot be sent: {what}{place}."),
-        "`ctx show ID --raw` shows what it looks like.",
+        hint![Command::Show.with("ID --raw"), " shows what it looks like."],
     )
 }
 
@@ -302,33 +304,43 @@ pub fn bad_json(what: &str, place: &str) -> Refusal {
 pub fn not_empty(text: &str) -> Result<&str, Refusal> {
     if text.trim().is_empty() {
         return Err(Refusal::new(
-            "empty",
+            ErrorCode::Empty,
             "The new text is empty, and the provider refuses empty texts: rule A27.",
-            "Give some text, or use `ctx delete`.",
+            hint!["Give some text, or use ", Command::Delete, "."],
         ));
     }
     Ok(text)
 }
 
-/// One text would make several results say the same.
+/// Refuses one text for several results.
 fn many_results(count: usize) -> Refusal {
     Refusal::new(
-        "many-results",
+        ErrorCode::ManyResults,
         format!("One text cannot stand for {count} tool results: each answers a call of its own."),
-        "Name one with `--result`, or omit `--text`: then each gets its own summary.",
+        hint![
+            "Name one with ",
+            Argument::new("result"),
+            ", or omit ",
+            Argument::new("text"),
+            ": then each gets its own summary."
+        ],
     )
 }
 
 fn protected(blocks: &[(u32, &str)]) -> Refusal {
     let told: Vec<String> = blocks.iter().map(|(at, why)| format!("`system#{at}` is protected: {why}.")).collect();
-    Refusal::new("protected", told.join(" "), "If you are sure, repeat it with `--force`.")
+    Refusal::new(
+        ErrorCode::Protected,
+        told.join(" "),
+        hint!["If you are sure, repeat it with ", Argument::new("force"), "."],
+    )
 }
 
 fn gone(name: &str) -> Refusal {
     Refusal::new(
-        "gone",
+        ErrorCode::Gone,
         format!("Nothing of `{name}` is left."),
-        "`ctx history` shows what removed it; `ctx revert` brings it back.",
+        hint![Command::History, " shows what removed it; ", Command::Revert, " brings it back."],
     )
 }
 

@@ -1,14 +1,14 @@
-//! Effects that no longer matter for what is sent, because a later one covers all that they cover and all that they
-//! made: earlier edits of the same thing.
+//! Superseded effects: earlier edits of the same content, which no longer influence the request, because a later effect
+//! covers everything that they cover and wrote.
 //!
-//! Editing one frame two hundred times leaves two hundred effects, and each of them names all earlier ones. Only the last
-//! one decides what is sent. Whether an effect is superseded depends on the effects alone, not on the path, so the answer
-//! is computed once per commit and not once per request.
+//! Editing one frame two hundred times leaves two hundred effects, each of which names all earlier ones. Only the last
+//! determines the request. Whether an effect is superseded depends on the effects alone, not on the path, so it is
+//! computed once per commit and not once per request.
 
 use super::effect::{Cover, CoveredBlocks, Effect, EffectId, MadeId, MessageRef};
 use crate::fast_map::{FastMap, FastSet};
 
-/// Something that an effect can cover.
+/// A coverable unit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Thing {
     /// Blocks of this message.
@@ -16,7 +16,7 @@ enum Thing {
     Made(MadeId),
 }
 
-/// The effects among these, oldest first, without which the same is sent.
+/// The effects among these, oldest first, that do not influence the request.
 pub fn superseded(effects: &[(EffectId, &Effect)]) -> FastSet<EffectId> {
     let places: FastMap<EffectId, usize> = effects.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect();
     let things: Vec<Option<Vec<Thing>>> = effects.iter().map(|(_, effect)| things(effect)).collect();
@@ -24,7 +24,7 @@ pub fn superseded(effects: &[(EffectId, &Effect)]) -> FastSet<EffectId> {
     for (at, things) in things.iter().enumerate() {
         things.iter().flatten().for_each(|thing| namers.entry(*thing).or_default().push(at));
     }
-    // What an effect of another kind names has to stay, and what was taken back supersedes nothing.
+    // Targets of other effects must stay, and deactivated effects supersede nothing.
     let others = effects.iter().filter(|(_, effect)| !matches!(effect, Effect::Replace { .. }));
     let needed: FastSet<EffectId> = others.flat_map(|(_, effect)| effect.needs()).collect();
     let mut gone: FastSet<usize> = FastSet::default();
@@ -33,7 +33,7 @@ pub fn superseded(effects: &[(EffectId, &Effect)]) -> FastSet<EffectId> {
         let Some(covered) = covered.as_ref().filter(|_| is_left) else { continue };
         let known: FastSet<Thing> = covered.iter().copied().collect();
         let blocks: FastMap<MessageRef, &CoveredBlocks> = blocks(effects[last].1).map(|own| (own.of, own)).collect();
-        // All that they make is covered here, and all that they cover.
+        // Everything that they write and cover is covered here.
         let earlier = covered.iter().filter_map(|thing| match thing {
             Thing::Made(made) => places.get(&made.effect).copied(),
             Thing::Blocks(_) => None,
@@ -43,10 +43,10 @@ pub fn superseded(effects: &[(EffectId, &Effect)]) -> FastSet<EffectId> {
             .filter(|&at| made(effects[at]).all(|made| known.contains(&made)))
             .filter(|&at| things[at].as_ref().is_some_and(|own| own.iter().all(|thing| known.contains(thing))))
             .filter(|&at| has_own_roles(effects[last].1) || has_no_role(effects[at].1))
-            // The same blocks: of a message that the client has re-written, others would be found.
+            // The same blocks: in a message that the client has rewritten, others would be found.
             .filter(|&at| self::blocks(effects[at].1).all(|own| blocks.get(&own.of) == Some(&own)))
             .collect();
-        // And no effect that stays has anything to do with them: it would lose its place.
+        // No remaining effect may refer to them: it would lose its place.
         loop {
             let names = |at: usize| things[at].iter().flatten().copied().chain(made(effects[at]));
             let is_alone = |thing: Thing| {
@@ -68,7 +68,7 @@ fn made<'e>((id, effect): (EffectId, &'e Effect)) -> impl Iterator<Item = Thing>
     (0..effect.made().len() as u32).map(move |message| Thing::Made(MadeId { effect: id, message }))
 }
 
-/// Whether what it makes says who speaks. Otherwise that follows from what it covers, which must stay for it.
+/// Whether its messages have roles. Otherwise the role follows from the covered content, which must stay.
 fn has_own_roles(effect: &Effect) -> bool {
     effect.made().iter().all(|made| made.role.is_some())
 }
@@ -88,7 +88,7 @@ fn blocks(effect: &Effect) -> impl Iterator<Item = &CoveredBlocks> {
     })
 }
 
-/// What a replacement covers; `None` for one of the system prompt or of tools, and for all other effects.
+/// The units that a replacement covers; `None` for the system prompt, for tools, and for all other effects.
 fn things(effect: &Effect) -> Option<Vec<Thing>> {
     let Effect::Replace { covers, .. } = effect else { return None };
     let mut things = Vec::with_capacity(covers.len());

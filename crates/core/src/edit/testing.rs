@@ -18,7 +18,7 @@ use serde_json::Value;
 pub struct Talk {
     pub slots: Vec<SlotId>,
     pub messages: Vec<Message>,
-    /// Counts slots and tool ids.
+    /// The next slot and tool id.
     pub next: u64,
     pub open: Vec<(Box<str>, Box<str>)>,
 }
@@ -55,13 +55,13 @@ impl Talk {
         self.push(Role::User, vec![block(Kind::Text, 20)], Some(0))
     }
 
-    /// A notice of the client's, such as the output of a local command.
+    /// A notice of the client, such as the output of a local command.
     pub fn reminder(self) -> Talk {
         let notice = Block { label: Some("a notice".into()), ..block(Kind::Reminder, 10) };
         self.push(Role::User, vec![notice], None)
     }
 
-    /// The human speaks behind two notes of the client's: project instructions and environment.
+    /// The human speaks after two client notes: project instructions and environment.
     pub fn human_behind_notes(self) -> Talk {
         let note = || block(Kind::Reminder, 900);
         self.push(Role::User, vec![note(), note(), block(Kind::Text, 20)], Some(2))
@@ -108,7 +108,7 @@ impl Talk {
         self.push(Role::User, blocks, None)
     }
 
-    /// The results, and what the human typed meanwhile.
+    /// The results, and text typed by the human meanwhile.
     pub fn results_and_text(mut self) -> Talk {
         let mut blocks = self.answers(100);
         let speaks = blocks.len() as u32;
@@ -149,7 +149,7 @@ impl Talk {
     }
 }
 
-/// `t1` is one call and an answer, `t2` a loop of three steps, one of them parallel, `t3` has an answer only.
+/// `t1` is one call and an answer, `t2` a loop of three steps, one of them parallel, `t3` only an answer.
 pub fn talk() -> Talk {
     Talk::default()
         .reminder()
@@ -179,7 +179,7 @@ pub struct Bench {
     commits: u64,
 }
 
-/// All that people see.
+/// The complete display.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
     pub frames: Vec<Seen>,
@@ -278,7 +278,7 @@ impl Bench {
         Ok(self.commit(Change::Edit { operations: vec![operation.clone()], effects }))
     }
 
-    /// One commit of several operations, each seeing those before it.
+    /// Commits several operations at once; each sees the previous ones.
     pub fn batch(&mut self, mut next: impl FnMut(&Bench) -> Option<Operation>) -> Result<Option<CommitId>, Refusal> {
         let mut so_far = self.clone();
         let mut all: (Vec<Operation>, Vec<Effect>) = Default::default();
@@ -316,7 +316,7 @@ impl Bench {
         self.commit(Change::Revert { commits, how })
     }
 
-    /// Another conversation that goes its own way from here.
+    /// A fork of the conversation from here.
     pub fn fork(&self, talk: Talk) -> Bench {
         let effects = self.history.effects(self.history.head());
         let effects = effects.into_iter().map(|(id, effect)| (id, effect.clone())).collect();
@@ -351,7 +351,7 @@ impl Bench {
         })
     }
 
-    /// What is sent of each frame: `t1 0.0 1.0 'ours' 2.0=new`, a message and its block, a text of ours, a result.
+    /// The sent content of each frame: `t1 0.0 1.0 'ours' 2.0=new`, a message and its block, a written text, a result.
     pub fn sent(&self) -> Vec<String> {
         self.view(|source, view| {
             let line = |frame| {
@@ -376,7 +376,7 @@ impl Bench {
         frames.into_iter().find(|frame| frame.id == id).unwrap_or_else(|| panic!("no {id}")).chips
     }
 
-    /// What one id names: its messages and blocks, and how often something of ours.
+    /// The messages and blocks that an id selects, and the number of synthetic messages.
     pub fn names(&self, id: &str) -> Vec<String> {
         self.desk(|desk| {
             let targets = desk.targets(&[id.to_owned()], &Select::default()).unwrap_or_else(|no| panic!("{id}: {no}"));
@@ -394,7 +394,7 @@ fn texts(content: &[Content]) -> String {
     content.iter().map(text).collect::<Vec<_>>().join("+")
 }
 
-/// A made-up wire: a text is a string, a result `{"answers": id}`, all else is raw.
+/// A test wire: a text is a string, a result `{"answers": id}`, anything else is raw.
 struct MadeUp;
 
 impl Draft for MadeUp {

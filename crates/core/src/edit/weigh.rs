@@ -1,4 +1,4 @@
-//! What is sent of a view, as an estimate: without what is covered, and without what the provider's rules leave out.
+//! Estimates the sent tokens of a view, without covered content and without content that the provider's rules omit.
 
 use super::effect::MadeId;
 use super::fold::{Laid, Unit, View};
@@ -7,22 +7,22 @@ use crate::message::Message;
 use crate::tokens;
 use std::collections::HashSet;
 
-/// What the provider's rules take out of a view, and what they keep in it.
+/// Content that the provider's rules remove from a view or keep in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LeftOut {
-    /// Blocks of the client's that are not sent though nothing covers them: message and block.
+    /// Uncovered client blocks that are not sent: message and block.
     pub blocks: FastSet<(usize, usize)>,
-    /// Those that are sent though something covers them.
+    /// Covered client blocks that are sent.
     pub stay: FastSet<(usize, usize)>,
-    /// Blocks of ours.
+    /// Blocks of synthetic messages that are not sent.
     pub made: FastMap<MadeId, Vec<u32>>,
-    /// Blocks of the system prompt, and tools, that are sent though something covers them.
+    /// Covered system blocks and tools that are sent.
     pub system: Vec<usize>,
     pub tools: Vec<usize>,
 }
 
 impl View<'_> {
-    /// Shows what the rules make of it.
+    /// Applies the provider's rules to the view.
     pub fn repair(&mut self, left_out: LeftOut) {
         for (kept, around) in [(&left_out.system, &mut self.system), (&left_out.tools, &mut self.tools)] {
             for &at in kept {
@@ -35,7 +35,7 @@ impl View<'_> {
         self.left_out = left_out;
     }
 
-    /// Whether the rules take it out.
+    /// Whether the rules remove it.
     pub fn is_left_out(&self, laid: &Laid) -> bool {
         match laid.unit {
             _ if laid.covered.is_some() => false,
@@ -49,12 +49,12 @@ impl View<'_> {
         }
     }
 
-    /// The blocks of a message of ours that the rules take out.
+    /// The blocks of a synthetic message that the rules remove.
     pub fn left_out_of(&self, id: MadeId) -> &[u32] {
         self.left_out.made.get(&id).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Messages of ours that the rules take out wholly.
+    /// Synthetic messages that the rules remove completely.
     pub fn unsent(&self) -> HashSet<MadeId> {
         let is_whole = |(id, gone): &(&MadeId, &Vec<u32>)| {
             !gone.is_empty() && Some(gone.len()) == self.made(**id).map(|made| made.content.len())
@@ -62,12 +62,12 @@ impl View<'_> {
         self.left_out.made.iter().filter(is_whole).map(|(id, _)| *id).collect()
     }
 
-    /// Whether the rules keep something of the system prompt, or a tool, that is covered.
+    /// Whether the rules keep a covered system block or tool.
     pub fn keeps(&self, id: &str) -> bool {
         !(if id == "system" { &self.left_out.system } else { &self.left_out.tools }).is_empty()
     }
 
-    /// The estimate of what is sent of it.
+    /// The estimated tokens sent of a unit.
     pub fn weigh(&self, laid: &Laid, messages: &[&Message]) -> f64 {
         match laid.unit {
             _ if laid.covered.is_some() || self.is_left_out(laid) => 0.0,
@@ -82,7 +82,7 @@ impl View<'_> {
         }
     }
 
-    /// The estimate of what is sent of a message of ours.
+    /// The estimated tokens sent of a synthetic message.
     pub fn weigh_made(&self, id: MadeId) -> f64 {
         let content = self.made(id).map(|made| made.content.as_slice()).unwrap_or_default();
         let gone = self.left_out_of(id);

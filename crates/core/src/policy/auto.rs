@@ -1,7 +1,7 @@
-//! Clearing that pays: new results are trimmed before they are first sent, and old ones are shortened to their names.
+//! Clears when it pays: trims new results before they are first sent, and reduces old ones to their names.
 //!
-//! Shortening rewrites the cached tail, and nothing tells how many requests are to come. So it is ski rental: act when
-//! waiting has cost half as much as acting, or when the cache has expired and acting costs nothing.
+//! Reducing rewrites the cached tail, and the number of future requests is unknown. So the rule is ski rental: act when
+//! waiting has cost half as much as acting, or when the cache has expired and acting is free.
 
 use super::stub::{BARE, without_names};
 use super::trim::trim;
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 /// The policy of the automatic editor, with its parameters.
 pub struct Auto {
-    /// Answers after which a file view may go.
+    /// Answers after which a file view may be cleared.
     pub read_age: usize,
     /// The same if the file has changed since.
     pub changed_age: usize,
@@ -23,25 +23,26 @@ pub struct Auto {
     /// A file view of fewer tokens stays until `few_age`: it saves little, and is missed as often as a long one.
     pub few: u64,
     pub few_age: usize,
-    /// An agent that reads a file may want to change it. So file views and inputs only go along with something else until
-    /// the work has moved on: until so many changes were made since, or `longest` answers given.
+    /// An agent that reads a file may want to change it. File views and inputs are therefore cleared only along with
+    /// something else until this many changes were made since, or `longest` answers given.
     pub changes: usize,
     pub longest: usize,
-    /// A tool input stays while its file was changed in so many answers.
+    /// A tool input stays if its file was changed within this many answers.
     pub at_work: usize,
-    /// Answers after which the names in a stub go too.
+    /// Answers after which the names in a stub are removed too.
     pub names_age: usize,
-    /// Below so many tokens only free edits are made.
+    /// Below this many tokens, only free edits are made.
     pub above: u64,
-    /// Below so many tokens results are only trimmed: near the shortest prompt that the provider caches, less may cost more.
+    /// Below this many tokens, results are only trimmed: near the shortest prompt that the provider caches, less may
+    /// cost more.
     pub floor: u64,
     /// The share of the price of acting that waiting must have cost.
     pub rent: f64,
-    /// Acting has to pay off in this share of the requests so far: a long conversation mostly goes on.
+    /// Acting must pay off within this share of the requests so far: a long conversation usually continues.
     pub share: f64,
-    /// The place of the first cut is chosen as if so many requests were to come.
+    /// The number of future requests assumed when choosing the first cut.
     pub to_come: f64,
-    /// Results of fewer tokens stay, and inputs that would save fewer.
+    /// Results of fewer tokens stay, as do inputs that would save fewer.
     pub least: u64,
 }
 
@@ -68,21 +69,21 @@ impl Default for Auto {
     }
 }
 
-/// A result or tool input that may go.
+/// A clearable result or tool input.
 struct Old<'i> {
     cut: Cut,
     item: &'i Item,
     what: What,
-    /// Requests that have read it since it may go.
+    /// Requests that have read it since it became clearable.
     idle: usize,
-    /// It is no reason to act by itself; it goes along with a cut before it.
+    /// It is no reason to act by itself, and is cleared along with a cut before it.
     waits: bool,
 }
 
 enum What {
     Result,
     Input,
-    /// The names in a stub; this is the stub without them.
+    /// The names in a stub; holds the stub without them.
     Names(String),
 }
 
@@ -96,9 +97,9 @@ impl Old<'_> {
     }
 }
 
-/// The files that are worked on.
+/// The files in work.
 struct Work {
-    /// The answers that changed a file, in order, once for each change.
+    /// The answers that changed a file, in order, once per change.
     changes: Vec<usize>,
     /// The last answer that changed a file.
     last: HashMap<Key, usize>,
@@ -122,7 +123,7 @@ impl Work {
         self.last.get(&item.file?).copied()
     }
 
-    /// How many changes were made after an answer.
+    /// The number of changes after an answer.
     fn since(&self, step: usize) -> usize {
         self.changes.len() - self.changes.partition_point(|change| *change <= step)
     }
@@ -134,7 +135,7 @@ fn is_view(item: &Item) -> bool {
 }
 
 impl Auto {
-    /// Trims results that were never sent.
+    /// Trims results that were not sent yet.
     pub fn trimmed(&self, look: &Look) -> Vec<Proposal> {
         let fresh = look.whole().filter(|item| item.fresh && item.tokens >= self.least);
         let short = |item: &Item| {
@@ -148,7 +149,7 @@ impl Auto {
         fresh.filter_map(short).collect()
     }
 
-    /// Results, inputs and names that may go, in order of their place.
+    /// Clearable results, inputs and names, in order of position.
     fn old<'i>(&self, look: &'i Look) -> Vec<Old<'i>> {
         let work = Work::of(look);
         let mut old = Vec::new();
@@ -182,7 +183,7 @@ impl Auto {
         old
     }
 
-    /// Answers after which a result may go.
+    /// Answers after which a result may be cleared.
     fn result_age(&self, item: &Item, work: &Work) -> usize {
         match is_view(item) {
             false => self.other_age,
@@ -205,7 +206,7 @@ impl Auto {
         }
         let by_itself: Vec<&Old> = old.iter().filter(|old| !old.waits).collect();
         let cuts: Vec<Cut> = by_itself.iter().map(|old| old.cut).collect();
-        // The cost of reading the candidates from each one on, since they may go.
+        // The cost of reading the candidates from each one on, since they became clearable.
         let mut rent = 0.0;
         let since = |old: &&Old| {
             rent += old.cut.removed as f64 * old.idle as f64 * look.rates.read;

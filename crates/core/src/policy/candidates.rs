@@ -1,4 +1,4 @@
-//! The input of a policy: the tool results of a request as it would be sent.
+//! Input to a policy: the tool results of a request as it would be sent.
 
 use crate::edit::fold::{Laid, Unit};
 use crate::edit::resolve::Desk;
@@ -11,15 +11,15 @@ use std::collections::HashMap;
 /// A conversation just before a request, as it would be sent unedited.
 #[derive(Debug, Clone, Default)]
 pub struct Look<'t> {
-    /// The results of tools, oldest first.
+    /// The tool results, oldest first.
     pub items: Vec<Item>,
-    /// Tokens of the whole request, with system and tools.
+    /// Tokens of the whole request, including system prompt and tools.
     pub tokens: u64,
-    /// Tokens that the model takes.
+    /// Tokens of the model's window.
     pub window: u64,
     /// Answers of the model so far.
     pub steps: usize,
-    /// The provider's cache has expired: everything will be written anew.
+    /// The provider's cache has expired: everything will be written again.
     pub cold: bool,
     /// Cache prices in input tokens.
     pub rates: Rates,
@@ -38,7 +38,7 @@ pub type Teller<'t> = dyn Fn(&str) -> Option<Words> + 't;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
     pub text: String,
-    /// The result holds nothing else, such as an image.
+    /// The result contains nothing else, such as an image.
     pub is_all: bool,
 }
 
@@ -54,38 +54,38 @@ impl std::fmt::Debug for Texts<'_> {
     }
 }
 
-/// Tokens of a result that says only that it was cleared.
+/// Tokens of a placeholder for a cleared result.
 const LEFT: u64 = 50;
 
-/// A result of a tool.
+/// A tool result.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Item {
     /// The id of its call.
     pub call: Box<str>,
     pub tool: Box<str>,
     pub role: ToolRole,
-    /// The file that was read or changed, if it was about one.
+    /// The file that the call read or changed, if any.
     pub file: Option<Key>,
     /// The call changed that file.
     pub changes: bool,
     pub tokens: u64,
-    /// Tokens that stand before it.
+    /// Tokens before it.
     pub before: u64,
-    /// The answer that asked for it, counted from 0.
+    /// The answer that made the call, counted from 0.
     pub step: usize,
     /// Tokens of its stub.
     pub left: u64,
-    /// Its content was removed or replaced already.
+    /// Its content was already removed or replaced.
     pub cleared: bool,
-    /// It was never sent to the provider: changing it costs no cache and no thinking.
+    /// It was never sent to the provider, so changing it costs no cache and no thinking.
     pub fresh: bool,
     /// It stays: its frame is pinned, or the settings protect it.
     pub pinned: bool,
-    /// The settings give it up: it counts as old as the conversation.
+    /// The settings release it: it counts as old as the conversation.
     pub released: bool,
-    /// It was read from a file that was read again, or changed, later.
+    /// It is a read of a file that was read again, or changed, later.
     pub superseded: bool,
-    /// The input of its call; none if that was shortened already.
+    /// The input of its call; none if it was already shortened.
     pub input: Option<Input>,
 }
 
@@ -93,14 +93,14 @@ pub struct Item {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Input {
     pub tokens: u64,
-    /// Tokens that stand before it.
+    /// Tokens before it.
     pub before: u64,
-    /// Tokens that would be left of it.
+    /// Tokens left after shortening.
     pub left: u64,
 }
 
 impl Item {
-    /// The answer from which its age counts: of a released result the first one.
+    /// The answer from which its age counts; for a released result, the first.
     pub fn counted_from(&self) -> usize {
         if self.released { 0 } else { self.step }
     }
@@ -119,7 +119,7 @@ impl Input {
 }
 
 impl Look<'_> {
-    /// The text of a result that holds nothing else.
+    /// The text of a result without other content.
     pub fn text(&self, call: &str) -> Option<String> {
         self.words(call).filter(|words| words.is_all).map(|words| words.text)
     }
@@ -141,8 +141,7 @@ impl Look<'_> {
 }
 
 impl Desk<'_> {
-    /// The results of tools as they would be sent, with where each lies and the tokens that stand before it; and all
-    /// tokens.
+    /// The tool results as they would be sent, each with its unit and the tokens before it; and the total tokens.
     pub fn items(&self, around: f64) -> (Vec<(Item, Laid)>, u64) {
         let superseded = self.superseded();
         let mut calls: HashMap<&str, (&Block, usize)> = HashMap::new();
@@ -176,7 +175,7 @@ impl Desk<'_> {
         (items, (self.scale)(before))
     }
 
-    /// The id of a call of the client's.
+    /// The id of a client's call.
     fn call(&self, laid: &Laid) -> Option<&str> {
         let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
         let block = self.source.messages.get(message)?.blocks.get(block)?;

@@ -1,7 +1,8 @@
-//! A decision of the automatic editor, from top to bottom: which results and tool inputs go before the next request.
+//! The decision of the automatic editor, from top to bottom: which results and tool inputs to clear before the next
+//! request.
 //!
-//! Each reason to clear adds to the plan, knowing what the ones before it chose: clearing pays ([`Auto`]), searches exceed
-//! their budget, a phase has ended, the limit of the model is near ([`super::limit`]).
+//! Each reason to clear extends the plan of the previous ones: clearing pays ([`Auto`]), searches exceed their budget,
+//! a phase has ended, the model's limit is near ([`super::limit`]).
 
 use super::eligible::{Eligibility, Facts, LEAST};
 use super::limit;
@@ -14,10 +15,10 @@ use std::collections::HashSet;
 /// The pressure to clear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
-    /// Clear if it pays, or if the limit is near. The provider may edit too; `cleared`: tokens of results that it left
-    /// out of the request before; `provider_first`: it edits this request for the first time.
+    /// Clear if it pays, or if the limit is near. The provider may edit too; `cleared`: tokens of results that it
+    /// removed from the previous request; `provider_first`: it edits this request for the first time.
     Usual { provider_edits: bool, cleared: u64, provider_first: bool },
-    /// Clear everything that may go.
+    /// Clear everything clearable.
     All,
 }
 
@@ -32,7 +33,7 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
             plan.add(limit::all(&eligible, &plan));
         }
         Force::Usual { provider_edits, cleared, provider_first } => {
-            // While the provider clears, clearing that pays is its business: a cut of ours would only cost its cache.
+            // While the provider clears, it does the clearing that pays: another cut would only break its cache.
             if provider_first || cleared > 0 {
                 plan.add_unprotected(Auto::default().trimmed(look), &eligible);
             } else {
@@ -70,8 +71,8 @@ impl Plan {
         self.proposals.extend(proposals);
     }
 
-    /// Adds proposals without the results that must stay for what they say, and without the inputs of their calls.
-    /// Checked last, because it reads the texts: of a few proposals, not of every candidate.
+    /// Adds proposals without results that are protected by their text, and without the inputs of their calls. Checked
+    /// last, because it reads texts: of a few proposals, not of every candidate.
     fn add_unprotected(&mut self, mut proposals: Vec<Proposal>, eligible: &Eligibility<'_, '_>) {
         proposals.retain_mut(|proposal| proposal.what.retain(|call| !eligible.holds(call)));
         self.add(proposals);
@@ -88,8 +89,8 @@ impl Plan {
     }
 }
 
-/// Searches beyond the budget of a conversation: the oldest go, many at once, if that pays off within as many requests as
-/// went before, or if there is twice as much of them. Searches that stay count too.
+/// Search results beyond the session's budget: clears the oldest, many at once, if that pays off within the number of
+/// requests so far, or if they exceed twice the budget. Preserved searches count too.
 fn over_search_budget(eligible: &Eligibility<'_, '_>, plan: &Plan) -> Vec<Proposal> {
     let Some(budget) = eligible.settings.attention_budget else { return Vec::new() };
     let look = &eligible.look;
@@ -116,7 +117,8 @@ fn over_search_budget(eligible: &Eligibility<'_, '_>, plan: &Plan) -> Vec<Propos
     Proposal::shorten(old.into_iter().take(count), &why)
 }
 
-/// Details of ended phases go, however small the conversation is, if that pays off within as many requests as went before.
+/// Details of ended phases: clears them in conversations of any size if that pays off within the number of requests so
+/// far.
 fn of_ended_phases(eligible: &Eligibility<'_, '_>, plan: &Plan) -> Vec<Proposal> {
     let look = &eligible.look;
     let is_left = |item: &&Item| {

@@ -1,4 +1,4 @@
-//! Eligibility: which results may go by the settings, which must stay, and under which target each one goes.
+//! Eligibility: the results that the settings allow to clear, the protected ones, and the target of each.
 
 use super::candidates::{Item, Look};
 use super::protect::Call;
@@ -7,14 +7,14 @@ use super::settings::Settings;
 use super::stub::BARE;
 use super::target::Target;
 
-/// Facts about a call beside its result.
+/// Facts about a call that its result does not contain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fact<'f> {
     /// The file that the call is about.
     pub path: Option<&'f str>,
     /// The command that it runs, or the pattern that it searches for.
     pub command: Option<&'f str>,
-    /// Its tool loop has ended with an answer.
+    /// Its tool loop has ended in an answer.
     pub is_done: bool,
     /// The ended phases that it belongs to.
     pub phases: &'f [&'f str],
@@ -25,7 +25,7 @@ pub type Facts<'f> = &'f dyn Fn(&str) -> Fact<'f>;
 
 /// Answers after which a result is stale.
 const STALE: usize = 10;
-/// Tokens from which on the output of a command is long.
+/// Tokens from which the output of a command is long.
 const VERBOSE: u64 = 1_000;
 /// Results of fewer tokens always stay.
 pub(super) const LEAST: u64 = 100;
@@ -52,7 +52,7 @@ impl<'e, 'f> Eligibility<'e, 'f> {
         eligible
     }
 
-    /// Pins results that the settings protect, by tool, path or command, and the recent ones.
+    /// Pins recent results, and results that the settings protect by tool, path or command.
     fn pin(&self, items: &mut [Item]) {
         for item in items {
             let stays = self.settings.excludes(&item.tool) || self.is_preserved(item, None);
@@ -61,7 +61,8 @@ impl<'e, 'f> Eligibility<'e, 'f> {
         }
     }
 
-    /// Releases results of ended phases, and of searches beyond their budget: [`super::Auto`] need not wait for their age.
+    /// Releases results of ended phases, and of searches beyond their budget, so that [`super::Auto`] does not wait for
+    /// their age.
     fn release(&self, items: &mut [Item]) {
         let mut searched = 0;
         for item in items.iter_mut().rev().filter(|item| !item.cleared && !self.is_recent(item)) {
@@ -89,7 +90,7 @@ impl<'e, 'f> Eligibility<'e, 'f> {
         is_search(item.role, (self.facts)(&item.call).command)
     }
 
-    /// Whether a result must stay for what it says. Apart from [`Self::pin`], because it reads the text.
+    /// Whether a result is protected by its text. Separate from [`Self::pin`], because it reads the text.
     pub fn is_held(&self, item: &Item) -> bool {
         self.reads_texts && {
             let words = self.look.words(&item.call);
@@ -103,7 +104,7 @@ impl<'e, 'f> Eligibility<'e, 'f> {
             && self.look.items.iter().find(|item| &*item.call == call).is_some_and(|item| self.is_held(item))
     }
 
-    /// Whether a result may go as a detail of an ended phase.
+    /// Whether a result is a clearable detail of an ended phase.
     pub fn is_of_ended_phase(&self, item: &Item) -> bool {
         let phases = Target::CompletedPhaseDetails;
         self.settings.clear_targets.contains(&phases) && self.is(phases, item)
@@ -125,7 +126,7 @@ impl<'e, 'f> Eligibility<'e, 'f> {
         }
     }
 
-    /// Results that may go, in the order in which they go. Those that [`Self::is_held`] are among them.
+    /// Clearable results, in clearing order. Includes those that [`Self::is_held`].
     pub fn results(&self) -> Vec<(Target, &Item)> {
         let is_worth = |item: &&Item| !item.fresh && item.tokens >= if is_dense(item) { 2 * BARE } else { LEAST };
         let with_target = |item| Some((self.target(item)?, item));
@@ -134,7 +135,7 @@ impl<'e, 'f> Eligibility<'e, 'f> {
         all
     }
 
-    /// Long tool inputs that may go, the target of their results, and the tokens that each saves; oldest first.
+    /// Long clearable tool inputs, the target of their results, and the tokens that each saves; oldest first.
     pub fn inputs(&self) -> Vec<(Target, &Item, u64)> {
         let with_target = |item: &'_ Item| {
             let input = item.input.filter(|input| input.is_worth(LEAST))?;
@@ -146,7 +147,7 @@ impl<'e, 'f> Eligibility<'e, 'f> {
     }
 }
 
-/// Whether its names are nearly all of a result, so that a stub with names would not be shorter.
+/// Whether a result consists mostly of names, so that a stub would not be shorter.
 pub(super) fn is_dense(item: &Item) -> bool {
     item.tokens < item.left * 3 / 2
 }

@@ -1,4 +1,4 @@
-//! Near the limit of the model, results go whether that pays or not, in the order of their targets; then long tool inputs;
+//! Near the model's limit, clears regardless of cost: results in the order of their targets, then long tool inputs,
 //! then the names in stubs.
 
 use super::choose::Plan;
@@ -7,13 +7,13 @@ use super::settings::Mode;
 use super::stub::{BARE, without_names};
 use super::{Action, Look, Proposal};
 
-/// Clears everything that may go and is not in the plan.
+/// Clears everything clearable that is not in the plan.
 pub(super) fn all(eligible: &Eligibility<'_, '_>, plan: &Plan) -> Vec<Proposal> {
     let mut without_end = u64::MAX;
     results_and_inputs(eligible, plan, &mut without_end)
 }
 
-/// Clears beside the plan until `target` tokens are left.
+/// Clears, in addition to the plan, until `target` tokens are left.
 pub(super) fn down_to(target: u64, eligible: &Eligibility<'_, '_>, plan: &Plan) -> Vec<Proposal> {
     let look = &eligible.look;
     // Fresh results are only trimmed, which saves little.
@@ -56,8 +56,8 @@ fn results_and_inputs(eligible: &Eligibility<'_, '_>, plan: &Plan, excess: &mut 
     proposals
 }
 
-/// The names in stubs, oldest first. Otherwise they would fill the window one day, and until then every request would be
-/// cut again.
+/// The names in stubs, oldest first. Otherwise they would eventually fill the window, and until then every request
+/// would be cut again.
 fn names(look: &Look<'_>, mut excess: u64) -> Vec<Proposal> {
     let mut proposals = Vec::new();
     for item in look.items.iter().filter(|item| item.cleared && !item.pinned && item.tokens > 2 * BARE) {

@@ -1,10 +1,10 @@
-//! Policies: which tool results of a conversation should go before its next request. All of it is pure.
+//! Policies: the tool results to clear before the next request of a conversation. All of it is pure.
 //!
-//! A decision of the automatic editor reads from [`choose`] down. Its input is a [`Look`]: the results of a request as it
-//! would be sent ([`candidates`]), with the [`settings`] and the facts of each call. `eligible` applies the settings once:
-//! results that must stay ([`protect`]), and the [`target`] of those that may go. Then follow the reasons to clear: it
-//! pays ([`Auto`]), searches exceed their budget, a phase has ended, the `limit` is near. [`stub`] and [`trim`] write the
-//! text that takes a result's place. `tally` and [`worth`] tell people what could go.
+//! A decision of the automatic editor starts in [`choose`]. Its input is a [`Look`]: the results of a request as it
+//! would be sent ([`candidates`]), with the [`settings`] and the facts of each call. `eligible` applies the settings
+//! once: protected results ([`protect`]), and the [`target`] of clearable ones. Then follow the reasons to clear: it
+//! pays ([`Auto`]), searches exceed their budget, a phase has ended, the `limit` is near. [`stub`] and [`trim`] write
+//! the replacement texts. `tally` and [`worth`] report clearable content to people.
 
 mod auto;
 pub mod candidates;
@@ -37,14 +37,14 @@ pub use tally::{Tally, tally};
 pub use target::Target;
 pub use worth::{Worth, worth};
 
-/// Proposes edits before each request, from the look of the conversation alone.
+/// Proposes edits before each request, based only on its [`Look`].
 pub trait Policy: Send + Sync {
     /// The name by which the lab selects it.
     fn name(&self) -> &str;
 
-    /// One line for people.
+    /// A one-line description.
     fn about(&self) -> &str;
 
-    /// The edits to make before the next request.
+    /// The edits before the next request.
     fn propose(&self, look: &Look) -> Vec<Proposal>;
 }

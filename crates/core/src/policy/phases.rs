@@ -1,4 +1,4 @@
-//! Phases of the work: a person or an agent marks when one begins and ends. Results of an ended phase may go.
+//! Phases of the work, marked by a person or an agent. Results of an ended phase may be cleared.
 
 use crate::tree::SlotId;
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ impl Phases {
         self.0.iter().filter(|phase| phase.ended.is_none())
     }
 
-    /// Begins a phase; one that is open already goes on.
+    /// Begins a phase; an open phase of this name continues.
     pub fn begin(&mut self, name: &str, moment: Moment) {
         if !self.open().any(|phase| phase.name == name) {
             self.0.push(Phase { name: name.to_owned(), began: moment, ended: None });

@@ -18,7 +18,7 @@ impl Cut {
 }
 
 impl Look<'_> {
-    /// Prices these cuts, in order of their place, from each of them on: the tail behind the first one is written to the
+    /// Prices these cuts, in order of position, from each of them on: the tail behind the first one is written to the
     /// cache again, once, unless the cache has expired anyway.
     pub fn prices(&self, cuts: &[Cut]) -> Vec<Price> {
         let mut removed = 0;
@@ -50,7 +50,7 @@ impl Price {
         self.break_even.requests().unwrap_or(if self.break_even.once <= 0.0 { 0.0 } else { f64::INFINITY })
     }
 
-    /// The same in words.
+    /// The same as a phrase.
     pub fn forecast(&self) -> String {
         match self.pays_after().ceil() as u64 {
             0 => "at no cost".to_owned(),

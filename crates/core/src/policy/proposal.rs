@@ -1,9 +1,9 @@
-//! Proposals: the operations that a policy asks for, and why.
+//! Proposals: the operations that a policy requests, with reasons.
 
 use super::candidates::Item;
 use crate::edit::operation::{Operation, Select};
 
-/// An edit that a policy asks for, and why.
+/// An edit that a policy requests, with its reason.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proposal {
     pub what: Action,
@@ -13,11 +13,11 @@ pub struct Proposal {
 /// The edit itself.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// An operation as a person could give it.
+    /// An operation as a person could write it.
     Operation(Operation),
     /// Shortens the long texts in a tool input to their names.
     ShortInput { call: Box<str> },
-    /// Replaces a result by a stub without names.
+    /// Replaces a result with a stub without names.
     Bare { call: String },
 }
 
@@ -33,7 +33,7 @@ impl Action {
         }
     }
 
-    /// Keeps only the calls for which `keep` holds. False: nothing is left of the action.
+    /// Keeps only the calls for which `keep` holds. False if none is left.
     pub(super) fn retain(&mut self, keep: impl Fn(&str) -> bool) -> bool {
         match self {
             Action::Operation(Operation::SummarizeResults { select, .. } | Operation::DropResults { select, .. }) => {
@@ -60,12 +60,12 @@ impl Proposal {
         Some(Proposal { what: Action::Operation(operation), reason: reason.into() })
     }
 
-    /// Shortens each of these results to its names; the engine has the texts and fills them in.
+    /// Reduces each of these results to its names; the engine has the texts and fills them in.
     pub fn shorten<'i>(items: impl IntoIterator<Item = &'i Item>, reason: &str) -> Vec<Proposal> {
         items.into_iter().map(|item| Proposal::result(item, None, reason)).collect()
     }
 
-    /// Replaces a result by this text.
+    /// Replaces a result with this text.
     pub fn instead(item: &Item, text: String, reason: &str) -> Proposal {
         Proposal::result(item, Some(text), reason)
     }

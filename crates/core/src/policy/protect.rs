@@ -1,4 +1,4 @@
-//! Protected results: patterns on the tool, path, command or text of a call whose result must stay.
+//! Protected results: patterns on the tool, path, command or text of a call.
 
 use crate::pattern::matches;
 use serde::{Deserialize, Serialize};
@@ -17,8 +17,7 @@ pub struct Call<'c> {
     pub text: Option<&'c str>,
 }
 
-/// Results that belong together, described by patterns. One matching pattern is enough; `*` stands for anything, and
-/// case does not matter.
+/// Results that belong together, described by patterns. One match is enough; `*` matches anything, case is ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
@@ -64,7 +63,7 @@ pub fn known() -> BTreeMap<String, Artifact> {
 }
 
 impl Artifact {
-    /// The artifact of a name without patterns: `test_results` is in `test-results.json`, in `run test results`, in
+    /// The artifact of a name without patterns: `test_results` matches `test-results.json`, `run test results`,
     /// `test_results/`.
     pub fn named(name: &str) -> Artifact {
         let spelled: Vec<String> =

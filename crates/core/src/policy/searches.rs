@@ -1,18 +1,18 @@
-//! Searches: the calls that are searches, and how much of the context their results may take.
+//! Searches: recognises search calls, and limits the share of their results in the context.
 
 use crate::tool::ToolRole;
 
 /// Commands that search.
 const COMMANDS: [&str; 10] = ["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "find", "fd", "ls"];
-/// Commands that may precede the one that matters.
+/// Commands that may precede the main one.
 const BEFORE: [&str; 5] = ["cd", "pushd", "export", "set", "echo"];
 
-/// Whether a call searches: its tool does, or the command that it runs.
+/// Whether a call searches, by its tool or by its command.
 pub fn is_search(role: ToolRole, command: Option<&str>) -> bool {
     role.searches() || role == ToolRole::Shell && command.is_some_and(searches)
 }
 
-/// `rg words`, also behind `cd folder &&` or `cd folder;`, and with variables before it.
+/// Matches `rg words`, also after `cd folder &&` or `cd folder;`, and with variables before it.
 fn searches(command: &str) -> bool {
     let is_variable = |word: &&str| {
         let name = word.split_once('=').map_or("", |(name, _)| name);
@@ -29,10 +29,10 @@ fn searches(command: &str) -> bool {
     false
 }
 
-/// The number of oldest searches that go at once when all of them exceed `total` tokens: enough to free half of it, since
-/// otherwise each further search would cut the cache again. `old`: tokens of the searches that may go, oldest first;
-/// `others`: tokens of those that stay, recent or preserved. If `others` alone exceed `total`, nothing goes until half
-/// of `total` can.
+/// The number of oldest searches to clear at once when all of them exceed `total` tokens: enough to free half of it,
+/// because otherwise each further search would break the cache again. `old`: tokens of the clearable searches, oldest
+/// first; `others`: tokens of recent or preserved ones. If `others` alone exceed `total`, nothing is cleared until half
+/// of `total` can be.
 pub fn beyond(old: &[u64], others: u64, total: u64) -> usize {
     let mut left: u64 = old.iter().sum();
     if left + others <= total || (others > total && left < total / 2) {

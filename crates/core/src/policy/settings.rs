@@ -6,17 +6,17 @@ use crate::pattern;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What it may do by itself; the more, the greater.
+/// The permissions of the editor, in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Nothing.
+    /// No automatic editing.
     #[default]
     Off,
-    /// It notes what it would have done, and what that would have saved.
+    /// Records the edits it would have made, and their savings.
     Observe,
-    /// It proposes, and a person accepts.
+    /// Proposes edits for a person to accept.
     Ask,
     On,
 }
@@ -38,15 +38,16 @@ impl Mode {
     }
 }
 
-/// How many tokens results of searches may take.
+/// Token budgets of search results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Budget {
-    /// One of them. What is longer goes as soon as it is not recent any more and that pays.
+    /// One result. A longer one is cleared as soon as it is no longer recent and clearing pays.
     pub single_search: u64,
-    /// Those that are not recent any more. Beyond, the oldest go as soon as that pays.
+    /// Results that are no longer recent. Beyond it, the oldest are cleared as soon as that pays.
     pub accumulated: u64,
-    /// All that are left in the conversation, the recent ones with them. Beyond, the oldest go even if that does not pay.
+    /// All search results in the conversation, including recent ones. Beyond it, the oldest are cleared even if that
+    /// does not pay.
     pub session_total: u64,
 }
 
@@ -60,34 +61,34 @@ impl Default for Budget {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub mode: Mode,
-    /// From this share of what the model takes on, it is cleared whether that pays or not.
+    /// Usage of the model's window, in percent, from which to clear regardless of cost.
     pub compact_threshold_percent: u64,
-    /// The same while the provider edits by itself, so that the two do not fight.
+    /// The same while the provider edits by itself, so that the two do not compete.
     pub threshold_with_provider_percent: u64,
-    /// Down to this share.
+    /// Usage to clear down to, in percent.
     pub target_percent: u64,
-    /// Results of the newest answers stay.
+    /// Answers, counted from the newest, whose results stay.
     pub preserve_recent_turns: usize,
-    /// What goes first stands first.
+    /// Targets in clearing order.
     pub clear_targets: Vec<Target>,
-    /// Phases whose details may go when they have ended; `*` for all.
+    /// Phases whose details may be cleared after their end; `*` for all.
     pub clear_after_phases: Vec<String>,
-    /// Budgets for results of searches; none where nothing is said.
+    /// Budgets of search results; none if unset.
     pub attention_budget: Option<Budget>,
-    /// What never goes, by name.
+    /// Names of artifacts that are never cleared.
     pub preserve_artifacts: Vec<String>,
-    /// What these names mean.
+    /// The definitions of these names.
     pub artifacts: BTreeMap<String, Artifact>,
-    /// Results of these tools never go. Clients name those that keep an agent's books.
+    /// Tools whose results are never cleared. Clients name their bookkeeping tools.
     pub exclude_tools: Vec<String>,
-    /// The file to which a line is added for everything that goes: absolute, or in the project.
+    /// The file that gets a line for each clearing: absolute, or in the project.
     pub ledger: String,
-    /// A command that is told of signals, on its input; and an address on this machine.
+    /// A command that gets signals on stdin; and an address on this machine.
     pub hook: Option<String>,
     pub webhook: Option<String>,
 }
 
-/// What is believed where nothing is said.
+/// The default ledger.
 pub const LEDGER: &str = "NOTES.md";
 pub const EVERY_PHASE: &str = "*";
 
@@ -114,33 +115,33 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The share of what the model takes from which on it is cleared whether that pays or not.
+    /// The usage of the window from which to clear regardless of cost.
     pub fn threshold(&self, provider_edits: bool) -> u64 {
         let raised = self.threshold_with_provider_percent.max(self.compact_threshold_percent);
         if provider_edits { raised } else { self.compact_threshold_percent }
     }
 
-    /// The share down to which it is cleared then.
+    /// The usage to clear down to.
     pub fn target(&self, provider_edits: bool) -> u64 {
         self.target_percent.min(self.threshold(provider_edits).saturating_sub(5))
     }
 
-    /// Whether the details of a phase that has ended may go.
+    /// Whether the details of an ended phase may be cleared.
     pub fn clears_after(&self, phase: &str) -> bool {
         self.clear_after_phases.iter().any(|one| one == EVERY_PHASE || one == phase)
     }
 
-    /// The artifact that a call with its result belongs to, if it must stay for one.
+    /// The artifact that protects a call with its result, if any.
     pub fn preserves(&self, call: &Call<'_>) -> Option<&str> {
         let named = self.preserve_artifacts.iter().map(String::as_str);
         named.into_iter().find(|name| match self.artifacts.get(*name) {
             Some(artifact) => artifact.holds(call),
-            // A name that nobody defined means what is called so.
+            // An undefined name matches by its words.
             None => Artifact::named(name).holds(call),
         })
     }
 
-    /// Whether results of a tool never go.
+    /// Whether results of a tool are never cleared.
     pub fn excludes(&self, tool: &str) -> bool {
         self.exclude_tools.iter().any(|pattern| pattern::matches(pattern, tool))
     }

@@ -1,12 +1,12 @@
-//! Stubs: the short texts that take the place of cleared results and long tool inputs. A stub keeps the names in the
-//! text, because later steps mostly need those, and they are a small part of it.
+//! Stubs: short replacements of cleared results and long tool inputs. A stub keeps the names in the text, because later
+//! steps mostly need those, and they are a small part of it.
 
 use std::collections::HashMap;
 
-/// The start of a result's stub; where the content is kept, and its names, follow.
+/// The start of a result's stub; the location of the content and the names follow.
 const CLEARED: &str = "[Cleared to save context.";
 const NAMES: &str = " Names in it:";
-/// Names that a stub keeps: the most frequent ones.
+/// The number of names in a stub: the most frequent ones.
 const MOST: usize = 20;
 /// The start of the stub of a long text in a tool input.
 const REMOVED: &str = "[removed to save context; it was done.";
@@ -14,7 +14,7 @@ const REMOVED: &str = "[removed to save context; it was done.";
 /// Tokens of a stub without names.
 pub const BARE: u64 = 60;
 
-/// Shorter words are common ones, longer ones are no names.
+/// Shorter words are common ones, longer ones are not names.
 const LENGTH: std::ops::RangeInclusive<usize> = 6..=120;
 
 /// The paths and identifiers of a text, each once, in order: words of some length with a `/`, `_`, `.` or `-` inside, a
@@ -23,7 +23,7 @@ pub fn names(text: &str) -> impl Iterator<Item = &str> {
     counted(text).into_iter().map(|(name, _)| name)
 }
 
-/// The same, with how often each stands there.
+/// The same, with the frequency of each.
 fn counted(text: &str) -> Vec<(&str, usize)> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-');
     let words = text.split(move |c: char| !is_word(c)).map(|word| word.trim_matches(['.', '/', '-']));
@@ -39,7 +39,7 @@ fn counted(text: &str) -> Vec<(&str, usize)> {
     names
 }
 
-/// The names that stay of a text, in their order, without those that `known` says stand elsewhere.
+/// The names to keep from a text, in order, without those that are `known` from elsewhere.
 pub fn top_names<'t>(text: &'t str, known: &impl Fn(&str) -> bool) -> Vec<&'t str> {
     let names = counted(text).into_iter().filter(|(name, _)| !known(name)).enumerate();
     let mut names: Vec<(usize, (&str, usize))> = names.collect();
@@ -57,8 +57,8 @@ fn is_name(word: &str) -> bool {
     has_letter && (inside.bytes().any(tells) || word.bytes().any(|byte| byte.is_ascii_digit()))
 }
 
-/// The text that takes a result's place: `kept`, a sentence on where its content is to be found, and the names in it that
-/// tell most, without those that `known` says stand elsewhere.
+/// The stub of a result: `kept`, a sentence on the location of its content, and its most frequent names, without those
+/// that are `known` from elsewhere.
 pub fn result_stub(text: &str, kept: Option<&str>, known: impl Fn(&str) -> bool) -> String {
     stub(CLEARED, text, kept, &known)
 }
@@ -80,7 +80,7 @@ pub fn is_result_stub(text: &str) -> bool {
     text.starts_with(CLEARED)
 }
 
-/// A result's stub without its names, if it has any and says where the content is kept.
+/// A result's stub without its names, if it has any and names the location of the content.
 pub fn without_names(text: &str) -> Option<String> {
     let rest = text.strip_prefix(CLEARED)?;
     let kept = rest.rfind(NAMES).and_then(|at| rest.get(..at)).filter(|kept| !kept.is_empty())?;

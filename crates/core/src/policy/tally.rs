@@ -1,20 +1,20 @@
-//! The tally for people: how many tokens of a conversation may go, and how many stay.
+//! The tally for people: clearable and preserved tokens of a conversation.
 
 use super::Look;
 use super::eligible::{Eligibility, Facts, saved};
 use super::settings::Settings;
 use super::target::Target;
 
-/// Tokens of results and tool inputs that may go, and of results that stay.
+/// Tokens of clearable results and tool inputs, and of preserved results.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// Tokens of results that stay: pinned, preserved, of excluded tools, or recent.
+    /// Tokens of preserved results: pinned, protected, of excluded tools, or recent.
     pub preserved: u64,
-    /// Tokens that clearing would save, by target, in the order in which they would go.
+    /// Tokens that clearing would save, by target, in clearing order.
     pub clearable: Vec<(Target, u64)>,
 }
 
-/// Counts what may go by the settings.
+/// Counts the tokens that the settings allow to clear.
 pub fn tally(settings: &Settings, look: &Look<'_>, facts: Facts<'_>) -> Tally {
     let eligible = Eligibility::of(settings, look, facts);
     let mut clearable: Vec<(Target, u64)> = settings.clear_targets.iter().map(|target| (*target, 0)).collect();

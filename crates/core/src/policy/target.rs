@@ -1,19 +1,19 @@
-//! Targets: the kinds of results that may go.
+//! Targets: the kinds of clearable results.
 
 use serde::{Deserialize, Serialize};
 
-/// A kind of result that may go.
+/// A kind of clearable result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
-    /// The model has answered often since.
+    /// Followed by many answers of the model.
     StaleToolResults,
     /// Results of a phase that has ended.
     CompletedPhaseDetails,
-    /// Files that were read again, or changed, later.
+    /// Reads of files that were read again, or changed, later.
     SupersededFileReads,
-    /// Results of a loop of tools that has come to its answer.
+    /// Results of a tool loop that has ended in an answer.
     IntermediateOutputs,
     /// Long outputs of commands.
     VerboseDebug,
@@ -42,7 +42,7 @@ impl Target {
         Target::ALL.into_iter().find(|target| target.name() == name)
     }
 
-    /// Why a result of this target goes, for people who read the history.
+    /// Why a result of this target is cleared, for the history.
     pub fn reason(self) -> String {
         format!("{} ({})", self.name(), self.in_words())
     }

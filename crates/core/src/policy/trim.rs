@@ -1,15 +1,15 @@
-//! Trimming: parts of a result that carry no information are removed before it is sent for the first time.
+//! Trimming: removes parts of a result that carry no information before it is first sent.
 
 use crate::tool::ToolRole;
 
-/// A run of so many equal lines is written as two.
+/// A run of this many equal lines is shortened to two.
 const SAME: usize = 4;
 
-/// A shorter text of a tool's result that says the same; none if it would not be much shorter.
+/// A shorter text with the same information; none if it would not be much shorter.
 pub fn trim(role: ToolRole, text: &str) -> Option<String> {
     let short = match role {
         ToolRole::Read => unnumbered(text)?,
-        // The agent may copy from it exactly.
+        // The agent may copy from it verbatim.
         ToolRole::Edit | ToolRole::Write => return None,
         _ => {
             let plain = plain(text);
@@ -37,7 +37,7 @@ fn unnumbered(text: &str) -> Option<String> {
     let last = next.checked_sub(1).filter(|last| *last > first)?;
     let mut out = format!("[lines {first} to {last} of the file, without their numbers]\n{bare}");
     let rest: Vec<&str> = lines.collect();
-    // Notes of the client may follow, but no more of the file.
+    // Client notes may follow, but no more of the file.
     if rest.iter().any(|line| numbered(line).is_some()) {
         return None;
     }
@@ -76,11 +76,11 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// Search hits with the name of each file once above its lines; none if the text is mostly something else.
+/// Search hits with each file name once above its lines; none if the text is mostly something else.
 fn headed(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     let mut finds: Vec<Find<'_>> = lines.iter().map(|line| hit(line)).collect();
-    // The lines beside a hit stand before it or behind it.
+    // Context lines stand before or behind a hit.
     beside_hits(lines.iter().copied().zip(&mut finds));
     beside_hits(lines.iter().copied().zip(&mut finds).rev());
     if finds.iter().flatten().count() * 2 < lines.len() {
@@ -105,7 +105,7 @@ fn headed(text: &str) -> Option<String> {
     Some(out.join("\n"))
 }
 
-/// A file, and what stands behind it in a line.
+/// A file, and the rest of the line.
 type Find<'l> = Option<(&'l str, &'l str)>;
 
 fn beside_hits<'l: 'f, 'f>(lines: impl Iterator<Item = (&'l str, &'f mut Find<'l>)>) {
@@ -126,7 +126,7 @@ fn hit(line: &str) -> Find<'_> {
     (is_path && text.len() < rest.len() && text.starts_with(':')).then_some((file, rest))
 }
 
-/// `path-12-text`, beside a hit in the same file.
+/// `path-12-text`, next to a hit in the same file.
 fn beside<'l>(line: &'l str, file: &'l str) -> Find<'l> {
     let rest = line.strip_prefix(file)?.strip_prefix('-')?;
     let text = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());

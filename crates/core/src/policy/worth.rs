@@ -1,20 +1,20 @@
-//! The results that are worth removing, stale or superseded, and the price of removing them.
+//! Stale and superseded results, and the price of removing them.
 
 use super::eligible::{Eligibility, Facts};
 use super::settings::Settings;
 use super::target::Target;
 use super::{Cut, Look, Price};
 
-/// Tokens left of a result that is offloaded to a file (the note says where), and of one that is dropped.
+/// Tokens left of a result that is offloaded to a file (a note with the path), and of one that is dropped.
 const OFFLOADED: u64 = 110;
 const DROPPED: u64 = 40;
 
 /// Results that are worth removing, by the ids of their calls.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Worth {
-    /// Not needed for long: their content is worth a file.
+    /// Not needed for a long time: offload their content.
     pub stale: Vec<Box<str>>,
-    /// The same file was read again, or changed, later: their content is out of date.
+    /// Out of date: the same file was read again, or changed, later.
     pub superseded: Vec<Box<str>>,
     /// Tokens that each request would save.
     pub removed: u64,
@@ -24,7 +24,7 @@ pub struct Worth {
     pub price: Option<Price>,
 }
 
-/// Finds results that may go by the settings and are stale, superseded or details of an ended phase.
+/// Finds clearable results that are stale, superseded, or details of an ended phase.
 pub fn worth(settings: &Settings, look: &Look<'_>, facts: Facts<'_>) -> Worth {
     let mut worth = Worth::default();
     let mut cuts: Vec<Cut> = Vec::new();

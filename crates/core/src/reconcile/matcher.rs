@@ -1,7 +1,7 @@
-//! The rules for messages that the exact walk could not place, the most trusted first.
+//! The rules for messages that the exact walk could not place, most trusted first.
 
 use super::{Place, at_end};
-use crate::message::{Anchor, Message, Role};
+use crate::message::{Anchor, Block, Message, Role};
 use crate::tree::{NodeIx, REACH, Slot, SlotId, Tree, is_injected};
 use std::collections::HashSet;
 
@@ -18,9 +18,9 @@ impl<'a> Matcher<'a> {
         Matcher { tree, base, rest, placed: vec![None; rest.len()], used: HashSet::new() }
     }
 
-    pub fn run(mut self) -> Vec<Place> {
-        // A plain next turn: nothing was ever seen behind this place, so what follows is new. The
-        // rest of the tree is not asked: a prompt that is pasted again is a new message.
+    pub fn run(mut self, unanswered: bool) -> Vec<Place> {
+        // A plain next turn: nothing was ever seen behind this place, so the rest is new. The rest of the tree is not
+        // searched: a pasted prompt is a new message.
         let beyond = at_end(self.tree, self.base) && !self.tree.goes_on(self.base);
         if !beyond && !self.rest.is_empty() {
             let path = self.tree.path_to(self.base);
@@ -29,6 +29,9 @@ impl<'a> Matcher<'a> {
             self.by_neighbours();
             if self.by_kept_end() || self.by_long_texts() {
                 self.by_neighbours();
+            }
+            if unanswered {
+                self.joined();
             }
         }
         self.rewritten();
@@ -49,8 +52,8 @@ impl<'a> Matcher<'a> {
         slot.message.role == message.role && self.is_free(slot) && !self.tree.contradicts(slot, message)
     }
 
-    /// Tool ids and signatures, none of which may name another slot. Results whose calls are new
-    /// are new, too: some providers count their ids from zero again.
+    /// By tool ids and signatures, none of which may name another slot. Results of new calls are new too: some
+    /// providers restart their ids from zero.
     fn by_ids(&mut self) {
         let mut new_answer = false;
         for (at, message) in self.rest.iter().enumerate() {
@@ -65,7 +68,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// Any message, beside a recognised one that it stood beside before.
+    /// By position next to a recognised message that was a neighbour before.
     fn by_neighbours(&mut self) {
         let mut previous = Some(self.base.map(|node| self.tree.slot_at(node).id));
         for (at, message) in self.rest.iter().enumerate() {
@@ -89,16 +92,16 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// The front is another one and the end of the path was kept: a client's own summary does
-    /// that. All that a model said was seen before, but for its reply to the last request: so the
-    /// kept end stands before that reply, or at the end of the request.
+    /// By the kept end of the path after a different front, as after a client's summary. Everything the model said was
+    /// seen before, except its reply to the last request: so the kept end stands before that reply, or at the end of
+    /// the request.
     fn by_kept_end(&mut self) -> bool {
         let is_answer = |at: &usize| self.rest[*at].role == Role::Assistant;
         let is_long = |at: &usize| self.rest[*at].anchors.iter().any(|anchor| matches!(anchor, Anchor::Text(_)));
         let reply = (0..self.rest.len()).rev().find(is_answer).filter(|&at| self.placed[at].is_none());
         let before_reply = self.kept_before(reply.unwrap_or(0));
         let mut at_end = self.kept_before(self.rest.len());
-        // Without a reply behind it, few short words prove nothing: they may be said anew.
+        // Without a reply behind them, a few short words prove nothing: they may be new.
         if !(at_end.iter().any(|(at, _)| is_answer(at)) && at_end.iter().any(|(at, _)| is_long(at))) {
             at_end.clear();
         }
@@ -111,8 +114,7 @@ impl<'a> Matcher<'a> {
         true
     }
 
-    /// How the messages before `end` pair with the end of the current path. All of them must, but
-    /// for the new front.
+    /// Pairs the messages before `end` with the end of the current path. All of them must match, except the new front.
     fn kept_before(&self, end: usize) -> Vec<(usize, SlotId)> {
         let said = |at: &usize| !is_injected(&self.rest[*at]);
         let path = self.tree.current().iter().rev().map(|&node| self.tree.slot_at(node));
@@ -127,8 +129,8 @@ impl<'a> Matcher<'a> {
         if self.base.is_none() && unexplained <= 1 { kept } else { Vec::new() }
     }
 
-    /// Long texts that nothing recognised stands beside: believed when a neighbour in the request
-    /// says the same as a neighbour of the slot did. Words alone are said again, too.
+    /// By long texts without a recognised neighbour: accepted if a neighbour in the request has the same text as a
+    /// neighbour of the slot. The text alone may be a repetition.
     fn by_long_texts(&mut self) -> bool {
         let before = self.used.len();
         for (at, message) in self.rest.iter().enumerate().filter(|(_, message)| !is_injected(message)) {
@@ -151,7 +153,19 @@ impl<'a> Matcher<'a> {
             || next.is_some_and(|message| self.tree.after(Some(slot.id), message, |_| true).is_some())
     }
 
-    /// What stands exactly where others stood, between the same neighbours, is those rewritten.
+    /// A last message that was never answered, with more behind its words: some clients put the next prompt there.
+    fn joined(&mut self) {
+        let said = |message: &Message| !is_injected(message);
+        let behind = self.tree.current_behind(self.base).iter().map(|&node| self.tree.slot_at(node));
+        let behind: Vec<&Slot> = behind.filter(|slot| said(&slot.message)).collect();
+        let (&[last], Some(at)) = (behind.as_slice(), self.rest.iter().position(said)) else { return };
+        let message = &self.rest[at];
+        if self.placed[at].is_none() && self.fits(last, message) && begins_with(message, &last.message) {
+            self.take(at, last.id);
+        }
+    }
+
+    /// By position between the same neighbours: such messages are the old ones, rewritten.
     fn rewritten(&mut self) {
         let mut at = 0;
         while at < self.rest.len() {
@@ -162,9 +176,9 @@ impl<'a> Matcher<'a> {
                 None => self.base.map(|node| self.tree.slot_at(node).id),
             };
             let old = match (left, self.placed.get(end).copied().flatten()) {
-                // Another front may be a summary of all that was before.
+                // Another front may be a summary of everything before.
                 (None, _) if !run.iter().all(is_injected) => None,
-                // A human may say the last words again, and attach something else to them.
+                // A human may repeat the last words with another attachment.
                 (_, Some(_)) if end + 1 == self.rest.len() && run.iter().any(|one| one.role == Role::User) => None,
                 (left, Some(right)) => self.tree.between(left, right, run.len()),
                 (Some(left), None) => self.notes_behind(left, run),
@@ -175,7 +189,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// The system messages that end the current path behind `left`, if there are as many now.
+    /// The system messages that end the current path behind `left`, if their number is the same now.
     fn notes_behind(&self, left: SlotId, run: &[Message]) -> Option<Vec<SlotId>> {
         let is_note = |message: &&Message| message.role == Role::System;
         let behind = self.tree.current_behind(Some(self.tree.on_current(left)?));
@@ -191,4 +205,11 @@ impl<'a> Matcher<'a> {
             slots.iter().enumerate().for_each(|(index, slot)| self.take(at + index, *slot));
         }
     }
+}
+
+/// Whether a message has all blocks of another one, and more behind them.
+fn begins_with(message: &Message, old: &Message) -> bool {
+    let identity = |block: &Block| (block.kind, block.chars, block.label.clone(), block.tool_use_id.clone());
+    let is_longer = message.blocks.len() > old.blocks.len() && !old.blocks.is_empty();
+    is_longer && old.blocks.iter().zip(&message.blocks).all(|(old, new)| identity(old) == identity(new))
 }

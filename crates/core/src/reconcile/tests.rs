@@ -1,13 +1,13 @@
-//! One test a rule of the matcher. How the rules do together is measured in `ctx-wire`, where a
-//! simulated client renders real requests.
+//! One test per rule of the matcher. `ctx-wire` measures the rules together with a simulated client that renders real
+//! requests.
 
 use super::*;
 use crate::key::Key;
 use crate::message::{Anchor, Block, Kind, Role};
 use std::time::{Duration, Instant};
 
-/// Short for a message: `u:words`, `a:words`, `s:words`, `r:id` (results), `i:words` (injected). A
-/// word that begins with `#` is an id, one that begins with `!` makes the text a long one.
+/// Parses a message: `u:words`, `a:words`, `s:words`, `r:id` (results), `i:words` (injected). A word with `#` is an id;
+/// one with `!` makes the text long.
 fn message(text: &str) -> Message {
     let (role, words) = text.split_once(':').unwrap();
     let ids = words.split(' ').filter(|word| word.starts_with('#'));
@@ -47,14 +47,14 @@ fn messages(texts: &str) -> Vec<Message> {
     texts.split(", ").map(message).collect()
 }
 
-/// Places a request and applies it. The numbers of its slots, and the verdict.
+/// Places a request and applies it. Returns the numbers of its slots, and the verdict.
 fn send(tree: &mut Tree, texts: &str) -> (Vec<u64>, Verdict) {
     send_as(tree, texts, false)
 }
 
 fn send_as(tree: &mut Tree, texts: &str, compacted: bool) -> (Vec<u64>, Verdict) {
     let rest = messages(texts);
-    let placed = reconcile(tree, &Sighting { same: 0, rest: &rest, compacted });
+    let placed = reconcile(tree, &Sighting { same: 0, rest: &rest, compacted, unanswered: false });
     let mut slots: Vec<SlotId> = tree.path_to(placed.base).into_iter().map(|node| tree.slot_at(node).id).collect();
     for place in &placed.places {
         slots.push(match place {
@@ -207,14 +207,14 @@ fn a_slot_stands_once_on_a_path() {
     assert_eq!(send(&mut tree, "u:other, a:call #1, r:result #1, a:call #1, r:result #1").0, [3, 1, 2, 4, 5]);
 }
 
-/// A plain next turn at `turns` turns, many times over; the fastest round counts.
+/// Times a plain next turn at `turns` turns; returns the fastest round.
 fn next_turn(turns: usize) -> Duration {
     let history: Vec<String> =
         (0..turns).map(|turn| format!("u:do {turn}, a:call #{turn}, r:result #{turn}, a:done")).collect();
     let mut tree = tree(&format!("{}, u:next", history.join(", ")));
     let rest = messages("u:next, a:call #new, r:result #new");
     let same = turns * 4;
-    let sighting = Sighting { same, rest: &rest, compacted: false };
+    let sighting = Sighting { same, rest: &rest, compacted: false, unanswered: false };
     let round = |tree: &mut Tree| {
         let start = Instant::now();
         for _ in 0..100 {

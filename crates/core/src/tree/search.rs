@@ -1,17 +1,17 @@
-//! Looking around in the tree: what a slot may be, and what stood beside it.
+//! Queries of the tree: candidates for a slot, and neighbours.
 
 use super::{Found, NodeIx, Slot, SlotId, Tree};
 use crate::message::{Anchor, Message, Role};
 
-/// How many injected messages in a row are looked past.
+/// The maximum run of injected messages to look past.
 pub(crate) const REACH: usize = 8;
 
-/// How many places of a slot are looked at, the newest first. More than a few come only from a
-/// client that writes its whole history anew with every request.
+/// The number of places of a slot to examine, newest first. Only a client that rewrites its whole history with every
+/// request has more.
 const PLACES: usize = 32;
 
-/// Put in by the client on its own behalf. Such messages come and go between two renderings of the
-/// same history, so they keep nothing apart that stood together.
+/// Whether the client injected the message. Such messages come and go between two renderings of the same history, so
+/// they do not separate neighbours.
 pub(crate) fn is_injected(message: &Message) -> bool {
     match message.role {
         Role::System => true,
@@ -21,7 +21,7 @@ pub(crate) fn is_injected(message: &Message) -> bool {
 }
 
 impl Tree {
-    /// The one slot that `anchor` leads to.
+    /// The only slot of `anchor`.
     pub(crate) fn anchored(&self, anchor: Anchor) -> Option<&Slot> {
         match self.anchors.get(&anchor)? {
             Found::One(ix) => Some(&self.slots[*ix as usize]),
@@ -29,14 +29,14 @@ impl Tree {
         }
     }
 
-    /// Whether `slot` holds this very message. The same words under other ids are not it: an
-    /// answer that was generated anew, say.
+    /// Whether `slot` holds this very message. The same words with other ids do not match, such as a regenerated
+    /// answer.
     pub(crate) fn is_same(&self, slot: &Slot, message: &Message) -> bool {
         slot.message.key == message.key && !self.contradicts(slot, message)
     }
 
-    /// Whether the message carries an id that no version of the slot had. Ids may be missing: a
-    /// client takes old thinking out.
+    /// Whether the message has an id that no version of the slot had. Ids may be missing: a client removes old
+    /// thinking.
     pub(crate) fn contradicts(&self, slot: &Slot, message: &Message) -> bool {
         let leads_here = |anchor: &Anchor| match self.anchors.get(anchor) {
             Some(Found::One(ix)) => self.slots[*ix as usize].id == slot.id,
@@ -84,7 +84,7 @@ impl Tree {
         true
     }
 
-    /// The current path behind `node`; nothing if `node` is not on it.
+    /// The current path behind `node`; empty if `node` is not on it.
     pub(crate) fn current_behind(&self, node: Option<NodeIx>) -> &[NodeIx] {
         let from = match node {
             Some(node) => self.depth_on_current(node).map_or(self.current.len(), |depth| depth + 1),
@@ -93,7 +93,7 @@ impl Tree {
         &self.current[from..]
     }
 
-    /// How deep `slot` lies on the current path, if it does.
+    /// The depth of `slot` on the current path, if it is on it.
     pub fn depth_of(&self, slot: SlotId) -> Option<usize> {
         self.on_current(slot).and_then(|node| self.depth_on_current(node))
     }
@@ -103,8 +103,8 @@ impl Tree {
         self.slot(slot)?.nodes.iter().rev().copied().find(|&node| self.depth_on_current(node).is_some())
     }
 
-    /// The slots that stood between two others when there were exactly `count` of them. Left of
-    /// the first message is nothing.
+    /// The slots that stood between two others, if there were exactly `count` of them. `None` on the left is the
+    /// beginning.
     pub(crate) fn between(&self, left: Option<SlotId>, right: SlotId, count: usize) -> Option<Vec<SlotId>> {
         let newest = self.slot(right)?.nodes.iter().rev().take(PLACES).copied();
         let mut slots = self.on_current(right).into_iter().chain(newest).find_map(|node| {
@@ -116,7 +116,7 @@ impl Tree {
         Some(slots)
     }
 
-    /// The newest nodes of a slot; for none, the place before all roots.
+    /// The newest nodes of a slot; for `None`, the place before all roots.
     fn places(&self, slot: Option<SlotId>) -> Vec<Option<NodeIx>> {
         match slot {
             Some(id) => {
@@ -127,7 +127,7 @@ impl Tree {
         }
     }
 
-    /// Goes from place to place, past what is injected, until one holds `message`.
+    /// Walks from place to place, past injected messages, until one holds `message`.
     fn nearest(
         &self,
         mut from: Vec<Option<NodeIx>>,
@@ -148,7 +148,7 @@ impl Tree {
         None
     }
 
-    /// Of some nodes, the one that holds `message`: on the current path if one is, else the newest.
+    /// The node that holds `message`: one on the current path if possible, else the newest.
     fn best(&self, nodes: &[NodeIx], message: &Message, free: impl Fn(&Slot) -> bool) -> Option<NodeIx> {
         let fits = |&node: &NodeIx| {
             let slot = self.slot_at(node);

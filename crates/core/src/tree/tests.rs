@@ -1,4 +1,4 @@
-//! The tree grows by what a log tells, and a log may be damaged.
+//! Growing the tree from a log, which may be damaged.
 
 use super::*;
 use crate::key::Key;

@@ -14,7 +14,7 @@ use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, Operation};
 use ctx_core::message::Kind;
 use ctx_core::policy::{Look, Mode};
-use ctx_core::tokens;
+use ctx_core::{ErrorCode, tokens};
 use ctx_store::{NewRecord, Step};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -152,7 +152,7 @@ impl Engine {
             let line = ledger_line::line(&about, (&named, asked), why, file);
             before = Some(reason);
             editor.note(&about, &settings, &line).map_err(|why| {
-                Refusal::new("not-written", format!("Nothing was changed: {why}."), "Then accept it again.")
+                Refusal::new(ErrorCode::NotWritten, format!("Nothing was changed: {why}."), "Then accept it again.")
             })?;
         }
         let mut step = Step::default();

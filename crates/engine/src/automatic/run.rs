@@ -8,23 +8,22 @@ use crate::conversation::Conversation;
 use crate::edit::{Files, Ground, Weights, notes, on_top, summary};
 use crate::{Engine, Refusal, log, record};
 use ctx_api::timeline::Figures;
-use ctx_core::SlotId;
 use ctx_core::edit::effect::{Effect, NewResult};
 use ctx_core::edit::fold::{Laid, Unit};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::operation::Select;
-use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::resolve::Desk;
 use ctx_core::edit::{Commit, CommitId};
 use ctx_core::fast_map::FastSet;
 use ctx_core::message::{Message, Role};
 use ctx_core::policy::{Look, Mode, Settings, Texts};
+use ctx_core::{ErrorCode, SlotId};
 use ctx_models::Rates;
 use ctx_store::Step;
 use std::cell::RefCell;
 
 /// The code of a refusal because what goes could not be kept elsewhere.
-const UNKEPT: &str = "not-written";
+const UNKEPT: ErrorCode = ErrorCode::NotWritten;
 
 /// When a request arrives.
 pub struct Moment<'m> {
@@ -92,7 +91,7 @@ impl Engine {
                 step.durable = true;
             }
             // What cannot be written was complained of already, once.
-            Err(refusal) if [NOTHING, UNKEPT].contains(&refusal.code) => {}
+            Err(refusal) if [ErrorCode::NothingToDo, UNKEPT].contains(&refusal.code) => {}
             Err(refusal) => {
                 tracing::warn!(conversation = %conversation.id, message = %refusal.message, "an automatic edit is refused");
                 editor.done(&about(conversation, moment.at), Err(&refusal));
@@ -222,7 +221,7 @@ impl Engine {
         for operation in &filled.others {
             let mut files = Files::default();
             match self.resolved(conversation, ground, (id, &effects), operation, false, &mut files) {
-                Err(refusal) if refusal.code == NOTHING => {}
+                Err(refusal) if refusal.code == ErrorCode::NothingToDo => {}
                 resolved => effects.extend(resolved?),
             }
         }
@@ -264,7 +263,11 @@ fn noted_already(conversation: &Conversation, mode: Mode, filled: &Filled) -> u6
 }
 
 fn unkept(why: &str) -> Refusal {
-    Refusal::new("not-written", format!("Nothing was cleared: {why}."), "Then try again: without a copy nothing goes.")
+    Refusal::new(
+        ErrorCode::NotWritten,
+        format!("Nothing was cleared: {why}."),
+        "Then try again: without a copy nothing goes.",
+    )
 }
 
 pub fn about(conversation: &Conversation, at: u64) -> About<'_> {

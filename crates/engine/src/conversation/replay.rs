@@ -86,6 +86,7 @@ impl Conversation {
                 self.progress.requests = self.progress.requests.max(arrived.request);
                 self.progress.heard = self.progress.heard.max(record.at);
                 self.cache.forecast.asked(&arrived, record.at);
+                self.progress.elsewhere |= arrived.elsewhere;
                 if arrived.verdict == SIDE {
                     self.sides.came(arrived.request, &arrived.class, record.at);
                 }
@@ -102,6 +103,7 @@ impl Conversation {
                         Arc::make_mut(&mut self.envelope).model = arrived.model.as_deref().map(Into::into);
                         self.policy.next = arrived.next;
                         self.progress.last_turn = arrived.request;
+                        self.progress.elsewhere = false;
                         self.progress.last_activity = record.at;
                     }
                 }

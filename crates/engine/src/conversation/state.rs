@@ -48,6 +48,8 @@ pub struct Progress {
     pub heard: u64,
     /// The newest turn was answered to the end.
     pub answered: bool,
+    /// The provider keeps the history since the newest turn: requests carry only what is new, and pass untouched.
+    pub elsewhere: bool,
 }
 
 /// What is known of the provider's cache.

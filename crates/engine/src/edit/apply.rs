@@ -12,9 +12,10 @@ use ctx_api::edit::{Applied, RepairView, When, Wish};
 use ctx_core::edit::effect::{Effect, EffectId, Made, MadeId, Why};
 use ctx_core::edit::fold::{Unit, View};
 use ctx_core::edit::history::Change;
-use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::{Commit, CommitId, Operation};
+use ctx_core::hint::{Argument, Command};
 use ctx_core::message::Kind;
+use ctx_core::{ErrorCode, hint};
 use ctx_wire::rules;
 use std::collections::HashSet;
 
@@ -94,7 +95,7 @@ impl Engine {
             let resolved = resolved.map_err(|refusal| is_left(conversation, operation, refusal));
             match resolved.map_err(|refusal| within(refusal, number, wish.operations.len(), operation)) {
                 // Beside others that do something it may stand.
-                Err(refusal) if refusal.code == NOTHING => drop(nothing.get_or_insert(refusal)),
+                Err(refusal) if refusal.code == ErrorCode::NothingToDo => drop(nothing.get_or_insert(refusal)),
                 resolved => effects.extend(resolved?),
             }
         }
@@ -140,7 +141,10 @@ impl Engine {
             Operation::Offload { ids, select, summary } => {
                 self.offload(conversation, &desk, (ids, select), summary.as_deref(), dry_run, files)
             }
-            Operation::Import { from, ids, to } => {
+            Operation::Import { from, edits: true, .. } => {
+                self.carry(conversation, &desk, from, (id, before.len()), files)
+            }
+            Operation::Import { from, ids, to, .. } => {
                 self.import(conversation, &desk, (from, ids), to, (id, before.len()), files)
             }
             Operation::Edit { id, force, .. } => {
@@ -273,12 +277,12 @@ fn is_sent_at_all(
     let rules: Vec<String> = repairs.iter().map(super::repaired::sentence).collect();
     let name = operation.ids().join(", ");
     Err(Refusal::new(
-        "bad-content",
+        ErrorCode::BadContent,
         match rules.is_empty() {
             true => format!("Nothing of what you write for `{name}` could be sent."),
             false => format!("Nothing of what you write for `{name}` could be sent: {}.", rules.join("; ")),
         },
-        "`ctx show ID --raw` shows what it looks like; `ctx delete` takes it out.",
+        hint![Command::Show.with("ID --raw"), " shows what it looks like; ", Command::Delete, " takes it out."],
     ))
 }
 
@@ -289,7 +293,7 @@ const LARGEST: usize = 32 * 1024 * 1024;
 fn fits(size: Option<(usize, usize)>) -> Result<(), Refusal> {
     match size {
         Some((own, new)) if own <= LARGEST && new > LARGEST => Err(Refusal::new(
-            "too-large",
+            ErrorCode::TooLarge,
             format!(
                 "The request would be {new} bytes long, and the provider takes at most {LARGEST}: rule {}. The agent's own request has {own}.",
                 rules::named("A81")
@@ -326,13 +330,25 @@ pub fn few_images(conversation: &Conversation, id: CommitId, effects: &[Effect])
         return Ok(());
     }
     Err(Refusal::new(
-        "many-images",
+        ErrorCode::ManyImages,
         format!(
             "The request would hold {count} images and documents; beyond {MANY} the provider refuses large ones: rule {}.",
             rules::named("A82")
         ),
         "Delete some first, or bring in the words only.",
     ))
+}
+
+/// Refuses edits while the provider keeps the history: it has all that they would change.
+pub fn is_whole(conversation: &Conversation) -> Result<(), Refusal> {
+    match conversation.elsewhere_in_words() {
+        Some(_) => Err(Refusal::new(
+            ErrorCode::HistoryElsewhere,
+            "The provider keeps the history of this conversation, so that an edit here changes nothing there.",
+            format!("Have the agent send the whole history: {}.", conversation.wire.whole_history()),
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Makes a commit count.
@@ -361,15 +377,15 @@ pub fn expected(conversation: &Conversation, expect: Option<&str>) -> Result<(),
     }
     let head = head.map_or_else(|| "none".to_owned(), |head| head.to_string());
     Err(Refusal::new(
-        "stale",
+        ErrorCode::Stale,
         format!("Someone committed in the meantime: the head is {head}, not {expect}."),
-        format!("Check `ctx history`, then retry with `--expect {head}`."),
+        hint!["Check ", Command::History, ", then retry with ", Argument::new("expect").with(head.to_string()), "."],
     ))
 }
 
 /// Says so where an operation names a frame that the client has left behind.
 fn is_left(conversation: &Conversation, operation: &Operation, refusal: Refusal) -> Refusal {
-    if refusal.code != "unknown-id" || matches!(operation, Operation::Import { .. }) {
+    if refusal.code != ErrorCode::UnknownId || matches!(operation, Operation::Import { .. }) {
         return refusal;
     }
     conversation.left_frames().refusal(&conversation.id, operation.ids()).unwrap_or(refusal)
@@ -380,35 +396,5 @@ pub fn within(refusal: Refusal, number: usize, all: usize, operation: &Operation
         return refusal;
     }
     let message = format!("Operation {number} (`{}`): {}", operation.name(), refusal.message);
-    Refusal { message, hint: in_json(&refusal.hint), ..refusal }
-}
-
-/// A hint for somebody who wrote JSON: `--larger-than` is `larger_than` there.
-fn in_json(hint: &str) -> String {
-    let mut parts = hint.split("`--");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let end = part.find(['`', ' ']).unwrap_or(part.len());
-        let (flag, rest) = part.split_at(end);
-        // What the flag takes is not said there.
-        let rest = rest.find('`').map_or(rest, |at| &rest[at..]);
-        out.extend(["`", &flag.replace('-', "_"), rest]);
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hints_for_a_batch_speak_of_what_stands_in_it() {
-        assert_eq!(
-            in_json("Give one of `--after ID`, `--start` and `--end`."),
-            "Give one of `after`, `start` and `end`."
-        );
-        let hint = "Name a frame (`t3`), or choose with `--tool`, `--larger-than`.";
-        assert_eq!(in_json(hint), "Name a frame (`t3`), or choose with `tool`, `larger_than`.");
-        assert_eq!(in_json("`ctx list --steps` shows them."), "`ctx list --steps` shows them.");
-    }
+    Refusal { message, hint: refusal.hint.with_fields(), ..refusal }
 }

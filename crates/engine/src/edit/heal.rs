@@ -5,7 +5,9 @@ use crate::log::{self, Answered};
 use crate::{Engine, Refusal};
 use ctx_core::edit::Operation;
 use ctx_core::edit::history::Change;
+use ctx_core::hint::Command;
 use ctx_core::message::Kind;
+use ctx_core::{ErrorCode, hint};
 use ctx_store::Record;
 use ctx_wire::body::Body;
 use ctx_wire::compose::{Composed, Segment};
@@ -59,10 +61,16 @@ pub fn ours(conversation: &Conversation, said: &str) -> Refusal {
         _ => false,
     });
     let hint = match writer.or(conversation.history.active(head).first().copied()) {
-        Some(commit) => format!("`ctx revert {}` takes back the newest commit that wrote something.", commit.id),
-        None => "`ctx timeline` shows what the provider said.".to_owned(),
+        Some(commit) => {
+            hint![Command::Revert.with(commit.id.to_string()), " takes back the newest commit that wrote something."]
+        }
+        None => hint![Command::Timeline, " shows what the provider said."],
     };
-    Refusal::new("ours", format!("The provider refuses what an edit of ours made of the request: {said}"), hint)
+    Refusal::new(
+        ErrorCode::Ours,
+        format!("The provider refuses what an edit of ours made of the request: {said}"),
+        hint,
+    )
 }
 
 pub fn answer_of(record: &Record) -> Option<Answered> {

@@ -3,19 +3,21 @@
 //! They are copied before the conversation they go to is locked: no thread waits for one conversation while it holds
 //! another.
 
+use super::carry::EditsOf;
 use super::offload::Files;
 use super::{Ground, Weights};
 use crate::conversation::Conversation;
 use crate::view::{show, titles};
 use crate::{Engine, Refusal, left};
-use ctx_core::Content;
 use ctx_core::edit::effect::{Effect, EffectId, FrameKey, FrameRef, Made, Place};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::operation::{Select, Where};
 use ctx_core::edit::resolve::{Desk, Scope};
 use ctx_core::edit::{CommitId, Operation};
+use ctx_core::hint::Command;
 use ctx_core::message::{Block, Kind, Role};
+use ctx_core::{Content, ErrorCode, hint};
 use std::collections::HashSet;
 
 /// A frame, or what was named of it, on its way.
@@ -57,8 +59,8 @@ pub struct Gathered {
     remark: Option<String>,
 }
 
-/// What was asked for, by the name of the conversation and the ids in it.
-type Asked = (String, Vec<String>);
+/// What was asked for, by the name of the conversation and the ids in it; without ids its edits.
+type Asked = (String, Option<Vec<String>>);
 
 /// Where the content of an import operation is from.
 #[derive(Debug, Clone)]
@@ -66,6 +68,7 @@ pub enum ImportSource {
     /// The conversation itself: frames that its client has left behind.
     Own,
     Other(Gathered),
+    Edits(EditsOf),
 }
 
 /// What the import operations of a commit bring along.
@@ -73,12 +76,12 @@ pub enum ImportSource {
 pub struct Imports(pub Vec<(Asked, Result<ImportSource, Refusal>)>);
 
 impl Imports {
-    fn find(&self, from: &str, ids: &[String]) -> Result<&ImportSource, Refusal> {
-        let found = self.0.iter().find(|(asked, _)| asked.0 == from && asked.1 == ids);
+    pub fn find(&self, from: &str, ids: Option<&[String]>) -> Result<&ImportSource, Refusal> {
+        let found = self.0.iter().find(|(asked, _)| asked.0 == from && asked.1.as_deref() == ids);
         match found {
             Some((_, source)) => source.as_ref().map_err(Refusal::clone),
             None => Err(Refusal::new(
-                "busy",
+                ErrorCode::Busy,
                 format!("Conversation `{from}` was not read."),
                 "Nothing was changed. Try again in a moment.",
             )),
@@ -87,9 +90,15 @@ impl Imports {
 }
 
 /// Reads what each import operation asks for.
-pub fn imports(operations: &[Operation], read: impl Fn(&str, &[String]) -> Result<ImportSource, Refusal>) -> Imports {
+pub fn imports(
+    operations: &[Operation],
+    read: impl Fn(&str, Option<&[String]>) -> Result<ImportSource, Refusal>,
+) -> Imports {
     let source = |operation: &Operation| match operation {
-        Operation::Import { from, ids, .. } => Some(((from.clone(), ids.clone()), read(from, ids))),
+        Operation::Import { from, ids, edits, .. } => {
+            let ids = if *edits { None } else { Some(ids.as_slice()) };
+            Some(((from.clone(), ids.map(<[String]>::to_vec)), read(from, ids)))
+        }
         _ => None,
     };
     Imports(operations.iter().filter_map(source).collect())
@@ -106,9 +115,9 @@ impl Engine {
         (commit, index): (CommitId, usize),
         files: &mut Files,
     ) -> Result<Vec<Effect>, Refusal> {
-        let gathered = match files.imports.find(from, ids)? {
-            ImportSource::Own => self.copies_of_left(into, ids)?,
+        let gathered = match files.imports.find(from, Some(ids))? {
             ImportSource::Other(gathered) => gathered.clone(),
+            ImportSource::Own | ImportSource::Edits(_) => self.copies_of_left(into, ids)?,
         };
         let source = if gathered.from == into.id { "earlier in this conversation" } else { &gathered.from };
         let salt = format!("{}{}", gathered.from, desk.next_added);
@@ -132,10 +141,18 @@ impl Engine {
         Ok(effects)
     }
 
+    /// Of another conversation: what these ids name, or its edits.
+    pub fn copied(&self, conversation: &Conversation, ids: Option<&[String]>) -> Result<ImportSource, Refusal> {
+        match ids {
+            Some(ids) => self.copy_frames(conversation, ids).map(ImportSource::Other),
+            None => Ok(ImportSource::Edits(EditsOf::read(conversation))),
+        }
+    }
+
     /// Of another conversation: frames on its path, else frames that its client has left behind.
-    pub fn copy_frames(&self, conversation: &Conversation, ids: &[String]) -> Result<Gathered, Refusal> {
+    fn copy_frames(&self, conversation: &Conversation, ids: &[String]) -> Result<Gathered, Refusal> {
         match self.copies(conversation, &Ground::of(conversation, true), ids, None) {
-            Err(refusal) if refusal.code == "unknown-id" && !conversation.left.is_empty() => {
+            Err(refusal) if refusal.code == ErrorCode::UnknownId && !conversation.left.is_empty() => {
                 let ground = Ground::with_left(conversation, &conversation.left_frames());
                 self.copies(conversation, &ground, ids, None).map_err(|_| refusal)
             }
@@ -168,7 +185,7 @@ impl Engine {
         for target in theirs.targets(ids, &Select::default())? {
             if matches!(target.scope, Scope::System | Scope::Tool) {
                 return Err(Refusal::new(
-                    "not-a-turn",
+                    ErrorCode::NotATurn,
                     format!("`{}` belongs to its own conversation.", target.name),
                     "Frames, steps and messages can be imported.",
                 ));
@@ -176,10 +193,16 @@ impl Engine {
             let frame = target.frame.and_then(|at| view.frames.get(at));
             if frame.zip(taken).is_some_and(|(frame, taken)| taken.contains(&frame.id)) {
                 return Err(Refusal::new(
-                    "same-conversation",
+                    ErrorCode::SameConversation,
                     format!("`{}` is in this conversation already.", target.name),
-                    "`ctx move` moves it, `ctx add` writes a new one. Only frames from before a compaction, or \
-                     rewound, can be imported from here: `ctx list --all` shows them.",
+                    hint![
+                        Command::Move,
+                        " moves it, ",
+                        Command::Add,
+                        " writes a new one. Only frames from before a compaction, or rewound, can be imported from here: ",
+                        Command::List.with("--all"),
+                        " shows them."
+                    ],
                 ));
             }
             // Several parts of one frame stay together.
@@ -228,7 +251,11 @@ impl Engine {
         }
         copied.retain(|copy| !copy.messages.is_empty());
         if copied.is_empty() {
-            return Err(Refusal::new("gone", "There is nothing to import.", "`ctx list --conv` shows what there is."));
+            return Err(Refusal::new(
+                ErrorCode::Gone,
+                "There is nothing to import.",
+                hint![Command::List.with("--conv"), " shows what there is."],
+            ));
         }
         Ok(Gathered { from: conversation.id.clone(), frames: copied, remark: left.in_words() })
     }

@@ -8,6 +8,8 @@ use ctx_api::history::{Action, BranchView, TagView, Way};
 use ctx_api::timeline::Line;
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::edit::{CommitId, History};
+use ctx_core::hint::{Command, Hint};
+use ctx_core::{ErrorCode, hint};
 
 pub fn branch_views(history: &History) -> Vec<BranchView> {
     let view = |(name, head): (&String, &Option<CommitId>)| BranchView {
@@ -51,9 +53,14 @@ pub fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusa
     }
     if way.action == Action::Checkout && !history.branches().contains_key(given) && point(conversation, given).is_ok() {
         return Err(Refusal::new(
-            "unknown-branch",
+            ErrorCode::UnknownBranch,
             format!("`{given}` is a point of the history, and not a branch."),
-            format!("`ctx branch NAME --at {given}` starts one there; `ctx list --at {given}` only shows it."),
+            hint![
+                Command::Branch.with(format!("NAME --at {given}")),
+                " starts one there; ",
+                Command::List.with(format!("--at {given}")),
+                " only shows it."
+            ],
         ));
     }
     if let Action::RemoveBranch | Action::RemoveTag = way.action {
@@ -65,9 +72,9 @@ pub fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusa
         Action::Branch => {
             if history.branches().contains_key(&name) {
                 return Err(Refusal::new(
-                    "taken",
+                    ErrorCode::Taken,
                     format!("There is a branch `{name}` already."),
-                    format!("`ctx checkout {name}` checks it out."),
+                    hint![Command::Checkout.with(name.to_string()), " checks it out."],
                 ));
             }
             if history.tags().contains_key(&name) {
@@ -79,18 +86,18 @@ pub fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusa
         }
         Action::Checkout => match history.branches().contains_key(&name) {
             true => Ok(vec![Line::Checkout { name }]),
-            false => Err(unknown_branch(history, &name, &format!("`ctx branch {name}` creates it."))),
+            false => Err(unknown_branch(history, &name, hint![Command::Branch.with(name.to_string()), " creates it."])),
         },
         _ => {
             if history.branches().contains_key(&name) {
                 return Err(both(&name, "branch"));
             }
             let at = target.unwrap_or(history.head()).ok_or_else(|| {
-                Refusal::new("no-target", "There is no commit to tag there.", "Make an operation first.")
+                Refusal::new(ErrorCode::NoTarget, "There is no commit to tag there.", "Make an operation first.")
             })?;
             if history.tags().get(&name).is_some_and(|other| *other != at) {
                 return Err(Refusal::new(
-                    "taken",
+                    ErrorCode::Taken,
                     format!("The tag `{name}` stands on another commit."),
                     "Choose another name: a tag stays where it is until it is removed.",
                 ));
@@ -107,15 +114,15 @@ fn removed(history: &History, action: Action, name: &str) -> Result<Line, Refusa
             return Ok(Line::RemoveTag { name: owned });
         }
         let near = nearest(name, history.tags().keys().map(String::as_str));
-        let hint = suggest(&near, "`ctx history` shows the tags.");
-        return Err(Refusal::new("unknown-tag", format!("There is no tag `{name}`."), hint));
+        let hint = suggest(&near, hint![Command::History, " shows the tags."]);
+        return Err(Refusal::new(ErrorCode::UnknownTag, format!("There is no tag `{name}`."), hint));
     }
     if !history.branches().contains_key(name) {
-        return Err(unknown_branch(history, name, "`ctx history` shows the branches."));
+        return Err(unknown_branch(history, name, hint![Command::History, " shows the branches."]));
     }
     if name == history.current() {
         return Err(Refusal::new(
-            "current-branch",
+            ErrorCode::CurrentBranch,
             format!("`{name}` is checked out, so it cannot be deleted."),
             "Check out another one first.",
         ));
@@ -123,15 +130,15 @@ fn removed(history: &History, action: Action, name: &str) -> Result<Line, Refusa
     Ok(Line::RemoveBranch { name: owned })
 }
 
-fn unknown_branch(history: &History, name: &str, otherwise: &str) -> Refusal {
+fn unknown_branch(history: &History, name: &str, otherwise: Hint) -> Refusal {
     let near = nearest(name, history.branches().keys().map(String::as_str));
-    Refusal::new("unknown-branch", format!("There is no branch `{name}`."), suggest(&near, otherwise))
+    Refusal::new(ErrorCode::UnknownBranch, format!("There is no branch `{name}`."), suggest(&near, otherwise))
 }
 
 /// A name means one thing, wherever a point of the history is asked for.
 fn both(name: &str, what: &str) -> Refusal {
     Refusal::new(
-        "taken",
+        ErrorCode::Taken,
         format!("There is a {what} `{name}` already, and a name means one point of the history."),
         format!("Choose another name, or remove the {what}."),
     )
@@ -148,7 +155,7 @@ fn name_of(name: Option<&str>) -> Result<String, Refusal> {
         || ["HEAD", "head", "source", "none"].contains(&name)
     {
         return Err(Refusal::new(
-            "bad-name",
+            ErrorCode::BadName,
             format!("`{name}` cannot be a name."),
             "Use letters, digits, `-`, `_`, `.` and `/`, and nothing that looks like a commit id.",
         ));

@@ -4,12 +4,13 @@ use super::import::Imports;
 use crate::conversation::Conversation;
 use crate::view::{show, titles};
 use crate::{Engine, Refusal};
-use ctx_core::Content;
 use ctx_core::edit::effect::{Effect, Made, Named, NewResult, Why};
 use ctx_core::edit::fold::{Laid, Unit, View};
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::{Desk, OFFLOADED, Scope, Target};
+use ctx_core::hint::Command;
 use ctx_core::message::{Kind, Role};
+use ctx_core::{Content, ErrorCode, hint};
 use ctx_store::Hash;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -84,7 +85,7 @@ impl Engine {
         let targets = desk.without_client_notes(desk.targets(ids, select)?)?;
         let Some(folder) = &self.offload_folder else {
             return Err(Refusal::new(
-                "no-folder",
+                ErrorCode::NoFolder,
                 "There is no folder to offload to.",
                 "Run the daemon with a home folder.",
             ));
@@ -93,9 +94,9 @@ impl Engine {
         for target in &targets {
             if matches!(target.scope, Scope::System | Scope::Tool) {
                 return Err(Refusal::new(
-                    "not-a-turn",
+                    ErrorCode::NotATurn,
                     format!("`{}` is not a part of the conversation; the agent could not read it back.", target.name),
-                    "`ctx edit` shortens it, `ctx delete` removes it.",
+                    hint![Command::Edit, " shortens it, ", Command::Delete, " removes it."],
                 ));
             }
             if is_offloaded(desk, target) {
@@ -109,7 +110,7 @@ impl Engine {
                 true => (folder.path(&conversation.id, &name), false),
                 false => folder.write(&conversation.id, &name, &text).map_err(|error| {
                     Refusal::new(
-                        "not-written",
+                        ErrorCode::NotWritten,
                         format!("`{}` could not be written: {error}.", folder.path(&conversation.id, &name).display()),
                         "Nothing was changed. Make room, or choose another folder under [offload] in ctx.toml.",
                     )

@@ -9,6 +9,8 @@ use ctx_api::history::{Action, CommitView};
 use ctx_core::edit::history::{Cannot, Change, How};
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::edit::{Commit, CommitId};
+use ctx_core::hint::{Argument, Command};
+use ctx_core::{ErrorCode, hint};
 use std::collections::HashSet;
 
 impl Engine {
@@ -126,9 +128,9 @@ fn find(conversation: &Conversation, name: &str) -> Result<CommitId, Refusal> {
     let history = &conversation.history;
     history.find(name).map_err(|candidates| match candidates.as_slice() {
         [] if history.is_empty() => Refusal::new(
-            "unknown-commit",
+            ErrorCode::UnknownCommit,
             format!("There is no commit `{name}`: nothing was edited yet."),
-            "`ctx list` shows what could be.",
+            hint![Command::List, " shows what could be."],
         ),
         [] => {
             let ids: Vec<String> = history.all().map(|commit| commit.id.to_string()).collect();
@@ -136,13 +138,13 @@ fn find(conversation: &Conversation, name: &str) -> Result<CommitId, Refusal> {
             let known = ids.iter().map(String::as_str).chain(names);
             let near = nearest(name, known);
             Refusal::new(
-                "unknown-commit",
+                ErrorCode::UnknownCommit,
                 format!("There is no commit `{name}`."),
-                suggest(&near, "`ctx history` lists the commits."),
+                suggest(&near, hint![Command::History, " lists the commits."]),
             )
         }
         many => Refusal::new(
-            "ambiguous-commit",
+            ErrorCode::AmbiguousCommit,
             format!("`{name}` could be {}.", listed(many)),
             "Give a few more characters.",
         ),
@@ -152,36 +154,38 @@ fn find(conversation: &Conversation, name: &str) -> Result<CommitId, Refusal> {
 pub fn refused(conversation: &Conversation, action: Action, name: &str, cannot: Cannot) -> Refusal {
     let branch = conversation.history.current();
     match cannot {
-        Cannot::Unknown => {
-            Refusal::new("unknown-commit", format!("There is no commit `{name}`."), "`ctx history` lists the commits.")
-        }
+        Cannot::Unknown => Refusal::new(
+            ErrorCode::UnknownCommit,
+            format!("There is no commit `{name}`."),
+            hint![Command::History, " lists the commits."],
+        ),
         Cannot::Elsewhere => Refusal::new(
-            "other-branch",
+            ErrorCode::OtherBranch,
             format!("{name} is not on the branch `{branch}`."),
-            "`ctx checkout` switches to another branch.",
+            hint![Command::Checkout, " switches to another branch."],
         ),
         Cannot::Inactive => Refusal::new(
-            "inactive",
+            ErrorCode::Inactive,
             format!("{name} is switched off already."),
-            "`ctx history` shows by what; `ctx redo` or a revert of that one brings it back.",
+            hint![Command::History, " shows by what; ", Command::Redo, " or a revert of that one brings it back."],
         ),
         Cannot::Needed(commits) => Refusal::new(
-            "needed",
+            ErrorCode::Needed,
             format!("{} stand{} on {name}.", listed(&commits), if commits.len() == 1 { "s" } else { "" }),
-            "Add `--cascade` to revert those too.",
+            hint!["Add ", Argument::new("cascade"), " to revert those too."],
         ),
         Cannot::Nothing if action == Action::Rollback => Refusal::new(
-            "nothing-to-do",
+            ErrorCode::NothingToDo,
             match name {
                 "source" => "No edit is active: what the agent sends is what the model gets.".to_owned(),
                 name => format!("Everything is as it was after {name}."),
             },
-            "`ctx history` shows what was done; `ctx revert` takes a rollback back.",
+            hint![Command::History, " shows what was done; ", Command::Revert, " takes a rollback back."],
         ),
         Cannot::Nothing => Refusal::new(
-            "nothing-to-do",
+            ErrorCode::NothingToDo,
             format!("There is nothing to {}.", verb(action)),
-            "`ctx history` shows what was done.",
+            hint![Command::History, " shows what was done."],
         ),
     }
 }

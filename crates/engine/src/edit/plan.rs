@@ -18,7 +18,8 @@ use ctx_api::plan::{Plan, Planned};
 use ctx_core::edit::CommitId;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
-use ctx_core::edit::refusal::NOTHING;
+use ctx_core::hint::{Argument, Command};
+use ctx_core::{ErrorCode, hint};
 
 /// The chosen operations as a wish. It has no place for reasons but its note.
 pub fn plan_wish(plan: &Plan, head: Option<&str>) -> Result<Wish, Refusal> {
@@ -66,7 +67,7 @@ impl Engine {
             let operation = &planned.operation;
             let (own, nothing) = match self.resolved(conversation, ground, (id, &effects), operation, true, files) {
                 Ok(own) => (own, None),
-                Err(refusal) if refusal.code == NOTHING => (Vec::new(), Some(refusal.message)),
+                Err(refusal) if refusal.code == ErrorCode::NothingToDo => (Vec::new(), Some(refusal.message)),
                 Err(refusal) => {
                     misfits.push((*number, within(refusal, *number, chosen.len(), operation)));
                     continue;
@@ -98,11 +99,15 @@ pub fn new_repairs(was: &State<'_>, is: &State<'_>) -> Vec<RepairView> {
 /// The operations that are meant, with their numbers.
 pub fn chosen(plan: &Plan) -> Result<Vec<(usize, &Planned)>, Refusal> {
     if plan.operations.is_empty() {
-        return Err(Refusal::new("nothing-to-do", "There is no operation.", "`ctx help` lists them."));
+        return Err(Refusal::new(
+            ErrorCode::NothingToDo,
+            "There is no operation.",
+            hint![Command::Operations, " lists them."],
+        ));
     }
     if let Some(number) = plan.only.iter().find(|number| !(1..=plan.operations.len()).contains(number)) {
         let message = format!("There is no operation {number}: the plan has {}.", plan.operations.len());
-        return Err(Refusal::new("bad-number", message, "They are counted from 1."));
+        return Err(Refusal::new(ErrorCode::BadNumber, message, "They are counted from 1."));
     }
     let numbered = (1..).zip(&plan.operations);
     Ok(numbered.filter(|(number, _)| plan.only.is_empty() || plan.only.contains(number)).collect())
@@ -120,8 +125,8 @@ pub fn misfit(mut misfits: Vec<(usize, Refusal)>, plan: &Plan) -> Refusal {
     let rest: Vec<String> = (1..=plan.operations.len()).filter(fits).map(|number| number.to_string()).collect();
     let told: Vec<String> = misfits.into_iter().map(|(_, refusal)| refusal.message).collect();
     let hint = match rest.as_slice() {
-        [] => "`ctx list` shows what there is; nothing was changed.".to_owned(),
-        rest => format!("The others fit: `--only {}`. Nothing was changed.", rest.join(",")),
+        [] => hint![Command::List, " shows what there is; nothing was changed."],
+        rest => hint!["The others fit: ", Argument::new("only").with(rest.join(",")), ". Nothing was changed."],
     };
-    Refusal::new("does-not-fit", format!("{} operations do not fit:\n{}", told.len(), told.join("\n")), hint)
+    Refusal::new(ErrorCode::DoesNotFit, format!("{} operations do not fit:\n{}", told.len(), told.join("\n")), hint)
 }

@@ -12,7 +12,7 @@ use ctx_core::edit::fold::View;
 use ctx_core::edit::weigh::LeftOut;
 use ctx_core::fast_map::{FastMap, FastSet};
 use ctx_core::message::Message;
-use ctx_core::{Key, NodeIx, SlotId};
+use ctx_core::{ErrorCode, Key, NodeIx, SlotId};
 use ctx_wire::anthropic::context_management::{Kind, Splice};
 use ctx_wire::body::Body;
 use ctx_wire::compose::{Composed, Input, Memo, Placement, Places, Segment};
@@ -396,7 +396,7 @@ impl Engine {
         let whole = rebuilt(self, conversation)?;
         let body = Body::parse(whole.bytes, conversation.wire).map_err(|error| {
             Refusal::new(
-                "incomplete",
+                ErrorCode::Incomplete,
                 format!("The newest request cannot be read: {error}."),
                 "Its next request completes it.",
             )

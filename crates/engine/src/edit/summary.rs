@@ -61,6 +61,7 @@ fn one(operation: &Operation, ids: &[String], frames: &[String]) -> String {
         ids => format!(" {}", ids.join(", ")),
     };
     match operation {
+        Operation::Import { from, edits: true, .. } => format!("{name} the edits of {from}"),
         Operation::Import { from, .. } if frames.is_empty() => format!("{name}{named} of {from}"),
         Operation::Import { from, .. } => format!("{name}{named} of {from} as {}", several(frames)),
         _ => format!("{name}{named}{}", goes(operation)),

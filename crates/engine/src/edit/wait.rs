@@ -15,12 +15,13 @@ use crate::log::{Wait, Wished};
 use crate::{EDITED, Engine, Refusal, mark};
 use ctx_api::edit::When;
 use ctx_api::waiting::{Unmade, WaitView};
-use ctx_core::SlotId;
 use ctx_core::edit::effect::{Cover, Effect, FrameKey, FrameRef, MessageRef, PENDING, Place};
 use ctx_core::edit::fold::{Laid, Unit};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::edit::{Commit, CommitId, Operation};
+use ctx_core::hint::Command;
+use ctx_core::{ErrorCode, SlotId, hint};
 use ctx_store::Note;
 pub use forked::PendingForFork;
 pub use moment::Moments;
@@ -129,7 +130,7 @@ impl Conversation {
             let wanted = self.waiting.iter().filter(|waiting| is_wanted(&waiting.state));
             let near = nearest(id, wanted.map(|waiting| waiting.wished.id.as_str()));
             let message = format!("There is no pending change `{id}`.");
-            Refusal::new("unknown-wish", message, suggest(&near, "`ctx waiting` lists them."))
+            Refusal::new(ErrorCode::UnknownWish, message, suggest(&near, hint![Command::Waiting, " lists them."]))
         })
     }
 
@@ -182,7 +183,11 @@ impl Conversation {
         wished.reasons.retain(|_| *kept.next().unwrap_or(&true));
         if wished.operations.is_empty() {
             let message = "The conversation has gone another way: nothing of what was proposed is in it any more.";
-            return Err(Refusal::new("gone", message, "`ctx waiting cancel` removes the proposal."));
+            return Err(Refusal::new(
+                ErrorCode::Gone,
+                message,
+                hint![Command::Waiting.with("cancel"), " removes the proposal."],
+            ));
         }
         Ok(())
     }

@@ -12,10 +12,11 @@ use ctx_api::helper::{Kind, Written};
 use ctx_core::edit::effect::{Effect, FrameKey};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::history::Change;
-use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::resolve::{Desk, Scope, Target};
 use ctx_core::edit::{CommitId, Operation};
+use ctx_core::hint::{Argument, Command};
 use ctx_core::message::Kind as BlockKind;
+use ctx_core::{ErrorCode, hint};
 
 /// Beyond so many a job would take minutes, and most of a day's budget.
 pub const MOST: usize = 50;
@@ -100,7 +101,7 @@ impl Engine {
         match before {
             [] => Ok(Vec::new()),
             before => match self.would_be(conversation, id, before, imports) {
-                Err(refusal) if refusal.code == NOTHING => Ok(Vec::new()),
+                Err(refusal) if refusal.code == ErrorCode::NothingToDo => Ok(Vec::new()),
                 effects => effects,
             },
         }
@@ -168,9 +169,15 @@ impl Engine {
                 let frame = targets.first().and_then(|target| view.frames.get(target.frame?));
                 if let Some(frame) = frame.filter(|frame| is_named_by_hand(conversation, frame.key)) {
                     return Err(Refusal::new(
-                        "titled",
+                        ErrorCode::Titled,
                         format!("`{}` has a title set by a person, which stays.", frame.id),
-                        "Give another with `--title`, or take that one back with `ctx revert`.",
+                        hint![
+                            "Give another with ",
+                            Argument::new("title"),
+                            ", or take that one back with ",
+                            Command::Revert,
+                            "."
+                        ],
                     ));
                 }
                 Ok(vec![(filled, Kind::Title, self.material(conversation, &desk, &targets)?)])
@@ -232,9 +239,13 @@ impl Question {
         local::words(self.kind, &self.material).map_err(|nonsense| match nonsense {
             Nonsense::NotShorter => too_short(&format!("`{}`", self.material.name)),
             _ => Refusal::new(
-                "no-words",
+                ErrorCode::NoWords,
                 format!("There are no words in `{}` to make a {} of.", self.material.name, self.kind.name()),
-                if self.kind == Kind::Title { "Give one with `--title`." } else { "Give one with `--text`." },
+                if self.kind == Kind::Title {
+                    hint!["Give one with ", Argument::new("title"), "."]
+                } else {
+                    hint!["Give one with ", Argument::new("text"), "."]
+                },
             ),
         })
     }
@@ -280,8 +291,16 @@ pub fn is_named_by_hand(conversation: &Conversation, key: FrameKey) -> bool {
 
 fn too_short(what: &str) -> Refusal {
     Refusal::new(
-        "too-short",
+        ErrorCode::TooShort,
         format!("A summary would not be shorter than {what}."),
-        "Leave it, give a shorter one with `--text`, or remove it with `ctx drop-results` or `ctx delete`.",
+        hint![
+            "Leave it, give a shorter one with ",
+            Argument::new("text"),
+            ", or remove it with ",
+            Command::DropResults,
+            " or ",
+            Command::Delete,
+            "."
+        ],
     )
 }

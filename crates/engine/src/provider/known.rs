@@ -1,7 +1,7 @@
 //! What one provider is known to refuse and to be able to. It is kept with the store, beside the conversations.
 
 use crate::Credentials;
-use crate::answer::told;
+use crate::response::told;
 use ctx_store::{Note, Reader, Step};
 use ctx_wire::anthropic::context_management::{Capability, Kind};
 use serde::{Deserialize, Serialize};

@@ -184,10 +184,10 @@ impl Engine {
             let by_client = || conversation.last.body.as_ref().and_then(excluded_by_client);
             let excluded = asks.and_then(|asks| asks.excluded).or_else(by_client).unwrap_or_default();
             for edit in &mut answered.applied_edits {
-                let count = edit["cleared_tool_uses"].as_u64().filter(|count| *count > 0);
+                let count = edit.cleared_tool_uses.filter(|count| *count > 0);
                 let steps = count.and_then(|count| cleared::steps(conversation, count, &excluded));
                 if let Some((first, last)) = steps {
-                    (edit["first"], edit["last"]) = (first.into(), last.into());
+                    (edit.first, edit.last) = (Some(first), Some(last));
                 }
             }
             answered.summary =

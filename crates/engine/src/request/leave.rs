@@ -49,7 +49,7 @@ pub fn beside(
     let same = same.min(conversation.tree.current().len());
     let count = body.spans().messages.len();
     let mut rest: Vec<Message> = (same..count).map(|at| body.read_message(at, ctx_clients::lexicon()).facts).collect();
-    let placed = reconcile(&conversation.tree, &Sighting { same, rest: &rest, compacted: false });
+    let placed = reconcile(&conversation.tree, &Sighting { same, rest: &rest, compacted: false, unanswered: false });
     conversation.keep(same);
     let mut memo = std::mem::take(&mut conversation.composing.memo);
     let known: Vec<&Slot> = conversation.tree.path().take(same).collect();

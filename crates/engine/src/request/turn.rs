@@ -1,7 +1,7 @@
 //! A turn of a conversation: which of its messages are new, and the record of them.
 
 use super::Circumstances;
-use crate::attribution::{self, Fork, Inherited};
+use crate::attribution::{self, Fork, Inherited, Moved};
 use crate::cache_forecast::first_difference;
 use crate::conversation::{Conversation, Worn};
 use crate::log::{self, Turn, Version};
@@ -52,10 +52,21 @@ impl TurnDraft<'_> {
         conversation.opened.title = fork.title.filter(|_| begins_with_summary);
         conversation.opened.forked_from = Some(fork.from);
         self.placed.places = fork.places;
+        self.open_anew(conversation);
+        fork.inherited
+    }
+
+    /// Links a new conversation to the one that its client went on from in another format.
+    pub fn moved(&mut self, conversation: &mut Conversation, moved: Moved) {
+        self.detail = Some(moved.detail);
+        conversation.opened.forked_from = Some(moved.from);
+        self.open_anew(conversation);
+    }
+
+    fn open_anew(&mut self, conversation: &Conversation) {
         self.step.records.retain(|record| record.kind != log::OPENED);
         let opened = record(&conversation.id, self.by.at, log::OPENED, &conversation.opened, Vec::new());
         self.step.records.push(opened);
-        fork.inherited
     }
 
     /// Stores the envelope, unless it is stored.

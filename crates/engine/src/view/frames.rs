@@ -5,15 +5,29 @@ use crate::Engine;
 use crate::conversation::Conversation;
 use crate::edit::{Ground, Weights};
 use ctx_api::frames::{FrameView, Frames, StepView};
-use ctx_core::edit::EffectId;
+use ctx_core::content::WireId;
 use ctx_core::edit::effect::PENDING;
 use ctx_core::edit::fold::{Around, Frame, Laid, Unit, View};
+use ctx_core::edit::history::Change;
 use ctx_core::edit::layout::layout;
 use ctx_core::edit::resolve::Desk;
+use ctx_core::edit::{EffectId, Operation};
 use ctx_core::message::{Kind, Message};
 use ctx_core::tokens;
 use ctx_wire::envelope::Piece;
 use std::collections::HashSet;
+
+/// The conversation that this one was linked to when it began, and its own format; nothing once edits were carried over.
+pub fn moved_from(conversation: &Conversation) -> Option<(String, WireId)> {
+    let from = conversation.opened.forked_from.clone()?;
+    let is_carried = |operation: &Operation| matches!(operation, Operation::Import { edits: true, .. });
+    let mut commits = conversation.history.line(conversation.history.head());
+    let has_come = commits.any(|commit| match &commit.change {
+        Change::Edit { operations, .. } => operations.iter().any(is_carried),
+        Change::Revert { .. } | Change::Inherit { .. } => false,
+    });
+    (!has_come).then(|| (from, conversation.wire.id()))
+}
 
 pub fn of(
     engine: &Engine,
@@ -45,6 +59,8 @@ pub fn of(
         cache: None,
         left_frames: conversation.left_frames().by_number.len(),
         frames: views,
+        moved_from: None,
+        elsewhere: conversation.elsewhere_in_words(),
         unread: 0,
         incomplete: false,
     }

@@ -13,15 +13,17 @@ pub mod worth;
 use crate::conversation::Conversation;
 use crate::envelope::Whole;
 use crate::{Engine, Refusal};
+use ctx_core::hint::Command;
+use ctx_core::{ErrorCode, hint};
 pub use search::terms;
 pub use worth::Remembered;
 
 pub fn rebuilt(engine: &Engine, conversation: &Conversation) -> Result<Whole, Refusal> {
     conversation.rebuild(&*engine.contents)?.ok_or_else(|| {
         Refusal::new(
-            "incomplete",
+            ErrorCode::Incomplete,
             format!("Conversation `{}` is not completely stored.", conversation.id),
-            "Its next request completes it; `ctx doctor` shows whether the store is damaged.",
+            hint!["Its next request completes it; ", Command::Doctor, " shows whether the store is damaged."],
         )
     })
 }

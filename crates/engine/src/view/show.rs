@@ -14,7 +14,7 @@ use ctx_core::edit::fold::{Around, Laid, Source, Unit, View};
 use ctx_core::edit::layout::layout;
 use ctx_core::edit::resolve::{Desk, Scope, Target};
 use ctx_core::message::{Block, Kind, Message};
-use ctx_core::{Content, SlotId, tokens};
+use ctx_core::{Content, ErrorCode, SlotId, tokens};
 use ctx_store::{Blob, Hash};
 use ctx_wire::Wire;
 use ctx_wire::body::Body;
@@ -41,11 +41,15 @@ impl Engine {
         let desk = conversation.desk(view, &source, &weights, &scale, 0);
         let targets = desk.named(&[id.to_owned()])?;
         let [first, ..] = targets.as_slice() else {
-            return Err(Refusal::new("nothing-named", "Nothing to show was given.", "Name a frame, such as `t3`."));
+            return Err(Refusal::new(
+                ErrorCode::NothingNamed,
+                "Nothing to show was given.",
+                "Name a frame, such as `t3`.",
+            ));
         };
         if matches!(first.scope, Scope::System | Scope::Tool) {
             let address: Address = id.trim().parse().map_err(|_| {
-                Refusal::new("unknown-id", format!("`{id}` names several things."), "Show one at a time.")
+                Refusal::new(ErrorCode::UnknownId, format!("`{id}` names several things."), "Show one at a time.")
             })?;
             return self.around(conversation, view, &address);
         }

@@ -1,8 +1,8 @@
 //! Conversations of our own store.
 
 use ctx_clients::Hints;
-use ctx_engine::answer::Timing;
 use ctx_engine::request::Seen;
+use ctx_engine::response::Timing;
 use ctx_service::Service;
 use ctx_store::SqliteStore;
 use ctx_wire::answer::Ending;

@@ -1,7 +1,7 @@
 //! Prompt caches of the providers: where a request writes, what a later one reads, for how long and at what price.
 //!
-//! [`CacheRules`] are data, one set a provider with exceptions a model. [`PromptCache`] plays them: the forecast, the
-//! audit and the lab use the same one.
+//! [`CacheRules`] are data, one set per provider with exceptions per model. [`PromptCache`] simulates them: the
+//! forecast, the audit and the lab share it.
 
 mod prompt_cache;
 mod rules;
@@ -19,30 +19,32 @@ pub const ONE_HOUR: u64 = 3600;
 pub const TWELVE_HOURS: u64 = 12 * ONE_HOUR;
 pub const ONE_DAY: u64 = 24 * ONE_HOUR;
 
-/// The end of a prefix of a request: of its head (tools and system prompt), or of a message.
+/// The end of a prefix: the head (tools and system prompt), or a message.
 pub type End = Option<usize>;
 
-/// The breakpoints that a request sets itself.
+/// The breakpoints of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Breakpoints {
     /// In the tools or the system prompt.
     pub head: bool,
     /// The messages, in order.
     pub messages: Vec<usize>,
+    /// The provider sets none itself.
+    pub is_explicit: bool,
 }
 
 /// A request as a cache sees it. `K` identifies a prefix.
 #[derive(Clone, Copy)]
 pub struct Outline<'a, K> {
-    /// Every model has a cache of its own.
+    /// Every model has its own cache.
     pub model: Option<&'a str>,
-    /// Settings under which alone messages are found; the head is found under any.
+    /// Settings under which messages are cached; the head is independent of them.
     pub manner: Option<K>,
-    /// The prefix that ends with the head, and those that end with each message.
+    /// The prefix that ends with the head, and the prefixes that end with each message.
     pub head: K,
     pub after: &'a [K],
     pub breakpoints: &'a Breakpoints,
-    /// The number of places that a message takes when a breakpoint looks back.
+    /// The number of places that a message takes in a breakpoint's look-back.
     pub places: &'a dyn Fn(usize) -> usize,
     /// The number of tokens up to an end.
     pub tokens: &'a dyn Fn(End) -> f64,

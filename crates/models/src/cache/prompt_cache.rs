@@ -1,4 +1,4 @@
-//! The entries of a provider's cache, as far as its rules and the requests that were sent tell.
+//! The entries of a provider's cache, derived from its rules and the sent requests.
 
 use super::{CacheRules, End, Outline, Reads, Writes};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -8,30 +8,29 @@ use std::marker::PhantomData;
 /// `S` hashes prefixes, as in a `HashMap`.
 #[derive(Debug)]
 pub struct PromptCache<K, S = RandomState> {
-    /// The newest last.
+    /// Newest last.
     entries: VecDeque<Entry<K>>,
     most: usize,
     hasher: PhantomData<S>,
 }
 
-/// A prefix that was written. Times are in milliseconds.
+/// A written prefix. Times are in milliseconds.
 #[derive(Debug, Clone)]
 struct Entry<K> {
     prefix: K,
     model: Option<String>,
     manner: Option<K>,
-    /// As the provider counted.
+    /// As counted by the provider.
     tokens: Option<u64>,
-    /// When a request read or wrote it last, and until when it lives.
+    /// The last use by a request, and the expiry.
     used: u64,
     expires: u64,
-    /// When a request wrote it last, and how long it lives at least: whether reading a longer prefix keeps it alive, too,
-    /// is not certain.
+    /// The last write by a request, and the guaranteed expiry: whether reading a longer prefix extends it is uncertain.
     written: u64,
     certain: u64,
 }
 
-/// What a request finds.
+/// The result of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
     pub end: End,
@@ -52,7 +51,7 @@ impl Reading {
     }
 }
 
-/// A request that writes.
+/// A writing request.
 #[derive(Debug, Clone)]
 pub struct Writer<K> {
     pub model: Option<String>,
@@ -61,13 +60,13 @@ pub struct Writer<K> {
 }
 
 impl<K: Copy + Eq + Hash, S: BuildHasher + Default> PromptCache<K, S> {
-    /// Keeps track of at most so many entries, the newest.
+    /// Tracks at most this many entries, the newest.
     pub fn new(most: usize) -> PromptCache<K, S> {
         PromptCache { entries: VecDeque::new(), most, hasher: PhantomData }
     }
 
-    /// Finds the longest prefix of a request that is alive, and keeps it and all shorter ones alive for so many seconds
-    /// from now: a forecast assumes the best of them.
+    /// Finds the longest live prefix of a request, and extends it and all shorter ones by `lifetime` seconds: a
+    /// forecast assumes the best case.
     pub fn read(&mut self, rules: &CacheRules, outline: &Outline<'_, K>, at: u64, lifetime: u64) -> Option<Hit> {
         let alive = self.alive(rules, outline, at);
         let (hit, _) = self.find(rules, outline, &alive)?;
@@ -76,7 +75,7 @@ impl<K: Copy + Eq + Hash, S: BuildHasher + Default> PromptCache<K, S> {
         Some(hit)
     }
 
-    /// The entries that a request may find, by their prefixes.
+    /// The entries that a request may find, by prefix.
     fn alive(&self, rules: &CacheRules, outline: &Outline<'_, K>, at: u64) -> HashMap<K, usize, S> {
         let newest = match rules.reads {
             Reads::AtEntries { newest } => newest,
@@ -108,8 +107,8 @@ impl<K: Copy + Eq + Hash, S: BuildHasher + Default> PromptCache<K, S> {
         }
     }
 
-    /// Takes in the prefixes that a request has written, for so many seconds, with their tokens where the provider
-    /// counted them.
+    /// Records the prefixes that a request has written, with their lifetime, and their tokens if the provider counted
+    /// them.
     pub fn write(&mut self, writer: &Writer<K>, prefixes: &[(K, Option<u64>)], lifetime: u64) {
         let mut before: HashMap<K, (Option<u64>, u64), S> = HashMap::default();
         let written: HashSet<K, S> = prefixes.iter().map(|(prefix, _)| *prefix).collect();
@@ -130,7 +129,7 @@ impl<K: Copy + Eq + Hash, S: BuildHasher + Default> PromptCache<K, S> {
                 manner: writer.manner,
                 tokens: tokens.or(known),
                 used: writer.at,
-                // Whatever was to live for longer does so still.
+                // A longer lifetime stays in force.
                 expires: expires.max(lived),
                 written: writer.at,
                 certain: expires,
@@ -139,8 +138,8 @@ impl<K: Copy + Eq + Hash, S: BuildHasher + Default> PromptCache<K, S> {
         self.entries.drain(..self.entries.len().saturating_sub(self.most));
     }
 
-    /// Takes a whole request, and says what the provider would report of it. Only the prefix that it reads and those that
-    /// it writes live on: a calculation assumes no more than is certain.
+    /// Takes a whole request, and returns the provider's expected report. Extends only the prefix that it reads and
+    /// those that it writes: a calculation assumes no more than is certain.
     pub fn take(&mut self, rules: &CacheRules, outline: &Outline<'_, K>, at: u64, lifetime: u64) -> Reading {
         self.entries.retain(|entry| at <= entry.expires);
         let all = (outline.tokens)(outline.last());
@@ -160,7 +159,7 @@ impl<K: Copy + Eq + Hash, S: BuildHasher + Default> PromptCache<K, S> {
         Reading { read, written: last - read, input: all - last }
     }
 
-    /// Sets how many seconds everything lives.
+    /// Sets the lifetime of all entries, in seconds.
     pub fn set_lifetime(&mut self, seconds: u64) {
         for entry in &mut self.entries {
             entry.expires = entry.used.saturating_add(seconds * 1000);
@@ -168,12 +167,12 @@ impl<K: Copy + Eq + Hash, S: BuildHasher + Default> PromptCache<K, S> {
         }
     }
 
-    /// Whether anything may be alive that was written for a model.
+    /// Whether an entry of a model may be alive.
     pub fn holds(&self, model: Option<&str>, at: u64) -> bool {
         self.entries.iter().any(|entry| entry.model.as_deref() == model && at <= entry.expires)
     }
 
-    /// The prefixes that may have expired. Of several entries for one prefix the newest counts.
+    /// The prefixes that may have expired. Of several entries for one prefix, the newest counts.
     pub fn doubtful(&self, at: u64) -> impl Iterator<Item = K> {
         let newest: HashMap<K, bool, S> = self.entries.iter().map(|entry| (entry.prefix, at > entry.certain)).collect();
         newest.into_iter().filter(|(_, is_doubtful)| *is_doubtful).map(|(prefix, _)| prefix)

@@ -6,40 +6,40 @@ use super::{End, FIVE_MINUTES, HALF_AN_HOUR, ONE_DAY, ONE_HOUR, Outline, TWELVE_
 pub struct CacheRules {
     pub writes: Writes,
     pub reads: Reads,
-    /// Shorter prefixes are not cached, and no answer says so.
+    /// Shorter prefixes are not cached, silently.
     pub minimum: u64,
-    /// The price of a token that is read, in input tokens.
+    /// The price of reading a token, in input tokens.
     pub read: f64,
-    /// The shortest first; the first one is what a request gets that asks for none.
+    /// Shortest first; the first is the default.
     pub lifetimes: &'static [Lifetime],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lifetime {
     pub seconds: u64,
-    /// The price of a token that is written, in input tokens.
+    /// The price of writing a token, in input tokens.
     pub write: f64,
 }
 
 /// Where a request writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Writes {
-    /// At the breakpoints of the request only.
+    /// Only at the breakpoints of the request.
     AtBreakpoints,
-    /// At the end of the input, and at up to so many writes in all at breakpoints, the last ones.
+    /// At the end of the input, and at the last breakpoints, up to this many writes in all.
     AtLastInput { most: usize },
-    /// Everywhere: any prefix is found later. Writing is not counted.
+    /// Everywhere: any prefix can be found later. Writing is not counted.
     Everywhere,
 }
 
-/// What a request reads: the longest prefix that is alive and
+/// What a request reads: the longest live prefix that
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reads {
-    /// ends less than so many places before a breakpoint of the request,
+    /// ends fewer than this many places before a breakpoint of the request,
     LookBack(usize),
-    /// was among the newest so many that were written,
+    /// is among the newest this many written,
     AtEntries { newest: usize },
-    /// is not shorter than the minimum, in whole steps of so many tokens.
+    /// is not shorter than the minimum, in whole steps of this many tokens.
     LongestPrefix { step: u64 },
 }
 
@@ -79,7 +79,7 @@ pub const OPENAI_TWELVE_HOURS: CacheRules = CacheRules {
     ..OPENAI_BREAKPOINTS
 };
 
-/// The implicit cache; how long it lives is not published.
+/// The implicit cache; its lifetime is not published.
 pub const GEMINI: CacheRules = CacheRules {
     writes: Writes::Everywhere,
     reads: Reads::LongestPrefix { step: 1 },
@@ -91,7 +91,7 @@ pub const GEMINI: CacheRules = CacheRules {
 /// Models before Gemini 3.
 pub const GEMINI_2: CacheRules = CacheRules { minimum: 2048, ..GEMINI };
 
-/// The usual automatic cache of a provider that publishes no figures. Discounts are from 50 to 90 percent: with the
+/// The typical automatic cache of a provider that publishes no figures. Discounts range from 50 to 90 percent; with the
 /// largest one, no edit seems to pay off too early.
 pub const PREFIX: CacheRules = CacheRules {
     writes: Writes::Everywhere,
@@ -125,7 +125,7 @@ pub const QWEN: CacheRules = CacheRules { minimum: 1024, read: 0.2, ..PREFIX };
 /// Only the prices are published.
 pub const GLM: CacheRules = CacheRules { read: 0.19, ..PREFIX };
 
-/// The rules by the names that the files of the providers use.
+/// The rules by name, as the providers' files use them.
 const NAMED: &[(&str, CacheRules)] = &[
     ("anthropic", ANTHROPIC),
     ("openai", OPENAI),
@@ -143,25 +143,25 @@ const NAMED: &[(&str, CacheRules)] = &[
 ];
 
 impl Default for CacheRules {
-    /// The rules for a model of which nothing is known, not even its wire. A caller that knows the wire passes its usual
-    /// rules to [`crate::Models::rules`].
+    /// The rules for a model of unknown wire. A caller that knows the wire passes its rules to
+    /// [`crate::Models::rules`].
     fn default() -> CacheRules {
         ANTHROPIC
     }
 }
 
 impl CacheRules {
-    /// The rules that a provider's file names.
+    /// The rules with this name.
     pub(crate) fn named(name: &str) -> Option<CacheRules> {
         NAMED.iter().find(|(known, _)| *known == name).map(|(_, rules)| *rules)
     }
 
-    /// Seconds that a cache lives if nothing else is asked for.
+    /// The default lifetime, in seconds.
     pub fn usual_lifetime(&self) -> u64 {
         self.lifetimes.first().map_or(0, |lifetime| lifetime.seconds)
     }
 
-    /// The number of places that a breakpoint looks back, itself included, where that is the rule.
+    /// The look-back of a breakpoint, itself included, if limited.
     pub fn look_back(&self) -> Option<usize> {
         match self.reads {
             Reads::LookBack(places) => Some(places),
@@ -169,7 +169,7 @@ impl CacheRules {
         }
     }
 
-    /// The ends at which a request writes, the shortest first.
+    /// The ends at which a request writes, shortest first.
     pub fn writes<K: Copy>(&self, outline: &Outline<'_, K>) -> Vec<End> {
         let head = outline.breakpoints.head.then_some(None);
         let messages = outline.breakpoints.messages.iter().filter(|at| **at < outline.after.len());
@@ -177,7 +177,7 @@ impl CacheRules {
         match self.writes {
             Writes::AtBreakpoints => {}
             Writes::AtLastInput { most } => {
-                if ends.last() != Some(&outline.last()) {
+                if ends.last() != Some(&outline.last()) && !outline.breakpoints.is_explicit {
                     ends.push(outline.last());
                 }
                 ends.drain(..ends.len().saturating_sub(most));
@@ -187,7 +187,7 @@ impl CacheRules {
         ends
     }
 
-    /// Whether a request finds a prefix that ends there, if it is alive.
+    /// Whether a request finds a live prefix with this end.
     pub(super) fn reaches<K: Copy>(&self, outline: &Outline<'_, K>, end: End) -> bool {
         let look_back = match self.reads {
             Reads::LookBack(places) => places,
@@ -198,7 +198,7 @@ impl CacheRules {
             return true;
         }
         let next = end.map_or(0, |end| end + 1);
-        // The nearest one behind it.
+        // The nearest breakpoint behind it.
         let Some(breakpoint) = outline.breakpoints.messages.iter().find(|at| **at + 1 >= next) else { return false };
         let mut places = 0;
         (next..=*breakpoint).all(|message| {
@@ -207,7 +207,7 @@ impl CacheRules {
         })
     }
 
-    /// The number of tokens that are reported as read of a prefix of so many.
+    /// The number of tokens reported as read, for a prefix of this many.
     pub(super) fn reported(&self, tokens: f64) -> f64 {
         match self.reads {
             Reads::LongestPrefix { step } => tokens - tokens % step.max(1) as f64,

@@ -21,7 +21,7 @@ impl Cache {
         Cache { rules, cache: PromptCache::new(usize::MAX), lifetime, model: "one", tokens: 1000.0, places: 1 }
     }
 
-    /// A request of a head and these messages, with breakpoints in the head, if any, and at these messages.
+    /// A request with a head and these messages, with breakpoints in the head, if any, and at these messages.
     fn take(&mut self, at: u64, messages: &[u8], breakpoints: &[usize]) -> (f64, f64, f64) {
         let mut prefix = [0; 32];
         let mut after = Vec::new();
@@ -29,7 +29,8 @@ impl Cache {
             prefix[at + 1] = *message;
             after.push(prefix);
         }
-        let breakpoints = Breakpoints { head: !breakpoints.is_empty(), messages: breakpoints.to_vec() };
+        let breakpoints =
+            Breakpoints { head: !breakpoints.is_empty(), messages: breakpoints.to_vec(), ..Breakpoints::default() };
         let tokens = |end: End| self.tokens * end.map_or(1, |end| end + 2) as f64;
         let outline = Outline {
             model: Some(self.model),
@@ -148,4 +149,22 @@ fn only_the_newest_entries_are_considered() {
     cache.take(1, &[2], &[]);
     cache.take(2, &[3], &[]);
     assert_eq!(cache.take(3, &[1], &[]).0, 0.0);
+}
+
+#[test]
+fn a_request_that_sets_its_own_breakpoints_only_is_not_written_at_its_end() {
+    let after = [[1; 32], [2; 32], [3; 32]];
+    let breakpoints = Breakpoints { head: false, messages: vec![1], is_explicit: true };
+    let outline = Outline {
+        model: None,
+        manner: None,
+        head: [0; 32],
+        after: &after,
+        breakpoints: &breakpoints,
+        places: &|_| 1,
+        tokens: &|_| 0.0,
+    };
+    assert_eq!(OPENAI_BREAKPOINTS.writes(&outline), [Some(1)]);
+    let implicit = Breakpoints { is_explicit: false, ..breakpoints.clone() };
+    assert_eq!(OPENAI_BREAKPOINTS.writes(&Outline { breakpoints: &implicit, ..outline }), [Some(1), Some(2)]);
 }

@@ -1,4 +1,4 @@
-//! Look-ups in the catalogue, and settings of a user.
+//! Lookups in the catalogue, and the user's settings.
 
 use super::*;
 use crate::cache::{
@@ -53,7 +53,7 @@ fn the_factors_of_anthropics_cache_are_those_of_the_rules() {
     }
 }
 
-/// Input, output, read, and write for the usual time, as the price lists have them.
+/// Input, output, read, and the default write, as in the price lists.
 #[test]
 fn the_prices_of_other_providers_are_those_of_their_lists() {
     for (name, expected) in [

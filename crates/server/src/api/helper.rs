@@ -5,18 +5,20 @@ use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use ctx_api::edit::{Applied, Wish};
 use ctx_api::helper::{HelperTested, HelperView, Kind};
+use ctx_core::ErrorCode;
 use ctx_engine::Refusal;
 use ctx_engine::helper::{Material, Piece, Question};
 use ctx_service::Service;
+use http::HeaderMap;
 
 use super::read::{Answer, understood};
 use super::{Api, refused};
 use crate::helper::Handle;
-use crate::local::ControlError;
+use crate::local::{ControlError, face_of};
 use ctx_api::helper::JobView;
 
-pub async fn status(State(api): State<Api>) -> Answer<HelperView> {
-    let (helper, jobs) = (&api.0.helper, api.0.jobs.all());
+pub async fn status(State(api): State<Api>, headers: HeaderMap) -> Answer<HelperView> {
+    let (helper, jobs) = (&api.0.helper, api.0.jobs.all(face_of(&headers)));
     let settings = helper.settings();
     Ok(Json(HelperView {
         provider: settings.provider.name().to_owned(),
@@ -38,7 +40,7 @@ pub async fn test(State(api): State<Api>) -> Answer<HelperTested> {
     let helper = &api.0.helper;
     if !helper.is_on() {
         return Err(refused(Refusal::new(
-            "helper-settings",
+            ErrorCode::HelperSettings,
             "No helper is configured; ctx writes titles and summaries itself.",
             "Set `provider` under [helper] in the ctx.toml of the daemon's home.",
         )));
@@ -55,25 +57,27 @@ pub async fn test(State(api): State<Api>) -> Answer<HelperTested> {
 pub async fn begin(
     State(api): State<Api>,
     Path(name): Path<String>,
+    headers: HeaderMap,
     wish: Result<Json<Wish>, JsonRejection>,
 ) -> Answer<JobView> {
     let wish = understood(wish)?;
-    Ok(Json(start(&api, name, wish).await?.view()))
+    Ok(Json(start(&api, name, wish).await?.view(face_of(&headers))))
 }
 
-pub async fn job(State(api): State<Api>, Path(job): Path<String>) -> Answer<JobView> {
-    Ok(Json(api.0.jobs.find(&job).map_err(refused)?.view()))
+pub async fn job(State(api): State<Api>, Path(job): Path<String>, headers: HeaderMap) -> Answer<JobView> {
+    Ok(Json(api.0.jobs.find(&job).map_err(refused)?.view(face_of(&headers))))
 }
 
-pub async fn cancel(State(api): State<Api>, Path(job): Path<String>) -> Answer<JobView> {
+pub async fn cancel(State(api): State<Api>, Path(job): Path<String>, headers: HeaderMap) -> Answer<JobView> {
     let job = api.0.jobs.find(&job).map_err(refused)?;
     job.cancel();
-    Ok(Json(job.view()))
+    Ok(Json(job.view(face_of(&headers))))
 }
 
-pub async fn retry(State(api): State<Api>, Path(job): Path<String>) -> Answer<JobView> {
+pub async fn retry(State(api): State<Api>, Path(job): Path<String>, headers: HeaderMap) -> Answer<JobView> {
     let job = api.0.jobs.find(&job).map_err(refused)?;
-    Ok(Json(start(&api, job.view().conversation, job.wish()).await?.view()))
+    let face = face_of(&headers);
+    Ok(Json(start(&api, job.view(face).conversation, job.wish()).await?.view(face)))
 }
 
 /// Whether a model is to be asked on the way. A preview asks nobody: ctx's own words stand in for those to come. Who
@@ -101,6 +105,6 @@ async fn start(api: &Api, name: String, wish: Wish) -> Result<Handle, ControlErr
         let apply =
             move |service: &Service| service.apply(&conversation, wish).map(|done| service.noting_uploads(done));
         let applied = commit.ask(apply).await;
-        applied.map_err(|error| Refusal { code: error.code, message: error.message, hint: error.hint })
+        applied.map_err(|ControlError { code, message, hint, about, .. }| Refusal { code, message, hint, about })
     }))
 }

@@ -58,6 +58,7 @@ use ctx_api::stats::StatsQuery;
 use ctx_api::status::{Status, UpstreamView};
 use ctx_api::timeline::TimelineQuery;
 use ctx_api::waiting::{Cancel, Several};
+use ctx_core::ErrorCode;
 
 /// A reader sees all that passed before it asked, unless the disk is slower than this.
 const SETTLE: Duration = Duration::from_millis(500);
@@ -126,7 +127,7 @@ impl Api {
         match asked.await {
             Ok(answer) => answer.map_err(refused),
             Err(_) => Err(ControlError::new(
-                "internal",
+                ErrorCode::Internal,
                 "The daemon could not finish this; this is a defect.",
                 "Forwarding goes on. Please report it with the daemon's log.",
             )),
@@ -410,5 +411,5 @@ pub fn router(api: Api) -> Router {
 }
 
 fn refused(refusal: Refusal) -> ControlError {
-    ControlError::new(refusal.code, refusal.message, refusal.hint)
+    refusal.into()
 }

@@ -6,6 +6,8 @@ use ctx_api::history::{DiffQuery, HistoryQuery};
 use ctx_api::requests::Explanation;
 use ctx_api::status::{Requests, Status, Stored};
 use ctx_api::timeline::TimelineQuery;
+use ctx_core::hint::Command;
+use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
 use ctx_engine::edit::misread;
 
@@ -52,7 +54,7 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
         started_at: inside.started_at,
         conversations,
         edited,
-        requests: Requests { total, in_flight, failed, cancelled, unread },
+        requests: Requests { total, in_flight, failed, cancelled, unread, elsewhere: inside.service.elsewhere() },
         recorder,
         store: Stored {
             path: inside.store_path.clone(),
@@ -133,9 +135,9 @@ pub fn request_number(name: &str) -> Result<u32, ControlError> {
     let number = name.strip_prefix('r').unwrap_or(name).parse::<u32>().ok().filter(|number| *number > 0);
     number.ok_or_else(|| {
         ControlError::new(
-            "unknown-request",
+            ErrorCode::UnknownRequest,
             format!("`{name}` is not the name of a request."),
-            "Requests are called r1, r2, and so on; `ctx timeline` lists them.",
+            hint!["Requests are called r1, r2, and so on; ", Command::Timeline, " lists them."],
         )
     })
 }
@@ -242,7 +244,7 @@ pub fn asked<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ControlErr
 pub fn understood<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, ControlError> {
     body.map(|Json(body)| body).map_err(|why| match why.status() {
         StatusCode::PAYLOAD_TOO_LARGE => ControlError::new(
-            "too-large",
+            ErrorCode::TooLarge,
             "The request is larger than anything the provider would take.",
             "Make it in several steps, or shorten it.",
         ),
@@ -267,7 +269,7 @@ fn in_words(said: &str) -> String {
 
 pub fn bad_request(why: String) -> ControlError {
     ControlError::new(
-        "bad-request",
+        ErrorCode::BadRequest,
         format!("The request is not understood: {}.", why.trim_end_matches('.')),
         "docs/api.md and /control/v1/openapi.json say what is understood; a client of another version may say more.",
     )

@@ -7,6 +7,7 @@ use axum::extract::{Path, Query, State};
 use axum::response::IntoResponse;
 use ctx_api::conversations::ImportQuery;
 use ctx_api::conversations::Imported;
+use ctx_core::ErrorCode;
 use http::header;
 
 use super::Api;
@@ -32,7 +33,7 @@ pub async fn import(
     let ImportQuery { dry_run } = asked(query)?;
     let file = to_bytes(body, LARGEST_FILE).await.map_err(|_| {
         ControlError::new(
-            "too-large",
+            ErrorCode::TooLarge,
             "The file is too large, or did not come whole.",
             "Nothing was changed. Try it again.",
         )

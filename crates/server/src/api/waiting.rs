@@ -6,26 +6,31 @@ use axum::extract::{Path, State};
 use ctx_api::waiting::{Cancel, Several};
 use ctx_api::waiting::{PendingOutcome, WaitView, WaitingView};
 
+use http::HeaderMap;
+
 use super::Api;
 use super::read::{Answer, understood};
+use crate::local::face_of;
 
 /// Makes several that wait, whatever they wait for.
 pub async fn accept_many(
     State(api): State<Api>,
     Path(name): Path<String>,
+    headers: HeaderMap,
     several: Result<Json<Several>, JsonRejection>,
 ) -> Answer<PendingOutcome> {
-    let Several { ids, author } = understood(several)?;
-    api.ask(move |service| service.accept_many(&name, &ids, &author)).await.map(Json)
+    let (Several { ids, author }, face) = (understood(several)?, face_of(&headers));
+    api.ask(move |service| service.accept_many(&name, &ids, &author, face)).await.map(Json)
 }
 
 pub async fn cancel_many(
     State(api): State<Api>,
     Path(name): Path<String>,
+    headers: HeaderMap,
     several: Result<Json<Several>, JsonRejection>,
 ) -> Answer<PendingOutcome> {
-    let Several { ids, author } = understood(several)?;
-    api.ask(move |service| service.cancel_many(&name, &ids, &author)).await.map(Json)
+    let (Several { ids, author }, face) = (understood(several)?, face_of(&headers));
+    api.ask(move |service| service.cancel_many(&name, &ids, &author, face)).await.map(Json)
 }
 
 pub async fn waiting(State(api): State<Api>, Path(name): Path<String>) -> Answer<WaitingView> {

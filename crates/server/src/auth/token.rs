@@ -17,14 +17,26 @@ pub struct Token(Secret);
 
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    #[error("cannot read the token file {path}: {source}; check that the file is yours")]
+    #[error("cannot read the token file {path}: {source}")]
     Read { path: PathBuf, source: io::Error },
-    #[error("cannot write the token file {path}: {source}; check that the folder is yours and not full")]
+    #[error("cannot write the token file {path}: {source}")]
     Write { path: PathBuf, source: io::Error },
-    #[error("the token file {path} does not hold a token; delete it and start again, a new one is made")]
+    #[error("the token file {path} does not hold a token")]
     Malformed { path: PathBuf },
     #[error("the system gives no random bytes for a token: {0}")]
     Random(String),
+}
+
+impl TokenError {
+    /// What to do about it; empty if nothing is known.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            TokenError::Read { .. } => "check that the file is yours",
+            TokenError::Write { .. } => "check that the folder is yours and not full",
+            TokenError::Malformed { .. } => "delete it and start again, a new one is made",
+            TokenError::Random(_) => "",
+        }
+    }
 }
 
 impl Token {
@@ -194,7 +206,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         fs::write(Token::path(home.path()), "short").expect("written");
         let error = Token::load_or_create(home.path()).expect_err("refused");
-        assert!(error.to_string().contains("delete it"), "{error}");
+        assert!(error.hint().contains("delete it"), "{error}");
     }
 
     #[test]

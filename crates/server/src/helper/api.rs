@@ -85,7 +85,7 @@ fn common() -> HeaderMap {
 fn secret(text: &str) -> Result<HeaderValue, Trouble> {
     let mut value = HeaderValue::from_str(text).map_err(|_| Trouble::Settings {
         what: "The helper's key holds characters that no key has.".to_owned(),
-        hint: "Look at the variable that `key_env` names.",
+        hint: "Look at the variable that `key_env` names.".into(),
     })?;
     value.set_sensitive(true);
     Ok(value)

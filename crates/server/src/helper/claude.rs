@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use ctx_clients::claude_code::question::{self, Printed};
 use ctx_clients::claude_code::variables;
+use ctx_core::hint;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
@@ -33,7 +34,13 @@ pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<Said, Tr
     let mut running = command.spawn().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Trouble::Settings {
             what: "There is no `claude` on the daemon's PATH.".to_owned(),
-            hint: "Install it, or start the daemon where it is found (`ctx stop`, then `ctx up`).",
+            hint: hint![
+                "Install it, or start the daemon where it is found (",
+                hint::Command::Stop,
+                ", then ",
+                hint::Command::Up,
+                ")."
+            ],
         },
         _ => Trouble::Down(format!("`claude` cannot be started: {error}")),
     })?;

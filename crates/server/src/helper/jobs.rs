@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ctx_api::edit::{Applied, Wish};
+use ctx_api::face::Face;
+use ctx_core::hint::{Argument, Command};
+use ctx_core::{ErrorCode, hint};
 use ctx_service::now;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -95,16 +98,16 @@ impl Jobs {
         let found = number.and_then(|number: u64| lock(&self.0).jobs.get(&number).cloned());
         found.map(Handle).ok_or_else(|| {
             Refusal::new(
-                "unknown-job",
+                ErrorCode::UnknownJob,
                 format!("There is no job `{name}`."),
-                "`ctx helper status` lists them; they are forgotten when the daemon restarts.",
+                hint![Command::Helper, " lists them; they are forgotten when the daemon restarts."],
             )
         })
     }
 
     /// The newest first.
-    pub(crate) fn all(&self) -> Vec<JobView> {
-        lock(&self.0).jobs.values().rev().map(|job| job.view.borrow().clone()).collect()
+    pub(crate) fn all(&self, face: Face) -> Vec<JobView> {
+        lock(&self.0).jobs.values().rev().map(|job| job.view(face)).collect()
     }
 }
 
@@ -155,14 +158,22 @@ impl Job {
         stops
     }
 
+    fn view(&self, face: Face) -> JobView {
+        let mut view = self.view.borrow().clone();
+        if let (Some(shown), Some(refusal)) = (&mut view.error, &*lock(&self.error)) {
+            shown.hint = face.words(&refusal.hint);
+        }
+        view
+    }
+
     fn end(&self, outcome: Result<Applied, Refusal>) {
         self.view.send_modify(|view| match outcome {
             _ if view.state != State::Asking => {}
             Ok(applied) => (view.state, view.applied) = (State::Done, Some(applied)),
             Err(refusal) => {
-                view.state = if refusal.code == "helper-cancelled" { State::Cancelled } else { State::Failed };
-                let Refusal { code, message, hint } = refusal.clone();
-                view.error = Some(JobError { code: code.to_owned(), message, hint });
+                view.state = if refusal.code == ErrorCode::HelperCancelled { State::Cancelled } else { State::Failed };
+                let Refusal { code, message, hint, .. } = refusal.clone();
+                view.error = Some(JobError { code: code.into(), message, hint: Face::default().words(&hint) });
                 *lock(&self.error) = Some(refusal);
             }
         });
@@ -173,8 +184,9 @@ impl Job {
 pub(crate) struct Handle(Arc<Job>);
 
 impl Handle {
-    pub(crate) fn view(&self) -> JobView {
-        self.0.view.borrow().clone()
+    /// Its state, in the words of this reader.
+    pub(crate) fn view(&self, face: Face) -> JobView {
+        self.0.view(face)
     }
 
     pub(crate) fn wish(&self) -> Wish {
@@ -186,9 +198,9 @@ impl Handle {
             return;
         }
         self.0.end(Err(Refusal::new(
-            "helper-cancelled",
+            ErrorCode::HelperCancelled,
             "It was cancelled. Nothing was changed.",
-            "Say it again, or give the words with `--text`.",
+            hint!["Say it again, or give the words with ", Argument::new("text"), "."],
         )));
     }
 
@@ -196,12 +208,12 @@ impl Handle {
     pub(crate) async fn outcome(self) -> Result<Applied, Refusal> {
         let mut views = self.0.view.subscribe();
         let _ = views.wait_for(|view| view.state != State::Asking).await;
-        let view = self.view();
+        let view = self.0.view.borrow().clone();
         let error = lock(&self.0.error).clone();
         view.applied.ok_or_else(|| {
             error.unwrap_or_else(|| {
                 Refusal::new(
-                    "internal",
+                    ErrorCode::Internal,
                     "The job ended without an outcome; it is a defect.",
                     "Please report it with the daemon's log.",
                 )

@@ -19,6 +19,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use ctx_core::hint::{Argument, Command};
+use ctx_core::{ErrorCode, Hint, hint};
 use ctx_service::helper::Budget;
 use http::StatusCode;
 
@@ -36,15 +38,22 @@ struct Said {
 /// Why there are no words.
 #[derive(Debug)]
 enum Trouble {
-    Settings { what: String, hint: &'static str },
+    Settings { what: String, hint: Hint },
     Down(String),
     Refused { status: StatusCode, said: Option<String> },
     Nonsense(&'static str),
     Slow,
 }
 
-const OR_TEXT: &str = "Try again, give the words yourself (`--text`, `--title`), or set `provider = \"none\"` under \
-                       [helper] in ctx.toml.";
+fn or_text() -> Hint {
+    hint![
+        "Try again, give the words yourself (",
+        Argument::new("text"),
+        ", ",
+        Argument::new("title"),
+        "), or set `provider = \"none\"` under [helper] in ctx.toml."
+    ]
+}
 
 pub(crate) struct Helper {
     settings: Settings,
@@ -134,13 +143,13 @@ impl Helper {
             (Provider::Anthropic, Some(Ok(target)), Some(key)) => api::anthropic(target, key, model, prompt).await,
             (Provider::OpenAi, Some(Ok(target)), key) => api::openai(target, key.as_ref(), model, prompt).await,
             (Provider::Claude, ..) => claude::ask(&self.settings, prompt).await,
-            _ => Err(Trouble::Settings { what: "The helper is not set up.".to_owned(), hint: SETTINGS }),
+            _ => Err(Trouble::Settings { what: "The helper is not set up.".to_owned(), hint: see_settings() }),
         }
     }
 
     /// What is wrong with the settings, before anything is sent.
     fn check(&self) -> Result<(), Trouble> {
-        let wrong = |what: String| Err(Trouble::Settings { what, hint: SETTINGS });
+        let wrong = |what: String| Err(Trouble::Settings { what, hint: see_settings() });
         let settings = &self.settings;
         if let Some(Err(why)) = &self.target {
             return wrong(format!("The helper cannot be reached with these settings: {why}."));
@@ -166,31 +175,34 @@ impl Helper {
         let name = self.name();
         let unchanged = |message: String| format!("{message} Nothing was changed.");
         match trouble {
-            Trouble::Settings { what, hint } => Refusal::new("helper-settings", unchanged(what.clone()), *hint),
+            Trouble::Settings { what, hint } => {
+                Refusal::new(ErrorCode::HelperSettings, unchanged(what.clone()), hint.clone())
+            }
             Trouble::Down(why) => {
                 let message = format!("The helper ({name}) cannot be reached: {why}.");
-                Refusal::new("helper-down", unchanged(message), OR_TEXT)
+                Refusal::new(ErrorCode::HelperDown, unchanged(message), or_text())
             }
             Trouble::Refused { status, said } => {
                 let said = said.as_ref().map(|said| format!(": {said}")).unwrap_or_default();
                 let message = unchanged(format!("The helper ({name}) refuses with status {}{said}.", status.as_u16()));
                 match api::is_passing(*status) {
-                    true => Refusal::new("helper-down", message, OR_TEXT),
-                    false => Refusal::new("helper-refused", message, OR_TEXT),
+                    true => Refusal::new(ErrorCode::HelperDown, message, or_text()),
+                    false => Refusal::new(ErrorCode::HelperRefused, message, or_text()),
                 }
             }
             Trouble::Nonsense(why) => {
                 let message = format!("What the helper ({name}) answers cannot be used: {why}.");
-                Refusal::new("helper-nonsense", unchanged(message), OR_TEXT)
+                Refusal::new(ErrorCode::HelperNonsense, unchanged(message), or_text())
             }
             Trouble::Slow => {
                 let seconds = self.settings.timeout.as_secs_f32();
                 let message = format!("The helper ({name}) did not answer within {seconds} s.");
-                Refusal::new("helper-slow", unchanged(message), OR_TEXT)
+                Refusal::new(ErrorCode::HelperSlow, unchanged(message), or_text())
             }
         }
     }
 }
 
-const SETTINGS: &str =
-    "See [helper] in ctx.toml; `ctx helper status` tells what is set. The daemon reads it when it starts.";
+fn see_settings() -> Hint {
+    hint!["See [helper] in ctx.toml; ", Command::Helper, " tells what is set. The daemon reads it when it starts."]
+}

@@ -48,7 +48,7 @@ pub(crate) fn retitle(helper: Arc<Helper>, service: Arc<Service>) {
                             let put = tokio::task::spawn_blocking(move || writer.put_title(&of, grown.slot, title));
                             let _ = put.await;
                         }
-                        Err(refusal) => tracing::info!(code = refusal.code, "no title: {}", refusal.message),
+                        Err(refusal) => tracing::info!(code = %refusal.code, "no title: {}", refusal.message),
                     }
                 }
             }

@@ -2,14 +2,18 @@
 
 use axum::body::Body;
 use axum::response::IntoResponse;
+use ctx_api::codes::status_of;
+use ctx_api::error::{ApiError, ErrorBody};
+use ctx_api::face::Face;
+use ctx_core::hint;
+use ctx_core::hint::Command;
+use ctx_core::{ErrorCode, Hint};
 use http::header::{self, HeaderValue};
 use http::{Response, StatusCode};
 use serde_json::json;
 
 use super::json;
 use crate::auth::Refusal;
-use crate::codes::status_of;
-use crate::hints;
 use crate::proxy::errors::ERROR_HEADER;
 
 /// What every control handler answers when it cannot do what was asked.
@@ -18,38 +22,57 @@ use crate::proxy::errors::ERROR_HEADER;
 pub struct ControlError {
     pub status: StatusCode,
     /// Stable, for programs.
-    pub code: &'static str,
+    pub code: ErrorCode,
     /// One sentence, for people.
     pub message: String,
     /// What to do about it.
-    pub hint: String,
+    pub hint: Hint,
+    /// The name that it is about.
+    pub about: Option<String>,
 }
 
 impl ControlError {
-    /// `code` is one of the list in `codes`, which knows its status.
-    pub fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { status: status_of(code), code, message: message.into(), hint: hint.into() }
+    /// The status follows from the code.
+    pub fn new(code: ErrorCode, message: impl Into<String>, hint: impl Into<Hint>) -> Self {
+        let status = StatusCode::from_u16(status_of(code)).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self { status, code, message: message.into(), hint: hint.into(), about: None }
     }
 }
 
-impl IntoResponse for ControlError {
-    fn into_response(self) -> Response<Body> {
-        let mut response =
-            json(self.status, &json!({ "error": { "code": self.code, "message": self.message, "hint": self.hint } }));
-        response.headers_mut().insert(ERROR_HEADER, HeaderValue::from_static(self.code));
+impl ControlError {
+    /// The answer for this reader.
+    fn answer(self, face: Face) -> Response<Body> {
+        let error = ApiError {
+            code: self.code.into(),
+            message: self.message.clone(),
+            hint: Some(face.words(&self.hint)),
+            about: self.about.clone(),
+        };
+        let mut response = json(self.status, &json!(ErrorBody { error }));
+        response.headers_mut().insert(ERROR_HEADER, HeaderValue::from_static(self.code.as_str()));
         response.extensions_mut().insert(self);
         response
     }
 }
 
-/// A refusal whose hint speaks of a shell, for whoever has none.
-pub(super) fn without_shell(response: Response<Body>) -> Response<Body> {
-    let Some(error) = response.extensions().get::<ControlError>() else { return response };
-    let hint = hints::for_page(&error.hint);
-    if hint == error.hint {
-        return response;
+impl IntoResponse for ControlError {
+    fn into_response(self) -> Response<Body> {
+        self.answer(Face::default())
     }
-    let mut reworded = ControlError { hint, ..error.clone() }.into_response();
+}
+
+impl From<ctx_engine::Refusal> for ControlError {
+    fn from(refusal: ctx_engine::Refusal) -> Self {
+        Self { about: refusal.about, ..Self::new(refusal.code, refusal.message, refusal.hint) }
+    }
+}
+
+/// The answer in the words of its reader.
+pub(crate) fn worded(response: Response<Body>, face: Face) -> Response<Body> {
+    let Some(error) = response.extensions().get::<ControlError>().filter(|_| face != Face::default()) else {
+        return response;
+    };
+    let mut reworded = error.clone().answer(face);
     // The router says which methods a path takes.
     let allowed = response.headers().get(header::ALLOW).cloned();
     reworded.headers_mut().extend(allowed.map(|allowed| (header::ALLOW, allowed)));
@@ -59,25 +82,34 @@ pub(super) fn without_shell(response: Response<Body>) -> Response<Body> {
 pub(super) fn refused(refusal: Refusal) -> Response<Body> {
     let error = match refusal {
         Refusal::TokenMissing => ControlError::new(
-            "token-needed",
+            ErrorCode::TokenNeeded,
             "The control API needs the daemon's token.",
-            "Send it as `Authorization: Bearer …`; it is in the file `token` of the daemon's home. The ctx commands do. \
-             In a browser, open the link that `ctx ui` prints.",
+            hint![
+                "Send it as `Authorization: Bearer …`; it is in the file `token` of the daemon's home. The ctx commands do. \
+                 In a browser, open the link that ",
+                Command::Page,
+                " prints."
+            ],
         ),
         Refusal::TokenWrong => ControlError::new(
-            "token-wrong",
+            ErrorCode::TokenWrong,
             "This is not the token, or not a session, of this daemon.",
-            "In a browser, open the link that `ctx ui` prints. Otherwise read the token from the file `token` of the daemon's home; `--home` or CTX_HOME may point to another one.",
+            hint![
+                "In a browser, open the link that ",
+                Command::Page,
+                " prints. Otherwise read the token from the file `token` of the daemon's home; --home or CTX_HOME may \
+                 point to another one."
+            ],
         ),
         Refusal::ForeignHost => ControlError::new(
-            "foreign-host",
+            ErrorCode::ForeignHost,
             "The request was addressed to another host name.",
             "Use the address that the daemon listens on, or localhost.",
         ),
         Refusal::ForeignOrigin | Refusal::Navigation => ControlError::new(
-            "cross-site",
+            ErrorCode::CrossSite,
             "Web pages of other sites may not use the control API.",
-            "Open the page with `ctx ui`.",
+            hint!["Open the page with ", Command::Page, "."],
         ),
     };
     let mut response = error.into_response();
@@ -89,25 +121,31 @@ pub(super) fn refused(refusal: Refusal) -> Response<Body> {
 
 pub(super) fn failed() -> Response<Body> {
     ControlError::new(
-        "internal",
+        ErrorCode::Internal,
         "The daemon could not finish this; this is a defect.",
         "Forwarding goes on. Please report it with the daemon's log.",
     )
     .into_response()
 }
 
+fn other_version() -> Hint {
+    hint![
+        "The client may be newer or older than the daemon; compare ",
+        Command::Version,
+        " with ",
+        Command::Status,
+        "."
+    ]
+}
+
 pub(super) async fn unknown_path() -> ControlError {
-    ControlError::new(
-        "unknown-path",
-        "The control API has no such path.",
-        "The client may be newer or older than the daemon; compare `ctx --version` with `ctx status`.",
-    )
+    ControlError::new(ErrorCode::UnknownPath, "The control API has no such path.", other_version())
 }
 
 pub(super) async fn wrong_method() -> ControlError {
     ControlError::new(
-        "wrong-method",
+        ErrorCode::WrongMethod,
         "This path of the control API does not take this method.",
-        "The client may be newer or older than the daemon; compare `ctx --version` with `ctx status`.",
+        other_version(),
     )
 }

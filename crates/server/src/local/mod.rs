@@ -10,16 +10,17 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use bytes::Bytes;
+use ctx_api::face::{self, Face};
 use http::header::{self, HeaderName, HeaderValue};
-use http::{Method, Request, Response, StatusCode, Uri};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use hyper::body::Incoming;
 use tokio::runtime::Handle;
 use tower_service::Service;
 
 pub use self::control::ControlError;
+pub(crate) use self::control::worded;
 pub use self::embedded::is_embedded as page_is_embedded;
 use crate::auth::{Auth, PagePass, Refusal};
-use crate::hints;
 use crate::listen::Stage;
 use crate::reply::Reply;
 
@@ -45,9 +46,9 @@ impl LocalPaths {
     pub(crate) async fn control(&self, request: Request<Incoming>) -> Response<Reply> {
         let (head, incoming) = request.into_parts();
         if let Err(refusal) = self.auth.admit_control(&head) {
-            return self.room(control::refused(refusal));
+            return self.room(control::worded(control::refused(refusal), face_of(&head.headers)));
         }
-        let is_for_shell = hints::is_for_shell(&head.headers);
+        let face = face_of(&head.headers);
         let request = Request::from_parts(head, Body::new(incoming));
         let mut router = self.router.clone();
         let handled = self.runtime.spawn(async move { router.call(request).await });
@@ -59,9 +60,7 @@ impl LocalPaths {
                 control::failed()
             }
         };
-        if !is_for_shell {
-            response = control::without_shell(response);
-        }
+        response = control::worded(response, face);
         let headers = response.headers_mut();
         headers.insert(NO_SNIFF, HeaderValue::from_static("nosniff"));
         headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
@@ -109,4 +108,9 @@ fn json(status: StatusCode, value: &serde_json::Value) -> Response<Body> {
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+/// The reader of the hints in the answer to a request.
+pub(crate) fn face_of(headers: &HeaderMap) -> Face {
+    Face::named(headers.get(face::HEADER).map(HeaderValue::as_bytes))
 }

@@ -5,8 +5,6 @@ use serde_json::{Map, Value, json};
 
 use super::ask::Refusal;
 use super::own::{Caller, Own};
-use super::settings::{OPERATIONS, WAYS};
-use crate::hints;
 
 /// Lists and texts inside an answer are cut here; what was cut is told.
 const MOST_ITEMS: usize = 20;
@@ -53,7 +51,6 @@ impl Answer {
 }
 
 pub fn refused(refusal: &Refusal) -> CallToolResult {
-    let refusal = Refusal { hint: for_tools(&refusal.hint), ..refusal.clone() };
     let mut error = json!({"code": refusal.code, "message": refusal.message, "hint": refusal.hint});
     let mut text = refusal.to_string();
     if !refusal.since.is_empty() {
@@ -64,24 +61,6 @@ pub fn refused(refusal: &Refusal) -> CallToolResult {
     let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
     result.structured_content = Some(json!({"error": error}));
     result
-}
-
-/// A hint for an agent, which has tools and no command line.
-fn for_tools(hint: &str) -> String {
-    hints::translated(hint, |command, _| hints::field(command).or_else(|| in_tools(command)))
-}
-
-/// What a command is called among the tools.
-fn in_tools(command: &str) -> Option<String> {
-    let (verb, rest) = command.strip_prefix("ctx ").map(|rest| rest.split_once(' ').unwrap_or((rest, "")))?;
-    Some(match verb {
-        "list" if rest.contains("--steps") => "ctx_list with `steps_of`".to_owned(),
-        "list" | "show" | "search" | "undo" => format!("ctx_{verb}"),
-        "history" | "status" => "ctx_status".to_owned(),
-        way if WAYS.contains(&way) => format!("ctx_undo with `action` {way}"),
-        operation if OPERATIONS.contains(&operation) => format!("the operation `{operation}`"),
-        _ => return None,
-    })
 }
 
 /// How many copies of an answer the client may show to its model.
@@ -121,23 +100,6 @@ pub fn line(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn hints_name_tools_where_there_is_no_command_line() {
-        assert_eq!(for_tools("Did you mean t1? `ctx list` shows the ids."), "Did you mean t1? ctx_list shows the ids.");
-        assert_eq!(for_tools("`ctx list --steps` shows them."), "ctx_list with `steps_of` shows them.");
-        assert_eq!(
-            for_tools("`ctx history` shows what removed it; `ctx revert` brings it back."),
-            "ctx_status shows what removed it; ctx_undo with `action` revert brings it back."
-        );
-        assert_eq!(
-            for_tools("Say one of `--after ID` and `--larger-than`."),
-            "Say one of `after` ID and `larger_than`."
-        );
-        assert_eq!(for_tools("Use `ctx delete`, or name `t3`."), "Use the operation `delete`, or name `t3`.");
-        assert_eq!(for_tools("`ctx doctor` checks the store."), "`ctx doctor` checks the store.");
-        assert_eq!(for_tools("an odd ` quote"), "an odd ` quote");
-    }
 
     #[test]
     fn what_is_long_is_cut_and_says_so() {

@@ -8,10 +8,14 @@ use axum::body::{Body, to_bytes};
 use bytes::Bytes;
 use ctx_api::call::Call;
 use ctx_api::error::{ApiError, ErrorBody};
+use ctx_api::face::{self, Face};
+use ctx_core::{ErrorCode, ReceivedCode};
 use http::{Request, header};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tower_service::Service;
+
+use crate::local::worded;
 
 /// No answer of the control API is larger; a conversation has less than half of it.
 const LARGEST_ANSWER: usize = 256 * 1024 * 1024;
@@ -31,7 +35,7 @@ pub async fn call<T: DeserializeOwned>(ask: &impl Ask, call: Call<T>) -> Result<
 /// What could not be done: what, why, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    pub code: String,
+    pub code: ReceivedCode,
     pub message: String,
     pub hint: String,
     /// What happened meanwhile, if that is why.
@@ -39,7 +43,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub fn new(code: impl Into<String>, message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn new(code: impl Into<ReceivedCode>, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { code: code.into(), message: message.into(), hint: hint.into(), since: Vec::new() }
     }
 }
@@ -57,29 +61,33 @@ pub struct InProcess(pub Router);
 impl Ask for InProcess {
     async fn ask(&self, path: String, body: Option<String>) -> Result<Bytes, Refusal> {
         let request = match body {
-            Some(body) => Request::post(path).header(header::CONTENT_TYPE, "application/json").body(Body::from(body)),
-            None => Request::get(path).body(Body::empty()),
+            Some(body) => Request::post(path)
+                .header(face::HEADER, Face::Tools.name())
+                .header(header::CONTENT_TYPE, "application/json")
+                .body(Body::from(body)),
+            None => Request::get(path).header(face::HEADER, Face::Tools.name()).body(Body::empty()),
         };
         let request = request.map_err(|error| not_understood(&error))?;
         let response = match self.0.clone().call(request).await {
             Ok(response) => response,
             Err(never) => match never {},
         };
+        let response = worded(response, Face::Tools);
         let well = response.status().is_success();
         let bytes = to_bytes(response.into_body(), LARGEST_ANSWER).await.map_err(|error| not_understood(&error))?;
         if well {
             return Ok(bytes);
         }
         let body: ErrorBody = serde_json::from_slice(&bytes).map_err(|error| not_understood(&error))?;
-        let ApiError { code, message, hint } = body.error;
+        let ApiError { code, message, hint, .. } = body.error;
         Err(Refusal::new(code, message, hint.unwrap_or_default()))
     }
 }
 
 fn not_understood(error: &dyn fmt::Display) -> Refusal {
     Refusal::new(
-        "not-understood",
+        ErrorCode::NotUnderstood,
         format!("The daemon's answer is not understood: {error}."),
-        "Compare `ctx --version` with `ctx status`: the daemon may be older or newer.",
+        "Compare `ctx --version` with ctx_status: the daemon may be older or newer.",
     )
 }

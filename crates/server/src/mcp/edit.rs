@@ -4,10 +4,10 @@
 use ctx_api::call::{Call, Conversation};
 use ctx_api::edit::{Applied, Heal, When};
 use ctx_api::history::{Action, CommitView, HistoryQuery, Way};
-use ctx_api::plan::{Plan, Planned, PlannedView};
+use ctx_api::plan::{Plan, PlanView, Planned, PlannedView};
 use ctx_api::waiting::Cancel;
+use ctx_core::ErrorCode;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, short};
@@ -53,7 +53,7 @@ pub struct UndoArguments {
 /// What operations would do. Looking is free: only `ctx_apply` asks whether they are allowed.
 pub async fn preview(ask: &impl Ask, own: &Own, arguments: &Arguments) -> Result<Answer, Refusal> {
     let plan = plan(arguments, operations(&arguments.operations)?)?;
-    let view = wished(ask, own, Conversation(&own.id).plan(&plan)).await?;
+    let view = planned(ask, &own.id, &plan).await?;
     let mut answer = told(own, &view.applied);
     answer.add("risks", view.operations.iter().filter_map(risks).collect());
     Ok(answer)
@@ -76,7 +76,7 @@ pub async fn apply(ask: &impl Ask, own: &Own, settings: &Settings, arguments: &A
     }
     expected(own, arguments.expect.as_deref())?;
     let plan = Plan { note: arguments.note.clone(), apply: true, ..plan(arguments, operations)? };
-    let view = wished(ask, own, Conversation(&own.id).plan(&plan)).await?;
+    let view = planned(ask, &own.id, &plan).await?;
     Ok(told(own, &view.applied))
 }
 
@@ -88,7 +88,7 @@ fn plan(arguments: &Arguments, operations: Vec<Value>) -> Result<Plan, Refusal> 
         .map(|(at, operation)| {
             Planned::read(operation).map_err(|error| {
                 let hint = "The schema of ctx_preview says what each operation takes.";
-                Refusal::new("bad-request", format!("operations[{at}]: {error}"), hint)
+                Refusal::new(ErrorCode::BadRequest, format!("operations[{at}]: {error}"), hint)
             })
         })
         .collect();
@@ -109,7 +109,7 @@ pub async fn undo(ask: &impl Ask, own: &Own, settings: &Settings, given: &UndoAr
     }
     let action = given.action.as_deref().unwrap_or("undo");
     if !WAYS.contains(&action) {
-        return Err(Refusal::new("bad-action", format!("There is no action `{action}`."), list_of(&WAYS)));
+        return Err(Refusal::new(ErrorCode::BadAction, format!("There is no action `{action}`."), list_of(&WAYS)));
     }
     settings.check(action)?;
     let expect = Some(expected(own, given.expect.as_deref())?.to_owned());
@@ -122,7 +122,7 @@ pub async fn undo(ask: &impl Ask, own: &Own, settings: &Settings, given: &UndoAr
         }
         Err(_) => Conversation(&own.id).heal(&Heal { author, note, expect, dry_run, when }),
     };
-    let applied = wished(ask, own, call).await?;
+    let applied = changed(ask, own, call).await?;
     Ok(told(own, &applied))
 }
 
@@ -135,17 +135,25 @@ async fn cancel(ask: &impl Ask, own: &Own, settings: &Settings, wish: &str) -> R
     Ok(Answer::about(own, rest).in_words(format!("{wish} is cancelled: {}", cancelled.summary)))
 }
 
-async fn wished<T: DeserializeOwned>(ask: &impl Ask, own: &Own, wish: Call<T>) -> Result<T, Refusal> {
-    match call(ask, wish).await {
-        Err(refusal) if refusal.code == "stale" => {
-            let hint = "Call ctx_list to see the changes, then repeat the call with the new head.".to_owned();
-            // A plan tells the commits since then in its message, with what they touch.
-            let since = if refusal.message.contains('\n') { Vec::new() } else { newest_commits(ask, own).await };
-            Err(Refusal { hint, since, ..refusal })
+/// Makes or previews a plan. The refusal of a stale one lists the newer commits itself, with what they touch.
+async fn planned(ask: &impl Ask, conversation: &str, plan: &Plan) -> Result<PlanView, Refusal> {
+    call(ask, Conversation(conversation).plan(plan)).await.map_err(|refusal| match refusal.code == ErrorCode::Stale {
+        true => Refusal { hint: LOOK_AGAIN.to_owned(), ..refusal },
+        false => refusal,
+    })
+}
+
+/// Makes a change. Its refusal lists the newest commits if it is stale.
+async fn changed(ask: &impl Ask, own: &Own, change: Call<Applied>) -> Result<Applied, Refusal> {
+    match call(ask, change).await {
+        Err(refusal) if refusal.code == ErrorCode::Stale => {
+            Err(Refusal { hint: LOOK_AGAIN.to_owned(), since: newest_commits(ask, own).await, ..refusal })
         }
         outcome => outcome,
     }
 }
+
+const LOOK_AGAIN: &str = "Look at it with ctx_list, then say it again with the new head.";
 
 /// What somebody else did meanwhile: the caller must see it before it goes on.
 async fn newest_commits(ask: &impl Ask, own: &Own) -> Vec<Value> {
@@ -186,7 +194,7 @@ fn told(own: &Own, applied: &Applied) -> Answer {
 fn expected<'a>(own: &Own, expect: Option<&'a str>) -> Result<&'a str, Refusal> {
     expect.filter(|expect| !expect.trim().is_empty()).ok_or_else(|| {
         Refusal::new(
-            "expect-needed",
+            ErrorCode::ExpectNeeded,
             "The head that this was made against is missing.",
             format!("Give `expect`: the `head` that you saw. It is {} now.", head(own)),
         )
@@ -212,7 +220,7 @@ fn operations(given: &Value) -> Result<Vec<Value>, Refusal> {
         let name = name(operation);
         if !OPERATIONS.contains(&name) {
             return Err(Refusal::new(
-                "bad-operation",
+                ErrorCode::BadOperation,
                 format!("There is no operation `{name}`."),
                 list_of(&OPERATIONS),
             ));
@@ -226,7 +234,7 @@ fn name(operation: &Value) -> &str {
 }
 
 fn no_operations(why: &str) -> Refusal {
-    Refusal::new("bad-operation", why, r#"Give a list such as [{"op":"drop-results","ids":["t3"]}]."#)
+    Refusal::new(ErrorCode::BadOperation, why, r#"Give a list such as [{"op":"drop-results","ids":["t3"]}]."#)
 }
 
 fn list_of(names: &[&str]) -> String {
@@ -244,7 +252,7 @@ mod tests {
             assert_eq!(operations(&given), Ok(vec![one.clone()]), "{given}");
         }
         for bad in [json!([]), json!(3), json!("delete t3"), json!([{"op": "delte"}]), json!(["delete"])] {
-            assert_eq!(operations(&bad).expect_err("refused").code, "bad-operation", "{bad}");
+            assert_eq!(operations(&bad).expect_err("refused").code, ErrorCode::BadOperation, "{bad}");
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use ctx_api::call::Conversation;
 use ctx_api::frames::{FrameView, Frames, FramesQuery, StepView};
+use ctx_core::ErrorCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -117,5 +118,9 @@ fn steps_of(list: &Frames, frame: &str) -> Result<Vec<Row>, Refusal> {
 }
 
 fn unknown(id: &str) -> Refusal {
-    Refusal::new("unknown-id", format!("There is no `{id}` in the list."), "ctx_list without arguments shows the ids.")
+    Refusal::new(
+        ErrorCode::UnknownId,
+        format!("There is no `{id}` in the list."),
+        "ctx_list without arguments shows the ids.",
+    )
 }

@@ -26,6 +26,7 @@ mod tools;
 use std::sync::Arc;
 
 use ::http::request::Parts;
+use ctx_core::ErrorCode;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult, ListResourcesResult,
     ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
@@ -108,7 +109,7 @@ impl<A: Ask> Server<A> {
                 let given: phase::Arguments = understood(given)?;
                 phase::phase(ask, &self.own(caller, &given.conv).await?, settings, &given).await
             }
-            other => Err(Refusal::new("unknown-tool", format!("There is no tool `{other}`."), "")),
+            other => Err(Refusal::new(ErrorCode::UnknownTool, format!("There is no tool `{other}`."), "")),
         }
     }
 }
@@ -116,7 +117,7 @@ impl<A: Ask> Server<A> {
 fn understood<T: DeserializeOwned>(arguments: Value) -> Result<T, Refusal> {
     serde_json::from_value(arguments).map_err(|error| {
         Refusal::new(
-            "bad-arguments",
+            ErrorCode::BadArguments,
             format!("The arguments are not understood: {error}."),
             "The tool's schema says what it takes.",
         )
@@ -164,7 +165,9 @@ impl<A: Ask> ServerHandler for Server<A> {
         let caller = caller(&context);
         match self.answer(&request.name, arguments, &caller).await {
             Ok(answer) => Ok(answer.into_result(&caller).into()),
-            Err(refusal) if refusal.code == "unknown-tool" => Err(ErrorData::invalid_params(refusal.message, None)),
+            Err(refusal) if refusal.code == ErrorCode::UnknownTool => {
+                Err(ErrorData::invalid_params(refusal.message, None))
+            }
             Err(refusal) => Ok(refused(&refusal).into()),
         }
     }
@@ -197,7 +200,7 @@ impl<A: Ask> ServerHandler for Server<A> {
         let uri = &request.uri;
         let (mut conversation, frame) = resources::place(uri).ok_or_else(|| {
             let form = "A frame is ctx://conversation/ID/frame/t3.";
-            resources::not_found(uri, &Refusal::new("unknown-resource", "There is no such resource.", form))
+            resources::not_found(uri, &Refusal::new(ErrorCode::UnknownResource, "There is no such resource.", form))
         })?;
         if conversation == resources::OWN {
             let own =

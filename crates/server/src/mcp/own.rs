@@ -9,6 +9,7 @@ use ctx_api::call::Conversation;
 use ctx_api::conversations::ConversationView;
 use ctx_api::frames::{AtQuery, FramesQuery};
 use ctx_api::history::HistoryQuery;
+use ctx_core::{ErrorCode, ReceivedCode};
 
 use super::ask::{Ask, Refusal, call};
 
@@ -101,9 +102,9 @@ pub async fn find(ask: &impl Ask, origin: &Origin, caller: &Caller, named: Optio
         return at(ask, &id, FoundBy::Call).await;
     }
     if let Some(session) = session {
-        return at(ask, session, FoundBy::Session).await.map_err(|refusal| match refusal.code.as_str() {
-            "unknown-conversation" => Refusal::new(
-                "not-through-ctx",
+        return at(ask, session, FoundBy::Session).await.map_err(|refusal| match refusal.code {
+            ReceivedCode::Known(ErrorCode::UnknownConversation) => Refusal::new(
+                ErrorCode::NotThroughCtx,
                 format!("Nothing of this session ({session}) has passed through ctx."),
                 "The agent must speak through ctx: start it with `ctx run -- claude`. Or name a conversation with `conv`.",
             ),

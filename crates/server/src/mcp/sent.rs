@@ -2,7 +2,6 @@
 
 use ctx_api::call::Conversation;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::answer::Answer;
 use super::ask::{Ask, Refusal, call};
@@ -26,16 +25,19 @@ pub struct Arguments {
 pub async fn sent(ask: &impl Ask, own: &Own, arguments: &Arguments) -> Result<Answer, Refusal> {
     let sent = Conversation(&own.id).sent(arguments.request.trim());
     let body = format!("{}/body", sent.path);
-    let mut answer = serde_json::to_value(call(ask, sent).await?).unwrap_or_default();
+    let answer = serde_json::to_value(call(ask, sent).await?).unwrap_or_default();
     let words = format!("{} of {}", arguments.request.trim(), own.id);
+    let mut answer = Answer::about(own, answer).in_words(words);
     if arguments.body {
         let body = ask.ask(body, None).await?;
         let text = String::from_utf8_lossy(&body);
         let all = text.chars().count();
         let end = arguments.from.saturating_add(LENGTH);
-        answer["body"] = text.chars().skip(arguments.from).take(LENGTH).collect::<String>().into();
-        answer["characters"] = all.into();
-        answer["next_from"] = json!((end < all).then_some(end));
+        answer.add("body", text.chars().skip(arguments.from).take(LENGTH).collect::<String>().into());
+        answer.add("characters", all.into());
+        if end < all {
+            answer.add("next_from", end.into());
+        }
     }
-    Ok(Answer::about(own, answer).in_words(words))
+    Ok(answer)
 }

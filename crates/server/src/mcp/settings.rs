@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use ctx_core::ErrorCode;
+
 pub use ctx_api::operations::NAMES as OPERATIONS;
 
 use super::ask::Refusal;
@@ -50,7 +52,7 @@ impl Settings {
     pub(super) fn check(&self, name: &str) -> Result<(), Refusal> {
         if self.read_only {
             return Err(Refusal::new(
-                "read-only",
+                ErrorCode::ReadOnly,
                 "This server may only look.",
                 "Tell the person what you would change; they can do it with `ctx`, or start the server without --read-only.",
             ));
@@ -58,7 +60,7 @@ impl Settings {
         if !self.allows(name) {
             let allow = self.allow.iter().flatten().map(String::as_str).collect::<Vec<_>>().join(", ");
             return Err(Refusal::new(
-                "not-allowed",
+                ErrorCode::NotAllowed,
                 format!("`{name}` is not among the operations that this server may do: {allow}."),
                 "Do it with those, or ask the person: --allow and [mcp] allow in ctx.toml decide.",
             ));

@@ -13,13 +13,21 @@ use super::trust::TrustError;
 pub enum SetupError {
     #[error(transparent)]
     Trust(#[from] TrustError),
-    #[error(
-        "the proxy setting (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) is not understood; \
-         give http://host:port, https://host:port or socks5://host:port, or unset it"
-    )]
+    #[error("the proxy setting (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) is not understood")]
     Proxy,
-    #[error("\"{0}\" cannot be used as a host name; check the upstream address")]
+    #[error("\"{0}\" cannot be used as a host name")]
     Host(String),
+}
+
+impl SetupError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            SetupError::Trust(error) => error.hint(),
+            SetupError::Proxy => "give http://host:port, https://host:port or socks5://host:port, or unset it",
+            SetupError::Host(_) => "check the upstream address",
+        }
+    }
 }
 
 /// The sentence says why; [`ConnectError::advice`] says what to do.

@@ -9,6 +9,7 @@ use super::connect_error::ConnectError;
 use crate::auth::Refusal;
 use crate::config::UpstreamUrl;
 use crate::watch::Ending;
+use ctx_core::ErrorCode;
 use ctx_service::recorder::{Flaw, Withheld};
 
 /// Marks an answer as ours and tells which error it is.
@@ -65,7 +66,7 @@ impl Failure {
         if let Self::Withheld(why) = self {
             tracing::error!(?why, "a request of an edited conversation could not be composed and was not sent");
         }
-        tracing::debug!(code = told.code, status = told.status.as_u16(), "answered for the upstream: {}", told.message);
+        tracing::debug!(code = %told.code, status = told.status.as_u16(), "answered for the upstream: {}", told.message);
         told.into_response(path)
     }
 
@@ -74,14 +75,14 @@ impl Failure {
             Self::Unreachable { upstream, cause } => Told {
                 status: StatusCode::BAD_GATEWAY,
                 kind: "api_error",
-                code: "upstream-unreachable",
+                code: ErrorCode::UpstreamUnreachable,
                 message: format!("Context Composer cannot reach {upstream}: {cause}. {}", cause.advice()),
                 permanent: cause.is_permanent(),
             },
             Self::NoAnswer { upstream, reason } => Told {
                 status: StatusCode::BAD_GATEWAY,
                 kind: "api_error",
-                code: "upstream-closed",
+                code: ErrorCode::UpstreamClosed,
                 message: format!(
                     "{upstream} closed the connection without an answer ({reason}). \
                      The request may have reached it. Try again."
@@ -91,19 +92,19 @@ impl Failure {
             Self::ClientStalled { seconds } => Told {
                 status: StatusCode::REQUEST_TIMEOUT,
                 kind: "invalid_request_error",
-                code: "request-stalled",
+                code: ErrorCode::RequestStalled,
                 message: format!("The request body stopped for {seconds} s before its end. Send it again."),
                 permanent: false,
             },
             Self::ClientBroke => Told::refusal(
                 StatusCode::BAD_REQUEST,
-                "request-broken",
+                ErrorCode::RequestBroken,
                 "The request body ended before its announced end, or is not well framed. Send it again.",
             ),
             Self::Withheld(why) => withheld(*why),
             Self::NoSuchUpstream { name, known } => Told::refusal(
                 StatusCode::NOT_FOUND,
-                "no-such-upstream",
+                ErrorCode::NoSuchUpstream,
                 &format!(
                     "Context Composer knows no upstream `{name}`; it knows {}. Add it with `--upstream {name}=URL`, or as \
                      `[upstream.{name}]` in ctx.toml.",
@@ -112,19 +113,19 @@ impl Failure {
             ),
             Self::Upgrade => Told::refusal(
                 StatusCode::UPGRADE_REQUIRED,
-                "no-websocket",
+                ErrorCode::NoWebsocket,
                 "Context Composer edits whole requests, and a WebSocket carries parts of them. Send HTTP requests.",
             ),
             Self::Tunnel => Told::refusal(
                 StatusCode::METHOD_NOT_ALLOWED,
-                "no-tunnels",
+                ErrorCode::NoTunnels,
                 "Context Composer does not open tunnels (CONNECT). Use its address as the base URL of the \
                  client (ANTHROPIC_BASE_URL), not as its HTTPS_PROXY.",
             ),
             Self::Crowded => Told {
                 status: StatusCode::SERVICE_UNAVAILABLE,
                 kind: "api_error",
-                code: "too-many-connections",
+                code: ErrorCode::TooManyConnections,
                 message: "Context Composer has no file handle left for another connection. Try again when others are \
                           done, or start it with a higher limit (`ulimit -n`)."
                     .to_owned(),
@@ -132,19 +133,19 @@ impl Failure {
             },
             Self::Refused(Refusal::ForeignHost) => Told::refusal(
                 StatusCode::FORBIDDEN,
-                "foreign-host",
+                ErrorCode::ForeignHost,
                 "The request is addressed to a host name that is not this machine's own, as in a DNS rebinding attack. \
                  Use 127.0.0.1, localhost or another address of this machine in the base URL (ANTHROPIC_BASE_URL).",
             ),
             Self::Refused(Refusal::Navigation) => Told::refusal(
                 StatusCode::FORBIDDEN,
-                "navigation",
+                ErrorCode::Navigation,
                 "This address is for programs: what the provider answers is not shown in a browser. \
                  To look at your conversations, open the link that `ctx ui` prints.",
             ),
             Self::Refused(_) => Told::refusal(
                 StatusCode::FORBIDDEN,
-                "cross-site",
+                ErrorCode::CrossSite,
                 "Context Composer refuses requests from web pages of other sites. \
                  Use a program on this machine, not a page in a browser.",
             ),
@@ -157,21 +158,21 @@ fn withheld(why: Withheld) -> Told {
     let (status, code, message) = match why {
         Withheld::Store => (
             StatusCode::SERVICE_UNAVAILABLE,
-            "store-unavailable",
+            ErrorCode::StoreUnavailable,
             "Context Composer cannot read its store, so it cannot apply the edits of this conversation. The request \
              was not sent. Try again; `ctx doctor` shows what is wrong with the store.",
         ),
         Withheld::LostEdits => (
             StatusCode::BAD_REQUEST,
-            "edits-lost",
+            ErrorCode::EditsLost,
             "A damaged record of the store held edits of this conversation, so Context Composer cannot apply them. The \
              request was not sent. `ctx doctor` names the record, `ctx list` shows what is left. The next edit goes on \
              without the lost ones; `ctx rollback source` goes on without any.",
         ),
-        Withheld::Unreadable(flaw) => (StatusCode::BAD_REQUEST, "unreadable-request", unreadable(flaw)),
+        Withheld::Unreadable(flaw) => (StatusCode::BAD_REQUEST, ErrorCode::UnreadableRequest, unreadable(flaw)),
         Withheld::Defect => (
             StatusCode::SERVICE_UNAVAILABLE,
-            "not-composed",
+            ErrorCode::NotComposed,
             "Context Composer failed to apply the edits of this conversation; this is a defect. The request was \
              not sent. Try again; if it fails again, `ctx undo` reverts the newest edit.",
         ),
@@ -203,15 +204,15 @@ pub(crate) fn malformed(status: StatusCode) -> Response<Bytes> {
     let told = match status {
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Told::refusal(
             status,
-            "headers-too-large",
+            ErrorCode::HeadersTooLarge,
             "The request has too many headers, or they are too long. Send fewer or shorter ones.",
         ),
         StatusCode::URI_TOO_LONG => {
-            Told::refusal(status, "address-too-long", "The request's address is too long. Send a shorter one.")
+            Told::refusal(status, ErrorCode::AddressTooLong, "The request's address is too long. Send a shorter one.")
         }
         _ => Told::refusal(
             status,
-            "malformed-request",
+            ErrorCode::MalformedRequest,
             "The request is not well-formed HTTP/1.1. Check the client, and that it speaks http, not https, here.",
         ),
     };
@@ -221,25 +222,25 @@ pub(crate) fn malformed(status: StatusCode) -> Response<Bytes> {
 struct Told {
     status: StatusCode,
     kind: &'static str,
-    code: &'static str,
+    code: ErrorCode,
     message: String,
     permanent: bool,
 }
 
 impl Told {
-    fn refusal(status: StatusCode, code: &'static str, message: &str) -> Self {
+    fn refusal(status: StatusCode, code: ErrorCode, message: &str) -> Self {
         Self { status, kind: kind_of(status), code, message: message.to_owned(), permanent: false }
     }
 
     fn into_response(self, path: &str) -> Response<Bytes> {
-        let error = ctx_wire::LocalError { kind: self.kind, code: self.code, message: &self.message };
+        let error = ctx_wire::LocalError { kind: self.kind, code: self.code.as_str(), message: &self.message };
         let body = Bytes::from(ctx_wire::error_body(path, self.status.as_u16(), &error));
         let mut response = Response::new(body);
         *response.status_mut() = self.status;
         let length = HeaderValue::from(response.body().len());
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(ERROR_HEADER, HeaderValue::from_static(self.code));
+        headers.insert(ERROR_HEADER, HeaderValue::from_static(self.code.as_str()));
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }

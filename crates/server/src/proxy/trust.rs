@@ -11,12 +11,23 @@ use rustls_pki_types::pem::PemObject;
 
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    #[error("cannot read the certificate file {path}: {reason}; check the path, it must be a PEM file")]
+    #[error("cannot read the certificate file {path}: {reason}")]
     File { path: PathBuf, reason: String },
-    #[error("the certificate file {path} holds no certificate; it must be a PEM file with authorities to trust")]
+    #[error("the certificate file {path} holds no certificate")]
     Empty { path: PathBuf },
     #[error("TLS cannot be set up: {0}")]
     Setup(#[from] rustls::Error),
+}
+
+impl TrustError {
+    /// What to do about it; empty if nothing is known.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            TrustError::File { .. } => "check the path, it must be a PEM file",
+            TrustError::Empty { .. } => "it must be a PEM file with authorities to trust",
+            TrustError::Setup(_) => "",
+        }
+    }
 }
 
 /// The settings for connections to the upstream, and for those to a proxy that speaks TLS itself.

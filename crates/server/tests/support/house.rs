@@ -70,11 +70,21 @@ impl Router {
 
     /// Asks the control API; the whole raw answer.
     pub async fn raw(&self, method: &str, path: &str, body: &str) -> String {
+        self.raw_with(method, path, body, "").await
+    }
+
+    /// The answer to a GET for this reader of hints, whatever its status.
+    pub async fn read_by(&self, reader: &str, path: &str) -> Value {
+        let answer = self.raw_with("GET", path, "", &format!("ctx-client: {reader}\r\n")).await;
+        serde_json::from_str(body_of(&answer)).expect(&answer)
+    }
+
+    async fn raw_with(&self, method: &str, path: &str, body: &str, lines: &str) -> String {
         let mut client = self.connect().await;
         let (host, token, length) = (self.address, &self.token, body.len());
         client
             .send(format!(
-                "{method} /control/v1/{path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\
+                "{method} /control/v1/{path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n{lines}\
                  Content-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
             ))
             .await;

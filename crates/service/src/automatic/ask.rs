@@ -5,11 +5,12 @@ use crate::{Service, now};
 use ctx_api::edit::Applied;
 use ctx_core::edit::history::Change;
 use ctx_core::fast_map::FastSet;
+use ctx_core::hint::Command;
 use ctx_core::policy::{Mode, Settings};
+use ctx_core::{ErrorCode, hint};
 use ctx_engine::automatic::Moment;
 use ctx_engine::automatic::run::{By, about};
-use ctx_engine::log;
-use ctx_engine::{Refusal, record};
+use ctx_engine::{Refusal, log, record};
 use ctx_store::Step;
 
 impl Service {
@@ -17,9 +18,9 @@ impl Service {
     pub fn clear_now(&self, name: &str, reason: &str) -> Result<Applied, Refusal> {
         let Some(editor) = self.automatic.get() else {
             return Err(Refusal::new(
-                "no-editor",
+                ErrorCode::NoEditor,
                 "There is no automatic editor here.",
-                "Run the daemon with `ctx up`.",
+                hint!["Run the daemon with ", Command::Up, "."],
             ));
         };
         let name = &self.meant(name)?;
@@ -38,9 +39,9 @@ impl Service {
         let (_, made) = self.engine.would_make(&conversation, &by, &moment);
         let Some((mut commit, _)) = made? else {
             return Err(Refusal::new(
-                "nothing-to-clear",
+                ErrorCode::NothingToClear,
                 "Nothing can be removed: all results are recent, pinned, preserved or short.",
-                "`ctx status` shows what is preserved; `ctx config check` shows the rules.",
+                hint![Command::Status, " shows what is preserved; ", Command::Config, " shows the rules."],
             ));
         };
         let reasons = commit.note.take().unwrap_or_default();

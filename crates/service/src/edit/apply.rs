@@ -5,10 +5,12 @@ use crate::writer::Untold;
 use crate::{Service, now};
 use ctx_api::edit::{Applied, Wish};
 use ctx_core::edit::{Commit, History};
+use ctx_core::hint::Command;
+use ctx_core::{ErrorCode, hint};
 use ctx_engine::card::Card;
 use ctx_engine::conversation::{Conversation, takes_losses_into_account};
 use ctx_engine::edit::Files;
-use ctx_engine::edit::apply::expected;
+use ctx_engine::edit::apply::{expected, is_whole};
 use ctx_engine::helper::Filled;
 use ctx_engine::{EDITED, Refusal, card, log, mark, record};
 use ctx_store::{NewRecord, Step};
@@ -29,8 +31,13 @@ impl Service {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         expected(&conversation, wish.expect.as_deref())?;
+        is_whole(&conversation)?;
         if wish.operations.is_empty() {
-            return Err(Refusal::new("nothing-to-do", "There is no operation.", "`ctx help` lists them."));
+            return Err(Refusal::new(
+                ErrorCode::NothingToDo,
+                "There is no operation.",
+                hint![Command::Operations, " lists them."],
+            ));
         }
         let at = now();
         let waits = !wish.dry_run && !self.engine.has_come(&conversation, wish.when, at);

@@ -5,7 +5,9 @@ use crate::directory::lock;
 use ctx_api::edit::{Applied, Wish};
 use ctx_core::edit::Operation;
 use ctx_core::edit::operation::Select;
+use ctx_core::hint::Command;
 use ctx_core::message::Kind;
+use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
 use ctx_engine::edit::heal::{Illness, answer_of, id_of, ours, place};
 
@@ -29,9 +31,9 @@ impl Service {
     pub fn illness(&self, name: &str) -> Result<Illness, Refusal> {
         let healthy = |why: &str| {
             Refusal::new(
-                "healthy",
+                ErrorCode::Healthy,
                 format!("There is nothing to heal: {why}."),
-                "`ctx timeline` shows what the provider said.",
+                hint![Command::Timeline, " shows what the provider said."],
             )
         };
         let shared = self.stored(name)?;

@@ -5,10 +5,11 @@
 
 use crate::Service;
 use crate::directory::lock;
+use ctx_core::ErrorCode;
 use ctx_core::edit::Operation;
 use ctx_engine::Refusal;
 use ctx_engine::conversation::Conversation;
-use ctx_engine::edit::import::{Gathered, ImportSource, Imports, imports};
+use ctx_engine::edit::import::{ImportSource, Imports, imports};
 use ctx_engine::edit::wait::State;
 use std::sync::TryLockError;
 use std::time::{Duration, Instant};
@@ -23,8 +24,7 @@ impl Service {
             own if own == into => Ok(ImportSource::Own),
             from => {
                 let shared = self.stored(&from)?;
-                let other = lock(&shared);
-                self.engine.copy_frames(&other, ids).map(ImportSource::Other)
+                self.engine.copied(&lock(&shared), ids)
             }
         })
     }
@@ -33,7 +33,7 @@ impl Service {
     pub(crate) fn gather_soon(&self, into: &Conversation, operations: &[Operation]) -> Imports {
         imports(operations, |from, ids| match self.meant(from)? {
             own if own == into.id => Ok(ImportSource::Own),
-            from => self.copy_soon(&from, ids).map(ImportSource::Other),
+            from => self.copy_soon(&from, ids),
         })
     }
 
@@ -43,17 +43,17 @@ impl Service {
         Imports(waiting.flat_map(|waiting| self.gather_soon(into, &waiting.wished.operations).0).collect())
     }
 
-    fn copy_soon(&self, from: &str, ids: &[String]) -> Result<Gathered, Refusal> {
+    fn copy_soon(&self, from: &str, ids: Option<&[String]>) -> Result<ImportSource, Refusal> {
         let shared = self.conversation(from)?;
         let deadline = Instant::now() + SOON;
         loop {
             match shared.try_lock() {
-                Ok(conversation) => return self.engine.copy_frames(&conversation, ids),
-                Err(TryLockError::Poisoned(poisoned)) => return self.engine.copy_frames(&poisoned.into_inner(), ids),
+                Ok(conversation) => return self.engine.copied(&conversation, ids),
+                Err(TryLockError::Poisoned(poisoned)) => return self.engine.copied(&poisoned.into_inner(), ids),
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(SOON / 20),
                 Err(TryLockError::WouldBlock) => {
                     let message = format!("Conversation `{from}` is busy.");
-                    return Err(Refusal::new("busy", message, "Nothing was changed. Try again in a moment."));
+                    return Err(Refusal::new(ErrorCode::Busy, message, "Nothing was changed. Try again in a moment."));
                 }
             }
         }

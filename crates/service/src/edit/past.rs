@@ -6,6 +6,8 @@ use ctx_api::edit::{Applied, When};
 use ctx_api::history::{Action, CommitView, HistoryView, Way};
 use ctx_core::edit::history::{Cannot, Change, How};
 use ctx_core::edit::{Commit, CommitId, EffectId};
+use ctx_core::hint::Command;
+use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
 use ctx_engine::conversation::Conversation;
 use ctx_engine::edit::lines::{branch_views, tag_views};
@@ -25,7 +27,7 @@ impl Service {
         match way.action {
             Action::Revert | Action::Undo | Action::Redo | Action::Rollback => self.back(conversation, way),
             _ if way.when != When::Now => Err(Refusal::new(
-                "bad-request",
+                ErrorCode::BadRequest,
                 "Branches and tags change nothing that is sent, so they cannot wait.",
                 "Leave `when` out.",
             )),
@@ -42,9 +44,9 @@ impl Service {
             Action::Revert => {
                 if target == Some(None) {
                     return Err(Refusal::new(
-                        "no-target",
+                        ErrorCode::NoTarget,
                         "`source` is no commit: there is nothing in it to take back.",
-                        "`ctx rollback source` reverts all commits.",
+                        hint![Command::Rollback.with("source"), " reverts all commits."],
                     ));
                 }
                 let target = target.flatten().map_or_else(|| history.undo(), Ok).map_err(cannot)?;
@@ -57,7 +59,11 @@ impl Service {
             Action::Redo => (vec![history.redo().map_err(cannot)?], How::Redo),
             _ => {
                 let target = target.ok_or_else(|| {
-                    Refusal::new("no-target", "No commit to go back to was given.", "`ctx history` lists the commits.")
+                    Refusal::new(
+                        ErrorCode::NoTarget,
+                        "No commit to go back to was given.",
+                        hint![Command::History, " lists the commits."],
+                    )
                 })?;
                 match history.rollback(target) {
                     // Edits that a damaged record held are gone already. The commit says that a person knows.

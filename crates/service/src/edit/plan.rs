@@ -122,7 +122,7 @@ impl Service {
             let risks = risks.risks(&planned.operation, &resolved.effects, (was, after), &lost, &repairs);
             views.push(PlannedView {
                 number: resolved.number,
-                operation: serde_json::to_value(&planned.operation).unwrap_or_default(),
+                operation: planned.operation.clone(),
                 reason: planned.reason.clone(),
                 frames: Overview::changed(&was.overview, &after.overview),
                 tokens_before: scale(was.overview.weight),

@@ -3,7 +3,8 @@
 use crate::directory::lock;
 use crate::{Service, now};
 use ctx_api::requests::Explained;
-use ctx_core::Class;
+use ctx_core::hint::Command;
+use ctx_core::{Class, ErrorCode, hint};
 use ctx_engine::edit::compare::overview;
 use ctx_engine::edit::sent::{Outgoing, Part, Written};
 use ctx_engine::edit::{Ground, at_point};
@@ -38,9 +39,9 @@ impl Service {
         let whole = rebuilt(&self.engine, &conversation)?;
         if !whole.exact {
             return Err(Refusal::new(
-                "credential",
+                ErrorCode::Credential,
                 "This request carries a credential in its body. Credentials are never stored, so its exact bytes cannot be shown.",
-                "`ctx show` shows the rest of it.",
+                hint![Command::Show, " shows the rest of it."],
             ));
         }
         let effects = at_point(&conversation, at.unwrap_or("HEAD"))?;

@@ -16,6 +16,8 @@ use ctx_api::edit::{Applied, When};
 use ctx_api::waiting::{WaitView, WaitingView};
 use ctx_core::edit::Commit;
 use ctx_core::edit::history::Change;
+use ctx_core::hint::Command;
+use ctx_core::{ErrorCode, hint};
 use ctx_engine::conversation::Conversation;
 use ctx_engine::edit::Imports;
 use ctx_engine::edit::wait::{State, Waiting, notes};
@@ -92,16 +94,16 @@ impl Service {
             State::Waiting | State::Failed(_) => {}
             State::Made(commit) => {
                 return Err(Refusal::new(
-                    "not-waiting",
+                    ErrorCode::NotWaiting,
                     format!("`{id}` is no longer pending: it was made as {commit}."),
-                    format!("`ctx revert {commit}` reverts it."),
+                    hint![Command::Revert.with(commit.to_string()), " reverts it."],
                 ));
             }
             State::Cancelled => {
                 return Err(Refusal::new(
-                    "not-waiting",
+                    ErrorCode::NotWaiting,
                     format!("`{id}` was cancelled already."),
-                    "`ctx waiting` lists those that wait.",
+                    hint![Command::Waiting, " lists those that wait."],
                 ));
             }
         }
@@ -111,7 +113,11 @@ impl Service {
         let conversation = lock(&shared);
         let view = conversation.waiting.iter().find(|waiting| waiting.wished.id == id).map(Waiting::view);
         view.ok_or_else(|| {
-            Refusal::new("unknown-wish", format!("There is no pending change `{id}`."), "`ctx waiting` lists them.")
+            Refusal::new(
+                ErrorCode::UnknownWish,
+                format!("There is no pending change `{id}`."),
+                hint![Command::Waiting, " lists them."],
+            )
         })
     }
 
@@ -131,7 +137,11 @@ impl Service {
         let mut waiting = conversation.wish(id, State::can_be_accepted)?.clone();
         if !waiting.state.can_be_accepted() {
             let message = format!("`{id}` is no longer pending: it is {}.", waiting.state.name());
-            return Err(Refusal::new("not-waiting", message, "`ctx waiting --all` shows what became of it."));
+            return Err(Refusal::new(
+                ErrorCode::NotWaiting,
+                message,
+                hint![Command::Waiting.with("--all"), " shows what became of it."],
+            ));
         }
         let at = now();
         conversation.leave_what_is_gone(&mut waiting.wished)?;
@@ -156,7 +166,13 @@ impl Service {
         conversation.wait(&made, at);
         self.heed(&conversation);
         let view = conversation.waiting.iter().find(|one| one.wished.id == waiting.wished.id).map(Waiting::view);
-        view.ok_or_else(|| Refusal::new("unknown-wish", "This change is no longer known.", "`ctx waiting` lists them."))
+        view.ok_or_else(|| {
+            Refusal::new(
+                ErrorCode::UnknownWish,
+                "This change is no longer known.",
+                hint![Command::Waiting, " lists them."],
+            )
+        })
     }
 
     /// Stores what happens to a wish, then makes it count. While the disk works nobody else waits.

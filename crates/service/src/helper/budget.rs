@@ -1,6 +1,8 @@
 //! How many tokens helpers may use in a day (of UTC), over restarts.
 
 use crate::now;
+use ctx_core::hint::Argument;
+use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -49,12 +51,16 @@ impl Budget {
         let mut used = self.today(now());
         if used.tokens.saturating_add(tokens) > self.most {
             return Err(Refusal::new(
-                "helper-budget",
+                ErrorCode::HelperBudget,
                 format!(
                     "The helper's budget is used up: {} of {} tokens today, and this may take {tokens} more.",
                     used.tokens, self.most
                 ),
-                "Give the words with `--text`, or raise `budget_per_day` under [helper] in ctx.toml.",
+                hint![
+                    "Give the words with ",
+                    Argument::new("text"),
+                    ", or raise `budget_per_day` under [helper] in ctx.toml."
+                ],
             ));
         }
         let more = Used { tokens: used.tokens + tokens, ..*used };
@@ -75,9 +81,9 @@ impl Budget {
     fn keep(&self, used: &Used) -> Result<(), Refusal> {
         self.write(used).map_err(|error| {
             Refusal::new(
-                "not-written",
+                ErrorCode::NotWritten,
                 format!("The helper's budget cannot be written to {}: {error}.", self.file.display()),
-                "Make room or correct the permissions; or give the words with `--text`.",
+                hint!["Make room or correct the permissions; or give the words with ", Argument::new("text"), "."],
             )
         })
     }
@@ -118,7 +124,7 @@ mod tests {
         budget.reserve(600).expect("within").settle(Some(400));
         assert_eq!(budget.used(), 400);
         let refused = budget.reserve(700).expect_err("beyond");
-        assert_eq!(refused.code, "helper-budget");
+        assert_eq!(refused.code, ErrorCode::HelperBudget);
         budget.reserve(500).expect("within").settle(None);
         let again = Budget::open(file.clone(), 1_000);
         assert_eq!(again.used(), 900);
@@ -135,6 +141,6 @@ mod tests {
     #[test]
     fn what_cannot_be_written_down_is_not_spent() {
         let budget = Budget::open("/nowhere/at/all/helper.json".into(), 1_000);
-        assert_eq!(budget.reserve(1).expect_err("no folder").code, "not-written");
+        assert_eq!(budget.reserve(1).expect_err("no folder").code, ErrorCode::NotWritten);
     }
 }

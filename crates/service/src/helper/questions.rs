@@ -4,6 +4,8 @@ use crate::directory::lock;
 use crate::{Service, now};
 use ctx_api::edit::Wish;
 use ctx_core::edit::Operation;
+use ctx_core::hint::{Argument, Command};
+use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
 use ctx_engine::helper::SELF;
 use ctx_engine::helper::questions::{Filled, MOST, Open, Question};
@@ -47,9 +49,15 @@ impl Service {
         }
         if questions.len() > MOST {
             return Err(Refusal::new(
-                "many-questions",
+                ErrorCode::ManyQuestions,
                 format!("{} summaries are too many at once; {MOST} are not.", questions.len()),
-                "Choose fewer, such as `--larger-than 2000`; `ctx drop-results` needs no words.",
+                hint![
+                    "Choose fewer, such as ",
+                    Argument::new("larger-than").with("2000"),
+                    "; ",
+                    Command::DropResults,
+                    " needs no words."
+                ],
             ));
         }
         let head = conversation.history.head().map_or_else(|| "none".to_owned(), |head| head.to_string());

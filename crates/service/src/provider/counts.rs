@@ -1,5 +1,6 @@
 //! What the provider was asked for, and what it did.
 
+use ctx_api::timeline::ProviderEdit;
 use ctx_engine::log::Answered;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,13 +21,13 @@ impl Counts {
     }
 
     pub fn answered(&self, answered: &Answered) {
-        let sum = |name: &str| answered.applied_edits.iter().filter_map(|edit| edit[name].as_u64()).sum();
+        let sum = |count: fn(&ProviderEdit) -> Option<u64>| answered.applied_edits.iter().filter_map(count).sum();
         let add = |count: &AtomicU64, more: u64| {
             count.fetch_add(more, Ordering::Relaxed);
         };
         add(&self.clearings, u64::from(answered.clears()));
-        add(&self.tool_uses, sum("cleared_tool_uses"));
-        add(&self.thinking_turns, sum("cleared_thinking_turns"));
+        add(&self.tool_uses, sum(|edit| edit.cleared_tool_uses));
+        add(&self.thinking_turns, sum(|edit| edit.cleared_thinking_turns));
         add(&self.tokens, answered.cleared());
         add(&self.summaries, u64::from(answered.summary.is_some()));
     }

@@ -2,11 +2,13 @@
 
 use crate::directory::lock;
 use crate::{Service, now};
-use ctx_api::frames::{FrameView, Frames};
+use ctx_api::frames::{FrameView, Frames, MovedFrom};
+use ctx_core::content::WireId;
 use ctx_engine::conversation::Conversation;
 use ctx_engine::edit::{Ground, at_point};
-use ctx_engine::view::frames::of;
+use ctx_engine::view::frames::{moved_from, of};
 use ctx_engine::{Refusal, left};
+use std::collections::HashSet;
 
 impl Service {
     pub fn frames(&self, name: &str, with_steps: bool, at: Option<&str>) -> Result<Frames, Refusal> {
@@ -17,7 +19,21 @@ impl Service {
         let cache = self.engine.cached(&conversation, &ground, (&view, &repaired), now());
         let window = conversation.envelope.model.as_deref().and_then(|model| self.engine.window(model));
         let incomplete = lock(&self.directory).is_incomplete(&conversation.id);
-        Ok(Frames { cache, window, incomplete, ..of(&self.engine, &conversation, &ground, &view, with_steps) })
+        let list = Frames { cache, window, incomplete, ..of(&self.engine, &conversation, &ground, &view, with_steps) };
+        let from = moved_from(&conversation);
+        drop((view, ground));
+        drop(conversation);
+        Ok(Frames { moved_from: from.and_then(|(from, wire)| self.edits_elsewhere(from, wire)), ..list })
+    }
+
+    /// The edits of a conversation that another one continues in the format `wire`.
+    fn edits_elsewhere(&self, from: String, wire: WireId) -> Option<MovedFrom> {
+        let shared = self.get(&from).ok().flatten()?;
+        let other = lock(&shared);
+        let effects = other.effects(other.history.head());
+        let commits: HashSet<_> = effects.iter().map(|(id, _)| id.commit).collect();
+        let moved = MovedFrom { conversation: from, format: other.wire.id().name().to_owned(), edits: commits.len() };
+        (other.wire.id() != wire && moved.edits > 0).then_some(moved)
     }
 
     /// The same, with the frames that the client has left behind before those on the path.

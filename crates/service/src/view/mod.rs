@@ -17,21 +17,24 @@ use crate::Service;
 use crate::directory::{Shared, lock};
 pub(crate) use conversations::Weighed;
 use ctx_core::edit::refusal::{nearest, suggest};
+use ctx_core::hint::Command;
+use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
 pub use ledger::Asked;
 pub(crate) use ledger::Ledger;
 
 impl Service {
     /// The id that somebody means by `name`: an id or a session, the beginning of one, or `active`. A whole session
-    /// is its main conversation: an agent that names its own session means itself, not those that it started.
+    /// is its main conversation, the newest if it moved to another format: an agent that names its own session means
+    /// itself, not those that it started.
     pub fn resolve(&self, name: &str) -> Result<String, Refusal> {
         let directory = lock(&self.directory);
         if name == "active" || name.is_empty() {
             return directory.active().map(|card| card.id.clone()).ok_or_else(|| {
                 Refusal::new(
-                    "no-conversation",
+                    ErrorCode::NoConversation,
                     "No conversation has been recorded yet.",
-                    "Start one with `ctx run -- claude`.",
+                    hint!["Start one with ", Command::Run.with("-- claude"), "."],
                 )
             });
         }
@@ -39,7 +42,7 @@ impl Service {
             return Ok(name.to_owned());
         }
         let is_main = |card: &&ctx_engine::card::Card| card.session.as_deref() == Some(name) && card.agent.is_none();
-        if let Some(main) = directory.cards().find(is_main) {
+        if let Some(main) = directory.cards().filter(is_main).max_by_key(|card| card.last_activity) {
             return Ok(main.id.clone());
         }
         let matches = |card: &&ctx_engine::card::Card| {
@@ -51,13 +54,14 @@ impl Service {
             [] => {
                 let near = nearest(name, directory.cards().map(|card| card.id.as_str()));
                 Err(Refusal::new(
-                    "unknown-conversation",
+                    ErrorCode::UnknownConversation,
                     format!("No conversation `{name}`."),
-                    suggest(&near, "`ctx conversations` lists them."),
-                ))
+                    suggest(&near, hint![Command::Conversations, " lists them."]),
+                )
+                .about(name))
             }
             many => Err(Refusal::new(
-                "ambiguous-conversation",
+                ErrorCode::AmbiguousConversation,
                 format!("`{name}` could be {}.", many.join(", ")),
                 "Give a few more characters.",
             )),
@@ -68,7 +72,7 @@ impl Service {
     /// taken back.
     pub fn meant(&self, name: &str) -> Result<String, Refusal> {
         let refusal = match self.resolve(if name == "@latest" { "active" } else { name }) {
-            Err(refusal) if refusal.code == "unknown-conversation" => refusal,
+            Err(refusal) if refusal.code == ErrorCode::UnknownConversation => refusal,
             outcome => return outcome,
         };
         let words = name.trim().to_lowercase();
@@ -86,7 +90,7 @@ impl Service {
                     String::new()
                 };
                 Err(Refusal::new(
-                    "ambiguous-conversation",
+                    ErrorCode::AmbiguousConversation,
                     format!("`{name}` is in several titles: {}{more}.", some.join(", ")),
                     "Give more of the title, or an id.",
                 ))
@@ -100,9 +104,9 @@ impl Service {
         let found = self.get(&id)?;
         found.ok_or_else(|| {
             Refusal::new(
-                "unknown-conversation",
+                ErrorCode::UnknownConversation,
                 format!("Conversation `{id}` is gone."),
-                "`ctx conversations` lists those there are.",
+                hint![Command::Conversations, " lists those there are."],
             )
         })
     }

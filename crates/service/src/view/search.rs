@@ -3,7 +3,7 @@
 use crate::Service;
 use crate::directory::lock;
 use ctx_api::search::{Found, FoundIn, Hit};
-use ctx_core::SlotId;
+use ctx_core::{ErrorCode, SlotId};
 use ctx_engine::Refusal;
 use ctx_engine::conversation::{Conversation, Worn};
 use ctx_engine::view::search::{AT_A_TIME, BySlot, OF_EACH, hits, longest_run, may_hold, terms, worn};
@@ -18,7 +18,7 @@ impl Service {
     pub fn search(&self, query: &str, name: Option<&str>, most: usize) -> Result<Found, Refusal> {
         let terms = terms(query);
         if terms.is_empty() {
-            return Err(Refusal::new("bad-query", "There is nothing to search for.", "Give a word or a few."));
+            return Err(Refusal::new(ErrorCode::BadQuery, "There is nothing to search for.", "Give a word or a few."));
         }
         self.settle(crate::PATIENCE);
         let wanted = name.map(|name| self.meant(name)).transpose()?;

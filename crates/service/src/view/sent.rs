@@ -7,6 +7,8 @@ use crate::Service;
 use ctx_api::requests::{SentAnswer, SentView};
 use ctx_core::edit::Commit;
 use ctx_core::edit::history::Change;
+use ctx_core::hint::Command;
+use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
 use ctx_engine::conversation::Conversation;
 use ctx_engine::edit::Outgoing;
@@ -69,11 +71,11 @@ impl Service {
         let Some(at) = found.records.iter().position(|record| number(record) == Some(request)) else {
             let last = found.records.iter().filter_map(number).max().unwrap_or(0);
             return Err(Refusal::new(
-                "unknown-request",
+                ErrorCode::UnknownRequest,
                 format!("There is no request r{request} in this conversation."),
                 match last {
-                    0 => "`ctx timeline` lists its requests.".to_owned(),
-                    last => format!("Its requests are r1 to r{last}; `ctx timeline` lists them."),
+                    0 => hint![Command::Timeline, " lists its requests."],
+                    last => hint![format!("Its requests are r1 to r{last}; "), Command::Timeline, " lists them."],
                 },
             ));
         };
@@ -101,8 +103,13 @@ impl Service {
 impl Recorded {
     /// The body that left; the inner error says why it cannot be rebuilt.
     fn body(&self, store: &dyn Reader) -> Result<Result<Vec<u8>, Refusal>, Refusal> {
-        let missing =
-            |why: &str| Ok(Err(Refusal::new("not-rebuilt", why, "`ctx sent REQUEST` shows everything else about it.")));
+        let missing = |why: &str| {
+            Ok(Err(Refusal::new(
+                ErrorCode::NotRebuilt,
+                why,
+                hint![Command::Sent.with("REQUEST"), " shows everything else about it."],
+            )))
+        };
         let arrived = &self.arrived;
         match &arrived.turn {
             None => return missing("The bodies of side requests (titles, summaries, probes) are not stored."),
@@ -176,7 +183,11 @@ fn remark(record: &Record, request: u32) -> Option<String> {
 }
 
 fn damaged() -> Refusal {
-    Refusal::new("store", "The record of this request cannot be read.", "Run `ctx doctor` to see what is wrong.")
+    Refusal::new(
+        ErrorCode::Store,
+        "The record of this request cannot be read.",
+        hint!["Run ", Command::Doctor, " to see what is wrong."],
+    )
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use crate::Service;
 use crate::directory::lock;
 use ctx_api::show::Shown;
+use ctx_core::ErrorCode;
 use ctx_core::edit::frame_id::FrameId;
-use ctx_engine::Refusal;
 use ctx_engine::edit::{Ground, Repaired, at_point};
-use ctx_engine::left;
+use ctx_engine::{Refusal, left};
 
 impl Service {
     /// Shows what `id` names in a conversation, now or as of a commit.
@@ -17,7 +17,7 @@ impl Service {
         let at = at.unwrap_or("HEAD");
         let (view, repaired) = self.engine.lay_at(&conversation, &ground, at)?;
         let refusal = match self.engine.show_in(&conversation, &ground, (&view, &repaired), id) {
-            Err(refusal) if refusal.code == "unknown-id" && !conversation.left.is_empty() => refusal,
+            Err(refusal) if refusal.code == ErrorCode::UnknownId && !conversation.left.is_empty() => refusal,
             shown => return shown,
         };
         let left = conversation.left_frames();

@@ -5,9 +5,10 @@ use crate::Service;
 use crate::directory::lock;
 use ctx_api::cache::{MissView, Misses};
 use ctx_api::timeline::{Event, Line, Timeline, What};
-use ctx_core::SlotId;
 use ctx_core::edit::FrameId;
 use ctx_core::edit::fold::Unit;
+use ctx_core::hint::Command;
+use ctx_core::{ErrorCode, SlotId, hint};
 use ctx_engine::Refusal;
 use ctx_engine::edit::Ground;
 use ctx_engine::log::{self, Answered, Arrived, Automatic, Opened, RefusedEdits, Wait};
@@ -66,11 +67,11 @@ impl Service {
         }
         if let Some(wanted) = request.filter(|wanted| !all.iter().any(|view| view.request == *wanted)) {
             let numbers = all.first().zip(all.last()).map(|(first, last)| (first.request, last.request));
-            let there = numbers.map_or("None has been answered yet.".to_owned(), |(first, last)| {
-                format!("`ctx why-miss` lists the misses; requests {first} to {last} were answered.")
+            let there = numbers.map_or("None has been answered yet.".into(), |(first, last)| {
+                hint![Command::Misses, format!(" lists the misses; requests {first} to {last} were answered.")]
             });
             let message = format!("No answer to request {wanted} of {conversation} is known.");
-            return Err(Refusal::new("unknown-request", message, there));
+            return Err(Refusal::new(ErrorCode::UnknownRequest, message, there));
         }
         let foreseen = all.iter().filter_map(|view| Some((view.expected?, view.read)));
         let true_ones = foreseen.clone().filter(|(expected, read)| came_true(*expected, *read)).count() as u64;

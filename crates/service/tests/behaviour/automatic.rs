@@ -64,7 +64,7 @@ impl Automatic for Editor {
             let edits = operations.iter().filter(|operation| matches!(operation, Operation::Edit { .. }));
             self.edits.lock().expect("edits").extend(edits.cloned());
         }
-        let told = done.map_or_else(|refusal| refusal.code.to_owned(), |commit| commit.summary.clone());
+        let told = done.map_or_else(|refusal| refusal.code.to_string(), |commit| commit.summary.clone());
         self.done.lock().expect("done").push(told);
     }
 }

@@ -4,6 +4,7 @@ use crate::support::{House, sides};
 use ctx_api::edit::Wish;
 use ctx_api::frames::FrameView;
 use ctx_api::frames::Left;
+use ctx_core::ErrorCode;
 use ctx_core::edit::Operation;
 use ctx_core::edit::operation::Where;
 use serde_json::{Value, json};
@@ -36,7 +37,8 @@ fn ids(names: &[&str]) -> Vec<String> {
 }
 
 fn import(from: &str, names: &[&str]) -> Operation {
-    Operation::Import { from: from.into(), ids: ids(names), to: Where { end: true, ..Where::default() } }
+    let to = Where { end: true, ..Where::default() };
+    Operation::Import { from: from.into(), ids: ids(names), to, edits: false }
 }
 
 fn all(house: &House, id: &str) -> Vec<FrameView> {
@@ -111,8 +113,8 @@ fn what_a_compaction_left_is_listed_shown_and_searched_but_neither_sent_nor_coun
     let wish =
         Wish { operations: vec![Operation::Pin { ids: ids(&["t2"]) }], author: "test".into(), ..Wish::default() };
     let refusal = house.service.apply(&id, wish).expect_err("refused");
-    assert!(refusal.code == "left" && refusal.message.contains("compaction"), "{refusal:?}");
-    assert!(refusal.hint.contains(&format!("ctx import {id} t2")), "{refusal:?}");
+    assert!(refusal.code == ErrorCode::Left && refusal.message.contains("compaction"), "{refusal:?}");
+    assert!(refusal.hint.to_string().contains(&format!("ctx import {id} t2")), "{refusal:?}");
 }
 
 #[test]
@@ -125,7 +127,7 @@ fn a_frame_from_before_a_compaction_is_imported_into_its_own_conversation_and_in
     let text = String::from_utf8(house.compose(&id)).expect("UTF-8");
     assert!(text.contains("second task: the zebra") && text.contains("stripes") && !text.contains("third task"));
     let wish = Wish { operations: vec![import(&id, &["t5"])], author: "test".into(), ..Wish::default() };
-    assert_eq!(house.service.apply(&id, wish).expect_err("it is sent already").code, "same-conversation");
+    assert_eq!(house.service.apply(&id, wish).expect_err("it is sent already").code, ErrorCode::SameConversation);
 
     let mut other = Session::new(32).lean();
     other.user("elsewhere");

@@ -2,6 +2,7 @@
 //! next request makes it whole again, for good.
 
 use crate::support::{House, LONG};
+use ctx_core::ErrorCode;
 use ctx_store::{NewRecord, SqliteStore, Step, Store};
 use std::path::Path;
 use std::sync::Arc;
@@ -54,7 +55,7 @@ fn heals(folder: &Path, id: &str, mut session: Session, what: &str) {
     before.service.frames(id, true, None).unwrap_or_else(|refusal| panic!("{what}: {refusal}"));
     let timeline = before.service.timeline(id, usize::MAX).expect("a timeline");
     let composed = before.service.compose(id, None);
-    assert!(composed.is_ok() || composed.is_err_and(|refusal| refusal.code == "incomplete"), "{what}");
+    assert!(composed.is_ok() || composed.is_err_and(|refusal| refusal.code == ErrorCode::Incomplete), "{what}");
     if what.starts_with("record") {
         assert!(timeline.skipped > 0, "{what}: skipped ones are counted");
     }

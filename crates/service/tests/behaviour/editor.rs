@@ -7,7 +7,9 @@ mod work;
 
 use crate::support;
 use ctx_api::context::Standing;
+use ctx_api::face::Face;
 use ctx_api::phases::{PhaseAction, PhaseWish};
+use ctx_core::ErrorCode;
 use ctx_core::policy::{Mode, Settings, Target};
 use ctx_engine::automatic::AUTHOR;
 use serde_json::{Value, json};
@@ -130,7 +132,7 @@ fn what_is_proposed_waits_for_a_word_and_is_not_proposed_twice() {
     assert_eq!(accepted.state, "made");
     assert!(work.home.path().join("NOTES.md").exists());
     let again = work.service.accept(&work.conversation, oldest, "cli").expect_err("made already");
-    assert_eq!(again.code, "not-waiting");
+    assert_eq!(again.code, ErrorCode::NotWaiting);
     let sent = work.send();
     let cleared = results(&sent).iter().filter(|text| text.starts_with("[Cleared to save")).count();
     assert!(cleared > 0);
@@ -172,7 +174,8 @@ fn there_is_one_proposal_however_long_the_work_goes_on_and_it_grows() {
     let count = grown.operations.len();
     work.restart(Settings { mode: Mode::Ask, ..ctx_clients::editor_settings() });
     assert_eq!(wishes(&work), all, "also after a restart");
-    let outcome = work.service.accept_many(&work.conversation, &["all".to_owned()], "cli").expect("accepted");
+    let outcome =
+        work.service.accept_many(&work.conversation, &["all".to_owned()], "cli", Face::Shell).expect("accepted");
     assert_eq!((outcome.done.len(), outcome.refused.len()), (1, 0), "{outcome:?}");
     let cleared = results(&work.send()).iter().filter(|text| text.starts_with("[Cleared to save")).count();
     assert_eq!(cleared, count, "all of it is made");
@@ -253,7 +256,7 @@ fn what_cannot_be_written_is_not_cleared_and_goes_on() {
     assert!(results(&last).iter().all(|text| text.starts_with("line ")));
     assert!(work.commits().is_empty() && work.files().is_empty(), "no files without a line in the ledger");
     let by_hand = work.service.clear_now(&work.conversation, "tidy").expect_err("it cannot be written either");
-    assert_eq!(by_hand.code, "not-written");
+    assert_eq!(by_hand.code, ErrorCode::NotWritten);
     assert!(
         by_hand.message.contains("NOTES.md cannot be written") && by_hand.message.contains("`ledger`"),
         "{by_hand:?}"
@@ -303,9 +306,9 @@ fn by_hand_all_that_may_go_goes_even_if_the_mode_is_off() {
     assert!(view.clearable.iter().all(|one| one.tokens == 0 || one.target == Target::VerboseDebug), "{view:?}");
     work.service.phase(&work.conversation, &phase(PhaseAction::Begin, Some("testing"))).expect("begun");
     let twice = work.service.phase(&work.conversation, &phase(PhaseAction::Begin, Some("testing"))).expect_err("open");
-    assert_eq!(twice.code, "open-already");
+    assert_eq!(twice.code, ErrorCode::OpenAlready);
     let none = work.service.phase(&work.conversation, &phase(PhaseAction::End, Some("tasting"))).expect_err("unknown");
-    assert!(none.hint.contains("testing"), "{none:?}");
+    assert!(none.hint.to_string().contains("testing"), "{none:?}");
     for _ in 0..7 {
         work.step("Edit", json!({"file_path": "/p/a.rs"}));
     }
@@ -317,6 +320,6 @@ fn by_hand_all_that_may_go_goes_even_if_the_mode_is_off() {
     let applied = work.service.clear_now(&work.conversation, "tidy").expect("cleared");
     assert!(applied.tokens_after < applied.tokens_before && applied.commit.is_some());
     let nothing = work.service.clear_now(&work.conversation, "tidy").expect_err("nothing left");
-    assert_eq!(nothing.code, "nothing-to-clear");
+    assert_eq!(nothing.code, ErrorCode::NothingToClear);
     assert_eq!(work.events("phase").len(), 2);
 }

@@ -2,6 +2,7 @@
 
 use crate::support::stores::FailingStore;
 use crate::support::{House, LONG};
+use ctx_core::ErrorCode;
 use ctx_engine::Problem;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -68,7 +69,7 @@ fn a_store_that_cannot_be_read_is_a_problem_and_no_panic() {
     let house = house.restart();
     store.refuse_reads(true);
     assert!(matches!(house.pass(&session.headers(), &session.body()), Err(Problem::Store(_))));
-    assert_eq!(house.service.frames(&id, false, None).expect_err("refused").code, "store");
+    assert_eq!(house.service.frames(&id, false, None).expect_err("refused").code, ErrorCode::Store);
     assert_eq!(house.ids(), [id.as_str()], "the list needs no reading");
     store.refuse_reads(false);
     session.assistant("yes").user("second");

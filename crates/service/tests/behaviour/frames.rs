@@ -5,6 +5,7 @@ use ctx_api::edit::Wish;
 use ctx_api::frames::FrameView;
 use ctx_api::map::{KindView, TurnView};
 use ctx_api::show::Shown;
+use ctx_core::ErrorCode;
 use ctx_wire::answer::{Answer, Ending};
 use serde_json::{Value, json};
 use testkit::{Family, Session};
@@ -256,11 +257,11 @@ fn what_nothing_is_called_is_refused_with_the_nearest_names() {
     let id = house.send(&eventful(8)).conversation;
     for part in ["t9", "t1/7", "t1/1..7", "t1#9", "t1#0.9", "t2#0.0", "tools/Nothing", "nonsense", "t0"] {
         let refusal = house.service.show(&id, part, None).expect_err(part);
-        assert_eq!((refusal.code, refusal.hint.is_empty()), ("unknown-id", false), "{part}");
+        assert_eq!((refusal.code, refusal.hint.is_empty()), (ErrorCode::UnknownId, false), "{part}");
     }
-    assert!(house.service.show(&id, "tools/Bsh", None).expect_err("no").hint.contains("tools/Bash"));
-    assert_eq!(house.service.show("nobody", "t1", None).expect_err("no").code, "unknown-conversation");
-    assert_eq!(House::new().service.frames("active", false, None).expect_err("no").code, "no-conversation");
+    assert!(house.service.show(&id, "tools/Bsh", None).expect_err("no").hint.to_string().contains("tools/Bash"));
+    assert_eq!(house.service.show("nobody", "t1", None).expect_err("no").code, ErrorCode::UnknownConversation);
+    assert_eq!(House::new().service.frames("active", false, None).expect_err("no").code, ErrorCode::NoConversation);
 }
 
 #[test]
@@ -272,7 +273,7 @@ fn conversations_are_found_by_id_by_its_beginning_by_session_and_as_the_active_o
     let resolve = |name: &str| house.service.resolve(name).expect(name);
     assert_eq!([resolve(&id), resolve(&id[..5]), resolve(session.session_id())], [id.clone(), id.clone(), id]);
     assert_eq!((resolve("active"), resolve("")), (other.clone(), other));
-    assert_eq!(house.service.resolve("c").expect_err("both").code, "ambiguous-conversation");
+    assert_eq!(house.service.resolve("c").expect_err("both").code, ErrorCode::AmbiguousConversation);
 }
 
 #[test]
@@ -285,7 +286,7 @@ fn a_session_is_its_main_conversation_and_not_those_of_its_agents() {
     assert_ne!(house.send(&agent).conversation, main);
     assert_eq!(house.service.resolve(session.session_id()).expect("one"), main);
     let part = &session.session_id()[..8];
-    assert_eq!(house.service.resolve(part).expect_err("both").code, "ambiguous-conversation");
+    assert_eq!(house.service.resolve(part).expect_err("both").code, ErrorCode::AmbiguousConversation);
 }
 
 #[test]
@@ -433,7 +434,7 @@ fn an_edit_does_not_bring_a_conversation_over_the_line_of_many_images() {
     };
     assert!(house.service.apply(&id, wish(20)).is_ok());
     let refusal = house.service.apply(&id, wish(21)).expect_err("too many");
-    assert_eq!(refusal.code, "many-images");
+    assert_eq!(refusal.code, ErrorCode::ManyImages);
     assert!(refusal.message.contains("A82"));
 }
 

@@ -278,3 +278,52 @@ fn a_script_that_asks_the_same_for_ever_stays_cheap() {
     assert!(ids.contains(&newest.conversation));
     assert!(house.last(&newest.conversation).is("next", [1, 2, 0]));
 }
+
+/// The examples that aider begins every conversation with.
+const EXAMPLES: [(&str, &str); 4] = [
+    ("user", "Change get_factorial() to use math.factorial"),
+    ("assistant", "Sure, here is the edit."),
+    ("user", "I switched to a new code base. Please don't consider the above files or try to edit them any longer."),
+    ("assistant", "Ok."),
+];
+
+#[test]
+fn examples_before_the_first_words_of_a_person_are_no_evidence() {
+    let house = House::new();
+    let talk = |rest: &[(&'static str, &'static str)]| [&EXAMPLES[..], rest].concat();
+    let first = send(&house, &talk(&[("user", "fix the parser")]));
+    house.reply(&first, "Fixed.");
+    let other = send(&house, &talk(&[("user", "paint the barn")]));
+    assert_ne!(other.conversation, first.conversation, "another project");
+    house.reply(&other, "Painted.");
+    let again = send(&house, &talk(&[("user", "fix the parser")]));
+    assert_ne!(again.conversation, first.conversation, "asked anew");
+    let house = house.restart();
+    let next = [("user", "fix the parser"), ("assistant", "Fixed."), ("user", "and test it")];
+    assert_eq!(send(&house, &talk(&next)).conversation, first.conversation);
+    assert!(house.last(&first.conversation).is("next", [5, 2, 0]), "{:?}", house.last(&first.conversation));
+    let next = [("user", "paint the barn"), ("assistant", "Painted."), ("user", "red")];
+    assert_eq!(send(&house, &talk(&next)).conversation, other.conversation);
+}
+
+#[test]
+fn an_edit_of_a_turn_that_failed_holds_when_the_next_prompt_is_put_behind_its_words() {
+    let house = House::new();
+    let said = |role: &str, texts: &[&str]| {
+        let blocks: Vec<Value> = texts.iter().map(|text| json!({"type": "text", "text": text})).collect();
+        json!({"role": role, "content": blocks})
+    };
+    let request = |last: &[&str]| {
+        let messages = [said("user", &[ASKED.1]), said("assistant", &["A place."]), said("user", last)];
+        json!({"model": "claude-opus-5-5", "max_tokens": 100, "messages": messages})
+    };
+    let first = house.send_value(&nameless(), &request(&["a wrong turn"]));
+    house.fail(&first, None);
+    let delete = ctx_core::edit::Operation::Delete { ids: vec!["t2".into()], select: Default::default(), force: false };
+    let wish = ctx_api::edit::Wish { operations: vec![delete], ..Default::default() };
+    house.service.apply(&first.conversation, wish).expect("applied");
+    let sent = house.send_value(&nameless(), &request(&["a wrong turn", "the right one"]));
+    assert_eq!(sent.conversation, first.conversation);
+    let composed = String::from_utf8(house.compose(&first.conversation)).expect("text");
+    assert!(composed.contains("the right one") && !composed.contains("a wrong turn"), "{composed}");
+}

@@ -2,6 +2,7 @@
 
 use crate::support::House;
 use ctx_api::edit::Wish;
+use ctx_core::ErrorCode;
 use ctx_core::edit::Operation;
 use ctx_engine::request::Ticket;
 use testkit::Session;
@@ -50,7 +51,7 @@ fn every_request_that_left_is_rebuilt_exactly_whatever_came_after_it() {
     assert_eq!((told.request.as_str(), told.head.is_some()), ("r2", true));
     assert_eq!(told.answer.expect("answered").status, 200);
     let refusal = house.service.sent(&id, 99).expect_err("unknown");
-    assert!(refusal.code == "unknown-request" && refusal.hint.contains("r1 to r7"), "{refusal:?}");
+    assert!(refusal.code == ErrorCode::UnknownRequest && refusal.hint.to_string().contains("r1 to r7"), "{refusal:?}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! the timeline says of it.
 
 use crate::support::{House, sides, slots, with};
+use ctx_core::ErrorCode;
 use serde_json::{Value, json};
 use testkit::{Family, Session};
 
@@ -387,7 +388,7 @@ fn a_purged_conversation_is_gone_and_may_come_back() {
     let purged = house.service.purge(std::slice::from_ref(&id)).expect("purged");
     assert!(purged.records > 0 && purged.blobs > 0);
     assert!(house.ids().is_empty());
-    assert_eq!(house.service.frames(&id, false, None).expect_err("gone").code, "unknown-conversation");
+    assert_eq!(house.service.frames(&id, false, None).expect_err("gone").code, ErrorCode::UnknownConversation);
     assert_eq!(house.stored(), (0, 0));
     let again = house.send(&session).conversation;
     assert!(house.last(&again).is("new", [0, 6, 0]));

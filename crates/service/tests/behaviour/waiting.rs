@@ -2,10 +2,12 @@
 
 use crate::support::{self, House, LONG, answers};
 use ctx_api::edit::{When, Wish};
+use ctx_api::face::Face;
 use ctx_api::waiting::WaitView;
-use ctx_engine::answer::Timing;
+use ctx_core::ErrorCode;
 use ctx_engine::edit::Moments;
 use ctx_engine::request::{Seen, Ticket};
+use ctx_engine::response::Timing;
 use ctx_service::{Service, now};
 use ctx_store::MemoryStore;
 use ctx_wire::rope::Arriving;
@@ -173,7 +175,7 @@ fn what_is_cancelled_never_happens() {
     assert!(!day.house.service.holds(&support::hints(&day.session.headers())));
     day.at += 10 * MINUTE;
     assert_eq!((day.turn(), day.state().as_str()), (None, "cancelled"));
-    for (id, code) in [("w1", "not-waiting"), ("w9", "unknown-wish")] {
+    for (id, code) in [("w1", ErrorCode::NotWaiting), ("w9", ErrorCode::UnknownWish)] {
         assert_eq!(day.house.service.cancel(&day.conversation, id, "cli").expect_err("refused").code, code);
     }
 }
@@ -181,7 +183,8 @@ fn what_is_cancelled_never_happens() {
 #[test]
 fn what_cannot_work_is_refused_when_it_is_wished() {
     let day = Day::new();
-    for (operation, code) in [(delete("t99"), "unknown-id"), (json!({"op": "restore", "ids": ["t1"]}), "not-offloaded")]
+    for (operation, code) in
+        [(delete("t99"), ErrorCode::UnknownId), (json!({"op": "restore", "ids": ["t1"]}), ErrorCode::NotOffloaded)]
     {
         let operations = vec![serde_json::from_value(operation).expect("an operation")];
         let wish = Wish { operations, author: "cli".into(), when: When::Cold, ..Wish::default() };
@@ -193,7 +196,7 @@ fn what_cannot_work_is_refused_when_it_is_wished() {
         when: When::Cold,
         ..Wish::default()
     };
-    assert_eq!(day.house.service.apply(&day.conversation, stale).expect_err("refused").code, "stale");
+    assert_eq!(day.house.service.apply(&day.conversation, stale).expect_err("refused").code, ErrorCode::Stale);
     assert!(day.wishes().is_empty());
 }
 
@@ -231,7 +234,7 @@ fn ids_that_mean_something_else_by_then_hit_nothing() {
     day.at += 10 * MINUTE;
     assert_eq!(day.turn(), None);
     let wish = day.wishes().remove(0);
-    assert_eq!((wish.state.as_str(), wish.failure.map(|why| why.code)), ("failed", Some("gone".to_owned())));
+    assert_eq!((wish.state.as_str(), wish.failure.map(|why| why.code)), ("failed", Some(ErrorCode::Gone.into())));
 }
 
 #[test]
@@ -299,12 +302,13 @@ fn going_back_waits_for_its_moment_too() {
     // What it means was decided when it was asked for: a later commit is not undone in its place.
     let made = day.wishes().into_iter().find(|wish| wish.id == "w1").expect("known");
     assert_eq!((made.state.as_str(), made.reverts.len()), ("made", 1));
-    let accepted = day.house.service.accept_many(&day.conversation, &["w1..w2".to_owned()], "cli").expect("made");
+    let accepted =
+        day.house.service.accept_many(&day.conversation, &["w1..w2".to_owned()], "cli", Face::Shell).expect("made");
     assert_eq!(accepted.done.iter().map(|wish| wish.id.as_str()).collect::<Vec<_>>(), ["w2"]);
     let sent = String::from_utf8(day.house.compose(&day.conversation)).expect("text");
     assert!(sent.contains("read the file"), "all is as the client sends it");
     let named = json!({"action": "branch", "name": "trial", "author": "cli", "when": "cold"});
-    assert_eq!(go(&day, named).expect_err("refused").code, "bad-request");
+    assert_eq!(go(&day, named).expect_err("refused").code, ErrorCode::BadRequest);
 }
 
 #[test]
@@ -341,15 +345,17 @@ fn several_are_taken_back_at_once() {
     let service = &day.house.service;
     let cancel = |ids: &[&str]| {
         let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
-        service.cancel_many(&day.conversation, &ids, "cli")
+        service.cancel_many(&day.conversation, &ids, "cli", Face::Shell)
     };
-    assert_eq!(cancel(&["w2", "w9"]).expect_err("one is unknown").code, "unknown-wish");
+    assert_eq!(cancel(&["w2", "w9"]).expect_err("one is unknown").code, ErrorCode::UnknownWish);
     let ids = |outcome: ctx_api::waiting::PendingOutcome| -> Vec<String> {
         outcome.done.into_iter().map(|wish| wish.id).collect()
     };
     assert_eq!(ids(cancel(&["w2,w3"]).expect("cancelled")), ["w2", "w3"]);
+    let again = service.cancel_many(&day.conversation, &["w2".to_owned()], "page", Face::Page).expect("an outcome");
+    assert_eq!(again.refused[0].hint, "The list of pending changes lists those that wait.");
     assert_eq!(ids(cancel(&["all"]).expect("cancelled")), ["w1"]);
-    assert_eq!(cancel(&["all"]).expect_err("nothing is left").code, "not-waiting");
+    assert_eq!(cancel(&["all"]).expect_err("nothing is left").code, ErrorCode::NotWaiting);
 }
 
 #[test]
@@ -362,10 +368,10 @@ fn for_an_unknown_id_only_what_can_still_be_cancelled_or_accepted_is_suggested()
     service.cancel(&day.conversation, "w1", "cli").expect("cancelled");
     service.accept(&day.conversation, "w2", "cli").expect("accepted");
     let expected = "Did you mean w3? `ctx waiting` lists them.";
-    let many = service.cancel_many(&day.conversation, &["w9".to_owned()], "cli");
-    assert_eq!(many.expect_err("unknown").hint, expected);
-    assert_eq!(service.cancel(&day.conversation, "w9", "cli").expect_err("unknown").hint, expected);
-    assert_eq!(service.accept(&day.conversation, "w9", "cli").expect_err("unknown").hint, expected);
+    let many = service.cancel_many(&day.conversation, &["w9".to_owned()], "cli", Face::Shell);
+    assert_eq!(many.expect_err("unknown").hint.to_string(), expected);
+    assert_eq!(service.cancel(&day.conversation, "w9", "cli").expect_err("unknown").hint.to_string(), expected);
+    assert_eq!(service.accept(&day.conversation, "w9", "cli").expect_err("unknown").hint.to_string(), expected);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use crate::support::{self, answers};
 use ctx_api::edit::Wish;
 use ctx_core::edit::Operation;
-use ctx_engine::answer::Timing;
 use ctx_engine::request::Seen;
+use ctx_engine::response::Timing;
 use ctx_service::Service;
 use ctx_service::edit::Folder;
 use ctx_store::MemoryStore;

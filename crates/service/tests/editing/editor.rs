@@ -224,7 +224,7 @@ impl World {
                     let shown = check::expected(self, other, true).unwrap_or_default();
                     self.talks[at].made.extend(shown.sent.keys());
                 }
-                Operation::Import { from, ids, to: Self::place(random, names) }
+                Operation::Import { from, ids, to: Self::place(random, names), edits: false }
             }
         }
     }

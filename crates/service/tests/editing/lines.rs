@@ -5,6 +5,7 @@ use crate::regressions::{apply, turns, world};
 use crate::world::World;
 use ctx_api::edit::Applied;
 use ctx_api::history::{Action, Way};
+use ctx_core::ErrorCode;
 use ctx_engine::Refusal;
 use serde_json::json;
 
@@ -50,9 +51,9 @@ fn source_is_the_point_before_the_first_commit() {
     let again = refused(&world, Action::Rollback, Some("none"), None);
     assert_eq!(
         (again.code, again.message.as_str()),
-        ("nothing-to-do", "No edit is active: what the agent sends is what the model gets.")
+        (ErrorCode::NothingToDo, "No edit is active: what the agent sends is what the model gets.")
     );
-    assert_eq!(refused(&world, Action::Revert, Some("source"), None).code, "no-target");
+    assert_eq!(refused(&world, Action::Revert, Some("source"), None).code, ErrorCode::NoTarget);
     go(&world, Action::Undo, None, None).expect("the rollback is a commit too");
     assert!(deleted(&world, "HEAD"));
     turns(&mut world, 0, 1);
@@ -83,14 +84,17 @@ fn a_name_is_a_branch_or_a_tag() {
     go(&world, Action::Tag, None, Some("good")).expect("a tag");
     let refusal = refused(&world, Action::Branch, None, Some("good"));
     assert_eq!(refusal.message, "There is a tag `good` already, and a name means one point of the history.");
-    assert_eq!((refusal.code, refusal.hint.as_str()), ("taken", "Choose another name, or remove the tag."));
+    assert_eq!(
+        (refusal.code, refusal.hint.to_string().as_str()),
+        (ErrorCode::Taken, "Choose another name, or remove the tag.")
+    );
     let refusal = refused(&world, Action::Tag, None, Some("main"));
     assert_eq!(refusal.message, "There is a branch `main` already, and a name means one point of the history.");
     for name in ["source", "none", "HEAD", ""] {
-        assert_eq!(refused(&world, Action::Branch, None, Some(name)).code, "bad-name");
-        assert_eq!(refused(&world, Action::Tag, None, Some(name)).code, "bad-name");
+        assert_eq!(refused(&world, Action::Branch, None, Some(name)).code, ErrorCode::BadName);
+        assert_eq!(refused(&world, Action::Tag, None, Some(name)).code, ErrorCode::BadName);
     }
-    assert_eq!(refused(&world, Action::Tag, Some("source"), Some("start")).code, "no-target");
+    assert_eq!(refused(&world, Action::Tag, Some("source"), Some("start")).code, ErrorCode::NoTarget);
 }
 
 #[test]
@@ -99,10 +103,10 @@ fn branches_and_tags_are_removed_and_stay_removed() {
     let name = check::name(&world, 0);
     go(&world, Action::Tag, None, Some("good")).expect("a tag");
     go(&world, Action::Branch, None, Some("other")).expect("a branch");
-    assert_eq!(refused(&world, Action::RemoveBranch, None, Some("other")).code, "current-branch");
-    assert_eq!(refused(&world, Action::RemoveBranch, None, Some("good")).code, "unknown-branch");
+    assert_eq!(refused(&world, Action::RemoveBranch, None, Some("other")).code, ErrorCode::CurrentBranch);
+    assert_eq!(refused(&world, Action::RemoveBranch, None, Some("good")).code, ErrorCode::UnknownBranch);
     assert_eq!(
-        refused(&world, Action::RemoveTag, None, Some("god")).hint,
+        refused(&world, Action::RemoveTag, None, Some("god")).hint.to_string(),
         "Did you mean good? `ctx history` shows the tags."
     );
     go(&world, Action::RemoveBranch, None, Some("main")).expect("removed");

@@ -4,6 +4,7 @@ use crate::check;
 use crate::regressions::{apply, turns, world};
 use crate::world::World;
 use ctx_api::edit::{Applied, Wish};
+use ctx_core::ErrorCode;
 use ctx_engine::Refusal;
 use serde_json::{Value, json};
 
@@ -30,7 +31,7 @@ fn commits(world: &World) -> usize {
 fn does_nothing(world: &World, operation: Value, says: &str) {
     let before = commits(world);
     let refusal = wish(world, json!([operation])).expect_err("nothing to do");
-    assert_eq!((refusal.code, refusal.message.as_str()), ("nothing-to-do", says));
+    assert_eq!((refusal.code, refusal.message.as_str()), (ErrorCode::NothingToDo, says));
     assert!(!refusal.hint.is_empty());
     assert_eq!(commits(world), before);
 }
@@ -95,6 +96,6 @@ fn among_others_that_change_something_it_may_stand() {
     assert_eq!(refusal.message, "Operation 1 (`delete`): Nothing of `t1` is left.");
     let pins = json!([{"op": "pin", "ids": ["t3"]}, {"op": "unpin", "ids": ["t3"]}]);
     let refusal = wish(&world, pins).expect_err("nothing to do");
-    assert_eq!((refusal.code, commits(&world)), ("nothing-to-do", before));
-    assert_eq!(wish(&world, json!([delete("t3"), delete("t77")])).expect_err("unknown").code, "unknown-id");
+    assert_eq!((refusal.code, commits(&world)), (ErrorCode::NothingToDo, before));
+    assert_eq!(wish(&world, json!([delete("t3"), delete("t77")])).expect_err("unknown").code, ErrorCode::UnknownId);
 }

@@ -1,7 +1,7 @@
 //! Turns of the world that are not drawn: for tests of one case.
 
 use crate::world::{Outcome, World};
-use ctx_engine::answer::Timing;
+use ctx_engine::response::Timing;
 use serde_json::{Value, json};
 use testkit::Random;
 

@@ -5,8 +5,8 @@
 
 #![allow(dead_code)] // each test binary uses a part of it
 
-use ctx_engine::answer::Timing;
 use ctx_engine::request::{Seen, Ticket};
+use ctx_engine::response::Timing;
 pub mod answers;
 pub mod growing;
 pub mod sides;

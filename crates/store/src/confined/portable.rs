@@ -1,4 +1,4 @@
-//! The same where the system has no way to open a file relative to a folder: links are looked for before something is opened.
+//! The same on systems that cannot open a file relative to a folder: looks for links before opening.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -16,7 +16,7 @@ pub enum Opening {
     Read,
 }
 
-/// Owners are not compared here: the folders of a user are closed to others by the system.
+/// Owners are not compared here: the system keeps a user's folders private.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub owner: u32,

@@ -1,4 +1,4 @@
-//! What is opened, and what is refused.
+//! Accepted and refused paths.
 
 #![cfg(unix)]
 

@@ -27,7 +27,7 @@ pub enum Opening {
     Read,
 }
 
-/// Who a file or folder belongs to, and who may change it.
+/// The owner of a file or folder, and its write permissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub owner: u32,
@@ -44,7 +44,7 @@ impl Identity {
         self.owner == rustix::process::geteuid().as_raw()
     }
 
-    /// Whether its group or everybody can write to it.
+    /// Whether its group or others can write to it.
     pub fn is_shared(&self) -> bool {
         self.mode & 0o022 != 0
     }
@@ -85,7 +85,7 @@ impl Handle {
             Opening::Append => OFlags::RDWR | OFlags::APPEND,
             Opening::Read => OFlags::RDONLY,
         };
-        // A pipe in the file's place must not make anybody wait.
+        // A pipe in the file's place must not block.
         let flags = how | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(fs::openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR)?);
         let found = file.metadata()?;
@@ -110,7 +110,7 @@ impl Handle {
         let readable = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match fs::openat(&self.0, ".", readable, Mode::empty()) {
             Ok(folder) => Ok(fs::fsync(folder)?),
-            // A folder that may be written to but not read cannot be synced by its name.
+            // A folder that is writable but not readable cannot be synced by name.
             Err(Errno::ACCESS) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -120,7 +120,7 @@ impl Handle {
         Ok(Identity::of(&File::from(self.0.try_clone()?).metadata()?))
     }
 
-    /// A better message for what stands in the place of a file or folder. It only chooses words: nothing is opened after it.
+    /// Improves the message about a wrong type of file. It only chooses words: nothing is opened after it.
     pub fn explain(&self, name: &OsStr, path: &Path, error: io::Error) -> io::Error {
         let Ok(found) = fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) else { return error };
         match (FileType::from_raw_mode(found.st_mode), error.kind()) {

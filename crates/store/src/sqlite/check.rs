@@ -1,5 +1,5 @@
-//! The check: everything is read and verified, and what is wrong becomes a finding. It reads one
-//! moment of the store and holds up nobody.
+//! The check: reads and verifies everything, and turns problems into findings. It reads one snapshot of the store and
+//! blocks no other access.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -13,10 +13,10 @@ use super::{files, purge, size, witness};
 use crate::model::{Blob, Damage};
 use crate::{Counts, Finding, FindingKind, Hash, Health, StoreError};
 
-/// More than this is not named one by one.
+/// The maximum number of items to name.
 const EXAMPLES: usize = 5;
 
-/// The log is cut back at `LOG_BYTES`; a busy moment may double it, but not this.
+/// The log is truncated at `LOG_BYTES`; a busy moment may double it, but not exceed this.
 const LONG_LOG_BYTES: u64 = 16 * LOG_BYTES as u64;
 
 pub fn check(connection: &Connection, database: &Path) -> Result<(Health, Vec<Hash>), StoreError> {
@@ -51,7 +51,7 @@ impl Checking<'_> {
         self.findings.push(Finding::new(kind, sentence));
     }
 
-    /// A part that cannot be read at all is a finding too; the others are still looked at.
+    /// Runs one part of the check. An unreadable part is a finding too; the others still run.
     fn part(&mut self, look: fn(&mut Self) -> Result<(), StoreError>) -> Result<(), StoreError> {
         match look(self) {
             Err(StoreError::Damaged(error)) => {
@@ -62,7 +62,7 @@ impl Checking<'_> {
         }
     }
 
-    /// What was acknowledged and is missing, noticed by a start or just now.
+    /// Missing acknowledged records, found by a start or just now.
     fn losses(&mut self, database: &Path) -> Result<(), StoreError> {
         let acknowledged = witness::acknowledged(database);
         let last = read::last_seq(self.connection)?.cast_unsigned();
@@ -77,7 +77,7 @@ impl Checking<'_> {
         Ok(())
     }
 
-    /// The file's own structure, and whether its indexes know all rows.
+    /// The structure of the file, and whether its indexes contain all rows.
     fn structure(&mut self) -> Result<(), StoreError> {
         let mut statement = self.connection.prepare("PRAGMA quick_check(10)")?;
         let mut rows = statement.query([])?;

@@ -1,4 +1,4 @@
-//! How values look on disk: packed bodies, lists of blob ids, checksums. No SQL, no files.
+//! The encoding of values on disk: packed bodies, lists of blob ids, checksums. No SQL, no files.
 
 use std::borrow::Cow;
 use std::io;
@@ -7,17 +7,17 @@ use zstd::bulk::{Compressor, Decompressor};
 
 use crate::{Damage, StoreError};
 
-/// The database's own limit for one value is 1,000,000,000 bytes, the rest of its row included.
+/// SQLite limits one value to 1,000,000,000 bytes, including the rest of its row.
 pub const LARGEST_BODY: usize = 999_000_000;
 
-/// Below this a frame header eats what compression gains.
+/// Below this, the frame header outweighs the compression.
 const SMALLEST_WORTH_PACKING: usize = 64;
 
 const PLAIN: i64 = 0;
 const PRIMED: i64 = 1;
 
-/// What short records and messages tend to look like. Packing starts from here, so that a record of 300
-/// bytes does not spell its own field names each time. Part of the format: never change it, add a codec.
+/// A sample of short records and messages, used as a compression dictionary, so that a record of 300 bytes does not
+/// repeat its own field names. Part of the format: never change it, add a codec.
 const PRIMER: &[u8] = br#"{"class":"auxiliary","verdict":"side","known":0,"new":1,"changed":0,"model":"claude-sonnet-4-5","bytes":12345}{"class":"subagent","session":"","agent":"","client":"claude-cli/2.1","parent":"c","forked_from":"c"}{"request":1,"status":529,"ending":"cut","error":{"kind":"overloaded_error","message":"Overloaded"},"total_ms":1}{"role":"system","content":[{"type":"text","text":"<system-reminder>\n</system-reminder>"}],"output_config":{"effort":"medium"}}{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_01","is_error":false,"content":[{"type":"text","text":""}]},{"type":"text","text":""}]}{"role":"user","content":[{"tool_use_id":"toolu_01","type":"tool_result","content":"     1\t{"role":"assistant","content":[{"type":"thinking","thinking":"","signature":"E"},{"type":"text","text":"I'll "},{"type":"tool_use","id":"toolu_01","name":"Grep","input":{"pattern":"","path":"/","output_mode":"content"}},{"type":"tool_use","id":"toolu_01","name":"Edit","input":{"replace_all":false,"file_path":"/","old_string":"","new_string":""}},{"type":"tool_use","id":"toolu_01","name":"Bash","input":{"command":"","description":""}},{"type":"tool_use","id":"toolu_01","name":"Read","input":{"file_path":"/"}}]}{"role":"user","content":"{"request":12,"status":200,"ending":"complete","stop_reason":"end_turn","usage":{"input":3,"cache_read":12345,"cache_write":1234,"output":123,"cache_write_1h":1234,"thinking":12},"message_id":"msg_01","signatures":[""],"estimated":12345.678901,"first_byte_ms":1234,"total_ms":12345}{"request":12,"status":200,"ending":"complete","stop_reason":"tool_use","usage":{"input":3,"cache_read":12345,"cache_write":1234,"output":123},"message_id":"msg_01","estimated":12345.678901,"first_byte_ms":1234,"total_ms":12345}{"request":12,"class":"main","verdict":"next","known":12,"new":2,"changed":0,"model":"claude-opus-5-5","bytes":123456,"turn":{"base":12,"nodes":12,"slots":[1234567890123456789,1234567890123456789],"versions":[{"slot":1234567890123456789,"blob":1},{"slot":1234567890123456789,"blob":2},{"slot":1234567890123456789,"blob":3,"dress":[[26,"[{\"type\":\"text\",\"text\":"],[123,",\"cache_control\":{\"type\":\"ephemeral\"}}]"]]}],"envelope":0,"current":true,"restart":false}}"#;
 
 /// A compressor for [`pack`].
@@ -26,15 +26,15 @@ pub fn compressor() -> io::Result<Compressor<'static>> {
     Compressor::with_dictionary(LEVEL, PRIMER)
 }
 
-/// Bytes as they are stored.
+/// Stored bytes.
 pub struct Packed<'a> {
     pub codec: i64,
-    /// Size when unpacked; `None` when stored as they are.
+    /// The unpacked size; `None` if stored uncompressed.
     pub size: Option<i64>,
     pub bytes: Cow<'a, [u8]>,
 }
 
-/// Compresses when that makes the bytes smaller.
+/// Compresses the bytes if that makes them smaller.
 pub fn pack<'a>(compressor: &mut Compressor<'static>, bytes: &'a [u8]) -> Result<Packed<'a>, StoreError> {
     if bytes.len() > LARGEST_BODY {
         return Err(StoreError::TooLarge { bytes: bytes.len(), limit: LARGEST_BODY });
@@ -48,7 +48,7 @@ pub fn pack<'a>(compressor: &mut Compressor<'static>, bytes: &'a [u8]) -> Result
     Ok(Packed { codec: PLAIN, size: None, bytes: Cow::Borrowed(bytes) })
 }
 
-/// Undoes [`pack`], trusting none of its arguments.
+/// Reverses [`pack`], trusting none of its arguments.
 pub fn unpack(codec: i64, size: Option<i64>, bytes: Vec<u8>) -> Result<Vec<u8>, Damage> {
     match (codec, size) {
         (PLAIN, None) => Ok(bytes),
@@ -66,13 +66,13 @@ pub fn unpack(codec: i64, size: Option<i64>, bytes: Vec<u8>) -> Result<Vec<u8>, 
 
 fn decompress(bytes: &[u8], size: usize) -> io::Result<Vec<u8>> {
     let mut unpacked = Vec::new();
-    // A damaged size must not end the process for lack of memory.
+    // A damaged size must not exhaust the memory.
     unpacked.try_reserve_exact(size)?;
     Decompressor::with_dictionary(PRIMER)?.decompress_to_buffer(bytes, &mut unpacked)?;
     Ok(unpacked)
 }
 
-/// Eight bytes that change when any of the parts does, or a byte moves from one part to the next.
+/// Eight bytes that change when any part changes, or a byte moves from one part to the next.
 pub fn checksum(parts: &[&[u8]]) -> i64 {
     let mut hasher = blake3::Hasher::new();
     for part in parts {
@@ -84,9 +84,9 @@ pub fn checksum(parts: &[&[u8]]) -> i64 {
     i64::from_le_bytes(first)
 }
 
-/// Writes a list of blob ids, order kept. Blobs that came one after the other have neighbouring ids,
-/// so a list is written as runs: how far the run starts from where the last one ended, and how long
-/// it is. A whole path of a long conversation takes a few bytes.
+/// Encodes a list of blob ids, preserving the order. Blobs stored in sequence have consecutive ids, so a list is
+/// encoded as runs: the distance from the end of the last run, and the length. A whole path of a long conversation
+/// takes a few bytes.
 pub fn encode_uses(ids: &[i64]) -> Vec<u8> {
     let mut encoded = Vec::new();
     let mut expected = 0_i64;
@@ -103,7 +103,7 @@ pub fn encode_uses(ids: &[i64]) -> Vec<u8> {
     encoded
 }
 
-/// Reads what [`encode_uses`] wrote, as half-open ranges; `None` when it is not that.
+/// Decodes the output of [`encode_uses`] as half-open ranges; `None` if it is invalid.
 pub fn decode_uses(mut encoded: &[u8]) -> Option<Vec<std::ops::Range<i64>>> {
     let mut runs = Vec::new();
     let mut expected = 0_i64;

@@ -1,5 +1,4 @@
-//! The files of a store: their names, who may read them, who may write them, and moving them aside.
-//! What is inside them belongs elsewhere.
+//! The files of a store: names, permissions, locks, and moving them aside. Other modules handle their content.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -11,14 +10,14 @@ use crate::StoreError;
 const DATABASE: &str = "ctx.db";
 const LOCK: &str = "ctx.lock";
 
-/// The database keeps its write-ahead log and that log's index beside itself.
+/// SQLite keeps its write-ahead log and that log's index beside the database.
 const BESIDE: [&str; 2] = ["-wal", "-shm"];
 
 pub fn database_path(folder: &Path) -> PathBuf {
     folder.join(DATABASE)
 }
 
-/// The database and what lies beside it, whether it exists or not.
+/// The paths of the database and the files beside it, existing or not.
 pub fn all_paths(database: &Path) -> Vec<PathBuf> {
     let mut paths = vec![database.to_owned()];
     paths.extend(BESIDE.map(|suffix| with_suffix(database, suffix)));
@@ -35,15 +34,15 @@ pub fn length(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
-/// Makes the folder, or sees to it that nobody else can look into it. Returns whether that needed
-/// fixing. A folder that is not evidently ours is never changed: someone may have named `/tmp`.
+/// Creates the folder, or makes it private. Returns whether that changed something. Never changes a folder that does
+/// not clearly belong to `ctx`: it may be `/tmp`.
 pub fn prepare_folder(folder: &Path) -> Result<bool, StoreError> {
     if !folder.is_dir() {
         let mut builder = DirBuilder::new();
         builder.recursive(true);
         private::for_folder(&mut builder);
         builder.create(folder).map_err(|error| StoreError::file("make the folder", folder, error))?;
-        // The usual mask may have taken from the mode, and a race may have made the folder.
+        // The umask may have reduced the mode, and the folder may have been created concurrently.
         private::restrict_folder(folder).map_err(|error| StoreError::file("make private", folder, error))?;
         if let Some(parent) = folder.parent() {
             let _ = sync_folder(parent);
@@ -61,8 +60,8 @@ pub fn prepare_folder(folder: &Path) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Makes the database file with the right mode before the database opens it (what it puts beside the
-/// file later gets the mode of the file), and corrects the modes of what exists. Returns what was wrong.
+/// Creates the database file with the right mode before SQLite opens it (files created beside it get the same mode),
+/// and corrects existing modes. Returns the corrected paths.
 pub fn prepare_database(database: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let mut fixed = Vec::new();
     for path in all_paths(database) {
@@ -74,14 +73,14 @@ pub fn prepare_database(database: &Path) -> Result<Vec<PathBuf>, StoreError> {
     if !database.exists() {
         open_private(database).map_err(|error| StoreError::file("make the file", database, error))?;
         if let Some(folder) = database.parent() {
-            // A durable step is worth nothing if the name of its file is lost.
+            // A durable step is worthless if the name of its file is lost.
             sync_folder(folder).map_err(|error| StoreError::file("write to disk", folder, error))?;
         }
     }
     Ok(fixed)
 }
 
-/// Those of the store's paths that others can read.
+/// The store's paths that others can read.
 pub fn open_to_others(folder: &Path, database: &Path) -> Vec<PathBuf> {
     let mut paths = all_paths(database);
     paths.insert(0, folder.to_owned());
@@ -89,20 +88,20 @@ pub fn open_to_others(folder: &Path, database: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The locks of a store. They are gone when they are dropped, also by a crash.
+/// The locks of a store. Released when dropped, also by a crash.
 pub struct Locks {
     _file: File,
     _folder: Option<File>,
 }
 
-/// Takes the folder for this process.
+/// Locks the folder for this process.
 pub fn lock(folder: &Path) -> Result<Locks, StoreError> {
     let file = lock_file(folder)?;
     Ok(Locks { _file: file, _folder: lock_folder(folder)? })
 }
 
-/// The file may be removed while it is locked, so the folder itself is locked too. Where a system cannot lock
-/// folders, the file has to do.
+/// Locks the folder itself, because the lock file may be removed while it is locked. Where a system cannot lock
+/// folders, the file must suffice.
 fn lock_folder(folder: &Path) -> Result<Option<File>, StoreError> {
     let Ok(opened) = File::open(folder) else { return Ok(None) };
     match opened.try_lock() {
@@ -127,7 +126,7 @@ fn lock_file(folder: &Path) -> Result<File, StoreError> {
             return Err(StoreError::file("lock", &path, error));
         }
     }
-    // Only for the message above: a failure here changes nothing.
+    // Only for the message above: a failure is harmless.
     let _ = write_holder(&mut file);
     Ok(file)
 }
@@ -144,7 +143,7 @@ fn read_holder(file: &mut File) -> Option<u32> {
     text.trim().parse().ok()
 }
 
-/// Renames the database and what lies beside it, so that it can be looked at later as a whole.
+/// Renames the database and the files beside it, for later inspection as a whole.
 pub fn move_aside(database: &Path) -> Result<PathBuf, StoreError> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let mut moment = now.map_or(0, |duration| duration.as_millis());
@@ -165,7 +164,7 @@ pub fn move_aside(database: &Path) -> Result<PathBuf, StoreError> {
     Ok(aside)
 }
 
-/// Files that earlier starts moved aside, with what lies beside them.
+/// Files moved aside by earlier starts, with the files beside them.
 pub fn moved_aside(database: &Path) -> Vec<PathBuf> {
     let Some(folder) = database.parent() else {
         return Vec::new();
@@ -183,7 +182,7 @@ pub fn moved_aside(database: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Nothing is there yet, or only settings that somebody wrote beforehand.
+/// Whether the folder is empty, or contains only settings.
 fn is_new(folder: &Path) -> bool {
     fs::read_dir(folder).is_ok_and(|entries| entries.flatten().all(|entry| entry.file_name() == "ctx.toml"))
 }
@@ -209,7 +208,7 @@ fn sync_folder(_folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Who may read what.
+/// Permissions.
 #[cfg(unix)]
 mod private {
     use std::fs::{self, DirBuilder, OpenOptions, Permissions};
@@ -239,7 +238,7 @@ mod private {
         mode(path).is_some_and(|mode| mode & 0o077 != 0)
     }
 
-    /// A folder made for many people, like `/tmp`.
+    /// Whether the folder is shared by many users, like `/tmp`.
     pub fn is_shared(folder: &Path) -> bool {
         mode(folder).is_some_and(|mode| mode & STICKY != 0)
     }
@@ -250,7 +249,7 @@ mod private {
     }
 }
 
-/// Elsewhere the user's own folders are private already.
+/// On other systems the user's folders are private already.
 #[cfg(not(unix))]
 mod private {
     use std::fs::{DirBuilder, OpenOptions};

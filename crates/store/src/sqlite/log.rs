@@ -1,5 +1,4 @@
-//! Reading the log: from rows to records, each verified on the way. A row that is not sound is
-//! reported, never returned and never fatal.
+//! Reads the log: turns rows into verified records. An invalid row is reported, never returned and never fatal.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -11,13 +10,13 @@ use super::read::conversation_id;
 use crate::model::{Damage, Record, Records, Skipped};
 use crate::{Hash, StoreError};
 
-/// Which part of the log to read.
+/// The part of the log to read.
 pub enum Scope<'a> {
     Conversation(&'a str),
     All,
 }
 
-/// What one row of the log turned out to be.
+/// The result of reading one row of the log.
 pub type Read = Result<Record, Skipped>;
 
 const COLUMNS: &str = "seq, conversation, at, kind, version, uses, checksum, codec, size, body FROM records";
@@ -44,7 +43,7 @@ pub fn records(connection: &Connection, scope: &Scope<'_>, after: u64, limit: us
     Ok(found)
 }
 
-/// Hands the rows of the log to `each`, in order.
+/// Passes the rows of the log to `each`, in order.
 pub fn scan(
     connection: &Connection,
     scope: &Scope<'_>,
@@ -59,7 +58,7 @@ pub fn scan(
         each(read)
     });
     match outcome {
-        // A page is broken. Ask for each row by itself, so that the others are still found.
+        // A page is broken. Read each row by itself, so that the others are still found.
         Err(StoreError::Damaged(_)) => scan_one_by_one(connection, scope, &names, last, each),
         outcome => outcome,
     }
@@ -128,7 +127,7 @@ fn scan_one_by_one(
     Ok(())
 }
 
-/// The index has pages of its own and knows the numbers without looking at the rows.
+/// The index has its own pages and contains the numbers without the rows.
 fn numbers_from_index(
     connection: &Connection,
     scope: &Scope<'_>,
@@ -148,8 +147,7 @@ fn numbers_from_index(
     Ok(numbers)
 }
 
-/// The conversations in scope, by their number. A name that is not text is left out, and its records
-/// are skipped.
+/// The conversations in scope, by number. A name that is not text is omitted, and its records are skipped.
 fn names(connection: &Connection, scope: &Scope<'_>) -> Result<HashMap<i64, String>, StoreError> {
     match scope {
         Scope::Conversation(name) => {
@@ -185,7 +183,7 @@ fn record(connection: &Connection, names: &HashMap<i64, String>, row: &Row<'_>) 
     Ok(read.map_err(|why| Skipped { seq: seq.cast_unsigned(), kind: row.get(3).ok(), why }))
 }
 
-/// A record whose checksum has not been looked at: for that, its uses must be known by hash.
+/// A record before verification: its uses must first be resolved to hashes.
 struct Unverified {
     record: Record,
     uses: Vec<u8>,
@@ -222,7 +220,7 @@ impl Unverified {
     }
 }
 
-/// Over what the record says, not over how it is stored: also a wrong hash of a blob is noticed.
+/// The checksum of the record's content, independent of its encoding: it also detects a wrong blob hash.
 pub fn record_checksum(record: &Record) -> i64 {
     let uses: Vec<u8> = record.uses.iter().flat_map(|hash| *hash.as_bytes()).collect();
     checksum(&[

@@ -1,6 +1,6 @@
-//! The store in one SQLite file. Here the backend is put together: one connection that writes, behind
-//! a lock, and a few that read and never wait for it (write-ahead logging gives each reader the
-//! last committed moment). The parts are in the modules below.
+//! The store in one SQLite file. This module assembles the backend: one writing connection behind a lock, and a few
+//! readers that never wait for it (write-ahead logging gives each reader the last committed snapshot). The modules
+//! below contain the parts.
 
 mod check;
 mod encode;
@@ -39,13 +39,13 @@ use self::write::Writer;
 use crate::model::{Blob, ConversationRow, Purged, Records, Size, Step, Trouble};
 use crate::{Hash, Health, Reader, Store, StoreError};
 
-/// More readers than this may be at work at once; only so many are kept for the next time.
+/// The number of readers to keep for reuse; more may work at once.
 const IDLE_READERS: usize = 4;
 
 /// The daemon's store: reads and writes. Only one can be open on a folder.
 pub struct SqliteStore {
-    // Dropped in this order: the readers close before the writer, which then tidies up as the last
-    // one, and only after that the folder is free for others.
+    // Dropped in this order: the readers close before the writer, which then cleans up as the last one; only then is
+    // the folder unlocked.
     reader: SqliteReader,
     writer: Mutex<Writer>,
     witness: Witness,
@@ -54,8 +54,7 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the store in this folder, making both if need be. What had to be done on the way is
-    /// told by [`SqliteStore::opened`].
+    /// Opens the store in this folder and creates both if necessary. [`SqliteStore::opened`] reports what was done.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         let mut opened = Opened::default();
         if files::prepare_folder(folder)? {
@@ -79,17 +78,17 @@ impl SqliteStore {
         Ok(Self { reader, writer, witness, opened, _lock: lock })
     }
 
-    /// Files that tell of acknowledged records that earlier starts found missing.
+    /// Files that report acknowledged records found missing by earlier starts.
     pub fn losses(folder: &Path) -> Vec<PathBuf> {
         witness::losses(&files::database_path(folder))
     }
 
-    /// Whether commits were acknowledged in this folder, as far as that was noted beside the database.
+    /// Whether commits were acknowledged in this folder, as noted beside the database.
     pub fn had_commits(folder: &Path) -> bool {
         witness::acknowledged(&files::database_path(folder)) > 0
     }
 
-    /// Opens the store in this folder for looking only, whether a daemon runs or not.
+    /// Opens the store in this folder for reading, with or without a running daemon.
     pub fn open_reader(folder: &Path) -> Result<SqliteReader, StoreError> {
         let reader = SqliteReader::on(folder);
         reader.with(|_| Ok(()))?;
@@ -100,26 +99,26 @@ impl SqliteStore {
         &self.opened
     }
 
-    /// Where the store's file is.
+    /// The path of the store's file.
     pub fn path(&self) -> &Path {
         self.reader.path()
     }
 
-    /// Brings everything into the one file and empties the write-ahead log beside it. For the end of a process
-    /// in which others may still hold this store, so that it is never dropped.
+    /// Moves everything into the main file and empties the write-ahead log. For the end of a process in which others
+    /// may still hold this store, so that it is never dropped.
     pub fn checkpoint(&self) -> Result<(), StoreError> {
         guard(&self.reader.idle).clear();
         Ok(self.writer().connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);")?)
     }
 
-    /// Files of this folder's store that earlier starts found damaged and moved aside, with what lies beside them.
+    /// Damaged files of this folder's store that earlier starts moved aside, with the files beside them.
     pub fn moved_aside(folder: &Path) -> Vec<PathBuf> {
         files::moved_aside(&files::database_path(folder))
     }
 
     fn writer(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(|poisoned| {
-            // Whoever panicked rolled back; what the writer remembers may be ahead of the file.
+            // The panicking thread rolled back, so the writer's memory may be ahead of the file.
             self.writer.clear_poison();
             let mut writer = poisoned.into_inner();
             writer.forget();
@@ -128,11 +127,11 @@ impl SqliteStore {
     }
 }
 
-/// A store that is only looked at.
+/// A store opened for reading.
 pub struct SqliteReader {
     database: PathBuf,
     idle: Mutex<Vec<Connection>>,
-    /// Blobs that were read and found bad, so that the writer can replace them.
+    /// Blobs found damaged while reading, so that the writer can replace them.
     damaged: Mutex<HashSet<Hash>>,
 }
 
@@ -145,7 +144,7 @@ impl SqliteReader {
         &self.database
     }
 
-    /// Runs `read` on one committed moment of the store.
+    /// Runs `read` on one committed snapshot of the store.
     fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let idle = guard(&self.idle).pop();
         let mut connection = match idle {

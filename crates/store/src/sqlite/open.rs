@@ -1,4 +1,4 @@
-//! From a folder to a connection: settings, schema, and what to do with a file that is not sound.
+//! Opens a connection to a folder: settings, schema, and recovery from a damaged file.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -9,37 +9,37 @@ use rusqlite::{Connection, OpenFlags};
 use super::files;
 use crate::StoreError;
 
-/// The schema this program writes. It stands in `schema.sql` too; a test holds the two together.
+/// The schema version that this program writes. Also in `schema.sql`; a test compares the two.
 pub const SCHEMA_VERSION: i64 = 1;
 
 const SCHEMA: &str = include_str!("schema.sql");
 const APPLICATION: i64 = 0x4374_7853;
 const TABLES: [&str; 6] = ["conversations", "records", "blobs", "pieces", "notes", "facts"];
 
-/// Large enough that pages are well filled by pieces, small enough that a commit, which writes each
-/// touched page as a whole, stays cheap.
+/// Large enough that pieces fill the pages well, small enough that a commit, which writes each touched page as a whole,
+/// stays cheap.
 pub const PAGE_BYTES: i64 = 16 * 1024;
 
-/// The write-ahead log is moved into the main file when it is this long, and cut back to this length.
+/// The length at which the write-ahead log is moved into the main file, and to which it is truncated.
 pub const LOG_BYTES: i64 = 4 * 1024 * 1024;
 
-/// How long to wait for another process that has the file for a moment, for example to recover it.
+/// The time to wait for another process that holds the file briefly, for example to recover it.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What opening a store found and did.
+/// The report of opening a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Opened {
     /// There was no store here before.
     pub created: bool,
-    /// The file was damaged: it lies there now, and this is a new, empty store.
+    /// The damaged file was moved here, and this is a new, empty store.
     pub moved_aside: Option<PathBuf>,
-    /// Numbers of records that were acknowledged and are missing.
+    /// Numbers of missing acknowledged records.
     pub lost: Option<Range<u64>>,
-    /// Files and folders that others could have read, until now.
+    /// Files and folders that others could read until now.
     pub fixed_permissions: Vec<PathBuf>,
 }
 
-/// Opens the file for writing; a damaged one is moved aside and replaced by a new one.
+/// Opens the file for writing; moves a damaged one aside and creates a new one.
 pub fn writer(folder: &Path, opened: &mut Opened) -> Result<Connection, StoreError> {
     let database = files::database_path(folder);
     match connect(&database, opened) {
@@ -68,15 +68,15 @@ fn connect(database: &Path, opened: &mut Opened) -> Result<Connection, StoreErro
     }
     connection.pragma_update(None, "wal_autocheckpoint", LOG_BYTES / PAGE_BYTES)?;
     connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
-    // What is purged shall be gone, also from the unused parts of pages.
+    // Purged data must be gone, including from the unused parts of pages.
     connection.pragma_update(None, "secure_delete", true)?;
-    // Where the system's plain "sync" leaves bytes in the drive's cache (macOS), use the stronger one.
+    // On systems whose plain "sync" leaves bytes in the drive's cache (macOS), use the stronger one.
     connection.pragma_update(None, "fullfsync", true)?;
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;
     Ok(connection)
 }
 
-/// Opens the file for reading only. Works beside a running daemon and without one.
+/// Opens the file for reading only, with or without a running daemon.
 pub fn reader(database: &Path) -> Result<Connection, StoreError> {
     if !database.exists() {
         return Err(StoreError::Absent { path: database.to_owned() });
@@ -94,15 +94,15 @@ pub fn reader(database: &Path) -> Result<Connection, StoreError> {
 fn settle(connection: &Connection) -> Result<(), StoreError> {
     connection.busy_timeout(PATIENCE)?;
     connection.set_prepared_statement_cache_capacity(32);
-    // Nothing of a conversation goes into temporary files.
+    // No part of a conversation is written to temporary files.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
-    // The file is not trusted: no functions from its schema, and pages are looked at before use.
+    // The file is untrusted: no functions from its schema, and pages are checked before use.
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     Ok(())
 }
 
-/// A new file, or one whose making was interrupted before its one transaction.
+/// Whether the file is new, or its creation was interrupted before its one transaction.
 fn is_blank(connection: &Connection) -> Result<bool, StoreError> {
     let entries: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     Ok(entries == 0 && pragma(connection, "user_version")? == 0)
@@ -110,7 +110,7 @@ fn is_blank(connection: &Connection) -> Result<bool, StoreError> {
 
 fn create(connection: &Connection) -> Result<(), StoreError> {
     connection.pragma_update(None, "page_size", PAGE_BYTES)?;
-    // Lets a purge give pages back to the system.
+    // Lets a purge release pages to the system.
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.execute_batch(&format!("BEGIN IMMEDIATE; {SCHEMA} COMMIT;"))?;
@@ -128,7 +128,7 @@ fn recognise(connection: &Connection, database: &Path) -> Result<(), StoreError>
     Ok(())
 }
 
-/// Looks where the next writes will land. Damage elsewhere is met, and skipped, when it is read.
+/// Reads the pages that the next writes will touch. Damage elsewhere is detected, and skipped, when it is read.
 fn probe(connection: &Connection) -> Result<(), StoreError> {
     for table in TABLES {
         let sql = format!("SELECT * FROM {table} ORDER BY 1 DESC LIMIT 1");
@@ -138,7 +138,7 @@ fn probe(connection: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Our mark and version are there, so a table or a column that is not was lost.
+/// Treats a missing table or column as damage, because the file has our mark and version.
 fn missing_is_damage(error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(rusqlite::ErrorCode::Unknown) => StoreError::Damaged(error.into()),

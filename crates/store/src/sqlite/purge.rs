@@ -1,7 +1,7 @@
-//! Purging: removing conversations and the blobs that only they used, and giving the space back.
+//! Purging: removes conversations and the blobs that only they used, and releases the space.
 //!
-//! All of it is done in slices, and the writer is free between two of them: an append waits for one slice at most.
-//! A purge that is interrupted is finished by the next one.
+//! Purging works in slices and frees the writer between two of them: an append waits for one slice at most. The next
+//! purge finishes an interrupted one.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -18,15 +18,15 @@ use super::{SqliteStore, guard};
 use crate::StoreError;
 use crate::model::Purged;
 
-/// How long a transaction goes on before it gives way.
+/// The duration of a transaction.
 const SLICE: Duration = Duration::from_millis(3);
 /// The writer's lock is not fair: without a pause an append might never get it.
 const PAUSE: Duration = Duration::from_micros(500);
-/// So many records go at once.
+/// The number of records to remove at once.
 const RECORDS: i64 = 64;
-/// So many pages are given back at once.
+/// The number of pages to release at once.
 const PAGES: i64 = 32;
-/// How often the write-ahead log is tried to be emptied: somebody may be reading it.
+/// The number of attempts to empty the write-ahead log, which readers may block.
 const TRIES: usize = 50;
 
 /// Removes the records and notes of conversations.
@@ -40,8 +40,8 @@ pub fn remove(store: &SqliteStore, conversations: &[String]) -> Result<Purged, S
     })
 }
 
-/// Removes items one after another, as many in one transaction as fit into a slice. `begin` is called in each of these
-/// transactions; `remove` tells whether nothing of the item is left.
+/// Removes items one after another, as many per transaction as fit into a slice. `begin` is called in each transaction;
+/// `remove` returns whether the item is completely gone.
 fn in_slices<Item, Known>(
     store: &SqliteStore,
     mut items: VecDeque<Item>,
@@ -68,9 +68,9 @@ fn in_slices<Item, Known>(
     Ok(purged)
 }
 
-/// Removes the blobs that no record uses, then makes the files smaller.
+/// Removes the blobs that no record uses, then shrinks the files.
 pub fn sweep(store: &SqliteStore) -> Result<Purged, StoreError> {
-    // Looking takes long and is done beside the writer; what is written meanwhile is looked at again below.
+    // Searching takes long and runs beside the writer; records written meanwhile are checked again below.
     let (unused, seen) = store.reader.with(|connection| {
         let seen = last_seq(connection)?;
         let newest: i64 = connection.query_row("SELECT coalesce(max(id), 0) FROM blobs", [], |row| row.get(0))?;
@@ -91,7 +91,7 @@ pub fn sweep(store: &SqliteStore) -> Result<Purged, StoreError> {
         }
         Ok(true)
     })?;
-    // The purge is done and kept; that the files also become smaller may wait for the next time.
+    // The purge is complete; shrinking the files can wait for the next one.
     if let Err(error) = shrink(store) {
         tracing::debug!(%error, "could not shrink the store's files yet");
     }
@@ -103,7 +103,7 @@ fn shrink(store: &SqliteStore) -> Result<(), StoreError> {
         sleep(PAUSE);
     }
     guard(&store.reader.idle).clear();
-    // Most of the log is moved while others write, by a connection of its own.
+    // Most of the log is moved while others write, by a separate connection.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mover = Connection::open_with_flags(store.path(), flags)?;
     mover.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
@@ -118,7 +118,7 @@ fn shrink(store: &SqliteStore) -> Result<(), StoreError> {
 }
 
 impl Writer {
-    /// Runs one transaction that ends soon after the given moment.
+    /// Runs one transaction that ends soon after the given time.
     fn slice<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>, Instant) -> Result<T, StoreError>,
@@ -137,17 +137,17 @@ impl Writer {
         outcome
     }
 
-    /// Gives some free pages back to the system; false when there are none left.
+    /// Releases some free pages to the system; false if there are none left.
     fn give_back_pages(&mut self) -> Result<bool, StoreError> {
         self.wait_for_disk(true)?;
         let mut vacuum = self.connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
-        // Each row is a page: what is not asked for is not given back.
+        // Each row releases one page.
         let mut rows = vacuum.query([])?;
         while rows.next()?.is_some() {}
         Ok(super::open::pragma(&self.connection, "freelist_count")? > 0)
     }
 
-    /// Empties the write-ahead log, unless somebody reads it.
+    /// Empties the write-ahead log, unless a reader uses it.
     fn empty_log(&mut self) -> Result<bool, StoreError> {
         self.connection.busy_timeout(Duration::ZERO)?;
         let busy = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
@@ -162,7 +162,7 @@ fn remember_last_seq(connection: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The names that notes have, each found with one look into their tree.
+/// The names of notes, each found with one index lookup.
 fn note_names(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let mut statement = connection.prepare_cached(
         "WITH RECURSIVE found(name) AS (SELECT min(name) FROM notes UNION ALL \
@@ -172,7 +172,7 @@ fn note_names(connection: &Connection) -> Result<Vec<String>, StoreError> {
     Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-/// Removes some records of a conversation; true when nothing of it is left.
+/// Removes some records of a conversation; true when it is completely gone.
 fn remove_some(
     connection: &Connection,
     name: &str,
@@ -221,8 +221,8 @@ fn remove_blob(connection: &Connection, id: i64, purged: &mut Purged) -> Result<
     Ok(())
 }
 
-/// The blobs that records with a number above `after` use, as ranges. A list that cannot be read belongs to a damaged record: that
-/// one is skipped by every reader, so nobody will ask for its blobs.
+/// The blobs used by records with a number above `after`, as ranges. An unreadable list belongs to a damaged record,
+/// which every reader skips, so its blobs are not needed.
 pub fn used(connection: &Connection, after: i64) -> Result<Vec<Range<i64>>, StoreError> {
     let mut used = Vec::new();
     let mut most = 100_000;
@@ -231,7 +231,7 @@ pub fn used(connection: &Connection, after: i64) -> Result<Vec<Range<i64>>, Stor
     while let Some(row) = rows.next()? {
         let encoded = row.get_ref(0)?.as_blob().unwrap_or_default();
         used.extend(decode_uses(encoded).unwrap_or_default());
-        // Most records use what came right before them, so merging early keeps the list short.
+        // Most records use the blobs right before them, so merging early keeps the list short.
         if used.len() > most {
             used = merge(used);
             most = most.max(2 * used.len());
@@ -252,7 +252,7 @@ fn merge(mut ranges: Vec<Range<i64>>) -> Vec<Range<i64>> {
     merged
 }
 
-/// What lies between sorted, merged ranges.
+/// The gaps between sorted, merged ranges.
 pub fn gaps(used: Vec<Range<i64>>) -> Vec<Range<i64>> {
     let mut gaps = Vec::new();
     let mut from = i64::MIN;

@@ -1,5 +1,4 @@
-//! Reading everything but the log: blobs, notes, and what can be counted. What is not sound is
-//! told apart from what is not there.
+//! Reads everything but the log: blobs, notes, and counts. Distinguishes damaged from missing data.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -12,7 +11,7 @@ pub fn conversation_id(connection: &Connection, name: &str) -> Result<Option<i64
     Ok(statement.query_row([name], |row| row.get(0)).optional()?)
 }
 
-/// Where a blob's bytes are.
+/// The location of a blob's bytes.
 pub struct Place {
     pub id: i64,
     pub first: i64,
@@ -21,7 +20,7 @@ pub struct Place {
     pub size: Option<i64>,
 }
 
-/// Named so that the writer and the reader ask in the same words, which the index understands.
+/// Shared, so that the writer and the reader use the same query, which the index supports.
 pub const FIND_BLOB: &str = "SELECT id, first, pieces, codec, size FROM blobs \
                              WHERE substr(hash, 1, 8) = substr(?1, 1, 8) AND hash = ?1";
 
@@ -107,7 +106,7 @@ pub fn note(connection: &Connection, conversation: &str, name: &str) -> Result<O
     Ok(found.filter(|(expected, body)| note_checksum(conversation, name, body) == *expected).map(|(_, body)| body))
 }
 
-/// The highest number ever given, also when its record has been purged.
+/// The highest number ever assigned, even if its record has been purged.
 pub fn last_seq(connection: &Connection) -> Result<i64, StoreError> {
     let mut statement = connection.prepare_cached(
         "SELECT max(coalesce((SELECT max(seq) FROM records), 0), \
@@ -117,7 +116,7 @@ pub fn last_seq(connection: &Connection) -> Result<i64, StoreError> {
 }
 
 pub fn conversations(connection: &Connection) -> Result<Vec<ConversationRow>, StoreError> {
-    // Counted from the index; only the first and the last row of each are looked at.
+    // Counted from the index; only the first and the last row of each are read.
     let mut statement = connection.prepare_cached(
         "WITH ends AS (SELECT conversation, count(*) AS records, min(seq) AS first, max(seq) AS last \
                        FROM records GROUP BY conversation) \
@@ -128,7 +127,7 @@ pub fn conversations(connection: &Connection) -> Result<Vec<ConversationRow>, St
     let mut rows = statement.query([])?;
     let mut conversations = Vec::new();
     while let Some(row) = rows.next()? {
-        // A name that is no longer text cannot be asked for either.
+        // A name that is no longer text cannot be requested either.
         let Ok((id, records, first_at, last_at, last_seq)) = <(String, i64, i64, i64, i64)>::try_from(row) else {
             continue;
         };
@@ -143,7 +142,7 @@ pub fn conversations(connection: &Connection) -> Result<Vec<ConversationRow>, St
     Ok(conversations)
 }
 
-/// `kind` stands before the body of a row, so no body is read for this.
+/// `kind` precedes the body of a row, so no body is read for this.
 pub fn conversations_with(connection: &Connection, kinds: &[&str]) -> Result<Vec<String>, StoreError> {
     let places = vec!["?"; kinds.len()].join(", ");
     let mut statement = connection.prepare(&format!(

@@ -1,4 +1,4 @@
-//! What can only be seen from inside: limits of the file, settings of the connection, plans of queries.
+//! Internals: limits of the file, settings of the connection, query plans.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -16,7 +16,7 @@ fn step(conversation: &str, bytes: &[u8]) -> Step {
     }
 }
 
-/// Bytes that cannot be compressed.
+/// Incompressible bytes.
 fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
     let mut hasher = blake3::Hasher::new();
@@ -46,7 +46,7 @@ fn a_full_disk_is_an_error_that_leaves_the_store_as_it_was() {
         assert_eq!(before.1.counts, after.1.counts);
         assert_eq!(after.1.findings, []);
     }
-    // What fits is still kept, and everything once there is room again.
+    // Smaller steps are still stored, and everything once there is space again.
     assert_eq!(store.append(vec![step("b", b"small")]).unwrap(), [2]);
     limit(1_000_000);
     let large = vec![step("b", &noise(9, 1_000_000))];
@@ -89,7 +89,7 @@ fn readers_do_not_wait_for_a_writer() {
             send.send((seen, store.blob(Hash::of(b"x")).unwrap())).unwrap();
         });
         let seen = receive.recv_timeout(std::time::Duration::from_secs(4));
-        // A reader that does wait can go on now, so that the test fails instead of hanging.
+        // Lets a waiting reader continue, so that the test fails instead of hanging.
         writer.connection.execute_batch("ROLLBACK").unwrap();
         drop(writer);
         seen
@@ -142,7 +142,7 @@ fn purged_bytes_are_gone_from_the_files_and_the_files_shrink() {
     assert_eq!(store.check().unwrap().findings, []);
 }
 
-/// How many of the traces are in any file of the folder.
+/// The number of traces found in any file of the folder.
 fn found_of(traces: &HashSet<[u8; 8]>, folder: &Path) -> usize {
     let mut found = HashSet::new();
     for file in std::fs::read_dir(folder).unwrap().flatten() {

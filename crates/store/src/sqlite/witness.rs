@@ -1,7 +1,7 @@
-//! What is known of the store beside its database: which file it is, and the last number that was acknowledged.
+//! Facts about the store kept beside its database: the identity of the file, and the last acknowledged number.
 //!
-//! SQLite drops a damaged write-ahead log without a word, and a deleted file can still be written to. Both would lose
-//! commits that were acknowledged; here both are noticed.
+//! SQLite drops a damaged write-ahead log silently, and a deleted file can still be written to. Both would lose
+//! acknowledged commits; this module detects both.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, Write};
@@ -10,21 +10,21 @@ use std::path::{Path, PathBuf};
 use super::files;
 use crate::StoreError;
 
-/// The witness's own file.
+/// The file of the witness.
 const ACKNOWLEDGED: &str = "ctx.acknowledged";
 
-/// Begins the names of the files that tell of a loss.
+/// The name prefix of files that report a loss.
 const LOST: &str = "ctx.lost-";
 
 pub struct Witness {
     database: PathBuf,
-    /// The database's device and inode when it was opened.
+    /// The database's device and inode at opening.
     identity: Option<(u64, u64)>,
     file: Option<File>,
 }
 
 impl Witness {
-    /// To be made once the database exists. Without its own file it notices less.
+    /// Creates the witness of an existing database. Without its own file it detects less.
     pub fn of(database: &Path) -> Self {
         let file = files::open_private(&path(database)).inspect_err(|error| {
             tracing::warn!(%error, "cannot note which commits were acknowledged");
@@ -32,7 +32,7 @@ impl Witness {
         Self { database: database.to_owned(), identity: identity(database), file: file.ok() }
     }
 
-    /// Whether the file that is written to is still the store.
+    /// Fails if the open file is no longer the store.
     pub fn is_in_place(&self) -> Result<(), StoreError> {
         match identity(&self.database) == self.identity {
             true => Ok(()),
@@ -40,7 +40,7 @@ impl Witness {
         }
     }
 
-    /// Notes that everything up to this number was acknowledged.
+    /// Records that everything up to this number was acknowledged.
     pub fn acknowledge(&self, seq: u64) {
         let noted = self.file.as_ref().map(|mut file| {
             file.rewind()?;
@@ -57,14 +57,14 @@ fn path(database: &Path) -> PathBuf {
     database.with_file_name(ACKNOWLEDGED)
 }
 
-/// The last number that was acknowledged, as far as that was noted.
+/// The last acknowledged number, if recorded.
 pub fn acknowledged(database: &Path) -> u64 {
     let mut text = String::new();
     let read = File::open(path(database)).and_then(|file| file.take(20).read_to_string(&mut text));
     read.ok().and_then(|_| text.trim().parse().ok()).unwrap_or(0)
 }
 
-/// Leaves a word for people: records after `kept`, up to `acknowledged`, are missing.
+/// Leaves a report for people: records after `kept`, up to `acknowledged`, are missing.
 pub fn note_loss(database: &Path, kept: u64, acknowledged: u64) {
     let told = database.with_file_name(format!("{LOST}{}-{acknowledged}", kept + 1));
     let words = format!(
@@ -82,7 +82,7 @@ pub fn note_loss(database: &Path, kept: u64, acknowledged: u64) {
     }
 }
 
-/// The words that were left about losses.
+/// The reports of losses.
 pub fn losses(database: &Path) -> Vec<PathBuf> {
     let entries = database.parent().and_then(|folder| fs::read_dir(folder).ok());
     let named = entries.into_iter().flatten().flatten().filter(|entry| {
@@ -100,7 +100,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
-/// Elsewhere an open file cannot be removed.
+/// On other systems an open file cannot be removed.
 #[cfg(not(unix))]
 fn identity(path: &Path) -> Option<(u64, u64)> {
     path.exists().then_some((0, 0))

@@ -1,4 +1,4 @@
-//! Writing: one transaction for all steps of an append, on the one connection that writes.
+//! Writing: one transaction for all steps of an append, on the only writing connection.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -13,25 +13,24 @@ use super::read::{conversation_id, find_blob, last_seq, note_checksum};
 use crate::model::{NewRecord, Note, Step};
 use crate::{Hash, StoreError};
 
-/// Thirty-two pieces fill a page but for a few bytes.
+/// Thirty-two pieces fill a page except for a few bytes.
 const PIECE_BYTES: usize = 500;
 
-/// From here on a body is one piece: it fills whole pages by itself, and what it leaves empty of the
-/// last one no longer counts.
+/// From this size on, a body is one piece: it fills whole pages, and the rest of the last one no longer matters.
 const ONE_PIECE_FROM: usize = 16 * PAGE_BYTES as usize;
 
 pub struct Writer {
     pub connection: Connection,
     compressor: Compressor<'static>,
-    /// Numbers of conversations seen so far. Emptied when a transaction fails or removes some.
+    /// Numbers of known conversations. Cleared when a transaction fails or removes some.
     conversations: HashMap<String, i64>,
-    /// Unknown at first and after a failed transaction: then the file is asked.
+    /// Unknown at first and after a failed transaction: then read from the file.
     next: Option<Next>,
-    /// Whether a commit currently waits for the disk.
+    /// Whether commits currently wait for the disk.
     synchronous: Option<bool>,
 }
 
-/// The numbers to be given next.
+/// The next numbers to assign.
 #[derive(Clone, Copy)]
 struct Next {
     seq: i64,
@@ -50,18 +49,18 @@ impl Writer {
         })
     }
 
-    /// Conversations may have been removed, and their numbers with them.
+    /// Clears the known conversations, because some may have been removed with their numbers.
     pub fn forget_conversations(&mut self) {
         self.conversations.clear();
     }
 
-    /// Forgets what was remembered of the file's content.
+    /// Clears everything remembered about the file's content.
     pub fn forget(&mut self) {
         self.conversations.clear();
         self.next = None;
     }
 
-    /// The numbers that were acknowledged and are not here. They are not given again.
+    /// The missing acknowledged numbers. They are not reused.
     pub fn find_loss(&mut self, acknowledged: u64) -> Result<Option<Range<u64>>, StoreError> {
         let last = last_seq(&self.connection)?.cast_unsigned();
         if last >= acknowledged {
@@ -72,8 +71,8 @@ impl Writer {
         Ok(Some(last + 1..acknowledged + 1))
     }
 
-    /// Keeps all steps or none. `damaged` are blobs whose stored bytes are known to be bad: they are
-    /// written anew when their bytes come by again.
+    /// Stores all steps or none. `damaged` are blobs whose stored bytes are known to be bad: they are rewritten when
+    /// their bytes are passed again.
     pub fn append(&mut self, steps: Vec<Step>, damaged: &HashSet<Hash>) -> Result<Vec<u64>, StoreError> {
         self.wait_for_disk(steps.iter().any(|step| step.durable))?;
         let outcome = self.try_append(steps, damaged);
@@ -83,9 +82,9 @@ impl Writer {
         outcome
     }
 
-    /// With `synchronous = NORMAL` a commit goes to the operating system, with `FULL` the log is also
-    /// forced to the disk, and with it everything written to the log before. The setting belongs to
-    /// the connection and can change between transactions, not within one.
+    /// With `synchronous = NORMAL` a commit goes to the operating system; with `FULL` the log is also flushed to disk,
+    /// with everything written to it before. The setting belongs to the connection and can change between transactions,
+    /// not within one.
     pub fn wait_for_disk(&mut self, wait: bool) -> Result<(), StoreError> {
         if self.synchronous != Some(wait) {
             let level = if wait { "FULL" } else { "NORMAL" };
@@ -133,19 +132,19 @@ impl Next {
     }
 }
 
-/// Packing and inserting ask nothing of the kernel, and one that preempts lazily would let the writer run to
-/// the next tick, whoever waits for the processor.
+/// Yields the processor. Packing and inserting make no system calls, and a kernel that preempts lazily would let the
+/// writer run to the next tick while others wait.
 fn give_way() {
     std::thread::yield_now();
 }
 
-/// One transaction under way.
+/// A transaction in progress.
 struct Appending<'a> {
     connection: &'a Connection,
     compressor: &'a mut Compressor<'static>,
     conversations: &'a mut HashMap<String, i64>,
     next: Next,
-    /// Blobs met in this transaction, by number.
+    /// Blobs seen in this transaction, by number.
     known: HashMap<Hash, i64>,
     damaged: &'a HashSet<Hash>,
 }
@@ -183,7 +182,7 @@ impl Appending<'_> {
         let packed = pack(self.compressor, bytes)?;
         let first = self.next.piece;
         self.pieces(&packed.bytes)?;
-        // Replacing only happens to a damaged blob, whose old pieces may be beyond reach.
+        // Replaces only damaged blobs, whose old pieces may be unreachable.
         self.connection
             .prepare_cached(
                 "INSERT OR REPLACE INTO blobs (id, hash, first, pieces, codec, size) \
@@ -202,7 +201,7 @@ impl Appending<'_> {
         let length = if bytes.len() < ONE_PIECE_FROM { PIECE_BYTES } else { bytes.len() };
         let mut rest = bytes;
         loop {
-            // Also an empty body has one piece: what is there can be told from what is lost.
+            // Even an empty body has one piece, to distinguish it from a lost one.
             let (piece, later) = rest.split_at(length.min(rest.len()));
             insert.execute(params![self.next.piece, piece])?;
             self.next.piece = self.next.piece.saturating_add(1);

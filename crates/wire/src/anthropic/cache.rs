@@ -1,4 +1,4 @@
-//! The provider's cache: how long it keeps what a request marks.
+//! The lifetime of the provider's cache, as a request sets it.
 
 use crate::body::Body;
 use crate::envelope::Envelope;
@@ -6,7 +6,7 @@ use ctx_models::cache::{Breakpoints, FIVE_MINUTES, ONE_HOUR};
 
 const NAME: &[u8] = b"\"cache_control\"";
 
-/// Seconds that the last mark of a request asks for; none where nothing is marked.
+/// The lifetime in seconds of a request's last breakpoint; none without a breakpoint.
 pub fn lifetime(body: &[u8]) -> Option<u64> {
     // A quote inside a text is escaped, so this is a name.
     let at = memchr::memmem::rfind(body, NAME)? + NAME.len();
@@ -14,39 +14,14 @@ pub fn lifetime(body: &[u8]) -> Option<u64> {
     Some(if memchr::memmem::find(value, b"\"1h\"").is_some() { ONE_HOUR } else { FIVE_MINUTES })
 }
 
-/// Whether the tools or the system prompt are marked. Nothing else is looked at.
+/// Whether the tools or the system prompt have a breakpoint.
 pub fn marks_around(body: &Body, envelope: &Envelope) -> bool {
-    let pieces = envelope.system.iter().chain(envelope.tools.iter().flatten());
-    let mut bytes = pieces.filter_map(|piece| body.bytes().get(piece.at.clone()));
-    bytes.any(|bytes| memchr::memmem::find_iter(bytes, NAME).any(|at| is_set(bytes, at)))
+    crate::marks::is_head_marked(body, envelope, NAME)
 }
 
-/// Whether what is named there is a mark; `null` is none.
-fn is_set(bytes: &[u8], at: usize) -> bool {
-    let value = bytes.get(at + NAME.len()..).unwrap_or_default();
-    value.iter().copied().find(|byte| !byte.is_ascii_whitespace() && *byte != b':') == Some(b'{')
-}
-
-/// Where a request marks what shall be cached.
+/// The cache breakpoints of a request.
 pub fn marks(body: &Body, envelope: &Envelope) -> Breakpoints {
-    let (bytes, messages) = (body.bytes(), &body.spans().messages);
-    let mut marks = Breakpoints::default();
-    for at in memchr::memmem::find_iter(bytes, NAME).filter(|at| is_set(bytes, *at)) {
-        let behind = messages.partition_point(|message| message.end <= at);
-        let inside = messages.get(behind).is_some_and(|message| message.start <= at);
-        let mut pieces = envelope.system.iter().chain(envelope.tools.iter().flatten());
-        if inside {
-            marks.messages.push(behind);
-        } else if pieces.any(|piece| piece.at.contains(&at)) {
-            marks.head = true;
-        } else {
-            // The provider sets it at the end by itself.
-            marks.messages.extend(messages.len().checked_sub(1));
-        }
-    }
-    marks.messages.sort_unstable();
-    marks.messages.dedup();
-    marks
+    crate::marks::breakpoints(body, envelope, NAME)
 }
 
 #[cfg(test)]
@@ -69,8 +44,11 @@ mod tests {
             marks
         };
         assert_eq!(find(&bare, &bare, ""), Breakpoints::default());
-        assert_eq!(find(&marked, &marked, ""), Breakpoints { head: true, messages: vec![1] });
-        assert_eq!(find(&bare, &bare, &format!(",{mark}")), Breakpoints { head: false, messages: vec![1] });
+        assert_eq!(find(&marked, &marked, ""), Breakpoints { head: true, messages: vec![1], ..Breakpoints::default() });
+        assert_eq!(
+            find(&bare, &bare, &format!(",{mark}")),
+            Breakpoints { messages: vec![1], ..Breakpoints::default() }
+        );
         assert_eq!(find(&bare, &bare, r#","cache_control":null"#), Breakpoints::default());
     }
 

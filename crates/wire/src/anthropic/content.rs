@@ -1,4 +1,4 @@
-//! Content in this wire's JSON, and back.
+//! Converts content to this wire's JSON, and back.
 
 use crate::compose::spell;
 use crate::json;
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 const MARK: &str = "cache_control";
 
-/// The content of a block without its cache mark; `None` if it is no JSON. A plain text is a block too.
+/// The content of a block without its cache breakpoint; `None` if it is not JSON. A plain text is a block too.
 pub fn of(block: &str) -> Option<Content> {
     match serde_json::from_str(block).ok()? {
         Value::String(text) => Some(Content::Text { text }),
@@ -20,12 +20,12 @@ pub fn of(block: &str) -> Option<Content> {
     }
 }
 
-/// The content of a block. A block with members that no other wire knows stays as it is.
+/// The content of a block. A block with members unknown to other wires stays raw.
 pub fn read(block: &Value) -> Content {
     neutral(block).unwrap_or_else(|| raw(block.to_string(), block))
 }
 
-/// The content of a block that was stored as JSON: it is sent as it was, to the byte.
+/// The content of a block that was stored as JSON: sent byte for byte.
 pub fn restored(block: &str) -> Content {
     let value = serde_json::from_str(block).unwrap_or_default();
     let content = neutral(&value).filter(|content| write(content) == block);
@@ -101,7 +101,7 @@ pub fn write(content: &Content) -> Cow<'_, str> {
             let title = title.as_deref().map(|title| format!(r#","title":{}"#, quoted(title)));
             format!(r#"{{"type":"document","source":{}{}}}"#, source(from), title.unwrap_or_default())
         }
-        // It is refused wherever it would be sent (A54).
+        // Refused wherever it would be sent (A54).
         Content::Reasoning { text, .. } => format!(r#"{{"type":"thinking","thinking":{}}}"#, quoted(text)),
         Content::Raw { json, .. } => return Cow::Borrowed(json),
     })
@@ -121,7 +121,7 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// A tool call with another input, which is the text of an object. All else of it stays as it is, to the byte.
+/// A tool call with another input, the text of an object. Everything else stays byte for byte.
 pub fn with_input(call: &str, input: &str) -> Content {
     let at = super::contents::member(call.as_bytes(), "input").unwrap_or(0..0);
     let (start, end) = (call.get(..at.start).unwrap_or_default(), call.get(at.end..).unwrap_or_default());
@@ -133,7 +133,7 @@ pub fn with_input(call: &str, input: &str) -> Content {
     }
 }
 
-/// A block without its cache mark.
+/// A block without its cache breakpoint.
 fn unmarked(block: &str) -> String {
     let bytes = block.as_bytes();
     let members: Vec<json::Member> = json::members(bytes, 0).into_iter().flatten().flatten().collect();
@@ -145,8 +145,8 @@ fn unmarked(block: &str) -> String {
     }
 }
 
-/// Content for another place of a request, or another request: under new tool ids, which are unique in a request (A32),
-/// and without a cache mark. `salt` decides the ids.
+/// Content for another place or another request: with new tool ids, which are unique in a request (A32), derived from
+/// `salt`, and without a cache breakpoint.
 pub fn copied(content: Content, salt: &str) -> Content {
     let renamed = |id: Option<String>| id.map(|id| rename(&id, salt));
     match content {
@@ -169,12 +169,12 @@ pub fn copied(content: Content, salt: &str) -> Content {
 
 fn rename(id: &str, salt: &str) -> String {
     let key = Key::of([salt.as_bytes(), id.as_bytes()]).to_string();
-    // The provider knows its own tools by their ids.
+    // The provider recognises its own tools by their ids.
     let whose = if id.starts_with("srvtoolu_") { "srvtoolu" } else { "toolu" };
     format!("{whose}_{}", key.get(..24).unwrap_or(&key))
 }
 
-/// What a block says, or the tool that it calls.
+/// The text of a block, or the tool that it calls.
 pub fn title(block: &str) -> Option<String> {
     let value: Value = serde_json::from_str(block).ok()?;
     let name = match value["type"].as_str()? {
@@ -185,7 +185,7 @@ pub fn title(block: &str) -> Option<String> {
     value[name].as_str().map(str::to_owned)
 }
 
-/// Whether the model is shown an image or a document.
+/// Whether it contains an image or a document.
 pub fn is_pictured(content: &Content) -> bool {
     match content {
         Content::Image { .. } | Content::Document { .. } => true,

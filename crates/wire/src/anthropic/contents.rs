@@ -1,4 +1,4 @@
-//! What people and policies read of a message. It is lenient, because it is shown and never sent.
+//! The content of a message for people and policies. It is lenient, because it is displayed and never sent.
 
 use super::content::{origin, raw};
 use super::message::key;
@@ -6,7 +6,7 @@ use crate::json::{self, Span};
 use ctx_core::content::{CallInput, Content};
 use serde_json::Value;
 
-/// One content for each block that a message is read into, in the same order.
+/// One content per block of the parsed message, in the same order.
 pub fn contents(message: &[u8]) -> Vec<Content> {
     let Some(content) = member(message, "content") else { return Vec::new() };
     match message.get(content.start) {
@@ -19,12 +19,12 @@ pub fn contents(message: &[u8]) -> Vec<Content> {
     }
 }
 
-/// What a block with a result holds: the JSON of a text or a list.
+/// The value of a result block: the JSON of a text or a list.
 pub fn result(block: &[u8]) -> &[u8] {
     member(block, "content").and_then(|at| block.get(at)).unwrap_or_default()
 }
 
-/// The text of a system block, or what the definition of a tool says of it.
+/// The text of a system block, or the description of a tool.
 pub fn described(piece: &str) -> Option<String> {
     let value: Value = serde_json::from_str(piece).ok()?;
     [&value, &value["text"], &value["description"]].iter().find_map(|value| value.as_str()).map(str::to_owned)
@@ -35,13 +35,13 @@ pub fn type_name(json: &str) -> Option<String> {
     value["type"].as_str().map(str::to_owned)
 }
 
-/// The value of a member of the object that the bytes begin with. The last one counts, as for every reader.
+/// The value of a member of the object at the start of the bytes. The last one counts, as for every parser.
 pub(super) fn member(bytes: &[u8], name: &str) -> Option<Span> {
     let members = json::members(bytes, 0).into_iter().flatten().flatten();
     members.filter(|member| key(bytes, member) == name).last().map(|member| member.value)
 }
 
-/// A message that is a mere text.
+/// A message that is a plain text.
 fn text(bytes: &[u8]) -> Content {
     serde_json::from_slice(bytes).map_or_else(|_| unreadable(bytes), |text| Content::Text { text })
 }
@@ -53,7 +53,7 @@ fn block(bytes: &[u8]) -> Content {
     }
 }
 
-/// A block that is no JSON to a strict reader, such as one with half a surrogate pair.
+/// A block that a strict parser rejects, such as one with half a surrogate pair.
 fn unreadable(bytes: &[u8]) -> Content {
     raw(lossy(bytes), &Value::Null)
 }
@@ -89,7 +89,7 @@ fn neutral(bytes: &[u8], value: &Value) -> Option<Content> {
     }
 }
 
-/// A part of a result. Whatever has a text is one.
+/// A part of a result. Everything with a text is a text.
 fn part(value: &Value) -> Content {
     let text = value["text"].as_str().map(Content::text);
     text.or_else(|| pictured(value)).unwrap_or_else(|| raw(value.to_string(), value))

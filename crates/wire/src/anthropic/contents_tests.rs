@@ -1,4 +1,4 @@
-//! What people and policies read of a message.
+//! The content of a message for people and policies.
 
 use super::*;
 use crate::anthropic::{Anthropic, message};

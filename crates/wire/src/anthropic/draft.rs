@@ -1,4 +1,4 @@
-//! The JSON that people give for an edit: read into content, and refused where this wire could not send it.
+//! Hand-written JSON for an edit: parsed into content, and refused if this wire cannot send it.
 
 use super::content;
 use ctx_core::content::Content;
@@ -8,7 +8,7 @@ use ctx_core::edit::resolve::{DraftScope, bad_json, not_empty, thinking};
 use ctx_core::message::Role;
 use serde_json::Value;
 
-/// Turns JSON into content, or says why it could not be sent.
+/// Turns JSON into content, or refuses it.
 pub fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
     let inside = |content: Vec<Content>| vec![Made { role: None, content }];
     match drafted {
@@ -23,7 +23,7 @@ pub fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
     }
 }
 
-/// Says why content could not be sent as a block. Raw JSON that is none is refused too.
+/// Refuses content that cannot be sent as a block, including invalid raw JSON.
 pub fn check(content: &Content) -> Result<(), Refusal> {
     let value = serde_json::from_str(&content::write(content)).unwrap_or_default();
     block(&value).map(drop)
@@ -94,7 +94,7 @@ fn block(block: &Value) -> Result<Content, Refusal> {
             }
         }
         Some("search_result") => {}
-        // What the provider does not know it refuses, and then every request after it.
+        // The provider refuses unknown types, and with them every later request.
         Some(other) => {
             return Err(bad_json(
                 &format!(
@@ -115,7 +115,7 @@ fn is_text(raw: &Value) -> bool {
     }
 }
 
-/// Where an image or a document comes from.
+/// Whether it is the source of an image or a document.
 fn is_source(source: &Value) -> bool {
     let text = |name: &str| source.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let base64 = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/' | b'=');
@@ -132,6 +132,7 @@ fn is_source(source: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ctx_core::ErrorCode;
     use ctx_core::content::CallInput;
     use serde_json::json;
 
@@ -146,11 +147,11 @@ mod tests {
             Content::Call { id: Some("a".to_owned()), name: "Read".to_owned(), input }
         };
         assert!(check(&call(r#"{"n":12345678901234567890123}"#)).is_ok());
-        assert_eq!(check(&call("[]")).expect_err("no object").code, "bad-content");
-        assert_eq!(check(&Content::text(" ")).expect_err("empty").code, "empty");
+        assert_eq!(check(&call("[]")).expect_err("no object").code, ErrorCode::BadContent);
+        assert_eq!(check(&Content::text(" ")).expect_err("empty").code, ErrorCode::Empty);
         let thought = Content::Reasoning { text: "hm".to_owned(), sealed: false };
-        assert_eq!(check(&thought).expect_err("thinking").code, "thinking");
-        assert_eq!(check(&content::restored("no JSON")).expect_err("no JSON").code, "bad-content");
+        assert_eq!(check(&thought).expect_err("thinking").code, ErrorCode::Thinking);
+        assert_eq!(check(&content::restored("no JSON")).expect_err("no JSON").code, ErrorCode::BadContent);
     }
 
     #[test]
@@ -166,7 +167,7 @@ mod tests {
             (json!({ "role": "assistant", "content": [{ "type": "tool_use", "id": "a", "input": "x" }] }), "rule A10"),
         ] {
             let refusal = refused(value, DraftScope::Messages);
-            assert_eq!(refusal.code, "bad-content");
+            assert_eq!(refusal.code, ErrorCode::BadContent);
             assert!(refusal.message.contains(says), "{}", refusal.message);
         }
         for block in [
@@ -174,22 +175,25 @@ mod tests {
             json!({ "type": "image" }),
             json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "!" } }),
         ] {
-            assert_eq!(refused(block, DraftScope::Blocks).code, "bad-content");
+            assert_eq!(refused(block, DraftScope::Blocks).code, ErrorCode::BadContent);
         }
         for text in ["", " \n\t"] {
-            assert_eq!(refused(json!({ "role": "user", "content": text }), DraftScope::Messages).code, "empty");
-            assert_eq!(refused(json!({ "type": "text", "text": text }), DraftScope::Blocks).code, "empty");
+            assert_eq!(
+                refused(json!({ "role": "user", "content": text }), DraftScope::Messages).code,
+                ErrorCode::Empty
+            );
+            assert_eq!(refused(json!({ "type": "text", "text": text }), DraftScope::Blocks).code, ErrorCode::Empty);
         }
         let thought = json!({ "type": "thinking", "thinking": "x", "signature": "y" });
-        assert_eq!(refused(thought.clone(), DraftScope::Blocks).code, "thinking");
+        assert_eq!(refused(thought.clone(), DraftScope::Blocks).code, ErrorCode::Thinking);
         assert_eq!(
             refused(json!({ "role": "assistant", "content": [thought] }), DraftScope::Messages).code,
-            "thinking"
+            ErrorCode::Thinking
         );
         let call = json!({ "type": "tool_use", "id": "a", "name": "Read", "input": {} });
         assert!(refused(call.clone(), DraftScope::System).message.contains("text only"));
-        assert_eq!(refused(json!({ "description": "x" }), DraftScope::Tool).code, "bad-content");
-        assert_eq!(refused(json!({ "name": "Bash" }), DraftScope::Tool).code, "bad-content");
+        assert_eq!(refused(json!({ "description": "x" }), DraftScope::Tool).code, ErrorCode::BadContent);
+        assert_eq!(refused(json!({ "name": "Bash" }), DraftScope::Tool).code, ErrorCode::BadContent);
         assert!(draft(&json!({ "name": "Bash", "input_schema": {} }), DraftScope::Tool).is_ok());
         let messages = draft(
             &json!([{ "role": "user", "content": "a" }, { "role": "assistant", "content": [call] }]),

@@ -1,4 +1,4 @@
-//! All of a request that is not `messages`: model, system prompt, tools, settings.
+//! The envelope of a request: everything but `messages` (model, system prompt, tools, settings).
 
 use super::message::key;
 use crate::body::Spans;
@@ -7,15 +7,16 @@ use crate::json::{self, Span};
 use ctx_core::title::line;
 use ctx_core::{Key, Lexicon};
 
-/// How the block begins that says which client this is.
+/// The start of the block that identifies the client.
 const ATTRIBUTION: &str = "x-anthropic-billing-header";
 
-/// Reads the envelope of a request; `lexicon` knows what the client says of its session and agents.
+/// Parses the envelope of a request; `lexicon` recognises the client's session and agents.
 pub fn read(bytes: &[u8], request: &Spans, lexicon: &Lexicon) -> Envelope {
     let text = |name: &str| request.member(bytes, name).and_then(|(span, _)| json::string_value(bytes, span));
     let system = request.member(bytes, "system").map_or_else(Vec::new, |(span, _)| system(bytes, span));
     let says_subagent = system.first().is_some_and(|first| lexicon.says_subagent(&bytes[first.at.clone()]));
     let tools = request.member(bytes, "tools").map(|(span, _)| tools(bytes, span));
+    let thread = request.member(bytes, "thread").filter(|(_, value)| *value != b"null").map(|(span, _)| span);
     Envelope {
         digest: digest(&system, tools.as_deref()),
         model: text("model").map(|model| model.as_ref().into()),
@@ -28,7 +29,8 @@ pub fn read(bytes: &[u8], request: &Spans, lexicon: &Lexicon) -> Envelope {
         wants_format: request
             .member(bytes, "output_config")
             .is_some_and(|(span, _)| member(bytes, span, "format").is_some()),
-        threaded: request.member(bytes, "thread").is_some(),
+        threaded: thread.clone().is_some_and(|at| string(bytes, at, "type").as_deref() != Some("create")),
+        continues: thread.and_then(|at| string(bytes, at, "previous_message_id")).map(|id| id.as_ref().into()),
         manner: manner(bytes, request),
         streams: request.member(bytes, "stream").is_some_and(|(_, value)| value == b"true"),
     }
@@ -75,7 +77,7 @@ fn tools(bytes: &[u8], span: Span) -> Vec<Piece> {
     json::elements(bytes, span.start).into_iter().flatten().flatten().map(tool).collect()
 }
 
-/// The key of a block or a tool, its cache mark left out.
+/// The key of a block or a tool, without its cache breakpoint.
 fn bare(bytes: &[u8], at: Span) -> Key {
     match super::message::mark(bytes, at.start) {
         Some(cut) => Key::of([[&bytes[at.start..cut.start], &bytes[cut.end..at.end]].concat().as_slice()]),
@@ -104,7 +106,7 @@ fn manner(bytes: &[u8], request: &Spans) -> Manner {
     Manner(said.into_iter().filter_map(|(member, key)| Some((member, key?))).collect())
 }
 
-/// The folder that a client works in, where it says so: in the system prompt, or before the model's first words.
+/// The client's working directory, if stated: in the system prompt, or before the model's first words.
 pub fn folder(bytes: &[u8], request: &Spans, lexicon: &Lexicon) -> Option<String> {
     let system = request.member(bytes, "system").map(|(span, _)| span);
     let is_answer = |message: &&Span| string(bytes, (*message).clone(), "role").is_some_and(|role| role == "assistant");
@@ -113,7 +115,7 @@ pub fn folder(bytes: &[u8], request: &Spans, lexicon: &Lexicon) -> Option<String
     crate::folder::told(bytes, &parts, lexicon)
 }
 
-/// The credentials of the servers that the provider shall call.
+/// The credentials for servers that the provider calls.
 pub fn secrets(bytes: &[u8], request: &Spans) -> Vec<Span> {
     let is_named = |member: &json::Member, name: &str| json::key_is(&bytes[member.key.clone()], name);
     let lists = request.members.iter().filter(|member| is_named(member, "mcp_servers"));
@@ -192,7 +194,7 @@ mod tests {
         assert_eq!(told(r"a working directory: of sorts. <cwd>/p</cwd>"), Some("/p".into()), "the one with a path");
         let system = r#"{"system":[{"type":"text","text":"Working directory: /s\n"}],"messages":[]}"#;
         assert_eq!(folder(system), Some("/s".into()));
-        // What the model says is no place.
+        // The model's words do not count.
         assert_eq!(folder(r#"{"messages":[{"role":"assistant","content":"Working directory: /x"}]}"#), None);
     }
 

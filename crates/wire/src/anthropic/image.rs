@@ -1,9 +1,9 @@
-//! What an image costs: its size in pixels decides, and that stands in its first bytes.
+//! The cost of an image: determined by its size in pixels, which its first bytes contain.
 
 use crate::json::{self, Span};
 use base64::Engine;
 
-/// An image whose size cannot be read is counted as a full one.
+/// An image of unknown size counts as a full one.
 const UNKNOWN: u32 = 1568;
 const LARGEST: u32 = 4784;
 const PATCH: u32 = 28;
@@ -49,7 +49,7 @@ fn le16(data: &[u8], at: usize) -> Option<u32> {
     Some(u32::from(u16::from_le_bytes(data.get(at..at + 2)?.try_into().ok()?)))
 }
 
-/// Segment by segment to the frame header.
+/// Walks the segments up to the frame header.
 fn jpeg(data: &[u8]) -> Option<(u32, u32)> {
     let mut at = 2;
     while *data.get(at)? == 0xFF {

@@ -1,4 +1,4 @@
-//! One message: what it says, how it is recognised, and where its cache marks stand.
+//! One message: its facts, its key, and the positions of its cache breakpoints.
 
 use super::image;
 pub(super) use crate::facts::key;
@@ -9,8 +9,8 @@ use ctx_core::lexicon::Lexicon;
 use ctx_core::message::{Kind, Role};
 use std::borrow::Cow;
 
-/// Reads a message; `lexicon` tells the client's words from the human's, and tools by their names. Anything that is not
-/// a message is carried as one of role `Other`.
+/// Parses a message; `lexicon` distinguishes the client's words from the human's, and recognises tools. Anything that
+/// is not a message gets the role `Other`.
 pub fn read(bytes: &[u8], lexicon: &Lexicon) -> Reading {
     let mut role = Role::Other;
     let mut content = None;
@@ -30,7 +30,7 @@ pub fn read(bytes: &[u8], lexicon: &Lexicon) -> Reading {
     reader.facts.finish()
 }
 
-/// The role of a message and whether any block carries a cache mark, without reading what it says.
+/// The role of a message, and whether a block has a cache breakpoint, without parsing the content.
 pub fn glance(bytes: &[u8]) -> (Role, bool) {
     let (mut role, mut marked) = (Role::Other, false);
     for member in json::members(bytes, 0).into_iter().flatten().flatten() {
@@ -46,7 +46,7 @@ pub fn glance(bytes: &[u8]) -> (Role, bool) {
     (role, marked)
 }
 
-/// Where the cache mark of the object at `at` stands, with the comma that goes with it.
+/// The cache breakpoint of the object at `at`, with its comma.
 pub fn mark(bytes: &[u8], at: usize) -> Option<Span> {
     Fields::read(bytes, at).mark_cut()
 }
@@ -60,7 +60,7 @@ fn role_of(name: Option<&str>) -> Role {
     }
 }
 
-/// The members of a block that mean something to us.
+/// The known members of a block.
 #[derive(Default)]
 struct Fields {
     members: Vec<Member>,
@@ -101,7 +101,7 @@ impl Fields {
         fields
     }
 
-    /// The mark with the comma that goes with it.
+    /// The breakpoint, with its comma.
     fn mark_cut(&self) -> Option<Span> {
         let at = self.mark?;
         let whole = self.members[at].whole();
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
             let plain = fields.members.len() == 2 + usize::from(fields.mark.is_some());
             match (spans.len(), kind.as_ref(), &fields.text) {
                 (1, "text", Some(text)) if plain && self.bytes.get(text.start) == Some(&b'"') => {
-                    // A lone text block and a plain string are the same message in other clothes.
+                    // A lone text block and a plain string are two spellings of the same message.
                     self.facts.cuts.push(list.start..text.start);
                     self.facts.cuts.push(text.end..list.end);
                 }
@@ -185,7 +185,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Characters, and tokens of images, that the model reads of a value.
+/// The characters and image tokens of a value that the model reads.
 fn size(bytes: &[u8], span: Span) -> (u32, u32) {
     visible_chars(bytes, span, &|bytes, members| {
         let is_image = members.iter().any(|m| key(bytes, m) == "type" && &bytes[m.value.clone()] == b"\"image\"");

@@ -1,4 +1,4 @@
-//! What counts as the same message, who speaks in it, and what it weighs.
+//! Equality of messages, speakers and weights.
 
 use super::*;
 use ctx_core::key::Key;

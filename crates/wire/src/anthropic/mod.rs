@@ -1,5 +1,5 @@
-//! The Anthropic Messages format: what a request says and how it is recognised; what a response
-//! told. Nothing here knows where the bytes come from or go to.
+//! The Anthropic Messages format: requests, recognition and responses. No code here knows where the bytes come from or
+//! go to.
 
 mod cache;
 pub mod compose;
@@ -38,7 +38,7 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub struct Anthropic;
 
-pub static SHAPE: Shape = Shape { list: "messages", leads: |_| false };
+pub static SHAPE: Shape = Shape { list: "messages", leads: |_| false, lone_text: false };
 
 impl Draft for Anthropic {
     fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
@@ -94,6 +94,10 @@ impl Wire for Anthropic {
 
     fn cache_lifetime(&self, bytes: &[u8]) -> Option<u64> {
         cache::lifetime(bytes)
+    }
+
+    fn whole_history(&self) -> &'static str {
+        "without `thread` (`thread=False` in Anthropic's SDKs)"
     }
 
     fn cache_rules(&self) -> CacheRules {

@@ -1,11 +1,11 @@
-//! How many pages a PDF has, as far as its bytes say so without being rendered.
+//! The number of pages of a PDF, determined without rendering.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use memchr::memmem::find_iter;
 
-/// The pages of a PDF in base64; `None` when it is encrypted. Objects inside compressed streams are not counted, so
-/// that the number may be too small, never too large.
+/// The pages of a PDF in base64; `None` if it is encrypted. Objects inside compressed streams are not counted, so the
+/// number may be too small, never too large.
 pub(super) fn pages(base64: &str) -> Option<u32> {
     let bytes = STANDARD.decode(base64).unwrap_or_default();
     if find_iter(&bytes, b"/Encrypt").next().is_some() {

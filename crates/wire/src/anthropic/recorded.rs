@@ -23,26 +23,26 @@ pub(super) fn opening(opening: &Opening<'_>) -> String {
     tools.into_iter().flatten().for_each(unmark);
     let own: usize = system.iter().map(|block| block["text"].as_str().map_or(0, str::len)).sum::<usize>()
         + head["tools"].as_array().map_or(0, |tools| tools.iter().map(|tool| tool.to_string().len()).sum());
-    // The stock client marks two blocks of it.
+    // The stock client sets two breakpoints in it.
     system.insert(0, json!({"type": "text", "text": "You are an agent.", "cache_control": mark(opening.lifetime)}));
     system.push(json!({"type": "text", "text": opening.filler(own), "cache_control": mark(opening.lifetime)}));
     head["system"] = Value::Array(system);
     opening.text(&head, super::SHAPE.list, opening.lead)
 }
 
-/// A message whose content is a list, written in the one way in which it will be written with a mark too.
+/// A message with list content, spelled as it will be with a breakpoint too.
 pub(super) fn replayed(message: &str) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(message) else { return message.to_owned() };
     match &mut value["content"] {
         Value::String(text) => value["content"] = json!([{"type": "text", "text": std::mem::take(text)}]),
-        // Where the marks stand is decided here.
+        // The caller decides where the breakpoints are.
         Value::Array(blocks) if message.contains("\"cache_control\"") => blocks.iter_mut().for_each(unmark),
         _ => {}
     }
     value.to_string()
 }
 
-/// A message with a cache mark on its last block.
+/// A message with a cache breakpoint on its last block.
 pub(super) fn marked(message: &str, lifetime: u64) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(message) else { return message.to_owned() };
     if let Some(block) = value["content"].as_array_mut().and_then(|blocks| blocks.last_mut()) {

@@ -1,15 +1,14 @@
-//! The way out when the provider still refuses a thinking block (rulebook A63, A68): it is asked to drop such
-//! blocks itself.
+//! Recovery when the provider still refuses a thinking block (rulebook A63, A68): asks it to drop such blocks itself.
 
 use crate::body::Body;
 use crate::json;
 use crate::wire::Insertion;
 
-/// Without this beta the setting is refused.
+/// The beta that the setting requires.
 const BINDING_BETA: &str = "thinking-binding-controls-2026-08-01";
 
-/// What to insert into a body, and where, so that the provider drops thinking that does not fit. `None` when the
-/// request does not think, or says already what to do.
+/// The insertion that makes the provider drop unfit thinking. `None` if thinking is disabled, or the request already
+/// has the setting.
 pub fn drop_block(body: &Body) -> Option<Insertion> {
     let bytes = body.bytes();
     let (span, _) = body.spans().member(bytes, "thinking")?;
@@ -31,7 +30,7 @@ pub fn drop_block(body: &Body) -> Option<Insertion> {
     Some(Insertion { at, bytes: setting.to_vec(), beta: BINDING_BETA })
 }
 
-/// Whether the provider's words say that thinking is bound to another conversation.
+/// Whether the provider refused thinking that is bound to another conversation.
 pub fn is_unbound(status: u16, body: &[u8]) -> bool {
     let says = |words: &[u8]| memchr::memmem::find(body, words).is_some();
     status == 400 && (says(b"bound to a different conversation") || says(b"prefix_mismatch_behavior"))

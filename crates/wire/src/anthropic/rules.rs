@@ -1,6 +1,6 @@
-//! The provider's rules by number: what each demands, what `ctx` does about it, and what a person can do. Repairs and
-//! refusals name a rule by its number; [`named`] puts its name beside it, and `ctx explain` prints the whole entry.
-//! A test compares this table with every number in the source.
+//! The provider's rules by number: the requirement, the repair by `ctx`, and advice. Repairs and refusals name a rule
+//! by its number; [`named`] adds its name, and `ctx explain` prints the whole entry. A test compares this table with
+//! every number in the source.
 
 use crate::rules::{Rule, rule};
 

@@ -1,4 +1,5 @@
-//! Content in this wire's JSON, and back. A call is an element of `tool_calls`, a result a message of role `tool`.
+//! Converts content to this wire's JSON, and back. A call is an element of `tool_calls`, a result a message of role
+//! `tool`.
 
 use crate::openai::origin;
 use ctx_core::Key;
@@ -6,7 +7,7 @@ use ctx_core::content::{CallInput, Content, Origin, WireId};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
-/// The content of a block. A block with members that no other wire knows stays as it is.
+/// The content of a block. A block with members unknown to other wires stays raw.
 pub(super) fn read(block: &Value) -> Content {
     neutral(block).unwrap_or_else(|| raw(block.to_string(), block))
 }
@@ -93,13 +94,13 @@ pub(super) fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// Content as one message that is read as one block each. It is shown, never sent.
+/// Content as one message with one block each. Displayed, never sent.
 pub(super) fn shown(content: &[Content]) -> Vec<u8> {
     let blocks: Vec<Cow<'_, str>> = content.iter().map(write).collect();
     format!(r#"{{"role":"user","content":[{}]}}"#, blocks.join(",")).into_bytes()
 }
 
-/// A tool call with another input, which is the text of an object.
+/// A tool call with another input, the text of an object.
 pub(super) fn with_input(call: &str, input: &str) -> Content {
     let mut value: Value = serde_json::from_str(call).unwrap_or_default();
     if let Some(arguments) = value.pointer_mut("/function/arguments") {
@@ -108,8 +109,8 @@ pub(super) fn with_input(call: &str, input: &str) -> Content {
     read(&value)
 }
 
-/// Content for another place of a request: under new ids, which `salt` decides, and without a cache mark. The ids are of
-/// the form that every server takes (C5).
+/// Content for another place of a request: with new ids derived from `salt`, and without a cache breakpoint. The ids
+/// have a form that every server accepts (C5).
 pub(super) fn copied(content: Content, salt: &str) -> Content {
     let renamed = |id: Option<String>| id.map(|id| rename(&id, salt));
     match content {
@@ -130,19 +131,20 @@ pub(super) fn copied(content: Content, salt: &str) -> Content {
     }
 }
 
-fn rename(id: &str, salt: &str) -> String {
+/// A new id of nine letters and digits, which every server takes (C5).
+pub(super) fn rename(id: &str, salt: &str) -> String {
     let key = Key::of([salt.as_bytes(), id.as_bytes()]).to_string();
     key.get(..9).unwrap_or(&key).to_owned()
 }
 
-/// What raw JSON says, or the tool that it calls.
+/// The text of raw JSON, or the tool that it calls.
 pub(super) fn title(block: &str) -> Option<String> {
     let value: Value = serde_json::from_str(block).ok()?;
     let text = value["text"].as_str().or(value["function"]["name"].as_str()).or(value["name"].as_str());
     text.map(str::to_owned)
 }
 
-/// Whether the model is shown an image or a document.
+/// Whether it contains an image or a document.
 pub(super) fn is_pictured(content: &Content) -> bool {
     match content {
         Content::Image { .. } | Content::Document { .. } => true,

@@ -1,4 +1,4 @@
-//! What people and policies read of a message. It is lenient, because it is shown and never sent.
+//! The content of a message for people and policies. It is lenient, because it is displayed and never sent.
 
 use super::content::{raw, read};
 use super::message::{Parts, Site, member};
@@ -7,7 +7,7 @@ use crate::openai::origin;
 use ctx_core::content::{CallInput, Content};
 use serde_json::Value;
 
-/// One content for each block that a message is read into, in the same order.
+/// One content per block of the parsed message, in the same order.
 pub(super) fn contents(message: &[u8]) -> Vec<Content> {
     let parts = Parts::read(message);
     let at = |span: Span| message.get(span).unwrap_or_default();
@@ -61,12 +61,12 @@ pub(super) fn content(block: &str) -> Option<Content> {
     Some(read(&value))
 }
 
-/// What a block with a result holds: the JSON of a text or a list.
+/// The value of a result block: the JSON of a text or a list.
 pub(super) fn result(block: &[u8]) -> &[u8] {
     member(block, &(0..block.len()), "content").and_then(|at| block.get(at)).unwrap_or_default()
 }
 
-/// The text of a system message, or what the definition of a tool says of it.
+/// The text of a system message, or the description of a tool.
 pub(super) fn described(piece: &str) -> Option<String> {
     let value: Value = serde_json::from_str(piece).ok()?;
     let parts = value["content"].as_array().map(|parts| {

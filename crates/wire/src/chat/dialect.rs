@@ -1,16 +1,16 @@
-//! How messages of this wire are written, and what its providers refuse.
+//! Writes messages of this wire, and applies its providers' rules.
 
 use super::content::{quoted, write};
 use super::message::{Parts, REASONING, Site};
 use super::profiles::{self, Profile, Reasoning};
-use crate::compose::generic::{Dialect, Kept, Plan};
+use crate::compose::generic::{Dialect, Element, Kept, Plan};
 use crate::compose::spell::cut;
 use crate::compose::{Input, Repair};
 use crate::json::Span;
 use ctx_core::content::{Content, WireId};
 use ctx_core::message::{Message, Role};
 
-/// Chat Completions as the servers of one family of models take them.
+/// Chat Completions as a family of model servers accepts them.
 pub(super) struct ChatDialect {
     profile: Profile,
 }
@@ -21,8 +21,8 @@ impl ChatDialect {
         ChatDialect { profile: profiles::of(model) }
     }
 
-    /// Whether a message of ours with calls brings reasoning back: where the client's messages do (C36), or where the
-    /// server wants it and no message of the client's goes without (C30, C31).
+    /// Whether a synthetic message with calls carries reasoning: if the client's messages do (C36), or if the server
+    /// requires it and every message of the client has it (C30, C31).
     fn brings_reasoning_back(&self, input: &Input<'_>) -> bool {
         match self.profile.reasoning {
             Reasoning::Refused => false,
@@ -34,7 +34,7 @@ impl ChatDialect {
         }
     }
 
-    /// The result of a call: it stays, with another text, or something of ours takes its place.
+    /// The result of a call: kept, with another text, or replaced.
     fn tool(&self, element: &[u8], parts: &Parts, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
         let mut out = Vec::new();
         let mut made: Vec<&Content> = Vec::new();
@@ -103,7 +103,7 @@ impl Dialect for ChatDialect {
         if texts.is_empty() && !has_calls {
             return result_messages(&results);
         }
-        rewrite.reasoning(kept, &sites, has_calls);
+        rewrite.reasoning(kept, &sites, (has_calls, self.profile.reasoning != Reasoning::Refused));
         rewrite.content(&texts);
         rewrite.calls(&calls);
         // Results stand directly behind their calls, before the words (C1).
@@ -137,6 +137,14 @@ impl Dialect for ChatDialect {
         out
     }
 
+    fn polish(&self, elements: Vec<Element>, input: &Input<'_>) -> Vec<Element> {
+        let fitting = |element| match element {
+            Element::Made(bytes) => Element::Made(profiles::with_fitting_ids(self.profile, bytes, input)),
+            Element::Source(at) => Element::Source(at),
+        };
+        elements.into_iter().map(fitting).collect()
+    }
+
     fn system(&self, text: &str, like: &[u8]) -> Vec<u8> {
         let role = Parts::read(like).role.unwrap_or_else(|| "system".to_owned());
         format!(r#"{{"role":{},"content":{}}}"#, quoted(&role), quoted(text)).into_bytes()
@@ -161,7 +169,7 @@ fn is_result(content: &Content) -> bool {
     content.answers().is_some() || matches!(content, Content::Result { .. })
 }
 
-/// The kept blocks by where they go: content, calls, results of ours.
+/// The kept blocks by destination: content, calls, synthetic results.
 fn sorted<'k>(kept: &[Kept<'k>], sites: &[Site]) -> (Vec<Said<'k>>, Vec<Said<'k>>, Vec<&'k Content>) {
     let (mut texts, mut calls, mut results) = (Vec::new(), Vec::new(), Vec::new());
     for kept in kept {
@@ -179,7 +187,7 @@ fn sorted<'k>(kept: &[Kept<'k>], sites: &[Site]) -> (Vec<Said<'k>>, Vec<Said<'k>
     (texts, calls, results)
 }
 
-/// The value of `content` for texts and parts of ours.
+/// The value of `content` for synthetic texts and parts.
 fn content_of(said: &[&Content]) -> String {
     let texts: Option<Vec<&str>> = said.iter().map(|content| content.as_text()).collect();
     match texts {
@@ -216,7 +224,7 @@ fn is_named(element: &[u8], parts: &Parts, member: usize, name: &str) -> bool {
     key.is_some_and(|key| crate::json::key_is(key, name))
 }
 
-/// A client's message with pieces cut out of it and put into it.
+/// A client's message with cuts and insertions.
 struct Rewrite<'e> {
     element: &'e [u8],
     parts: &'e Parts,
@@ -228,7 +236,7 @@ impl Rewrite<'_> {
         self.edits.push((span, by.into()));
     }
 
-    /// Cuts members out, those beside each other together.
+    /// Cuts members out, adjacent ones together.
     fn cut_members(&mut self, gone: &[usize]) {
         let members = &self.parts.members;
         let mut at = 0;
@@ -249,9 +257,9 @@ impl Rewrite<'_> {
         }
     }
 
-    /// Reasoning that is not kept goes, but for the field that some providers want back with calls: it holds a space then
-    /// (C30, C31). Typed reasoning belongs to the text beside it, which has changed (C34).
-    fn reasoning(&mut self, kept: &[Kept<'_>], sites: &[Site], has_calls: bool) {
+    /// Removes reasoning that is not kept, except the field that some providers require with calls: it then holds a
+    /// space (C30, C31). Typed reasoning belongs to the text beside it, which has changed (C34).
+    fn reasoning(&mut self, kept: &[Kept<'_>], sites: &[Site], (has_calls, is_known): (bool, bool)) {
         let stays = |at: usize| {
             kept.iter().any(|kept| matches!(kept, Kept::Own(own) if sites.get(*own) == Some(&Site::Reasoning(at))))
         };
@@ -260,11 +268,11 @@ impl Rewrite<'_> {
             let is_plain = is_named(self.element, self.parts, at, REASONING[0]);
             match (stays(at), is_plain) {
                 (true, true) => {}
-                (false, true) if has_calls => self.edits.push((self.parts.value(at), b"\" \"".to_vec())),
+                (false, true) if has_calls && is_known => self.edits.push((self.parts.value(at), b"\" \"".to_vec())),
                 _ => gone.push(at),
             }
         }
-        // With the list of calls, if that goes too, in one cut.
+        // Together with the list of calls, if that is removed too, in one cut.
         if !has_calls {
             gone.extend(self.parts.calls);
         }
@@ -300,12 +308,12 @@ impl Rewrite<'_> {
         self.list(&elements, value, said, &own);
     }
 
-    /// The place of the first element of the content among the blocks.
+    /// The index of the first content element among the blocks.
     fn first_element(&self) -> usize {
         self.parts.reasoning.len()
     }
 
-    /// A text of the client's and ours beside it, in one string.
+    /// Joins a client's text and synthetic ones in one string.
     fn joined(&self, said: &[Said<'_>], value: Span) -> String {
         let own = crate::json::string_value(self.element, value).unwrap_or_default();
         let texts: Vec<String> = said
@@ -336,7 +344,7 @@ impl Rewrite<'_> {
         }
     }
 
-    /// A list with these elements: where all are its own and in order, the others are cut; else it is written anew.
+    /// Writes a list with these elements: if all are its own and in order, cuts the others; else writes a new one.
     fn list(&mut self, elements: &[Span], value: Span, said: &[Said<'_>], own: &dyn Fn(&Said<'_>) -> Option<usize>) {
         let places: Option<Vec<usize>> = said.iter().map(own).collect();
         match places {
@@ -357,7 +365,7 @@ impl Rewrite<'_> {
         }
     }
 
-    /// Another text for a result, in the form that the client gave it (C24).
+    /// Replaces the text of a result, in the client's form (C24).
     fn result(&mut self, text: &str) {
         let text = match self.parts.elements {
             Some(_) => format!("[{}]", write(&Content::text(text))),
@@ -370,7 +378,7 @@ impl Rewrite<'_> {
     }
 
     fn add_member(&mut self, name: &str, value: &str) {
-        // A content that is `null` has a member that holds none.
+        // A `null` content still has a member.
         let null = (0..self.parts.members.len()).find(|at| is_named(self.element, self.parts, *at, name));
         if let Some(at) = null {
             return self.replace(self.parts.value(at), value);

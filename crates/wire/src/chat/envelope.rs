@@ -1,4 +1,4 @@
-//! All of a request that is not its history: model, system prompt, tools, settings.
+//! The envelope of a request: everything but its history (model, system prompt, tools, settings).
 
 use super::message::{Parts, member};
 use crate::body::Spans;
@@ -24,6 +24,7 @@ pub(super) fn read(bytes: &[u8], request: &Spans, lexicon: &Lexicon) -> Envelope
             kind.is_some_and(|kind| kind != "text")
         }),
         threaded: false,
+        continues: None,
         streams: request.member(bytes, "stream").is_some_and(|(_, value)| value == b"true"),
         manner: Manner::default(),
     }

@@ -8,18 +8,18 @@ use ctx_core::Lexicon;
 use ctx_core::message::{Kind, Role};
 use std::borrow::Cow;
 
-/// Members that hold reasoning, in the words of the servers that have them.
+/// Members that hold reasoning, as the servers name them.
 pub(super) const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_details"];
 
-/// Tokens of an image whose size is not looked at.
+/// Tokens of an image; its size is not parsed.
 const IMAGE: u32 = 1_000;
 
-/// Where the parts of a message stand in it.
+/// The positions of a message's parts.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Parts {
     pub members: Vec<json::Member>,
     pub role: Option<String>,
-    /// The members with reasoning, by their places.
+    /// The members with reasoning, by index.
     pub reasoning: Vec<usize>,
     pub content: Option<usize>,
     /// The elements of a content that is a list.
@@ -29,7 +29,7 @@ pub(super) struct Parts {
     pub tool_call_id: Option<Span>,
 }
 
-/// One block of a message: where it stands.
+/// The position of one block of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Site {
     /// The value of a member with reasoning.
@@ -104,7 +104,7 @@ fn role_name(bytes: &[u8]) -> Option<Cow<'_, str>> {
     json::string_value(bytes, role.value)
 }
 
-/// The role of a message. No message carries a cache mark that counts.
+/// The role of a message. No message has an effective cache breakpoint.
 pub(super) fn glance(bytes: &[u8]) -> (Role, bool) {
     (role_of(role_name(bytes).as_deref()), false)
 }
@@ -118,7 +118,7 @@ fn role_of(name: Option<&str>) -> Role {
     }
 }
 
-/// Reads a message.
+/// Parses a message.
 pub(super) fn read(bytes: &[u8], lexicon: &Lexicon) -> Reading {
     let parts = Parts::read(bytes);
     let mut facts = Facts::new(bytes, role_of(parts.role.as_deref()), lexicon);
@@ -160,7 +160,7 @@ fn element(bytes: &[u8], span: &Span, facts: &mut Facts<'_>) {
     facts.marked |= cut.is_some();
     let bare = Bare { at: span, cut };
     match kind.as_ref() {
-        // Calls and results of ours, when they are shown beside texts.
+        // Displayed synthetic calls and results beside texts.
         "function" | "custom" => call(bytes, span, facts),
         "" if string(bytes, span, "role").is_some_and(|role| role == "tool") => {
             let id = string(bytes, span, "tool_call_id");
@@ -175,7 +175,7 @@ fn element(bytes: &[u8], span: &Span, facts: &mut Facts<'_>) {
     }
 }
 
-/// Where the cache mark of a part stands, with the comma that goes with it.
+/// The cache breakpoint of a part, with its comma.
 fn mark_cut(bytes: &[u8], span: &Span) -> Option<Span> {
     memchr::memmem::find(bytes.get(span.clone())?, b"\"cache_control\"")?;
     let members: Vec<json::Member> = json::members(bytes, span.start)?.flatten().collect();
@@ -207,7 +207,7 @@ fn result(bytes: &[u8], parts: &Parts, facts: &mut Facts<'_>) {
     facts.result(Bare { at: &whole, cut: None }, id, size);
 }
 
-/// Characters, and tokens of images, that the model reads of a value.
+/// The characters and image tokens of a value that the model reads.
 fn size(bytes: &[u8], span: Span) -> (u32, u32) {
     visible_chars(bytes, span, &|bytes, members| {
         let image = members.iter().find(|member| key(bytes, member) == "image_url")?;

@@ -1,9 +1,13 @@
-//! Servers that differ from OpenAI's own: told by the family of the model, because the same rules hold wherever its
+//! Servers that differ from OpenAI's: recognised by the model's family, because the same rules apply wherever its
 //! template is served.
 
-use crate::compose::Repair;
+use super::content::{quoted, rename};
+use super::message::Parts;
 use crate::compose::generic::{MadeBlock, Plan, Tag};
 use crate::compose::layout::{Out, Piece, pieces};
+use crate::compose::spell::{member, spliced};
+use crate::compose::{Input, Repair};
+use crate::json::Span;
 use ctx_core::content::Content;
 use ctx_core::message::Role;
 use std::sync::LazyLock;
@@ -11,37 +15,40 @@ use std::sync::LazyLock;
 /// The rules of a family of models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Profile {
-    /// How the name of the model begins, without what gateways put around it.
+    /// Prefixes of the model's name, without decoration by gateways.
     names: &'static [&'static str],
     /// Whether the roles alternate, and the assistant speaks between results and the user (C20, C21).
     pub alternates: bool,
     pub reasoning: Reasoning,
+    /// Whether ids of calls are nine letters and digits (C5).
+    pub short_ids: bool,
 }
 
-/// What a server wants of the reasoning of an assistant message with calls.
+/// A server's requirement for the reasoning of an assistant message with calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reasoning {
     /// The form that the client uses.
     AsSent,
-    /// It has to come back; a space will do (C30, C31).
+    /// Required; a space suffices (C30, C31).
     Required,
     /// The field is unknown and refused (C32).
     Refused,
 }
 
-const OPENAI: Profile = Profile { names: &[], alternates: false, reasoning: Reasoning::AsSent };
+const OPENAI: Profile = Profile { names: &[], alternates: false, reasoning: Reasoning::AsSent, short_ids: false };
 
 static PROFILES: [Profile; 3] = [
     Profile {
         names: &["mistral", "ministral", "magistral", "devstral", "codestral", "pixtral", "mixtral"],
         alternates: true,
         reasoning: Reasoning::Refused,
+        short_ids: true,
     },
-    Profile { names: &["gemma", "llama-2", "llama2"], alternates: true, reasoning: Reasoning::AsSent },
-    Profile { names: &["deepseek", "kimi", "moonshot"], alternates: false, reasoning: Reasoning::Required },
+    Profile { names: &["gemma", "llama-2", "llama2"], alternates: true, ..OPENAI },
+    Profile { names: &["deepseek", "kimi", "moonshot"], reasoning: Reasoning::Required, ..OPENAI },
 ];
 
-/// The profile of a model; that of OpenAI where its name says nothing.
+/// The profile of a model; OpenAI's if the name is unknown.
 pub(super) fn of(model: Option<&str>) -> Profile {
     let name = ctx_models::bare(model.unwrap_or_default());
     let is_its = |profile: &&Profile| profile.names.iter().any(|opening| name.starts_with(opening));
@@ -61,7 +68,7 @@ enum Voice {
     Silent,
 }
 
-/// Puts a short message between two that an edit made neighbours and that may not follow each other.
+/// Inserts a short message between two that an edit made neighbours and that may not follow each other.
 pub(super) fn bridge(plan: &mut Plan<'_>) {
     let mut outs: Vec<Out> = Vec::new();
     let mut before: Option<(Voice, Option<u32>)> = None;
@@ -80,7 +87,7 @@ pub(super) fn bridge(plan: &mut Plan<'_>) {
     plan.outs = outs;
 }
 
-/// The role of the message that has to stand between two.
+/// The role of the message required between two.
 fn missing(before: Option<Voice>, behind: Voice) -> Option<Role> {
     match (before, behind) {
         (Some(Voice::User | Voice::Result), Voice::User) => Some(Role::Assistant),
@@ -96,7 +103,7 @@ fn made(plan: &mut Plan<'_>, role: Role, anchor: Option<u32>) -> Out {
     Out::ours(role, vec![Piece::Made(plan.made.len() as u32 - 1)], anchor)
 }
 
-/// Results and words in one message leave as several: the results first.
+/// Splits a message of results and words: results first.
 fn split(plan: &Plan<'_>, out: Out) -> Vec<Out> {
     let is_result = |piece: &Piece| matches!(plan.tag(*piece), Tag::Result(_));
     let (results, words): (Vec<Piece>, Vec<Piece>) = pieces(plan.input, &out).partition(is_result);
@@ -120,7 +127,7 @@ fn voice(plan: &Plan<'_>, out: &Out) -> Voice {
     }
 }
 
-/// Whether the client itself sends these two messages one behind the other, or this one first.
+/// Whether the client itself sends these two messages in this order, or this one first.
 fn is_own_order(plan: &Plan<'_>, before: Option<u32>, out: &Out, is_second: bool) -> bool {
     let Some(source) = out.source.filter(|_| out.is_whole()) else { return false };
     let from = match (before, is_second) {
@@ -130,6 +137,29 @@ fn is_own_order(plan: &Plan<'_>, before: Option<u32>, out: &Out, is_second: bool
     };
     let between = plan.input.messages.get(from as usize..source as usize);
     between.is_some_and(|between| between.iter().all(|message| matches!(message.role, Role::System | Role::Other)))
+}
+
+/// A message whose synthetic calls and results have ids that the server takes (C5). The client's ids stay.
+pub(super) fn with_fitting_ids(profile: Profile, message: Vec<u8>, input: &Input<'_>) -> Vec<u8> {
+    let fits = |id: &str| match profile.short_ids {
+        true => id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+        false => id.len() <= 40,
+    };
+    let is_own = |id: &str| {
+        let mut blocks = input.messages.iter().flat_map(|message| &message.blocks);
+        blocks.any(|block| block.tool_use_id.as_deref() == Some(id))
+    };
+    let parts = Parts::read(&message);
+    let calls = parts.call_elements.iter().filter_map(|call| member(&message, call.start, "id"));
+    let result = member(&message, 0, "tool_call_id").filter(|_| parts.is_tool());
+    let edits: Vec<(Span, Vec<u8>)> = calls
+        .chain(result)
+        .filter_map(|member| {
+            let id = crate::json::string_value(&message, member.value.clone())?;
+            (!fits(&id) && !is_own(&id)).then(|| (member.value, quoted(&rename(&id, "")).into_bytes()))
+        })
+        .collect();
+    if edits.is_empty() { message } else { spliced(&message, edits) }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 pub(super) type Tap = crate::tap::Tap<Reader>;
 
-/// The message of the first choice, as far as it came. Strings are kept without quotes and still escaped.
+/// The message of the first choice so far. Strings are kept without quotes and still escaped.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     started: bool,
@@ -104,7 +104,7 @@ impl AnswerReader for Reader {
         let mut tell = |block: u64, part: &'static str, at: usize, tool: Option<&str>, all: &str| {
             let known = &mut told.0.entry(block).or_default()[at];
             let new = all.get(*known..).unwrap_or_default();
-            // An escape is told whole.
+            // An escape is reported as a whole.
             if new.is_empty() || new.ends_with('\\') {
                 return;
             }
@@ -149,7 +149,7 @@ impl Reader {
     }
 }
 
-/// Learns from a chunk or a whole answer: they share their fields, and what comes later wins.
+/// Learns from a chunk or a whole answer: they share their fields, and later values win.
 fn learn(object: &str, answer: &mut Answer) {
     let Some([id, model, usage, groq]) = pick(object, ["id", "model", "usage", "x_groq"]) else { return };
     answer.message_id = owned(id).or(answer.message_id.take());
@@ -160,7 +160,7 @@ fn learn(object: &str, answer: &mut Answer) {
     }
 }
 
-/// The prompt's count is that of all of it; the cached part is inside (C41, P11).
+/// The prompt's count is the total, including the cached part (C41, P11).
 fn read_usage(usage: &str) -> Option<Usage> {
     let names = [
         "prompt_tokens",
@@ -188,7 +188,7 @@ fn read_usage(usage: &str) -> Option<Usage> {
     })
 }
 
-/// An error, as an object or as bare words.
+/// An error, as an object or a plain text.
 fn read_error(error: &str) -> ProviderError {
     match pick(error, ["type", "message", "code"]) {
         Some([kind, message, code]) => {

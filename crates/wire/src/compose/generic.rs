@@ -1,14 +1,14 @@
-//! Composes requests of the wires whose reasoning is not bound to what stands before it.
+//! Composes requests of wires without bound reasoning.
 //!
-//! The pipeline, top to bottom: the view is laid out, calls and results are paired, the request ends with something that
-//! the model can answer, the [`Dialect`] makes its own repairs, and the result is written. Elements that no operation
-//! touched leave as ranges of the client's bytes.
+//! The pipeline, top to bottom: lay the view out, pair calls and results, end the request with something that the model
+//! can answer, apply the repairs of the [`Dialect`], write. Untouched elements leave as ranges of the client's bytes.
 
 use super::head::{self, Head};
 use super::layout::{self, Grammar, Layout, Out, Piece, pieces};
-use super::writer::Writer;
+use super::writer::{Writer, array};
 use super::{Composed, Input, Placement, Repair, pairs};
 use crate::json::Span;
+use crate::marks::is_marked;
 use ctx_core::content::Content;
 use ctx_core::edit::effect::{Made, MadeId};
 use ctx_core::edit::fold::View;
@@ -17,55 +17,63 @@ use ctx_core::message::{Block, Kind, Message, Role};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What a wire brings to composing: how it writes, and what its provider refuses.
+/// A wire's part of composing: how it writes, and what its provider refuses.
 pub(crate) trait Dialect: Sync {
-    /// Whether content of ours can be sent in this role.
+    /// Whether synthetic content can be sent in this role.
     fn check(&self, content: &Content, role: Role) -> Result<(), Repair>;
 
-    /// Whether one move of the model may be several elements in a row, with the results behind all of them.
+    /// Whether one step of the model may be several elements in a row, with the results behind all of them.
     fn has_flat_steps(&self) -> bool;
 
-    /// The rule under which a system message of ours becomes one of the user, where the history has none.
+    /// The rule by which a synthetic system message becomes a user message, if the history has none.
     fn no_system(&self) -> Option<Repair> {
         None
     }
 
-    /// Makes the repairs that only this wire needs.
+    /// Takes out calls and results that only this wire refuses.
+    fn close(&self, _: &mut Plan<'_>) {}
+
+    /// Makes the repairs that only this wire needs, once it is settled which calls are sent.
     fn repair(&self, plan: &mut Plan<'_>);
 
-    /// Writes what is left of a client's element, possibly as several, possibly as none.
+    /// Writes the rest of a client's element, as none, one or several.
     fn rewrite(&self, element: &[u8], message: &Message, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>>;
 
-    /// Writes a message of ours.
+    /// Writes a synthetic message.
     fn elements(&self, role: Role, content: &[&Content], plan: &Plan<'_>) -> Vec<Vec<u8>>;
 
-    /// Changes what only the neighbours of an element tell, once all of them are written.
+    /// Applies changes that depend on neighbouring elements, once all are written.
     fn polish(&self, elements: Vec<Element>, _: &Input<'_>) -> Vec<Element> {
         elements
     }
 
-    /// Writes a text of the system prompt in the place of a client's piece, whose bytes are `like`.
+    /// Writes a text of the system prompt in place of a client's piece, whose bytes are `like`.
     fn system(&self, text: &str, like: &[u8]) -> Vec<u8>;
 
-    /// Members that mean nothing once no tool is defined.
+    /// The name of a cache breakpoint in quotes, on wires whose clients set them in messages.
+    fn breakpoint(&self) -> Option<&'static [u8]> {
+        None
+    }
+
+    /// Members that are meaningless without tools.
     fn with_tools(&self) -> &'static [&'static str];
 }
 
-/// A block of an element that is written anew.
+/// A block of a rewritten element.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kept<'a> {
-    /// A block of its own.
+    /// A block of the client.
     Own(usize),
-    /// A tool result of its own with another text.
+    /// A client's tool result with another text.
     Text(usize, &'a str),
     Made(&'a Content),
 }
 
-/// A block of ours.
+/// A synthetic block.
 #[derive(Debug, Clone)]
 pub(crate) struct MadeBlock<'a> {
     pub content: &'a Content,
-    /// The message of the view that it is from, and its place there; none when a rule wanted it.
+    /// The message of the view and the block's index there; none if a rule required it.
     pub from: Option<(MadeId, u32)>,
 }
 
@@ -75,12 +83,12 @@ pub(crate) struct Plan<'a> {
     pub made: Vec<MadeBlock<'a>>,
     pub texts: Vec<&'a str>,
     pub repairs: Vec<Repair>,
-    /// Elements that are written anew although all their blocks are sent, by their places among the client's.
+    /// Elements to rewrite although all their blocks are sent, by index.
     pub restyled: HashSet<u32>,
     pub reasoning_dropped: usize,
 }
 
-/// What a piece is, as far as rules that all wires share care.
+/// The kind of a piece, for rules shared by all wires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tag<'p> {
     Call(Option<&'p str>),
@@ -108,13 +116,13 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// A piece that a rule wants.
+    /// Adds a piece that a rule requires.
     pub fn add(&mut self, content: &'a Content) -> Piece {
         self.made.push(MadeBlock { content, from: None });
         Piece::Made(self.made.len() as u32 - 1)
     }
 
-    /// Takes pieces out of a message.
+    /// Removes pieces from a message.
     pub fn retain(&mut self, out: usize, mut stays: impl FnMut(&Plan<'a>, Piece) -> bool) {
         let mut held = std::mem::replace(&mut self.outs[out], Out::ours(Role::Other, Vec::new(), None));
         let list = layout::opened(self.input, &mut held);
@@ -123,7 +131,7 @@ impl<'a> Plan<'a> {
         self.outs[out] = held;
     }
 
-    /// Messages of nothing, or of nothing but reasoning, go (X3).
+    /// Removes messages that are empty, or hold only reasoning (X3).
     pub fn drop_empty(&mut self) {
         let outs = std::mem::take(&mut self.outs);
         for out in outs {
@@ -139,8 +147,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Brings each message to its shortest form: one that has all its blocks is whole again. Of several with one source
-    /// the first that has blocks of it keeps its object.
+    /// Shortens each message: one with all its blocks is whole again. Of several with the same source, the first that
+    /// has blocks of it keeps its object.
     pub fn settle(&mut self) {
         let has_own = |out: &Out| {
             let list = out.pieces.as_deref();
@@ -160,7 +168,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The model answers what comes last: words of the user, or results (X2). Tells whether something came back for that.
+    /// Ensures that the request ends with words of the user, or results, because the model answers the last message
+    /// (X2). Returns whether something was restored for that.
     fn end_with_a_question(&mut self) -> bool {
         let is_said = |role: Role| !matches!(role, Role::System | Role::Other);
         let asks = |role: Option<Role>| role == Some(Role::User);
@@ -180,7 +189,7 @@ impl<'a> Plan<'a> {
         true
     }
 
-    /// The first message of the step that a message belongs to: the one with the calls that it and those before it answer.
+    /// The first message of the step that a message belongs to: the one whose calls it and its predecessors answer.
     fn step_of(&self, last: usize) -> u32 {
         let messages = self.input.messages;
         let mut first = last;
@@ -229,17 +238,18 @@ impl<'a, D: Dialect + ?Sized> Grammar<'a> for Rules<'_, D> {
     }
 }
 
-/// Composes a request. Total: whatever the view is, the provider accepts the result, provided that it accepts what the
-/// client sent. The same input gives the same bytes.
+/// Composes a request. Total: the provider accepts the result for any view, provided that it accepts the client's
+/// request. The same input gives the same bytes.
 pub(crate) fn compose<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, view: &View<'_>) -> Composed {
     let Layout { outs, made, texts, repairs, .. } = layout::lay_out(input, view, &Rules(dialect));
     let (restyled, reasoning_dropped) = (HashSet::new(), 0);
     let mut plan = Plan { input, outs, made, texts, repairs, restyled, reasoning_dropped };
     loop {
         pairs::close(&mut plan);
+        dialect.close(&mut plan);
         plan.drop_empty();
         pairs::bring_together(&mut plan, dialect.has_flat_steps());
-        // A message that came back may need its partner.
+        // A restored message may need its partner.
         if !plan.end_with_a_question() {
             break;
         }
@@ -252,7 +262,7 @@ pub(crate) fn compose<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, view:
 
 /// One element of the array that is sent.
 pub(crate) enum Element {
-    /// The client's, by its place in the array.
+    /// An element of the client, by its index in the array.
     Source(usize),
     Made(Vec<u8>),
 }
@@ -277,8 +287,14 @@ fn write<D: Dialect + ?Sized>(dialect: &D, plan: Plan<'_>, head: Head) -> Compos
     let mut elements = head.lead.elements(lead);
     let mut prefix = head.digest;
     let mut after = Vec::with_capacity(plan.outs.len());
+    let breakpoint = dialect.breakpoint().filter(|name| memchr::memmem::find(bytes, name).is_some());
+    let mut marks = Vec::new();
     for out in &plan.outs {
         let written = written(dialect, &plan, out);
+        let is_marked = breakpoint.is_some_and(|name| match (&written, out.source) {
+            (None, Some(source)) => is_marked(input.body.message(source as usize), name),
+            (written, _) => written.iter().flatten().any(|element| is_marked(element, name)),
+        });
         let digest = match (&written, out.source) {
             (None, Some(source)) => {
                 input.digests.get(source as usize).copied().unwrap_or_else(|| Key::of([[].as_slice()]))
@@ -291,6 +307,7 @@ fn write<D: Dialect + ?Sized>(dialect: &D, plan: Plan<'_>, head: Head) -> Compos
         }
         prefix = prefix.then(digest);
         after.push(prefix);
+        marks.extend(is_marked.then_some(prefix));
     }
     let elements = dialect.polish(elements, input);
     let all: Vec<&Span> = spans.lead.iter().chain(&spans.messages).collect();
@@ -313,14 +330,14 @@ fn write<D: Dialect + ?Sized>(dialect: &D, plan: Plan<'_>, head: Head) -> Compos
         repairs: plan.repairs,
         thinking_dropped: plan.reasoning_dropped,
         prefix,
-        marks: Vec::new(),
+        marks,
         around: head.digest,
         after,
         kept: Placement::new(Arc::default(), plan.outs, plan.made.iter().map(|made| made.from).collect(), head.parts),
     }
 }
 
-/// The elements that an outgoing message is written as; none: its source as it is.
+/// The elements that an outgoing message is written as; none if its source is unchanged.
 fn written<D: Dialect + ?Sized>(dialect: &D, plan: &Plan<'_>, out: &Out) -> Option<Vec<Vec<u8>>> {
     let input = plan.input;
     let own = out.source.map(|source| source as usize);
@@ -349,33 +366,6 @@ fn made<'p>(plan: &'p Plan<'_>, piece: Piece) -> Option<&'p Content> {
         Piece::Made(at) => plan.made.get(at as usize).map(|made| made.content),
         Piece::Client { .. } => None,
     }
-}
-
-/// The array of the history, brackets included. Neighbours keep what stands between them.
-fn array(writer: &mut Writer, array: &Span, all: &[&Span], elements: &[Element]) {
-    let first = all.first().map_or(array.end - 1, |first| first.start);
-    writer.source(array.start..first);
-    let mut before: Option<Option<usize>> = None;
-    for element in elements {
-        let own = match element {
-            Element::Source(at) => Some(*at),
-            Element::Made(_) => None,
-        };
-        if let Some(before) = before {
-            let gap = own.zip(before).filter(|(own, before)| before + 1 == *own);
-            match gap.and_then(|(own, before)| Some(all.get(before)?.end..all.get(own)?.start)) {
-                Some(gap) => writer.source(gap),
-                None => writer.made(b","),
-            }
-        }
-        match element {
-            Element::Source(at) => all.get(*at).into_iter().for_each(|span| writer.source((*span).clone())),
-            Element::Made(bytes) => writer.made(bytes),
-        }
-        before = Some(own);
-    }
-    let last = all.last().map_or(array.end - 1, |last| last.end);
-    writer.source(last..array.end);
 }
 
 impl head::Lead {

@@ -1,4 +1,4 @@
-//! System prompt and tools of the wires that keep them at the beginning of the history or in members of the body.
+//! System prompt and tools of wires that keep them at the beginning of the history or in members of the body.
 
 use super::generic::Dialect;
 use super::spell::cut;
@@ -14,15 +14,15 @@ use ctx_core::key::{Key, KeyBuilder};
 pub(super) struct Head {
     pub parts: HeadParts,
     pub lead: Lead,
-    /// What stands in the place of bytes outside the history.
+    /// Replacements of bytes outside the history.
     pub edits: Vec<(Span, Option<Vec<u8>>)>,
-    /// The pieces of ours, as [`HeadParts::made`] names them.
+    /// The synthetic pieces, as [`HeadParts::made`] names them.
     made: Vec<Vec<u8>>,
     pub digest: Key,
 }
 
 impl Head {
-    /// Notes a piece of ours.
+    /// Adds a synthetic piece.
     fn add(&mut self, from: (MadeId, u32), made: &str) -> Part {
         self.parts.made.push(from);
         self.made.push(made.as_bytes().to_vec());
@@ -30,7 +30,7 @@ impl Head {
     }
 }
 
-/// The leading elements of the history; `None`: as the client sent them.
+/// The leading elements of the history; `None`: unchanged.
 pub(super) struct Lead(pub Option<Vec<LeadPart>>);
 
 pub(super) enum LeadPart {
@@ -38,7 +38,7 @@ pub(super) enum LeadPart {
     Made(Vec<u8>),
 }
 
-/// A piece of ours, and where it comes from.
+/// A synthetic piece, and its source.
 type Given<'v> = ((MadeId, u32), &'v Content);
 
 pub(super) fn arrange<D: Dialect + ?Sized>(
@@ -65,7 +65,7 @@ pub(super) fn arrange<D: Dialect + ?Sized>(
     head
 }
 
-/// Identifies what the model reads before the first message, wherever it stands in the body.
+/// Identifies everything that the model reads before the first message, independent of its position in the body.
 fn digest(input: &Input<'_>, head: &Head) -> Key {
     if head.parts.system.is_none() && head.parts.tools.is_none() {
         return input.around;
@@ -145,14 +145,14 @@ fn system<D: Dialect + ?Sized>(
     head.lead = Lead(Some(lead.into_iter().flat_map(|(_, parts)| parts).collect()));
 }
 
-/// The member of the body whose value holds a piece as an element of a list in it.
+/// The member whose value has a piece as a list element.
 fn holder(input: &Input<'_>, piece: &Span) -> Option<usize> {
     let spans = input.body.spans();
     let holds = |member: &json::Member| member.value.start < piece.start && piece.end < member.value.end;
     spans.members.iter().position(|member| holds(member) && member.value != spans.array)
 }
 
-/// The pieces of a system prompt that are the elements of one list, as they are sent. Without any the member goes.
+/// Writes the pieces of a system prompt that is a list. Without any, the member is removed.
 fn list(input: &Input<'_>, pieces: &[(Span, Vec<u8>)], head: &mut Head) {
     let (Some((first, _)), Some((last, _))) = (pieces.first(), pieces.last()) else { return };
     let written: Vec<&[u8]> = pieces.iter().map(|(_, sent)| sent.as_slice()).filter(|sent| !sent.is_empty()).collect();
@@ -164,7 +164,7 @@ fn list(input: &Input<'_>, pieces: &[(Span, Vec<u8>)], head: &mut Head) {
     head.edits.push((first.start..last.end, Some(written.join(b",".as_slice()))));
 }
 
-/// A piece of the system prompt that is the text of a member: ours stand before it or in its place.
+/// Writes a piece of the system prompt that is the text of a member: synthetic texts precede or replace it.
 fn member(input: &Input<'_>, piece: &Piece, texts: &[&str], is_own: bool, head: &mut Head) {
     if !texts.is_empty() {
         let own = json::string_value(input.body.bytes(), piece.at.clone()).filter(|_| is_own);
@@ -232,7 +232,7 @@ fn tools<D: Dialect + ?Sized>(
     }
 }
 
-/// An element of the list of tools: a definition, or an object with a list of them. `None`: nothing of it is left.
+/// Writes an element of the list of tools: a definition, or an object with a list of them. `None` if nothing is left.
 fn element_of_tools(bytes: &[u8], element: &Span, pieces: &[(Span, Option<&[u8]>)]) -> Option<Vec<u8>> {
     let held: Vec<_> = pieces.iter().filter(|(at, _)| element.start <= at.start && at.end <= element.end).collect();
     let (Some((first, _)), Some((last, _))) = (held.first(), held.last()) else {
@@ -243,7 +243,7 @@ fn element_of_tools(bytes: &[u8], element: &Span, pieces: &[(Span, Option<&[u8]>
     (!sent.is_empty()).then(|| written.concat())
 }
 
-/// The list of tools goes, and the members that speak of it: an empty list is refused (C3).
+/// Removes the list of tools and related members: an empty list is refused (C3).
 fn without_tools<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, head: &mut Head) {
     let (bytes, spans) = (input.body.bytes(), input.body.spans());
     let is_gone = |member: &json::Member| {

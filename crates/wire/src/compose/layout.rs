@@ -1,16 +1,16 @@
-//! The view as a list of outgoing messages, on every wire. A message that nothing touched is one entry without pieces.
+//! Lays the view out as a list of outgoing messages, for every wire. An untouched message is one entry without pieces.
 
 use super::{Input, Repair};
 use ctx_core::edit::effect::{Effect, Made, MadeId};
 use ctx_core::edit::fold::{Laid, Unit, View, Visit};
 use ctx_core::message::{Block, Kind, Role};
 
-/// One block on its way out.
+/// One outgoing block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Piece {
     /// A block of a client's message; `text`, counted from 1, replaces its content.
     Client { message: u32, block: u32, text: u32 },
-    /// One of ours, in [`Layout::made`].
+    /// A synthetic block, in [`Layout::made`].
     Made(u32),
 }
 
@@ -18,23 +18,23 @@ pub(crate) enum Piece {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Out {
     pub role: Role,
-    /// The client's message in whose object it is spelled.
+    /// The client's message whose object it uses.
     pub source: Option<u32>,
-    /// `None`: all blocks of its source as they are.
+    /// `None`: all blocks of its source, unchanged.
     pub pieces: Option<Vec<Piece>>,
-    /// The first of its source: it keeps the other members of the object.
+    /// The first message of its source: it keeps the other members of the object.
     pub first: bool,
-    /// The client's message at whose place it stands; for one that we had to add, none.
+    /// The client's message at whose position it stands; none for an added one.
     pub anchor: Option<u32>,
 }
 
 impl Out {
-    /// One of ours.
+    /// A synthetic message.
     pub fn ours(role: Role, pieces: Vec<Piece>, anchor: Option<u32>) -> Out {
         Out { role, source: None, pieces: Some(pieces), first: true, anchor }
     }
 
-    /// A message of the client's as it is.
+    /// A client's message, unchanged.
     pub fn whole(at: u32, role: Role) -> Out {
         Out { role, source: Some(at), pieces: None, first: true, anchor: Some(at) }
     }
@@ -44,32 +44,32 @@ impl Out {
     }
 }
 
-/// A view laid out. `M` is a block of ours as the wire reads it.
+/// A view laid out. `M` is a synthetic block as the wire represents it.
 #[derive(Debug)]
 pub(crate) struct Layout<'a, M> {
     pub outs: Vec<Out>,
     pub made: Vec<M>,
-    /// What replaces contents of tool results.
+    /// Replacement texts of tool results.
     pub texts: Vec<&'a str>,
     pub repairs: Vec<Repair>,
-    /// Pieces that are laid out although an operation covers them: the wire says whether they have to stay.
+    /// Covered pieces that are laid out: the wire decides whether they are required.
     pub covered: Vec<Piece>,
 }
 
-/// What laying out asks of a wire.
+/// A wire's part of laying out.
 pub(crate) trait Grammar<'a> {
     type Made;
 
-    /// The blocks of a message of ours that can be sent in this role.
+    /// The blocks of a synthetic message that can be sent in this role.
     fn made(&self, from: (MadeId, &'a Made), role: Role, repairs: &mut Vec<Repair>) -> Vec<Self::Made>;
 
-    /// Whether a block that is covered may have to stay.
+    /// Whether a covered block may be required.
     fn may_stay(&self, message: u32, block: u32) -> bool;
 
-    /// The rule under which a system message becomes one of the user where the conversation has none.
+    /// The rule by which a system message becomes a user message, if the conversation has none.
     fn no_system(&self) -> Option<Repair>;
 
-    /// The rule under which a result of a tool of the provider's goes rather than with another text.
+    /// The rule by which a result of the provider's tools is removed instead of changed.
     fn fixed_result(&self) -> Option<Repair>;
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn pieces<'p>(input: &Input<'_>, out: &'p Out) -> impl DoubleEndedIte
     own.chain(listed.iter().copied())
 }
 
-/// The pieces as a list that can be changed.
+/// The pieces as an editable list.
 pub(crate) fn opened<'o>(input: &Input<'_>, out: &'o mut Out) -> &'o mut Vec<Piece> {
     if out.pieces.is_none() {
         out.pieces = Some(pieces(input, out).collect());
@@ -134,17 +134,17 @@ struct Builder<'a, 'g, G: Grammar<'a>> {
     grammar: &'g G,
     layout: Layout<'a, G::Made>,
     view: &'a View<'a>,
-    /// How many blocks from the first on the last message has, as long as it may become a whole one.
+    /// The number of leading blocks of the last message, as long as it may become a whole one.
     run: u32,
-    /// Messages of ours until it is known whose blocks they replace.
+    /// Synthetic messages whose owner is not known yet.
     waiting: Vec<(MadeId, Option<Role>)>,
     has_system: bool,
-    /// The client's message that was met last.
+    /// The client's message visited last.
     last: u32,
 }
 
 impl<'a, G: Grammar<'a>> Builder<'a, '_, G> {
-    /// A message of the client's as it is.
+    /// Adds a client's message, unchanged.
     fn whole(&mut self, message: u32) {
         self.last = message;
         self.flush(Some(message));
@@ -175,7 +175,7 @@ impl<'a, G: Grammar<'a>> Builder<'a, '_, G> {
             Unit::Made(id) => {
                 let Some(made) = self.view.made(id) else { return };
                 match laid.covered {
-                    // What replaces a message of ours has its role, unless it says another.
+                    // The replacement of a synthetic message has its role, unless it states another.
                     Some(by) => {
                         let role = made.role.or(self.is_inserted(id).then_some(Role::User));
                         let replacing = self.waiting.iter_mut().filter(|(id, _)| id.effect == by);
@@ -194,7 +194,7 @@ impl<'a, G: Grammar<'a>> Builder<'a, '_, G> {
         matches!(self.view.effect(id.effect), Some(Effect::Insert { .. }))
     }
 
-    /// Messages of ours take their place; those without a role stand inside the message `owner`.
+    /// Places synthetic messages; those without a role go into the message `owner`.
     fn flush(&mut self, owner: Option<u32>) {
         for (id, role) in std::mem::take(&mut self.waiting) {
             let Some(made) = self.view.made(id) else { continue };
@@ -229,7 +229,7 @@ impl<'a, G: Grammar<'a>> Builder<'a, '_, G> {
         }
     }
 
-    /// The message of the client that is being laid out, as a list.
+    /// The client's message being laid out, as a list.
     fn open(&mut self, message: u32) -> &mut Vec<Piece> {
         if !self.is_open(message) {
             self.close();
@@ -249,7 +249,7 @@ impl<'a, G: Grammar<'a>> Builder<'a, '_, G> {
         self.layout.outs.push(Out { role, source: Some(message), pieces, first: true, anchor: Some(message) });
     }
 
-    /// A message that did not become a whole one gets its list.
+    /// Gives a message that did not become whole its list.
     fn close(&mut self) {
         let run = std::mem::take(&mut self.run);
         let input = self.input;

@@ -1,7 +1,7 @@
-//! From a view to the bytes that are sent: what all wires share.
+//! Turns a view into the bytes to send: the part shared by all wires.
 //!
 //! [`layout`] lays a view out as messages of pieces; each wire repairs what its provider would refuse and writes the
-//! result as ranges of the client's bytes with ours between them.
+//! result as ranges of the client's bytes with synthetic bytes between them.
 
 pub(crate) mod generic;
 mod head;
@@ -24,28 +24,28 @@ use ctx_core::key::Key;
 use ctx_core::message::Message;
 use std::ops::Range;
 
-/// What a request is composed from, beside the operations that are laid over it.
+/// The input of composing, beside the view.
 pub struct Input<'a> {
-    /// The request at hand.
+    /// The current request.
     pub body: &'a Body,
     pub envelope: &'a Envelope,
-    /// The facts of each of its messages. Where their blocks stand may be of another spelling.
+    /// The facts of each message. Block positions may be those of another spelling.
     pub messages: &'a [&'a Message],
-    /// Identifies the bare content of each message: cache marks and the string form do not count.
+    /// The digest of each bare message: cache breakpoints and the string form do not count.
     pub digests: &'a [Key],
-    /// Identifies system, without the attribution, and the loaded tools, as the client sent them.
+    /// The digest of the client's system prompt, without the attribution, and loaded tools.
     pub around: Key,
-    /// How the request was laid out that got an answer which this one sends back to be continued.
+    /// The view of the request whose paused answer this one sends back.
     pub paused: Option<&'a View<'a>>,
-    /// The digest of the prefix that the thinking of this signature was produced after.
+    /// The digest of the original prefix of the thinking with this signature.
     pub bound: &'a dyn Fn(&Key) -> Option<Key>,
     /// Whether an earlier request wrote the cache at this prefix.
     pub written: &'a dyn Fn(&Key) -> bool,
-    /// The client's message that will be changed next, as far as anybody knows.
+    /// The client's message that will probably be changed next.
     pub next: Option<u32>,
     pub memo: &'a Memo,
-    /// Requests with the same number may go on from each other: the operations are the same, thinking is bound to the
-    /// same, and no operation names a message that is new. `None`: nothing is taken from another request or left for it.
+    /// Requests with the same number may continue from each other: the operations and the bindings of thinking are the
+    /// same, and no operation names a new message. `None`: nothing is shared with other requests.
     pub under: Option<u64>,
 }
 
@@ -59,15 +59,15 @@ pub enum Segment {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Composed {
-    /// In order, they are the body.
+    /// The segments that form the body, in order.
     pub segments: Vec<Segment>,
     pub repairs: Vec<Repair>,
     pub thinking_dropped: usize,
-    /// The digest of the whole prompt: what the next thinking is bound to.
+    /// The digest of the whole prompt, to which the next thinking is bound.
     pub prefix: Key,
     /// The prefixes at which this request writes the cache.
     pub marks: Vec<Key>,
-    /// The prefix before the first of its messages, and after each.
+    /// The prefix before the first message, and after each.
     pub around: Key,
     pub after: Vec<Key>,
     pub kept: Placement,
@@ -87,7 +87,7 @@ impl Composed {
     }
 }
 
-/// The prefix digests of a request that goes out untouched: after 0, 1, 2… messages.
+/// The prefix digests of an untouched request: after 0, 1, 2… messages.
 pub fn untouched_prefix(around: Key, digests: &[Key]) -> impl Iterator<Item = Key> {
     let later = digests.iter().scan(around, |prefix, digest| {
         *prefix = prefix.then(*digest);

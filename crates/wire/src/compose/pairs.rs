@@ -6,7 +6,7 @@ use super::layout::{Out, Piece, pieces};
 use ctx_core::message::{Kind, Role};
 use std::collections::{HashMap, HashSet};
 
-/// A call without its result goes, and a result without its call. A pair that the client itself sent torn stays as it is.
+/// Removes calls without results and results without calls. A pair that the client itself sent incomplete stays.
 pub(super) fn close(plan: &mut Plan<'_>) {
     once(plan);
     let torn = torn_by_the_client(plan);
@@ -52,7 +52,7 @@ pub(super) fn close(plan: &mut Plan<'_>) {
     }
 }
 
-/// An id names one call and one result. Of several the client's stays, else the first.
+/// Makes ids unique among calls and among results. The client's block stays, else the first.
 fn once(plan: &mut Plan<'_>) {
     let mut chosen: HashMap<(bool, String), Piece> = HashMap::new();
     let mut is_twice = false;
@@ -88,7 +88,7 @@ fn named(plan: &Plan<'_>, piece: Piece) -> Option<(bool, String)> {
     }
 }
 
-/// The ids whose other half the client did not send: that is between it and the provider.
+/// The ids of pairs that the client itself sent incomplete.
 fn torn_by_the_client(plan: &Plan<'_>) -> HashSet<String> {
     let mut sides: HashMap<&str, (bool, bool)> = HashMap::new();
     for block in plan.input.messages.iter().flat_map(|message| &message.blocks) {
@@ -100,8 +100,8 @@ fn torn_by_the_client(plan: &Plan<'_>) -> HashSet<String> {
     sides.into_iter().filter(|(_, (call, result))| call != result).map(|(id, _)| id.to_owned()).collect()
 }
 
-/// Results stand directly behind the message that calls them (C1), or behind the run of messages where a step is flat
-/// (R19). Where the client has them elsewhere, and nothing between was touched, they stay.
+/// Moves results directly behind the message with the calls (C1), or behind the run of messages if steps are flat
+/// (R19). The client's own order stays where nothing between was touched.
 pub(super) fn bring_together(plan: &mut Plan<'_>, is_flat: bool) {
     let mut at = 0;
     while at < plan.outs.len() {
@@ -117,7 +117,7 @@ pub(super) fn bring_together(plan: &mut Plan<'_>, is_flat: bool) {
                 .collect();
             if !calls.is_empty() && !is_answered(plan, end, &calls) {
                 bring(plan, end, &calls);
-                // The places of all others have changed.
+                // All other positions have changed.
                 at = 0;
                 continue;
             }
@@ -126,7 +126,7 @@ pub(super) fn bring_together(plan: &mut Plan<'_>, is_flat: bool) {
     }
 }
 
-/// The end of the run of messages of the assistant that begins here; of any other, the next.
+/// The end of the run of assistant messages that begins here; for any other message, the next index.
 fn run_end(plan: &Plan<'_>, at: usize) -> usize {
     if plan.outs[at].role != Role::Assistant {
         return at + 1;
@@ -160,7 +160,7 @@ fn bring(plan: &mut Plan<'_>, next: usize, calls: &HashSet<String>) {
     let mut rest = Vec::new();
     let mut place = 0;
     for (at, out) in std::mem::take(&mut plan.outs).into_iter().enumerate() {
-        // Behind the calls, wherever what stood before them has gone.
+        // Behind the calls, even if the content before them has moved.
         let is_before = at < next;
         if !answers(plan, &out, calls) {
             rest.push(out);

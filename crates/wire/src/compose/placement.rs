@@ -1,4 +1,4 @@
-//! What the rules left of a view, for whoever shows it. Nothing is worked out until it is asked for.
+//! The rules' effect on a view, for display. Computed on demand.
 
 use super::layout::{Out, Piece};
 use ctx_core::edit::effect::MadeId;
@@ -11,26 +11,26 @@ use std::sync::Arc;
 /// A piece of the system prompt or of the tools as it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// One of the client's.
+    /// A piece of the client.
     Own(usize),
-    /// One of ours.
+    /// A synthetic piece.
     Made(usize),
 }
 
 /// System prompt and tools as they are sent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct HeadParts {
-    /// `None`: as the client sent it.
+    /// `None`: unchanged.
     pub system: Option<Vec<Part>>,
     pub tools: Option<Vec<Part>>,
-    /// Where ours come from.
+    /// The sources of synthetic pieces.
     pub made: Vec<(MadeId, u32)>,
 }
 
-/// The messages of a composed request, by where their blocks come from.
+/// The messages of a composed request, by the source of their blocks.
 #[derive(Debug, Clone, Default)]
 pub struct Placement {
-    /// The messages that an earlier request settled, before the others.
+    /// Messages settled by an earlier request, before the others.
     settled: Arc<Vec<Out>>,
     outs: Vec<Out>,
     made: Vec<Option<(MadeId, u32)>>,
@@ -65,7 +65,7 @@ impl Placement {
         self.all().count()
     }
 
-    /// What differs from the view that was composed.
+    /// The differences from the composed view.
     pub fn left_out(&self, view: &View<'_>, messages: &[&Message]) -> LeftOut {
         let mut whole: FastSet<usize> = FastSet::default();
         let mut blocks: FastSet<(usize, usize)> = FastSet::default();
@@ -107,10 +107,10 @@ impl Placement {
     }
 }
 
-/// In which message of a request the things of a view are sent, counted from 0.
+/// The index of the sent message for each unit of a view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Places {
-    /// It leaves as it came: so many messages.
+    /// The request is unchanged and has this many messages.
     Own(usize),
     Composed {
         whole: FastMap<usize, usize>,
@@ -153,7 +153,7 @@ impl Placement {
     }
 }
 
-/// What is sent although an operation covers it.
+/// Covered pieces that are sent.
 fn stays(parts: &Option<Vec<Part>>, laid: &[fold::Around]) -> Vec<usize> {
     let covered = |at: &usize| laid.get(*at).is_some_and(|around| around.covered.is_some());
     let own = parts.iter().flatten().filter_map(|part| match part {

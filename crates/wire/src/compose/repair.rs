@@ -1,6 +1,6 @@
-//! What had to differ from the plain fold so that the provider accepts it.
+//! Deviations from the plain fold that the provider's rules require.
 
-/// One deviation, with the rule of the provider that asked for it.
+/// One deviation, with the provider's rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repair {
     /// The number of the rule, such as `A30`.

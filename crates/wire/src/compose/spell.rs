@@ -1,8 +1,8 @@
-//! Where members stand in objects, and elements in lists.
+//! Positions of members in objects and of elements in lists.
 
 use crate::json::{self, Member, Span};
 
-/// The member of that name of the object that begins at `at`.
+/// The named member of the object at `at`.
 pub(crate) fn member(bytes: &[u8], at: usize, name: &str) -> Option<Member> {
     let mut members = json::members(bytes, at)?.flatten();
     members.find(|member| bytes.get(member.key.clone()).is_some_and(|key| json::key_is(key, name)))
@@ -13,7 +13,7 @@ pub(crate) fn text<'b>(bytes: &'b [u8], at: usize, name: &str) -> Option<std::bo
     json::string_value(bytes, member(bytes, at, name)?.value)
 }
 
-/// Where a further member goes in an object, and whether it needs a comma.
+/// The position for a further member in an object, and whether it needs a comma.
 pub(crate) fn end_of_members(bytes: &[u8], object: &Span) -> (usize, bool) {
     let last = json::members(bytes, object.start).and_then(|members| members.flatten().last());
     last.map_or((object.start + 1, false), |last| (last.value.end, true))
@@ -33,12 +33,12 @@ pub(crate) fn spliced(bytes: &[u8], mut edits: Vec<(Span, Vec<u8>)>) -> Vec<u8> 
     out
 }
 
-/// A place that is counted from `base`.
+/// A span relative to `base`, made absolute.
 pub(crate) fn behind(base: usize, span: &Span) -> Span {
     base + span.start..base + span.end
 }
 
-/// The element `at` of a list with the comma that goes with it.
+/// The element `at` of a list, with its comma.
 pub(crate) fn cut(elements: &[Span], at: usize) -> Span {
     let here = &elements[at];
     match (at.checked_sub(1).map(|before| &elements[before]), elements.get(at + 1)) {

@@ -1,4 +1,4 @@
-//! One encoding being undone: thin loops around the decompressors, all with the same contract.
+//! Decodes one encoding: thin loops around the decompressors, all with the same contract.
 
 use super::{DecodeError, Encoding, Sink};
 use brotli::enc::StandardAlloc;
@@ -6,14 +6,14 @@ use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
 use flate2::{Decompress, FlushDecompress, Status};
 use zstd::stream::raw::{DParameter, Operation};
 
-/// Decoded bytes leave in pieces of at most this size. The buffer lives on the stack while a chunk is
-/// decoded, so a waiting decoder holds no output buffer.
+/// The maximum size of a decoded piece. The buffer is on the stack while a chunk is decoded, so an idle decoder holds
+/// no output buffer.
 const PIECE: usize = 16 * 1024;
 
-/// Frames that ask for a larger window than 128 MiB are refused.
+/// Frames with a window larger than 128 MiB are refused.
 const ZSTD_WINDOW_LOG_MAX: u32 = 27;
 
-/// A deflate window of 32 KiB, the largest there is.
+/// A deflate window of 32 KiB, the maximum.
 const DEFLATE_WINDOW_BITS: u8 = 15;
 
 const GZIP_FIRST_BYTE: u8 = 0x1f;
@@ -56,7 +56,7 @@ impl Stage {
         }
     }
 
-    /// Whether something was begun and its end has not been seen.
+    /// Whether a stream has begun and not ended.
     pub(super) fn is_inside(&self) -> bool {
         match self {
             Self::Gzip(inflate) | Self::Deflate(Deflate::Decided(inflate)) => inflate.progress == Progress::Inside,
@@ -92,8 +92,8 @@ impl Inflate {
         Self { state, progress: Progress::Untouched }
     }
 
-    /// A gzip body may be several members in a row. What follows the last one and does not look like
-    /// another is padding.
+    /// Decodes a gzip body, which may have several members in a row. Trailing bytes that do not look like a member are
+    /// padding.
     fn feed_members(&mut self, input: &[u8], sink: &mut Sink<'_>) -> Result<(), DecodeError> {
         let mut rest = input;
         while !rest.is_empty() {
@@ -108,7 +108,7 @@ impl Inflate {
         Ok(())
     }
 
-    /// Returns what lies behind the end of the stream.
+    /// Returns the bytes behind the end of the stream.
     fn feed<'a>(&mut self, encoding: Encoding, input: &'a [u8], sink: &mut Sink<'_>) -> Result<&'a [u8], DecodeError> {
         let mut piece = [0; PIECE];
         let mut rest = input;
@@ -133,7 +133,7 @@ impl Inflate {
     }
 }
 
-/// `deflate` is zlib in the standard and bare deflate in some servers; the first two bytes tell.
+/// `deflate` is zlib by the standard and bare deflate on some servers; the first two bytes distinguish them.
 pub(super) enum Deflate {
     Undecided(Option<u8>),
     Decided(Inflate),
@@ -163,8 +163,8 @@ impl Deflate {
     }
 }
 
-/// RFC 1950: method 8, a window of at most 32 KiB, and a check that makes the pair a multiple of 31.
-/// Bare deflate would have to begin with a stored block and odd padding bits to look the same.
+/// RFC 1950: method 8, a window of at most 32 KiB, and a check that makes the pair a multiple of 31. Bare deflate looks
+/// the same only if it begins with a stored block and odd padding bits.
 fn has_zlib_header(first: u8, second: u8) -> bool {
     first & 0x0f == 8 && first >> 4 <= 7 && u16::from_be_bytes([first, second]).is_multiple_of(31)
 }
@@ -239,7 +239,7 @@ impl Zstd {
             let status = self.state.run_on_buffers(rest, &mut piece).map_err(|error| corrupt(Encoding::Zstd, error))?;
             rest = rest.get(status.bytes_read..).unwrap_or_default();
             sink(piece.get(..status.bytes_written).unwrap_or_default())?;
-            // Nothing remaining means that a frame is complete; another may follow.
+            // No remaining bytes mean that a frame is complete; another may follow.
             self.progress = match status.remaining {
                 0 => Progress::Ended,
                 _ => Progress::Inside,

@@ -28,8 +28,7 @@ impl Form {
         }
     }
 
-    /// Encodes each part and flushes after it; returns where the output stood after each flush, and
-    /// the whole output.
+    /// Encodes each part and flushes after it. Returns the output length after each flush, and the whole output.
     fn encode(self, parts: &[Vec<u8>]) -> (Vec<usize>, Vec<u8>) {
         fn write<W: Write>(mut writer: W, parts: &[Vec<u8>], so_far: fn(&W) -> usize) -> (Vec<usize>, W) {
             let mut marks = Vec::new();

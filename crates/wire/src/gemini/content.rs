@@ -1,4 +1,4 @@
-//! Content in this wire's JSON, and back. A call and a result are parts; a result names the tool of its call.
+//! Converts content to this wire's JSON, and back. A call and a result are parts; a result names the tool of its call.
 
 use super::part::{Data, Part, member};
 use crate::json::{self, Span};
@@ -10,15 +10,15 @@ use std::borrow::Cow;
 /// Members of a response that hold all of it as one text.
 const TEXTS: [&str; 2] = ["output", "error"];
 
-/// What a part is written with beside its content: the ids that the client's calls have, and the tools that they call.
+/// The context for writing a part: the ids of the client's calls, and their tools.
 pub(super) struct Spelling<'s> {
-    /// The name of the tool that the call with an id calls.
+    /// The tool of the call with an id.
     pub tool: &'s dyn Fn(&str) -> Option<String>,
     /// Whether ids are written.
     pub has_ids: bool,
 }
 
-/// The content of a part as an edit writes it. A signature belongs to the model's own part and is left out (G36).
+/// The content of a part as an edit writes it. A signature belongs to the model's own part and is omitted (G36).
 pub(super) fn read(bytes: &[u8]) -> Option<Content> {
     let whole = json::value(bytes, 0).ok()?;
     let part = Part::read(bytes, &whole);
@@ -60,7 +60,7 @@ fn neutral(bytes: &[u8], part: &Part) -> Option<Content> {
     }
 }
 
-/// What a response holds, and whether it is an error. An object of other members stays as it is.
+/// The content of a response, and whether it is an error. An object with other members stays raw.
 fn response(bytes: &[u8], span: Option<Span>) -> (Vec<Content>, bool) {
     let Some(span) = span else { return (Vec::new(), false) };
     let members: Vec<json::Member> = json::members(bytes, span.start).into_iter().flatten().flatten().collect();
@@ -74,7 +74,7 @@ fn response(bytes: &[u8], span: Option<Span>) -> (Vec<Content>, bool) {
     (vec![Content::Raw { wire: WireId::Gemini, json, calls: None, answers: None }], false)
 }
 
-/// A part as people see it. The tool of a result is not known here.
+/// A part for display. The tool of a result is unknown here.
 pub(super) fn write(content: &Content) -> Cow<'_, str> {
     part(content, &Spelling { tool: &|_| None, has_ids: true })
 }
@@ -127,13 +127,13 @@ pub(super) fn replaced_response(text: &str, error: bool) -> String {
     json!({ name: text }).to_string()
 }
 
-/// Content as one message that is read as one block each. It is shown, never sent.
+/// Content as one message with one block each. Displayed, never sent.
 pub(super) fn shown(content: &[Content]) -> Vec<u8> {
     let parts: Vec<Cow<'_, str>> = content.iter().map(write).collect();
     format!(r#"{{"role":"user","parts":[{}]}}"#, parts.join(",")).into_bytes()
 }
 
-/// A tool call with another input, which is the text of an object.
+/// A tool call with another input, the text of an object.
 pub(super) fn with_input(call: &str, input: &str) -> Content {
     match read(call.as_bytes()) {
         Some(Content::Call { id, name, .. }) => Content::Call { id, name, input: CallInput::Json(input.to_owned()) },
@@ -141,7 +141,7 @@ pub(super) fn with_input(call: &str, input: &str) -> Content {
     }
 }
 
-/// Content for another place of a request: under new ids, which `salt` decides.
+/// Content for another place of a request: with new ids derived from `salt`.
 pub(super) fn copied(content: Content, salt: &str) -> Content {
     let renamed = |id: Option<String>| id.map(|id| Key::of([salt.as_bytes(), id.as_bytes()]).to_string());
     match content {
@@ -151,7 +151,7 @@ pub(super) fn copied(content: Content, salt: &str) -> Content {
     }
 }
 
-/// What raw JSON says, or the tool that it calls.
+/// The text of raw JSON, or the tool that it calls.
 pub(super) fn title(block: &str) -> Option<String> {
     let bytes = block.as_bytes();
     let part = Part::read(bytes, &(0..bytes.len()));
@@ -159,13 +159,13 @@ pub(super) fn title(block: &str) -> Option<String> {
     text.map(Cow::into_owned).or_else(|| type_name(block))
 }
 
-/// What raw JSON holds, by the name of the member.
+/// The kind of raw JSON, by the name of its member.
 pub(super) fn type_name(json: &str) -> Option<String> {
     let part = Part::read(json.as_bytes(), &(0..json.len()));
     part.data().map(|_| part.name(json.as_bytes()).into_owned())
 }
 
-/// Whether the model is shown an image or a document.
+/// Whether it contains an image or a document.
 pub(super) fn is_pictured(content: &Content) -> bool {
     match content {
         Content::Image { .. } | Content::Document { .. } => true,
@@ -177,13 +177,13 @@ pub(super) fn is_pictured(content: &Content) -> bool {
     }
 }
 
-/// What a block with a result holds: the JSON of an object.
+/// The value of a result block: the JSON of an object.
 pub(super) fn result(block: &[u8]) -> &[u8] {
     let part = Part::read(block, &(0..block.len()));
     part.member(block, "response").and_then(|at| block.get(at)).unwrap_or_default()
 }
 
-/// The text of a system part, or what the declaration of a tool says of it.
+/// The text of a system part, or the description of a tool.
 pub(super) fn described(piece: &str) -> Option<String> {
     let bytes = piece.as_bytes();
     let whole = 0..bytes.len();

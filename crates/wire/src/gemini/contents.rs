@@ -1,10 +1,10 @@
-//! What people and policies read of a message. It is lenient, because it is shown and never sent.
+//! The content of a message for people and policies. It is lenient, because it is displayed and never sent.
 
 use super::content::read;
 use super::part::Contents;
 use ctx_core::content::{Content, WireId};
 
-/// One content for each block that a message is read into, in the same order.
+/// One content per block of the parsed message, in the same order.
 pub(super) fn contents(message: &[u8]) -> Vec<Content> {
     let parts = Contents::read(message).parts;
     parts.into_iter().map(|span| part(message.get(span).unwrap_or_default())).collect()
@@ -14,7 +14,7 @@ fn part(bytes: &[u8]) -> Content {
     let json = || String::from_utf8_lossy(bytes).into_owned();
     let unread = || Content::Raw { wire: WireId::Gemini, json: json(), calls: None, answers: None };
     match read(bytes).unwrap_or_else(unread) {
-        // An object of other members is shown as its JSON.
+        // An object with other members is displayed as JSON.
         Content::Result { id, parts, error } => {
             let shown = |part: Content| match part {
                 Content::Raw { json, .. } => Content::text(json),

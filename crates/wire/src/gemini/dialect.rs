@@ -1,4 +1,4 @@
-//! How contents of this wire are written, and what its provider refuses.
+//! Writes contents of this wire, and applies its provider's rules.
 
 use super::content::{Spelling, part, replaced_response};
 use super::part::{Contents, Part};
@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 
 pub(super) struct GeminiDialect;
 
-/// What the user says where an edit left the model the first word (G6).
+/// The user's message where an edit left the model the first word (G6).
 static CONTINUED: LazyLock<Content> = LazyLock::new(|| Content::text("[continued]"));
 
 impl Dialect for GeminiDialect {
@@ -123,7 +123,7 @@ fn is_result(content: &Content) -> bool {
     matches!(content, Content::Result { .. })
 }
 
-/// A content of ours with these parts.
+/// A synthetic content with these parts.
 fn written(role: Role, parts: &[Vec<u8>]) -> Vec<u8> {
     let role: &[u8] = if role == Role::Assistant { b"model" } else { b"user" };
     let parts = parts.join(b",".as_slice());
@@ -144,7 +144,7 @@ fn with_text(own: &[u8], text: &str) -> Vec<u8> {
     }
 }
 
-/// A response with the name of the tool that its call is sent with.
+/// A response with the tool name of its call as sent.
 fn with_tool(own: &[u8], tool: Option<String>) -> Cow<'_, [u8]> {
     let name = Part::read(own, &(0..own.len())).member(own, "name");
     match (tool, name) {
@@ -157,7 +157,7 @@ fn with_tool(own: &[u8], tool: Option<String>) -> Cow<'_, [u8]> {
     }
 }
 
-/// Results whose call is sent with another name are written anew.
+/// Rewrites results whose call is sent with another name.
 fn rename_results(plan: &mut Plan<'_>) {
     let names = Names::of(plan);
     let is_other = |piece: Piece| match piece {
@@ -172,7 +172,7 @@ fn rename_results(plan: &mut Plan<'_>) {
     plan.restyled.extend(restyled);
 }
 
-/// The tools that the calls of a request call, by id.
+/// The tools of a request's calls, by id.
 struct Names<'p> {
     tools: HashMap<&'p str, &'p str>,
     has_ids: bool,
@@ -202,7 +202,7 @@ impl<'p> Names<'p> {
     }
 }
 
-/// The first turn is the user's (G6). Where the client begins with the model, that is its affair.
+/// Ensures that the first turn is the user's (G6), unless the client itself begins with the model.
 fn begin_with_the_user(plan: &mut Plan<'_>) {
     let is_said = |role: &Role| !matches!(role, Role::System | Role::Other);
     let own = plan.input.messages.iter().map(|message| message.role).find(is_said);

@@ -1,4 +1,4 @@
-//! The JSON that people give for an edit: read into content, and refused where this wire could not send it.
+//! Hand-written JSON for an edit: parsed into content, and refused if this wire cannot send it.
 
 use super::content;
 use super::part::{Data, Part};
@@ -10,7 +10,7 @@ use ctx_core::edit::resolve::{DraftScope, bad_json, not_empty, thinking};
 use ctx_core::message::Role;
 use serde_json::Value;
 
-/// Turns JSON into content, or says why it could not be sent.
+/// Turns JSON into content, or refuses it.
 pub(super) fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
     let list = || if let Value::Array(list) = raw { list.iter().collect() } else { vec![raw] };
     let inside = |content: Vec<Content>| vec![Made { role: None, content }];
@@ -28,11 +28,11 @@ pub(super) fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refus
     }
 }
 
-/// Says why content could not be sent as a block. Raw JSON that is none is refused too.
+/// Refuses content that cannot be sent as a block, including invalid raw JSON.
 pub(super) fn check(content: &Content) -> Result<(), Refusal> {
     let value = serde_json::from_str(&content::write(content)).unwrap_or_default();
     match content {
-        // The tool of a result is that of its call, whose name is not known here.
+        // The tool of a result is that of its call, which is unknown here.
         Content::Result { .. } => Ok(()),
         _ => block(&value).map(drop),
     }
@@ -73,7 +73,7 @@ fn messages(list: &[&Value]) -> Result<Vec<Made>, Refusal> {
     Ok(messages)
 }
 
-/// Messages whose calls and results have ids: those without one are linked by order.
+/// Links calls and results without ids by order.
 fn linked(mut made: Vec<Made>, raw: &Value) -> Vec<Made> {
     let salt = Key::of([raw.to_string().as_bytes()]).to_string();
     let salt = salt.get(..8).unwrap_or(&salt);

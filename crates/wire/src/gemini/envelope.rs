@@ -1,4 +1,4 @@
-//! All of a request that is not its history: system prompt, tools, settings. The model stands in the address.
+//! The envelope of a request: everything but its history (system prompt, tools, settings). The model is in the address.
 
 use super::part::member;
 use crate::body::Spans;
@@ -26,8 +26,9 @@ pub(super) fn read(bytes: &[u8], request: &Spans, lexicon: &Lexicon) -> Envelope
         tools,
         session: None,
         wants_format: formats.into_iter().any(asks),
-        // The first part of the prompt lives with the provider (G45).
+        // The provider keeps the first part of the prompt (G45).
         threaded: either("cachedContent", "cached_content").is_some(),
+        continues: None,
         streams: false,
         manner: Manner::default(),
     }
@@ -40,7 +41,7 @@ pub(super) fn system_parts(bytes: &[u8], request: &Spans) -> Vec<Span> {
     list.into_iter().flat_map(|list| json::elements(bytes, list.start).into_iter().flatten().flatten()).collect()
 }
 
-/// The declared functions, and the tools that the provider runs itself.
+/// The declared functions, and the provider's own tools.
 fn tools(bytes: &[u8], list: &Span) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for tool in json::elements(bytes, list.start).into_iter().flatten().flatten() {
@@ -64,7 +65,7 @@ fn tools(bytes: &[u8], list: &Span) -> Vec<Piece> {
     pieces
 }
 
-/// A part of the system prompt, or a tool; `says`: the member with its words.
+/// A part of the system prompt, or a tool; `says`: the member with its text.
 fn piece(bytes: &[u8], at: Span, name: &str, says: &str, server: bool) -> Piece {
     let words = member(bytes, &at, says).and_then(|text| json::string_value(bytes, text)).unwrap_or_default();
     let chars = if name.is_empty() { words.chars().count() } else { at.len() };

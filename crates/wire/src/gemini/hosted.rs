@@ -1,4 +1,4 @@
-//! Calls of the provider's own tools and their results go together; both stand in contents of the model (G17).
+//! Pairs calls of the provider's own tools and their results; both stand in contents of the model (G17).
 
 use crate::compose::Repair;
 use crate::compose::generic::Plan;
@@ -6,7 +6,7 @@ use crate::compose::layout::{Piece, facts, pieces};
 use ctx_core::message::Kind;
 use std::collections::HashMap;
 
-/// Takes out what is left of a pair that an operation tore.
+/// Removes the rest of a pair that an operation broke.
 pub(super) fn close(plan: &mut Plan<'_>) {
     let mut sent: HashMap<Box<str>, usize> = HashMap::new();
     let mut own: HashMap<Box<str>, usize> = HashMap::new();
@@ -38,7 +38,7 @@ fn id_of(plan: &Plan<'_>, piece: Piece) -> Option<Box<str>> {
     }
 }
 
-/// The id that a client's block shares with the other half of its pair.
+/// The id that a client's block shares with its other half.
 fn pair(plan: &Plan<'_>, message: u32, block: u32) -> Option<Box<str>> {
     facts(plan.input, message, block).filter(|block| block.kind == Kind::Other)?.tool_use_id.clone()
 }

@@ -7,15 +7,15 @@ use crate::wire::Reading;
 use ctx_core::Lexicon;
 use ctx_core::message::{Kind, Role};
 
-/// Tokens of an image or of a page whose size is not looked at (T2).
+/// Tokens of an image or a page; its size is not parsed (T2).
 const TILE: u32 = 258;
 
-/// The role of a content. None carries a cache mark.
+/// The role of a content. None has a cache breakpoint.
 pub(super) fn glance(bytes: &[u8]) -> (Role, bool) {
     (Contents::read(bytes).role(), false)
 }
 
-/// Reads a content.
+/// Parses a content.
 pub(super) fn read(bytes: &[u8], lexicon: &Lexicon) -> Reading {
     let content = Contents::read(bytes);
     let mut facts = Facts::new(bytes, content.role(), lexicon);
@@ -66,7 +66,7 @@ fn part(bytes: &[u8], span: &Span, facts: &mut Facts<'_>) {
     }
 }
 
-/// Characters, and tokens of images, that the model reads of a value.
+/// The characters and image tokens of a value that the model reads.
 fn size(bytes: &[u8], span: Span) -> (u32, u32) {
     visible_chars(bytes, span, &|bytes, members| {
         let find = |name: &str| members.iter().find(|each| crate::facts::key(bytes, each) == name);

@@ -1,5 +1,5 @@
-//! The format of Gemini's `generateContent`: a history of contents with parts, the model in the address, and calls that
-//! need no ids.
+//! The format of Gemini's `generateContent`: a history of contents with parts, the model in the address, and calls
+//! without ids.
 
 mod content;
 mod contents;
@@ -36,7 +36,7 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub struct Gemini;
 
-pub static SHAPE: Shape = Shape { list: "contents", leads: |_| false };
+pub static SHAPE: Shape = Shape { list: "contents", leads: |_| false, lone_text: false };
 
 impl Draft for Gemini {
     fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
@@ -86,6 +86,10 @@ impl Wire for Gemini {
 
     fn glance(&self, message: &[u8]) -> (Role, bool) {
         message::glance(message)
+    }
+
+    fn whole_history(&self) -> &'static str {
+        "without `cachedContent`"
     }
 
     fn cache_rules(&self) -> CacheRules {
@@ -175,13 +179,13 @@ impl Wire for Gemini {
     }
 }
 
-/// The model that a path names, and what is asked of it: `…/models/MODEL:generateContent`.
+/// The model and the method in a path: `…/models/MODEL:generateContent`.
 fn named(path: &str) -> Option<(&str, &str)> {
     let (_, last) = path.rsplit_once("/models/")?;
     last.split_once(':').filter(|(model, _)| !model.is_empty() && !model.contains('/'))
 }
 
-/// The provider's name of a status.
+/// The provider's name for a status.
 fn status_name(status: u16) -> &'static str {
     match status {
         401 => "UNAUTHENTICATED",

@@ -1,4 +1,4 @@
-//! Results stand in the order of their calls: without ids, the order is all that links them (G13).
+//! Restores the order of results: without ids, only the order links them to their calls (G13).
 
 use super::dialect::{answers, calls};
 use crate::compose::Repair;
@@ -7,7 +7,7 @@ use crate::compose::layout::{Out, Piece, pieces};
 use ctx_core::message::Role;
 use std::collections::HashMap;
 
-/// Sorts the results behind every step whose results stand in another order than its calls.
+/// Sorts the results of every step whose results are not in the order of its calls.
 pub(super) fn restore(plan: &mut Plan<'_>) {
     let mut at = 0;
     while at < plan.outs.len() {
@@ -22,12 +22,12 @@ pub(super) fn restore(plan: &mut Plan<'_>) {
     }
 }
 
-/// The number of messages of a role from here on.
+/// The length of the run of messages with a role from here on.
 fn run(plan: &Plan<'_>, from: usize, role: Role) -> usize {
     plan.outs.get(from..).unwrap_or_default().iter().take_while(|out| out.role == role).count()
 }
 
-/// Puts each result of a turn into a message of its own, in order, before all else; tells how many messages it is now.
+/// Puts each result of a turn into a message of its own, in order, before the rest. Returns the new number of messages.
 fn sort(plan: &mut Plan<'_>, turn: std::ops::Range<usize>, place: &HashMap<&str, usize>) -> usize {
     let mut results: Vec<(usize, Out)> = Vec::new();
     let mut rest: Vec<Out> = Vec::new();

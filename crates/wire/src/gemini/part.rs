@@ -1,4 +1,4 @@
-//! Where the parts of a content stand, and what they hold. Names are in camelCase or in snake_case.
+//! The parts of a content and their kinds. Names are in camelCase or in snake_case.
 
 use crate::facts::key;
 use crate::json::{self, Member, Span};
@@ -11,7 +11,7 @@ const UNCHECKED: [&str; 2] = [DUMMY, "context_engineering_is_the_way_to_go"];
 /// The signature of a call that the model did not make in this form.
 pub(super) const DUMMY: &str = "skip_thought_signature_validator";
 
-/// What a part holds, by the name of the member.
+/// The kind of a part, by the name of its member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Data {
     Text,
@@ -75,9 +75,9 @@ impl Contents {
 #[derive(Debug, Default, Clone)]
 pub(super) struct Part {
     members: Vec<Member>,
-    /// The member that says what it holds.
+    /// The member with its content.
     data: Option<(usize, Data)>,
-    /// The words that the model thought, which it shows.
+    /// It is a visible thought of the model.
     pub is_thought: bool,
     signature: Option<usize>,
 }
@@ -105,29 +105,29 @@ impl Part {
         self.data.map(|(_, data)| data)
     }
 
-    /// The value of what it holds.
+    /// The value of its content.
     pub fn value(&self) -> Span {
         self.data.and_then(|(at, _)| self.members.get(at)).map_or(0..0, |member| member.value.clone())
     }
 
-    /// The name of what it holds, as the client spells it.
+    /// The name of its content, as the client spells it.
     pub fn name<'b>(&self, bytes: &'b [u8]) -> Cow<'b, str> {
         let named = self.data.map_or(0, |(at, _)| at);
         self.members.get(named).map_or(Cow::Borrowed(""), |member| key(bytes, member))
     }
 
-    /// A member of what it holds.
+    /// A member of its content.
     pub fn member(&self, bytes: &[u8], name: &str) -> Option<Span> {
         let value = self.value();
         (bytes.get(value.start) == Some(&b'{')).then(|| member(bytes, &value, name)).flatten()
     }
 
-    /// The text of a member of what it holds; an empty one is none.
+    /// The text of a member of its content; an empty one counts as none.
     pub fn text<'b>(&self, bytes: &'b [u8], name: &str) -> Option<Cow<'b, str>> {
         json::string_value(bytes, self.member(bytes, name)?).filter(|text| !text.is_empty())
     }
 
-    /// Whether it has no other members than what it holds, a signature, and whether it is a thought.
+    /// Whether it has no members beside its content, a signature, and the thought flag.
     pub fn is_plain(&self, bytes: &[u8]) -> bool {
         let known = ["thought", "thoughtSignature", "thought_signature"];
         let is_data = |at: usize| self.data.is_some_and(|(data, _)| data == at);
@@ -135,18 +135,18 @@ impl Part {
         members.all(|(at, member)| is_data(at) || known.contains(&key(bytes, member).as_ref()))
     }
 
-    /// The signature by which the provider knows what the model thought.
+    /// The signature of the model's reasoning.
     pub fn signature<'b>(&self, bytes: &'b [u8]) -> Option<Cow<'b, str>> {
         let member = self.members.get(self.signature?)?;
         json::string_value(bytes, member.value.clone()).filter(|text| !text.is_empty())
     }
 
-    /// The signature, if it is one that only this part has.
+    /// The signature, if it is unique to this part.
     pub fn checked_signature<'b>(&self, bytes: &'b [u8]) -> Option<Cow<'b, str>> {
         self.signature(bytes).filter(|text| !UNCHECKED.contains(&text.as_ref()))
     }
 
-    /// What to cut to take the signature out, with the comma that goes with it.
+    /// The cut that removes the signature, with its comma.
     pub fn signature_cut(&self) -> Option<Span> {
         let wholes: Vec<Span> = self.members.iter().map(Member::whole).collect();
         self.signature.map(|at| crate::compose::spell::cut(&wholes, at))

@@ -9,7 +9,7 @@ use crate::tap::{ANSWER_LIMIT, AnswerReader};
 
 pub(super) type Tap = crate::tap::Tap<Reader>;
 
-/// The content of the first candidate, as far as it came.
+/// The content of the first candidate so far.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     started: bool,
@@ -17,7 +17,7 @@ pub(super) struct Reader {
     size: usize,
 }
 
-/// A part, or a text that goes on. Strings are kept without quotes and still escaped.
+/// A part, or a text in progress. Strings are kept without quotes and still escaped.
 #[derive(Debug)]
 enum PartSoFar {
     Text { text: String, is_thought: bool, signature: Option<String> },
@@ -98,7 +98,7 @@ impl PartSoFar {
 }
 
 impl Reader {
-    /// Takes one object of an answer; false if it is none.
+    /// Takes one object of an answer; false if it is not one.
     fn take(&mut self, object: &str, answer: &mut Answer) -> bool {
         let names = ["candidates", "error", "usageMetadata", "modelVersion", "responseId", "promptFeedback"];
         let Some([candidates, error, usage, model, id, feedback]) = pick(object, names) else { return false };
@@ -158,7 +158,7 @@ impl Reader {
     }
 }
 
-/// The prompt's count is that of all of it; the cached part is inside. Thoughts are counted beside the answer (G43).
+/// The prompt's count is the total, including the cached part. Thoughts are counted beside the answer (G43).
 fn read_usage(usage: &str) -> Option<Usage> {
     let names = [
         "promptTokenCount",

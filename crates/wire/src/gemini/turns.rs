@@ -1,5 +1,5 @@
-//! Contents of one role in a row are one turn to the provider. Where an edit made them neighbours they become one
-//! content (G5), and the calls of a turn that is checked are signed (G30).
+//! Consecutive contents of one role are one turn to the provider. Joins contents that an edit made neighbours (G5), and
+//! signs the calls of a checked turn (G30).
 
 use super::part::{Contents, DUMMY, Data, Part};
 use crate::compose::Input;
@@ -7,7 +7,7 @@ use crate::compose::generic::Element;
 use crate::json::Span;
 use ctx_core::message::Role;
 
-/// Joins neighbours of one role that were none in the client's request. Results stay apart from all else (G16).
+/// Joins neighbours of one role that were not neighbours in the client's request. Results stay separate (G16).
 pub(super) fn join(elements: Vec<Element>, input: &Input<'_>) -> Vec<Element> {
     let mut out: Vec<Element> = Vec::with_capacity(elements.len());
     for element in elements {
@@ -41,8 +41,8 @@ fn joined(before: &Element, next: &Element, input: &Input<'_>) -> Option<Vec<u8>
     is_joined.then(|| [begin, b",", &second[more.start + 1..more.end - 1], rest].concat())
 }
 
-/// Signs the first call of each step that the provider would refuse without: those of ours, and those that came into the
-/// current turn by an edit. The client's own calls in its own current turn stay as they are.
+/// Signs the first call of each step that the provider would otherwise refuse: synthetic ones, and those that an edit
+/// moved into the current turn. The client's own calls in its own current turn stay unchanged.
 pub(super) fn sign(mut elements: Vec<Element>, input: &Input<'_>) -> Vec<Element> {
     if !elements.iter().any(|element| matches!(element, Element::Made(_))) && is_whole(&elements, input) {
         return elements;
@@ -75,7 +75,7 @@ fn is_whole(elements: &[Element], input: &Input<'_>) -> bool {
     elements.len() == input.body.spans().messages.len()
 }
 
-/// Whether the model checks signatures: this client brings some back, or the model is of the third generation (G30).
+/// Whether the model checks signatures: the client returns some, or the model is of the third generation (G30).
 fn is_checked(input: &Input<'_>) -> bool {
     let says = |words: &[u8]| memchr::memmem::find(input.body.bytes(), words).is_some();
     let generation =
@@ -85,7 +85,7 @@ fn is_checked(input: &Input<'_>) -> bool {
         || input.envelope.model.as_deref().and_then(generation).is_some_and(|generation| generation >= 3)
 }
 
-/// Where the current turn begins: behind the last content of the user that holds no result (G30, G31).
+/// The start of the current turn: behind the user's last content without a result (G30, G31).
 fn current_turn(contents: &[&[u8]]) -> usize {
     let is_plain = |bytes: &&[u8]| {
         let content = Contents::read(bytes);
@@ -95,7 +95,7 @@ fn current_turn(contents: &[&[u8]]) -> usize {
     contents.iter().rposition(is_plain).map_or(0, |at| at + 1)
 }
 
-/// The first call of each step, with the content that it stands in.
+/// The first call of each step, with its content.
 fn first_calls<'c>(contents: &'c [&'c [u8]]) -> impl Iterator<Item = (usize, Span)> + 'c {
     let mut is_found = false;
     contents.iter().enumerate().filter_map(move |(at, bytes)| {
@@ -111,7 +111,7 @@ fn first_calls<'c>(contents: &'c [&'c [u8]]) -> impl Iterator<Item = (usize, Spa
     })
 }
 
-/// A content whose part that begins at `part` has a signature that is not checked (G34).
+/// A content with an unchecked signature on the part at `part` (G34).
 fn signed(content: &[u8], part: usize) -> Vec<u8> {
     let span = crate::json::value(content, part).unwrap_or(part..part);
     let (at, _) = crate::compose::spell::end_of_members(content, &span);
@@ -119,7 +119,7 @@ fn signed(content: &[u8], part: usize) -> Vec<u8> {
     [&content[..at], signature.as_bytes(), &content[at..]].concat()
 }
 
-/// The history without the signatures of the model, but for those that the current turn needs.
+/// The history without the model's signatures, except those that the current turn needs.
 pub(super) fn resigned(contents: &[&[u8]]) -> Vec<Vec<u8>> {
     let bare: Vec<Vec<u8>> = contents.iter().map(|bytes| unsigned(bytes)).collect();
     let parts: Vec<&[u8]> = bare.iter().map(Vec::as_slice).collect();

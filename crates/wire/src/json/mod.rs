@@ -1,7 +1,7 @@
-//! JSON as bytes: where values begin and end, never what they would look like re-written.
+//! JSON as bytes: finds where values begin and end, and never rewrites them.
 //!
-//! Nothing here allocates a tree, and nothing here writes JSON. A [`Span`] is a range of the
-//! original bytes; that is all the rest of the program needs to splice instead of re-serialise.
+//! Nothing here allocates a tree, and nothing here writes JSON. A [`Span`] is a range of the original bytes; the rest
+//! of the program splices spans instead of re-serialising.
 
 mod scan;
 mod text;
@@ -9,10 +9,10 @@ mod text;
 pub use scan::{Elements, Member, Members, Syntax, elements, members, value};
 pub use text::{decode, string_value};
 
-/// A range of bytes in the text that was scanned.
+/// A byte range in the scanned text.
 pub type Span = std::ops::Range<usize>;
 
-/// Whether a raw key (without its quotes) spells `name`, escapes included.
+/// Whether a raw key (without quotes) spells `name`, considering escapes.
 pub fn key_is(raw: &[u8], name: &str) -> bool {
     raw == name.as_bytes() || (raw.contains(&b'\\') && decode(raw) == name)
 }

@@ -3,7 +3,7 @@
 use super::Span;
 use memchr::memchr2;
 
-/// Why a text is not JSON: a position and what was expected there.
+/// Why a text is not JSON: a position, and the expected token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not JSON at byte {at}: expected {expected}")]
 pub struct Syntax {
@@ -22,7 +22,7 @@ fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The span of the one value that `bytes` holds from `at` on, leading white space skipped.
+/// The span of the value at `at`, after leading white space.
 pub fn value(bytes: &[u8], at: usize) -> Result<Span, Syntax> {
     let start = skip_space(bytes, at);
     let end = match bytes.get(start) {
@@ -115,7 +115,7 @@ fn container_end(bytes: &[u8], start: usize) -> Result<usize, Syntax> {
     Ok(at)
 }
 
-/// From the quote of a key: the key's span without quotes, and where its value begins.
+/// From the quote of a key: the key's span without quotes, and the start of its value.
 fn key_end(bytes: &[u8], at: usize) -> Result<(Span, usize), Syntax> {
     if bytes.get(at) != Some(&b'"') {
         return fail(at, "a key");
@@ -156,12 +156,12 @@ struct Items<'a> {
     done: bool,
 }
 
-/// The members of the object that opens at `at`; `None` when no object does.
+/// The members of the object that opens at `at`; `None` if none does.
 pub fn members(bytes: &[u8], at: usize) -> Option<Members<'_>> {
     Items::open(bytes, at, b'{', b'}').map(Members)
 }
 
-/// The elements of the array that opens at `at`; `None` when no array does.
+/// The elements of the array that opens at `at`; `None` if none does.
 pub fn elements(bytes: &[u8], at: usize) -> Option<Elements<'_>> {
     Items::open(bytes, at, b'[', b']').map(Elements)
 }
@@ -213,29 +213,29 @@ impl<'a> Items<'a> {
 }
 
 impl<'a> Elements<'a> {
-    /// Goes on in an array of which `at` is just behind an element.
+    /// Continues in an array, with `at` just behind an element.
     pub fn resume(bytes: &'a [u8], at: usize) -> Self {
         Elements(Items { bytes, at, close: b']', fresh: false, done: false })
     }
 
-    /// Where the walk stands; behind the closing bracket once it has returned `None`.
+    /// The current position; behind the closing bracket after `None`.
     pub fn position(&self) -> usize {
         self.0.at
     }
 }
 
 impl<'a> Members<'a> {
-    /// Goes on in an object of which `at` is just behind a member.
+    /// Continues in an object, with `at` just behind a member.
     pub fn resume(bytes: &'a [u8], at: usize) -> Self {
         Members(Items { bytes, at, close: b'}', fresh: false, done: false })
     }
 
-    /// Where the walk stands; behind the closing brace once it has returned `None`.
+    /// The current position; behind the closing brace after `None`.
     pub fn position(&self) -> usize {
         self.0.at
     }
 
-    /// The next key, its value not yet scanned: the caller says where it ended with [`Self::past`].
+    /// The next key; its value is not scanned yet. The caller reports its end with [`Self::past`].
     pub fn next_key(&mut self) -> Option<Result<(Span, usize), Syntax>> {
         let start = match self.0.next_start()? {
             Ok(start) => start,
@@ -247,7 +247,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Goes on behind a value that the caller has scanned itself.
+    /// Continues behind a value that the caller has scanned.
     pub fn past(&mut self, end: usize) {
         self.0.at = end;
     }

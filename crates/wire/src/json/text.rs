@@ -1,10 +1,10 @@
-//! The text that a JSON string stands for.
+//! Decodes JSON strings.
 
 use super::Span;
 use std::borrow::Cow;
 
-/// The text of a string given without its quotes. Never fails: what is not valid (a lone
-/// surrogate, a broken escape, bytes that are not UTF-8) becomes U+FFFD.
+/// Decodes a string without its quotes. Never fails: invalid parts (a lone surrogate, a broken escape, bytes that are
+/// not UTF-8) become U+FFFD.
 pub fn decode(raw: &[u8]) -> Cow<'_, str> {
     match memchr::memchr(b'\\', raw) {
         None => lossy(raw),
@@ -12,12 +12,12 @@ pub fn decode(raw: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Checking a long text as a whole is many times faster than looking for what is broken in it.
+/// Validating a long text as a whole is many times faster than searching for errors in it.
 fn lossy(raw: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(raw).map_or_else(|_| String::from_utf8_lossy(raw), Cow::Borrowed)
 }
 
-/// The text of the string at `span`, quotes included in the span; `None` if it is not a string.
+/// The text of the string at `span`, which includes the quotes; `None` if it is not a string.
 pub fn string_value(bytes: &[u8], span: Span) -> Option<Cow<'_, str>> {
     let raw = bytes.get(span)?;
     let inner = raw.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
@@ -39,7 +39,7 @@ fn unescape(raw: &[u8], first: usize) -> String {
     out
 }
 
-/// The character that the escape at the start of `rest` stands for, and its length.
+/// The character of the escape at the start of `rest`, and its length.
 fn escape(rest: &[u8]) -> (char, usize) {
     let simple = match rest.get(1) {
         Some(b'n') => '\n',

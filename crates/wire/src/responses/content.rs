@@ -1,4 +1,4 @@
-//! Content in this wire's JSON, and back: parts of messages, and items.
+//! Converts content to this wire's JSON, and back: parts of messages, and items.
 
 use super::item::{Item, Sort};
 use crate::openai::origin;
@@ -7,10 +7,10 @@ use ctx_core::content::{CallInput, Content, Origin, WireId};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
-/// Types of parts that stand in the content of a message.
+/// Types of parts in the content of a message.
 const PARTS: [&str; 6] = ["input_text", "input_image", "input_file", "input_audio", "output_text", "refusal"];
 
-/// The content of a block. A block with members that no other wire knows stays as it is.
+/// The content of a block. A block with members unknown to other wires stays raw.
 pub(super) fn read(block: &Value) -> Content {
     neutral(block).unwrap_or_else(|| raw(block.to_string()))
 }
@@ -30,7 +30,7 @@ fn neutral(block: &Value) -> Option<Content> {
     let fields = block.as_object()?;
     let has_only = |known: &[&str]| fields.keys().all(|name| known.contains(&name.as_str()));
     let text = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
-    // Item ids and states mean nothing for what is written anew; empty lists say nothing.
+    // Item ids and states are meaningless in new content, as are empty lists.
     let is_nothing = |name: &str| fields.get(name).is_none_or(|list| list.as_array().is_some_and(Vec::is_empty));
     match text("type")?.as_str() {
         "input_text" if has_only(&["type", "text"]) => Some(Content::Text { text: text("text")? }),
@@ -137,7 +137,7 @@ pub(super) fn result(family: &str, call: &str, parts: &[Content], error: bool) -
     value.to_string()
 }
 
-/// What a shell printed, as its results spell it.
+/// The output of a shell, as its results spell it.
 pub(super) fn shell(text: &str) -> Value {
     json!([{"stdout": text, "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}])
 }
@@ -147,13 +147,13 @@ pub(super) fn is_part(json: &str) -> bool {
     PARTS.contains(&Item::read(json.as_bytes()).kind.as_ref())
 }
 
-/// Content as one message that is read as one block each. It is shown, never sent.
+/// Content as one message with one block each. Displayed, never sent.
 pub(super) fn shown(content: &[Content]) -> Vec<u8> {
     let blocks: Vec<Cow<'_, str>> = content.iter().map(write).collect();
     format!(r#"{{"type":"message","role":"user","content":[{}]}}"#, blocks.join(",")).into_bytes()
 }
 
-/// A tool call with another input, which is the text of an object. A call of another form stays as it is.
+/// A tool call with another input, the text of an object. A call of another form stays unchanged.
 pub(super) fn with_input(call: &str, input: &str) -> Content {
     let mut value: Value = serde_json::from_str(call).unwrap_or_default();
     if let Some(arguments) = value.get_mut("arguments") {
@@ -163,7 +163,7 @@ pub(super) fn with_input(call: &str, input: &str) -> Content {
     raw(call.to_owned())
 }
 
-/// Content for another place of a request: under new ids, which `salt` decides, and without a cache mark.
+/// Content for another place of a request: with new ids derived from `salt`, and without a cache breakpoint.
 pub(super) fn copied(content: Content, salt: &str) -> Content {
     let renamed = |id: Option<String>| id.map(|id| rename(&id, salt));
     match content {
@@ -194,14 +194,14 @@ fn rename(id: &str, salt: &str) -> String {
     format!("call_{}", key.get(..24).unwrap_or(&key))
 }
 
-/// What raw JSON says, or the tool that it calls.
+/// The text of raw JSON, or the tool that it calls.
 pub(super) fn title(block: &str) -> Option<String> {
     let value: Value = serde_json::from_str(block).ok()?;
     let text = value["text"].as_str().or(value["name"].as_str()).or(value["type"].as_str());
     text.map(str::to_owned)
 }
 
-/// Whether the model is shown an image or a document.
+/// Whether it contains an image or a document.
 pub(super) fn is_pictured(content: &Content) -> bool {
     match content {
         Content::Image { .. } | Content::Document { .. } => true,

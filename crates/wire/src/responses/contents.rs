@@ -1,4 +1,4 @@
-//! What people and policies read of an item. It is lenient, because it is shown and never sent.
+//! The content of an item for people and policies. It is lenient, because it is displayed and never sent.
 
 use super::content::{raw, read};
 use super::item::{Item, Sort};
@@ -8,7 +8,7 @@ use ctx_core::content::{CallInput, Content};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// One content for each block that an item is read into, in the same order.
+/// One content per block of the parsed item, in the same order.
 pub(super) fn contents(message: &[u8]) -> Vec<Content> {
     let item = Item::read(message);
     match (item.sort, item.value("content")) {
@@ -16,6 +16,9 @@ pub(super) fn contents(message: &[u8]) -> Vec<Content> {
             Some(parts) => parts.iter().map(|at| part(message.get(at.clone()).unwrap_or_default())).collect(),
             None => json::string_value(message, content).map(Content::text).into_iter().collect(),
         },
+        (Sort::Message, None) if item.is_text() => {
+            json::string_value(message, 0..message.len()).map(Content::text).into_iter().collect()
+        }
         (Sort::Message | Sort::Agent, None) => Vec::new(),
         _ if item.members.is_empty() => Vec::new(),
         _ => vec![part(message)],
@@ -85,14 +88,14 @@ pub(super) fn content(block: &str) -> Option<Content> {
     Some(read(&value))
 }
 
-/// What an item with a result holds, as the client wrote it.
+/// The value of a result item, as the client wrote it.
 pub(super) fn result(block: &[u8]) -> &[u8] {
     let item = Item::read(block);
     let value = ["output", "result", "tools"].iter().find_map(|name| item.value(name));
     value.and_then(|at| block.get(at)).unwrap_or_default()
 }
 
-/// The text of a piece of the system prompt, or what the definition of a tool says of it.
+/// The text of a piece of the system prompt, or the description of a tool.
 pub(super) fn described(piece: &str) -> Option<String> {
     let value: Value = serde_json::from_str(piece).ok()?;
     let parts = value["content"].as_array().map(|parts| {

@@ -1,15 +1,16 @@
-//! How items of this wire are written, and what its provider refuses.
+//! Writes items of this wire, and applies its provider's rules.
 
+use super::cache::BREAKPOINT;
 use super::content::{is_part, part, result};
 use super::item::{Item, Sort};
 use super::rewrite::Rewrite;
 use super::{families, ties};
-use crate::compose::generic::{Dialect, Kept, Plan};
+use crate::compose::generic::{Dialect, Element, Kept, Plan};
 use crate::compose::layout::Out;
 use crate::compose::{Input, Repair};
 use ctx_core::content::{Content, WireId};
 use ctx_core::message::{Message, Role};
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub(super) struct ResponsesDialect;
 
@@ -50,50 +51,60 @@ impl Dialect for ResponsesDialect {
         true
     }
 
-    fn repair(&self, plan: &mut Plan<'_>) {
+    fn close(&self, plan: &mut Plan<'_>) {
         families::fit(plan);
         families::close_programs(plan);
-        plan.drop_empty();
-        plan.settle();
+    }
+
+    fn repair(&self, plan: &mut Plan<'_>) {
         trigger_last(plan);
         ties::loosen(plan);
     }
 
     fn rewrite(&self, element: &[u8], message: &Message, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
         let item = Item::read(element);
+        if item.is_text() {
+            let own = Content::text(crate::json::string_value(element, 0..element.len()).unwrap_or_default());
+            let content = kept.iter().map(|kept| if let Kept::Made(content) = kept { *content } else { &own });
+            return self.elements(message.role, &content.collect::<Vec<_>>(), plan);
+        }
         if item.sort == Sort::Message || item.sort == Sort::Agent {
             return said(element, &item, message.role, kept, plan);
         }
         let mut out = Vec::new();
+        let mut ours = Vec::new();
         for kept in kept {
-            match kept {
-                Kept::Own(_) => out.push(Rewrite::of(element, &item).done()),
-                Kept::Text(_, text) => {
-                    let mut rewrite = Rewrite::of(element, &item);
-                    rewrite.output(text);
-                    out.push(rewrite.done());
-                }
-                Kept::Made(content) => out.extend(self.elements(message.role, &[*content], plan)),
+            if let Kept::Made(content) = kept {
+                ours.push(*content);
+                continue;
             }
+            out.extend(self.elements(message.role, &std::mem::take(&mut ours), plan));
+            let mut rewrite = Rewrite::of(element, &item);
+            if let Kept::Text(_, text) = kept {
+                rewrite.output(text);
+            }
+            let family = item.link().and_then(|id| families::retyped(plan, &id, &item.kind));
+            family.into_iter().for_each(|family| rewrite.retype(family));
+            out.push(rewrite.done());
         }
+        out.extend(self.elements(message.role, &ours, plan));
         out
     }
 
     fn elements(&self, role: Role, content: &[&Content], plan: &Plan<'_>) -> Vec<Vec<u8>> {
-        let input = plan.input;
         // Results come before words of the user: a message between a call and its result is refused (R19).
         let (results, rest): (Vec<&Content>, Vec<&Content>) = content.iter().partition(|content| is_output(content));
-        let mut out: Vec<Vec<u8>> = results.into_iter().map(|content| item(content, input)).collect();
+        let mut out: Vec<Vec<u8>> = results.into_iter().map(|content| item(content, plan)).collect();
         let mut parts: Vec<String> = Vec::new();
         for content in rest {
             if stands_inside(content) {
                 parts.push(part(content, role == Role::Assistant).into_owned());
                 continue;
             }
-            out.extend(message(role, &mut parts, input));
-            out.push(item(content, input));
+            out.extend(message(role, &mut parts, plan.input));
+            out.push(item(content, plan));
         }
-        out.extend(message(role, &mut parts, input));
+        out.extend(message(role, &mut parts, plan.input));
         out
     }
 
@@ -103,12 +114,31 @@ impl Dialect for ResponsesDialect {
         json!({"type": "message", "role": role, "content": content}).to_string().into_bytes()
     }
 
+    fn polish(&self, elements: Vec<Element>, input: &Input<'_>) -> Vec<Element> {
+        // In a list, a bare text is an item.
+        let message = |element: Element| match Item::read(element.bytes(input)).is_text() {
+            true => Element::Made([br#"{"role":"user","content":"#, element.bytes(input), b"}"].concat()),
+            false => element,
+        };
+        match elements.as_slice() {
+            [Element::Source(0)] => elements,
+            _ if input.body.bytes().get(input.body.spans().array.start) == Some(&b'"') => {
+                elements.into_iter().map(message).collect()
+            }
+            _ => elements,
+        }
+    }
+
+    fn breakpoint(&self) -> Option<&'static [u8]> {
+        Some(BREAKPOINT)
+    }
+
     fn with_tools(&self) -> &'static [&'static str] {
         &["tool_choice", "parallel_tool_calls", "max_tool_calls"]
     }
 }
 
-/// Whether content of ours stands in the content of a message; all else is an item.
+/// Whether synthetic content belongs inside a message; everything else is an item.
 fn stands_inside(content: &Content) -> bool {
     match content {
         Content::Text { .. } | Content::Image { .. } | Content::Document { .. } => true,
@@ -121,7 +151,7 @@ fn is_output(content: &Content) -> bool {
     content.answers().is_some() || matches!(content, Content::Result { .. })
 }
 
-/// A message of ours with these parts, which are taken; none without parts (R9).
+/// A synthetic message that takes these parts; none without parts (R9).
 fn message(role: Role, parts: &mut Vec<String>, input: &Input<'_>) -> Option<Vec<u8>> {
     let role = match role {
         Role::Assistant => "assistant",
@@ -134,19 +164,17 @@ fn message(role: Role, parts: &mut Vec<String>, input: &Input<'_>) -> Option<Vec
 }
 
 /// An item of ours: without an id, and a result in the family of its call.
-fn item(content: &Content, input: &Input<'_>) -> Vec<u8> {
+fn item(content: &Content, plan: &Plan<'_>) -> Vec<u8> {
     match content {
         Content::Result { id, parts, error } => {
             let id = id.as_deref().unwrap_or_default();
-            result(families::output_of(input, id).unwrap_or("function_call_output"), id, parts, *error).into_bytes()
+            result(families::output_of(plan, id).unwrap_or("function_call_output"), id, parts, *error).into_bytes()
         }
         Content::Raw { json, answers, .. } => {
             let item = Item::read(json.as_bytes());
             let mut rewrite = Rewrite::of(json.as_bytes(), &item);
-            let family = answers.as_deref().and_then(|id| families::retyped(input, id, &item.kind));
-            if let (Some(family), Some(at)) = (family, item.value("type")) {
-                rewrite.replace(at, Value::from(family).to_string());
-            }
+            let family = answers.as_deref().and_then(|id| families::retyped(plan, id, &item.kind));
+            family.into_iter().for_each(|family| rewrite.retype(family));
             rewrite.done()
         }
         other => part(other, true).into_owned().into_bytes(),
@@ -160,7 +188,7 @@ fn system_role(input: &Input<'_>) -> &'static str {
     if role.as_deref() == Some("system") { "system" } else { "developer" }
 }
 
-/// What is left of a client's message.
+/// The rest of a client's message.
 fn said(element: &[u8], item: &Item<'_>, role: Role, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
     let is_inside = |kept: &&Kept<'_>| match kept {
         Kept::Own(_) | Kept::Text(..) => true,
@@ -182,7 +210,7 @@ fn said(element: &[u8], item: &Item<'_>, role: Role, kept: &[Kept<'_>], plan: &P
     items
 }
 
-/// The request for a compaction stays, and stays last (R10).
+/// Keeps the request for a compaction, as the last item (R10).
 fn trigger_last(plan: &mut Plan<'_>) {
     let is_trigger = |at: usize| Item::read(plan.input.body.message(at)).sort == Sort::Trigger;
     let Some(last) = plan.input.messages.len().checked_sub(1).filter(|last| is_trigger(*last)) else { return };

@@ -1,4 +1,4 @@
-//! The JSON that people give for an edit: read into content, and refused where this wire could not send it.
+//! Hand-written JSON for an edit: parsed into content, and refused if this wire cannot send it.
 
 use super::content;
 use super::item::{Item, Sort};
@@ -9,7 +9,7 @@ use ctx_core::edit::resolve::{DraftScope, bad_json, not_empty, thinking};
 use ctx_core::message::Role;
 use serde_json::Value;
 
-/// Turns JSON into content, or says why it could not be sent.
+/// Turns JSON into content, or refuses it.
 pub(super) fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
     let list = || if let Value::Array(list) = raw { list.iter().collect() } else { vec![raw] };
     let inside = |content: Vec<Content>| vec![Made { role: None, content }];
@@ -67,7 +67,7 @@ fn message(value: &Value, wrong: &dyn Fn(&str) -> Refusal) -> Result<Made, Refus
         Some("system" | "developer") => Role::System,
         _ => return Err(wrong("`role` must be `user`, `assistant`, `developer` or `system`")),
     };
-    // The id and the state of an item are the provider's.
+    // The id and the state of an item belong to the provider.
     let known = ["type", "role", "content", "id", "status"];
     if let Some(other) = value.as_object().and_then(|fields| fields.keys().find(|key| !known.contains(&key.as_str()))) {
         return Err(wrong(&format!("a message has `type`, `role` and `content`, not `{other}`")));
@@ -80,7 +80,7 @@ fn message(value: &Value, wrong: &dyn Fn(&str) -> Refusal) -> Result<Made, Refus
     Ok(Made { role: Some(role), content })
 }
 
-/// Says why content could not be sent as a block. Raw JSON that is none is refused too.
+/// Refuses content that cannot be sent as a block, including invalid raw JSON.
 pub(super) fn check(content: &Content) -> Result<(), Refusal> {
     let value = serde_json::from_str(&content::write(content)).unwrap_or_default();
     block(&value).map(drop)

@@ -1,4 +1,4 @@
-//! All of a request that is not its history: model, system prompt, tools, settings.
+//! The envelope of a request: everything but its history (model, system prompt, tools, settings).
 
 use super::item::Item;
 use crate::body::Spans;
@@ -24,6 +24,7 @@ pub(super) fn read(bytes: &[u8], request: &Spans, lexicon: &Lexicon) -> Envelope
         session: None,
         wants_format: format_of(bytes, request).is_some(),
         threaded: is_set("previous_response_id") || is_set("conversation"),
+        continues: text("previous_response_id").map(|id| id.as_ref().into()),
         streams: request.member(bytes, "stream").is_some_and(|(_, value)| value == b"true"),
         manner: manner(bytes, request),
     }
@@ -66,7 +67,7 @@ fn piece(at: Span, key: Key, text: &str) -> Piece {
     }
 }
 
-/// The lists of tools: the member, and those that items at the beginning declare (R11).
+/// The lists of tools: the member, and those in items at the beginning (R11).
 fn tool_lists(bytes: &[u8], request: &Spans) -> Vec<Span> {
     let member = request.member(bytes, "tools").map(|(span, _)| span);
     let declared = request.lead.iter().filter_map(|span| {
@@ -95,7 +96,7 @@ fn tools(bytes: &[u8], list: &Span) -> Vec<Piece> {
     json::elements(bytes, list.start).into_iter().flatten().flatten().map(tool).collect()
 }
 
-/// The form that the answer must have, unless it is free text.
+/// The required format of the answer, unless it is free text.
 fn format_of(bytes: &[u8], request: &Spans) -> Option<Span> {
     let (text, _) = request.member(bytes, "text")?;
     let format = spell::member(bytes, text.start, "format")?.value;
@@ -103,7 +104,7 @@ fn format_of(bytes: &[u8], request: &Spans) -> Option<Span> {
     (!is_text).then_some(format)
 }
 
-/// The settings that decide whether the cache finds a prefix (P6).
+/// The settings on which cache hits depend (P6).
 fn manner(bytes: &[u8], request: &Spans) -> Manner {
     let of = |span: &Span| Key::of([&bytes[span.clone()]]);
     let within = |member: &str, name: &str| {
@@ -121,7 +122,7 @@ fn manner(bytes: &[u8], request: &Spans) -> Manner {
     Manner(said.into_iter().filter_map(|(member, key)| Some((member, key?))).collect())
 }
 
-/// The credentials of the servers that the provider shall call.
+/// The credentials for servers that the provider calls.
 pub(super) fn secrets(bytes: &[u8], request: &Spans) -> Vec<Span> {
     let mut secrets = Vec::new();
     for list in tool_lists(bytes, request) {

@@ -1,9 +1,11 @@
-//! Calls and results by family: each type of call takes results of one type (R16), and a program takes its calls along (R13).
+//! Calls and results by family: each type of call takes results of one type (R16), and a removed program takes its
+//! calls along (R13).
 
 use super::item::{Item, Sort};
+use crate::compose::Repair;
 use crate::compose::generic::{Plan, Tag};
 use crate::compose::layout::{Piece, pieces};
-use crate::compose::{Input, Repair};
+use ctx_core::Content;
 use ctx_core::message::Kind;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -21,41 +23,86 @@ fn answer_to(call: &str) -> Option<&'static str> {
     })
 }
 
-/// The type of the client's call with this id.
-fn call_type<'i>(input: &Input<'i>, id: &str) -> Option<Cow<'i, str>> {
+/// The type of the call that is sent with this id.
+fn call_type<'p>(plan: &'p Plan<'_>, id: &str) -> Option<Cow<'p, str>> {
+    let calls = |piece: &Piece| plan.tag(*piece) == Tag::Call(Some(id));
+    let ours = plan.outs.iter().flat_map(|out| out.pieces.iter().flatten()).find(|piece| calls(piece));
+    if let Some(Piece::Made(at)) = ours {
+        return Some(match plan.made[*at as usize].content {
+            Content::Raw { json, .. } => Item::read(json.as_bytes()).kind,
+            _ => "function_call".into(),
+        });
+    }
     let calls = |at: &usize| {
-        let blocks = &input.messages[*at].blocks;
+        let blocks = &plan.input.messages[*at].blocks;
         blocks.iter().any(|block| block.kind == Kind::ToolUse && block.tool_use_id.as_deref() == Some(id))
     };
-    let at = (0..input.messages.len()).find(calls)?;
-    Some(Item::read(input.body.message(at)).kind)
+    let at = (0..plan.input.messages.len()).find(calls)?;
+    Some(Item::read(plan.input.body.message(at)).kind)
 }
 
-/// The type that a raw result of ours has to have: the families of functions and of custom tools differ in nothing else.
-pub(super) fn retyped(input: &Input<'_>, id: &str, kind: &str) -> Option<&'static str> {
-    let is_plain = |kind: &str| matches!(kind, "function_call_output" | "custom_tool_call_output");
-    output_of(input, id).filter(|family| *family != kind && is_plain(family) && is_plain(kind))
+/// Whether results of this type differ in nothing but their type.
+fn is_plain(output: &str) -> bool {
+    matches!(output, "function_call_output" | "custom_tool_call_output")
 }
 
-/// The type that a result of ours has, if its call is the client's and takes words.
-pub(super) fn output_of(input: &Input<'_>, id: &str) -> Option<&'static str> {
-    call_type(input, id).and_then(|call| answer_to(&call))
+/// The type that a result has to have, if it is written with another.
+pub(super) fn retyped(plan: &Plan<'_>, id: &str, kind: &str) -> Option<&'static str> {
+    output_of(plan, id).filter(|family| *family != kind && is_plain(family) && is_plain(kind))
 }
 
-/// Results that cannot be written go with their calls; results that take no text keep their own.
+/// The type that a result of ours has, if its call takes words.
+pub(super) fn output_of(plan: &Plan<'_>, id: &str) -> Option<&'static str> {
+    call_type(plan, id).and_then(|call| answer_to(&call))
+}
+
+/// How a result suits the call that is sent with its id.
+enum Suits {
+    AsItIs,
+    Retyped,
+    Not,
+}
+
+fn suits(plan: &Plan<'_>, piece: Piece, id: &str) -> Suits {
+    let Some(call) = call_type(plan, id) else { return Suits::AsItIs };
+    let kind = match piece {
+        Piece::Client { message, .. } => Item::read(plan.input.body.message(message as usize)).kind,
+        Piece::Made(at) => match plan.made[at as usize].content {
+            Content::Raw { json, .. } => Item::read(json.as_bytes()).kind,
+            _ if answer_to(&call).is_some() => return Suits::AsItIs,
+            _ => return Suits::Not,
+        },
+    };
+    match answer_to(&call) {
+        Some(output) if output == kind => Suits::AsItIs,
+        Some(output) if is_plain(output) && is_plain(&kind) => Suits::Retyped,
+        Some(_) => Suits::Not,
+        None => Suits::AsItIs,
+    }
+}
+
+/// Removes results that cannot be written, with their calls; results that take no text keep their own.
 pub(super) fn fit(plan: &mut Plan<'_>) {
     let input = plan.input;
-    let mut unfit = HashSet::new();
+    let is_ours = |piece: &Piece| matches!(piece, Piece::Made(_)) && matches!(plan.tag(*piece), Tag::Call(_));
+    let has_calls = plan.outs.iter().flat_map(|out| out.pieces.iter().flatten()).any(is_ours);
+    let (mut unfit, mut restyled) = (HashSet::new(), HashSet::new());
     for piece in plan.outs.iter().flat_map(|out| pieces(input, out)) {
-        let (Piece::Made(at), Tag::Result(Some(id))) = (piece, plan.tag(piece)) else { continue };
-        let is_raw = matches!(plan.made[at as usize].content, ctx_core::Content::Raw { .. });
-        if !is_raw && call_type(input, id).is_some_and(|call| answer_to(&call).is_none()) {
-            unfit.insert(id.to_owned());
+        let Tag::Result(Some(id)) = plan.tag(piece) else { continue };
+        // A call of the client's has the result that it came with.
+        if !has_calls && matches!(piece, Piece::Client { .. }) {
+            continue;
+        }
+        match (suits(plan, piece, id), piece) {
+            (Suits::Not, _) => drop(unfit.insert(id.to_owned())),
+            (Suits::Retyped, Piece::Client { message, .. }) => drop(restyled.insert(message)),
+            _ => {}
         }
     }
+    plan.restyled.extend(restyled);
     if !unfit.is_empty() {
         drop_pairs(plan, &unfit);
-        plan.repairs.push(Repair::new("R16", "a call goes with its result of ours: its results are no words"));
+        plan.repairs.push(Repair::new("R16", "a call goes with its result: it takes results of another type"));
     }
     let takes_text = |message: u32| {
         let kind = Item::read(input.body.message(message as usize)).kind;
@@ -89,7 +136,7 @@ fn drop_pairs(plan: &mut Plan<'_>, ids: &HashSet<String>) {
     }
 }
 
-/// The calls that a program made go with it (R13).
+/// Removes the calls of a removed program (R13).
 pub(super) fn close_programs(plan: &mut Plan<'_>) {
     let input = plan.input;
     let mut programs = HashSet::new();

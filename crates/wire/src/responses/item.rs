@@ -1,5 +1,5 @@
-//! One item of the input, which the engine takes as one message. A call, a result, reasoning and anything opaque are one
-//! block each; the blocks of a message are the parts of its content.
+//! One item of the input, which the engine treats as one message. A call, a result, reasoning and anything opaque are
+//! one block each; the blocks of a message are the parts of its content.
 
 use crate::facts::{Bare, Facts, key, signature, string_chars, visible_chars};
 use crate::json::{self, Member, Span};
@@ -9,25 +9,25 @@ use ctx_core::key::Key;
 use ctx_core::message::{Kind, Role};
 use std::borrow::Cow;
 
-/// Tokens of an image whose size is not looked at.
+/// Tokens of an image; its size is not parsed.
 const IMAGE: u32 = 1_844;
 
-/// An id that is shorter may be a count, which another item has in another conversation.
+/// A shorter id may be a counter that occurs in other conversations too.
 const UNIQUE_ID: usize = 20;
 
-/// The nature of an item, by its type.
+/// The kind of an item, by its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sort {
     Message,
-    /// Another agent speaks. No human does.
+    /// A message of another agent, not of a human.
     Agent,
     Reasoning,
-    /// A call that another item answers.
+    /// A call with a separate result.
     Call,
-    /// A call that the provider runs: its result stands inside it or nowhere (R17).
+    /// A call that the provider runs; its result is inside it, or missing (R17).
     Hosted,
     Output,
-    /// A compaction, or tools that are declared in the middle.
+    /// A compaction, or tools declared in mid-conversation.
     Setting,
     /// The end of a request for a compaction (R10).
     Trigger,
@@ -45,7 +45,7 @@ const HOSTED: [&str; 6] = [
     "mcp_list_tools",
 ];
 
-/// Where the members of an item stand, and its type.
+/// The members of an item, and its type.
 #[derive(Debug, Clone)]
 pub(super) struct Item<'b> {
     bytes: &'b [u8],
@@ -56,7 +56,7 @@ pub(super) struct Item<'b> {
 }
 
 impl<'b> Item<'b> {
-    /// Reads the object at `at`.
+    /// Parses the object at `at`.
     pub fn at(bytes: &'b [u8], at: &Span) -> Item<'b> {
         let members = json::members(bytes, at.start).into_iter().flatten().flatten().collect();
         let mut item = Item { bytes, at: at.clone(), members, kind: Cow::Borrowed(""), sort: Sort::Opaque };
@@ -69,9 +69,14 @@ impl<'b> Item<'b> {
         Item::at(bytes, &(0..bytes.len()))
     }
 
+    /// Whether it is a bare text, which stands for a message of the user (R1).
+    pub fn is_text(&self) -> bool {
+        self.bytes.get(self.at.start) == Some(&b'"')
+    }
+
     fn sorted(&self) -> Sort {
         match self.kind.as_ref() {
-            "" if self.value("role").is_some() => Sort::Message,
+            "" if self.is_text() || self.value("role").is_some() => Sort::Message,
             "message" => Sort::Message,
             "agent_message" => Sort::Agent,
             "reasoning" => Sort::Reasoning,
@@ -111,7 +116,7 @@ impl<'b> Item<'b> {
         Some(json::elements(self.bytes, self.value(name)?.start)?.flatten().collect())
     }
 
-    /// The id that ties a call and its result together.
+    /// The id that links a call and its result.
     pub fn link(&self) -> Option<Cow<'b, str>> {
         let id = match self.kind.as_ref() {
             "mcp_approval_request" => self.text("id"),
@@ -122,7 +127,7 @@ impl<'b> Item<'b> {
         id.filter(|id| !id.is_empty())
     }
 
-    /// The member `id` with the comma that goes with it, where no other item names this one by it.
+    /// The member `id` with its comma, unless another item refers to it.
     pub fn id_cut(&self) -> Option<Span> {
         let is_link = match self.kind.as_ref() {
             "mcp_approval_request" | "item_reference" => true,
@@ -136,6 +141,7 @@ impl<'b> Item<'b> {
 
     pub fn role(&self) -> Role {
         match self.sort {
+            Sort::Message if self.is_text() => Role::User,
             Sort::Message => match self.text("role").as_deref() {
                 Some("user") => Role::User,
                 Some("assistant") => Role::Assistant,
@@ -200,7 +206,7 @@ impl<'b> Item<'b> {
         facts.reasoning(self.at.clone(), (chars, fixed), blob.as_deref().map(signature));
     }
 
-    /// An item that is one block of no kind that people edit.
+    /// Adds an opaque block.
     fn opaque(&self, facts: &mut Facts<'_>) {
         let (chars, fixed) = size(self.bytes, self.at.clone());
         let sealed = self.text("encrypted_content").as_deref().map_or(0, sealed_tokens);
@@ -217,7 +223,7 @@ impl<'b> Item<'b> {
     }
 }
 
-/// The tokens of a sealed text: base64 of the text and of about 650 bytes around it (R48).
+/// The tokens of a sealed text: base64 of the text and about 650 bytes of overhead (R48).
 fn sealed_tokens(blob: &str) -> u32 {
     ((blob.len() * 3 / 4).saturating_sub(650) / 4) as u32
 }
@@ -228,12 +234,12 @@ pub(super) fn leads(bytes: &[u8]) -> bool {
     item.kind == "additional_tools" || (item.sort == Sort::Message && item.role() == Role::System)
 }
 
-/// The role of an item. No item carries a cache mark that counts.
+/// The role of an item. No item has an effective cache breakpoint.
 pub(super) fn glance(bytes: &[u8]) -> (Role, bool) {
     (Item::read(bytes).role(), false)
 }
 
-/// Reads an item.
+/// Parses an item.
 pub(super) fn read(bytes: &[u8], lexicon: &Lexicon) -> Reading {
     let item = Item::read(bytes);
     let mut facts = Facts::new(bytes, item.role(), lexicon);
@@ -247,6 +253,10 @@ pub(super) fn read(bytes: &[u8], lexicon: &Lexicon) -> Reading {
                 text.into_iter().for_each(|text| facts.text(content.clone(), &text));
             }
         },
+        (Sort::Message, None) if item.is_text() => {
+            let text = json::string_value(bytes, 0..bytes.len());
+            text.into_iter().for_each(|text| facts.text(0..bytes.len(), &text));
+        }
         (Sort::Message | Sort::Agent, None) => {}
         _ if item.members.is_empty() => {}
         _ => item.block(&mut facts),
@@ -260,7 +270,7 @@ pub(super) fn read(bytes: &[u8], lexicon: &Lexicon) -> Reading {
     reading
 }
 
-/// A part of a content. Items stand among them where content of ours is shown.
+/// Adds a part of a content. Displayed synthetic content has items among them.
 fn part(bytes: &[u8], at: &Span, facts: &mut Facts<'_>) {
     let item = Item::at(bytes, at);
     let cut = item.place("prompt_cache_breakpoint").map(|place| {
@@ -280,7 +290,7 @@ fn part(bytes: &[u8], at: &Span, facts: &mut Facts<'_>) {
     }
 }
 
-/// Characters, and tokens of images, that the model reads of a value. Of texts in a list only the words count.
+/// The characters and image tokens of a value that the model reads. In a list of texts, only the words count.
 fn size(bytes: &[u8], span: Span) -> (u32, u32) {
     let whole = |span: Span| {
         visible_chars(bytes, span, &|bytes, members| {

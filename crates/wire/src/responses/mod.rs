@@ -1,6 +1,7 @@
 //! The Responses format of OpenAI: every call, every result and all reasoning are items of their own, and the engine
-//! takes each item as one message.
+//! treats each item as one message.
 
+mod cache;
 mod content;
 mod contents;
 mod dialect;
@@ -29,7 +30,7 @@ use ctx_core::edit::effect::Made;
 use ctx_core::edit::fold::View;
 use ctx_core::edit::resolve::{Draft, DraftScope};
 use ctx_core::message::Role;
-use ctx_models::cache::CacheRules;
+use ctx_models::cache::{Breakpoints, CacheRules};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -37,7 +38,7 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub struct Responses;
 
-pub static SHAPE: Shape = Shape { list: "input", leads: item::leads };
+pub static SHAPE: Shape = Shape { list: "input", leads: item::leads, lone_text: true };
 
 impl Draft for Responses {
     fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
@@ -83,6 +84,26 @@ impl Wire for Responses {
 
     fn glance(&self, message: &[u8]) -> (Role, bool) {
         item::glance(message)
+    }
+
+    fn breakpoints(&self, body: &Body, envelope: &Envelope) -> Breakpoints {
+        cache::breakpoints(body, envelope)
+    }
+
+    fn marks_envelope(&self, body: &Body, envelope: &Envelope) -> bool {
+        crate::marks::is_head_marked(body, envelope, cache::BREAKPOINT)
+    }
+
+    fn is_cache_explicit(&self, body: &Body) -> bool {
+        cache::is_explicit(body)
+    }
+
+    fn cache_lifetime(&self, bytes: &[u8]) -> Option<u64> {
+        cache::lifetime(bytes)
+    }
+
+    fn whole_history(&self) -> &'static str {
+        "without `previous_response_id` and `conversation`, as with `store: false`"
     }
 
     fn cache_rules(&self) -> CacheRules {

@@ -1,4 +1,4 @@
-//! The way out when the provider refuses sealed reasoning (R43): the same request without any.
+//! Recovery when the provider refuses sealed reasoning (R43): the same request without reasoning.
 
 use super::item::{Item, Sort};
 use super::rewrite::Rewrite;
@@ -13,8 +13,8 @@ pub(super) fn is_unbound(status: u16, body: &[u8]) -> bool {
             || (is_sealed() && (says(b"could not be") || says(b"not issued to this"))))
 }
 
-/// The body without reasoning and without item ids, all or nothing: half of it is refused again. `None` when nothing in
-/// it reasons.
+/// The body without reasoning and without item ids, all or nothing: half of it is refused again. `None` if it contains
+/// no reasoning.
 pub(super) fn without_reasoning(body: &Body) -> Option<Vec<u8>> {
     let (bytes, spans) = (body.bytes(), body.spans());
     let mut kept: Vec<Vec<u8>> = Vec::new();

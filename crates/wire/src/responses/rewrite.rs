@@ -1,4 +1,5 @@
-//! A client's item with pieces cut out of it and put into it. All else stays byte for byte; its id goes (R27).
+//! Rewrites a client's item by cuts and insertions. Everything else stays byte for byte, except its id, which is
+//! removed (R27).
 
 use super::content::{part, shell};
 use super::item::Item;
@@ -20,7 +21,7 @@ impl<'e> Rewrite<'e> {
         Rewrite { element, item, edits }
     }
 
-    pub fn replace(&mut self, span: Span, by: impl Into<Vec<u8>>) {
+    fn replace(&mut self, span: Span, by: impl Into<Vec<u8>>) {
         self.edits.push((span, by.into()));
     }
 
@@ -35,6 +36,11 @@ impl<'e> Rewrite<'e> {
         }
     }
 
+    /// The same item as one of another type.
+    pub fn retype(&mut self, kind: &str) {
+        self.set("type", &Value::from(kind).to_string());
+    }
+
     /// Another text for a result, in the form that the client gave it.
     pub fn output(&mut self, text: &str) {
         let is_list = self.item.elements("output").is_some();
@@ -46,7 +52,7 @@ impl<'e> Rewrite<'e> {
         }
     }
 
-    /// The content of a message: parts of its own and of ours, in order.
+    /// Writes the content of a message: client and synthetic parts, in order.
     pub fn content(&mut self, kept: &[&Kept<'_>], assistant: bool) {
         let Some(value) = self.item.value("content") else { return };
         let Some(own) = self.item.elements("content") else { return self.lone(kept, value, assistant) };
@@ -62,7 +68,7 @@ impl<'e> Rewrite<'e> {
         self.replace(value, [b"[", list.as_slice(), b"]"].concat());
     }
 
-    /// A content that is one text. It stays one unless something else than text comes to it.
+    /// Writes a content that is a single text. It stays one unless other kinds are added.
     fn lone(&mut self, kept: &[&Kept<'_>], value: Span, assistant: bool) {
         if matches!(kept, [Kept::Own(_)]) {
             return;

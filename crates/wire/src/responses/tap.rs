@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 pub(super) type Tap = crate::tap::Tap<Reader>;
 
-/// The output items by their places, as far as they came.
+/// The output items by index, so far.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     items: BTreeMap<u64, ItemSoFar>,
@@ -67,9 +67,9 @@ impl AnswerReader for Reader {
         true
     }
 
-    /// The engine takes one reply as one message, and a message of this wire is an item. An output of several items, as
-    /// every answer with reasoning or calls is, therefore is no reply: the client sends the items back with its next
-    /// request.
+    /// The engine takes one reply as one message, and a message of this wire is an item. An output of several items,
+    /// such as every answer with reasoning or calls, is therefore no reply: the client sends the items back with its
+    /// next request.
     fn reply(&self) -> Option<Vec<u8>> {
         let mut items = self.items.values();
         let (Some(item), None) = (items.next(), items.next()) else { return None };
@@ -113,14 +113,14 @@ impl AnswerReader for Reader {
 }
 
 impl Reader {
-    /// Takes an item as it begins, or as it is done: only then it is complete (R40).
+    /// Takes an item when it begins, and when it is done: only then is it complete (R40).
     fn item(&mut self, index: u64, item: &str, is_done: bool) {
         let Some([kind, name]) = pick(item, ["type", "name"]) else { return };
         self.size += item.len();
         let so_far = self.items.entry(index).or_default();
         so_far.kind = owned(kind).unwrap_or_default();
         so_far.name = owned(name).unwrap_or_else(|| so_far.kind.clone());
-        // The others are not told apart by what they hold, so they are not kept.
+        // The others cannot be distinguished by their content, so they are not kept.
         if is_done && so_far.kind == "message" && self.size <= ANSWER_LIMIT {
             so_far.done = Some(item.to_owned());
         }
@@ -151,7 +151,7 @@ fn learn(response: &str, answer: &mut Answer) {
     answer.usage = usage.and_then(read_usage).or(answer.usage.take());
 }
 
-/// Takes the response as it ended. One that failed is an error in an answer of status 200 (R62).
+/// Takes the final response. A failed one is an error in an answer with status 200 (R62).
 fn finish(response: &str, answer: &mut Answer) {
     learn(response, answer);
     let names = ["status", "error", "incomplete_details"];
@@ -167,7 +167,7 @@ fn finish(response: &str, answer: &mut Answer) {
     }
 }
 
-/// The input's count is that of all of it; the cached and the written part are inside (R64).
+/// The input's count is the total, including the cached and the written part (R64).
 fn read_usage(usage: &str) -> Option<Usage> {
     let names = ["input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details"];
     let [input, output, details, output_details] = pick(usage, names)?;
@@ -188,7 +188,7 @@ fn read_usage(usage: &str) -> Option<Usage> {
     })
 }
 
-/// An error, as an object or as bare words.
+/// An error, as an object or a plain text.
 fn read_error(error: &str) -> ProviderError {
     match pick(error, ["type", "message", "code"]) {
         Some([kind, message, code]) => {

@@ -1,4 +1,4 @@
-//! The ties between the items of a model's step. The provider looks reasoning and what follows it up by their ids; items
+//! The links between the items of a model's step. The provider looks up reasoning and its followers by id; items
 //! without ids are not looked up (R20–R22).
 
 use super::item::Item;
@@ -8,7 +8,8 @@ use crate::compose::{Input, Repair};
 use ctx_core::message::{Kind, Message, Role};
 use std::collections::{HashMap, HashSet};
 
-/// In every group that an operation changed, reasoning without its follower goes and all other items lose their ids (R27).
+/// In every group that an operation changed, removes reasoning without its follower and cuts the ids of all other items
+/// (R27).
 pub(super) fn loosen(plan: &mut Plan<'_>) {
     drop_reasoning(plan);
     let cut = ids_to_cut(plan);
@@ -23,7 +24,7 @@ fn is_reasoning(message: &Message) -> bool {
     message.blocks.iter().any(|block| block.kind == Kind::Thinking)
 }
 
-/// Whether a message ends the step before it: the user, the client or another agent speaks.
+/// Whether a message ends the previous step: the user, the client or another agent speaks.
 fn is_border(message: &Message) -> bool {
     match message.role {
         Role::User => !message.has_results(),
@@ -48,7 +49,7 @@ fn groups(input: &Input<'_>) -> Vec<std::ops::Range<usize>> {
     groups
 }
 
-/// Where each of the client's items is sent as it came.
+/// The index at which each unchanged client item is sent.
 fn places(outs: &[Out]) -> HashMap<usize, usize> {
     let whole = outs.iter().enumerate().filter(|(_, out)| out.is_whole());
     whole.filter_map(|(at, out)| Some((out.source? as usize, at))).collect()
@@ -68,8 +69,8 @@ fn ids_to_cut(plan: &Plan<'_>) -> HashSet<u32> {
     sent.filter(has_id).map(|item| item as u32).collect()
 }
 
-/// Reasoning goes where the item that the model produced next is not sent right behind it. Reasoning that the client
-/// itself sent without a follower stays if nothing in its group changed.
+/// Removes reasoning whose follower is not sent directly behind it. Reasoning that the client itself sent without a
+/// follower stays if nothing in its group changed.
 fn drop_reasoning(plan: &mut Plan<'_>) {
     let messages = plan.input.messages;
     let is_thought = |at: usize| messages.get(at).is_some_and(|message| is_reasoning(message));
@@ -79,7 +80,7 @@ fn drop_reasoning(plan: &mut Plan<'_>) {
         stays.extend(group);
     }
     let mut gone: HashSet<usize> = HashSet::new();
-    // From the end: an item of a run stays if the next that is sent is of the same run and stays, or is the follower.
+    // From the end: an item of a run stays if the next sent item is of the same run and stays, or is the follower.
     for at in (0..plan.outs.len()).rev() {
         let Some(source) = plan.outs[at].source.map(|source| source as usize) else { continue };
         if !is_thought(source) || !plan.outs[at].is_whole() || stays.contains(&source) {

@@ -2,7 +2,7 @@ use super::*;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The source files of a folder that are no tests.
+/// The source files of a folder, without tests.
 fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -15,7 +15,7 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// The rule numbers that a line of code holds: a literal of its own, or behind the word `rule`.
+/// The rule numbers in a line of code: a literal of its own, or behind the word `rule`.
 fn numbers(line: &str) -> Vec<String> {
     let is_number = |word: &str| {
         let digits = word.strip_prefix(|c: char| c.is_ascii_uppercase());

@@ -127,7 +127,7 @@ fn memory_taken_for_a_large_event_is_given_back() {
     assert!(reader.line.capacity() + reader.data.capacity() < 100_000);
 }
 
-/// Streams made of the pieces that matter, so that random choice meets the borders often.
+/// Streams of the relevant pieces, so that random choice often hits the borders.
 fn stream() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         Just(b"\n".to_vec()),

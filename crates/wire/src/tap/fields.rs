@@ -1,10 +1,10 @@
-//! Lenient looks into JSON: a member that is missing, null or of another type is simply not there.
+//! Lenient access to JSON: a member that is missing, null or of another type counts as absent.
 
 use crate::json;
 use std::borrow::Cow;
 
-/// The raw values of the named members of the object in `object`; the last of equal names wins and
-/// `null` counts as missing. `None` if the text is not exactly one object.
+/// The raw values of the named members of the object in `object`; the last of equal names wins and `null` counts as
+/// missing. `None` if the text is not exactly one object.
 pub(crate) fn pick<'a, const N: usize>(object: &'a str, names: [&str; N]) -> Option<[Option<&'a str>; N]> {
     let bytes = object.as_bytes();
     let mut found = [None; N];
@@ -19,12 +19,12 @@ pub(crate) fn pick<'a, const N: usize>(object: &'a str, names: [&str; N]) -> Opt
     object.get(members.position()..)?.trim_ascii().is_empty().then_some(found)
 }
 
-/// The raw values of the array in `array`, as far as they can be read.
+/// The raw values of the array in `array`, as far as they are readable.
 pub(crate) fn items(array: &str) -> impl Iterator<Item = &str> {
     json::elements(array.as_bytes(), 0).into_iter().flatten().map_while(|element| array.get(element.ok()?))
 }
 
-/// What stands between the quotes of a string, escapes untouched.
+/// The text between the quotes of a string, still escaped.
 pub(crate) fn inner(value: &str) -> Option<&str> {
     value.strip_prefix('"')?.strip_suffix('"')
 }
@@ -37,7 +37,7 @@ pub(crate) fn owned(value: Option<&str>) -> Option<String> {
     value.and_then(text).map(Cow::into_owned)
 }
 
-/// A count; JSON allows `12.0` for it, and nothing below zero makes sense.
+/// A count; JSON allows `12.0`, and negative values are invalid.
 pub(crate) fn count(value: &str) -> Option<u64> {
     value.parse().ok().or_else(|| {
         let number: f64 = value.parse().ok()?;

@@ -177,7 +177,7 @@ impl<'a> Watch<'a> {
         let facts: Vec<Message> =
             (same..count).map(|at| message::read(body.message(at), ctx_clients::lexicon()).facts).collect();
         let compacted = same == 0 && begins_with_summary(body);
-        let placed = reconcile(&self.tree, &Sighting { same, rest: &facts, compacted });
+        let placed = reconcile(&self.tree, &Sighting { same, rest: &facts, compacted, unanswered: false });
 
         assert_eq!(placed.known() + placed.new_messages(), count, "{}: known and new", self.name);
         let known = self.tree.path_to(placed.base);

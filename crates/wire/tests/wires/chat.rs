@@ -123,6 +123,10 @@ fn talk() -> Case {
     ]))
 }
 
+fn messages_of(case: &Case) -> Value {
+    serde_json::from_slice::<Value>(case.body.bytes()).expect("JSON")["messages"].clone()
+}
+
 fn sent(case: &Case) -> Value {
     let (text, composed) = case.compose();
     judge(&text).unwrap_or_else(|error| panic!("{error}\n{text}\n{:?}", composed.repairs));
@@ -392,6 +396,43 @@ fn a_call_of_ours_brings_reasoning_back_where_the_server_wants_it() {
             .find(|message| message["tool_calls"][0]["id"] == "ours12345");
         let ours = ours.unwrap_or_else(|| panic!("{text}"));
         assert_eq!(ours.get("reasoning_content").is_some(), expected, "{model}, {theirs:?}: {text}");
+    }
+}
+
+#[test]
+fn ids_of_ours_have_the_form_that_the_server_takes_and_the_clients_stay() {
+    let input = ctx_core::content::CallInput::Json("{}".into());
+    for (model, long) in [("mistral-large-2512", "toolu_1"), ("gpt-5.5", &"x".repeat(60))] {
+        let id = || Some(long.to_owned());
+        let call = Content::Call { id: id(), name: "read".into(), input: input.clone() };
+        let result = Content::Result { id: id(), parts: vec![Content::text("r")], error: false };
+        let mut case = case_of(model, messages_of(&talk()));
+        case.effects.push(effects::replace(&case, &[(0, 0)], Some(Role::Assistant), vec![call]));
+        case.effects.push(effects::replace(&case, &[(4, 0)], Some(Role::User), vec![result]));
+        let (text, _) = case.compose();
+        judge(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let sent: Value = serde_json::from_str(&text).expect("JSON");
+        let ids: Vec<&str> = sent["messages"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .flat_map(|message| message["tool_calls"].as_array().into_iter().flatten())
+            .filter_map(|call| call["id"].as_str())
+            .collect();
+        assert_eq!(ids.len(), 3, "{text}");
+        assert!(ids.contains(&"c1") && ids.contains(&"c2") && !text.contains(long), "{text}");
+        assert!(ids.iter().any(|id| id.len() == 9), "{ids:?}");
+    }
+}
+
+#[test]
+fn reasoning_that_a_server_refuses_goes_without_a_trace() {
+    for (model, left) in [("mistral-large-2512", None), ("gpt-5.5", Some(" "))] {
+        let mut case = case_of(model, messages_of(&talk()));
+        case.effects.push(effects::delete(&case, &[(1, 0)]));
+        let (text, _) = case.compose();
+        let sent: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(sent["messages"][2].get("reasoning_content").and_then(Value::as_str), left, "{text}");
     }
 }
 

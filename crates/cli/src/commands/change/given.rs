@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use clap::Args;
+use ctx_core::ErrorCode;
 use ctx_core::edit::misread;
 use ctx_core::edit::operation::{Select, Where};
 
@@ -144,7 +145,7 @@ pub fn without_last_newline(mut text: String) -> String {
 /// JSON of the user that cannot be read; the error says where and what was expected.
 pub fn invalid_json(what: &str, error: &serde_json::Error) -> Failure {
     Failure::new(
-        "invalid-json",
+        ErrorCode::InvalidJson,
         format!(
             "{what} cannot be read as JSON: line {}, column {}: {}",
             error.line(),

@@ -12,9 +12,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
-use ctx_api::edit::When;
+use ctx_api::edit::{self, When};
+use ctx_api::history::{Action, Way};
 use ctx_core::edit::Operation;
-use serde_json::{Value, json};
 
 pub use self::applied::{render as applied_in_words, repaired, thinking};
 pub use self::given::{
@@ -135,7 +135,7 @@ pub enum Wish {
         draft: Option<PathBuf>,
     },
     History {
-        action: &'static str,
+        action: Action,
         target: Option<String>,
         name: Option<String>,
         cascade: bool,
@@ -164,12 +164,12 @@ impl From<Operation> for Wish {
 
 impl Wish {
     /// A move in the history that needs nothing but its name, and perhaps a commit.
-    pub fn history(action: &'static str, target: Option<&String>) -> Self {
+    pub fn history(action: Action, target: Option<&String>) -> Self {
         Self::History { action, target: target.cloned(), name: None, cascade: false }
     }
 
     /// About a branch or a tag.
-    pub fn named(action: &'static str, name: &str, target: Option<&String>) -> Self {
+    pub fn named(action: Action, name: &str, target: Option<&String>) -> Self {
         Self::History { action, target: target.cloned(), name: Some(name.to_owned()), cascade: false }
     }
 
@@ -185,41 +185,38 @@ impl Wish {
         }
     }
 
-    fn body(&self, how: &How, author: &str) -> Value {
-        let mut body = match self {
+    /// The request for the daemon.
+    fn body(&self, how: &How, author: &str) -> String {
+        let (author, note, expect) = (author.to_owned(), how.note.clone(), how.expect.clone());
+        let (dry_run, when) = (how.dry_run, how.when());
+        let body = match self {
             Self::Operations { operations, .. } => {
-                json!({ "operations": operations })
+                let operations = operations.clone();
+                serde_json::to_string(&edit::Wish { operations, author, note, expect, dry_run, when })
             }
             Self::History { action, target, name, cascade } => {
-                json!({ "action": action, "target": target, "name": name, "cascade": cascade })
+                let (action, target, name, cascade) = (*action, target.clone(), name.clone(), *cascade);
+                serde_json::to_string(&Way { action, target, name, cascade, author, note, expect, dry_run, when })
             }
+            Self::Heal => serde_json::to_string(&edit::Heal { author, note, expect, dry_run, when }),
             Self::Plan { plan, only } => {
-                let mut plan = plan.clone();
-                plan.note = how.note.clone().or(plan.note);
-                plan.expect = how.expect.clone().or(plan.expect);
-                plan.when = how.when();
-                return super::plan::body(&plan, only, !how.dry_run, author);
+                let (note, expect) = (note.or(plan.note.clone()), expect.or(plan.expect.clone()));
+                let plan = Plan { note, expect, when, ..plan.clone() };
+                serde_json::to_string(&plan.request(only, !dry_run, &author))
             }
-            Self::Clear { reason } => {
-                return json!({ "author": author, "reason": reason.as_ref().or(how.note.as_ref()) });
-            }
-            Self::Heal | Self::Conversation(_) | Self::Look(_) => json!({}),
+            Self::Clear { reason } => serde_json::to_string(&edit::Clear { author, reason: reason.clone().or(note) }),
+            Self::Conversation(_) | Self::Look(_) => return String::new(),
         };
-        if self.can_wait() {
-            body["when"] = how.when().name().into();
-        }
-        body["author"] = author.into();
-        body["note"] = json!(how.note);
-        body["expect"] = json!(how.expect);
-        body["dry_run"] = how.dry_run.into();
-        body
+        body.unwrap_or_default()
     }
 
     /// Whether it can wait: it changes what is sent.
     fn can_wait(&self) -> bool {
         match self {
             Self::Operations { .. } | Self::Plan { .. } | Self::Heal => true,
-            Self::History { action, .. } => matches!(*action, "revert" | "undo" | "redo" | "rollback"),
+            Self::History { action, .. } => {
+                matches!(action, Action::Revert | Action::Undo | Action::Redo | Action::Rollback)
+            }
             Self::Clear { .. } | Self::Conversation(_) | Self::Look(_) => false,
         }
     }
@@ -258,7 +255,7 @@ pub fn run(mut change: Change, context: &Context) -> Result<ExitCode, Failure> {
             let path = of_conversation(&how.conversation.conversation, "helper");
             client.find_words(&path, &wish.body(how, author))
         }
-        false => client.post(&path, &wish.body(how, author)),
+        false => client.ask(&path, Some(&wish.body(how, author))),
     };
     let answer = answer.map_err(|failure| match wish.draft() {
         Some(draft) => {

@@ -2,6 +2,8 @@
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
+use ctx_core::ErrorCode;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::arguments::{Cli, PlaceArguments, Verb};
@@ -21,7 +23,7 @@ fn change(line: &str) -> Change {
 fn asked(line: &str) -> (&'static str, Value) {
     let mut change = change(line);
     let wish = change.wish(&Context::of_process(PlaceArguments::default())).expect("a wish");
-    (wish.place(), wish.body(change.how(), "cli"))
+    (wish.place(), serde_json::from_str(&wish.body(change.how(), "cli")).unwrap_or_default())
 }
 
 #[track_caller]
@@ -181,7 +183,7 @@ fn what_cannot_be_meant_is_wrong_usage() {
 fn raw_json_that_is_none_is_told_with_its_place() {
     let change = change("ctx edit t3 --raw '{\"role\":\"user\"'");
     let failure = change.wish(&Context::of_process(PlaceArguments::default())).expect_err("refused");
-    assert_eq!(failure.code, "invalid-json");
+    assert_eq!(failure.code, ErrorCode::InvalidJson);
     assert!(failure.message.contains("expected `,` or `}`") || failure.message.contains("ends too early"), "{failure}");
     assert!(failure.message.contains("line 1, column 14"), "{failure}");
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use ctx_core::ErrorCode;
 use serde_json::Value;
 
 use crate::arguments::{JsonArguments, non_empty_path};
@@ -36,7 +37,7 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let folder = match arguments.project {
         Some(folder) if !folder.is_dir() => {
-            return Err(Failure::new("no-folder", format!("there is no folder {}", folder.display()))
+            return Err(Failure::new(ErrorCode::NoFolder, format!("there is no folder {}", folder.display()))
                 .hint("--project names the folder in which the agent works"));
         }
         Some(folder) => std::path::absolute(&folder).map_err(|error| Failure::file("find", &folder, &error))?,

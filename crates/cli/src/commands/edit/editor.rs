@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ctx_api::show::{BlockView, MessageView, Shown};
+use ctx_core::ErrorCode;
 use serde_json::{Value, json};
 
 use crate::client::{encoded, of_conversation, understood};
@@ -29,8 +30,11 @@ pub fn ask(id: &str, conversation: &str, context: &Context) -> Result<(Draft, Pa
     shown.messages.iter_mut().for_each(|message| message.blocks.retain(|block| block.covered.is_none()));
     shown.messages.retain(|message| !message.blocks.is_empty());
     let editor = context.environment.text(env::EDITOR).ok_or_else(|| {
-        Failure::new("no-editor", "there is no text, and no editor to write one: neither VISUAL nor EDITOR is set")
-            .hint("give the text with --text, --raw or --file, or set EDITOR")
+        Failure::new(
+            ErrorCode::NoEditor,
+            "there is no text, and no editor to write one: neither VISUAL nor EDITOR is set",
+        )
+        .hint("give the text with --text, --raw or --file, or set EDITOR")
     })?;
     let current = current(&shown);
     let (before, ending) = match &current {
@@ -58,18 +62,22 @@ pub fn written(before: &str, editor: &str, draft: &Path) -> Result<String, Failu
     match command(editor, draft).status() {
         Ok(status) if status.success() => {}
         Ok(status) => {
-            return Err(Failure::new("editor", format!("the editor `{editor}` failed: {status}")).hint(hint));
+            return Err(Failure::new(ErrorCode::Editor, format!("the editor `{editor}` failed: {status}")).hint(hint));
         }
         Err(error) => {
-            return Err(Failure::new("editor", format!("the editor `{editor}` cannot be started: {error}")).hint(hint));
+            return Err(
+                Failure::new(ErrorCode::Editor, format!("the editor `{editor}` cannot be started: {error}")).hint(hint)
+            );
         }
     }
     let after = without_last_newline(read(draft)?);
     if after.trim().is_empty() {
-        return Err(Failure::new("empty", "the text is empty").hint("nothing was changed; use `ctx delete` to delete"));
+        return Err(
+            Failure::new(ErrorCode::Empty, "the text is empty").hint("nothing was changed; use `ctx delete` to delete")
+        );
     }
     if after == before {
-        return Err(Failure::new("unchanged", "the text is unchanged").hint(hint));
+        return Err(Failure::new(ErrorCode::Unchanged, "the text is unchanged").hint(hint));
     }
     Ok(after)
 }
@@ -106,8 +114,9 @@ fn current(shown: &Shown) -> Draft {
     let messages: Vec<Value> = shown
         .messages
         .iter()
-        .map(|message| json!({ "role": message.role, "content": content(message) }))
-        .filter(|message| message["content"].as_array().is_some_and(|blocks| !blocks.is_empty()))
+        .map(|message| (message, content(message)))
+        .filter(|(_, content)| !content.is_empty())
+        .map(|(message, content)| json!({ "role": message.role, "content": content }))
         .collect();
     Draft::Messages(serde_json::to_string_pretty(&messages).unwrap_or_default())
 }
@@ -145,9 +154,9 @@ mod tests {
     #[test]
     fn nothing_is_changed_by_the_same_text_an_empty_one_or_an_editor_that_fails() {
         let code = |script| edited(script).expect_err("refused").code;
-        assert_eq!(code("true"), "unchanged");
-        assert_eq!(code("truncate -s 0"), "empty");
-        assert_eq!(code("false"), "editor");
-        assert_eq!(code("/nowhere/editor 2>&-"), "editor");
+        assert_eq!(code("true"), ErrorCode::Unchanged);
+        assert_eq!(code("truncate -s 0"), ErrorCode::Empty);
+        assert_eq!(code("false"), ErrorCode::Editor);
+        assert_eq!(code("/nowhere/editor 2>&-"), ErrorCode::Editor);
     }
 }

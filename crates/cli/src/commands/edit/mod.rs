@@ -5,6 +5,7 @@ pub mod editor;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 use serde_json::Value;
 
@@ -13,8 +14,9 @@ use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Replace a frame, a step or a part; without a text, your editor opens
+/// Arguments of `ctx edit`.
 #[derive(Args, Debug)]
+#[command(about = format!("{}; without a text, your editor opens", help("edit")))]
 #[command(after_help = "The editor is $VISUAL or $EDITOR. To change nothing, leave the text unchanged or empty.
 
 Examples:

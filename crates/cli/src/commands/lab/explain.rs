@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use ctx_core::ErrorCode;
 use ctx_lab::frames::Row;
 use ctx_lab::needs::Kind;
 use ctx_lab::replay::{Played, Turn, Watch, play, play_watching};
@@ -52,12 +53,12 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
             ))
         });
         let (played, none) =
-            played.map_err(|error| Failure::new("unplayable", format!("It cannot be replayed: {error}.")))?;
+            played.map_err(|error| Failure::new(ErrorCode::Unplayable, format!("It cannot be replayed: {error}.")))?;
         let count = played.turns.len();
         if let Some(turn) = arguments.turn.filter(|turn| *turn as usize > count) {
             let requests = words::plural(count as u64, "request");
             return Err(Failure::new(
-                "no-such-turn",
+                ErrorCode::NoSuchTurn,
                 format!("There is no request {turn}: {} has {requests}.", played.name),
             )
             .hint("they are counted from 1"));

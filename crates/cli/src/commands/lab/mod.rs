@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
+use ctx_core::ErrorCode;
 use ctx_core::policy::Policy;
 use ctx_models::Models;
 
@@ -64,7 +65,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 fn named(name: &str) -> Result<Arc<dyn Policy>, Failure> {
     let name = name.trim();
     if name.is_empty() {
-        return Err(Failure::new("unknown-policy", "The name of a policy is empty.")
+        return Err(Failure::new(ErrorCode::UnknownPolicy, "The name of a policy is empty.")
             .hint("there is a comma too many, or a name is missing"));
     }
     let mut all = ctx_lab::policies::all();
@@ -72,7 +73,7 @@ fn named(name: &str) -> Result<Arc<dyn Policy>, Failure> {
         Some(at) => Ok(all.swap_remove(at)),
         None => {
             let names: Vec<&str> = all.iter().map(|policy| policy.name()).collect();
-            Err(Failure::new("unknown-policy", format!("There is no policy `{name}`."))
+            Err(Failure::new(ErrorCode::UnknownPolicy, format!("There is no policy `{name}`."))
                 .hint(format!("policies: {}", names.join(", "))))
         }
     }
@@ -122,7 +123,7 @@ fn gathered(on: &[std::path::PathBuf]) -> Result<ctx_lab::recording::Gathered, F
             left if left.is_empty() => "no file there ends in .json or .jsonl".to_owned(),
             left => left.join("; "),
         };
-        return Err(Failure::new("no-recordings", format!("There is no recorded conversation there: {why}."))
+        return Err(Failure::new(ErrorCode::NoRecordings, format!("There is no recorded conversation there: {why}."))
             .hint("give a folder of Messages bodies, Claude Code's own sessions (`--on ~/.claude/projects`), or the home of `ctx`"));
     }
     Ok(gathered)

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use ctx_core::ErrorCode;
 use ctx_lab::report::{self, Group, Summary};
 use ctx_lab::run::Outcome;
 
@@ -56,8 +57,11 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
     let remarks: Vec<String> = broken.into_iter().chain(remarks(&outcome)).chain(left_out).collect();
     if let Some(file) = &arguments.html {
         std::fs::write(file, report::html(&outcome, &groups, &remarks)).map_err(|error| {
-            Failure::new("cannot-write", format!("The report cannot be written to {}: {error}.", file.display()))
-                .hint("choose another place with --html")
+            Failure::new(
+                ErrorCode::CannotWrite,
+                format!("The report cannot be written to {}: {error}.", file.display()),
+            )
+            .hint("choose another place with --html")
         })?;
     }
     let output = &context.output;

@@ -68,6 +68,12 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         let worth = if arguments.at.is_now() { worth_line(context, &list.conversation) } else { None };
         let worth = worth.map(|line| format!("{}\n", context.output.paint.warning(&text::line(&line))));
         context.output.print(&(render(&list, &context.output) + &worth.unwrap_or_default()))?;
+        if let Some(elsewhere) = &list.elsewhere {
+            context.note(elsewhere);
+        }
+        if let Some(moved) = &list.moved_from {
+            context.note(&moved.in_words());
+        }
         if let Some(note) = words::unread(list.unread) {
             context.note(&note);
         }
@@ -83,6 +89,13 @@ pub fn worth_line(context: &Context, conversation: &str) -> Option<String> {
     let answer = context.client().ok()?.get(&of_conversation(conversation, "worth")).ok()?;
     let view: WorthView = understood(&answer).ok()?;
     view.worth.map(|worth| format!("{} Review: `ctx plan --stale`", worth.words))
+}
+
+/// The edits of the conversation that this one continues in another format, if they are not in force here.
+pub fn moved_line(context: &Context, conversation: &str) -> Option<String> {
+    let answer = context.client().ok()?.get(&of_conversation(conversation, "frames")).ok()?;
+    let list: Frames = understood(&answer).ok()?;
+    list.moved_from.map(|moved| moved.in_words())
 }
 
 fn render(list: &Frames, output: &Output) -> String {

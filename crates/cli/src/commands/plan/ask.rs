@@ -2,12 +2,14 @@
 
 use std::io::{BufRead, Write};
 
+use ctx_api::call::Conversation;
 use ctx_api::plan::{PlanView, Planned};
 use ctx_api::show::Shown;
+use ctx_core::ErrorCode;
 use ctx_core::edit::Operation;
 
 use super::file::Plan;
-use super::{body, shown};
+use super::shown;
 use crate::arguments::author;
 use crate::client::{Client, encoded, of_conversation, understood};
 use crate::commands::edit::editor;
@@ -58,13 +60,18 @@ pub fn choose(
             let view = match house.look(plan, &trial) {
                 Ok(view) => view,
                 // Nothing of the plan holds any more. What has happened since is compared with all of it.
-                Err(failure) if failure.code == "stale" => {
+                Err(failure) if failure.code == ErrorCode::Stale => {
                     return Err(house.look(plan, &numbers).err().unwrap_or(failure));
                 }
-                Err(failure) if matches!(&*failure.code, "no-daemon" | "unknown-conversation") => return Err(failure),
+                Err(failure)
+                    if failure.code == ErrorCode::NoDaemon || failure.code == ErrorCode::UnknownConversation =>
+                {
+                    return Err(failure);
+                }
                 Err(failure) => {
                     let told = text::line(&failure.message);
-                    let why = if failure.code == "nothing-to-do" { "passed over" } else { "skipped, it does not fit" };
+                    let why =
+                        if failure.code == ErrorCode::NothingToDo { "passed over" } else { "skipped, it does not fit" };
                     writeln!(out, "({number}/{all}) {why}: {told}")?;
                     break;
                 }
@@ -130,7 +137,7 @@ fn edit(plan: &mut Plan, number: usize, house: &dyn House) -> Result<(), Failure
     }
     let json = serde_json::to_string_pretty(&planned.operation).unwrap_or_default();
     let edited = house.edit(&json, "json")?;
-    let refuse = |error: serde_json::Error| Failure::new("invalid-json", format!("not taken: {error}"));
+    let refuse = |error: serde_json::Error| Failure::new(ErrorCode::InvalidJson, format!("not taken: {error}"));
     let Planned { operation, reason } = serde_json::from_str(&edited).map_err(refuse)?;
     *planned = Planned { operation, reason: reason.or(planned.reason.take()) };
     Ok(())
@@ -168,8 +175,8 @@ impl<'a> Daemon<'a> {
     }
 
     fn post(&self, plan: &Plan, only: &[usize], apply: bool) -> Result<PlanView, Failure> {
-        let path = of_conversation(&self.conversation, "plan");
-        understood(&self.client.post(&path, &body(plan, only, apply, author(&self.context.environment)))?)
+        let request = plan.request(only, apply, author(&self.context.environment));
+        self.client.call(&Conversation(&self.conversation).plan(&request))
     }
 }
 
@@ -190,11 +197,10 @@ impl House for Daemon<'_> {
     }
 
     fn edit(&self, text: &str, ending: &str) -> Result<String, Failure> {
-        let editor = self
-            .context
-            .environment
-            .text(env::EDITOR)
-            .ok_or_else(|| Failure::new("no-editor", "there is no editor: neither VISUAL nor EDITOR is set"))?;
+        let editor =
+            self.context.environment.text(env::EDITOR).ok_or_else(|| {
+                Failure::new(ErrorCode::NoEditor, "there is no editor: neither VISUAL nor EDITOR is set")
+            })?;
         let draft = self.context.home()?.path().join(format!("plan-{}.{ending}", std::process::id()));
         let edited = editor::written(text, &editor, &draft);
         let _ = std::fs::remove_file(&draft);
@@ -228,7 +234,7 @@ mod tests {
                 })
                 .collect();
             if operations.iter().any(|planned| planned["operation"]["op"] == "split") {
-                return Err(Failure::new("unknown-id", "Nothing is called `t9`."));
+                return Err(Failure::new(ErrorCode::UnknownId, "Nothing is called `t9`."));
             }
             Ok(serde_json::from_value(json!({"conversation": "c1", "commit": null, "branch": "main", "frames": [],
                 "tokens_before": 9, "tokens_after": 7, "summary": "", "head": "00000000a1", "risk": "low", "thinking_lost": 0,
@@ -243,7 +249,7 @@ mod tests {
 
         fn edit(&self, text: &str, _: &str) -> Result<String, Failure> {
             match text.contains("broken") {
-                true => Err(Failure::new("editor", "the editor failed")),
+                true => Err(Failure::new(ErrorCode::Editor, "the editor failed")),
                 false if text.starts_with('{') => Ok(text.replace("t3", "t4")),
                 false => Ok("edited".to_owned()),
             }
@@ -278,7 +284,7 @@ mod tests {
         struct Moved;
         impl House for Moved {
             fn look(&self, _: &Plan, only: &[usize]) -> Result<PlanView, Failure> {
-                Err(Failure::new("stale", format!("compared with {only:?}")))
+                Err(Failure::new(ErrorCode::Stale, format!("compared with {only:?}")))
             }
             fn show(&self, _: &[String], _: &Output) -> Result<String, Failure> {
                 Ok(String::new())

@@ -2,9 +2,10 @@
 
 use ctx_api::edit::When;
 use ctx_api::plan::Planned;
+use ctx_core::ErrorCode;
 use ctx_core::edit::misread;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::failure::Failure;
 
@@ -31,19 +32,18 @@ const EXAMPLE: &str = r#"a line looks like {"op":"delete","ids":["t3"]}; nothing
 const WHOLE: &str = r#"a plan looks like {"note":"…","expect":"HEAD","operations":[{"op":"delete","ids":["t3"],"reason":"…"}]}; nothing was changed"#;
 
 impl Plan {
-    /// The JSON that the daemon takes.
-    pub fn json(&self) -> Value {
-        let operations: Vec<Value> = self.operations.iter().map(planned).collect();
-        json!({ "note": self.note, "expect": self.expect, "when": self.when.name(), "operations": operations })
+    /// The request for the daemon.
+    pub fn request(&self, only: &[usize], apply: bool, author: &str) -> ctx_api::plan::Plan {
+        ctx_api::plan::Plan {
+            operations: self.operations.clone(),
+            note: self.note.clone(),
+            expect: self.expect.clone(),
+            only: only.to_vec(),
+            author: author.to_owned(),
+            apply,
+            when: self.when,
+        }
     }
-}
-
-fn planned(planned: &Planned) -> Value {
-    let mut operation = json!(planned.operation);
-    if let Some(reason) = &planned.reason {
-        operation["reason"] = reason.as_str().into();
-    }
-    operation
 }
 
 pub fn read(text: &str) -> Result<Plan, Failure> {
@@ -62,7 +62,7 @@ pub fn read(text: &str) -> Result<Plan, Failure> {
         }
     };
     if plan.operations.is_empty() {
-        return Err(Failure::new("empty-batch", "there are no operations in it").hint(EXAMPLE));
+        return Err(Failure::new(ErrorCode::EmptyBatch, "there are no operations in it").hint(EXAMPLE));
     }
     Ok(plan)
 }
@@ -83,7 +83,7 @@ fn whole(text: &str) -> Result<Plan, Failure> {
             0 => String::new(),
             line => format!("line {line}, column {}: ", error.column()),
         };
-        Failure::new("invalid-json", format!("{place}{said}")).hint(WHOLE)
+        Failure::new(ErrorCode::InvalidJson, format!("{place}{said}")).hint(WHOLE)
     };
     let value: Value = serde_json::from_str(text).map_err(|error| told(&error))?;
     let Whole { note, expect, operations } = match value {
@@ -93,8 +93,11 @@ fn whole(text: &str) -> Result<Plan, Failure> {
     };
     let numbered = (1..).zip(operations).map(|(number, value): (usize, Value)| {
         Planned::read(value).map_err(|error| {
-            Failure::new("invalid-json", format!("operation {number}: {}", misread::of_operation(&said(&error))))
-                .hint(WHOLE)
+            Failure::new(
+                ErrorCode::InvalidJson,
+                format!("operation {number}: {}", misread::of_operation(&said(&error))),
+            )
+            .hint(WHOLE)
         })
     });
     Ok(Plan { note, expect, when: When::Now, operations: numbered.collect::<Result<_, _>>()? })
@@ -105,8 +108,11 @@ fn operation(number: usize, line: &str) -> Result<Planned, Failure> {
     read.map_err(|error| {
         let said = said(&error);
         let column = column(line, &said).unwrap_or(if error.is_data() { 1 } else { error.column() });
-        Failure::new("invalid-json", format!("line {number}, column {column}: {}", misread::of_operation(&said)))
-            .hint(EXAMPLE)
+        Failure::new(
+            ErrorCode::InvalidJson,
+            format!("line {number}, column {column}: {}", misread::of_operation(&said)),
+        )
+        .hint(EXAMPLE)
     })
 }
 
@@ -175,8 +181,9 @@ mod tests {
         let plan = read(text).expect("a plan");
         assert_eq!((plan.note.as_deref(), plan.expect.as_deref()), (Some("tidy"), Some("3f9a")));
         assert_eq!(plan.operations[0].reason.as_deref(), Some("a dead end"));
-        assert_eq!(plan.json()["operations"][0]["reason"], "a dead end");
-        assert!(plan.json()["operations"][1].get("reason").is_none());
+        let request = serde_json::to_value(plan.request(&[], true, "cli")).expect("JSON");
+        assert_eq!(request["operations"][0]["reason"], "a dead end");
+        assert!(request["operations"][1].get("reason").is_none());
         assert_eq!(names(text), ["delete", "pin"]);
         assert_eq!(names(r#"[{"op":"pin","ids":["t1"]},{"op":"unpin","ids":["t2"]}]"#), ["pin", "unpin"]);
         assert_eq!(names("[\n{\"op\":\"pin\",\"ids\":[\"t1\"]}\n]"), ["pin"]);

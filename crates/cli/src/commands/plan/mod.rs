@@ -12,7 +12,7 @@ use clap::Args;
 use ctx_api::context::WorthView;
 use ctx_api::edit::When;
 use ctx_api::plan::{PlanView, Planned};
-use serde_json::Value;
+use ctx_core::ErrorCode;
 
 use self::file::{Only, Plan};
 use super::change::{Moment, applied_in_words, read};
@@ -88,25 +88,14 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     if arguments.interactive {
         return interactive(plan, &only, conversation, context);
     }
-    let answer = context.client()?.post(
-        &of_conversation(conversation, "plan"),
-        &body(&plan, &only, arguments.apply, author(&context.environment)),
-    )?;
+    let request = plan.request(&only, arguments.apply, author(&context.environment));
+    let answer = context.client()?.post(&of_conversation(conversation, "plan"), &request)?;
     if arguments.format.json {
         context.output.json(&answer)?;
     } else {
         tell(&understood(&answer)?, plan.when, context)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// What the daemon is asked for.
-pub fn body(plan: &Plan, only: &[usize], apply: bool, author: &str) -> Value {
-    let mut body = plan.json();
-    body["only"] = only.into();
-    body["apply"] = apply.into();
-    body["author"] = author.into();
-    body
 }
 
 /// What a plan would do, or did.
@@ -124,7 +113,7 @@ fn stale(conversation: &str, context: &Context) -> Result<Plan, Failure> {
     if view.cleared_by_provider > 0 {
         let cleared = words::count(view.cleared_by_provider);
         return Err(Failure::new(
-            "nothing-to-do",
+            ErrorCode::NothingToDo,
             format!(
                 "The provider clears old tool results of this conversation itself: {cleared} tokens of the last request"
             ),
@@ -133,7 +122,7 @@ fn stale(conversation: &str, context: &Context) -> Result<Plan, Failure> {
     }
     let Some(worth) = view.worth else {
         return Err(Failure::new(
-            "nothing-to-do",
+            ErrorCode::NothingToDo,
             "Too little of this context is stale or superseded to be worth a change",
         )
         .hint("`ctx list --steps` shows where the tokens are"));
@@ -147,7 +136,7 @@ fn stale(conversation: &str, context: &Context) -> Result<Plan, Failure> {
 /// Questions need somebody who answers.
 fn in_a_terminal(file: Option<&Path>) -> Result<(), Failure> {
     let refuse = |what: &str| {
-        Failure::new("no-terminal", format!("--interactive asks, and {what}"))
+        Failure::new(ErrorCode::NoTerminal, format!("--interactive asks, and {what}"))
             .hint("`ctx plan FILE` shows the plan; `ctx plan FILE --apply --only 1,3` takes some of it")
     };
     if file.and_then(Path::to_str) == Some("-") {

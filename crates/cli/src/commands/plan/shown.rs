@@ -1,9 +1,11 @@
 //! A plan in words: each operation with its reason and its risk, then the whole.
 
+use std::fmt::Display;
+
 use ctx_api::plan::{Level, PlanView, PlannedView};
 use ctx_core::edit::Operation;
+use ctx_core::edit::operation::{Select, Where};
 use ctx_service::now;
-use serde_json::Value;
 
 use crate::commands::change::{price, repaired, thinking};
 use crate::output::{Output, text, words};
@@ -46,7 +48,7 @@ pub fn whole(plan: &PlanView, output: &Output) -> String {
 /// One operation, as the list and the questions show it.
 pub fn one(planned: &PlannedView, output: &Output) -> String {
     let paint = &output.paint;
-    let head = format!("{:>2}  {}", planned.number, text::line(&what(&planned.operation)));
+    let head = format!("{:>2}  {}", planned.number, text::line(&operation(&planned.operation)));
     if let Some(nothing) = &planned.nothing {
         return format!(
             "{}\n      {}\n",
@@ -89,52 +91,86 @@ fn marks(marks: usize) -> String {
     }
 }
 
-/// The same of an operation that is not JSON.
+/// An operation in a line: its name, what it is about, and the beginning of its text.
 pub fn operation(operation: &Operation) -> String {
-    what(&serde_json::to_value(operation).unwrap_or_default())
+    let mut line = Line(vec![operation.name().to_owned()]);
+    match operation {
+        Operation::Delete { ids, select, force } => line.all(ids).select(select).flag("force", *force),
+        Operation::Edit { id, text, raw, content, force } => {
+            line.word(id).flag("force", *force).quoted(text.as_ref());
+            line.0.extend(raw.as_ref().map(|raw| text::fit(&raw.to_string(), WORDS)));
+            let content = content.as_ref().and_then(|content| serde_json::to_string(content).ok());
+            line.0.extend(content.map(|content| text::fit(&content, WORDS)));
+            &mut line
+        }
+        Operation::Compact { ids, select, text } | Operation::Offload { ids, select, summary: text } => {
+            line.all(ids).select(select).quoted(text.as_ref())
+        }
+        Operation::Restore { ids } | Operation::Pin { ids } | Operation::Unpin { ids } => line.all(ids),
+        Operation::Move { ids, to } => line.all(ids).place(to),
+        Operation::Add { text, to, title, role: _ } => line.place(to).quoted(title.as_ref()).quoted(Some(text)),
+        Operation::Combine { ids, after } => line.all(ids).value("after", after.as_ref()),
+        Operation::Split { id, at, at_step, each_step } => {
+            line.word(id).numbers("at", at).numbers("at-step", at_step).flag("each-step", *each_step)
+        }
+        Operation::DropResults { ids, select, result } => line.all(ids).select(select).value("result", result.as_ref()),
+        Operation::SummarizeResults { ids, select, result, text } => {
+            line.all(ids).select(select).value("result", result.as_ref()).quoted(text.as_ref())
+        }
+        Operation::Retitle { id, title, summary, auto } => {
+            line.word(id).flag("auto", *auto).quoted(title.as_ref()).quoted(summary.as_ref())
+        }
+        Operation::Import { from, ids, to, edits } => line.word(from).all(ids).flag("edits", *edits).place(to),
+    };
+    line.0.join(" ")
 }
 
-/// An operation in a line: its name, what it is about, and the beginning of its text.
-pub fn what(operation: &Value) -> String {
-    let word = |name: &str| operation[name].as_str();
-    let mut parts: Vec<String> = vec![word("op").unwrap_or_default().to_owned()];
-    parts.extend(word("from").map(str::to_owned));
-    parts.extend(operation["ids"].as_array().into_iter().flatten().filter_map(|id| Some(id.as_str()?.to_owned())));
-    parts.extend(word("id").map(str::to_owned));
-    for (name, value) in operation["select"].as_object().into_iter().flatten() {
-        if let Some(list) = value.as_array() {
-            // The ids of calls mean nothing to a reader.
-            parts.push(format!("({})", words::plural(list.len() as u64, "call")));
-            continue;
-        }
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        parts.push(format!("--{} {value}", name.replace('_', "-")));
+/// The words of an operation.
+struct Line(Vec<String>);
+
+impl Line {
+    fn word(&mut self, word: &str) -> &mut Line {
+        self.0.push(word.to_owned());
+        self
     }
-    parts.extend(word("result").map(|id| format!("--result {id}")));
-    let place = &operation["to"];
-    parts.extend(place["after"].as_str().or(word("after")).map(|id| format!("--after {id}")));
-    parts.extend(["start", "end"].iter().filter(|name| place[**name] == true).map(|name| format!("--{name}")));
-    for name in ["at", "at_step"] {
-        if let Some(numbers) = operation[name].as_array() {
-            let numbers: Vec<String> = numbers.iter().map(Value::to_string).collect();
-            parts.push(format!("--{} {}", name.replace('_', "-"), numbers.join(",")));
-        }
+
+    fn all(&mut self, ids: &[String]) -> &mut Line {
+        self.0.extend(ids.iter().cloned());
+        self
     }
-    parts.extend(
-        ["each_step", "force", "auto"]
-            .iter()
-            .filter(|name| operation[**name] == true)
-            .map(|name| format!("--{}", name.replace('_', "-"))),
-    );
-    parts.extend(
-        ["title", "summary", "text"]
-            .iter()
-            .filter_map(|name| word(name))
-            .map(|text| format!("“{}”", text::fit(&text::line(text), WORDS))),
-    );
-    let given = ["raw", "content"].iter().map(|name| &operation[*name]).filter(|given| !given.is_null());
-    parts.extend(given.map(|given| text::fit(&given.to_string(), WORDS)));
-    parts.join(" ")
+
+    fn flag(&mut self, name: &str, is_set: bool) -> &mut Line {
+        self.0.extend(is_set.then(|| format!("--{name}")));
+        self
+    }
+
+    fn value(&mut self, name: &str, value: Option<impl Display>) -> &mut Line {
+        self.0.extend(value.map(|value| format!("--{name} {value}")));
+        self
+    }
+
+    fn numbers(&mut self, name: &str, numbers: &[usize]) -> &mut Line {
+        let all: Vec<String> = numbers.iter().map(usize::to_string).collect();
+        self.value(name, (!all.is_empty()).then(|| all.join(",")))
+    }
+
+    fn quoted(&mut self, text: Option<&String>) -> &mut Line {
+        self.0.extend(text.map(|text| format!("“{}”", text::fit(&text::line(text), WORDS))));
+        self
+    }
+
+    fn select(&mut self, select: &Select) -> &mut Line {
+        let Select { tool, larger_than, older_than, superseded, calls } = select;
+        self.value("tool", tool.as_ref()).value("larger-than", *larger_than).value("older-than", *older_than);
+        // The ids of calls mean nothing to a reader.
+        let count = calls.len() as u64;
+        self.0.extend((count > 0).then(|| format!("({})", words::plural(count, "call"))));
+        self.flag("superseded", *superseded)
+    }
+
+    fn place(&mut self, to: &Where) -> &mut Line {
+        self.value("after", to.after.as_ref()).flag("start", to.start).flag("end", to.end)
+    }
 }
 
 #[cfg(test)]
@@ -192,21 +228,14 @@ mod tests {
 
     #[test]
     fn an_operation_fits_a_line() {
-        assert_eq!(what(&json!({"op": "move", "ids": ["t5"], "to": {"after": "t2"}})), "move t5 --after t2");
+        let line = |json| operation(&serde_json::from_value(json).expect("an operation"));
+        assert_eq!(line(json!({"op": "move", "ids": ["t5"], "to": {"after": "t2"}})), "move t5 --after t2");
+        assert_eq!(line(json!({"op": "edit", "id": "t3#0", "text": "a\nb", "force": true})), "edit t3#0 --force “a b”");
+        assert_eq!(line(json!({"op": "split", "id": "t3", "at": [2, 4]})), "split t3 --at 2,4");
         assert_eq!(
-            what(&json!({"op": "edit", "id": "t3#0", "text": "a\nb", "force": true})),
-            "edit t3#0 --force “a b”"
-        );
-        assert_eq!(what(&json!({"op": "split", "id": "t3", "at": [2, 4]})), "split t3 --at 2,4");
-        let select = json!({"calls": ["toolu_1", "toolu_2"], "larger_than": 9});
-        assert_eq!(
-            what(&json!({"op": "summarize-results", "ids": [], "select": select, "text": "short"})),
-            "summarize-results (2 calls) --larger-than 9 “short”"
-        );
-        assert_eq!(
-            what(&json!({"op": "import", "from": "c3f9", "ids": ["t2"], "to": {"end": true}})),
+            line(json!({"op": "import", "from": "c3f9", "ids": ["t2"], "to": {"end": true}})),
             "import c3f9 t2 --end"
         );
-        assert!(what(&json!({"op": "add", "text": "long ".repeat(50)})).chars().count() < 80);
+        assert!(line(json!({"op": "add", "text": "long ".repeat(50), "to": {"end": true}})).chars().count() < 80);
     }
 }

@@ -12,6 +12,7 @@ use std::process::{Command, ExitCode};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use ctx_clients::CLIENTS;
+use ctx_core::ErrorCode;
 use ctx_engine::automatic::Rules;
 use launch::Launch;
 use supervise::become_process;
@@ -23,7 +24,7 @@ use crate::config::{Flags, LiveRules, Settings};
 use crate::context::Context;
 use crate::env;
 use crate::failure::Failure;
-use crate::home::{Home, NOT_WRITABLE};
+use crate::home::Home;
 use ctx_api::status::Status;
 
 /// Run an agent through the daemon; starts one if none is running
@@ -96,7 +97,7 @@ fn is_silent(home: &Home, before: &Status) -> bool {
 /// Without a home that can be written to there is no daemon, but an agent can work without one; gives the words that say so. Not
 /// where conversations are stored: one of them may be edited, and would be sent as if it were not.
 fn may_run_without(home: &Home, failure: Failure) -> Result<String, Failure> {
-    if failure.code != NOT_WRITABLE || home.has_store() {
+    if failure.code != ErrorCode::HomeNotWritable || home.has_store() {
         return Err(failure);
     }
     let hint = failure.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
@@ -190,11 +191,12 @@ mod tests {
     fn without_a_writable_home_the_agent_runs_directly_unless_conversations_are_stored_there() {
         let folder = tempfile::tempdir().expect("a folder");
         let home = Home::find(Some(folder.path()), &Environment::of(&[])).expect("a home");
-        let unwritable = || Failure::new(NOT_WRITABLE, "cannot write to the home /h: read-only").hint("use --home");
+        let unwritable =
+            || Failure::new(ErrorCode::HomeNotWritable, "cannot write to the home /h: read-only").hint("use --home");
         let words = may_run_without(&home, unwritable()).expect("it may");
         assert!(words.starts_with("cannot write to the home /h: read-only (use --home). THE AGENT RUNS WITHOUT CTX"));
-        assert!(may_run_without(&home, Failure::new("port-taken", "x")).is_err());
+        assert!(may_run_without(&home, Failure::new(ErrorCode::PortTaken, "x")).is_err());
         std::fs::write(folder.path().join("ctx.db"), "").expect("written");
-        assert_eq!(may_run_without(&home, unwritable()).expect_err("refused").code, NOT_WRITABLE);
+        assert_eq!(may_run_without(&home, unwritable()).expect_err("refused").code, ErrorCode::HomeNotWritable);
     }
 }

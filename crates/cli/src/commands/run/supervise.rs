@@ -3,6 +3,8 @@
 
 use std::process::{Command, ExitCode};
 
+use ctx_core::ErrorCode;
+
 use crate::failure::Failure;
 
 /// Becomes the agent: nothing has to be done after its end.
@@ -83,7 +85,7 @@ fn pass_on_signals(agent: rustix::process::Pid) {
 }
 
 fn not_started(name: &str, error: &std::io::Error) -> Failure {
-    let failure = Failure::new("agent-not-started", format!("cannot run `{name}`: {error}"));
+    let failure = Failure::new(ErrorCode::AgentNotStarted, format!("cannot run `{name}`: {error}"));
     match error.kind() {
         std::io::ErrorKind::NotFound => failure.hint("is it installed, and on the PATH?"),
         _ => failure,

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use ctx_api::show::Shown;
+use ctx_core::ErrorCode;
 
 use crate::arguments::{AtArguments, ConversationArguments, JsonArguments, non_empty};
 use crate::client::{encoded, of_conversation, understood};
@@ -58,7 +59,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     if ids.contains(&"") {
         let message =
             format!("`{}` has a gap: between two commas, or at an end, there is no id.", arguments.ids.join(" "));
-        return Err(Failure::new("unknown-id", message).hint("write them like `t3,t7`"));
+        return Err(Failure::new(ErrorCode::UnknownId, message).hint("write them like `t3,t7`"));
     }
     // All of them first: half an answer before a refusal helps nobody.
     let answers = ids.into_iter().map(|id| {

@@ -1,5 +1,5 @@
-//! Makes Claude Code speak through the daemon: two variables in its settings, a skill, and if wanted the MCP server and
-//! a status line.
+//! Routes Claude Code through the daemon: two variables in its settings, a skill, and optionally the MCP server and a
+//! status line.
 
 mod places;
 mod settings;
@@ -106,7 +106,7 @@ fn uninstall(scope: Scope, force: bool, host: &dyn Host) -> Result<Plan, SetupEr
     Ok(Plan::undo(TITLE, scope, journal, changes))
 }
 
-/// What to say without a daemon; the MCP server starts one.
+/// The advice without a running daemon; the MCP server starts one.
 fn not_up(with_server: bool) -> String {
     let way = match with_server {
         true => format!("{TITLE} now starts it with `ctx mcp`"),

@@ -1,4 +1,4 @@
-//! Where Claude Code keeps what concerns us.
+//! The locations of Claude Code's files.
 
 use super::skill;
 use crate::claude_code::folders;
@@ -6,16 +6,18 @@ use crate::setup::{Scope, SetupError};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use ctx_core::ErrorCode;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
     pub settings: PathBuf,
     pub skill: PathBuf,
-    /// Where MCP servers are named.
+    /// The file that registers MCP servers.
     pub servers: PathBuf,
 }
 
 impl Places {
-    /// `variable` looks an environment variable up; one that is empty is unset.
+    /// Finds the locations. `variable` looks up an environment variable; an empty one is unset.
     pub fn find(scope: Scope, folder: &Path, variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, SetupError> {
         let absolute =
             |path: PathBuf| std::path::absolute(&path).map_err(|error| SetupError::file("find", &path, error));
@@ -24,7 +26,7 @@ impl Places {
             Scope::User => {
                 let (config, servers) = folders::of_user(variable).ok_or_else(|| {
                     SetupError::new(
-                        "no-home",
+                        ErrorCode::NoHome,
                         "the folder of Claude Code's settings is unknown: HOME is not set",
                         "set CLAUDE_CONFIG_DIR, or use --scope project",
                     )
@@ -77,6 +79,6 @@ mod tests {
             ]
         );
         let nothing = Places::find(Scope::User, Path::new("/project"), variables(&[])).expect_err("refused");
-        assert_eq!(nothing.code(), "no-home");
+        assert_eq!(nothing.code(), ErrorCode::NoHome);
     }
 }

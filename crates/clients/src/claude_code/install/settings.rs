@@ -1,12 +1,13 @@
-//! Claude Code's `settings.json`: the entries that it needs, and what may stand in their way.
+//! Claude Code's `settings.json`: the required entries, and conflicts with existing ones.
 
 use crate::claude_code::variables::{self, BASE_URL};
 use crate::setup::jsonc::Document;
 use crate::setup::{Daemon, Host, Journal, SetupError, file};
+use ctx_core::ErrorCode;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Programs disagree on the case, so both are read.
+/// Both spellings, because programs disagree on the case.
 const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
 const PROXIES: [[&str; 2]; 3] =
     [["HTTP_PROXY", "http_proxy"], ["HTTPS_PROXY", "https_proxy"], ["ALL_PROXY", "all_proxy"]];
@@ -19,7 +20,7 @@ fn in_env(name: &str) -> Vec<String> {
     vec!["env".to_owned(), name.to_owned()]
 }
 
-/// The client's settings without what we wrote into them before.
+/// The client's settings without earlier entries of `ctx`.
 pub(super) struct SettingsFile {
     path: PathBuf,
     text: String,
@@ -54,8 +55,8 @@ impl SettingsFile {
         Document::read(&self.text).ok()?.get(&in_env(name))
     }
 
-    /// Somebody's own base URL is where their requests should go on going: that is the daemon's upstream now. The
-    /// client's settings win over its environment, so one that is only there would be gone as well.
+    /// Refuses to replace the user's own base URL unless the daemon forwards to it. The client's settings override its
+    /// environment, so a base URL in the environment would be lost as well.
     pub(super) fn check_base_url(
         &self,
         daemon: &Daemon,
@@ -73,7 +74,7 @@ impl SettingsFile {
         if given.as_ref().is_some_and(|given| *given == daemon.upstream || *given == daemon.url()) {
             return Ok(());
         }
-        // It may hold a password; only what is sure to be an address is repeated.
+        // It may contain a password; only a valid address is repeated.
         let named = given.unwrap_or_else(|| "another address".to_owned());
         let what = format!("{name} in {place} is {named}, but the daemon forwards to {}", daemon.upstream);
         if force {
@@ -81,7 +82,7 @@ impl SettingsFile {
             return Ok(());
         }
         Err(SetupError::new(
-            "other-base-url",
+            ErrorCode::OtherBaseUrl,
             format!("{what}; nothing was changed"),
             "let the daemon forward there (`ctx stop`, then `ctx up --upstream URL`, or `[upstream] url` in ctx.toml) and run \
              this again; --force installs anyway",
@@ -99,14 +100,14 @@ impl SettingsFile {
         let mut wanted = vec![(in_env(BASE_URL), json!(daemon.url()))];
         let hints = variables::HINT_HEADERS;
         match self.variable(hints) {
-            // What the user has decided stays.
+            // The user's own choice stays.
             Some(own) if own != json!("1") => {
                 notes.push(format!("{hints} is {own} and stays; ctx classifies requests better with \"1\""))
             }
             _ => wanted.push((in_env(hints), json!("1"))),
         }
         if let Some(home) = host.own_home()? {
-            // Commands that the agent runs must find the same daemon.
+            // Commands run by the agent must find the same daemon.
             wanted.push((in_env("CTX_HOME"), json!(home.to_string_lossy())));
         }
         if let Some(spared) = self.spared_by_proxies(daemon, host) {
@@ -119,7 +120,7 @@ impl SettingsFile {
         Ok(wanted)
     }
 
-    /// The client would ask a proxy even for a loopback address.
+    /// The `NO_PROXY` value that keeps the client from using a proxy even for a loopback address.
     fn spared_by_proxies(&self, daemon: &Daemon, host: &dyn Host) -> Option<String> {
         let value = |names: [&str; 2]| {
             let own = names.iter().find_map(|name| self.variable(name));

@@ -1,11 +1,11 @@
-//! The skill `/compose-context`: what the agent is told.
+//! The skill `/compose-context`: instructions for the agent.
 
 pub const NAME: &str = "compose-context";
 
 const TEXT: &str = include_str!("skill.md");
 
-/// The verbs that the agent may use without asking. Not all: `run` starts any program, `purge` forgets for good, `stop`
-/// ends everybody's daemon, and others write files.
+/// The commands that the agent may run without asking. Excluded: `run` starts any program, `purge` deletes for good,
+/// `stop` ends a shared daemon, and others write files.
 pub const ALLOWED: [&str; 10] =
     ["list", "show", "search", "status", "history", "diff", "preview", "batch", "undo", "revert"];
 
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn it_is_short() {
-        // About four characters a token.
+        // About four characters per token.
         assert!(text("ctx").len() < 6_000, "{}", text("ctx").len());
     }
 }

@@ -1,4 +1,4 @@
-//! Which lines make up a conversation, and in which order.
+//! Selects and orders the lines of a conversation.
 
 use super::line::{Line, Message};
 use std::collections::{HashMap, HashSet};
@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 #[derive(Default)]
 pub(super) struct Segment<'l> {
     pub(super) lines: Vec<&'l Line<'l>>,
-    /// The numbers of those that an earlier segment holds already.
+    /// The numbers of the lines that an earlier segment already has.
     pub(super) kept: HashSet<usize>,
 }
 
@@ -15,13 +15,13 @@ pub(super) struct Chains<'l> {
     /// The segments of the main conversation, oldest first.
     pub(super) main: Vec<Segment<'l>>,
     pub(super) sides: Vec<Segment<'l>>,
-    /// Numbers of lines that follow a line which is not there.
+    /// Numbers of lines whose predecessor is missing.
     pub(super) gaps: Vec<usize>,
 }
 
 #[derive(Default)]
 struct Links<'l> {
-    /// The lines that a conversation can end with.
+    /// The lines with which a conversation can end.
     leaves: Vec<&'l Line<'l>>,
     by_uuid: HashMap<&'l str, &'l Line<'l>>,
     by_answer: HashMap<&'l str, Vec<&'l Line<'l>>>,
@@ -60,7 +60,7 @@ impl<'l> Links<'l> {
         self.by_uuid.get(line.parent.as_deref()?).copied()
     }
 
-    /// Whether no line before led to the same beginning. `known` remembers which lines lead to one that was met.
+    /// Whether no earlier leaf led to the same root. `known` remembers lines that lead to a known root.
     fn is_new_root(&self, leaf: &'l Line<'l>, known: &mut HashSet<usize>) -> bool {
         let mut at = Some(leaf);
         while let Some(line) = at.filter(|line| line.is_side) {
@@ -72,7 +72,7 @@ impl<'l> Links<'l> {
         true
     }
 
-    /// The chain that ends in `leaf`, cut where the history was compacted.
+    /// The chain that ends in `leaf`, cut at compactions.
     fn back_from(&self, leaf: &'l Line<'l>, gaps: &mut Vec<usize>) -> Vec<Segment<'l>> {
         let (mut segments, mut segment) = (Vec::new(), Vec::new());
         let mut seen = HashSet::new();
@@ -83,7 +83,7 @@ impl<'l> Links<'l> {
             if line.is_boundary || line.is_summary && !next.is_some_and(|parent| parent.is_boundary) {
                 segments.push(self.finished(std::mem::take(&mut segment)));
                 let before = line.before_boundary.as_deref().and_then(|uuid| self.by_uuid.get(uuid).copied());
-                // Older files do not say what was compacted: it is what was written before.
+                // Older files do not name the compacted lines: they are the preceding ones.
                 next = before.or_else(|| self.written_before(line));
             } else if next.is_none() && line.parent.is_some() {
                 gaps.push(line.number);
@@ -100,8 +100,8 @@ impl<'l> Links<'l> {
         self.leaves.iter().take(before).rev().copied().find(|leaf| leaf.is_side == line.is_side)
     }
 
-    /// Brings the lines of a segment into their order and adds what belongs to them and hangs beside the chain: of
-    /// parallel calls only the last result is on it. What a compaction kept comes after the summary.
+    /// Orders the lines of a segment and adds lines beside the chain that belong to it: of parallel calls, only the
+    /// last result is on the chain. Content kept by a compaction follows the summary.
     fn finished(&self, mut chain: Vec<&'l Line<'l>>) -> Segment<'l> {
         chain.reverse();
         let here: HashSet<usize> = chain.iter().map(|line| line.number).collect();
@@ -125,7 +125,7 @@ impl<'l> Links<'l> {
         segment
     }
 
-    /// Lines that belong to a chain and are not on it, by the line that they follow, last first.
+    /// Lines that belong to a chain without being on it, by predecessor, last first.
     fn beside(&self, chain: &[&'l Line<'l>], here: &HashSet<usize>) -> HashMap<usize, Vec<&'l Line<'l>>> {
         let messages = |lines: &[&'l Line<'l>]| -> Vec<&'l Message<'l>> {
             lines.iter().filter_map(|line| line.message.as_ref()).collect()

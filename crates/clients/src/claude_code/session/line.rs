@@ -1,4 +1,4 @@
-//! One line of a session file: what of it matters here.
+//! One line of a session file: the relevant members.
 
 use crate::session::SessionUsage;
 use serde::Deserialize;
@@ -10,31 +10,31 @@ pub(super) struct Line<'a> {
     pub(super) number: usize,
     pub(super) kind: Cow<'a, str>,
     pub(super) uuid: Cow<'a, str>,
-    /// The line that it follows.
+    /// The preceding line.
     pub(super) parent: Option<Cow<'a, str>>,
     /// The last line before a compaction.
     pub(super) before_boundary: Option<Cow<'a, str>>,
     pub(super) is_boundary: bool,
     pub(super) is_summary: bool,
-    /// Of a sub-agent.
+    /// Belongs to a sub-agent.
     pub(super) is_side: bool,
-    /// The lines that a compaction let stand.
+    /// The lines that a compaction kept.
     pub(super) kept: Kept<'a>,
     pub(super) at: Option<Cow<'a, str>>,
     pub(super) message: Option<Message<'a>>,
-    /// What the client wrote into the request on its own.
+    /// Content that the client injected into the request.
     pub(super) injected: Vec<&'a RawValue>,
     pub(super) shape: Option<RequestShape<'a>>,
 }
 
 pub(super) struct Message<'a> {
     pub(super) is_answer: bool,
-    /// All lines of one answer have the same.
+    /// Shared by all lines of one answer.
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) model: Option<Cow<'a, str>>,
     pub(super) content: &'a RawValue,
     pub(super) usage: Option<SessionUsage>,
-    /// The calls in it, or the calls that it answers.
+    /// The calls that it makes or answers.
     pub(super) calls: Vec<Cow<'a, str>>,
     pub(super) results: Vec<Cow<'a, str>>,
 }
@@ -103,13 +103,13 @@ struct WrittenUsage {
     output_tokens: Option<u64>,
 }
 
-/// For how long something was written to the cache.
+/// The lifetimes of a cache write.
 #[derive(Deserialize)]
 struct WrittenFor {
     ephemeral_1h_input_tokens: Option<u64>,
 }
 
-/// What is told of a content block without reading it all.
+/// The relevant members of a content block.
 #[derive(Deserialize)]
 pub(super) struct Block<'a> {
     #[serde(borrow, rename = "type")]
@@ -135,7 +135,7 @@ pub(super) fn read(text: &[u8], number: usize) -> Result<Line<'_>, String> {
         Some(message) if kind == "user" || kind == "assistant" => Some(read_message(message)?),
         _ => None,
     };
-    // What the client says in the model's place is not sent.
+    // Messages that the client wrote in the model's place are not sent.
     let invented = |message: &Message| message.is_answer && message.model.as_deref() == Some("<synthetic>");
     let message = message.filter(|message| written.is_api_error_message != Some(true) && !invented(message));
     Ok(Line {
@@ -155,7 +155,7 @@ pub(super) fn read(text: &[u8], number: usize) -> Result<Line<'_>, String> {
     })
 }
 
-/// What is wrong, without the place: which line it is, is said of the file.
+/// The parser's reason, without the position: the caller adds the line.
 fn reason(error: &serde_json::Error) -> String {
     let said = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());

@@ -1,5 +1,5 @@
-//! Lines become messages as the client sends them: one answer with all its blocks, then one message with the results of
-//! its calls in their order, and after them what was typed and injected.
+//! Merges lines into messages as the client sends them: one answer with all its blocks, then one message with the
+//! results of its calls in order, followed by typed and injected text.
 
 use super::chain::Segment;
 use super::line::{Block, Message};
@@ -8,20 +8,20 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// Stands for a result that the file does not hold, as a call without one is refused.
+/// Replaces a result that the file lacks, because a call without a result is refused.
 const NO_RESULT: &str = "(this result was not recorded)";
 
 #[derive(Default)]
 pub(super) struct Merged<'l> {
     pub(super) is_answer: bool,
-    /// Answered before, and kept by a compaction.
+    /// Answered earlier, and kept by a compaction.
     pub(super) kept: bool,
     pub(super) at: Option<&'l str>,
     pub(super) model: Option<&'l str>,
     pub(super) usage: Option<SessionUsage>,
     id: Option<&'l str>,
     parts: Vec<Part<'l>>,
-    /// The content as it was recorded, while it is that of a single line.
+    /// The recorded content, as long as it comes from a single line.
     whole: Option<&'l str>,
 }
 
@@ -92,7 +92,7 @@ fn parts(content: &RawValue) -> Vec<Part<'_>> {
 
 fn part(raw: &RawValue) -> Option<Part<'_>> {
     let block: Block = serde_json::from_str(raw.get()).ok()?;
-    // A text without a word is refused.
+    // A text without words is refused.
     if block.kind == "text" && block.text.is_none_or(is_blank) {
         return None;
     }
@@ -105,12 +105,12 @@ fn is_blank(text: &RawValue) -> bool {
     serde_json::from_str::<String>(text.get()).is_ok_and(|text| text.trim().is_empty())
 }
 
-/// Adds a piece to the message that it belongs to, or begins one with it.
+/// Adds a piece to its message, or begins a new one.
 fn push<'l>(merged: &mut Vec<Merged<'l>>, piece: Merged<'l>) {
     if piece.parts.is_empty() {
         return;
     }
-    // Results may have come in while the answer was still going on: then it stands one before the last.
+    // Results may have arrived before the answer was complete: then the answer is the second-last message.
     let count = merged.len();
     let same =
         |message: &Merged| piece.is_answer && message.is_answer && message.id.is_some() && message.id == piece.id;
@@ -124,7 +124,7 @@ fn push<'l>(merged: &mut Vec<Merged<'l>>, piece: Merged<'l>) {
             message.usage = piece.usage.or(message.usage);
             message.model = piece.model.or(message.model);
             message.kept &= piece.kept;
-            // A request goes out when its last line is written, an answer has begun with its first.
+            // A request is sent when its last line is written; an answer begins with its first line.
             if piece.is_answer {
                 message.id = piece.id.or(message.id);
             } else {
@@ -135,13 +135,13 @@ fn push<'l>(merged: &mut Vec<Merged<'l>>, piece: Merged<'l>) {
     }
 }
 
-/// Every call has one result in the message after it, in the order of the calls, and no result is without a call.
+/// Gives every call one result in the following message, in the order of the calls, and drops results without a call.
 fn paired(merged: Vec<Merged>) -> Vec<Merged> {
     let mut whole: Vec<Merged> = Vec::new();
     for mut message in merged {
         if message.is_answer {
-            // A conversation begins with its user; two answers are next to each other when nothing of the message
-            // between them could stay.
+            // A conversation begins with the user; two answers are adjacent if nothing of the message between them
+            // remains.
             if !whole.is_empty() {
                 push(&mut whole, message);
             }

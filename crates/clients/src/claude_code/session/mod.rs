@@ -1,10 +1,10 @@
-//! Claude Code's own session files, `<session>.jsonl`: one object a line, each naming the line it follows.
+//! Claude Code's session files, `<session>.jsonl`: one object per line, each naming its predecessor.
 //!
-//! The conversation is the chain that ends in the newest line; what was rewound is not on it. A compaction ends one
-//! recording (`<session>`) and begins the next (`<session>#2`); a sub-agent of two steps and more is one of its own
-//! (`<session>+1`, or a file of its own). An answer is written as one line a block, and each tool result as one line:
-//! they are put together as the client sends them. What the client injects into a request is in the recording where the
-//! file tells its text; the system prompt and the tools where the file tells them, which older files do not.
+//! The conversation is the chain that ends in the newest line; rewound lines are not on it. A compaction ends one
+//! recording (`<session>`) and begins the next (`<session>#2`); a sub-agent with two or more steps is a recording of
+//! its own (`<session>+1`, or a file of its own). An answer has one line per block, and each tool result has one line:
+//! they are merged as the client sends them. Injected content, the system prompt and the tools are included if the file
+//! contains them; older files lack the last two.
 
 mod chain;
 mod line;
@@ -18,12 +18,12 @@ use std::path::Path;
 
 pub(super) const FILES: SessionFiles = SessionFiles { recognises: is_session, read, passes_over: is_about_an_agent };
 
-/// Each sub-agent has a file of its own that describes it.
+/// Whether the file describes a sub-agent.
 fn is_about_an_agent(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(".meta.json"))
 }
 
-/// Whether this is to be read line by line: several objects, or one that says what kind of line it is.
+/// Whether a file has the format of a session: several objects, or one that names its kind of line.
 fn is_session(path: &Path, bytes: &[u8]) -> bool {
     if path.extension().is_some_and(|ending| ending == "jsonl") {
         return true;
@@ -54,7 +54,7 @@ fn read(name: &str, bytes: &[u8]) -> SessionFile {
     let mut segments = 0;
     for segment in &found.main {
         let recording = recording(&lines, segment, name.to_owned());
-        // An empty segment is none: a compaction right after another one.
+        // An empty segment is no recording: a compaction directly after another.
         if let Some(mut recording) = recording {
             segments += 1;
             if segments > 1 {

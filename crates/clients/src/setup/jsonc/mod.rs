@@ -1,5 +1,5 @@
-//! JSON as people keep it in settings files: with a byte order mark, comments and trailing commas, if they like. Here
-//! is where things stand in it; changing them, and nothing else, belongs to [`splice`].
+//! JSON as in settings files: possibly with a byte order mark, comments and trailing commas. This module finds
+//! positions; [`splice`] changes values and nothing else.
 
 pub mod splice;
 #[cfg(test)]
@@ -11,14 +11,14 @@ use std::ops::Range;
 use serde_json::Value;
 
 pub const BYTE_ORDER_MARK: char = '\u{feff}';
-/// Nobody nests settings like this; the reader would run out of stack.
+/// The maximum nesting, so that the parser cannot run out of stack.
 const DEEPEST: usize = 128;
 
-/// A value, and where it stands.
+/// A value and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub span: Range<usize>,
-    /// Those of an object; `None` for everything else.
+    /// The members of an object; `None` for everything else.
     pub members: Option<Vec<Member>>,
 }
 
@@ -33,7 +33,7 @@ pub struct Member {
 pub struct Document<'a> {
     pub text: &'a str,
     pub root: Node,
-    /// Where the first thing stands that JSON proper does not know.
+    /// The position of the first deviation from strict JSON.
     pub relaxed: Option<Position>,
 }
 
@@ -59,7 +59,7 @@ impl Position {
     }
 }
 
-/// Why a text cannot be read, or not be changed as wished.
+/// Why a text cannot be parsed or changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{position}: {why}")]
 pub struct Broken {
@@ -68,7 +68,7 @@ pub struct Broken {
 }
 
 impl Node {
-    /// The last one counts, as it does for whoever reads the file.
+    /// The named member; the last one counts, as for every parser.
     pub fn member(&self, key: &str) -> Option<&Member> {
         self.members.as_ref()?.iter().rfind(|member| member.key == key)
     }
@@ -98,7 +98,7 @@ impl<'a> Document<'a> {
         path.iter().try_fold(&self.root, |node, key| node.member(key).map(|member| &member.value))
     }
 
-    /// What stands there. `None` also for a value with comments inside: it is not one of ours.
+    /// The value at a path. `None` also for a value with comments inside, which `ctx` never writes.
     pub fn get(&self, path: &[String]) -> Option<Value> {
         serde_json::from_str(self.raw(self.find(path)?)).ok()
     }
@@ -184,7 +184,7 @@ impl Reader<'_> {
                 return Err(self.broken("a name in double quotes or `}` is expected here"));
             }
             let key_span = self.string()?;
-            // A name with a broken escape is none of ours: it stands for itself.
+            // A name with a broken escape never matches; it stays as spelled.
             let quoted = self.text.get(key_span.clone()).unwrap_or_default();
             let key = serde_json::from_str(quoted).unwrap_or_else(|_| quoted.trim_matches('"').to_owned());
             self.trivia()?;
@@ -214,7 +214,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Behind an element: is it the end? A comma before the end is only remarked.
+    /// Whether the end follows an element. Notes a comma before the end.
     fn next(&mut self, end: u8) -> Result<bool, Broken> {
         self.trivia()?;
         let comma = self.at;
@@ -285,7 +285,7 @@ impl Reader<'_> {
     }
 }
 
-/// The length of the comment with which a text begins, 0 without one. The end of the line is no part of it.
+/// The length of the comment at the start of a text, 0 without one. Excludes the end of the line.
 fn comment(text: &str) -> Result<usize, &'static str> {
     if text.starts_with("//") {
         return Ok(text.find(['\n', '\r']).unwrap_or(text.len()));

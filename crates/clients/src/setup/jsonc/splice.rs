@@ -1,4 +1,4 @@
-//! Changes to a settings file that leave every other byte as it is, and the way back.
+//! Changes a settings file without touching any other byte, and reverses the changes.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{BYTE_ORDER_MARK, Broken, Document, Node, Position, comment};
 
-/// How to take one change back: this many bytes from here on were these.
+/// Reverses one change: the original bytes of a range.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     start: usize,
@@ -15,15 +15,15 @@ pub struct Step {
     original: String,
 }
 
-/// A text while it is being changed.
+/// A text being changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Draft {
     pub text: String,
-    /// What was done, the newest last.
+    /// The changes so far, newest last.
     pub steps: Vec<Step>,
 }
 
-/// Takes changes back, the newest first. `None`: they were not made to this text.
+/// Reverses changes, newest first. `None` if they do not fit this text.
 pub fn take_back(text: &str, steps: &[Step]) -> Option<String> {
     let mut text = text.to_owned();
     for step in steps.iter().rev() {
@@ -45,10 +45,10 @@ impl Draft {
         self.text.replace_range(span, new);
     }
 
-    /// Puts a value where the path leads, and makes the objects on the way. Tells which one it made, if any.
+    /// Sets the value at a path and creates missing objects. Returns the outermost created one, if any.
     pub fn set(&mut self, path: &[String], value: &Value) -> Result<Option<Vec<String>>, Broken> {
         if self.text.trim_start_matches(BYTE_ORDER_MARK).trim().is_empty() {
-            // Nothing is lost in an empty file.
+            // An empty file has nothing to lose.
             let start = if self.text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
             self.replace(start..self.text.len(), "{}\n");
         }
@@ -63,7 +63,7 @@ impl Draft {
                 return Err(Broken { position, why: format!("{name} is not an object") });
             }
             let Some(member) = node.member(key) else {
-                // The rest of the path is made in one go.
+                // The rest of the path is created in one step.
                 let rest = path.get(depth + 1..).unwrap_or_default();
                 let wrap = |inner: Value, key: &String| Value::Object([(key.clone(), inner)].into_iter().collect());
                 let whole = rest.iter().rev().fold(value.clone(), wrap);
@@ -81,7 +81,7 @@ impl Draft {
         Ok(None)
     }
 
-    /// Puts these bytes in place of the value there.
+    /// Replaces the value at a path with these bytes.
     pub fn put_back(&mut self, path: &[String], raw: &str) -> Result<(), Broken> {
         let text = self.text.clone();
         if let Some(node) = Document::read(&text)?.find(path) {
@@ -90,7 +90,7 @@ impl Draft {
         Ok(())
     }
 
-    /// A new member, behind the last one.
+    /// Inserts a member behind the last one.
     fn insert(&mut self, document: &Document, object: &Node, key: &str, value: &Value) {
         let text = document.text;
         let members = object.members.as_deref().unwrap_or_default();
@@ -129,7 +129,7 @@ impl Draft {
         }
     }
 
-    /// Takes a member out, with its comma and its line. Comments around it stay.
+    /// Removes a member, with its comma and its line. Comments around it stay.
     pub fn remove(&mut self, path: &[String]) -> Result<(), Broken> {
         let text = self.text.clone();
         let document = Document::read(&text)?;
@@ -155,7 +155,7 @@ impl Draft {
             self.replace(comma..comma + 1, "");
         }
         self.replace(start..end, "");
-        // The last member leaves the comma of the one before it behind.
+        // Removing the last member leaves the comma of the previous one.
         let is_last = index + 1 == members.len();
         let previous = index.checked_sub(1).and_then(|index| members.get(index));
         if let (true, None, Some(previous)) = (is_last, next_comma, previous)
@@ -167,13 +167,13 @@ impl Draft {
     }
 }
 
-/// How this file is written.
+/// The formatting of this file.
 struct Manner {
     newline: &'static str,
     unit: String,
-    /// A member a line.
+    /// One member per line.
     is_long: bool,
-    /// A space behind a colon and a comma.
+    /// A space after colons and commas.
     is_airy: bool,
 }
 
@@ -207,14 +207,14 @@ impl Manner {
     }
 }
 
-/// The white space with which the line of this place begins.
+/// The indentation of the line at this position.
 fn indent_of_line(text: &str, at: usize) -> String {
     let line = text.get(..at).unwrap_or_default().rsplit('\n').next().unwrap_or_default();
     let line = line.trim_start_matches(BYTE_ORDER_MARK);
     line.chars().take_while(|letter| matches!(letter, ' ' | '\t')).collect()
 }
 
-/// Where the comma stands that follows, past white space and comments.
+/// The position of the following comma, past white space and comments.
 fn comma_behind(text: &str, from: usize) -> Option<usize> {
     let mut at = from;
     loop {
@@ -230,7 +230,7 @@ fn comma_behind(text: &str, from: usize) -> Option<usize> {
     }
 }
 
-/// The end of the last comment between here and there, or `from` without one.
+/// The end of the last comment in the range, or `from` without one.
 fn end_of_comments(text: &str, from: usize, to: usize) -> usize {
     let (mut at, mut end) = (from, from);
     while at < to {
@@ -248,8 +248,8 @@ fn end_of_comments(text: &str, from: usize, to: usize) -> usize {
     end
 }
 
-/// What goes with a member that goes: the line that it has for itself, or the spaces on one side of it. A line break is
-/// kept where something follows on the line, which a comment above would swallow.
+/// The white space to remove with a member: its own line, or the spaces on one side. Keeps a line break if something
+/// follows on the line, which a comment above would swallow.
 fn around(before: &str, behind: &str, end: usize) -> (usize, usize) {
     let spaces = before.len() - before.trim_end_matches([' ', '\t']).len();
     let start = before.len() - spaces;

@@ -8,7 +8,7 @@ fn path(dotted: &str) -> Vec<String> {
     dotted.split('.').map(str::to_owned).collect()
 }
 
-/// Sets a string, and makes sure that the way back is exact.
+/// Sets a string, and checks that reversing it is exact.
 fn set(text: &str, dotted: &str, value: Value) -> String {
     let mut draft = Draft::of(text);
     draft.set(&path(dotted), &value).expect("set");
@@ -147,7 +147,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Written with white space, comments and trailing commas that the numbers choose.
+/// Writes a value with white space, comments and trailing commas chosen by the numbers.
 fn written(value: &Value, choose: &mut dyn FnMut() -> u8) -> String {
     let mut gap = {
         let taste: Vec<u8> = (0..6).map(|_| choose()).collect();
@@ -201,7 +201,7 @@ fn file() -> impl Strategy<Value = (Value, String)> {
     })
 }
 
-/// What is meant by a relaxed text.
+/// The value of a relaxed text.
 fn meant(document: &Document, node: &Node) -> Option<Value> {
     match &node.members {
         Some(members) => {

@@ -1,19 +1,20 @@
-//! Clients whose settings ctx does not change: it says what to write.
+//! Clients whose settings `ctx` does not change: it prints what to write.
 
 use super::Folder;
 use crate::launch::fill;
 use crate::setup::{Host, Installer, Journal, Plan, Scope, SetupError, Wishes};
+use ctx_core::ErrorCode;
 
-/// A client whose user writes the entry.
+/// A client that the user configures by hand.
 #[derive(Debug)]
 pub struct ByHand {
     pub name: &'static str,
     pub title: &'static str,
     pub folder: Folder,
     pub file: &'static str,
-    /// Why ctx does not write it.
+    /// Why `ctx` does not write it.
     pub reason: &'static str,
-    /// The line to write; `{url}` stands for the daemon's URL.
+    /// The line to write; `{url}` is the daemon's URL.
     pub line: &'static str,
 }
 
@@ -22,7 +23,7 @@ impl Installer for ByHand {
         let file = self.folder.find(host).map(|folder| folder.join(self.file)).unwrap_or_default();
         let line = fill(self.line, &host.daemon()?.url(), "");
         let hint = format!("write {line} in {}", file.display());
-        Err(SetupError::new("by-hand", format!("{}; nothing was changed", self.reason), hint))
+        Err(SetupError::new(ErrorCode::ByHand, format!("{}; nothing was changed", self.reason), hint))
     }
 
     fn uninstall(&self, scope: Scope, _: bool, host: &dyn Host) -> Result<Plan, SetupError> {

@@ -1,10 +1,11 @@
-//! Clients whose settings file names their base URLs: an installer that is data.
+//! An installer as data, for clients whose settings file names their base URLs.
 
 mod by_hand;
 mod place;
 mod scene;
 
 pub use by_hand::ByHand;
+use ctx_core::ErrorCode;
 pub use place::Folder;
 
 use std::path::{Path, PathBuf};
@@ -15,12 +16,12 @@ use super::{Change, Host, Installer, Journal, Plan, Scope, SetupError, Syntax, W
 use crate::launch::fill;
 use scene::Scene;
 
-/// A client that entries of its settings file lead to the daemon.
+/// A client that entries in its settings file route through the daemon.
 #[derive(Debug)]
 pub struct SettingsInstaller {
-    /// The name that commands take.
+    /// Its name in commands.
     pub name: &'static str,
-    /// The name that people use.
+    /// Its name for people.
     pub title: &'static str,
     /// The folder of the user's settings.
     pub folder: Folder,
@@ -29,13 +30,13 @@ pub struct SettingsInstaller {
     /// The folder of a project's settings, if a project may name a base URL.
     pub project: Option<&'static str>,
     pub syntax: Syntax,
-    /// The entries to set; the folder is that of the settings.
+    /// The entries to set, given the folder of the settings.
     pub entries: fn(&dyn Host, &Path) -> &'static [Entry],
-    /// A section that the client must have written before, and how to make it do so.
+    /// A section that must exist already, and how to create it.
     pub needs: Option<(&'static [&'static str], &'static str)>,
-    /// Where MCP servers are registered, if ctx knows.
+    /// The location of MCP servers, if known.
     pub server: Option<ServerPlace>,
-    /// Variables that win over the settings.
+    /// Variables that override the settings.
     pub variables: &'static [&'static str],
     /// A note with every installation.
     pub note: Option<&'static str>,
@@ -48,15 +49,15 @@ pub struct Entry {
     pub value: Setting,
 }
 
-/// The value of an entry. `{url}` stands for the daemon's URL.
+/// The value of an entry. `{url}` is the daemon's URL.
 #[derive(Debug)]
 pub enum Setting {
-    /// A base URL that belongs to this upstream.
+    /// A base URL of this upstream.
     Url {
         value: &'static str,
         upstream: &'static str,
     },
-    /// A choice that replaces only this one.
+    /// A choice; replaces only this value.
     Choice {
         value: &'static str,
         instead_of: &'static str,
@@ -66,13 +67,13 @@ pub enum Setting {
     List(&'static [&'static str]),
 }
 
-/// Entries by their paths.
+/// Entries by path.
 pub type Entries = Vec<(Vec<String>, Value)>;
 
-/// The place of MCP servers.
+/// The location of MCP servers.
 #[derive(Debug)]
 pub struct ServerPlace {
-    /// A file beside the settings; `None`: the settings themselves.
+    /// A file beside the settings; `None` for the settings themselves.
     pub file: Option<(&'static str, Syntax)>,
     /// The entries that register a server.
     pub entries: fn(&ServerCommand) -> Entries,
@@ -83,7 +84,7 @@ pub struct ServerPlace {
 pub struct ServerCommand {
     pub program: String,
     pub arguments: Vec<String>,
-    /// Variables that it needs.
+    /// Its environment variables.
     pub variables: serde_json::Map<String, Value>,
 }
 
@@ -97,7 +98,7 @@ impl Setting {
     }
 }
 
-/// An entry of the path of an object.
+/// The path of an object's entry.
 pub fn path(keys: &[&str]) -> Vec<String> {
     keys.iter().map(|key| (*key).to_owned()).collect()
 }
@@ -144,12 +145,12 @@ impl SettingsInstaller {
         let folder = match (scope, self.project) {
             (Scope::User, _) => self.folder.find(host).ok_or_else(|| {
                 let message = format!("the folder of {}'s settings is unknown: HOME is not set", self.title);
-                SetupError::new("no-home", message, "set HOME and run this again")
+                SetupError::new(ErrorCode::NoHome, message, "set HOME and run this again")
             })?,
             (Scope::Project, Some(folder)) => host.folder().join(folder),
             (Scope::Project, None) => {
                 let message = format!("{} reads its base URL only from the user's settings", self.title);
-                return Err(SetupError::new("no-project-settings", message, "leave out `--scope project`"));
+                return Err(SetupError::new(ErrorCode::NoProjectSettings, message, "leave out `--scope project`"));
             }
         };
         std::path::absolute(&folder).map_err(|error| SetupError::file("find", &folder, error))

@@ -7,9 +7,9 @@ use crate::setup::Host;
 /// The folder of a user's settings.
 #[derive(Debug)]
 pub struct Folder {
-    /// A variable that names a folder, and the rest of the way below it.
+    /// A variable that names a folder, and the path below it.
     pub variable: Option<(&'static str, &'static str)>,
-    /// The folder below the user's home, where the variable is not set.
+    /// The folder below the user's home, if the variable is unset.
     pub home: &'static str,
 }
 

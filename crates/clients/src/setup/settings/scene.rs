@@ -1,7 +1,8 @@
-//! One installation: the client's settings as they would be without us, and the changes to make.
+//! One installation: the client's settings without earlier changes, and the changes to apply.
 
 use std::path::{Path, PathBuf};
 
+use ctx_core::ErrorCode;
 use serde_json::Value;
 
 use super::{Entries, Entry, ServerCommand, Setting, SettingsInstaller, path};
@@ -79,10 +80,10 @@ impl<'a> Scene<'a> {
             return Ok(());
         }
         let message = format!("{} has no `{}`; nothing was changed", self.settings.display(), section.join("."));
-        Err(SetupError::new("not-set-up", message, hint))
+        Err(SetupError::new(ErrorCode::NotSetUp, message, hint))
     }
 
-    /// Refuses to replace an address or a choice of the user's own, unless the daemon goes there.
+    /// Refuses to replace the user's own address or choice, unless the daemon forwards to it.
     fn check(&mut self, entry: &Entry) -> Result<(), SetupError> {
         let Some(own) = self.find(entry.path)? else { return Ok(()) };
         let own = own.as_str().unwrap_or_default();
@@ -95,7 +96,7 @@ impl<'a> Scene<'a> {
                 if is(upstream) || is(&self.daemon.url()) {
                     return Ok(());
                 }
-                // It may hold a password; only what is sure to be an address is repeated.
+                // It may contain a password; only a valid address is repeated.
                 let named = given.unwrap_or_else(|| "another address".to_owned());
                 format!("{name} is {named}, but the daemon forwards to {upstream}")
             }
@@ -110,10 +111,10 @@ impl<'a> Scene<'a> {
         }
         let hint = "name that address as an upstream of the daemon (`[upstream.NAME]` in ctx.toml) and put \
                     `/to/NAME/` of the daemon's address there yourself; or replace it with --force";
-        Err(SetupError::new("other-base-url", format!("{what}; nothing was changed"), hint))
+        Err(SetupError::new(ErrorCode::OtherBaseUrl, format!("{what}; nothing was changed"), hint))
     }
 
-    /// The MCP server, where it is wanted or was installed before.
+    /// The entries of the MCP server, if it is requested or was installed before.
     fn server(&mut self) -> Result<Option<FileEntries>, SetupError> {
         let Some(place) = &self.client.server else {
             if self.wishes.mcp {

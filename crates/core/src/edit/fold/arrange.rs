@@ -1,13 +1,13 @@
-//! Effects that cut, join, move and add frames. Blocks stay what they are.
+//! Effects that cut, combine, move and add frames. They change no block.
 
 use super::{Became, Folding, Frame, FrameId, FrameKey, Number, Segment};
 use crate::edit::effect::{Cut, Effect, EffectId, FrameRef, MadeId, MessageRef, Place};
 
-/// Parts that came to be because a frame went on growing are counted from here, those of a split from 1.
+/// Parts that arose because a frame kept growing are counted from here, those of a split from 1.
 const REST: u32 = 1 << 16;
 
 impl Folding<'_, '_, '_> {
-    /// False when it sleeps: what it names is not on this path.
+    /// Applies the effect; false if it is asleep, because its targets are not on this path.
     pub(super) fn arrange(&mut self, id: EffectId, effect: &Effect) -> bool {
         match effect {
             Effect::Insert { number, messages, to, title } => {
@@ -49,7 +49,7 @@ impl Folding<'_, '_, '_> {
         }
     }
 
-    /// The frame of that name, else the one that its message lies in.
+    /// The frame of that name, else the one that contains its message.
     fn locate(&self, key: FrameKey) -> Option<usize> {
         let frames = &self.view.frames;
         if let Some(at) = frames.iter().position(|frame| frame.key == key) {
@@ -57,13 +57,13 @@ impl Folding<'_, '_, '_> {
         }
         let FrameKey::Opened(slot) = key else { return None };
         let message = *self.places.get(&slot)?;
-        // The words of the human come last in their message.
+        // The human's words come last in their message.
         let number = self.view.starts[message + 1] - 1;
         frames.iter().position(|frame| frame.holds(number))
     }
 
-    /// The frame that is meant. A client that has gone back behind its end has left what was named: what is in
-    /// the frame now goes on growing, and nothing may be put in the way of that.
+    /// Finds the named frame. If the client has rewound behind the frame's end, the named content is gone: the frame
+    /// now grows with other content, and nothing may stand in its way.
     fn named(&self, frame: &FrameRef) -> Option<usize> {
         match frame.until {
             Some((of, _)) => self.message(&of).and_then(|_| self.locate(frame.key)),
@@ -71,13 +71,13 @@ impl Folding<'_, '_, '_> {
         }
     }
 
-    /// The frame that is meant, cut off behind the last block it had when it was named.
+    /// Finds the named frame, cut off behind the last block it had when it was named.
     fn exactly(&mut self, id: EffectId, part: u32, frame: &FrameRef) -> Option<usize> {
         let at = self.named(frame)?;
         if let Some((of, _)) = frame.until
             && let Some(message) = self.message(&of)
         {
-            // The client may have re-written the message; a frame ends with it, or where a human speaks in it.
+            // The client may have rewritten the message; a frame ends with it, or where a human speaks in it.
             let end = self.view.starts[message + 1] - 1;
             let until = match self.source.messages[message].speaks {
                 Some(speaks) if speaks > 0 && !self.view.frames[at].ends_around(end) => {
@@ -108,7 +108,7 @@ impl Folding<'_, '_, '_> {
         Some(at)
     }
 
-    /// Where something that goes to `place` is inserted.
+    /// The index at which to insert content for `place`.
     fn after(&mut self, id: EffectId, place: &Place) -> Option<usize> {
         match place {
             Place::Start => Some(0),
@@ -124,7 +124,7 @@ impl Folding<'_, '_, '_> {
                 None => return false,
             },
         };
-        // Whatever has become one with the anchor stays there.
+        // Everything combined with the anchor stays there.
         let moves = |frame: &FrameRef| self.named(frame).is_some_and(|at| anchor.is_none_or(|(_, other)| other != at));
         let frames: Vec<(u32, &FrameRef)> = (0..).zip(frames).filter(|(_, frame)| moves(frame)).collect();
         if frames.is_empty() {
@@ -134,7 +134,7 @@ impl Folding<'_, '_, '_> {
         for (part, frame) in frames {
             moving.extend(self.exactly(id, part, frame).map(|at| self.view.frames[at].key));
         }
-        // The anchor is cut before anything leaves, so that its rest stays where it is.
+        // The anchor is cut before anything moves, so that its rest stays in place.
         let anchor = anchor.and_then(|(anchor, _)| self.exactly(id, REST, anchor)).map(|at| self.view.frames[at].key);
         let mut taken = Vec::new();
         for key in &moving {
@@ -187,7 +187,7 @@ impl Folding<'_, '_, '_> {
         let mut whole = self.view.frames[at].clone();
         whole.by.push(id);
         let mut parts = vec![Frame { id: whole.id.part(1), ..whole.clone() }];
-        // A part is named by its cut, also when another cut is not on this path.
+        // A part is named by its cut, even if another cut is not on this path.
         for (part, cut) in (1..).zip(before) {
             let Some(last) = parts.last_mut() else { continue };
             let rest = match cut {
@@ -213,7 +213,7 @@ impl Folding<'_, '_, '_> {
         true
     }
 
-    /// The block that a cut is before. Inside a message that is always where a human speaks.
+    /// The block before which to cut. Inside a message, a human always speaks there.
     fn number_of(&self, of: &MessageRef, block: u32) -> Option<Number> {
         let message = self.message(of)?;
         let block = match block {
@@ -229,7 +229,7 @@ impl Frame {
         self.segments.iter().any(|segment| matches!(segment, Segment::Source(range) if range.contains(&number)))
     }
 
-    /// Takes off what stands from `number` on; `None` when nothing would be left on either side.
+    /// Splits off everything from `number` on; `None` if either side would be empty.
     fn cut_before(&mut self, number: Number) -> Option<Vec<Segment>> {
         let at = self
             .segments
@@ -244,7 +244,7 @@ impl Frame {
         self.keep_some(rest)
     }
 
-    /// The same from a message of an insertion on.
+    /// The same from a message of an inserted frame on.
     fn cut_before_made(&mut self, made: MadeId) -> Option<Vec<Segment>> {
         let holds = |segment: &Segment| matches!(segment, Segment::Made(effect, messages) if *effect == made.effect && messages.contains(&made.message));
         let at = self.segments.iter().position(holds)?;
@@ -257,7 +257,7 @@ impl Frame {
         self.keep_some(rest)
     }
 
-    /// Takes `rest` back if nothing would be left without it.
+    /// Puts `rest` back if nothing would be left without it.
     fn keep_some(&mut self, rest: Vec<Segment>) -> Option<Vec<Segment>> {
         if self.segments.is_empty() {
             self.segments = rest;
@@ -266,7 +266,7 @@ impl Frame {
         Some(rest)
     }
 
-    /// Takes off what has arrived behind `number`, the last block that was there.
+    /// Splits off everything behind `number`, the last block of the original frame.
     fn cut_behind(&mut self, number: Number) -> Option<Vec<Segment>> {
         // Only the end of a frame grows.
         let grown = self.ends_around(number) && self.ends_around(number + 1);

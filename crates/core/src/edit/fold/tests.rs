@@ -54,12 +54,12 @@ fn of_many_edits_of_one_thing_only_the_last_decides_what_is_sent() {
     assert_eq!(bench.sent()[0], "t1 'edit 4'");
     bench.revert(last);
     assert_eq!(deciding(&bench), [edits[4], deleted]);
-    // A compaction of more than that supersedes the edits. Nothing leads to the deletion, which made nothing.
+    // A compaction of more than that supersedes the edits. Nothing depends on the deletion, which wrote nothing.
     let all = bench.make(compact("t1..t2", "all"));
     assert_eq!(deciding(&bench), [deleted, all]);
 }
 
-/// What is sent, in order: each block with its new content, and what stands in the places of others.
+/// The sent content in order: each block with its new content, and replacements.
 fn sent(source: &Source<'_>, view: &View<'_>) -> Vec<String> {
     let units = view.frames.iter().flat_map(|frame| view.units(frame, source.messages));
     let sent = units.filter(|laid| laid.covered.is_none());
@@ -68,7 +68,7 @@ fn sent(source: &Source<'_>, view: &View<'_>) -> Vec<String> {
     sent.chain(around.map(|around| format!("{:?} {:?}", around.covered, around.by))).collect()
 }
 
-/// The view of the effects that are not superseded.
+/// The view without superseded effects.
 fn deciding<'a>(source: &Source<'_>, view: &View<'a>) -> View<'a> {
     let superseded = superseded(&view.effects().collect::<Vec<_>>());
     fold(source, view.effects().filter(|(id, _)| !superseded.contains(id)).collect())
@@ -84,7 +84,7 @@ fn an_edit_that_gives_another_one_its_place_is_not_superseded() {
     bench.revert(first_off);
     bench.make(edit("t1#0", "second"));
     bench.revert(whole_off);
-    // The second one stands where the first stood, and the whole behind that.
+    // The second one stands in place of the first, and the whole behind it.
     assert_eq!(bench.sent()[0], "t1 'second' 'whole'");
     bench.view(|source, view| assert_eq!(sent(source, view), sent(source, &deciding(source, view))));
 }

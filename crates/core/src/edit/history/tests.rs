@@ -32,7 +32,7 @@ impl Log {
         id
     }
 
-    /// What is remembered of the commits that count is what walking back finds.
+    /// Checks the cached active commits against a walk through the history.
     fn check(&self) {
         let found: Vec<CommitId> = self.history.active(self.history.head()).iter().rev().map(|one| one.id).collect();
         let remembered: Vec<CommitId> = self.history.counting.iter().map(|commit| commit.id).collect();
@@ -43,7 +43,7 @@ impl Log {
         self.push(Change::Edit { operations: vec![], effects: vec![insert(Place::Start)] })
     }
 
-    /// A frame that is put behind the one that another commit added.
+    /// Commits a frame behind one that another commit added.
     fn edit_on(&mut self, on: CommitId) -> CommitId {
         let key = FrameKey::Made { effect: EffectId { commit: on, index: 0 }, part: 0 };
         let effects = vec![insert(Place::After(FrameRef { key, until: None }))];
@@ -74,7 +74,7 @@ impl Log {
         self.off(commits, How::Rollback)
     }
 
-    /// The edits that count.
+    /// The active edits.
     fn edits_at(&self, head: Option<CommitId>) -> BTreeSet<CommitId> {
         let active = self.history.active(head).into_iter();
         active.filter(|commit| matches!(commit.change, Change::Edit { .. })).map(|commit| commit.id).collect()
@@ -262,14 +262,14 @@ fn ids_are_read_as_they_are_written_and_commits_survive_json() {
     }
 }
 
-/// Whether a commit counts, said as simply as can be: no later commit that counts switches it off.
+/// Whether a commit is active, in the simplest definition: no later active commit deactivates it.
 fn counts(line: &[Commit], at: usize) -> bool {
     let switches =
         |later: &Commit| matches!(&later.change, Change::Revert { commits, .. } if commits.contains(&line[at].id));
     !(at + 1..line.len()).any(|later| switches(&line[later]) && counts(line, later))
 }
 
-/// What undo and redo do in any editor.
+/// Undo and redo as in any editor.
 #[derive(Default)]
 struct Editor {
     now: BTreeSet<CommitId>,

@@ -40,7 +40,7 @@ fn operations() -> Vec<Operation> {
         Operation::Retitle { id: "t1".into(), title: None, summary: None, auto: true },
         pin("t1"),
         Operation::Unpin { ids: ids("t1") },
-        Operation::Import { from: "other".into(), ids: ids("t1"), to: end() },
+        Operation::Import { from: "other".into(), ids: ids("t1"), to: end(), edits: false },
     ]
 }
 

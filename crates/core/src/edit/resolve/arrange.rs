@@ -2,16 +2,19 @@
 
 use super::target::{count, nothing_named};
 use super::{Desk, Scope, Target};
+use crate::ErrorCode;
 use crate::edit::effect::{Cut, Effect, FrameKey, FrameRef, Made, MadeId, MessageRef, Place};
 use crate::edit::fold::{Frame, Segment, Unit};
 use crate::edit::layout::{Group, Layout};
 use crate::edit::operation::{Select, Where};
-use crate::edit::refusal::{NOTHING, Refusal};
+use crate::edit::refusal::Refusal;
+use crate::hint;
+use crate::hint::{Argument, Command};
 use crate::message::{Kind, Role};
 use std::collections::HashMap;
 
 impl Desk<'_> {
-    /// The frames that ids name; nothing smaller.
+    /// The frames named by ids; refuses smaller parts.
     fn frames(&self, ids: &[String], verb: &str) -> Result<Vec<usize>, Refusal> {
         self.whole_frames(self.targets(ids, &Select::default())?, verb)
     }
@@ -27,16 +30,16 @@ impl Desk<'_> {
                 }
                 (Scope::System | Scope::Tool, _) => {
                     return Err(Refusal::new(
-                        "not-a-turn",
+                        ErrorCode::NotATurn,
                         format!("`{}` has its own place in a request; one cannot {verb} it.", target.name),
                         format!("One can {verb} frames such as `t2`."),
                     ));
                 }
                 _ => {
                     return Err(Refusal::new(
-                        "not-a-frame",
+                        ErrorCode::NotAFrame,
                         format!("`{}` is a part of a frame; one can {verb} whole frames only.", target.name),
-                        "Cut it out first with `ctx split`, then name the part.",
+                        hint!["Cut it out first with ", Command::Split, ", then name the part."],
                     ));
                 }
             }
@@ -49,7 +52,7 @@ impl Desk<'_> {
         FrameRef { key: frame.key, until: self.end_of(frame) }
     }
 
-    /// The last of its blocks as the client sent them: a client that goes back behind it leaves this frame.
+    /// The last client block of the frame. A client that rewinds behind it leaves this frame.
     fn end_of(&self, frame: &Frame) -> Option<(MessageRef, u32)> {
         let ends = frame.segments.iter().filter_map(|segment| match segment {
             Segment::Source(range) => Some(range.end),
@@ -69,9 +72,17 @@ impl Desk<'_> {
                 Ok(Place::After(self.reference(frames.last().copied().unwrap_or(0))))
             }
             _ => Err(Refusal::new(
-                "no-place",
+                ErrorCode::NoPlace,
                 "No position was given.",
-                "Give one of `--after ID`, `--start` and `--end`.",
+                hint![
+                    "Give one of ",
+                    Argument::new("after").with("ID"),
+                    ", ",
+                    Argument::new("start"),
+                    " and ",
+                    Argument::new("end"),
+                    "."
+                ],
             )),
         }
     }
@@ -89,7 +100,7 @@ impl Desk<'_> {
         let stays = (0..self.view.frames.len()).rev().find(|at| !frames.contains(at));
         let there = frames.is_sorted() && stays.is_none_or(|at| frames.iter().all(|moved| *moved > at));
         let place = match (self.place(to)?, stays) {
-            // Behind the last one that is not moved itself.
+            // Behind the last frame that does not move itself.
             (Place::After(_), stays) if to.end && !there => {
                 stays.map_or(Place::Start, |at| Place::After(self.reference(at)))
             }
@@ -103,9 +114,9 @@ impl Desk<'_> {
             && references.iter().any(|frame| frame.key == anchor.key)
         {
             return Err(Refusal::new(
-                "nowhere",
+                ErrorCode::Nowhere,
                 "A frame cannot be moved behind itself.",
-                "Name another frame with `--after`.",
+                hint!["Name another frame with ", Argument::new("after"), "."],
             ));
         }
         if place == Place::Start
@@ -140,9 +151,15 @@ impl Desk<'_> {
         frames.sort_unstable();
         if frames.len() < 2 {
             return Err(Refusal::new(
-                "too-few",
+                ErrorCode::TooFew,
                 "Combining takes at least two frames.",
-                "Name them all, as in `ctx combine t2 t3` or `ctx combine t2..t5`.",
+                hint![
+                    "Name them all, as in ",
+                    Command::Combine.with("t2 t3"),
+                    " or ",
+                    Command::Combine.with("t2..t5"),
+                    "."
+                ],
             ));
         }
         let references: Vec<FrameRef> = frames.iter().map(|&at| self.reference(at)).collect();
@@ -150,11 +167,11 @@ impl Desk<'_> {
         if let Some(after) = after {
             let to = Where { after: Some(after.to_owned()), ..Where::default() };
             match self.shift(ids, &to) {
-                Err(refusal) if refusal.code == NOTHING => {}
+                Err(refusal) if refusal.code == ErrorCode::NothingToDo => {}
                 moved => effects.extend(moved?),
             }
         } else if frames.windows(2).any(|pair| pair[1] != pair[0] + 1) {
-            // Those that lie apart come together behind the first one.
+            // Frames that are apart come together behind the first one.
             let rest = references[1..].to_vec();
             effects.push(Effect::Move { frames: rest, to: Place::After(references[0]) });
         }
@@ -171,7 +188,11 @@ impl Desk<'_> {
     ) -> Result<Vec<Effect>, Refusal> {
         let frames = self.frames(&[id.to_owned()], "split")?;
         let [frame] = frames.as_slice() else {
-            return Err(Refusal::new("ambiguous-id", format!("`{id}` is already cut."), "Name one of its parts."));
+            return Err(Refusal::new(
+                ErrorCode::AmbiguousId,
+                format!("`{id}` is already cut."),
+                "Name one of its parts.",
+            ));
         };
         let frame = &self.view.frames[*frame];
         let (_, layout) = self.single(&frame.id)?;
@@ -197,7 +218,7 @@ impl Desk<'_> {
                     && layout.groups.iter().any(|g| g.number == number && self.parts_a_pair(&whole, &layout, g)) =>
                 {
                     return Err(Refusal::new(
-                        "cuts-a-pair",
+                        ErrorCode::CutsAPair,
                         format!(
                             "A cut before `{}#{number}` would part a tool call from its result: rule A38.",
                             frame.id
@@ -207,7 +228,7 @@ impl Desk<'_> {
                 }
                 None => {
                     return Err(Refusal::new(
-                        "bad-cut",
+                        ErrorCode::BadCut,
                         format!("`{}` cannot be cut before message {number}.", frame.id),
                         possible(),
                     ));
@@ -215,7 +236,7 @@ impl Desk<'_> {
             }
         }
         if each_step {
-            // Where frames were combined, a human speaks again between two steps.
+            // In combined frames, a human speaks again between two steps.
             let follows_a_step = |group: &&&Group| {
                 let before = layout.groups.iter().rev().find(|other| other.units.start < group.units.start);
                 group.step == 0 && before.is_some_and(|before| before.step > 0)
@@ -229,7 +250,7 @@ impl Desk<'_> {
                 None if each_step => {}
                 None => {
                     return Err(Refusal::new(
-                        "bad-cut",
+                        ErrorCode::BadCut,
                         format!("`{}` cannot be cut before step {step}.", frame.id),
                         format!("It has {}.", count(layout.steps, "step")),
                     ));
@@ -249,7 +270,7 @@ impl Desk<'_> {
                 true => format!("`{}` has no second step to cut before.", frame.id),
                 false => format!("No position to cut `{}` at was given.", frame.id),
             };
-            return Err(Refusal::new("no-cut", message, possible()));
+            return Err(Refusal::new(ErrorCode::NoCut, message, possible()));
         }
         Ok(vec![Effect::Split { frame: frame.key, before }])
     }
@@ -267,7 +288,7 @@ impl Desk<'_> {
         for group in layout.groups.iter().filter(|group| self.counts(group)) {
             let begins = last != Some((group.number, group.step));
             last = Some((group.number, group.step));
-            // A system message belongs to what it follows.
+            // A system message belongs to its predecessor.
             if begins && group.role != Role::System && !self.parts_a_pair(&whole, layout, group) {
                 cuts.push(group);
             }
@@ -275,19 +296,19 @@ impl Desk<'_> {
         cuts
     }
 
-    /// Whether it is a message of its own, and not one that stands in the place of another.
+    /// Whether it is a message of its own rather than a replacement.
     fn counts(&self, group: &Group) -> bool {
         let is_inserted = |made: &MadeId| matches!(self.view.effect(made.effect), Some(Effect::Insert { .. }));
         group.source.is_some() || group.made.as_ref().is_some_and(is_inserted)
     }
 
-    /// Whether a cut before it would part a call from its result.
+    /// Whether a cut before it would separate a call from its result.
     fn parts_a_pair(&self, whole: &[bool], layout: &Layout, group: &Group) -> bool {
         let answers = !self.pairs_at(layout, group.units.start).1.is_empty();
         self.counts(group) && (answers || !whole[group.units.start])
     }
 
-    /// The ids of the calls that a unit makes, and of those that it answers.
+    /// The ids of the calls that a unit makes and answers.
     fn pairs_at(&self, layout: &Layout, at: usize) -> (Vec<String>, Vec<String>) {
         match layout.units[at].unit {
             Unit::Source { message, block: Some(block) } => {
@@ -308,7 +329,7 @@ impl Desk<'_> {
         }
     }
 
-    /// Whether a cut before a unit leaves all pairs of calls and results whole.
+    /// For each unit, whether a cut before it keeps all pairs of calls and results together.
     fn whole_until(&self, layout: &Layout) -> Vec<bool> {
         let pairs: Vec<_> = (0..layout.units.len()).map(|at| self.pairs_at(layout, at)).collect();
         let answers = pairs.iter().enumerate().flat_map(|(at, (_, answers))| answers.iter().map(move |id| (id, at)));
@@ -331,9 +352,9 @@ impl Desk<'_> {
     ) -> Result<Vec<Effect>, Refusal> {
         if title.as_deref().unwrap_or_default().trim().is_empty() && summary.is_none() {
             return Err(Refusal::new(
-                "no-content",
+                ErrorCode::NoContent,
                 "No title and no summary was given.",
-                "Give `--title` or `--summary`.",
+                hint!["Give ", Argument::new("title"), " or ", Argument::new("summary"), "."],
             ));
         }
         let effects = self.keys(&[id.to_owned()], "retitle")?.into_iter().map(|frame| Effect::Title {
@@ -345,7 +366,7 @@ impl Desk<'_> {
     }
 
     pub(super) fn pin(&self, ids: &[String], pinned: bool) -> Result<Vec<Effect>, Refusal> {
-        // A pin can be taken from a frame that is gone: it would come back with it.
+        // A pin can be removed from a deleted frame: it would return with the frame.
         let frames = match pinned {
             true => self.frames(ids, "pin")?,
             false => {
@@ -367,8 +388,8 @@ impl Desk<'_> {
 
 fn not_first(what: &str) -> Refusal {
     Refusal::new(
-        "not-first",
+        ErrorCode::NotFirst,
         format!("{what} does not begin with a user message, and a conversation must: rule A3."),
-        "Put it behind a frame with `--after`.",
+        hint!["Put it behind a frame with ", Argument::new("after"), "."],
     )
 }

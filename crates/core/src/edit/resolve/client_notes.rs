@@ -1,9 +1,11 @@
-//! Notes of the client's own: project instructions, environment, reminders. They stand inside frames, but they are not
-//! what happened there. A change of a frame leaves them in place; naming one removes it.
+//! The client's notes: project instructions, environment, reminders. They are inside frames but not part of the events
+//! there. Editing a frame keeps them; naming one removes it.
 
 use super::{Desk, Scope, Target};
 use crate::edit::fold::{Laid, Unit};
 use crate::edit::refusal::Refusal;
+use crate::hint;
+use crate::hint::Command;
 
 impl Desk<'_> {
     pub fn is_client_note(&self, laid: &Laid) -> bool {
@@ -13,14 +15,14 @@ impl Desk<'_> {
         }
     }
 
-    /// Whether a target was named for its notes: it is a block or a message that holds nothing else.
+    /// Whether a target consists only of notes and was therefore named for them.
     pub(super) fn is_named_note(&self, target: &Target) -> bool {
         matches!(target.scope, Scope::Block | Scope::Message)
             && !target.units.is_empty()
             && target.units.iter().all(|laid| self.is_client_note(laid))
     }
 
-    /// The targets without the client's notes inside them, unless those were named themselves.
+    /// The targets without the client's notes in them, unless a note was named itself.
     pub fn without_client_notes(&self, targets: Vec<Target>) -> Result<Vec<Target>, Refusal> {
         let names: Vec<String> = targets.iter().map(|target| target.name.clone()).collect();
         let mut left = Vec::with_capacity(targets.len());
@@ -37,9 +39,12 @@ impl Desk<'_> {
         if left.is_empty() {
             let names = names.join(", ");
             return Err(Refusal {
-                hint: format!(
-                    "`ctx show {names}` shows their ids; name those to remove them, or `ctx delete --force`."
-                ),
+                hint: hint![
+                    Command::Show.with(names.to_string()),
+                    " shows their ids; name those to remove them, or ",
+                    Command::Delete.with("--force"),
+                    "."
+                ],
                 ..Refusal::nothing(format!("Only the client's own notes are left of `{names}`, and they stay."))
             });
         }

@@ -1,11 +1,14 @@
-//! New content: texts and JSON that people give.
+//! New content: texts and JSON written by people.
 
 use super::{Desk, DraftScope, Scope, Target, gone, not_empty};
+use crate::ErrorCode;
 use crate::content::Content;
 use crate::edit::effect::{Effect, Made, Named, NewResult, Why};
 use crate::edit::fold::{Laid, Unit};
 use crate::edit::operation::Select;
 use crate::edit::refusal::Refusal;
+use crate::hint;
+use crate::hint::{Argument, Command};
 use crate::message::{Kind, Role};
 use serde_json::Value;
 
@@ -21,7 +24,7 @@ impl Desk<'_> {
         let targets = self.targets(&[id.to_owned()], &Select::default())?;
         let [target] = targets.as_slice() else {
             return Err(Refusal::new(
-                "ambiguous-id",
+                ErrorCode::AmbiguousId,
                 format!("`{id}` names {} things.", targets.len()),
                 "Edit one at a time.",
             ));
@@ -32,9 +35,9 @@ impl Desk<'_> {
             (None, None, Some(content)) => self.neutral(target, content)?,
             _ => {
                 return Err(Refusal::new(
-                    "no-content",
+                    ErrorCode::NoContent,
                     "No new content was given.",
-                    "Give either `--text` or `--raw`.",
+                    hint!["Give either ", Argument::new("text"), " or ", Argument::new("raw"), "."],
                 ));
             }
         };
@@ -45,13 +48,13 @@ impl Desk<'_> {
             };
             let others: Vec<Laid> = target.units.iter().copied().filter(|laid| !stays(laid)).collect();
             let mut effects = vec![Effect::Results { results: vec![result], summarized: true }];
-            // What stood beside the result in its message was edited away with it.
+            // The content beside the result was removed with it.
             if target.scope == Scope::Message && others.iter().any(|laid| laid.covered.is_none()) {
                 effects.push(Effect::Replace { why: Why::Edited, covers: self.cover(&others), by: Vec::new() });
             }
             return Ok(effects);
         };
-        // Thinking is never edited: what the model thought before a message stays in front of it.
+        // Thinking is never edited: it stays in front of the message.
         let kept = |laid: &Laid| self.kind(laid) == Some(Kind::Thinking) && target.scope == Scope::Message;
         let units: Vec<Laid> = target.units.iter().copied().filter(|laid| !kept(laid)).collect();
         if units.is_empty() && !target.units.is_empty() {
@@ -61,7 +64,7 @@ impl Desk<'_> {
             Scope::Message => Target { covers: self.cover(&units), units, ..target.clone() },
             _ => target.clone(),
         };
-        // A new text says nothing of the client's notes beside the old one; raw messages are all that is to be there.
+        // A new text keeps the client's notes beside the old one; raw messages replace everything.
         let targets = match (text, target.scope) {
             (Some(_), Scope::Frame | Scope::Steps | Scope::Message) if !force => {
                 self.without_client_notes(vec![target])?
@@ -93,12 +96,16 @@ impl Desk<'_> {
                     (Role::User, [result]) => self.new_content(result, text)?,
                     (Role::User, [_, _, ..]) => {
                         return Err(Refusal::new(
-                            "many-results",
+                            ErrorCode::ManyResults,
                             format!("`{}` holds {} tool results.", target.name, results.len()),
-                            format!("Edit one of them, such as `{}.0`, or use `ctx summarize-results`.", target.name),
+                            hint![
+                                format!("Edit one of them, such as `{}.0`, or use ", target.name),
+                                Command::SummarizeResults,
+                                "."
+                            ],
                         ));
                     }
-                    // In the message itself, behind what the model thought.
+                    // Inside the message, behind its thinking.
                     _ if self.is_clients(target) => New::Content(vec![Made::text(None, text)]),
                     _ => own(role),
                 }
@@ -106,16 +113,16 @@ impl Desk<'_> {
             Scope::Block => match target.units.iter().find(|laid| laid.covered.is_none()) {
                 None => return Err(gone(&target.name)),
                 Some(laid) => match self.kind(laid) {
-                    // What a tool of the provider's found is never changed: the text stands in its place (A42).
+                    // Results of the provider's tools are never changed: the text replaces them (A42).
                     Some(Kind::ToolResult) if self.first_role(&target.units) == Some(Role::User) => {
                         self.new_content(laid, text)?
                     }
                     Some(Kind::Thinking) => return Err(thinking(&target.name)),
                     Some(Kind::ToolUse) => {
                         return Err(Refusal::new(
-                            "not-text",
+                            ErrorCode::NotText,
                             format!("`{}` is a tool call; a text cannot take its place.", target.name),
-                            "Give the block with `--raw`, or delete the step.",
+                            hint!["Give the block with ", Argument::new("raw"), ", or delete the step."],
                         ));
                     }
                     None if !self.is_clients(target) => own(self.first_role(&target.units).unwrap_or(Role::User)),
@@ -125,15 +132,15 @@ impl Desk<'_> {
             Scope::System => New::Content(vec![Made::text(None, text)]),
             Scope::Tool => {
                 return Err(Refusal::new(
-                    "not-text",
+                    ErrorCode::NotText,
                     format!("`{}` is a tool definition.", target.name),
-                    "Give the whole definition with `--raw`.",
+                    hint!["Give the whole definition with ", Argument::new("raw"), "."],
                 ));
             }
         })
     }
 
-    /// Whether all that is sent of it is the client's, or stands inside a message of the client's.
+    /// Whether everything sent of it is the client's, or inside a client message.
     fn is_clients(&self, target: &Target) -> bool {
         target.units.iter().filter(|laid| laid.covered.is_none()).all(|laid| match laid.unit {
             Unit::Source { .. } => true,
@@ -166,7 +173,7 @@ impl Desk<'_> {
         Ok(New::Content(made))
     }
 
-    /// Calls and results without ids are linked like those in whose place they stand.
+    /// Gives calls and results without ids the ids of those they replace.
     fn link(&self, target: &Target, content: &mut [Content]) {
         let ids = |kind: Kind| {
             let blocks = target.units.iter().filter_map(move |laid| match laid.unit {
@@ -189,9 +196,9 @@ impl Desk<'_> {
     fn neutral(&self, target: &Target, content: &[Content]) -> Result<New, Refusal> {
         if target.scope != Scope::Block || content.is_empty() {
             return Err(Refusal::new(
-                "bad-content",
+                ErrorCode::BadContent,
                 format!("`{}` cannot be given this content.", target.name),
-                "Content is for one block, such as `t3#1.0`; give messages with `--raw`.",
+                hint!["Content is for one block, such as `t3#1.0`; give messages with ", Argument::new("raw"), "."],
             ));
         }
         let is_thought = content.iter().any(|content| matches!(content, Content::Reasoning { .. }));
@@ -209,16 +216,16 @@ impl Desk<'_> {
     }
 }
 
-/// What takes the place of a target.
+/// The replacement of a target.
 enum New {
     Content(Vec<Made>),
     Result(NewResult),
 }
 
-/// Refuses to write or change what the model thought.
+/// Refuses to write or change thinking.
 pub fn thinking(name: &str) -> Refusal {
     Refusal::new(
-        "thinking",
+        ErrorCode::Thinking,
         format!("`{name}` is the model's thinking, which is signed: it cannot be written or changed: rule A54."),
         "It can be deleted with its step.",
     )

@@ -1,4 +1,4 @@
-//! What was read from a file that is read again, or changed, later.
+//! Superseded reads: files that are read again, or changed, later.
 
 use super::Desk;
 use crate::edit::fold::{Laid, Unit};
@@ -7,8 +7,8 @@ use crate::message::{Block, How, Kind};
 use std::collections::HashSet;
 
 impl Desk<'_> {
-    /// The ids of such calls, of all that is sent. A part of a file stands until the same part or all of it is read
-    /// again.
+    /// The ids of superseded reads among the sent calls. A partial read counts until the same part or the whole file is
+    /// read again.
     pub fn superseded(&self) -> HashSet<&str> {
         let laid = self.view.frames.iter().flat_map(|frame| self.view.units(frame, self.source.messages));
         let sent: Vec<Laid> = laid.filter(|laid| laid.covered.is_none() && !self.view.is_left_out(laid)).collect();
@@ -16,7 +16,7 @@ impl Desk<'_> {
             Unit::Source { message, block: Some(block) } => self.source.messages.get(message)?.blocks.get(block),
             _ => None,
         };
-        // A content that was taken out stands for nothing.
+        // Removed content supersedes nothing.
         let whole = sent.iter().filter(|laid| laid.result.is_none()).filter_map(block);
         let results: HashSet<&str> = whole
             .filter(|block: &&Block| block.kind == Kind::ToolResult)

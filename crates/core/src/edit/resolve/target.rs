@@ -1,6 +1,7 @@
-//! What ids and filters name.
+//! Targets: the content that ids and filters select.
 
 use super::{Desk, gone};
+use crate::ErrorCode;
 use crate::edit::address::{self, Address, Named as Many};
 use crate::edit::effect::{Cover, MessageRef, Named, PENDING};
 use crate::edit::fold::{Around, Laid, Unit};
@@ -8,6 +9,8 @@ use crate::edit::frame_id::FrameId;
 use crate::edit::layout::{Layout, layout};
 use crate::edit::operation::Select;
 use crate::edit::refusal::{Refusal, nearest, suggest};
+use crate::hint;
+use crate::hint::{Argument, Command};
 use crate::message::{Kind, Role};
 use std::collections::HashSet;
 
@@ -21,21 +24,21 @@ pub enum Scope {
     Tool,
 }
 
-/// One thing that was named.
+/// One selected target.
 #[derive(Debug, Clone)]
 pub struct Target {
     pub name: String,
     pub scope: Scope,
-    /// The frame it lies in: its place in the view.
+    /// The index of its frame in the view.
     pub frame: Option<usize>,
     pub units: Vec<Laid>,
     pub covers: Vec<Cover>,
-    /// What is sent of it, as an estimate.
+    /// The estimated tokens of its sent content.
     pub weight: f64,
 }
 
 impl Target {
-    /// The client's blocks in it that are sent: message and block.
+    /// Its sent client blocks: message and block.
     pub fn sent_blocks(&self) -> impl Iterator<Item = (usize, usize)> {
         self.units.iter().filter(|laid| laid.covered.is_none()).filter_map(|laid| match laid.unit {
             Unit::Source { message, block: Some(block) } => Some((message, block)),
@@ -45,7 +48,7 @@ impl Target {
 }
 
 impl Desk<'_> {
-    /// What `ids` name, narrowed by `select`. At least one.
+    /// The targets of `ids`, narrowed by `select`; at least one.
     pub fn targets(&self, ids: &[String], select: &Select) -> Result<Vec<Target>, Refusal> {
         let named = address::read(ids).map_err(|text| self.unreadable(&text))?;
         if named.is_empty() && select.is_empty() {
@@ -54,7 +57,7 @@ impl Desk<'_> {
         let everything = named.is_empty();
         let mut targets = Vec::new();
         for one in &named {
-            // A range, and the name of a frame that was cut, pass over what is already gone.
+            // A range, or the name of a split frame, skips removed content.
             let all = self.all(std::slice::from_ref(one))?;
             let name = || all.iter().map(|target| target.name.clone()).collect::<Vec<_>>().join(", ");
             let left: Vec<Target> = all.iter().filter(|target| !self.is_gone(target)).cloned().collect();
@@ -64,7 +67,7 @@ impl Desk<'_> {
             targets.extend(left);
         }
         if everything {
-            // What a rule finds leaves alone what is pinned.
+            // Filters skip pinned frames.
             targets = self.everywhere(select, false);
         }
         if !everything {
@@ -91,15 +94,15 @@ impl Desk<'_> {
         }
         if targets.is_empty() {
             return Err(Refusal::new(
-                "no-match",
+                ErrorCode::NoMatch,
                 "Nothing in the conversation matches.",
-                "`ctx list --steps` shows what there is, with its tokens.",
+                hint![Command::Steps, " shows what there is, with its tokens."],
             ));
         }
         Ok(targets)
     }
 
-    /// What ids name, also what is gone.
+    /// The targets of `ids`, including removed content.
     pub fn named(&self, ids: &[String]) -> Result<Vec<Target>, Refusal> {
         self.all(&address::read(ids).map_err(|text| self.unreadable(&text))?)
     }
@@ -115,7 +118,7 @@ impl Desk<'_> {
         Ok(targets)
     }
 
-    /// All frames that are old enough; without those that are pinned, unless they are meant too.
+    /// All frames that are old enough; pinned ones only if `pinned`.
     pub(super) fn everywhere(&self, select: &Select, pinned: bool) -> Vec<Target> {
         let frames = self.view.frames.iter().enumerate().filter(|(_, frame)| pinned || !frame.pinned);
         frames.map(|(at, _)| self.whole(at)).filter(|target| self.is_old(target, select)).collect()
@@ -126,7 +129,7 @@ impl Desk<'_> {
         target.frame.is_some_and(|at| at + frames < self.view.frames.len())
     }
 
-    /// Leaves only some calls and their results, by their id and the tool.
+    /// Keeps only some calls and their results, selected by id and tool.
     fn keep_calls(&self, target: &mut Target, keep: &dyn Fn(Option<&str>, Option<&str>) -> bool) {
         target.units.retain(|laid| match laid.unit {
             Unit::Source { message, block: Some(block) } => {
@@ -179,9 +182,9 @@ impl Desk<'_> {
                 let (at, layout) = self.single(frame)?;
                 if *to > layout.steps {
                     return Err(Refusal::new(
-                        "unknown-id",
+                        ErrorCode::UnknownId,
                         format!("`{frame}` has no step {to}."),
-                        format!("It has {}; `ctx list --steps` shows them.", count(layout.steps, "step")),
+                        hint![format!("It has {}; ", count(layout.steps, "step")), Command::Steps, " shows them."],
                     ));
                 }
                 let units = layout.of(|group| (*from..=*to).contains(&group.step));
@@ -193,7 +196,7 @@ impl Desk<'_> {
                 if units.is_empty() {
                     let messages = layout.groups.iter().map(|group| group.number + 1).max().unwrap_or(0);
                     return Err(Refusal::new(
-                        "unknown-id",
+                        ErrorCode::UnknownId,
                         format!("`{frame}` has no message {message}."),
                         format!("It has {}, counted from 0.", count(messages, "message")),
                     ));
@@ -202,7 +205,7 @@ impl Desk<'_> {
             }
             Address::Block { frame, message, block } => {
                 let (at, layout) = self.single(frame)?;
-                // With what stands in its place, which comes directly before it.
+                // Includes the replacement, which directly precedes it.
                 let all = layout.of(|group| group.number == *message);
                 let named = |laid: &Laid| matches!(laid.unit, Unit::Source { block: Some(at), .. } if at == *block);
                 let is_made = |laid: &Laid| matches!(laid.unit, Unit::Made(_));
@@ -212,9 +215,9 @@ impl Desk<'_> {
                 });
                 let Some(units) = units else {
                     return Err(Refusal::new(
-                        "unknown-id",
+                        ErrorCode::UnknownId,
                         format!("`{frame}#{message}` has no block {block} of the client's."),
-                        format!("`ctx show {frame}#{message}` shows its blocks."),
+                        hint![Command::Show.with(format!("{frame}#{message}")), " shows its blocks."],
                     ));
                 };
                 targets.push(self.target(name, Scope::Block, at, units));
@@ -238,7 +241,7 @@ impl Desk<'_> {
         self.target(frame.id.to_string(), Scope::Frame, at, self.view.units(frame, self.source.messages))
     }
 
-    /// The estimate of what is sent of some blocks of the system prompt, or of some tools.
+    /// The estimated tokens sent of some system blocks or tools.
     fn around(&self, here: &[Around], weights: &[f64]) -> f64 {
         let weigh = |(around, weight): (&Around, &f64)| {
             let made = around.by.iter().map(|made| self.view.weigh_made(*made)).sum::<f64>();
@@ -247,7 +250,7 @@ impl Desk<'_> {
         here.iter().zip(weights).map(weigh).sum()
     }
 
-    /// Whether nothing of it is sent any more.
+    /// Whether none of it is sent any more.
     fn is_gone(&self, target: &Target) -> bool {
         match target.scope {
             Scope::System | Scope::Tool => target.covers.iter().all(|cover| self.is_out(cover)),
@@ -255,7 +258,7 @@ impl Desk<'_> {
         }
     }
 
-    /// Whether a block of the system prompt or a tool is gone, with nothing in its place.
+    /// Whether a system block or a tool is removed without a replacement.
     pub(super) fn is_out(&self, cover: &Cover) -> bool {
         let here = match cover {
             Cover::System { at, .. } => self.view.system.get(*at as usize),
@@ -272,7 +275,7 @@ impl Desk<'_> {
         let last = *self.view.find(to).last().ok_or_else(|| self.unknown(&to.to_string()))?;
         if first > last {
             return Err(Refusal::new(
-                "bad-range",
+                ErrorCode::BadRange,
                 format!("`{from}..{to}` runs backwards."),
                 format!("`{to}` comes before `{from}`; turn it round."),
             ));
@@ -281,7 +284,7 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// The one frame of that name.
+    /// The only frame of that name.
     pub(super) fn single(&self, id: &FrameId) -> Result<(usize, Layout), Refusal> {
         match self.view.find(id).as_slice() {
             [] => Err(self.unknown(&id.to_string())),
@@ -289,7 +292,7 @@ impl Desk<'_> {
             many => {
                 let parts: Vec<String> = many.iter().map(|&at| self.view.frames[at].id.to_string()).collect();
                 Err(Refusal::new(
-                    "ambiguous-id",
+                    ErrorCode::AmbiguousId,
                     match self.view.became(id).filter(|(became, _)| became.into.is_none()) {
                         Some((cut, _)) => {
                             format!("`{id}` is {} now: commit {} cut it.", parts.join(", "), cut.by.commit)
@@ -307,8 +310,7 @@ impl Desk<'_> {
         Target { name, scope, frame: Some(frame), covers, weight: self.weight(&units), units }
     }
 
-    /// Covers for all of these: also what is covered already, so that it stays covered when something else is
-    /// taken back.
+    /// Covers all units, including covered ones, so that they stay covered when another effect is deactivated.
     pub fn cover(&self, units: &[Laid]) -> Vec<Cover> {
         let mut covers: Vec<Cover> = Vec::new();
         for laid in units {
@@ -317,7 +319,7 @@ impl Desk<'_> {
                     let facts = self.source.messages[message];
                     let of = self.message_ref(message);
                     let named = block.and_then(|at| Some(Named::of(at as u32, facts.blocks.get(at)?)));
-                    // Also when something of ours stands in the midst of the message.
+                    // Also if synthetic content is in the middle of the message.
                     match covers.iter_mut().rfind(|cover| matches!(cover, Cover::Blocks(_))) {
                         Some(Cover::Blocks(last)) if last.of == of => last.blocks.extend(named),
                         _ => covers.push(Cover::blocks(of, facts.key, named.into_iter().collect())),
@@ -329,7 +331,7 @@ impl Desk<'_> {
         covers
     }
 
-    /// The lasting name of a message on the path.
+    /// The permanent name of a message on the path.
     pub fn message_ref(&self, message: usize) -> MessageRef {
         match (self.source.slots[message], message.checked_sub(1)) {
             (PENDING, Some(before)) => {
@@ -343,7 +345,7 @@ impl Desk<'_> {
         Cover::System { at: at as u32, key: self.source.system[at] }
     }
 
-    /// The estimate of what is sent of these.
+    /// The estimated tokens sent of these units.
     pub fn weight(&self, units: &[Laid]) -> f64 {
         units.iter().map(|laid| self.weigh(laid)).sum()
     }
@@ -352,7 +354,7 @@ impl Desk<'_> {
         self.view.weigh(laid, self.source.messages)
     }
 
-    /// Something that is no id.
+    /// Refuses a text that is no address.
     fn unreadable(&self, text: &str) -> Refusal {
         let steps = text.split_once('/').and_then(|(frame, steps)| Some((frame, steps.split_once("..")?)));
         if let Some((frame, (from, to))) = steps
@@ -360,19 +362,19 @@ impl Desk<'_> {
             && first > last
         {
             return Refusal::new(
-                "bad-range",
+                ErrorCode::BadRange,
                 format!("`{text}` runs backwards."),
                 format!("Turn it round: `{frame}/{to}..{from}`."),
             );
         }
         if text.contains(',') {
             return Refusal::new(
-                "unknown-id",
+                ErrorCode::UnknownId,
                 format!("`{text}` has a gap: between two commas, or at an end, there is no id."),
                 "Write them like `t3,t7`.",
             );
         }
-        // Half a range: the other end is not said.
+        // Half a range: the other end is missing.
         if let Some((from, to)) = text.split_once("..")
             && (from.is_empty() || to.is_empty())
         {
@@ -380,23 +382,25 @@ impl Desk<'_> {
         }
         if text.contains(['*', '?']) || matches!(text, "all" | "everything" | "-") {
             return Refusal::new(
-                "unknown-id",
+                ErrorCode::UnknownId,
                 format!("No `{text}` in this conversation: ids have no wildcards."),
                 match self.ends() {
-                    Some((first, last)) => format!("All frames are `{first}..{last}`; `ctx list` shows the ids."),
-                    None => "`ctx list` shows the ids.".to_owned(),
+                    Some((first, last)) => {
+                        hint![format!("All frames are `{first}..{last}`; "), Command::List, " shows the ids."]
+                    }
+                    None => hint![Command::List, " shows the ids."],
                 },
             );
         }
         self.unknown(text)
     }
 
-    /// The first frame and the last.
+    /// The first and the last frame.
     fn ends(&self) -> Option<(&FrameId, &FrameId)> {
         Some((&self.view.frames.first()?.id, &self.view.frames.last()?.id))
     }
 
-    /// A range of which only one end is said.
+    /// Refuses a range with only one end.
     fn half(&self, text: &str, from: &str, to: &str) -> Refusal {
         let hint = match (from.split_once('/'), self.ends()) {
             (Some((frame, first)), _) => {
@@ -408,7 +412,11 @@ impl Desk<'_> {
             _ => None,
         };
         let hint = hint.unwrap_or_else(|| "Say where it begins and where it ends, such as `t2..t5`.".to_owned());
-        Refusal::new("unknown-id", format!("`{text}` is half a range."), format!("{hint} `ctx list` shows the ids."))
+        Refusal::new(
+            ErrorCode::UnknownId,
+            format!("`{text}` is half a range."),
+            hint![format!("{hint} "), Command::List, " shows the ids."],
+        )
     }
 
     pub(super) fn unknown(&self, name: &str) -> Refusal {
@@ -421,24 +429,24 @@ impl Desk<'_> {
         known.extend(self.source.tools.iter().map(|name| format!("tools/{name}")));
         let near = nearest(name, known.iter().map(String::as_str));
         Refusal::new(
-            "unknown-id",
+            ErrorCode::UnknownId,
             format!("No `{name}` in this conversation."),
-            suggest(&near, "`ctx list` shows the ids."),
+            suggest(&near, hint![Command::List, " shows the ids."]),
         )
     }
 
-    /// A frame that has become a part of others.
+    /// Refuses a frame that has become part of another.
     fn taken_in(&self, id: &FrameId) -> Option<Refusal> {
         let (became, now) = self.view.became(id)?;
         let now: Vec<String> = now.into_iter().map(|at| format!("`{}`", self.view.frames[at].id)).collect();
         Some(Refusal::new(
-            "combined",
+            ErrorCode::Combined,
             format!("`{id}` is a part of {} now: commit {} combined them.", now.join(", "), became.by.commit),
-            format!("Name {}, or a step or a message of it; `ctx list --steps` shows them.", now.join(" or ")),
+            hint![format!("Name {}, or a step or a message of it; ", now.join(" or ")), Command::Steps, " shows them."],
         ))
     }
 
-    /// A frame that is not there yet: the last ones are meant, not those that are written alike.
+    /// Refuses a frame beyond the last one. Suggests the last frames, not those with similar names.
     fn beyond(&self, id: &FrameId) -> Option<Refusal> {
         let same = self.view.frames.iter().map(|frame| &frame.id).filter(|other| other.added == id.added);
         let mut numbers: Vec<u32> = same.map(|other| other.number).collect();
@@ -457,16 +465,16 @@ impl Desk<'_> {
         numbers.last().filter(|highest| id.number > **highest)?;
         let are = if last.len() == 1 { "frame is" } else { "frames are" };
         Some(Refusal::new(
-            "unknown-id",
+            ErrorCode::UnknownId,
             format!("No `{id}` in this conversation."),
-            format!("The last {are} {}; `ctx list` shows the ids.", last.join(", ")),
+            hint![format!("The last {are} {}; ", last.join(", ")), Command::List, " shows the ids."],
         ))
     }
 
-    /// Who speaks first of what is sent of these.
+    /// The role of the first sent unit.
     pub(super) fn first_role(&self, units: &[Laid]) -> Option<Role> {
         let first = units.iter().position(|laid| laid.covered.is_none())?;
-        // What has no role of its own stands inside the message that follows.
+        // Content without a role belongs to the following message.
         let role = units[first..].iter().find_map(|laid| match laid.unit {
             Unit::Source { message, .. } => Some(self.source.messages[message].role),
             Unit::Made(made) => self.view.made(made).and_then(|made| made.role),
@@ -474,8 +482,8 @@ impl Desk<'_> {
         Some(role.unwrap_or(Role::User))
     }
 
-    /// Leaves out what is named twice, alone and as a part of something larger. A note of the client's that is named
-    /// stays named: the larger part alone would not remove it.
+    /// Drops targets named twice, alone and as part of a larger one. A named client note stays: the larger target alone
+    /// would not remove it.
     fn once(&self, targets: &mut Vec<Target>) {
         let sets: Vec<HashSet<Unit>> =
             targets.iter().map(|target| target.units.iter().map(|laid| laid.unit).collect()).collect();
@@ -498,9 +506,19 @@ impl Desk<'_> {
 
 pub(super) fn nothing_named() -> Refusal {
     Refusal::new(
-        "nothing-named",
+        ErrorCode::NothingNamed,
         "Nothing to change was given.",
-        "Name a frame (`t3`), a step (`t3/5`), or choose with `--tool`, `--larger-than`, `--older-than`, `--superseded`.",
+        hint![
+            "Name a frame (`t3`), a step (`t3/5`), or choose with ",
+            Argument::new("tool"),
+            ", ",
+            Argument::new("larger-than"),
+            ", ",
+            Argument::new("older-than"),
+            ", ",
+            Argument::new("superseded"),
+            "."
+        ],
     )
 }
 

@@ -1,11 +1,11 @@
 use super::*;
+use crate::ErrorCode;
 use crate::edit::operation::Where;
-use crate::edit::refusal::NOTHING;
 use crate::edit::testing::*;
 use crate::message::{How, Touch};
 use serde_json::json;
 
-fn code(bench: &Bench, operation: Operation) -> &'static str {
+fn code(bench: &Bench, operation: Operation) -> ErrorCode {
     bench.refused(operation).code
 }
 
@@ -13,15 +13,15 @@ fn code(bench: &Bench, operation: Operation) -> &'static str {
 fn unknown_ids_are_refused_with_the_nearest() {
     let bench = Bench::new(talk());
     for id in ["t4", "a1", "t1.1", "tools/bash", "system#9", "nonsense", "t1/9", "t1#9", "t1#0.4", "t0", "t1/0"] {
-        assert_eq!(code(&bench, delete(id)), "unknown-id", "{id}");
+        assert_eq!(code(&bench, delete(id)), ErrorCode::UnknownId, "{id}");
     }
-    assert_eq!(bench.refused(delete("t99")).hint, "The last frames are t2, t3; `ctx list` shows the ids.");
-    assert!(bench.refused(delete("tools/bash")).hint.contains("tools/Bash"));
-    assert_eq!(bench.refused(delete("t1/9")).hint, "It has 2 steps; `ctx list --steps` shows them.");
-    assert_eq!(bench.refused(delete("t1#9")).hint, "It has 5 messages, counted from 0.");
-    assert_eq!(code(&bench, delete("t1,t9")), "unknown-id", "one that is wrong is enough");
-    assert_eq!(code(&bench, shift("t1", after("t9"))), "unknown-id");
-    assert_eq!(code(&bench, delete("t9..t1")), "unknown-id");
+    assert_eq!(bench.refused(delete("t99")).hint.to_string(), "The last frames are t2, t3; `ctx list` shows the ids.");
+    assert!(bench.refused(delete("tools/bash")).hint.to_string().contains("tools/Bash"));
+    assert_eq!(bench.refused(delete("t1/9")).hint.to_string(), "It has 2 steps; `ctx list --steps` shows them.");
+    assert_eq!(bench.refused(delete("t1#9")).hint.to_string(), "It has 5 messages, counted from 0.");
+    assert_eq!(code(&bench, delete("t1,t9")), ErrorCode::UnknownId, "one that is wrong is enough");
+    assert_eq!(code(&bench, shift("t1", after("t9"))), ErrorCode::UnknownId);
+    assert_eq!(code(&bench, delete("t9..t1")), ErrorCode::UnknownId);
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn a_frame_that_was_taken_in_is_answered_with_where_it_is() {
     let first = bench.make(combine("t2,t3"));
     let told = |bench: &Bench, id: &str| {
         let refusal = bench.refused(delete(id));
-        assert_eq!(refusal.code, "combined");
+        assert_eq!(refusal.code, ErrorCode::Combined);
         refusal.message
     };
     assert_eq!(told(&bench, "t3"), format!("`t3` is a part of `t2` now: commit {first} combined them."));
@@ -53,12 +53,12 @@ fn a_frame_that_was_cut_is_named_by_its_parts() {
     let cut = bench.make(split("t2", &[4]));
     for id in ["t2/1", "t2#0", "t2#0.0"] {
         let refusal = bench.refused(delete(id));
-        assert_eq!(refusal.code, "ambiguous-id");
+        assert_eq!(refusal.code, ErrorCode::AmbiguousId);
         assert_eq!(refusal.message, format!("`t2` is t2.1, t2.2 now: commit {cut} cut it."));
-        assert_eq!(refusal.hint, "Name one of them, such as `t2.1`.");
+        assert_eq!(refusal.hint.to_string(), "Name one of them, such as `t2.1`.");
     }
-    assert_eq!(code(&bench, edit("t2", "one text for both")), "ambiguous-id");
-    assert_eq!(code(&bench, split("t2", &[1])), "ambiguous-id");
+    assert_eq!(code(&bench, edit("t2", "one text for both")), ErrorCode::AmbiguousId);
+    assert_eq!(code(&bench, split("t2", &[1])), ErrorCode::AmbiguousId);
     assert_eq!(bench.names("t2.1/1"), ["7.0", "7.1", "7.2", "8.0", "8.1"]);
     assert_eq!(bench.names("t2.2/2"), ["11.0"]);
     assert_eq!(bench.names("t2.2#0.1"), ["9.1"]);
@@ -66,47 +66,47 @@ fn a_frame_that_was_cut_is_named_by_its_parts() {
     bench.make(delete("t2.1"));
     assert_eq!(bench.names("t2").len(), 4, "the part that is left");
     bench.make(delete("t2"));
-    assert_eq!(bench.refused(delete("t2")).code, NOTHING);
+    assert_eq!(bench.refused(delete("t2")).code, ErrorCode::NothingToDo);
 }
 
 #[test]
 fn ranges_run_forwards() {
     let mut bench = Bench::new(talk());
-    assert_eq!(code(&bench, delete("t3..t1")), "bad-range");
+    assert_eq!(code(&bench, delete("t3..t1")), ErrorCode::BadRange);
     let refusal = bench.refused(delete("t2/3..1"));
-    assert_eq!((refusal.code, refusal.hint.as_str()), ("bad-range", "Turn it round: `t2/1..3`."));
+    assert_eq!((refusal.code, refusal.hint.to_string().as_str()), (ErrorCode::BadRange, "Turn it round: `t2/1..3`."));
     assert_eq!(bench.names("t1..t3").len(), 6 + 11 + 2);
     bench.make(delete("t2"));
     bench.make(delete("t1..t3"));
     assert!(bench.sent().iter().all(|line| !line.contains(' ')));
-    assert_eq!(code(&bench, delete("t1..t3")), NOTHING);
+    assert_eq!(code(&bench, delete("t1..t3")), ErrorCode::NothingToDo);
 }
 
 #[test]
 fn nothing_named_and_nothing_written() {
     let bench = Bench::new(talk());
     let nothing = Operation::Delete { ids: vec![], select: Select::default(), force: false };
-    assert_eq!(code(&bench, nothing), "nothing-named");
-    assert_eq!(code(&bench, drop_results("", Select::default())), "nothing-named");
+    assert_eq!(code(&bench, nothing), ErrorCode::NothingNamed);
+    assert_eq!(code(&bench, drop_results("", Select::default())), ErrorCode::NothingNamed);
     for text in ["", " \n\t"] {
-        assert_eq!(code(&bench, edit("t1", text)), "empty");
-        assert_eq!(code(&bench, compact("t1", text)), "empty");
-        assert_eq!(code(&bench, add(text, end())), "empty");
+        assert_eq!(code(&bench, edit("t1", text)), ErrorCode::Empty);
+        assert_eq!(code(&bench, compact("t1", text)), ErrorCode::Empty);
+        assert_eq!(code(&bench, add(text, end())), ErrorCode::Empty);
         let summarize = Operation::SummarizeResults {
             ids: ids("t1"),
             select: Select::default(),
             result: None,
             text: Some(text.into()),
         };
-        assert_eq!(code(&bench, summarize), "empty");
+        assert_eq!(code(&bench, summarize), ErrorCode::Empty);
     }
     let both =
         Operation::Edit { id: "t1".into(), text: Some("x".into()), raw: Some(json!({})), content: None, force: false };
     let none = Operation::Edit { id: "t1".into(), text: None, raw: None, content: None, force: false };
-    assert_eq!((code(&bench, both), code(&bench, none)), ("no-content", "no-content"));
+    assert_eq!((code(&bench, both), code(&bench, none)), (ErrorCode::NoContent, ErrorCode::NoContent));
     let untitled = Operation::Retitle { id: "t1".into(), title: None, summary: None, auto: false };
-    assert_eq!(code(&bench, untitled), "no-content");
-    assert_eq!(code(&bench, edit("t1,t2", "x")), "ambiguous-id");
+    assert_eq!(code(&bench, untitled), ErrorCode::NoContent);
+    assert_eq!(code(&bench, edit("t1,t2", "x")), ErrorCode::AmbiguousId);
 }
 
 #[test]
@@ -120,11 +120,11 @@ fn content_takes_the_place_of_a_block_and_of_nothing_else() {
         force: false,
     };
     let thought = Content::Reasoning { text: "hm".into(), sealed: false };
-    assert_eq!(code(&bench, given("t1#0.0", vec![Content::text("x"), thought])), "thinking");
-    assert_eq!(code(&bench, given("t1#0.0", vec![Content::text(" ")])), "empty");
-    assert_eq!(code(&bench, given("t1#0.0", Vec::new())), "bad-content");
+    assert_eq!(code(&bench, given("t1#0.0", vec![Content::text("x"), thought])), ErrorCode::Thinking);
+    assert_eq!(code(&bench, given("t1#0.0", vec![Content::text(" ")])), ErrorCode::Empty);
+    assert_eq!(code(&bench, given("t1#0.0", Vec::new())), ErrorCode::BadContent);
     for id in ["t1", "t1#0", "system", "tools/Bash"] {
-        assert_eq!(code(&bench, given(id, vec![Content::text("x")])), "bad-content", "{id}");
+        assert_eq!(code(&bench, given(id, vec![Content::text("x")])), ErrorCode::BadContent, "{id}");
     }
     bench.make(given("t1#0.0", vec![Content::text("x")]));
     assert!(bench.sent()[0].starts_with("t1 'x'"), "{:?}", bench.sent());
@@ -133,7 +133,7 @@ fn content_takes_the_place_of_a_block_and_of_nothing_else() {
 #[test]
 fn messages_that_are_given_in_json_take_the_place_of_a_frame() {
     let mut bench = Bench::new(talk());
-    assert_eq!(code(&bench, edit("tools/Bash", "x")), "not-text");
+    assert_eq!(code(&bench, edit("tools/Bash", "x")), ErrorCode::NotText);
     bench.make(raw("t1", json!([{ "role": "user", "content": "a" }, { "role": "assistant", "content": "b" }])));
     assert_eq!(bench.sent()[0], "t1 'a' 'b'");
     bench.make(compact("t2..t3", "both"));
@@ -145,32 +145,32 @@ fn messages_that_are_given_in_json_take_the_place_of_a_frame() {
 fn a_tool_pair_is_never_cut() {
     let mut bench = Bench::new(talk());
     let refusal = bench.refused(split("t2", &[3]));
-    assert_eq!(refusal.code, "cuts-a-pair");
+    assert_eq!(refusal.code, ErrorCode::CutsAPair);
     assert!(refusal.message.contains("`t2#3`") && refusal.message.contains("rule A38"));
-    assert_eq!(refusal.hint, "`t2` can be cut before message 2, 4, 6.");
+    assert_eq!(refusal.hint.to_string(), "`t2` can be cut before message 2, 4, 6.");
     for at in [0, 1, 7] {
-        assert_eq!(code(&bench, split("t2", &[at])), "bad-cut", "{at}");
+        assert_eq!(code(&bench, split("t2", &[at])), ErrorCode::BadCut, "{at}");
     }
-    assert_eq!(code(&bench, split("t2", &[])), "no-cut");
+    assert_eq!(code(&bench, split("t2", &[])), ErrorCode::NoCut);
     let steps = |at_step: &[usize], each_step| Operation::Split {
         id: "t2".into(),
         at: vec![],
         at_step: at_step.to_vec(),
         each_step,
     };
-    assert_eq!(code(&bench, steps(&[4], false)), "bad-cut");
-    assert_eq!(code(&bench, split("t2/1", &[1])), "not-a-frame");
+    assert_eq!(code(&bench, steps(&[4], false)), ErrorCode::BadCut);
+    assert_eq!(code(&bench, split("t2/1", &[1])), ErrorCode::NotAFrame);
     bench.make(steps(&[], true));
     assert_eq!(bench.sent()[1..5], ["t2.1 5.0 6.0", "t2.2 7.0 7.1 7.2 8.0 8.1", "t2.3 9.0 9.1 10.0", "t2.4 11.0"]);
-    assert_eq!(code(&bench, split("t2.2", &[1])), "cuts-a-pair");
+    assert_eq!(code(&bench, split("t2.2", &[1])), ErrorCode::CutsAPair);
     assert_eq!(
-        bench.refused(split("t2.2", &[1])).hint,
+        bench.refused(split("t2.2", &[1])).hint.to_string(),
         "`t2.2` cannot be cut: every cut would part a tool call from its result: rule A38."
     );
     bench.make(add("x", after("t1")));
     let alone = bench.refused(split("a1", &[0]));
-    assert_eq!(alone.code, "bad-cut");
-    assert_eq!(alone.hint, "`a1` is a single message, and frames are cut between messages.");
+    assert_eq!(alone.code, ErrorCode::BadCut);
+    assert_eq!(alone.hint.to_string(), "`a1` is a single message, and frames are cut between messages.");
 }
 
 #[test]
@@ -188,7 +188,10 @@ fn a_combined_frame_is_cut_where_an_added_message_or_a_human_speaks_again() {
 #[test]
 fn a_pair_with_something_in_between_is_not_cut_either() {
     let bench = Bench::new(Talk::default().human().calls(&["Bash"]).reminder().results().says());
-    assert_eq!((code(&bench, split("t1", &[2])), code(&bench, split("t1", &[3]))), ("cuts-a-pair", "cuts-a-pair"));
+    assert_eq!(
+        (code(&bench, split("t1", &[2])), code(&bench, split("t1", &[3]))),
+        (ErrorCode::CutsAPair, ErrorCode::CutsAPair)
+    );
     assert!(bench.effects(&split("t1", &[4])).is_ok());
 }
 
@@ -197,42 +200,42 @@ fn a_conversation_begins_with_a_user() {
     let mut bench = Bench::new(talk());
     bench.make(split("t2", &[2, 6]));
     let refusal = bench.refused(shift("t2.2", start()));
-    assert_eq!(refusal.code, "not-first");
+    assert_eq!(refusal.code, ErrorCode::NotFirst);
     assert!(refusal.message.contains("`t2.2`") && refusal.message.contains("rule A3."));
     bench.make(shift("t2.1,t2.2", start()));
     let speaks = |role, to| Operation::Add { text: "x".into(), role, to, title: None };
-    assert_eq!(code(&bench, speaks(Role::Assistant, start())), "not-first");
-    assert_eq!(code(&bench, speaks(Role::System, end())), "bad-role");
+    assert_eq!(code(&bench, speaks(Role::Assistant, start())), ErrorCode::NotFirst);
+    assert_eq!(code(&bench, speaks(Role::System, end())), ErrorCode::BadRole);
     bench.make(speaks(Role::Assistant, end()));
-    assert_eq!(code(&bench, shift("a1", start())), "not-first");
+    assert_eq!(code(&bench, shift("a1", start())), ErrorCode::NotFirst);
     bench.make(delete("t1#1"));
     bench.make(delete("t1#0"));
-    assert_eq!(code(&bench, shift("t1", start())), "not-first", "its user message is gone");
+    assert_eq!(code(&bench, shift("t1", start())), ErrorCode::NotFirst, "its user message is gone");
 }
 
 #[test]
 fn places_are_said_exactly() {
     let bench = Bench::new(talk());
-    assert_eq!(code(&bench, shift("t1", Where::default())), "no-place");
-    assert_eq!(code(&bench, shift("t1", Where { end: true, ..start() })), "no-place");
-    assert_eq!(code(&bench, shift("t1", after("t1"))), "nowhere");
-    assert_eq!(code(&bench, shift("t3", after("t3"))), "nowhere");
+    assert_eq!(code(&bench, shift("t1", Where::default())), ErrorCode::NoPlace);
+    assert_eq!(code(&bench, shift("t1", Where { end: true, ..start() })), ErrorCode::NoPlace);
+    assert_eq!(code(&bench, shift("t1", after("t1"))), ErrorCode::Nowhere);
+    assert_eq!(code(&bench, shift("t3", after("t3"))), ErrorCode::Nowhere);
     for (ids, to) in [("t3", end()), ("t2,t3", end()), ("t1", start()), ("t2", after("t1")), ("t2,t3", after("t1"))] {
-        assert_eq!(code(&bench, shift(ids, to)), NOTHING, "{ids}");
+        assert_eq!(code(&bench, shift(ids, to)), ErrorCode::NothingToDo, "{ids}");
     }
     assert!(bench.effects(&shift("t3,t2", end())).is_ok(), "in another order");
     let there = Operation::Combine { ids: ids("t2,t3"), after: Some("t1".into()) };
     assert!(bench.effects(&there).is_ok_and(|effects| effects.len() == 1), "combined where they stand");
-    assert_eq!(code(&bench, shift("t1/1", end())), "not-a-frame");
-    assert_eq!(code(&bench, add("x", after("t1#1"))), "not-a-frame");
+    assert_eq!(code(&bench, shift("t1/1", end())), ErrorCode::NotAFrame);
+    assert_eq!(code(&bench, add("x", after("t1#1"))), ErrorCode::NotAFrame);
     for id in ["system", "tools", "tools/Bash", "system#2"] {
-        assert_eq!(code(&bench, shift(id, end())), "not-a-turn", "{id}");
-        assert_eq!(code(&bench, compact(id, "x")), "not-a-turn", "{id}");
-        assert_eq!(code(&bench, add("x", after(id))), "not-a-turn", "{id}");
-        assert_eq!(code(&bench, pin(id)), "not-a-turn", "{id}");
+        assert_eq!(code(&bench, shift(id, end())), ErrorCode::NotATurn, "{id}");
+        assert_eq!(code(&bench, compact(id, "x")), ErrorCode::NotATurn, "{id}");
+        assert_eq!(code(&bench, add("x", after(id))), ErrorCode::NotATurn, "{id}");
+        assert_eq!(code(&bench, pin(id)), ErrorCode::NotATurn, "{id}");
     }
-    assert_eq!(code(&bench, combine("t1")), "too-few");
-    assert_eq!(code(&bench, combine("t1,t1")), "too-few");
+    assert_eq!(code(&bench, combine("t1")), ErrorCode::TooFew);
+    assert_eq!(code(&bench, combine("t1,t1")), ErrorCode::TooFew);
     let mut bench = bench;
     bench.make(shift("t3,t1", end()));
     assert_eq!(bench.sent()[2], "t1 0.0 1.0 2.0 2.1 3.0 4.0");
@@ -247,40 +250,40 @@ fn places_are_said_exactly() {
 #[test]
 fn thinking_is_never_written() {
     let mut bench = Bench::new(talk());
-    assert_eq!(code(&bench, edit("t1#2.0", "I think")), "thinking");
-    assert_eq!(code(&bench, raw("t1#2.0", json!("x"))), "thinking");
+    assert_eq!(code(&bench, edit("t1#2.0", "I think")), ErrorCode::Thinking);
+    assert_eq!(code(&bench, raw("t1#2.0", json!("x"))), ErrorCode::Thinking);
     bench.make(edit("t1#2", "said"));
     assert_eq!(bench.sent()[0], "t1 0.0 1.0 2.0 'said' 3.0 4.0", "it stays before what is said instead");
     bench.make(delete("t1#2.0"));
     assert_eq!(bench.sent()[0], "t1 0.0 1.0 'said' 3.0 4.0");
     let only = Bench::new(Talk::default().human().push(Role::Assistant, vec![block(Kind::Thinking, 9)], None));
-    assert_eq!(code(&only, edit("t1#1", "said")), "thinking");
-    assert_eq!(code(&only, edit("t1#1.0", "said")), "thinking");
+    assert_eq!(code(&only, edit("t1#1", "said")), ErrorCode::Thinking);
+    assert_eq!(code(&only, edit("t1#1.0", "said")), ErrorCode::Thinking);
 }
 
 #[test]
 fn protected_blocks_stay_unless_forced() {
     let mut bench = Bench::new(talk());
     let refusal = bench.refused(delete("system#0"));
-    assert_eq!((refusal.code, refusal.message.as_str()), ("protected", "`system#0` is protected: it bills."));
-    assert!(refusal.hint.contains("--force"));
-    assert_eq!(code(&bench, edit("system#1", "x")), "protected");
-    assert_eq!(code(&bench, delete("system#0,t1")), "protected", "also among others");
+    assert_eq!((refusal.code, refusal.message.as_str()), (ErrorCode::Protected, "`system#0` is protected: it bills."));
+    assert!(refusal.hint.to_string().contains("--force"));
+    assert_eq!(code(&bench, edit("system#1", "x")), ErrorCode::Protected);
+    assert_eq!(code(&bench, delete("system#0,t1")), ErrorCode::Protected, "also among others");
     let forced = |id: &str| Operation::Delete { ids: ids(id), select: Select::default(), force: true };
     let covered =
         |bench: &Bench| -> Vec<bool> { bench.picture().system.iter().map(|here| here.covered.is_some()).collect() };
     bench.make(delete("system"));
     assert_eq!(covered(&bench), [false, false, true, true, true]);
-    assert_eq!(code(&bench, delete("system#2")), NOTHING);
-    assert_eq!(code(&bench, delete("system")), "protected");
+    assert_eq!(code(&bench, delete("system#2")), ErrorCode::NothingToDo);
+    assert_eq!(code(&bench, delete("system")), ErrorCode::Protected);
     bench.make(forced("system#0"));
     assert_eq!(covered(&bench), [true, false, true, true, true]);
     bench.make(forced("system"));
-    assert_eq!((covered(&bench), code(&bench, forced("system"))), (vec![true; 5], NOTHING));
+    assert_eq!((covered(&bench), code(&bench, forced("system"))), (vec![true; 5], ErrorCode::NothingToDo));
     bench.make(delete("tools/Bash"));
-    assert_eq!(code(&bench, delete("tools/Bash")), NOTHING);
+    assert_eq!(code(&bench, delete("tools/Bash")), ErrorCode::NothingToDo);
     bench.make(delete("tools"));
-    assert_eq!(code(&bench, edit("tools", "x")), "gone");
+    assert_eq!(code(&bench, edit("tools", "x")), ErrorCode::Gone);
 }
 
 #[test]
@@ -288,17 +291,17 @@ fn what_is_gone_is_gone_for_all() {
     let mut bench = Bench::new(talk());
     bench.make(delete("t1,t2/1,t2#4.1"));
     for id in ["t1", "t1/1", "t1#0", "t1#2.1", "t2/1", "t2#2", "t2#3.0", "t2#4.1"] {
-        assert_eq!(code(&bench, delete(id)), NOTHING, "{id}");
-        assert_eq!(code(&bench, edit(id, "x")), "gone", "{id}");
-        assert_eq!(code(&bench, compact(id, "x")), "gone", "{id}");
+        assert_eq!(code(&bench, delete(id)), ErrorCode::NothingToDo, "{id}");
+        assert_eq!(code(&bench, edit(id, "x")), ErrorCode::Gone, "{id}");
+        assert_eq!(code(&bench, compact(id, "x")), ErrorCode::Gone, "{id}");
     }
     for operation in [shift("t1", end()), pin("t1"), retitle("t1", "x"), add("x", after("t1")), combine("t1,t2")] {
-        assert_eq!(code(&bench, operation), "gone");
+        assert_eq!(code(&bench, operation), ErrorCode::Gone);
     }
-    assert!(bench.refused(delete("t1")).hint.contains("ctx revert"));
+    assert!(bench.refused(delete("t1")).hint.to_string().contains("ctx revert"));
     assert!(bench.effects(&delete("t1,t3")).is_ok(), "of two that are named one is there");
     assert!(bench.desk(|desk| desk.named(&ids("t1")).is_ok()), "one can still look at it");
-    assert_eq!(code(&bench, restore("t2")), "not-offloaded");
+    assert_eq!(code(&bench, restore("t2")), ErrorCode::NotOffloaded);
 }
 
 #[test]
@@ -319,21 +322,21 @@ fn filters_choose() {
     assert_eq!(lines[0], "t1 0.0 1.0 2.0 4.0");
     assert_eq!(lines[1], "t2 5.0 6.0 7.0 7.2 8.1 9.0 9.1 10.0 11.0");
     assert_eq!(sent(of(ids("t2"), tool("Read")))[0], "t1 0.0 1.0 2.0 2.1 3.0 4.0");
-    assert_eq!(code(&bench, of(ids("t3"), tool("Read"))), "no-match");
-    assert_eq!(code(&bench, of(vec![], tool("Nope"))), "no-match");
+    assert_eq!(code(&bench, of(ids("t3"), tool("Read"))), ErrorCode::NoMatch);
+    assert_eq!(code(&bench, of(vec![], tool("Nope"))), ErrorCode::NoMatch);
 
     assert_eq!(sent(of(vec![], larger(2000)))[1], "t2");
     assert_eq!(sent(of(vec![], older(1)))[..2], ["t1", "t2"]);
     assert_eq!(sent(of(vec![], older(2)))[0], "t1");
-    assert_eq!(code(&bench, of(vec![], older(3))), "no-match");
-    assert_eq!(code(&bench, of(ids("t3"), older(1))), "no-match");
+    assert_eq!(code(&bench, of(vec![], older(3))), ErrorCode::NoMatch);
+    assert_eq!(code(&bench, of(ids("t3"), older(1))), ErrorCode::NoMatch);
     assert!(bench.effects(&of(ids("tools"), larger(500))).is_ok());
-    assert_eq!(code(&bench, of(ids("tools"), larger(600))), "no-match");
+    assert_eq!(code(&bench, of(ids("tools"), larger(600))), ErrorCode::NoMatch);
 
     assert!(drop_in(larger(2000))[1].contains("8.0=dropped 8.1=dropped 9.0 9.1 10.0 11.0"));
     assert!(drop_in(tool("Bash"))[1].contains("8.0 8.1=dropped 9.0 9.1 10.0=dropped"));
     assert!(drop_in(older(2))[0].contains("3.0=dropped"));
-    assert_eq!(code(&bench, drop_results("t3", Select::default())), "no-results");
+    assert_eq!(code(&bench, drop_results("t3", Select::default())), ErrorCode::NoResults);
     let id = bench.talk.messages[8].blocks[1].tool_use_id.as_deref().map(str::to_owned);
     let by_id = Operation::DropResults { ids: vec![], select: Select::default(), result: id };
     assert!(sent(by_id)[1].contains("8.0 8.1=dropped 9.0"));
@@ -344,11 +347,14 @@ fn what_was_dropped_is_small_and_not_dropped_again() {
     let mut bench = Bench::new(talk());
     let large = || drop_results("", Select { larger_than: Some(2000), ..Select::default() });
     bench.make(large());
-    assert_eq!(code(&bench, large()), "no-results", "a rule that runs again finds nothing");
+    assert_eq!(code(&bench, large()), ErrorCode::NoResults, "a rule that runs again finds nothing");
     bench.make(drop_results("t2", Select::default()));
     let again = bench.refused(drop_results("t2", Select::default()));
-    assert_eq!((again.code, again.message.as_str()), (NOTHING, "All such tool results in `t2` are dropped already."));
-    assert_eq!(code(&bench, drop_results("t3", Select::default())), "no-results");
+    assert_eq!(
+        (again.code, again.message.as_str()),
+        (ErrorCode::NothingToDo, "All such tool results in `t2` are dropped already.")
+    );
+    assert_eq!(code(&bench, drop_results("t3", Select::default())), ErrorCode::NoResults);
 }
 
 #[test]
@@ -404,8 +410,8 @@ fn the_clients_own_notes_go_when_they_are_named() {
     let mut twice = bench();
     twice.make(delete("t1"));
     let refusal = twice.refused(delete("t1"));
-    assert_eq!(refusal.code, NOTHING);
-    assert!(refusal.message.contains("own notes") && refusal.hint.contains("name those"), "{refusal:?}");
+    assert_eq!(refusal.code, ErrorCode::NothingToDo);
+    assert!(refusal.message.contains("own notes") && refusal.hint.to_string().contains("name those"), "{refusal:?}");
 }
 
 #[test]
@@ -463,8 +469,8 @@ fn a_block_is_named_without_what_stands_for_its_neighbour() {
 #[test]
 fn texts_take_the_place_that_fits() {
     let mut bench = Bench::new(talk());
-    assert_eq!(code(&bench, edit("t2#3", "x")), "many-results");
-    assert_eq!(code(&bench, edit("t2#2.1", "x")), "not-text");
+    assert_eq!(code(&bench, edit("t2#3", "x")), ErrorCode::ManyResults);
+    assert_eq!(code(&bench, edit("t2#2.1", "x")), ErrorCode::NotText);
     bench.make(edit("t1#3", "result"));
     assert!(bench.sent()[0].contains("3.0=result"));
     let role = |bench: &Bench| {
@@ -500,7 +506,7 @@ fn a_step_of_an_added_frame_is_named_also_when_it_was_edited() {
     assert_eq!(bench.sent()[3], "a1");
 }
 
-/// Calls with what they do to files.
+/// Calls with their effects on files.
 fn touching(calls: &[(&str, How)]) -> Talk {
     let mut talk = Talk::default().human();
     for (file, how) in calls {
@@ -526,7 +532,7 @@ fn what_was_read_is_superseded_when_its_file_is_read_again_or_changed() {
                 other => panic!("{other:?}"),
             },
             Err(refusal) => {
-                assert_eq!(refusal.code, "no-results");
+                assert_eq!(refusal.code, ErrorCode::NoResults);
                 0
             }
         }
@@ -552,14 +558,14 @@ fn superseded_reads_are_chosen_like_everything_else() {
         result: None,
     };
     assert_eq!(bench.effects(&drop(&["t1/2"], select())).map(|effects| effects.len()), Ok(1));
-    assert_eq!(code(&bench, drop(&["t1/3"], select())), "no-results");
+    assert_eq!(code(&bench, drop(&["t1/3"], select())), ErrorCode::NoResults);
     let tool = Select { tool: Some("Bash".into()), ..select() };
-    assert_eq!(code(&bench, drop(&[], tool)), "no-results");
+    assert_eq!(code(&bench, drop(&[], tool)), ErrorCode::NoResults);
     // A read whose content is gone stands for nothing any more.
     bench.make(drop(&["t1/3"], Select::default()));
-    assert_eq!(code(&bench, drop(&["t1/1"], select())), "no-results");
+    assert_eq!(code(&bench, drop(&["t1/1"], select())), ErrorCode::NoResults);
     bench.make(Operation::Delete { ids: vec![], select: select(), force: false });
-    assert_eq!(code(&bench, drop(&["t1/2"], Select::default())), "no-results", "it was the only one");
+    assert_eq!(code(&bench, drop(&["t1/2"], Select::default())), ErrorCode::NoResults, "it was the only one");
     assert!(bench.effects(&drop(&["t1/1"], Select::default())).is_ok());
 }
 
@@ -579,7 +585,7 @@ fn calls_are_chosen_by_their_ids() {
     };
     assert_eq!(results(&drop(vec![id(1)])), 1);
     assert_eq!(results(&drop(vec![id(1), id(5), "unknown".into()])), 2);
-    assert_eq!(code(&bench, drop(vec!["unknown".into()])), "no-results");
+    assert_eq!(code(&bench, drop(vec!["unknown".into()])), ErrorCode::NoResults);
     let delete = Operation::Delete { ids: vec![], select: select(vec![id(3)]), force: false };
     assert!(
         matches!(bench.effects(&delete).expect("applied").as_slice(), [Effect::Replace { covers, .. }] if covers.len() == 2)
@@ -604,7 +610,7 @@ fn one_text_stands_for_one_result_only() {
         summarize("t2", large.clone(), None),
         Operation::SummarizeResults { ids: vec![], select: large, result: None, text: Some("short".into()) },
     ] {
-        assert_eq!(code(&bench, refused.clone()), "many-results", "{refused:?}");
+        assert_eq!(code(&bench, refused.clone()), ErrorCode::ManyResults, "{refused:?}");
     }
     bench.make(summarize("t1", Select::default(), None));
     assert!(bench.sent()[0].contains("=short"), "{:?}", bench.sent());
@@ -615,8 +621,8 @@ fn what_is_almost_an_id_gets_a_hint_that_fits() {
     let bench = Bench::new(talk());
     let hint = |id: &str| {
         let refusal = bench.refused(delete(id));
-        assert_eq!(refusal.code, "unknown-id", "{id}");
-        refusal.hint
+        assert_eq!(refusal.code, ErrorCode::UnknownId, "{id}");
+        refusal.hint.to_string()
     };
     assert_eq!(hint("*"), "All frames are `t1..t3`; `ctx list` shows the ids.");
     assert_eq!(hint("t2.."), "Did you mean `t2..t3`? `ctx list` shows the ids.");
@@ -632,6 +638,6 @@ fn a_frame_that_is_gone_can_be_unpinned() {
     bench.make(delete("t2"));
     bench.make(Operation::Unpin { ids: vec!["t2".into()] });
     assert!(bench.desk(|desk| desk.view.frames.iter().all(|frame| !frame.pinned)));
-    assert_eq!(code(&bench, Operation::Unpin { ids: vec!["t2/1".into()] }), "not-a-frame");
-    assert_eq!(code(&bench, Operation::Unpin { ids: vec![] }), "nothing-named");
+    assert_eq!(code(&bench, Operation::Unpin { ids: vec!["t2/1".into()] }), ErrorCode::NotAFrame);
+    assert_eq!(code(&bench, Operation::Unpin { ids: vec![] }), ErrorCode::NothingNamed);
 }

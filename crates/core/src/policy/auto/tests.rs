@@ -49,7 +49,7 @@ fn it_waits_until_waiting_has_cost_half_of_it() {
     look.items.iter_mut().for_each(|item| item.role = ToolRole::Shell);
     look.items.retain(|item| item.step == 20);
     look.tokens = 200_000;
-    // 4,500 tokens were read for 16 requests in vain: 7,200. To act costs what stands behind, 75,500 tokens, written.
+    // 4,500 tokens were read for 16 requests in vain: 7,200. Acting costs writing the 75,500 tokens behind.
     assert!(Auto::default().propose(&look).is_empty());
     look.tokens = 133_000;
     assert_eq!(calls(&Auto::default().propose(&look)), [20], "now 8,500 tokens stand behind");

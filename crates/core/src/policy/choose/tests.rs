@@ -23,7 +23,7 @@ fn item(step: usize, role: ToolRole, tokens: u64) -> Item {
     }
 }
 
-/// As many results as there are tools, one an answer.
+/// One result per tool, one answer each.
 fn look(tools: &[(ToolRole, u64)]) -> Look<'static> {
     let mut before = 10_000;
     let mut items = Vec::new();
@@ -61,7 +61,7 @@ fn at_the_limit_it_goes_in_order_until_the_target_and_what_is_recent_stays() {
     let saved = gone(&proposed).len() as u64 * 9_950;
     assert!(look.tokens - saved <= 120_000, "down to the target: {:?}", gone(&proposed));
     assert!(gone(&proposed).iter().all(|call| call[1..].parse::<usize>().expect("a number") <= 12));
-    // Below the raised threshold only what pays goes.
+    // Below the raised threshold only clearings that pay are made.
     let look = Look { tokens: 170_000, rates: Rates { fresh: 1.0, read: 0.0, write: 1.0 }, ..look };
     let forced = |provider_edits| {
         choose(&settings, &look, &nothing, Force::Usual { provider_edits, cleared: 0, provider_first: false })

@@ -8,6 +8,8 @@ use crate::edit::compare::{Overview, overview};
 use ctx_api::plan::Planned;
 use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::{Commit, CommitId};
+use ctx_core::hint;
+use ctx_core::hint::{Argument, Command};
 
 /// Commits that are told.
 const MOST: usize = 10;
@@ -33,7 +35,13 @@ pub fn check(
             Some(_) => format!("The plan was made at {expect}, which is not on the branch `{}`.", history.current()),
             None => format!("The plan was made at {expect}, and this conversation has no such commit."),
         };
-        let hint = "Is it the right conversation (`--conv`) and branch (`ctx checkout`)? Nothing was changed.";
+        let hint = hint![
+            "Is it the right conversation (",
+            Argument::new("conv"),
+            ") and branch (",
+            Command::Checkout,
+            ")? Nothing was changed."
+        ];
         return Err(Refusal::new(refusal.code, message, hint));
     };
     let mut message = refusal.message;
@@ -55,11 +63,13 @@ pub fn check(
     let hint = match misfits {
         [] => {
             let head = history.head().map_or_else(|| "none".to_owned(), |head| head.to_string());
-            format!(
-                "Nothing was changed. If the plan is still right, retry with `--expect {head}`; otherwise write a new one."
-            )
+            hint![
+                "Nothing was changed. If the plan is still right, retry with ",
+                Argument::new("expect").with(head.to_string()),
+                "; otherwise write a new one."
+            ]
         }
-        _ => "Nothing was changed. Check `ctx list` and write a new plan.".to_owned(),
+        _ => hint!["Nothing was changed. Check ", Command::List, " and write a new plan."],
     };
     Err(Refusal::new(refusal.code, message, hint))
 }

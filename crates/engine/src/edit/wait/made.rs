@@ -12,6 +12,8 @@ use crate::{Engine, Refusal, record};
 use ctx_api::edit::Wish;
 use ctx_api::waiting::Unmade;
 use ctx_core::edit::Commit;
+use ctx_core::hint::Command;
+use ctx_core::{ErrorCode, hint};
 use ctx_store::{NewRecord, Step};
 use std::collections::HashSet;
 
@@ -19,7 +21,7 @@ use std::collections::HashSet;
 pub const AGAIN: u64 = 5_000;
 
 /// Refusals that say nothing of the wish.
-const PASSING: [&str; 3] = ["store", "incomplete", "busy"];
+const PASSING: [ErrorCode; 3] = [ErrorCode::Store, ErrorCode::Incomplete, ErrorCode::Busy];
 
 impl Engine {
     /// A held request has come, and the conversation is as it leaves it: what was waiting for that is made now.
@@ -70,9 +72,9 @@ impl Engine {
                     Wait::Made { id: wished.id, commit: id, request }
                 }
                 Err(refusal) if PASSING.contains(&refusal.code) => continue,
-                Err(Refusal { code, message, hint }) => {
+                Err(Refusal { code, message, hint, .. }) => {
                     tracing::warn!(conversation = %conversation.id, wish = %wished.id, %message, "a pending change no longer fits");
-                    Wait::Failed { id: wished.id, why: Unmade { code: code.to_owned(), message, hint } }
+                    Wait::Failed { id: wished.id, why: Unmade { code: code.into(), message, hint: hint.to_string() } }
                 }
             };
             records.push(record(&conversation.id, situation.now, log::WAIT, &wait, Vec::new()));
@@ -117,13 +119,17 @@ fn is_here(conversation: &Conversation, wished: &Wished) -> Result<(), Refusal> 
     let branch = &wished.branch;
     if branch != conversation.history.current() {
         let message = format!("It was made for the branch `{branch}`, which no longer exists.");
-        return Err(Refusal::new("unknown-branch", message, "Nothing was changed. Say it again if you still want it."));
+        return Err(Refusal::new(
+            ErrorCode::UnknownBranch,
+            message,
+            "Nothing was changed. Say it again if you still want it.",
+        ));
     }
     if !wished.numbered && has_ids(wished) && !counts_frames(conversation) {
         return Err(Refusal::new(
-            "gone",
+            ErrorCode::Gone,
             "An older version of ctx stored this change, and its frame ids may name other frames by now.",
-            "Nothing was changed. Look at `ctx list`, and make it again if you still want it.",
+            hint!["Nothing was changed. Look at ", Command::List, ", and make it again if you still want it."],
         ));
     }
     let path: HashSet<u64> = conversation.tree.path().map(|slot| slot.id.0).collect();
@@ -131,9 +137,9 @@ fn is_here(conversation: &Conversation, wished: &Wished) -> Result<(), Refusal> 
         return Ok(());
     }
     Err(Refusal::new(
-        "gone",
+        ErrorCode::Gone,
         "The conversation took another path: the target is no longer in it.",
-        "Nothing was changed. Check `ctx list`, and repeat the change if you still want it.",
+        hint!["Nothing was changed. Check ", Command::List, ", and repeat the change if you still want it."],
     ))
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::schemas::{Schemas, reference, rename};
 use super::{Answered, Described, Routes};
-use crate::codes;
+use ctx_api::codes;
 
 const ABOUT: &str = "Everything that `ctx` and its page do goes through this API; they have no other way. \
     A conversation is named by its id or session, the beginning of one, words of its title, or `active`. \
@@ -30,7 +30,7 @@ pub fn of(routes: &Routes) -> Value {
     for body in paths.values_mut().filter_map(|methods| methods.pointer_mut("/post/requestBody")) {
         rename(body, &differ);
     }
-    let statuses: BTreeSet<StatusCode> = codes::API.iter().map(|code| code.status).collect();
+    let statuses: BTreeSet<u16> = codes::CONTROL.iter().filter_map(|known| known.status).collect();
     types.extend(statuses.iter().map(|status| (name_of(*status), refusal(*status))));
     let responses: Map<String, Value> = statuses.iter().map(|status| (name_of(*status), response(*status))).collect();
     json!({
@@ -61,7 +61,8 @@ fn describe_operations(schema: &mut Value) {
         let name = variant.pointer("/properties/op/const").and_then(Value::as_str);
         let Some(known) = name.and_then(ctx_api::operations::find) else { continue };
         let told = variant.get("description").and_then(Value::as_str);
-        variant["description"] = told.map_or(known.help.into(), |told| format!("{} {told}", known.help).into());
+        let told = told.map(|told| format!(" {told}")).unwrap_or_default();
+        variant["description"] = format!("{}.{told}", known.help).into();
     }
 }
 
@@ -87,7 +88,7 @@ fn operation(described: &Described, schemas: &mut Schemas) -> Value {
     };
     let mut responses = Map::from_iter([("200".to_owned(), answer)]);
     for status in refusals(described) {
-        let place = format!("#/components/responses/{}", name_of(status));
+        let place = format!("#/components/responses/{}", name_of(status.as_u16()));
         responses.insert(status.as_str().to_owned(), json!({ "$ref": place }));
     }
     let mut operation = json!({ "operationId": told.id, "summary": told.summary, "responses": responses });
@@ -161,12 +162,13 @@ fn refusals(described: &Described) -> BTreeSet<StatusCode> {
     all.into_iter().collect()
 }
 
-fn name_of(status: StatusCode) -> String {
-    let words = status.canonical_reason().unwrap_or_default().split(' ');
+fn name_of(status: u16) -> String {
+    let status = StatusCode::from_u16(status).ok();
+    let words = status.and_then(|status| status.canonical_reason()).unwrap_or_default().split(' ');
     format!("Refused{}", words.collect::<String>())
 }
 
-fn response(status: StatusCode) -> Value {
+fn response(status: u16) -> Value {
     let meanings: Vec<String> = of_status(status).map(|code| format!("- `{}`: {}", code.code, code.meaning)).collect();
     json!({
         "description": meanings.join("\n"),
@@ -174,8 +176,8 @@ fn response(status: StatusCode) -> Value {
     })
 }
 
-fn refusal(status: StatusCode) -> Value {
-    let codes: Vec<&str> = of_status(status).map(|code| code.code).collect();
+fn refusal(status: u16) -> Value {
+    let codes: Vec<&str> = of_status(status).map(|code| code.code.as_str()).collect();
     json!({
         "type": "object",
         "required": ["error"],
@@ -186,11 +188,12 @@ fn refusal(status: StatusCode) -> Value {
                 "code": { "enum": codes, "description": "For programs; it stays what it is." },
                 "message": { "type": "string", "description": "What, and why: a sentence for people." },
                 "hint": { "type": "string", "description": "What to do about it." },
+                "about": { "type": "string", "description": "The name that it is about, if it is about one." },
             },
         } },
     })
 }
 
-fn of_status(status: StatusCode) -> impl Iterator<Item = &'static codes::Code> {
-    codes::API.iter().filter(move |code| code.status == status)
+fn of_status(status: u16) -> impl Iterator<Item = &'static codes::Explanation> {
+    codes::CONTROL.iter().filter(move |known| known.status == Some(status))
 }

@@ -2,16 +2,20 @@
 
 use crate::Service;
 use crate::directory::lock;
+use ctx_api::face::Face;
 use ctx_api::waiting::{PendingOutcome, PendingRefusal, WaitView};
+use ctx_core::hint::Command;
+use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
 use ctx_engine::conversation::Conversation;
 use ctx_engine::edit::wait::State;
 
 impl Service {
     /// Makes several pending changes, each as a commit of its own. `ids`: `w2`, `w2..w5` or `all`.
-    pub fn accept_many(&self, name: &str, ids: &[String], author: &str) -> Result<PendingOutcome, Refusal> {
-        let mut outcome =
-            self.each(name, ids, State::can_be_accepted, &|conversation, id| self.make_now(conversation, id, author))?;
+    pub fn accept_many(&self, name: &str, ids: &[String], author: &str, face: Face) -> Result<PendingOutcome, Refusal> {
+        let mut outcome = self.each((name, face), ids, State::can_be_accepted, &|conversation, id| {
+            self.make_now(conversation, id, author)
+        })?;
         if !outcome.done.is_empty() {
             outcome.remarks.extend(self.upload_remark(&outcome.conversation));
         }
@@ -19,13 +23,13 @@ impl Service {
     }
 
     /// Takes back several pending changes, or puts away those that failed.
-    pub fn cancel_many(&self, name: &str, ids: &[String], author: &str) -> Result<PendingOutcome, Refusal> {
-        self.each(name, ids, State::can_be_cancelled, &|conversation, id| self.cancel(conversation, id, author))
+    pub fn cancel_many(&self, name: &str, ids: &[String], author: &str, face: Face) -> Result<PendingOutcome, Refusal> {
+        self.each((name, face), ids, State::can_be_cancelled, &|conversation, id| self.cancel(conversation, id, author))
     }
 
     fn each(
         &self,
-        name: &str,
+        (name, face): (&str, Face),
         ids: &[String],
         is_open: fn(&State) -> bool,
         act: &dyn Fn(&str, &str) -> Result<WaitView, Refusal>,
@@ -39,8 +43,8 @@ impl Service {
         for id in chosen {
             match act(&conversation, &id) {
                 Ok(view) => done.push(view),
-                Err(Refusal { code, message, hint }) => {
-                    refused.push(PendingRefusal { id, code: code.to_owned(), message, hint });
+                Err(Refusal { code, message, hint, .. }) => {
+                    refused.push(PendingRefusal { id, code: code.into(), message, hint: face.words(&hint) });
                 }
             }
         }
@@ -69,9 +73,9 @@ fn chosen(conversation: &Conversation, ids: &[String], is_open: fn(&State) -> bo
     chosen.retain(|id| seen.insert(id.clone()));
     if chosen.is_empty() {
         return Err(Refusal::new(
-            "not-waiting",
+            ErrorCode::NotWaiting,
             "Nothing waits in this conversation.",
-            "`ctx waiting --all` shows what became of earlier changes.",
+            hint![Command::Waiting.with("--all"), " shows what became of earlier changes."],
         ));
     }
     Ok(chosen)

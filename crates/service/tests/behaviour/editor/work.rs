@@ -2,8 +2,8 @@
 
 use crate::support::{self, answers};
 use ctx_core::policy::{Mode, Settings};
-use ctx_engine::answer::Timing;
 use ctx_engine::request::Seen;
+use ctx_engine::response::Timing;
 use ctx_models::{Models, Setting};
 use ctx_service::Service;
 use ctx_service::automatic::Editor;

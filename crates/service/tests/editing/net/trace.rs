@@ -101,7 +101,7 @@ impl Trace {
     pub fn done(&mut self, what: &str, outcome: &Result<ctx_api::edit::Applied, Refusal>) {
         match outcome {
             Ok(applied) => self.fields(what, &json(applied), &APPLIED),
-            Err(refusal) => self.text(what, refusal.code),
+            Err(refusal) => self.text(what, refusal.code.as_str()),
         }
     }
 
@@ -115,7 +115,7 @@ impl Trace {
                 self.text("repairs", rules.join(" "));
             }
             (bytes, explained) => {
-                let code = bytes.err().or(explained.err()).map_or("", |refusal| refusal.code);
+                let code = bytes.err().or(explained.err()).map_or("", |refusal| refusal.code.as_str());
                 self.text("not composed", code);
             }
         }

@@ -1,4 +1,4 @@
-//! System prompt and tools: what an operation removed or replaced, and what has to stay.
+//! System prompt and tools: removed and replaced pieces, and required ones.
 
 use super::plan::{Out, Piece, Plan, Tag, pieces, tag};
 use super::{Repair, made, paused, spell};
@@ -16,10 +16,10 @@ pub(super) struct Around {
     pub system: Option<Vec<Part>>,
     pub tools: Option<Vec<Part>>,
     pub made: Vec<String>,
-    /// Where those come from.
+    /// The source of each synthetic piece.
     pub from: Vec<(MadeId, u32)>,
     pub digest: Key,
-    /// Tools of ours that are not loaded, by name: thinking is bound to them once something refers to them (A61).
+    /// Synthetic tools that are not loaded, by name: thinking is bound to them once something refers to them (A61).
     pub deferred: Vec<(String, Key)>,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn arrange(plan: &mut Plan<'_>, view: &View<'_>) -> Around {
         let parts = system(plan, view, &mut around);
         around.system = Some(parts);
     }
-    // A paused answer is continued with the tools it began with.
+    // A paused answer continues with its original tools.
     let paused = input.paused.filter(|_| paused::message(input).is_some());
     let then = paused.unwrap_or(view);
     let held_back = then.tools != view.tools;
@@ -68,7 +68,7 @@ pub(super) fn arrange(plan: &mut Plan<'_>, view: &View<'_>) -> Around {
     around
 }
 
-/// As [`envelope::digest`] gives it for what is emitted.
+/// The digest of the sent pieces, as [`envelope::digest`] computes it.
 fn digest(plan: &Plan<'_>, around: &Around) -> Key {
     if around.system.is_none() && around.tools.is_none() {
         return plan.input.around;
@@ -100,7 +100,7 @@ fn digest(plan: &Plan<'_>, around: &Around) -> Key {
     if digest == envelope.digest { plan.input.around } else { digest }
 }
 
-/// One of ours, as far as the digest is concerned.
+/// A synthetic piece, for the digest.
 fn plain(json: &str) -> envelope::Piece {
     envelope::Piece {
         name: "".into(),
@@ -227,7 +227,7 @@ fn tools(plan: &mut Plan<'_>, view: &View<'_>, needed: Vec<(&'static str, String
     parts
 }
 
-/// The tools that must be defined: referred to, unfinished, chosen, or what a container is for.
+/// The tools that must stay defined: referenced, unfinished, chosen, or required by a container.
 fn needed(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
     let input = plan.input;
     let bytes = input.body.bytes();

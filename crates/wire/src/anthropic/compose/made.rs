@@ -1,4 +1,4 @@
-//! Blocks of ours: read once, and only let through when the provider can take them.
+//! Synthetic blocks: parsed once, and sent only if the provider accepts them.
 
 use super::plan::Tag;
 use super::{Input, Repair, spell};
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 #[derive(Debug, Clone)]
 pub(super) struct MadeBlock<'a> {
-    /// As it is sent.
+    /// The JSON to send.
     pub json: Cow<'a, str>,
     pub tag: Tag,
     pub id: Option<String>,
@@ -19,11 +19,11 @@ pub(super) struct MadeBlock<'a> {
     pub kind: String,
     /// The tools it refers to.
     pub references: Vec<String>,
-    /// The message of the view that it is from, and its place there; none when a rule wanted it.
+    /// The message of the view and the block's index there; none if a rule required it.
     pub from: Option<(MadeId, u32)>,
 }
 
-/// A text block of ours.
+/// A synthetic text block.
 pub(super) fn text(text: &str) -> MadeBlock<'static> {
     let quoted = serde_json::Value::from(text).to_string();
     let json = format!("{{\"type\":\"text\",\"text\":{quoted}}}");
@@ -37,7 +37,7 @@ pub(super) fn text(text: &str) -> MadeBlock<'static> {
     }
 }
 
-/// The blocks of a message of ours that can be sent in this role.
+/// The blocks of a synthetic message that can be sent in this role.
 pub(super) fn read<'a>(
     (id, made): (MadeId, &'a Made),
     role: Role,
@@ -132,7 +132,7 @@ fn block_of<'a>(
     Ok(MadeBlock { json, tag, id, kind, references, from: None })
 }
 
-/// The object that the text is.
+/// The object that the text contains.
 pub(super) fn object(bytes: &[u8]) -> Option<json::Span> {
     let span = json::value(bytes, 0).ok()?;
     let ends = bytes.get(span.end..)?.iter().all(u8::is_ascii_whitespace);
@@ -144,7 +144,7 @@ fn is_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
-/// A name that a tool may have.
+/// Whether a tool may have this name.
 pub(super) fn is_name(name: &str) -> bool {
     is_id(name) && name.len() <= 128
 }
@@ -153,7 +153,7 @@ fn is_server_id(id: &str) -> bool {
     id.strip_prefix("srvtoolu_").is_some_and(|rest| is_id(rest) && !rest.contains('-'))
 }
 
-/// Where cache marks go is not for a block to say.
+/// Removes cache breakpoints from a block: placing them is the composer's task.
 pub(super) fn bare<'a>(block: &'a str, at: usize, repairs: &mut Vec<Repair>) -> Cow<'a, str> {
     const MARK: &str = "cache_control";
     if memchr::memmem::find(block.as_bytes(), MARK.as_bytes()).is_none() {
@@ -167,7 +167,7 @@ pub(super) fn bare<'a>(block: &'a str, at: usize, repairs: &mut Vec<Repair>) -> 
         Some(cut) => Cow::Owned([&block[..cut.start], &block[cut.end..]].concat()),
         None => Cow::Borrowed(block),
     };
-    // A result of ours may have some inside.
+    // A synthetic result may contain some.
     let inside = |part: &serde_json::Value| part.get(MARK).is_some();
     if let Ok(mut value) = serde_json::from_str::<serde_json::Value>(&out)
         && value["content"].as_array().is_some_and(|parts| parts.iter().any(inside))
@@ -183,7 +183,7 @@ pub(super) fn bare<'a>(block: &'a str, at: usize, repairs: &mut Vec<Repair>) -> 
     out
 }
 
-/// The names in all `tool_reference` objects in a value.
+/// The names in all `tool_reference` objects of a value.
 pub(super) fn references(bytes: &[u8], at: usize) -> Vec<String> {
     let mut names = Vec::new();
     let Ok(span) = json::value(bytes, at) else { return names };

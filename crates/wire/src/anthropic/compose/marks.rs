@@ -1,4 +1,5 @@
-//! Cache marks: the client's stay, one that lost its block is put back, and a free one goes where the cache is warm.
+//! Cache breakpoints: keeps the client's, replaces one that lost its block, and adds a spare one where the cache is
+//! warm.
 
 use super::around::{Around, Part};
 use super::plan::{Out, Piece, Plan, Tag, pieces, tag};
@@ -7,12 +8,12 @@ use crate::json::{self, Span};
 use ctx_core::key::Key;
 use ctx_core::message::{Kind, Role};
 
-/// The provider takes no more.
+/// The provider accepts no more.
 const MOST: usize = 4;
-/// A mark finds what was written at most so many blocks before it, itself included.
+/// A breakpoint finds entries written at most this many blocks before it, itself included.
 const REACH: usize = 20;
 
-/// Where a mark stands in what is sent, in the provider's order: tools, system, messages.
+/// The position of a breakpoint in the sent request, in the provider's order: tools, system, messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Spot {
     Tool(usize),
@@ -21,7 +22,7 @@ pub(super) enum Spot {
     Block(usize, usize),
 }
 
-/// Where a mark stood in what the client sent.
+/// The position of a breakpoint in the client's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
     Tool(usize),
@@ -33,7 +34,7 @@ struct Found {
     origin: Origin,
     /// The value of `cache_control`.
     value: Span,
-    /// It stands inside a tool result.
+    /// It is inside a tool result.
     nested: bool,
 }
 
@@ -45,7 +46,7 @@ struct Placed {
 
 #[derive(Default)]
 pub(super) struct Marks {
-    /// The marks that are set, with their values.
+    /// The breakpoints that are set, with their values.
     pub edits: Vec<(Spot, Vec<u8>)>,
     pub written: Vec<Key>,
 }
@@ -62,7 +63,7 @@ pub(super) fn place(plan: &mut Plan<'_>, around: &Around, after: &[Key]) -> Mark
     let mut set: Vec<Spot> = Vec::new();
     for mark in &found {
         let spot = kept(plan, around, mark).or_else(|| {
-            // Only behind the mark before it: an earlier place is covered by that one.
+            // Only behind the previous breakpoint, which covers earlier positions.
             let floor = placed.iter().map(|placed| placed.spot).max();
             let spot = instead(plan, around, mark).filter(|spot| floor.is_none_or(|floor| floor < *spot))?;
             set.push(spot);
@@ -111,7 +112,7 @@ fn mark_of(bytes: &[u8], object: &Span) -> Option<Span> {
     (bytes.get(value.start) == Some(&b'{')).then_some(value)
 }
 
-/// All marks of the client, in the provider's order.
+/// All breakpoints of the client, in the provider's order.
 fn find(plan: &Plan<'_>) -> Vec<Found> {
     let (input, bytes) = (plan.input, plan.input.body.bytes());
     let mut found = Vec::new();
@@ -144,7 +145,7 @@ fn find(plan: &Plan<'_>) -> Vec<Found> {
     found
 }
 
-/// Where a mark is sent, if its block is.
+/// The position at which a breakpoint is sent, if its block is.
 fn kept(plan: &Plan<'_>, around: &Around, mark: &Found) -> Option<Spot> {
     let in_parts = |parts: &Option<Vec<Part>>, at: usize| match parts {
         Some(parts) => parts.iter().position(|part| *part == Part::Own(at)),
@@ -163,7 +164,7 @@ fn kept(plan: &Plan<'_>, around: &Around, mark: &Found) -> Option<Spot> {
     }
 }
 
-/// The nearest earlier place for a mark that lost its block.
+/// The nearest earlier position for a breakpoint that lost its block.
 fn instead(plan: &Plan<'_>, around: &Around, mark: &Found) -> Option<Spot> {
     let before = |parts: &[Part], at: usize| {
         parts.iter().position(|part| matches!(part, Part::Own(own) if *own > at)).unwrap_or(parts.len())
@@ -201,16 +202,16 @@ fn is_eligible(plan: &Plan<'_>, out: &Out, piece: Piece) -> bool {
         Tag::Text if roles::is_blank(plan.input, piece) => return false,
         _ => {}
     }
-    // A message for one turn only takes no mark.
+    // A message for one turn only takes no breakpoint.
     let body = plan.input.body;
     let span = out.source.and_then(|source| body.spans().messages.get(source as usize));
     let scoped = |span: &Span| spell::member(body.bytes(), span.start, "clear_at").is_some();
     !(out.role == Role::System && span.is_some_and(scoped))
 }
 
-/// Where one more mark is of use: at the deepest place that an earlier request wrote as it is now, if no other mark
-/// reaches it. Else before what will be changed next, or behind the last change, so that one that is made behind it finds
-/// something written there.
+/// The position of the spare breakpoint: the deepest one that an earlier request wrote in its current form, if no other
+/// breakpoint reaches it. Else before the content that will change next, or behind the last change, so that a later
+/// change behind it finds an entry there.
 fn free(plan: &Plan<'_>, placed: &[Placed], after: &[Key]) -> Option<Spot> {
     let changed = last(plan, |out| !out.is_whole())?;
     let is_placed = |spot: &Spot| placed.iter().any(|placed| placed.spot == *spot);
@@ -228,19 +229,19 @@ fn free(plan: &Plan<'_>, placed: &[Placed], after: &[Key]) -> Option<Spot> {
     if let Some(spot) = plan.input.next.and_then(before).and_then(end) {
         return Some(spot).filter(|spot| !is_placed(spot));
     }
-    // Thinking that had to go went everywhere behind it.
+    // Removed thinking also changed everything behind it.
     let edited = last(plan, |out| is_edited(plan, out)).unwrap_or(changed);
     let is_last = edited + 1 == plan.count();
     end(edited).filter(|spot| !is_last && !is_placed(spot))
 }
 
-/// Whether anything of a message but its thinking is not as the client sent it.
+/// Whether a message differs from the client's in more than its thinking.
 fn is_edited(plan: &Plan<'_>, out: &Out) -> bool {
     let Some(list) = &out.pieces else { return false };
     let own = out.source.and_then(|source| plan.input.messages.get(source as usize));
     let thinks =
         |block: usize| own.and_then(|own| own.blocks.get(block)).is_some_and(|block| block.kind == Kind::Thinking);
-    // A piece that is not its own is no block of it.
+    // A piece from elsewhere is not one of its blocks.
     let kept = |piece: &Piece| match piece {
         Piece::Client { message, block, text: 0 } if Some(*message) == out.source => *block as usize,
         _ => usize::MAX,
@@ -249,7 +250,7 @@ fn is_edited(plan: &Plan<'_>, out: &Out) -> bool {
     !list.iter().map(kept).filter(|block| !thinks(*block)).eq(rest)
 }
 
-/// The last message of which this is true, or that does not follow what it followed in what the client sent.
+/// The last message for which this holds, or whose predecessor differs from the client's.
 fn last(plan: &Plan<'_>, is_so: impl Fn(&Out) -> bool) -> Option<usize> {
     let follows = |at: usize, out: &Out| {
         let before = at.checked_sub(1).and_then(|before| plan.out(before)?.source);
@@ -258,7 +259,7 @@ fn last(plan: &Plan<'_>, is_so: impl Fn(&Out) -> bool) -> Option<usize> {
     plan.all().rev().find(|(at, out)| is_so(out) || !follows(*at, out)).map(|(at, _)| at)
 }
 
-/// Whether a mark behind a place finds what was written there.
+/// Whether a breakpoint behind a position finds the entry written there.
 fn is_reached(plan: &Plan<'_>, placed: &[Placed], spot: Spot) -> bool {
     let Spot::Block(out, piece) = spot else { return true };
     match placed.iter().map(|placed| placed.spot).find(|other| *other >= spot) {
@@ -281,7 +282,8 @@ fn is_long(plan: &Plan<'_>, value: &Span) -> bool {
     spell::text(plan.input.body.bytes(), value.start, "ttl").is_some_and(|ttl| ttl == "1h")
 }
 
-/// The value of a further mark before `placed[at]`: as the client marks its messages, as far as the order allows.
+/// The value of a further breakpoint before `placed[at]`: the lifetime of the client's message breakpoints, as far as
+/// the order allows.
 fn lifetime(plan: &Plan<'_>, placed: &[Placed], at: usize) -> Option<Span> {
     let (before, behind) = placed.split_at(at.min(placed.len()));
     if let Some(short) = before.iter().find(|placed| !is_long(plan, &placed.value)) {
@@ -295,7 +297,7 @@ fn lifetime(plan: &Plan<'_>, placed: &[Placed], at: usize) -> Option<Span> {
     Some(like.value.clone())
 }
 
-/// A mark at the very end lives as long as the one that the provider sets there.
+/// Gives a breakpoint at the very end the lifetime of the one that the provider sets there.
 fn like_the_automatic(plan: &mut Plan<'_>, placed: &mut [Placed], set: &mut Vec<Spot>) {
     let body = plan.input.body;
     let end = plan.all().next_back().map(|(o, out)| Spot::Block(o, pieces(plan.input, out).count()));
@@ -310,7 +312,7 @@ fn like_the_automatic(plan: &mut Plan<'_>, placed: &mut [Placed], set: &mut Vec<
     }
 }
 
-/// No long-lived mark behind a short-lived one.
+/// Ensures that no long-lived breakpoint follows a short-lived one.
 fn in_order(plan: &mut Plan<'_>, placed: &mut [Placed], set: &mut Vec<Spot>) {
     let Some(short) = placed.iter().position(|placed| !is_long(plan, &placed.value)) else { return };
     let value = placed[short].value.clone();

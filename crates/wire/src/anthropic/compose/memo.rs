@@ -1,4 +1,4 @@
-//! What composing remembers from one request to the next. It saves reading; what is written is the same without it.
+//! The composer's memory from one request to the next. It saves parsing; the output is the same without it.
 
 use super::settled::Settled;
 use super::spell::{self, Content};
@@ -16,23 +16,23 @@ pub struct Memo {
     settled: RefCell<Option<Arc<Settled>>>,
 }
 
-/// What is known of a message of the client's. Places are counted from its first byte.
+/// The known structure of a client's message. Positions are relative to its first byte.
 #[derive(Debug, Default)]
 struct Reading {
     has_mark: Option<bool>,
     content: Option<Arc<Content>>,
-    /// The members of blocks that were opened.
+    /// The members of parsed blocks.
     members: FastMap<usize, Arc<[Member]>>,
 }
 
 impl Memo {
-    /// Only the first messages of the next request have the bytes of the last one.
+    /// Keeps only the first messages: the next request shares their bytes.
     pub fn keep(&mut self, messages: usize) {
         self.readings.get_mut().truncate(messages);
         self.settled.get_mut().take_if(|settled| messages < settled.messages());
     }
 
-    /// Where the blocks of a message stand in it.
+    /// The positions of a message's blocks.
     pub(super) fn content(&self, at: usize, message: &[u8]) -> Arc<Content> {
         let read = || Arc::new(spell::content(message, 0, usize::MAX));
         self.with(at, |reading| reading.content.get_or_insert_with(read).clone())
@@ -44,7 +44,7 @@ impl Memo {
         self.with(at, |reading| reading.members.entry(number).or_insert_with(read).clone())
     }
 
-    /// Whether a message may have a cache mark.
+    /// Whether a message may have a cache breakpoint.
     pub(super) fn has_mark(&self, at: usize, look: impl FnOnce() -> bool) -> bool {
         self.with(at, |reading| *reading.has_mark.get_or_insert_with(look))
     }
@@ -61,25 +61,25 @@ impl Memo {
         self.chain.borrow_mut()
     }
 
-    /// The beginning of the last request, as it was composed.
+    /// The composed beginning of the last request.
     pub(super) fn settled(&self) -> RefMut<'_, Option<Arc<Settled>>> {
         self.settled.borrow_mut()
     }
 }
 
-/// The prefix digests of what was sent last: most of the next request is the same.
+/// The prefix digests of the last request: the next one repeats most of them.
 #[derive(Debug, Default)]
 pub(super) struct Chain {
     around: Key,
-    /// Of each message what its digest is made of, one behind the other, and where it ends.
+    /// The digest input of each message, concatenated, and its end.
     bytes: Vec<u8>,
     links: Vec<(usize, Key)>,
-    /// So many of them stand again before the next one.
+    /// The number of leading messages that are repeated so far.
     same: usize,
 }
 
 impl Chain {
-    /// Begins again with what stands around the messages.
+    /// Restarts with the head of the request.
     pub fn begin(&mut self, around: Key) {
         if self.around != around {
             *self = Chain { around, ..Chain::default() };
@@ -87,7 +87,7 @@ impl Chain {
         self.same = 0;
     }
 
-    /// Passes over messages whose digests are known. Without them the chain is of no use.
+    /// Skips messages with known digests. Without them the chain is useless.
     pub fn skip(&mut self, digests: &[Key]) {
         let Some(last) = digests.last() else { return };
         match self.links.get(digests.len() - 1) {
@@ -96,7 +96,7 @@ impl Chain {
         }
     }
 
-    /// The digest after one more message, which `bytes` tells apart.
+    /// The digest after one more message, identified by `bytes`.
     pub fn then(&mut self, bytes: &[u8], digest: impl FnOnce() -> Key) -> Key {
         let start = self.same.checked_sub(1).map_or(0, |before| self.links[before].0);
         if let Some((end, key)) = self.links.get(self.same)

@@ -1,10 +1,10 @@
-//! From a view to the bytes that are sent.
+//! Turns a view into the bytes to send.
 //!
-//! The pipeline, top to bottom: [`plan`] lays the view out as messages of blocks, [`stays`] keeps what cannot go,
-//! [`pairs`] and [`roles`] repair what the provider would refuse, [`thinking`] leaves out what is no longer bound,
-//! [`around`] does the same for system and tools, [`marks`] sees to the cache, [`splice`] writes. What nobody
-//! touched is never read: it leaves as a range of the client's bytes. [`settled`] takes what the request before has
-//! in common with this one from there.
+//! The pipeline, top to bottom: [`plan`] lays the view out as messages of blocks, [`stays`] keeps required content,
+//! [`pairs`] and [`roles`] repair what the provider would refuse, [`thinking`] removes thinking that is no longer
+//! bound, [`around`] does the same for system and tools, [`marks`] places the cache breakpoints, [`splice`] writes.
+//! Untouched content is never parsed: it leaves as a range of the client's bytes. [`settled`] reuses the part that the
+//! request shares with the previous one.
 
 mod around;
 mod made;
@@ -38,15 +38,15 @@ use settled::Finished;
 use splice::Spliced;
 use std::sync::Arc;
 
-/// Composes a request. Total: whatever the view is, the provider accepts the result, provided that it accepts what
-/// the client sent. The same input gives the same bytes.
+/// Composes a request. Total: the provider accepts the result for any view, provided that it accepts the client's
+/// request. The same input gives the same bytes.
 ///
-/// What the next request with the same [`Input::under`] can go on from is left in the memo.
+/// Leaves the reusable part for the next request with the same [`Input::under`] in the memo.
 pub fn compose(input: &Input<'_>, view: &View<'_>) -> Composed {
     let mut plan = plan::lay_out(input, view);
     let mut dropped = 0;
     let mut rounds = 0;
-    // A message that was nothing but thinking is gone with it, and its neighbours meet. Each round has less thinking.
+    // A message of only thinking is removed with it, and its neighbours meet. Each round has less thinking.
     let (around, thought, border) = loop {
         rounds += 1;
         pairs::repair(&mut plan);
@@ -85,7 +85,7 @@ pub fn compose(input: &Input<'_>, view: &View<'_>) -> Composed {
     }
 }
 
-/// Where everything is sent.
+/// The placement of all content in the sent request.
 fn placement(settled: Arc<Vec<Out>>, outs: Vec<Out>, made: &[MadeBlock<'_>], around: Around) -> Placement {
     let made = made.iter().map(|block| block.from).collect();
     Placement::new(settled, outs, made, HeadParts { system: around.system, tools: around.tools, made: around.from })

@@ -1,5 +1,5 @@
-//! Models that are told how much to think want the thinking of an open tool loop: as long as results are what is
-//! said last, the first and the last answer of the loop begin with it.
+//! Manual thinking: models with a thinking budget require the thinking of an open tool loop. As long as the request
+//! ends with results, the first and the last answer of the loop must begin with thinking.
 
 use super::plan::{Out, Piece, Plan, Tag, facts, opened, pieces, tag};
 use super::{Input, Repair, roles, thinking, waits};
@@ -8,14 +8,14 @@ use std::ops::Range;
 
 const RESULTS_ARE_IN: &str = "[The results are in.]";
 
-/// What an operation took out of the thinking of an open loop goes out as long as it is open. Where there is none,
-/// the loop is closed by a few words.
+/// Sends the thinking of an open loop, even if an operation removed it, until the loop closes. Without any thinking, a
+/// short exchange closes the loop.
 pub(super) fn repair(plan: &mut Plan<'_>) {
     if !thinking::is_manual(plan.input.body) {
         return;
     }
     let Some(answers) = answers(plan, &plan.outs) else { return };
-    // What the client itself sends is its own business.
+    // The client's own loop is not repaired.
     let whole = |(at, role)| Out { role, source: Some(at), pieces: None, first: true, anchor: Some(at) };
     let own: Vec<Out> = (0..).zip(plan.input.messages.iter().map(|message| message.role)).map(whole).collect();
     if self::answers(plan, &own).is_some_and(|answers| !holds(plan, &own, &answers)) {
@@ -27,7 +27,7 @@ pub(super) fn repair(plan: &mut Plan<'_>) {
     }
 }
 
-/// The answers of the loop that is open, each as the assistant messages in a row that it is; none when it is closed.
+/// The answers of the open loop, each as its run of assistant messages; none if the loop is closed.
 fn answers(plan: &Plan<'_>, outs: &[Out]) -> Option<Vec<Range<usize>>> {
     let has = |out: &Out, result: bool| {
         pieces(plan.input, out).any(|piece| (tag(plan.input, &plan.made, piece) == Tag::Result) == result)
@@ -54,14 +54,14 @@ fn answers(plan: &Plan<'_>, outs: &[Out]) -> Option<Vec<Range<usize>>> {
     Some(answers)
 }
 
-/// Whether the provider takes a loop of these answers.
+/// Whether the provider accepts a loop of these answers.
 fn holds(plan: &Plan<'_>, outs: &[Out], answers: &[Range<usize>]) -> bool {
     let ends = [answers.first(), answers.last()];
     ends.into_iter().flatten().all(|answer| outs.get(answer.start).is_some_and(|out| begins(plan, out)))
 }
 
-/// Whether a message begins with thinking, all of which will be sent. What a tool of the provider's found, which it
-/// was waiting for, may come first.
+/// Whether a message begins with thinking that will be sent completely. Results of the provider's own tools may come
+/// first.
 fn begins(plan: &Plan<'_>, out: &Out) -> bool {
     let mut tags = pieces(plan.input, out).map(|piece| tag(plan.input, &plan.made, piece));
     let first = tags.find(|tag| *tag != Tag::ServerResult);
@@ -102,7 +102,7 @@ fn lost(input: &Input<'_>, row: &[Out], source: u32) -> Vec<Piece> {
     lost.map(|block| Piece::Client { message: source, block, text: 0 }).collect()
 }
 
-/// Before what followed it; whether there was a place.
+/// Inserts a piece before its original successor; false if there is no place.
 fn put_back(input: &Input<'_>, row: &mut [Out], source: u32, piece: Piece) -> bool {
     let Piece::Client { block: lost, .. } = piece else { return false };
     let follows =
@@ -111,7 +111,7 @@ fn put_back(input: &Input<'_>, row: &mut [Out], source: u32, piece: Piece) -> bo
     for out in row.iter_mut().filter(|out| out.source == Some(source)) {
         let list = opened(input, out);
         if let Some(at) = list.iter().position(follows) {
-            // What stands for something in between is behind it too.
+            // Replacements of content in between are behind it too.
             let ours = list[..at].iter().rev().take_while(|piece| matches!(piece, Piece::Made(_))).count();
             list.insert(at - ours, piece);
             return true;
@@ -124,7 +124,7 @@ fn put_back(input: &Input<'_>, row: &mut [Out], source: u32, piece: Piece) -> bo
     true
 }
 
-/// Answers that have met, of which a later one begins with thinking, are parted again.
+/// Separates answers that became neighbours if a later one begins with thinking.
 fn part(plan: &mut Plan<'_>, answers: &[Range<usize>]) -> bool {
     let is_call = |piece: Piece| tag(plan.input, &plan.made, piece) == Tag::Call;
     let is_found = |piece: Piece| tag(plan.input, &plan.made, piece) == Tag::ServerResult;
@@ -132,11 +132,11 @@ fn part(plan: &mut Plan<'_>, answers: &[Range<usize>]) -> bool {
         let at = answer.clone().find(|at| plan.outs.get(*at).is_some_and(|out| begins(plan, out)))?;
         let before = plan.outs.get(answer.start..at)?;
         let calls = before.iter().any(|out| pieces(plan.input, out).any(is_call));
-        // What a tool of the provider's found, which waited for the results before, follows them.
+        // Results of the provider's tools that waited for the earlier results follow them.
         let waited = plan.outs.get(at).is_some_and(|out| pieces(plan.input, out).next().is_some_and(is_found));
         (at > answer.start && !calls && !waited).then_some(at)
     };
-    // A loop begins behind the border that is set.
+    // A loop begins behind the inserted border.
     let Some((count, at)) = answers.iter().enumerate().find_map(|(count, answer)| Some((count, border(answer)?)))
     else {
         return false;
@@ -152,8 +152,8 @@ fn part(plan: &mut Plan<'_>, answers: &[Range<usize>]) -> bool {
     true
 }
 
-/// A short exchange behind the first answers, as few of them as have to be out of the loop: there it was put already
-/// when they were the last.
+/// Inserts a short exchange behind as few first answers as must leave the loop, where it was inserted already when they
+/// were the last.
 fn close(plan: &mut Plan<'_>, answers: &[Range<usize>]) {
     let out_of_it = (1..=answers.len()).find(|&count| holds(plan, &plan.outs, &answers[count..]));
     let Some(count) = out_of_it else { return };

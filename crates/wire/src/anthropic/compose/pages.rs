@@ -1,5 +1,4 @@
-//! The pages of PDF documents: a request has at most so many (A83). What the client sends is its own business, so only
-//! documents of ours are left out.
+//! The page limit of PDF documents (A83). Only synthetic documents are removed: the client is responsible for its own.
 
 use super::plan::{Piece, Plan, pieces};
 use super::{Input, Repair, spell};
@@ -8,11 +7,11 @@ use ctx_core::message::Kind;
 use ctx_models::Models;
 
 const MOST: u32 = 600;
-/// With a window up to [`SMALL`] tokens.
+/// The limit for a window of up to [`SMALL`] tokens.
 const FEW: u32 = 100;
 const SMALL: u64 = 200_000;
 
-/// Leaves out documents of ours that have no place any more, the last ones first.
+/// Removes synthetic documents beyond the limit, last ones first.
 pub(super) fn repair(plan: &mut Plan<'_>) {
     let ours: Vec<u32> =
         (0..).zip(plan.made.iter()).filter(|(_, made)| made.kind == "document").map(|(at, _)| at).collect();
@@ -53,7 +52,7 @@ fn most(input: &Input<'_>) -> u32 {
     }
 }
 
-/// The pages of the client's documents that are sent.
+/// The pages of the client's sent documents.
 fn own(plan: &Plan<'_>) -> u32 {
     let input = plan.input;
     let is_document = |message: u32, block: u32| {
@@ -74,7 +73,7 @@ fn own(plan: &Plan<'_>) -> u32 {
     sent.filter_map(count).sum()
 }
 
-/// The pages of a document; none without a PDF in it. `None`: it cannot be opened.
+/// The pages of a document; zero without a PDF. `None`: it cannot be opened.
 fn pages(bytes: &[u8], at: usize) -> Option<u32> {
     let Some(source) = spell::member(bytes, at, "source") else { return Some(0) };
     let source = source.value.start;

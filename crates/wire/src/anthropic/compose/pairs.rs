@@ -1,4 +1,4 @@
-//! Calls and their results: none without the other, each once, and results directly behind their calls.
+//! Pairs calls and results: neither without the other, each once, and results directly behind their calls.
 
 use super::made::MadeBlock;
 use super::plan::{Out, Piece, Plan, Tag, id, is_directive, opened, pieces, tag};
@@ -7,7 +7,7 @@ use crate::json::Span;
 use ctx_core::message::{Kind, Role};
 use std::collections::HashMap;
 
-/// Where a piece stands: message and place in it.
+/// The position of a piece: message and index.
 type At = (usize, usize);
 
 pub(super) fn repair(plan: &mut Plan<'_>) {
@@ -27,21 +27,21 @@ pub(super) fn repair(plan: &mut Plan<'_>) {
     }
 }
 
-/// Whether each call of the open messages is answered right behind it, in order.
+/// Whether each call of the open messages is answered directly behind it, in order.
 pub(super) fn are_regular(plan: &Plan<'_>) -> bool {
     !unpaired(plan).contains(&true)
 }
 
-/// Which messages have to be looked at closely.
+/// Which messages need a closer check.
 fn loose(plan: &Plan<'_>) -> Vec<bool> {
-    // An id of ours may be anybody's.
+    // A synthetic id may equal any other.
     if plan.made.iter().any(|block| block.id.is_some()) {
         return vec![true; plan.outs.len()];
     }
     unpaired(plan)
 }
 
-/// The usual case is told without a map: each call is answered right behind it, in order.
+/// Recognises the usual case without a map: each call is answered directly behind it, in order.
 fn unpaired(plan: &Plan<'_>) -> Vec<bool> {
     let input = plan.input;
     let mut loose = vec![false; plan.outs.len()];
@@ -119,7 +119,7 @@ impl<'p> Pairing<'p, '_> {
         self.repairs.push(Repair::new(rule, what));
     }
 
-    /// The pieces that have to go.
+    /// The pieces to remove.
     fn without_partner(&mut self, outs: &[Out], loose: &[bool]) -> Vec<At> {
         let mut gone: Vec<At> = Vec::new();
         let mut index: HashMap<&str, usize> = HashMap::new();
@@ -164,7 +164,7 @@ impl<'p> Pairing<'p, '_> {
             let rule = if pair.result.is_some() { "A31" } else { "A40" };
             return self.report(rule, format!("the result of {id} goes too: its call is not sent"));
         };
-        // Whose call it is shows by where the client has its result. With a block of ours there, look.
+        // The position of the client's result shows who runs the call. If it is synthetic, look at the block.
         let is_ours = |at: At| matches!(pieces(self.input, &outs[at.0]).nth(at.1), Some(Piece::Made(_)));
         let look = [pair.call, pair.result, pair.server].into_iter().flatten().any(is_ours);
         let kind = if look { self.kind(call, outs) } else { String::new() };
@@ -179,7 +179,7 @@ impl<'p> Pairing<'p, '_> {
                 if turns[call.0] == turns[server.0] && call < server {
                     return;
                 }
-                // The client's tools of that turn come first; the result opens the next one.
+                // The client's tools of that turn come first; the result opens the next turn.
                 if turns.get(server.0) == next_turn(outs, turns, call.0).as_ref() {
                     return self.waiting.push(id.to_owned());
                 }
@@ -207,7 +207,7 @@ impl<'p> Pairing<'p, '_> {
         }
     }
 
-    /// Where a block of the client's stands in the body.
+    /// The span of a client's block in the body.
     fn span(&self, piece: Piece) -> Option<Span> {
         let Piece::Client { message, block, .. } = piece else { return None };
         let at = self.input.body.spans().messages.get(message as usize)?.start;
@@ -241,11 +241,11 @@ impl<'p> Pairing<'p, '_> {
         (!answered).then(|| name.into_owned())
     }
 
-    /// Brings results to their calls.
+    /// Moves results to their calls.
     fn join(&mut self, outs: &mut Vec<Out>, loose: &mut [bool]) {
         let turns = turns(self.input, outs);
         let end_of = |start: usize| turns[start..].iter().take_while(|turn| **turn == turns[start]).count() + start;
-        // What has come to stand beside something loose is loose too.
+        // Neighbours of loose messages are loose too.
         let mut start = 0;
         while start < outs.len() {
             let end = end_of(start);
@@ -262,7 +262,7 @@ impl<'p> Pairing<'p, '_> {
                 results.extend(self.id(piece).map(|id| (id, (o, p))));
             }
         }
-        // What is taken away from where it stands, and behind which message it goes.
+        // Pieces to move, and the message behind which they go.
         let mut taken: Vec<At> = Vec::new();
         let mut brought: HashMap<usize, Vec<Piece>> = HashMap::new();
         let mut start = 0;
@@ -289,8 +289,8 @@ impl<'p> Pairing<'p, '_> {
         self.rebuild(outs, &taken, brought);
     }
 
-    /// Whether the results stand first in what follows. A client may have spread them over several messages; as
-    /// long as these are its own, one behind the other, that is its business.
+    /// Whether the following messages begin with the results. A client may spread them over several messages; if these
+    /// are its own, in a row, they stay.
     fn is_answered(&self, outs: &[Out], next: usize, wanted: &[At]) -> bool {
         let mut left = wanted;
         let mut last = &outs[next - 1];
@@ -305,7 +305,7 @@ impl<'p> Pairing<'p, '_> {
             let here = left.iter().take(count).enumerate().take_while(|(n, at)| **at == (o, *n)).count();
             left = &left[here..];
             let spread = last.is_whole() && out.is_whole() && out.source == last.source.map(|source| source + 1);
-            // Behind the first one, all that follows must be spread by the client.
+            // Behind the first one, all results must be spread by the client itself.
             let torn = last.role == Role::User && !spread;
             if out.role != Role::User || here == 0 || torn || (!left.is_empty() && (here < count || !spread)) {
                 return false;
@@ -350,7 +350,7 @@ impl<'p> Pairing<'p, '_> {
     }
 }
 
-/// The turn of the assistant behind that of a message.
+/// The assistant's next turn after that of a message.
 fn next_turn(outs: &[Out], turns: &[usize], message: usize) -> Option<usize> {
     let later = outs.iter().zip(turns).skip(message);
     later.filter(|(out, _)| out.role == Role::Assistant).map(|(_, turn)| *turn).find(|turn| *turn != turns[message])
@@ -365,7 +365,7 @@ fn answer(pieces: Vec<Piece>) -> Out {
     Out { role: Role::User, source, pieces: Some(pieces), first: true, anchor: source }
 }
 
-/// A number for each message; assistant messages in a row are one turn.
+/// Numbers the turns; consecutive assistant messages are one turn.
 fn turns(input: &Input<'_>, outs: &[Out]) -> Vec<usize> {
     let mut turns: Vec<usize> = Vec::with_capacity(outs.len());
     let mut turn = 0;
@@ -373,7 +373,7 @@ fn turns(input: &Input<'_>, outs: &[Out]) -> Vec<usize> {
     for (at, out) in outs.iter().enumerate() {
         let is_assistant = out.role == Role::Assistant;
         if is_assistant && let Some(last) = last {
-            // Settings between two assistant messages do not part them.
+            // Settings between two assistant messages do not separate them.
             turn = turns[last];
             turns[last..].fill(turn);
         } else {
@@ -389,7 +389,7 @@ fn turns(input: &Input<'_>, outs: &[Out]) -> Vec<usize> {
     turns
 }
 
-/// Takes pieces out; `gone` is in order. What is loose among the messages that are left.
+/// Removes the pieces in `gone`, which is sorted. Returns which of the remaining messages are loose.
 fn remove(input: &Input<'_>, outs: &mut Vec<Out>, gone: Vec<At>, loose: Vec<bool>) -> Vec<bool> {
     for group in gone.chunk_by(|a, b| a.0 == b.0) {
         let Some(out) = group.first().and_then(|at| outs.get_mut(at.0)) else { continue };

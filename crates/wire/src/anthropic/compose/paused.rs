@@ -1,12 +1,12 @@
-//! An answer that the provider paused (`pause_turn`) ends the request: the client sends it back to have it continued.
-//! It goes back as it came, last of all that is said, with the tools it was given under (A44).
+//! Paused answers (`pause_turn`): the client sends the answer back to have it continued. It must go back unchanged, as
+//! the last message, with its original tools (A44).
 
 use super::plan::{self, Out, Plan};
 use super::{Input, Repair, open_loop, pairs, roles};
 use ctx_core::edit::fold::View;
 use ctx_core::message::{Kind, Message, Role};
 
-/// Whether this message, the last one said, is an answer that the provider paused while its own tools ran.
+/// Whether this message, the last of a request, is an answer that the provider paused while its own tools ran.
 pub fn is_paused(last: &Message) -> bool {
     let is_servers = |id: &str| id.starts_with("srvtoolu_") || id.starts_with("mcptoolu_");
     let mut calls = last.blocks.iter().filter(|block| block.kind == Kind::ToolUse);
@@ -30,7 +30,7 @@ pub(super) fn beginning<'a>(input: &'a Input<'a>, then: &'a View<'a>) -> Plan<'a
     plan
 }
 
-/// Puts the paused answer back whole, wherever operations have taken parts of it.
+/// Restores the paused answer completely, even where operations removed parts of it.
 pub(super) fn restore(plan: &mut Plan<'_>) {
     let Some(paused) = message(plan.input) else { return };
     let is_own = |out: &Out| out.source == Some(paused);

@@ -1,4 +1,4 @@
-//! The view laid out by the rules of this wire.
+//! Lays the view out by the rules of this wire.
 
 use super::made::{self, MadeBlock};
 use super::{Input, Repair, pages, paused, stays};
@@ -10,36 +10,36 @@ use ctx_core::message::{Kind, Role};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What a block is, as far as the rules care.
+/// The kind of a block, as far as the rules need it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
     Text,
     Thinking,
-    /// A call; whether the client or the provider runs it is told by where its result stands.
+    /// A call; the position of its result shows whether the client or the provider runs it.
     Call,
     Result,
     ServerResult,
-    /// Where another model took over; nobody reads it.
+    /// The mark where another model took over.
     Fallback,
     Other,
 }
 
 pub(super) struct Plan<'a> {
     pub input: &'a Input<'a>,
-    /// The messages before `outs` that an earlier request settled. Empty when all of it is composed.
+    /// The messages before `outs` that an earlier request settled; empty if the whole request is composed.
     pub settled: Arc<Vec<Out>>,
     pub outs: Vec<Out>,
     pub made: Cow<'a, [MadeBlock<'a>]>,
-    /// What replaces contents of tool results.
+    /// Replacement texts of tool results.
     pub texts: Vec<&'a str>,
     pub repairs: Vec<Repair>,
-    /// Names of the provider's tools that have not finished: they must stay defined.
+    /// Unfinished tools of the provider, by name: they must stay defined.
     pub unfinished: Vec<String>,
-    /// Calls of the provider's tools that run only when the client's beside them have their results.
+    /// Calls of the provider's tools that run only once the client's calls beside them have results.
     pub waiting: Vec<String>,
-    /// Thinking that went with messages of nothing else.
+    /// The number of thinking blocks removed with messages that contained nothing else.
     pub thoughts: usize,
-    /// What is laid out although an operation covers it: whether it has to stay is for [`stays`] to say.
+    /// Covered pieces that are laid out: [`stays`] decides whether they are required.
     pub covered: Vec<Piece>,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn id<'p>(input: &Input<'p>, made: &'p [MadeBlock<'_>], piece: Piece)
     }
 }
 
-/// A system message that only carries settings: it may stand anywhere.
+/// Whether a system message only carries settings, so that its position is free.
 pub(super) fn is_directive(input: &Input<'_>, out: &Out) -> bool {
     out.role == Role::System && out.is_whole() && out.source.is_some_and(|source| block_count(input, source) == 0)
 }
@@ -90,8 +90,8 @@ impl Plan<'_> {
         }
     }
 
-    /// Brings each message to its shortest form: what has all its blocks is whole again, and only the first part
-    /// of a message that was torn apart keeps what else stands in its object.
+    /// Shortens each message: one with all its blocks is whole again, and only the first part of a divided message
+    /// keeps the other members of the object.
     pub fn settle(&mut self) {
         let mut seen = vec![false; self.input.messages.len()];
         for out in &mut self.outs {
@@ -109,7 +109,7 @@ impl Plan<'_> {
     }
 }
 
-/// The rules that laying out asks for.
+/// The rules for laying out.
 struct Rules<'a>(&'a Input<'a>);
 
 impl<'a> Grammar<'a> for Rules<'a> {

@@ -1,4 +1,4 @@
-//! Who may speak where: nothing empty, a user first and last, system messages between a user and the assistant.
+//! Roles: no empty messages, a user first and last, system messages between a user and the assistant.
 
 use super::plan::{Out, Piece, Plan, Tag, facts, is_directive, label, pieces, tag};
 use super::{Input, Repair, made, spell, waits};
@@ -14,7 +14,7 @@ pub(super) fn repair(plan: &mut Plan<'_>) {
     systems(plan);
 }
 
-/// Messages that say nothing are gone. What the client itself sent whole is its own business.
+/// Removes empty messages. Messages that the client sent empty stay.
 fn empties(plan: &mut Plan<'_>) {
     let Plan { input, outs, made, repairs, thoughts, .. } = plan;
     outs.retain(|out| {
@@ -40,7 +40,7 @@ fn empties(plan: &mut Plan<'_>) {
     });
 }
 
-/// Whether a text is only white space. Ours never are.
+/// Whether a text is only white space. Synthetic texts never are.
 pub(super) fn is_blank(input: &Input<'_>, piece: Piece) -> bool {
     let Piece::Client { message, block, .. } = piece else { return false };
     let Some(known) = facts(input, message, block) else { return true };
@@ -63,7 +63,7 @@ fn ours(plan: &mut Plan<'_>, text: &str) -> Out {
     said(plan, Role::User, text)
 }
 
-/// A few words of ours that a rule wants.
+/// A short synthetic message that a rule requires.
 pub(super) fn said(plan: &mut Plan<'_>, role: Role, text: &str) -> Out {
     plan.made.to_mut().push(made::text(text));
     Out::ours(role, vec![Piece::Made(plan.made.len() as u32 - 1)], None)
@@ -82,7 +82,7 @@ fn first_and_last(plan: &mut Plan<'_>) {
         plan.outs.insert(0, out);
         plan.repairs.push(Repair::new(rule, "a short user message comes first"));
     }
-    // The client's own last word may be the assistant's: it is to be continued.
+    // The client may end with an assistant message, to have it continued.
     let own_last = input.messages.iter().rposition(|message| message.role != Role::System);
     let last = plan.outs.iter().rposition(spoken);
     if let Some(at) = last
@@ -100,9 +100,8 @@ fn is_compaction(input: &Input<'_>, out: &Out) -> bool {
     facts(input, message, block).is_some_and(|block| block.label.as_deref() == Some("compaction"))
 }
 
-/// Content-bearing system messages stand behind a user message, or an assistant message that ends in a result of
-/// the provider's tools, and before an assistant message or at the end. One that does not goes to the next place
-/// behind where it may.
+/// Moves system messages with content to a valid position: behind a user message, or an assistant message that ends in
+/// a result of the provider's tools, and before an assistant message or at the end.
 fn systems(plan: &mut Plan<'_>) {
     let input = plan.input;
     let is_content = |out: &Out| out.role == Role::System && !is_directive(input, out);
@@ -112,7 +111,7 @@ fn systems(plan: &mut Plan<'_>) {
     let old = std::mem::take(&mut plan.outs);
     let count = old.len();
     let mut new: Vec<Out> = Vec::with_capacity(count);
-    // Messages that wait for a place, and how many others have gone by since.
+    // Messages waiting for a place, and the number of messages passed since.
     let mut held: Vec<Out> = Vec::new();
     let mut passed = false;
     let mut before = Before::NOTHING;
@@ -164,12 +163,12 @@ fn systems(plan: &mut Plan<'_>) {
     plan.outs = new;
 }
 
-/// What was said last, for a system message that would follow.
+/// The state before a system message.
 struct Before {
     role: Role,
     source: Option<u32>,
     fits: bool,
-    /// The turn before it waits for the provider's tools: nothing but results may follow.
+    /// The previous turn waits for the provider's tools: only results may follow.
     waits: bool,
 }
 
@@ -178,13 +177,13 @@ impl Before {
 
     fn then(&self, plan: &Plan<'_>, out: &Out) -> Before {
         let goes_on = self.role == Role::Assistant || out.role == Role::User;
-        // What they found ends it.
+        // Their results end it.
         let found = pieces(plan.input, out).any(|piece| tag(plan.input, &plan.made, piece) == Tag::ServerResult);
         let waits = (goes_on && self.waits && !found) || (out.role == Role::Assistant && waits::waits(plan, out));
         Before { role: out.role, source: out.source, fits: may_precede(plan, out), waits }
     }
 
-    /// Whether these may follow. Where the client has them is its own business.
+    /// Whether these may follow. The client's own order always may.
     fn takes(&self, input: &Input<'_>, held: &[Out]) -> bool {
         let own = |held: &Out| held.is_whole() && held.source == self.source.map(|source| source + 1);
         let after_user = self.role == Role::User || !held.iter().any(|held| brings_tools(input, held));
@@ -215,7 +214,7 @@ fn may_precede(plan: &Plan<'_>, out: &Out) -> bool {
     }
 }
 
-/// The last place among `outs` where these system messages may stand, when their end is none.
+/// The last valid position for these system messages among `outs`, if their end is none.
 fn last_place(plan: &Plan<'_>, outs: &[Out], held: &[Out]) -> Option<usize> {
     let (mut before, mut last) = (Before::NOTHING, None);
     for (at, out) in outs.iter().enumerate().filter(|(_, out)| out.role != Role::System) {

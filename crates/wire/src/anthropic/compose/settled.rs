@@ -1,9 +1,9 @@
-//! Composing that goes on from the request before.
+//! Composing from the previous request.
 //!
-//! A conversation grows at its end. While the operations on it stay the same, everything before the newest untouched
-//! messages is composed to the same bytes again, so a composition leaves that part in the [`Memo`](super::Memo) and the
-//! next one only looks at what follows. Wherever a rule could reach from the new messages into the settled ones, nothing
-//! is settled, and the request is composed as a whole.
+//! A conversation grows at its end. While its operations stay the same, everything before the newest untouched messages
+//! composes to the same bytes. A composition therefore leaves that part in the [`Memo`](super::Memo), and the next one
+//! composes only the rest. Wherever a rule could reach from the new messages into the settled ones, nothing is settled,
+//! and the request is composed as a whole.
 
 use super::around::Around;
 use super::made::MadeBlock;
@@ -16,21 +16,21 @@ use ctx_core::message::{Kind, Role};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// With fewer messages before it, going on is not worth it.
+/// The minimum number of settled messages; fewer are not worth it.
 const FEWEST: usize = if cfg!(debug_assertions) { 1 } else { 64 };
-/// The newest messages stay open: most cache marks move among them. In debug builds they are few, so that the short
-/// conversations of tests go on too.
+/// The number of newest messages that stay open: most breakpoints move among them. Small in debug builds, so that the
+/// short conversations of tests continue too.
 const OPEN: usize = if cfg!(debug_assertions) { 3 } else { 16 };
-/// With more open messages all of it is composed again, which settles them.
+/// The maximum number of open messages; beyond it the whole request is composed, which settles them.
 const MOST_OPEN: usize = if cfg!(debug_assertions) { 24 } else { 160 };
 
 /// The part of a composed request that the next one repeats.
 #[derive(Debug)]
 pub(super) struct Settled {
-    /// Only requests with this number may go on from it.
+    /// Only requests with this number may continue from it.
     under: u64,
     head: Head,
-    /// Where the messages begin in the body, and where the last settled one ends.
+    /// The start of the messages in the body, and the end of the last settled one.
     span: (usize, usize),
     /// The number of settled messages of the client.
     messages: usize,
@@ -38,17 +38,17 @@ pub(super) struct Settled {
     made: Vec<MadeBlock<'static>>,
     after: Vec<Key>,
     segments: Vec<Segment>,
-    /// The cache marks that are set in them.
+    /// The breakpoints set in them.
     marks: Vec<(Spot, Vec<u8>)>,
     repairs: Vec<Repair>,
     dropped: usize,
     thoughts: usize,
     around: Around,
-    /// The ids of calls and results, if some are ours: then the open ones must differ from all of them.
+    /// The ids of calls and results, if some are synthetic: the open ones must differ from them.
     ids: Option<FastSet<String>>,
 }
 
-/// What stands around the messages, as far as composing depends on it.
+/// The head of the request, as far as composing depends on it.
 #[derive(Debug, PartialEq, Eq)]
 struct Head {
     digest: Key,
@@ -66,15 +66,14 @@ impl Head {
     }
 }
 
-/// The border between settled and open messages: the first open message of the client and its place among all that
-/// are sent.
+/// The border between settled and open messages: the client's first open message, and its index among the sent ones.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Border {
     message: usize,
     pub out: usize,
 }
 
-/// The latest border behind which the client's messages are untouched, before their thinking is looked at.
+/// The latest border behind which the client's messages are untouched, ignoring their thinking.
 pub(super) fn border(plan: &Plan<'_>) -> Option<Border> {
     let input = plan.input;
     input.under?;
@@ -98,24 +97,24 @@ pub(super) fn border(plan: &Plan<'_>) -> Option<Border> {
     (message >= FEWEST).then_some(Border { message, out: outs - (count - message) })
 }
 
-/// Whether the request as such allows it: the rules for an open tool loop and for a paused answer look far back.
+/// Whether the request allows it: the rules for an open tool loop and a paused answer look far back.
 fn can_go_on(input: &Input<'_>) -> bool {
     input.paused.is_none() && paused::message(input).is_none() && !thinking::is_manual(input.body)
 }
 
-/// A composition that has just been made, for [`settle`].
+/// A finished composition, for [`settle`].
 pub(super) struct Finished<'f> {
     pub around: &'f Around,
     pub after: &'f [Key],
     pub marks: &'f Marks,
     /// The segments of the messages before the border.
     pub segments: Vec<Segment>,
-    /// What was reported before the cache marks were placed.
+    /// The repairs before the breakpoints were placed.
     pub repairs: &'f [Repair],
     pub dropped: usize,
 }
 
-/// Leaves what is before the border for the next request.
+/// Stores the part before the border for the next request.
 pub(super) fn settle(plan: &Plan<'_>, border: Border, finished: Finished<'_>) {
     let (input, request) = (plan.input, plan.input.body.spans());
     let Finished { around, after, marks, segments, repairs, dropped } = finished;
@@ -145,7 +144,7 @@ pub(super) fn settle(plan: &Plan<'_>, border: Border, finished: Finished<'_>) {
     }));
 }
 
-/// The cache marks that are set in messages before the border.
+/// The breakpoints set before the border.
 fn before(marks: &Marks, border: usize) -> Vec<(Spot, Vec<u8>)> {
     let is_before = |spot: &Spot| matches!(spot, Spot::Block(out, _) if *out < border);
     marks.edits.iter().filter(|(spot, _)| is_before(spot)).cloned().collect()
@@ -175,8 +174,8 @@ fn owned(made: &MadeBlock<'_>) -> MadeBlock<'static> {
     }
 }
 
-/// Composes a request from what an earlier one settled; `None` when all of it has to be composed. The result is that
-/// of composing all of it.
+/// Composes a request from the settled part of an earlier one; `None` if the whole request must be composed. The result
+/// equals that of composing the whole.
 pub fn go_on(input: &Input<'_>) -> Option<Composed> {
     let settled = input.memo.settled().clone()?;
     if !settled.fits(input) {
@@ -245,7 +244,7 @@ impl Settled {
         }
     }
 
-    /// Whether no open id is one of the settled ones or comes twice. Calls and results share theirs.
+    /// Whether all open ids are unique and differ from the settled ones. Calls and results share theirs.
     fn has_other_ids(&self, plan: &Plan<'_>) -> bool {
         let Some(settled) = &self.ids else { return true };
         let mut known: FastSet<(&str, bool)> = FastSet::default();

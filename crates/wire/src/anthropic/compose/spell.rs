@@ -1,4 +1,4 @@
-//! Where things stand in a message, read as far as somebody needs it.
+//! Positions in a message, parsed on demand.
 
 pub(super) use crate::compose::spell::{behind, cut, end_of_members, member, text};
 use crate::json::{self, Span};
@@ -16,9 +16,9 @@ pub(super) enum Content {
 #[derive(Debug, Clone)]
 pub(super) struct List {
     pub blocks: Vec<Span>,
-    /// Where the first block begins; in an empty list, its bracket.
+    /// The start of the first block; in an empty list, its bracket.
     pub first: usize,
-    /// Where reading ended: at the bracket that closes the list, or at a block that nobody asked for.
+    /// The end of parsing: the closing bracket, or an unneeded block.
     pub close: usize,
 }
 
@@ -29,7 +29,7 @@ fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The content of the message that begins at `at`, with its first `count` blocks. What follows them is not read.
+/// The content of the message at `at`, with its first `count` blocks. The rest is not parsed.
 pub(super) fn content(bytes: &[u8], at: usize, count: usize) -> Content {
     let Some(mut walk) = json::members(bytes, at) else { return Content::Nothing };
     while let Some(Ok((key, value))) = walk.next_key() {

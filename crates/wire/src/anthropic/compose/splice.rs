@@ -1,4 +1,4 @@
-//! From the plan to segments: ranges of the client's bytes, and ours between them.
+//! Turns the plan into segments: ranges of the client's bytes, with synthetic bytes between them.
 
 use super::around::{Around, Part};
 use super::marks::{Marks, Spot};
@@ -11,7 +11,7 @@ use crate::json::{self, Member, Span};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What differs in the body, by where it stands.
+/// A changed region of the body.
 enum Region {
     System,
     Tools,
@@ -21,12 +21,12 @@ enum Region {
 
 pub(super) struct Spliced {
     pub segments: Vec<Segment>,
-    /// Those of the messages before the border.
+    /// The segments of the messages before the border.
     pub settled: Vec<Segment>,
 }
 
-/// Writes the body; `settled`: the segments of the messages that an earlier request settled, `border`: the message
-/// before which this one settles some.
+/// Writes the body; `settled`: the segments of messages settled by an earlier request, `border`: the message before
+/// which this request settles.
 pub(super) fn write(
     plan: &Plan<'_>,
     around: &Around,
@@ -89,7 +89,7 @@ impl<'p> Splicer<'p, '_> {
         self.marks.edits.iter().find(|(other, _)| *other == spot).map(|(_, value)| value.as_slice())
     }
 
-    /// Gives the segments before the border back.
+    /// Writes the messages; returns the segments before the border.
     fn messages(&mut self, settled: Option<&[Segment]>, border: Option<usize>) -> Vec<Segment> {
         let request = self.plan.input.body.spans();
         let spans = &request.messages;
@@ -132,7 +132,7 @@ impl<'p> Splicer<'p, '_> {
         }
     }
 
-    /// A message of its own.
+    /// Writes a new message.
     fn anew(&mut self, at: usize, out: &Out) {
         self.writer.made(format!("{{\"role\":\"{}\",\"content\":[", out.role.name()).as_bytes());
         for (n, piece) in pieces(self.plan.input, out).enumerate() {
@@ -144,7 +144,7 @@ impl<'p> Splicer<'p, '_> {
         self.writer.made(b"]}");
     }
 
-    /// Inside the object of a client's message: only what differs is cut.
+    /// Writes inside the object of a client's message: cuts only what differs.
     fn in_place(&mut self, at: usize, out: &Out, source: u32, span: Span) {
         let pieces: Cow<'_, [Piece]> = match &out.pieces {
             Some(pieces) => Cow::Borrowed(pieces),
@@ -188,7 +188,7 @@ impl<'p> Splicer<'p, '_> {
         }
     }
 
-    /// What stands before a block that another one precedes: as the client has it, comma and all.
+    /// Writes the client's separator before a block, comma included.
     fn between(&mut self, base: usize, list: &List, block: Option<usize>) {
         let gap = block.and_then(|block| {
             let before = list.blocks.get(block.checked_sub(1)?)?.end;
@@ -200,7 +200,7 @@ impl<'p> Splicer<'p, '_> {
         }
     }
 
-    /// A piece, wherever it comes from.
+    /// Writes a piece of either source.
     fn piece(&mut self, piece: Piece, mark: Option<&[u8]>) {
         match piece {
             Piece::Made(at) => {
@@ -224,7 +224,7 @@ impl<'p> Splicer<'p, '_> {
         }
     }
 
-    /// The one text of a message whose content is a string, as a block.
+    /// Writes the only text of a message whose content is a string, as a block.
     fn text(&mut self, text: Span, mark: Option<&[u8]>) {
         self.writer.made(b"{\"type\":\"text\",\"text\":");
         self.writer.source(text);
@@ -249,7 +249,7 @@ impl<'p> Splicer<'p, '_> {
         }
     }
 
-    /// A block of the client's, counted from `base`; `text`, counted from 1, replaces its content.
+    /// Writes a client's block, relative to `base`; `text`, counted from 1, replaces its content.
     fn block(
         &mut self,
         base: usize,
@@ -286,7 +286,7 @@ impl<'p> Splicer<'p, '_> {
         self.writer.source(behind(base, &(at..span.end)));
     }
 
-    /// `system` or `tools`.
+    /// Writes `system` or `tools`.
     fn list(
         &mut self,
         span: &Span,

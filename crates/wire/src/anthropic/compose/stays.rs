@@ -1,16 +1,16 @@
-//! What has to stay although an operation covers it: tools that come in the middle of a conversation, as long as
-//! something later needs them, and the mark where another model took over.
+//! Content that must stay although an operation covers it: tools added in mid-conversation, as long as later content
+//! needs them, and the mark where another model took over.
 
 use super::plan::{Out, Piece, Plan, Tag, label, opened, pieces, tag};
 use super::{Input, Repair, made, spell};
 use ctx_core::message::{Block, Kind, Message, Role};
 
-/// Whether a block that is covered may have to stay.
+/// Whether a covered block may be required.
 pub(super) fn may(input: &Input<'_>, message: u32, block: u32) -> bool {
     matches!(label(input, message, block), Some("tool_addition" | "mcp_tool_listing" | "fallback"))
 }
 
-/// What was laid out though it is covered, and need not be, goes.
+/// Removes covered pieces that are not required.
 pub(super) fn settle(plan: &mut Plan<'_>) {
     if has_changes(plan.input) {
         additions(plan);
@@ -20,14 +20,14 @@ pub(super) fn settle(plan: &mut Plan<'_>) {
     plan.outs.retain(|out| out.pieces.as_ref().is_none_or(|pieces| !pieces.is_empty()));
 }
 
-/// A block that says something of tools.
+/// The statement of a block about tools.
 enum Says {
     Adds(String),
-    /// Takes one away, or lists what a server has: it must be there.
+    /// Removes a tool, or lists those of a server: it must be defined.
     Needs(String),
 }
 
-/// Of what a block that changes tools speaks. A server counts as one tool.
+/// The tool that a block changes. A server counts as one tool.
 fn says(input: &Input<'_>, piece: Piece) -> Option<Says> {
     let Piece::Client { message, block, .. } = piece else { return None };
     let kind = label(input, message, block)?;
@@ -47,7 +47,7 @@ fn says(input: &Input<'_>, piece: Piece) -> Option<Says> {
     Some(if kind == "tool_addition" { Says::Adds(name) } else { Says::Needs(name) })
 }
 
-/// Where a block of the client's begins.
+/// The start of a client's block.
 fn start(input: &Input<'_>, message: u32, block: u32) -> Option<usize> {
     let at = input.body.spans().messages.get(message as usize)?.start;
     match spell::content(input.body.bytes(), at, block as usize + 1) {
@@ -56,7 +56,7 @@ fn start(input: &Input<'_>, message: u32, block: u32) -> Option<usize> {
     }
 }
 
-/// The tools that a block cannot do without.
+/// The tools that a block requires.
 fn needs(plan: &Plan<'_>, piece: Piece) -> Vec<String> {
     let input = plan.input;
     let named = |bytes: &[u8], at: usize| {
@@ -81,7 +81,7 @@ fn needs(plan: &Plan<'_>, piece: Piece) -> Vec<String> {
     }
 }
 
-/// Whether the client brings tools in the middle of the conversation.
+/// Whether the client adds tools in mid-conversation.
 pub(super) fn has_changes(input: &Input<'_>) -> bool {
     have_changes(input.messages)
 }
@@ -93,8 +93,8 @@ pub(super) fn have_changes(messages: &[&Message]) -> bool {
     messages.iter().any(|message| message.blocks.iter().any(is_change))
 }
 
-/// From the client's last on, so that what stays tells what else has to. Where its messages stand now does not count:
-/// [`in_order`] sees to that.
+/// Keeps required additions, from the client's last on, so that kept ones reveal further requirements. Ignores moved
+/// messages: [`in_order`] handles them.
 fn additions(plan: &mut Plan<'_>) {
     if plan.covered.is_empty() {
         return;
@@ -126,12 +126,12 @@ fn additions(plan: &mut Plan<'_>) {
     }
 }
 
-/// A tool that came before it was needed comes before that still, wherever the messages have gone.
+/// Moves an addition before the content that needs it, wherever operations moved that.
 fn in_order(plan: &mut Plan<'_>) {
     if plan.outs.iter().filter_map(|out| out.source).is_sorted() {
         return;
     }
-    // Each round brings one to an earlier place.
+    // Each round moves one to an earlier place.
     for _ in 0..plan.outs.len() {
         let Some((from, piece, message, to)) = late(plan) else { return };
         opened(plan.input, &mut plan.outs[from]).retain(|other| *other != piece);
@@ -147,7 +147,7 @@ fn in_order(plan: &mut Plan<'_>) {
     }
 }
 
-/// An addition that stands behind what needs it: where, and where it has to go.
+/// An addition behind the content that needs it: its position, and its destination.
 fn late(plan: &Plan<'_>) -> Option<(usize, Piece, u32, usize)> {
     let mut needed: Vec<(String, u32, usize)> = Vec::new();
     for (o, out) in plan.outs.iter().enumerate() {
@@ -166,8 +166,8 @@ fn late(plan: &Plan<'_>) -> Option<(usize, Piece, u32, usize)> {
     None
 }
 
-/// The mark stays with what is left of its answer: it parts what two models thought. What the first one called is
-/// no call any more.
+/// Keeps the mark with the rest of its answer: it separates the thinking of two models. Calls of the first model are no
+/// calls any more.
 fn fallbacks(plan: &mut Plan<'_>) {
     let Plan { input, outs, made, repairs, covered, .. } = plan;
     let is_mark = |piece: &Piece| tag(input, made, *piece) == Tag::Fallback;

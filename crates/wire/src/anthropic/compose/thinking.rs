@@ -1,5 +1,4 @@
-//! Thinking is sent if and only if the prefix before it is the one it was produced after, and all that one answer
-//! thought is there.
+//! Sends thinking if and only if its prefix is the original one, and all thinking of the answer is there.
 
 use super::around::{Around, references};
 use super::memo::Chain;
@@ -12,16 +11,15 @@ use ctx_core::message::{Kind, Role};
 #[derive(Default)]
 pub(super) struct Thought {
     pub dropped: usize,
-    /// A message has nothing left.
+    /// A message became empty.
     pub emptied: bool,
     /// The prefix digest after each message.
     pub after: Vec<Key>,
-    /// Tools of ours that count because a message refers to them.
+    /// Synthetic tools that count because a message refers to them.
     pub loaded: Vec<String>,
 }
 
-/// Goes through the open messages with the digest of what stands before them; `settled`: the digests after each of
-/// those that are not looked at again.
+/// Walks through the open messages with the digest of their prefix; `settled`: the digests after the settled messages.
 pub(super) fn sift(plan: &mut Plan<'_>, around: &Around, settled: &[Key]) -> Thought {
     let manual = is_manual(plan.input.body);
     let mut thought = Thought { after: Vec::with_capacity(plan.count()), ..Thought::default() };
@@ -31,7 +29,7 @@ pub(super) fn sift(plan: &mut Plan<'_>, around: &Around, settled: &[Key]) -> Tho
     let mut outs = std::mem::take(&mut plan.outs);
     let mut bytes = Vec::new();
     let mut chain = plan.input.memo.chain();
-    // Where a tool counts follows from the messages, so its bytes are all that tells two chains apart.
+    // The messages determine where a tool counts, so its bytes are enough to distinguish two chains.
     chain.begin(around.deferred.iter().fold(around.digest, |key, (_, tool)| key.then(*tool)));
     chain.skip(settled);
     for out in &mut outs {
@@ -58,8 +56,8 @@ pub(super) fn sift(plan: &mut Plan<'_>, around: &Around, settled: &[Key]) -> Tho
     thought
 }
 
-/// A tool that is not loaded counts from the message on that refers to it, thinking in that message included (A61).
-/// The client's own count with its messages.
+/// Counts a tool that is not loaded from the message that refers to it, thinking in that message included (A61). The
+/// client's own tools count with its messages.
 fn load(plan: &Plan<'_>, out: &Out, mut prefix: Key, unread: &mut Vec<(String, Key)>, loaded: &mut Vec<String>) -> Key {
     let names = references(plan, out);
     unread.retain(|(name, tool)| {
@@ -73,19 +71,19 @@ fn load(plan: &Plan<'_>, out: &Out, mut prefix: Key, unread: &mut Vec<(String, K
     prefix
 }
 
-/// In manual mode nothing is bound, and an open tool loop needs its thinking.
+/// Whether the request uses manual thinking: nothing is bound then, and an open tool loop needs its thinking.
 pub(super) fn is_manual(body: &Body) -> bool {
     let thinking = body.spans().member(body.bytes(), "thinking");
     thinking
         .is_some_and(|(span, _)| spell::text(body.bytes(), span.start, "type").is_some_and(|kind| kind == "enabled"))
 }
 
-/// The places of the thinking that has to go. What was said before a thinking block, in the same message too, must
-/// be unchanged; without a prefix it need not.
+/// The indices of the thinking blocks to remove. Everything before a thinking block, in the same message too, must be
+/// unchanged; without a prefix it need not be.
 ///
-/// One that is left out takes along all that were produced after it: it is missing in the prefix from there on.
-/// What was produced without it stays. And the provider takes either all that one answer thought or none of it:
-/// which is the latest answer changes from request to request, so that holds for each.
+/// A removed block takes along all that were produced after it, because it is missing in their prefix. Blocks produced
+/// without it stay. The provider accepts either all thinking of an answer or none; the latest answer changes from
+/// request to request, so the rule applies to each.
 fn unfit(plan: &Plan<'_>, out: &Out, prefix: Option<&Key>) -> Vec<usize> {
     if prefix.is_none() && out.is_whole() {
         return Vec::new();
@@ -106,15 +104,15 @@ fn unfit(plan: &Plan<'_>, out: &Out, prefix: Option<&Key>) -> Vec<usize> {
     if bound && (out.is_whole() || has_all(input, out, all.len())) { Vec::new() } else { all }
 }
 
-/// Whether `count` is all that its answer thought.
+/// Whether `count` is all thinking of its answer.
 pub(super) fn has_all(input: &Input<'_>, out: &Out, count: usize) -> bool {
     let source = out.source.and_then(|source| input.messages.get(source as usize));
     let thought = source.map(|source| source.blocks.iter().filter(|block| block.kind == Kind::Thinking).count());
     thought.unwrap_or(0) == count
 }
 
-/// The digest after a message. One that is as the client sent it counts by its own digest, so that the prefix is
-/// that of the untouched request; another by what was made of it.
+/// The digest after a message. An untouched message counts by its own digest, so that the prefix equals that of the
+/// untouched request; any other counts by its new bytes.
 fn step(plan: &Plan<'_>, out: &Out, prefix: Key, chain: &mut Chain, bytes: &mut Vec<u8>) -> Key {
     let digest = |message: u32| plan.input.digests.get(message as usize).copied().unwrap_or(Key([0; 16]));
     if let (Some(source), true) = (out.source, out.is_whole()) {

@@ -1,11 +1,11 @@
-//! A turn that calls tools of the client and of the provider at once: the provider's run when the client's have
-//! their results. Until then the user says nothing else, and what these tools found opens the next answer.
+//! Turns that call tools of the client and of the provider at once. The provider's tools run once the client's have
+//! results. Until then the user may say nothing else, and the results of the provider's tools open the next answer.
 
 use super::Repair;
 use super::plan::{Out, Piece, Plan, Tag, id, is_directive, opened, pieces, tag};
 use ctx_core::message::Role;
 
-/// The calls of the provider's tools in an assistant message that wait.
+/// The waiting calls of the provider's tools in an assistant message.
 pub(super) fn calls<'p>(plan: &'p Plan<'_>, out: &'p Out) -> impl Iterator<Item = &'p str> {
     let calls = pieces(plan.input, out).filter(|piece| tag(plan.input, &plan.made, *piece) == Tag::Call);
     let ids = calls.filter_map(|piece| id(plan.input, &plan.made, piece));
@@ -16,14 +16,14 @@ pub(super) fn waits(plan: &Plan<'_>, out: &Out) -> bool {
     !plan.waiting.is_empty() && calls(plan, out).next().is_some()
 }
 
-/// Assistant messages in a row, and what stands behind them.
+/// Consecutive assistant messages, and the messages behind them.
 #[derive(Default)]
 struct Turn {
     says: Vec<Out>,
     behind: Vec<Out>,
 }
 
-/// What is said beside the results of a turn that waits comes before that turn.
+/// Moves everything beside the results of a waiting turn before that turn.
 pub(super) fn only_results(plan: &mut Plan<'_>) {
     let mut turns = vec![Turn::default()];
     for out in std::mem::take(&mut plan.outs) {
@@ -37,7 +37,7 @@ pub(super) fn only_results(plan: &mut Plan<'_>) {
             _ => last.behind.push(out),
         }
     }
-    // From the end on: before one turn may be behind another one.
+    // From the end: the content before one turn may be behind another.
     for at in (1..turns.len()).rev() {
         if !turns[at].says.iter().any(|out| waits(plan, out)) {
             continue;
@@ -63,7 +63,7 @@ pub(super) fn only_results(plan: &mut Plan<'_>) {
     forget(plan, &in_vain);
 }
 
-/// In the last turn nothing waits any more when no results follow, unless the client wants just this to go on.
+/// Whether the last turn no longer waits: no results follow, and the client does not ask to continue it.
 fn is_given_up(plan: &Plan<'_>, last: &Turn) -> bool {
     let own = plan.input.messages.iter().rposition(|message| message.role != Role::System);
     let goes_on = last.says.last().is_some_and(|out| out.source.is_some() && out.source == own.map(|own| own as u32));
@@ -71,7 +71,7 @@ fn is_given_up(plan: &Plan<'_>, last: &Turn) -> bool {
     !goes_on && !last.behind.iter().any(|out| pieces(plan.input, out).any(is_result))
 }
 
-/// These calls, and what they found, go.
+/// Removes these calls and their results.
 pub(super) fn forget(plan: &mut Plan<'_>, ids: &[String]) {
     let Plan { input, outs, made, repairs, unfinished, waiting, .. } = plan;
     let is_one = |piece: &Piece| {
@@ -91,8 +91,8 @@ pub(super) fn forget(plan: &mut Plan<'_>, ids: &[String]) {
     }
 }
 
-/// The results, and all else. A system message that the client itself has behind the results of a call that waits is
-/// its own business.
+/// Separates the results from the rest. A system message that the client itself placed behind the results of a waiting
+/// call stays.
 fn parted(plan: &Plan<'_>, says: &[Out], behind: Vec<Out>) -> (Vec<Out>, Vec<Out>) {
     let (mut results, mut rest): (Vec<Out>, Vec<Out>) = (Vec::new(), Vec::new());
     let asked: Vec<u32> = says.iter().filter(|out| waits(plan, out)).filter_map(|out| out.source).collect();

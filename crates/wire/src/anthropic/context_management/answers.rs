@@ -1,16 +1,16 @@
-//! What the provider tells of its editing: what it can do, and what it refuses.
+//! The provider's answers about its editing: capabilities and refusals.
 
 use super::Kind;
 use crate::anthropic::recover::is_unbound;
 use serde_json::Value;
 
-/// What a provider says of one of its models.
+/// The provider's statement about one of its models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capability {
     pub model: String,
-    /// Tokens that it takes.
+    /// The tokens of its window.
     pub window: Option<u64>,
-    /// What it can do and what it cannot; what it does not speak of is not here.
+    /// Supported and unsupported kinds; kinds that it does not mention are missing.
     pub can: Vec<(Kind, bool)>,
 }
 
@@ -34,8 +34,8 @@ fn capability(model: &Value) -> Option<Capability> {
     (told.window.is_some() || !told.can.is_empty()).then_some(told)
 }
 
-/// Which of the edits that we added a refusal may be about: those that it names, or else all of them, for gateways
-/// have words of their own. Nothing when it is surely about something else.
+/// The added edits that a refusal may concern: those that it names, else all of them, because gateways have their own
+/// wording. None if it clearly concerns something else.
 pub fn refused(status: u16, answer: &[u8], added: &[Kind]) -> Vec<Kind> {
     // Gateways answer 422 to a field that they do not know.
     if !matches!(status, 400 | 422) {

@@ -1,4 +1,4 @@
-//! The edits that a wish makes for one request, defaults filled in.
+//! The edits to request, with defaults filled in.
 
 use super::wish::{Inputs, Keep, Trigger, Wish};
 use super::{Kind, member};
@@ -10,42 +10,42 @@ use ctx_models::cache::ANTHROPIC;
 use ctx_models::{BreakEven, Price};
 use serde_json::json;
 
-/// Clearing begins at this share of what the model takes; summarising a little later, as the last resort.
+/// Clearing begins at this share of the model's window; summaries a little later, as the last resort.
 const CLEAR_PERCENT: u64 = 60;
 const COMPACT_PERCENT: u64 = 80;
-/// Where nobody knows what the model takes: the provider's own defaults (C3, C8).
+/// If the window is unknown: the provider's own defaults (C3, C8).
 const CLEAR_TOKENS: u64 = 100_000;
 const COMPACT_TOKENS: u64 = 150_000;
 /// The provider does not summarise less.
 const LEAST_COMPACT: u64 = 50_000;
-/// The newest results that stay.
+/// The number of newest results to keep.
 const KEEP: u64 = 5;
-/// Tokens that a request of an agent adds to the one before it, about.
+/// Tokens that an agent's request typically adds to the previous one.
 const GROWTH: f64 = 1_500.0;
 
-/// One edit to ask for.
+/// One edit to request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     pub kind: Kind,
     pub json: String,
 }
 
-/// What is known of a request and its model.
+/// Facts about a request and its model.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
     pub envelope: &'a Envelope,
     /// Knows the tools.
     pub lexicon: &'a Lexicon,
-    /// It asks the model to think: without that, thinking may not be cleared (C7).
+    /// The request enables thinking: otherwise thinking may not be cleared (C7).
     pub thinks: bool,
-    /// Tokens that the model takes.
+    /// The tokens of the model's window.
     pub window: Option<u64>,
     pub price: Option<Price>,
-    /// Seconds that the cache lives.
+    /// The lifetime of the cache, in seconds.
     pub lifetime: u64,
 }
 
-/// Whether a request asks the model to think.
+/// Whether a request enables thinking.
 pub fn thinks(body: &Body) -> bool {
     let bytes = body.bytes();
     let Some((span, _)) = body.spans().member(bytes, "thinking") else { return false };
@@ -53,7 +53,7 @@ pub fn thinks(body: &Body) -> bool {
     matches!(kind.as_deref(), Some("adaptive" | "enabled"))
 }
 
-/// The edits of a wish, in the provider's order.
+/// The edits for a setting, in the provider's order.
 pub fn edits(wish: &Wish, facts: &Facts<'_>) -> Vec<Edit> {
     let mut edits = Vec::new();
     if wish.clear_thinking.enabled.unwrap_or(true) && facts.thinks {
@@ -70,7 +70,7 @@ pub fn edits(wish: &Wish, facts: &Facts<'_>) -> Vec<Edit> {
         let trigger = wish.compact.trigger.unwrap_or(Trigger::Percent(COMPACT_PERCENT));
         let tokens = tokens(trigger, facts.window).unwrap_or(COMPACT_TOKENS).max(LEAST_COMPACT);
         let mut rest = format!(r#","trigger":{{"type":"input_tokens","value":{tokens}}}"#);
-        // A pause would be the client's to end, and it did not ask for one (C26).
+        // The client would have to end a pause that it did not ask for (C26).
         if let Some(text) = &wish.compact.instructions {
             rest.push_str(&format!(r#","instructions":{}"#, json!(text)));
         }
@@ -115,7 +115,7 @@ fn tool_uses(wish: &Wish, facts: &Facts<'_>) -> String {
     rest
 }
 
-/// Whether the provider would edit a prompt of so many tokens and tool uses, as far as its triggers tell.
+/// Whether the provider's triggers would fire for a prompt of this many tokens and tool uses.
 pub fn would_act(wish: &Wish, window: Option<u64>, prompt: u64, tool_uses: u64) -> bool {
     let clears = wish.clear_tool_uses.enabled.unwrap_or(true) && {
         let trigger = wish.clear_tool_uses.trigger.unwrap_or(Trigger::Percent(CLEAR_PERCENT));
@@ -139,18 +139,17 @@ fn tokens(trigger: Trigger, window: Option<u64>) -> Option<u64> {
     }
 }
 
-/// The least that clearing must remove to pay for itself, in tokens: the provider clears near the beginning of the
-/// prompt, and again when that has grown to the trigger.
+/// The minimum number of tokens to clear so that clearing pays: the provider clears near the beginning of the prompt,
+/// and again when the prompt has grown to the trigger.
 pub fn worth_it(trigger: u64, price: Option<Price>, lifetime: u64) -> u64 {
     let rates = price.filter(|price| price.read > 0.0).map(|price| price.rates(lifetime));
     let rates = rates.unwrap_or_else(|| Price::by_rules(1.0, 1.0, &ANTHROPIC).rates(lifetime));
     let least = BreakEven::least_removed(trigger as f64, GROWTH, rates);
-    // In thousands: a figure that people read.
+    // In thousands, for people.
     (least / 1_000.0).ceil() as u64 * 1_000
 }
 
-/// The tools of a request whose results the model goes on needing however old they are: memory, skills, lists of what is
-/// to be done.
+/// The tools of a request whose results stay relevant at any age: memory, skills, task lists.
 fn lasting(facts: &Facts<'_>) -> Vec<String> {
     let names = facts.envelope.tools.iter().flatten().map(|tool| &*tool.name);
     names.filter(|name| facts.lexicon.is_lasting(name)).map(str::to_owned).collect()

@@ -1,17 +1,17 @@
-//! How our edits come into a body beside those of the client: by splicing, never by writing it anew.
+//! Adds edits to a body beside the client's: by splicing, never by rewriting.
 
 use super::{Edit, Kind, Splice, member};
 use crate::body::Body;
 use crate::json;
 
-/// What a request would be with these edits beside its own: what to replace in its bytes, and which of them came in.
+/// The splices that add these edits to a request, and the kinds that were added.
 pub fn merge(body: &Body, edits: Vec<Edit>) -> (Vec<Splice>, Vec<Kind>) {
     merged(body, edits).unwrap_or_default()
 }
 
 fn merged(body: &Body, mut edits: Vec<Edit>) -> Option<(Vec<Splice>, Vec<Kind>)> {
     let (bytes, request) = (body.bytes(), body.spans());
-    // A thread has its history elsewhere (A49), and a summary is asked for alone (C32).
+    // A thread has its history elsewhere (A49), and a summary is requested alone (C32).
     let is_set = |name: &str| request.member(bytes, name).is_some_and(|(_, value)| value != b"null");
     if edits.is_empty() || is_set("compaction") || is_set("thread") {
         return None;
@@ -24,7 +24,7 @@ fn merged(body: &Body, mut edits: Vec<Edit>) -> Option<(Vec<Splice>, Vec<Kind>)>
         return None;
     }
     let Some(own) = own else {
-        // Behind something that nobody edits, so that its bytes are there whatever is composed.
+        // Behind a member that no operation edits, so that its bytes are always present.
         let edited = |member: &&json::Member| ["messages", "system", "tools"].iter().any(|name| named(member, name));
         let last = request.members.iter().rev().find(|member| !edited(member));
         let at = last.map_or(request.array.end, |member| member.value.end);
@@ -62,7 +62,7 @@ fn merged(body: &Body, mut edits: Vec<Edit>) -> Option<(Vec<Splice>, Vec<Kind>)>
         let kind = json::string_value(bytes, member(bytes, element.start, "type")?)?.into_owned();
         theirs.push((element, Kind::named(&kind)));
     }
-    // The client's own word counts (C9), and each may be there once.
+    // The client's own edits take precedence (C9), and each kind may occur once.
     edits.retain(|edit| !theirs.iter().any(|(_, kind)| *kind == Some(edit.kind)));
     let (Some((first, _)), Some((last, _))) = (theirs.first(), theirs.last()) else {
         let (all, kinds) = joined(&edits);
@@ -90,12 +90,12 @@ fn joined(edits: &[Edit]) -> (String, Vec<Kind>) {
     (list.join(","), edits.iter().map(|edit| edit.kind).collect())
 }
 
-/// The tools whose results an edit keeps from being cleared.
+/// The tools whose results an edit exempts from clearing.
 pub fn excluded(edit: &Edit) -> Vec<String> {
     listed(edit.json.as_bytes(), 0)
 }
 
-/// The same of the clearing that a client asks for itself; `None` when it does not.
+/// The same for the client's own clearing; `None` if it requests none.
 pub fn excluded_by_client(body: &Body) -> Option<Vec<String>> {
     let bytes = body.bytes();
     let (own, _) = body.spans().member(bytes, "context_management")?;

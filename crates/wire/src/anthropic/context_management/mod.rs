@@ -1,6 +1,5 @@
-//! The provider's own context editing (rulebook part C): what somebody wants of it, the edits that this makes for one
-//! request, and how they come into its body beside those of the client. Pure: who asks, remembers and retries is
-//! elsewhere.
+//! The provider's own context editing (rulebook part C): the settings, the edits for one request, and their place in
+//! its body beside the client's. Pure: other modules request, remember and retry.
 
 mod answers;
 mod edits;
@@ -17,7 +16,7 @@ pub use wish::{Agents, ClearThinking, ClearToolUses, Compact, Inputs, Keep, Rule
 use crate::json;
 use std::ops::Range;
 
-/// One kind of edit that the provider makes when it is asked.
+/// A kind of edit that the provider makes on request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     Thinking,
@@ -26,7 +25,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// In the order in which the provider wants them (C6, C9).
+    /// In the order that the provider requires (C6, C9).
     pub const ALL: [Kind; 3] = [Kind::Thinking, Kind::ToolUses, Kind::Compact];
 
     /// Its `type`.
@@ -42,7 +41,7 @@ impl Kind {
         Kind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The beta without which it is refused (C1).
+    /// The beta that it requires (C1).
     pub fn beta(self) -> &'static str {
         match self {
             Kind::Thinking | Kind::ToolUses => "context-management-2025-06-27",
@@ -51,7 +50,7 @@ impl Kind {
     }
 }
 
-/// Bytes of ours in the place of some of the client's.
+/// A replacement of the client's bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Splice {
     pub at: Range<usize>,

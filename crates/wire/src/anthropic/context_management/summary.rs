@@ -1,16 +1,16 @@
-//! The summary that the provider gives when it compacts a conversation (C24 to C27): a block at the beginning of its
-//! answer that wants to come back in the same place.
+//! The summary that the provider writes when it compacts a conversation (C24 to C27): a block at the beginning of its
+//! answer, expected back in the same place.
 
 use super::{Splice, member};
 use crate::json::{self, Span};
 
-/// The block of an assistant message that stands for all before it, as the provider spelled it. One without content is
-/// a summary that failed, and says nothing.
+/// The summary block of an assistant message, as the provider spelled it. One without content is a failed summary and
+/// counts as none.
 pub fn summary(message: &[u8]) -> Option<&[u8]> {
     message.get(find(message, 0)?)
 }
 
-/// The message without that block: as a client sends it back that does not know what to do with it.
+/// The message without that block, as an unaware client sends it back.
 pub fn without_summary(message: &[u8]) -> Vec<u8> {
     let mut rest = message.to_vec();
     if let Some(cut) = cut(message, 0) {
@@ -19,12 +19,12 @@ pub fn without_summary(message: &[u8]) -> Vec<u8> {
     rest
 }
 
-/// Takes the summary out of a message in a body. `None` when there is none.
+/// Removes the summary from a message in a body. `None` if there is none.
 pub fn remove_summary(body: &[u8], message: Span) -> Option<Splice> {
     cut(body, message.start).map(|at| Splice { at, bytes: Vec::new() })
 }
 
-/// The block, with the comma that is not needed without it.
+/// The block, with its comma.
 fn cut(bytes: &[u8], message: usize) -> Option<Span> {
     let block = find(bytes, message)?;
     let blocks = blocks(bytes, message)?;
@@ -45,8 +45,8 @@ fn find(bytes: &[u8], message: usize) -> Option<Span> {
     blocks(bytes, message)?.into_iter().rfind(|block| is_summary(bytes, block) && is_whole(block))
 }
 
-/// Puts a summary at the beginning of an assistant message that begins at `start` in a body. `None` when one is there
-/// already, or when that is no such message.
+/// Inserts a summary at the beginning of an assistant message in a body. `None` if it has one, or if it is no such
+/// message.
 pub fn insert_summary(body: &[u8], message: Span, block: &[u8]) -> Option<Vec<Splice>> {
     let role = member(body, message.start, "role").and_then(|span| json::string_value(body, span))?;
     if role != "assistant" {

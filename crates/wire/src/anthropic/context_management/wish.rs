@@ -1,12 +1,11 @@
-//! What somebody wants of the provider, for whom. What nobody has said is `None`: several voices are laid over each
-//! other, and defaults come last.
+//! Settings of the provider's editing. Unset fields are `None`: sources are merged, and defaults come last.
 
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wish {
     pub enabled: Option<bool>,
-    /// Only for models of these names; `*` stands for anything.
+    /// Only for models with these names; `*` matches anything.
     pub models: Option<Vec<String>>,
     pub agents: Option<Agents>,
     pub clear_tool_uses: ClearToolUses,
@@ -41,7 +40,7 @@ pub struct Compact {
 pub enum Trigger {
     /// Tokens of the prompt.
     Tokens(u64),
-    /// Of all that the model takes.
+    /// Percent of the model's window.
     Percent(u64),
     /// Calls in the prompt; compaction has no such trigger.
     ToolUses(u64),
@@ -57,7 +56,7 @@ pub enum Keep {
 pub enum Inputs {
     Stay,
     Go,
-    /// Those of these tools.
+    /// The inputs of these tools.
     GoOf(Vec<String>),
 }
 
@@ -68,38 +67,38 @@ pub enum Agents {
     Sub,
 }
 
-/// Whose request it is.
+/// The origin of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Who<'a> {
     pub model: &'a str,
-    /// Where the client works, as far as it says so.
+    /// The client's working directory, if known.
     pub folder: Option<&'a str>,
     pub is_sub: bool,
 }
 
-/// All that was said, the weaker voice first.
+/// All settings, weakest source first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rules(Vec<Rule>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Rule {
-    /// Only for clients that work there, or below.
+    /// Only for clients that work in this folder or below.
     folder: Option<PathBuf>,
     wish: Wish,
 }
 
 impl Rules {
-    /// Adds a voice that is stronger than those before it.
+    /// Adds a source stronger than the previous ones.
     pub fn add(&mut self, folder: Option<PathBuf>, wish: Wish) {
         self.0.push(Rule { folder, wish });
     }
 
-    /// Nothing is wanted of anybody.
+    /// Whether no edits are requested for any request.
     pub fn are_off(&self) -> bool {
         !self.0.iter().any(|rule| rule.wish.enabled == Some(true))
     }
 
-    /// What is wanted for these; `None`: nothing.
+    /// The settings for this origin; `None` if there are none.
     pub fn of(&self, who: &Who<'_>) -> Option<Wish> {
         let counts = |rule: &&Rule| match (&rule.folder, who.folder) {
             (None, _) => true,
@@ -110,7 +109,7 @@ impl Rules {
         (wish.enabled == Some(true) && wish.covers(who)).then_some(wish)
     }
 
-    /// Whether anything can be wanted of such an agent, whatever else is found out about it.
+    /// Whether settings can apply to such an agent at all.
     pub fn may_cover(&self, is_sub: bool) -> bool {
         let covers = |rule: &Rule| rule.wish.agents.is_none_or(|agents| agents.cover(is_sub));
         !self.are_off() && self.0.iter().any(covers)
@@ -118,7 +117,7 @@ impl Rules {
 }
 
 impl Wish {
-    /// What this one does not say, the weaker one does.
+    /// Fills unset fields from a weaker source.
     fn over(self, weaker: Wish) -> Wish {
         let (tools, old) = (self.clear_tool_uses, weaker.clear_tool_uses);
         let (thinking, old_thinking) = (self.clear_thinking, weaker.clear_thinking);
@@ -163,12 +162,12 @@ impl Agents {
     }
 }
 
-/// Whether a model is meant, by the name that its provider gives it or by its own.
+/// Whether a pattern matches a model, by the provider's name or its own.
 fn is_like(model: &str, pattern: &str) -> bool {
     matches(model.as_bytes(), pattern.as_bytes()) || matches(ctx_models::bare(model).as_bytes(), pattern.as_bytes())
 }
 
-/// `*` stands for any bytes, also none.
+/// `*` matches any bytes, including none.
 fn matches(text: &[u8], pattern: &[u8]) -> bool {
     let mut parts = pattern.split(|byte| *byte == b'*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };

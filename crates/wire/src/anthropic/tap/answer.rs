@@ -1,11 +1,11 @@
-//! How a tap reads what it learns out of the provider's objects.
+//! Extracts the tap's facts from the provider's objects.
 
 use crate::answer::{Answer, AppliedEdit, ProviderError, Transformation};
 use crate::tap::fields::{count, items, owned, pick, text};
 
 impl Answer {
-    /// Learns from a message object (`message_start`, or a whole JSON body), from a `message_delta`
-    /// event or from the delta inside it: they share their fields, and what comes later wins.
+    /// Learns from a message object (`message_start`, or a whole JSON body), from a `message_delta` event or from the
+    /// delta inside it: they share their fields, and later values win.
     pub(super) fn learn(&mut self, object: &str) {
         let Some([id, model, usage, reason, details, management, transformations, diagnostics]) = pick(
             object,
@@ -75,7 +75,7 @@ impl Answer {
         replace(&mut usage.thinking, thinking);
     }
 
-    /// Learns from the value of an `error` member; false if there is nothing to learn from.
+    /// Learns from the value of an `error` member; false if it contains nothing usable.
     pub(super) fn learn_error(&mut self, error: &str) -> bool {
         let read = match pick(error, ["type", "message", "details"]) {
             Some([kind, message, details]) => {

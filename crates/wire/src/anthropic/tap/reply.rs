@@ -1,8 +1,8 @@
 //! Assembles the assistant message from the blocks and deltas of a stream.
 //!
-//! A block is kept as it came in `content_block_start`; deltas are collected as raw JSON text and
-//! spliced in when the message is asked for. So unknown block types, unknown members, number spelling
-//! and escapes all survive, and a character that two deltas share is whole again.
+//! A block is kept as it came in `content_block_start`; deltas are collected as raw JSON text and spliced in when the
+//! message is needed. So unknown block types, unknown members, number spelling and escapes all survive, and a character
+//! split between two deltas is whole again.
 
 use crate::answer::{Growth, Progress};
 use crate::json;
@@ -32,7 +32,7 @@ struct Block {
     compaction: Option<Box<str>>,
 }
 
-/// What came could not be used: an unknown delta, a missing member, a block that never started.
+/// An unusable event: an unknown delta, a missing member, a block that never started.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unusable;
 
@@ -84,8 +84,8 @@ impl Reply {
         Ok(())
     }
 
-    /// Counts bytes to be kept. Once they are too many everything is dropped, and nothing is kept
-    /// from then on: half a message would look like a whole one.
+    /// Counts bytes to keep. Beyond the limit everything is dropped for good: half a message would look like a whole
+    /// one.
     fn grow(&mut self, bytes: usize) -> bool {
         self.size = self.size.saturating_add(bytes);
         if self.size > self.limit {
@@ -123,7 +123,7 @@ impl Reply {
     }
 }
 
-/// The assistant message around a content value; `None` unless that is JSON to the letter.
+/// The assistant message around a content value; `None` unless that is strictly valid JSON.
 pub(super) fn message(content: &str) -> Option<Vec<u8>> {
     is_json(content).then(|| format!(r#"{{"role":"assistant","content":{content}}}"#).into_bytes())
 }
@@ -145,7 +145,7 @@ pub(super) fn signatures(message: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// Without the first half of a character at its end: the other half is still to come.
+/// The text without half a character at its end: the other half is still to come.
 fn whole(escaped: &str) -> &str {
     let Some((rest, last)) = escaped.len().checked_sub(6).and_then(|at| escaped.split_at_checked(at)) else {
         return escaped;
@@ -205,7 +205,7 @@ impl Block {
         }
         let input = json::decode(self.input.as_bytes());
         if !input.trim_ascii().is_empty() {
-            // Broken off inside the arguments: an empty object is what every client makes of it.
+            // Broken off inside the arguments: every client treats that as an empty object.
             let input = if is_json(&input) { input.trim_ascii() } else { "{}" };
             filled.push(("input", input.to_owned()));
         }

@@ -4,7 +4,7 @@ use crate::answer::{Answer, Ending, Tap as _, Usage};
 const STREAM: Option<&str> = Some("text/event-stream; charset=utf-8");
 const JSON: Option<&str> = Some("application/json");
 
-/// One event per JSON text, named after nothing: the type inside is what counts.
+/// One unnamed event per JSON text: only the type inside counts.
 fn events(data: &[&str]) -> String {
     data.iter().map(|data| format!("data: {data}\n\n")).collect()
 }
@@ -224,7 +224,7 @@ fn a_compaction_delta_fills_its_block() {
         ]),
         r#"[{"type":"compaction","content":"all","encrypted_content":"E="}]"#
     );
-    // A compaction that failed says null, and nothing is added to it.
+    // A failed compaction is null, and nothing is added to it.
     assert_eq!(
         content(&[
             start,

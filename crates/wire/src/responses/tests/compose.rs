@@ -64,7 +64,7 @@ fn a_result_that_is_no_text_stays() {
     let seen = r#"{"type":"computer_call_output","call_id":"c","output":{"type":"computer_screenshot","image_url":"data:image/png;base64,AA"}}"#;
     let done = Case::of(&[&user("go"), shot, seen]).result(2, "[dropped]").compose();
     assert_eq!((done.items[2].as_str(), done.rules), (seen, vec!["R16"]));
-    // A result of ours cannot be written: it goes with its call.
+    // The synthetic result cannot be written: it is removed with its call.
     let done = Case::of(&[&user("go"), shot, seen, &user("more")]).replace((2, 0), None, vec![ours("c")]).compose();
     assert_eq!(done.items, [user("go"), user("more")]);
 }
@@ -87,7 +87,7 @@ fn parts_leave_a_message_and_come_to_it() {
     let done = Case::of(&[list]).replace((0, 1), None, vec![Content::text("c")]).compose();
     let expected = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"a"},{"type":"input_text","text":"c"}],"x":1}"#;
     assert_eq!(done.items, [expected]);
-    // A text that is a string stays one.
+    // A string stays a string.
     let done =
         Case::of(&[r#"{"role":"user","content":"a"}"#]).replace((0, 0), None, vec![Content::text("b")]).compose();
     assert_eq!(done.items, [r#"{"role":"user","content":"b"}"#]);

@@ -56,13 +56,13 @@ impl Case {
         at.iter().map(cover).collect()
     }
 
-    /// Blocks (item, block) leave.
+    /// Deletes blocks (item, block).
     fn delete(self, at: &[(usize, usize)]) -> Case {
         let covers = self.covers(at);
         self.effect(Effect::Replace { why: Why::Deleted, covers, by: Vec::new() })
     }
 
-    /// Items of one block leave.
+    /// Deletes items of one block.
     fn delete_items(self, at: &[usize]) -> Case {
         let blocks: Vec<(usize, usize)> = at.iter().map(|at| (*at, 0)).collect();
         self.delete(&blocks)
@@ -79,7 +79,7 @@ impl Case {
         self.effect(Effect::Results { results, summarized: false })
     }
 
-    /// Messages of ours behind the frame that an item opens.
+    /// Inserts messages behind the frame that an item opens.
     fn insert_behind(self, opening: usize, messages: Vec<Made>) -> Case {
         let frame = FrameRef { key: FrameKey::Opened(SlotId(opening as u64)), until: None };
         self.effect(Effect::Insert { number: 1, messages, to: Place::After(frame), title: None })
@@ -138,7 +138,7 @@ fn user(text: &str) -> String {
     format!(r#"{{"type":"message","role":"user","content":[{{"type":"input_text","text":"{text}"}}]}}"#)
 }
 
-/// A text of the assistant; one without an id has an empty one here.
+/// A text of the assistant; an empty id means none.
 fn says(id: &str, text: &str) -> String {
     let content = format!(r#"[{{"type":"output_text","text":"{text}"}}]"#);
     format!(r#"{{"type":"message",{}"role":"assistant","content":{content},"phase":"commentary"}}"#, member(id))

@@ -1,4 +1,4 @@
-//! What an item and an envelope say.
+//! Facts of items and envelopes.
 
 use super::*;
 use ctx_core::message::Kind;
@@ -122,7 +122,6 @@ fn a_history_that_lives_elsewhere_is_told() {
     assert!(threaded(r#""previous_response_id":"resp_1""#));
     assert!(threaded(r#""conversation":"conv_1""#));
     assert!(!threaded(r#""previous_response_id":null"#));
-    assert!(Body::parse(br#"{"input":"hi"}"#.to_vec(), &Responses).is_err());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What is learned from an answer.
+//! Facts from answers.
 
 use super::*;
 use crate::answer::{Answer, Ending, Progress, Usage};

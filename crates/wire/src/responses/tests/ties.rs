@@ -48,7 +48,7 @@ fn a_run_of_reasoning_stays_or_goes_together() {
     let items: Vec<&str> = items.iter().map(String::as_str).collect();
     let done = Case::of(&items).delete_items(&[3]).compose();
     assert_eq!((done.items, done.dropped), (vec![user("go"), user("more")], 2));
-    // One of them goes: the other still leads to the words.
+    // One of them is removed: the other still leads to the words.
     let done = Case::of(&items).delete_items(&[2]).compose();
     let first = thinks("rs_1").replace(r#""id":"rs_1","#, "");
     assert_eq!(done.items, [user("go"), first, says("", "done"), user("more")]);

@@ -1,6 +1,7 @@
-//! Any conversation, any operations, anything the client does in between.
+//! Random conversations, operations and client behaviour.
 
 use super::*;
+use crate::ErrorCode;
 use crate::edit::history::{CommitId, How};
 use crate::edit::layout::layout;
 use crate::edit::operation::{Operation, Select, Where};
@@ -40,7 +41,7 @@ fn grow(mut talk: Talk, seed: u32, count: u32) -> Talk {
     talk
 }
 
-/// An operation on something that is there.
+/// A random operation on existing content.
 fn operation(bench: &Bench, (kind, a, b, c): Event) -> Option<Operation> {
     bench.view(|source, view| {
         let pick = |seed: u32| (!view.frames.is_empty()).then(|| seed as usize % view.frames.len());
@@ -112,7 +113,7 @@ fn operation(bench: &Bench, (kind, a, b, c): Event) -> Option<Operation> {
     })
 }
 
-/// All units in order: messages by their key, for positions change.
+/// All units in order; messages by key, because positions change.
 fn order(bench: &Bench) -> Vec<(String, bool)> {
     let of = |laid: &Laid| match laid.unit {
         Unit::Source { message, block } => format!("{} {block:?}", bench.talk.messages[message].key),
@@ -142,7 +143,7 @@ fn check(bench: &Bench) -> Result<(), TestCaseError> {
             })
             .flatten()
             .collect();
-        // What any active effect names, said as simply as can be.
+        // The targets of all active effects, in the simplest definition.
         let mut named: HashSet<(usize, Option<usize>)> = HashSet::new();
         for (_, effect) in view.effects().filter(|(id, _)| !restored.contains(id)) {
             let Effect::Replace { covers, .. } = effect else { continue };
@@ -195,7 +196,7 @@ fn check(bench: &Bench) -> Result<(), TestCaseError> {
         for (message, block) in blocks {
             prop_assert!(units.contains(&Unit::Source { message, block }), "{}.{:?} lies nowhere", message, block);
         }
-        // What was made is there, unless what it stands for is not.
+        // Synthetic content is present, unless the content it replaces is not.
         for (effect, what) in view.effects().filter(|(id, _)| view.status(*id).awake) {
             let around = match what {
                 Effect::Replace { covers, .. } => {
@@ -241,30 +242,30 @@ fn blocks_of(source: &Source<'_>) -> Vec<(usize, Option<usize>)> {
     source.messages.iter().enumerate().flat_map(blocks).collect()
 }
 
-/// What may be refused although it names something that is there.
+/// Refusals that are legitimate for existing targets.
 fn is_fair(refusal: &Refusal) -> bool {
-    const FAIR: [&str; 16] = [
-        "nothing-to-do",
-        "gone",
-        "cuts-a-pair",
-        "bad-cut",
-        "no-cut",
-        "not-first",
-        "nowhere",
-        "thinking",
-        "not-text",
-        "many-results",
-        "protected",
-        "no-results",
-        "no-match",
-        "not-offloaded",
-        "too-few",
-        "not-a-turn",
+    const FAIR: [ErrorCode; 16] = [
+        ErrorCode::NothingToDo,
+        ErrorCode::Gone,
+        ErrorCode::CutsAPair,
+        ErrorCode::BadCut,
+        ErrorCode::NoCut,
+        ErrorCode::NotFirst,
+        ErrorCode::Nowhere,
+        ErrorCode::Thinking,
+        ErrorCode::NotText,
+        ErrorCode::ManyResults,
+        ErrorCode::Protected,
+        ErrorCode::NoResults,
+        ErrorCode::NoMatch,
+        ErrorCode::NotOffloaded,
+        ErrorCode::TooFew,
+        ErrorCode::NotATurn,
     ];
     FAIR.contains(&refusal.code)
 }
 
-/// Plays events; how many operations were granted, and how many refused.
+/// Plays events. Returns the numbers of granted and refused operations.
 fn play(first: (u32, u32), events: Vec<Event>) -> Result<(usize, usize), TestCaseError> {
     let mut bench = Bench::new(grow(Talk::default(), first.0, first.1));
     let mut left: Vec<Talk> = Vec::new();
@@ -284,7 +285,7 @@ fn play(first: (u32, u32), events: Vec<Event>) -> Result<(usize, usize), TestCas
                 prop_assert!(now.starts_with(&earlier), "{:#?}\n became\n{:#?}", earlier, now);
                 prop_assert!(now[earlier.len()..].iter().all(|(_, covered)| !covered));
             }
-            // It goes back, and on from there, or comes back.
+            // It rewinds and continues, or returns.
             22 => {
                 left.push(bench.talk.clone());
                 let to = a as usize % (bench.talk.messages.len() + 1);
@@ -301,7 +302,7 @@ fn play(first: (u32, u32), events: Vec<Event>) -> Result<(usize, usize), TestCas
                     left.insert(0, std::mem::replace(&mut bench.talk, Talk { next, ..talk }));
                 }
             }
-            // It re-writes a message, or replaces the beginning by a summary of its own.
+            // It rewrites a message, or replaces the beginning with its own summary.
             30 if !bench.talk.messages.is_empty() => {
                 let count = bench.talk.messages.len();
                 bench.talk.next += 1;

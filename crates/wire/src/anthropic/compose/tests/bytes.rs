@@ -1,4 +1,4 @@
-//! Only what an operation names differs.
+//! Only the targets of operations differ.
 
 use super::*;
 

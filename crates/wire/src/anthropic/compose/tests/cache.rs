@@ -1,4 +1,4 @@
-//! Cache marks.
+//! Cache breakpoints.
 
 use super::*;
 
@@ -29,13 +29,13 @@ fn the_free_mark_stands_behind_the_last_change_so_that_the_next_one_finds_it() {
     let done = first.compose();
     assert_eq!(done.text.matches("cache_control").count(), 2);
     assert_eq!(done.messages()[10], list("assistant", &[marked("a5", MARK)]));
-    // Behind it something else is changed: what stands before that is read from the cache.
+    // Something behind it changes: the content before that is read from the cache.
     let mut second = Case::of(&strs(&chat(20, MARK))).delete_messages(&[10, 30]);
     second.written = done.composed.marks.clone();
     let again = second.compose();
     assert_eq!(again.messages()[10], done.messages()[10]);
     assert_eq!(again.composed.marks, [done.composed.marks[0], again.composed.prefix]);
-    // From then on the new place is marked.
+    // From then on the new position has the breakpoint.
     second.written.extend(again.composed.marks);
     let later = second.compose();
     assert_eq!(later.messages()[29], list("assistant", &[marked("a15", MARK)]));
@@ -48,7 +48,7 @@ fn the_free_mark_stands_before_what_will_be_changed_next() {
     let done = case.compose();
     assert_eq!(done.text.matches("cache_control").count(), 2);
     assert_eq!(done.messages()[22], list("assistant", &[marked("a11", MARK)]), "{}", done.text);
-    // What was written before it is read first.
+    // The entry written before it is read first.
     case.written = vec![case.prefixes()[7]];
     assert_eq!(case.compose().messages()[6], list("user", &[marked("q3", MARK)]));
 }
@@ -69,12 +69,12 @@ fn a_mark_that_lost_its_block_is_put_back() {
     assert_eq!(done.messages()[2], list("user", &[marked("c", MARK)]));
     let done = Case::of(&strs(&messages)).replace(&[(2, 0), (2, 1)], &[(None, &[&text("new")])]).compose();
     assert_eq!(done.messages()[2], list("user", &[marked("new", MARK)]));
-    // Never on a message that we had to add, nor on thinking.
+    // Never on an inserted message, nor on thinking.
     let thought = list("assistant", &[text("b"), thinks("s1")]);
     let messages = [user("a"), thought, list("user", &[marked("d", MARK)])];
     let done = Case::of(&strs(&messages)).delete_messages(&[2]).compose();
     assert!(done.messages()[1].contains(&marked("b", MARK)), "{}", done.text);
-    // A string becomes a list the way the client spells it.
+    // A string becomes a list in the client's spelling.
     let messages = [user("a"), list("user", &[marked("d", LONG)])];
     let done = Case::of(&strs(&messages)).delete_messages(&[1]).compose();
     assert_eq!(done.messages(), [list("user", &[marked("a", LONG)])]);
@@ -87,11 +87,11 @@ fn the_free_mark_goes_to_the_last_written_place_before_the_edit() {
     let done = case.compose();
     assert_eq!(done.messages()[6], list("user", &[marked("q3", MARK)]));
     assert_eq!(done.composed.marks, [done.prefixes[7], done.composed.prefix]);
-    // A mark that reaches it makes it needless.
+    // A breakpoint that reaches it makes it unnecessary.
     let mut near = Case::of(&strs(&chat(9, MARK))).delete_messages(&[10]);
     near.written = vec![near.prefixes()[7]];
     assert!(!near.compose().messages()[6].contains("cache_control"));
-    // No marks, none added.
+    // Without breakpoints, none is added.
     let mut none = Case::of(&strs(&chat(20, "\"x\":1"))).delete_messages(&[10]);
     none.written = case.written.clone();
     assert!(!none.compose().text.contains("cache_control"));

@@ -29,7 +29,7 @@ pub(super) struct Case {
     facts: Vec<Message>,
     digests: Vec<Key>,
     effects: Vec<Effect>,
-    /// Under which the answer was given that is sent back to be continued.
+    /// The effects under which the paused answer was given.
     then: Option<Vec<Effect>>,
     pub written: Vec<Key>,
     pub next: Option<u32>,
@@ -48,7 +48,7 @@ fn around() -> Key {
 }
 
 impl Case {
-    /// From the messages of a request.
+    /// Builds a case from the messages of a request.
     pub fn of(messages: &[&str]) -> Case {
         let tools = r#"[{"name":"Read","input_schema":{"type":"object"}}]"#;
         Case::body(&format!(r#"{{"model":"m","max_tokens":9,"messages":[{}],"tools":{tools}}}"#, messages.join(",")))
@@ -81,14 +81,14 @@ impl Case {
             .collect()
     }
 
-    /// Blocks (message, block) leave.
+    /// Deletes blocks (message, block).
     pub fn delete(mut self, at: &[(usize, usize)]) -> Case {
         let covers = self.cover(at);
         self.effects.push(Effect::Replace { why: Why::Deleted, covers, by: Vec::new() });
         self
     }
 
-    /// Messages leave.
+    /// Deletes messages.
     pub fn delete_messages(self, at: &[usize]) -> Case {
         let blocks = at.iter().flat_map(|&m| (0..self.facts[m].blocks.len().max(1)).map(move |b| (m, b)));
         let blocks: Vec<_> = blocks.collect();
@@ -125,7 +125,7 @@ impl Case {
         self.compose_with(&Memo::default()).0
     }
 
-    /// Composes it with what an earlier request left, and tells whether it could go on from that.
+    /// Composes with the memo of an earlier request. Returns whether it continued from it.
     pub fn compose_with(&self, memo: &Memo) -> (Done, bool) {
         let messages: Vec<&Message> = self.facts.iter().collect();
         let envelope = envelope::read(self.body.bytes(), self.body.spans(), ctx_clients::lexicon());
@@ -180,7 +180,7 @@ pub(super) fn made(by: &[(Option<Role>, &[&str])]) -> Vec<Made> {
 }
 
 impl Done {
-    /// The messages, as they are spelled.
+    /// The messages as spelled.
     pub fn messages(&self) -> Vec<String> {
         let body = Body::parse(self.text.clone().into_bytes(), &Anthropic).unwrap();
         (0..body.spans().messages.len()).map(|at| String::from_utf8(body.message(at).to_vec()).unwrap()).collect()

@@ -24,18 +24,18 @@ fn thinking_of_an_open_loop_stays() {
         let done = manual(&open()).delete(&[(at, 0)]).compose();
         assert_eq!((done.messages(), done.rules()), (open(), vec!["A55"]), "{at}");
     }
-    // Also beside what is changed.
+    // Also beside changed content.
     let done = manual(&open()).replace(&[(5, 0), (5, 1)], &[(None, &[&text("n")])]).compose();
     assert_eq!(done.messages()[5], list("assistant", &[thinks("st2"), text("n"), call("t2")]));
-    // Once the loop is closed it goes.
+    // Once the loop is closed, it is removed.
     let closed = [open(), vec![says("d"), user("e")]].concat();
     let done = manual(&closed).delete(&[(3, 0), (5, 0)]).compose();
     assert_eq!(done.messages()[3], list("assistant", &[text("look"), call("t1")]));
     assert_eq!(done.rules(), [""; 0]);
-    // Other models do not ask for it.
+    // Other models do not require it.
     let done = Case::of(&strs(&open())).delete(&[(5, 0)]).compose();
     assert_eq!(done.messages()[5], list("assistant", &[text("look"), call("t2")]));
-    // What the loop does not hold may go.
+    // Thinking outside the loop may be removed.
     let done = manual(&open()).delete(&[(1, 0)]).compose();
     assert_eq!((done.messages()[1].clone(), done.rules()), (says("b"), vec![]));
 }
@@ -74,7 +74,7 @@ fn a_client_that_sends_none_is_left_alone() {
 
 #[test]
 fn answers_that_meet_are_parted() {
-    // The question between two answers is gone.
+    // The question between two answers is removed.
     let messages = [vec![user("a"), says("b"), user("c")], step("t1"), step("t2")].concat();
     let done = manual(&messages).delete_messages(&[2]).compose();
     let go_on = list("user", &[text("[Please go on.]")]);
@@ -87,7 +87,7 @@ fn a_loop_that_is_closed_waits_for_nothing() {
     let search = r#"{"type":"server_tool_use","id":"s1","name":"web_search","input":{}}"#.to_owned();
     let answer = list("assistant", &[thinks("s"), call("t1"), search]);
     let messages = [user("a"), answer, list("user", &[result("t1")])];
-    // A call of ours comes to stand directly before the answer, and its result behind it.
+    // A synthetic call is placed directly before the answer, and its result behind it.
     let ours: [(Option<Role>, &[&str]); 2] =
         [(Some(Role::User), &[&text("n")]), (Some(Role::Assistant), &[&call("n1")])];
     let frame = FrameRef { key: FrameKey::Opened(SlotId(0)), until: None };

@@ -1,4 +1,4 @@
-//! A paused answer, tools that are loaded when something refers to them, and pages of documents.
+//! Paused answers, tools loaded by reference, and pages of documents.
 
 use super::*;
 use base64::Engine;
@@ -31,7 +31,7 @@ fn a_paused_answer_goes_back_unchanged_and_last() {
     let messages = made(&[(Some(Role::User), &[&text("new")])]);
     let added = Case::of(&strs(&paused())).effect(Effect::Insert { number: 1, messages, to, title: None }).compose();
     assert_eq!(added.messages()[3..], [list("user", &[text("new")]), paused()[3].clone()]);
-    // Once it has gone on, it is an answer like any other.
+    // Once continued, it is an ordinary answer.
     let done = [paused(), vec![says("so"), user("d")]].concat();
     let done = Case::of(&strs(&done)).delete(&[(3, 0), (3, 1)]).compose();
     assert_eq!(done.messages().len(), 5);
@@ -110,7 +110,7 @@ fn thinking_counts_a_deferred_tool_from_where_something_refers_to_it() {
     assert_eq!((done.rules(), done.composed.thinking_dropped), (vec!["A61", "A65"], 1));
     let unread = with_tools(&talk, tools).effect(edit("Never")).compose();
     assert_eq!((unread.rules(), unread.composed.thinking_dropped), (vec![], 0));
-    // What is thought under the edit stays with it.
+    // Thinking produced under the edit stays with it.
     let first = with_tools(&talk[..3], tools).effect(edit("Later")).compose();
     let mut next = with_tools(&talk, tools).effect(edit("Later"));
     next.bound.insert(next.facts[3].blocks[0].signature.unwrap(), first.composed.prefix);

@@ -1,4 +1,4 @@
-//! What the provider would refuse is repaired, and told.
+//! Repairs everything that the provider would refuse, and reports it.
 
 use super::*;
 use ctx_core::edit::effect::{FrameKey, FrameRef, Place};
@@ -44,7 +44,7 @@ fn what_got_between_a_call_and_its_result_goes_behind() {
     let done = Case::of(&strs(&messages)).replace(&[(2, 1)], &[(Some(Role::User), &[&text("new")])]).compose();
     assert_eq!(done.messages()[2..4], [list("user", &[result("t1")]), list("user", &[text("new")])]);
 
-    // A frame of ours between them: the typed text opened a frame, which was moved before.
+    // A synthetic frame between them: the typed text opened a frame, which was moved before.
     let slot = |n| FrameRef { key: FrameKey::Opened(SlotId(n)), until: None };
     let done =
         Case::of(&strs(&messages)).effect(Effect::Move { frames: vec![slot(2), slot(4)], to: Place::Start }).compose();
@@ -119,7 +119,7 @@ fn the_providers_own_tools_stay_in_pairs() {
     }
     let torn = Case::of(&strs(&messages)).replace(&[(1, 1)], &[(Some(Role::User), &[&text("x")])]).compose();
     assert_eq!(torn.messages(), [user("a"), list("user", &[text("x")]), says("so"), user("b")]);
-    // One that is still running stays, and its tool with it.
+    // A running call stays, with its tool.
     let body = format!(
         r#"{{"messages":[{},{},{}],"tools":[{{"name":"Read","input_schema":{{}}}},{{"type":"web_search_1","name":"web_search"}}]}}"#,
         user("old"),
@@ -214,7 +214,7 @@ fn tools_that_are_needed_stay() {
     assert_eq!(done.rules(), ["A45", "A45"]);
     let done = Case::body(&body(r#","tool_choice":{"type":"tool","name":"Other"}"#)).effect(tool(&["Other"])).compose();
     assert_eq!(done.rules(), ["A9"]);
-    // What the model does not read is no part of the prefix.
+    // Content that the model does not read is not part of the prefix.
     let done = Case::body(&body("")).delete_messages(&[1, 2]).effect(tool(&["Later"])).compose();
     assert_eq!(done.composed.prefix, done.prefixes[1]);
     assert!(!done.text.contains("Later"));

@@ -1,4 +1,4 @@
-//! A request goes on from the one before where nothing can differ, and only there.
+//! A request continues from the previous one only where nothing can differ.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn talk(steps: usize) -> Vec<String> {
     std::iter::once(user("begin")).chain((0..steps).flat_map(step)).collect()
 }
 
-/// Whether a talk of `steps` goes on from a shorter one, with the same operations on both.
+/// Whether a talk of `steps` continues from a shorter one with the same operations.
 fn goes_on(before: &[String], now: &[String], edit: impl Fn(Case) -> Case) -> bool {
     let memo = Memo::default();
     edit(Case::of(&strs(before))).compose_with(&memo);
@@ -37,7 +37,7 @@ fn thinking_of_new_messages_is_looked_at() {
     edit(Case::of(&strs(&talk(8)))).compose_with(&memo);
     let (done, continued) = edit(Case::of(&strs(&talk(9)))).compose_with(&memo);
     assert!(continued);
-    // All but that of the first step, which stands before the change.
+    // All but that of the first step, which precedes the change.
     assert_eq!((done.composed.thinking_dropped, done.rules()), (8, vec!["A65"]));
 }
 
@@ -50,7 +50,7 @@ fn messages_that_rules_may_connect_do_not_go_on() {
     // A system message.
     let system = [talk(8), vec![user("and"), list("system", &[text("note")])]].concat();
     assert!(!goes_on(&talk(8), &system, edit));
-    // With a call of ours an id may be there twice.
+    // With a synthetic call, an id may occur twice.
     let ours = |case: Case| case.replace(&[(1, 2)], &[(None, &[&call("toolu_0")])]);
     let twice = [talk(9), vec![list("assistant", &[call("toolu_3")]), list("user", &[result("toolu_3")])]].concat();
     assert!(goes_on(&talk(8), &talk(9), ours));

@@ -1,4 +1,4 @@
-//! What has to stay although it is covered.
+//! Covered content that is required.
 
 use super::*;
 use ctx_core::edit::effect::{FrameKey, FrameRef, Place};
@@ -15,7 +15,7 @@ fn calls(id: &str, name: &str) -> String {
     format!(r#"{{"type":"tool_use","id":"{id}","name":"{name}","input":{{}}}}"#)
 }
 
-/// The tool `New` comes with the first question, is used for the second, and goes with the third.
+/// The tool `New` is added with the first question, used for the second, and removed with the third.
 fn talk() -> Vec<String> {
     vec![
         user("a"),
@@ -38,7 +38,7 @@ fn a_tool_that_is_used_or_taken_away_later_stays() {
     let done = Case::of(&strs(&talk())).delete_messages(&[0, 1, 2]).compose();
     assert_eq!(done.messages(), [&[user("c"), new.clone()], &talk()[4..]].concat());
     assert_eq!(done.rules(), ["A23", "A14"]);
-    // Taken away, and not used.
+    // Removed, and not used.
     let done = Case::of(&strs(&talk())).delete_messages(&[0, 1, 2, 4, 5, 6]).compose();
     assert_eq!(done.messages()[..3], [user("c"), user("e"), new]);
     // Neither.
@@ -48,7 +48,7 @@ fn a_tool_that_is_used_or_taken_away_later_stays() {
     // Only the words beside it.
     let done = Case::of(&strs(&talk())).delete(&[(1, 0)]).compose();
     assert_eq!((done.messages()[1].clone(), done.rules()), (list("system", &[brings("New")]), vec![]));
-    // That one goes may go.
+    // A removal may be deleted.
     let done = Case::of(&strs(&talk())).delete_messages(&[8]).compose();
     assert_eq!(done.rules(), [""; 0]);
     assert!(!done.text.contains("tool_removal"));
@@ -62,7 +62,7 @@ fn a_tool_comes_before_it_is_used_wherever_the_frames_go() {
     assert_eq!(done.messages()[..2], [user("c"), new], "{}", done.text);
     assert_eq!(done.messages()[6], list("system", &[text("s")]), "{}", done.text);
     assert_eq!(done.rules(), ["A23"]);
-    // Also one that is covered where it stood.
+    // Also one that is covered at its original place.
     let moved = Effect::Move { frames: vec![slot(3)], to: Place::Start };
     let done = Case::of(&strs(&talk())).delete_messages(&[0, 1, 2]).effect(moved).compose();
     assert_eq!(done.messages()[..2], [user("c"), list("system", &[brings("New")])], "{}", done.text);
@@ -74,7 +74,7 @@ fn a_change_of_tools_follows_a_user() {
     messages.insert(1, says("z"));
     messages.insert(2, user("y"));
     let done = Case::of(&strs(&messages)).delete_messages(&[2, 4, 5]).compose();
-    // The answer before ends in no result: a user comes between.
+    // The previous answer does not end in a result: a user message comes between.
     let expected = [user("a"), says("z")];
     assert_eq!(done.messages()[..2], expected);
     assert_eq!(done.messages()[3], list("system", &[text("s"), brings("New")]), "{}", done.text);
@@ -122,16 +122,16 @@ fn the_mark_of_a_change_of_models_stays_in_its_answer() {
     let messages = [user("a"), answer.clone(), user("d")];
     let done = Case::of(&strs(&messages)).delete(&[(1, 1)]).compose();
     assert_eq!((done.messages(), done.rules()), (messages.to_vec(), vec!["A48"]));
-    // What else is in the answer may change, and the mark keeps its place.
+    // The rest of the answer may change, and the mark keeps its place.
     let done = Case::of(&strs(&messages)).replace(&[(1, 0)], &[(None, &[&text("n")])]).compose();
     assert_eq!(done.messages()[1], list("assistant", &[text("n"), mark.clone(), text("c")]));
-    // All of it goes with its answer, also when something stands in its place.
+    // All of it is removed with its answer, even if that is replaced.
     let done = Case::of(&strs(&messages)).delete_messages(&[1]).compose();
     assert_eq!((done.messages(), done.rules()), (vec![user("a"), user("d")], vec![]));
     let all = [(1, 0), (1, 1), (1, 2), (1, 3)];
     let done = Case::of(&strs(&messages)).replace(&all, &[(None, &[&text("n")])]).compose();
     assert_eq!(done.messages()[1], says("n"));
-    // Nothing but the mark is no answer.
+    // The mark alone is no answer.
     let done = Case::of(&strs(&messages)).delete(&[(1, 0), (1, 3)]).compose();
     assert_eq!(done.messages(), [user("a"), user("d")]);
     assert_eq!(done.rules(), ["A39"]);

@@ -1,4 +1,4 @@
-//! Thinking is sent when, and only when, it follows what it was produced after.
+//! Thinking is sent if and only if it follows its original prefix.
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn a_change_takes_the_thinking_behind_it_along() {
     assert_eq!(done.messages()[3], list("assistant", &[text("d"), text("e")]));
     assert_eq!((done.composed.thinking_dropped, done.rules()), (2, vec!["A65"]));
     let done = Case::of(&strs(&talk())).delete(&[(3, 1)]).compose();
-    // All that one answer thought, or nothing of it.
+    // All thinking of one answer, or none of it.
     assert_eq!(done.messages()[3], list("assistant", &[text("e")]));
     let done = Case::of(&strs(&talk())).delete(&[(4, 0)]).compose();
     assert_eq!(done.composed.thinking_dropped, 0);
@@ -39,7 +39,7 @@ fn what_was_produced_after_the_edit_stays_with_it() {
     let done = next.compose();
     assert_eq!(done.messages()[1], talk()[1]);
     assert_eq!(done.composed.thinking_dropped, 2);
-    // The prefix does not depend on where the client's marks are, nor on the form of its texts.
+    // The prefix depends neither on the client's breakpoints nor on the form of its texts.
     let marked = list("user", &[r#"{"type":"text","text":"c","cache_control":{"type":"ephemeral"}}"#.to_owned()]);
     let one = edit(&[talk()[..2].to_vec(), vec![marked]].concat()).compose();
     let other = edit(&talk()[..3]).compose();

@@ -11,12 +11,12 @@ fn found(id: &str) -> String {
     format!(r#"{{"type":"web_search_tool_result","tool_use_id":"{id}","content":[]}}"#)
 }
 
-/// The provider searches as soon as the client has read.
+/// The provider searches once the client has read.
 fn waiting() -> Vec<String> {
     vec![user("a"), says("b"), user("c"), list("assistant", &[call("t1"), search("s1")]), list("user", &[result("t1")])]
 }
 
-/// It has searched.
+/// The provider has searched.
 fn answered() -> Vec<String> {
     let answer = list("assistant", &[found("s1"), text("so")]);
     [waiting(), vec![answer, user("d")]].concat()
@@ -26,7 +26,7 @@ fn slot(n: u64) -> FrameRef {
     FrameRef { key: FrameKey::Opened(SlotId(n)), until: None }
 }
 
-/// Behind the frame that is open.
+/// Adds words behind the open frame.
 fn added(words: &str) -> Effect {
     let messages = made(&[(Some(Role::User), &[&text(words)])]);
     Effect::Insert { number: 1, messages, to: Place::After(slot(2)), title: None }
@@ -71,10 +71,10 @@ fn what_replaces_a_part_of_a_turn_that_waits_comes_before_it() {
 
 #[test]
 fn a_search_whose_answer_went_elsewhere_goes() {
-    // The answer that has the result, and what was found with it.
+    // The answer with the result, and everything found with it.
     let done = Case::of(&strs(&answered())).delete(&[(5, 0)]).compose();
     assert_eq!(done.messages()[3..6], [list("assistant", &[call("t1")]), list("user", &[result("t1")]), says("so")]);
-    // Another answer has come between.
+    // Another answer comes between.
     let by: &[(Option<Role>, &[&str])] =
         &[(Some(Role::Assistant), &[&text("hm")]), (Some(Role::User), &[&text("well")])];
     let messages =
@@ -82,7 +82,7 @@ fn a_search_whose_answer_went_elsewhere_goes() {
     let done = Case::of(&strs(&messages.concat())).replace(&[(5, 0)], by).compose();
     assert!(!done.text.contains("s1"), "{}", done.text);
     assert_eq!(done.rules(), ["A40"]);
-    // One that still waits, and is not the last any more.
+    // A waiting turn that is no longer the last.
     let messages = [waiting(), vec![user("z")]].concat();
     let done = Case::of(&strs(&waiting())).effect(added("new")).replace(&[(0, 0)], &[(None, &[&text("n")])]);
     assert_eq!(done.compose().messages().len(), waiting().len() + 1);
@@ -104,7 +104,7 @@ fn a_call_that_waits_for_nothing_goes() {
     let done = Case::of(&strs(&waiting())).delete(&[(3, 0)]).compose();
     assert_eq!(done.messages(), waiting()[..3]);
     assert_eq!(done.rules(), ["A31", "A46"]);
-    // Unless the client wants it to go on.
+    // Unless the client wants it to continue.
     let paused = [&waiting()[..3], &[list("assistant", &[text("x"), search("s1")])]].concat();
     let done = Case::of(&strs(&paused)).effect(added("new")).delete(&[(0, 0)]).compose();
     assert_eq!(done.messages()[4..], paused[3..], "{}", done.text);

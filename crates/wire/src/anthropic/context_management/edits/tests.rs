@@ -1,4 +1,4 @@
-//! What is asked for, and that nothing else in a body changes.
+//! The requested edits, and that nothing else in a body changes.
 
 use super::super::wish::{ClearThinking, ClearToolUses, Compact};
 use super::super::{excluded, excluded_by_client, merge};
@@ -86,7 +86,7 @@ fn every_setting_comes_through() {
     assert!(asked(&off, r#"{"messages":[]}"#, None).is_empty());
 }
 
-/// After clearing the least that is worth it, what is saved until the next clearing is what writing anew costs.
+/// After the minimum clearing, the savings until the next clearing equal the cost of the rewrite.
 #[test]
 fn the_least_that_is_cleared_pays_for_itself() {
     for (model, window, lifetime) in [

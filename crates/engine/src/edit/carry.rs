@@ -1,0 +1,85 @@
+//! The edits of another conversation with the same history: one that its client went on with over another wire.
+
+use super::Ground;
+use super::import::ImportSource;
+use super::offload::Files;
+use crate::conversation::Conversation;
+use crate::{Engine, Refusal};
+use ctx_core::edit::CommitId;
+use ctx_core::edit::carry::{Carried, Target, carry};
+use ctx_core::edit::effect::{Effect, EffectId};
+use ctx_core::edit::resolve::Desk;
+use ctx_core::hint::Command;
+use ctx_core::message::Message;
+use ctx_core::{ErrorCode, SlotId, hint};
+
+/// The active edits of a conversation, and the history that they are laid over.
+#[derive(Debug, Clone)]
+pub struct EditsOf {
+    effects: Vec<(EffectId, Effect)>,
+    path: Vec<(SlotId, Message)>,
+}
+
+impl EditsOf {
+    pub fn read(conversation: &Conversation) -> EditsOf {
+        let effects = conversation.effects(conversation.history.head());
+        let ground = Ground::of(conversation, true);
+        EditsOf {
+            effects: effects.into_iter().map(|(id, effect)| (id, effect.clone())).collect(),
+            path: ground.slots.iter().copied().zip(ground.messages.iter().map(|message| (*message).clone())).collect(),
+        }
+    }
+}
+
+impl Engine {
+    /// Carries the edits of another conversation over. `(commit, index)`: the name of the first effect.
+    pub fn carry(
+        &self,
+        into: &Conversation,
+        desk: &Desk<'_>,
+        from: &str,
+        (commit, index): (CommitId, usize),
+        files: &mut Files,
+    ) -> Result<Vec<Effect>, Refusal> {
+        let ImportSource::Edits(edits) = files.imports.find(from, None)? else {
+            return Err(Refusal::new(
+                ErrorCode::SameConversation,
+                format!("`{from}` is this conversation."),
+                hint!["Name the conversation that it continues: ", Command::Conversations, " lists them."],
+            ));
+        };
+        let ground = Ground::of(into, false);
+        let path: Vec<(SlotId, &Message)> = ground.slots.iter().copied().zip(ground.messages.iter().copied()).collect();
+        let theirs: Vec<(SlotId, &Message)> = edits.path.iter().map(|(slot, message)| (*slot, message)).collect();
+        let first = EffectId { commit, index: index as u32 };
+        let target = Target { path: &path, wire: into.wire.id(), first, next_added: desk.next_added };
+        let carried = carry(&edits.effects, &theirs, target);
+        if carried.effects.is_empty() {
+            let why = left_behind(&carried).unwrap_or_else(|| "it has none".to_owned());
+            return Err(Refusal::new(
+                ErrorCode::NothingToDo,
+                format!("No edit of `{from}` can be carried over: {why}."),
+                hint![Command::History, " shows what was done there."],
+            ));
+        }
+        files.remarks.extend(left_behind(&carried).map(|words| format!("not carried over: {words}")));
+        Ok(carried.effects)
+    }
+}
+
+/// The edits that stay behind, in words.
+fn left_behind(carried: &Carried) -> Option<String> {
+    let count = |number: usize, one: &str, many: &str| match number {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        more => Some(format!("{more} {many}")),
+    };
+    let all = [
+        count(carried.on_system, "edit of the system prompt", "edits of the system prompt"),
+        count(carried.gone, "edit of content that is not here", "edits of content that is not here"),
+        count(carried.foreign, "edit in the other provider's format", "edits in the other provider's format"),
+        count(carried.missing, "block that is not here", "blocks that are not here"),
+    ];
+    let all: Vec<String> = all.into_iter().flatten().collect();
+    (!all.is_empty()).then(|| all.join(", "))
+}

@@ -1,0 +1,157 @@
+//! Summary requests that carry the history as one text: what edits removed is cut out where it stands word for word.
+//! No message of such a request is one of the conversation, so that nothing can be composed.
+
+use crate::conversation::Conversation;
+use crate::edit::{Ground, Outgoing, Part};
+use ctx_core::Content;
+use ctx_core::edit::effect::{Effect, EffectId};
+use ctx_core::edit::fold::{Laid, Unit, View};
+use ctx_core::message::Message;
+use ctx_core::reconcile::{Sighting, reconcile};
+use ctx_wire::body::Body;
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// A shorter text may stand anywhere by chance.
+const SHORTEST: usize = 24;
+
+/// So much of the beginning of a text is looked for. Clients cut long results off, so the rest need not follow.
+const HEAD: usize = 200;
+
+/// The place of a text that an edit removed.
+const REMOVED: &str = "[removed]";
+
+/// A request without the texts that edits removed, and how many of them were found.
+pub struct Cut {
+    pub outgoing: Outgoing,
+    pub found: usize,
+    pub removed: usize,
+}
+
+/// Cuts the texts that edits removed out of a request. `history`: the newest body that carried the conversation.
+pub fn cut(conversation: &Conversation, history: &Body, body: &Body) -> Option<Cut> {
+    if carries_messages(conversation, body) {
+        return None;
+    }
+    let texts = removed_texts(conversation, history);
+    let mut edits: Vec<(Range<usize>, &str)> = Vec::new();
+    let mut found = 0;
+    for (text, by) in &texts {
+        let places = places_of(text, body.bytes());
+        found += usize::from(!places.is_empty());
+        edits.extend(places.into_iter().map(|place| (place, by.as_str())));
+    }
+    edits.sort_by_key(|(place, _)| (place.start, std::cmp::Reverse(place.end)));
+    let mut parts = Vec::new();
+    let mut at = 0;
+    for (place, by) in edits {
+        if place.start < at {
+            continue;
+        }
+        parts.push(Part::Source(at..place.start));
+        parts.push(Part::Made(escaped(by).into_bytes()));
+        at = place.end;
+    }
+    parts.push(Part::Source(at..body.bytes().len()));
+    let outgoing = Outgoing { parts, betas: Vec::new(), asks_to_drop: false, otherwise: None };
+    (found > 0).then_some(Cut { outgoing, found, removed: texts.len() })
+}
+
+/// Whether a message of the conversation is among those of a request: then it is composed.
+fn carries_messages(conversation: &Conversation, body: &Body) -> bool {
+    let read = |at: usize| body.read_message(at, ctx_clients::lexicon()).facts;
+    let rest: Vec<Message> = (0..body.spans().messages.len()).map(read).collect();
+    let sighting = Sighting { same: 0, rest: &rest, compacted: false, unanswered: false };
+    reconcile(&conversation.tree, &sighting).known() > 0
+}
+
+/// The client's texts that are not sent as they came, and what stands for each.
+fn removed_texts(conversation: &Conversation, history: &Body) -> Vec<(String, String)> {
+    let ground = Ground::of(conversation, false);
+    let view = ground.lay(conversation.effects(conversation.history.head()));
+    let count = conversation.last.aligned.min(history.spans().messages.len());
+    let mut texts = Vec::new();
+    let mut told: HashSet<EffectId> = HashSet::new();
+    for laid in view.frames.iter().flat_map(|frame| view.units(frame, &ground.messages)) {
+        let Unit::Source { message, block: Some(block) } = laid.unit else { continue };
+        if message >= count || !(laid.covered.is_some() || laid.result.is_some()) {
+            continue;
+        }
+        let content = conversation.wire.contents(history.message(message)).into_iter().nth(block);
+        let Some(text) = content.as_ref().and_then(words).filter(|text| text.len() >= SHORTEST) else { continue };
+        texts.push((text, replacement(&view, &laid, &mut told)));
+    }
+    texts
+}
+
+fn words(content: &Content) -> Option<String> {
+    match content {
+        Content::Text { text } => Some(text.clone()),
+        Content::Result { parts, .. } => {
+            let texts: Vec<&str> = parts.iter().filter_map(Content::as_text).collect();
+            Some(texts.join("\n"))
+        }
+        _ => None,
+    }
+}
+
+/// The text that stands for a removed one: of several that one edit covers, for the first.
+fn replacement(view: &View<'_>, laid: &Laid, told: &mut HashSet<EffectId>) -> String {
+    let Some(covered) = laid.covered else { return view.new_result(laid).unwrap_or(REMOVED).to_owned() };
+    let made = view.effect(covered).map(Effect::made).unwrap_or_default();
+    let texts: Vec<&str> = made.iter().flat_map(|made| &made.content).filter_map(Content::as_text).collect();
+    match (told.insert(covered), texts.is_empty()) {
+        (true, false) => texts.join("\n"),
+        (true, true) | (false, true) => REMOVED.to_owned(),
+        (false, false) => String::new(),
+    }
+}
+
+/// Text as it stands in a JSON string, without quotes.
+fn escaped(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
+}
+
+/// Where a text stands in JSON, whole or cut off behind its head.
+fn places_of(text: &str, body: &[u8]) -> Vec<Range<usize>> {
+    let text = text.trim();
+    let head: String = text.chars().take(HEAD).collect();
+    let (head, whole) = (escaped(&head), escaped(text));
+    let starts: Vec<usize> = memchr::memmem::find_iter(body, head.as_bytes()).collect();
+    let reach = |start: usize| {
+        let same = body[start..].iter().zip(whole.as_bytes()).take_while(|(one, other)| one == other).count();
+        // Neither a character nor an escape is torn.
+        let mut end = 0;
+        for character in text.chars() {
+            let length = escaped(character.encode_utf8(&mut [0; 4])).len();
+            if end + length > same {
+                break;
+            }
+            end += length;
+        }
+        start..start + end
+    };
+    starts.into_iter().map(reach).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_found_whole_or_cut_off_and_nothing_is_torn() {
+        let text = "a \"quoted\" line\nand another one";
+        let body = serde_json::json!({"text": format!("[User]: {text} [Assistant]: ok")}).to_string();
+        let found = places_of(text, body.as_bytes());
+        assert_eq!(found.len(), 1);
+        assert_eq!(&body[found[0].clone()], r#"a \"quoted\" line\nand another one"#);
+
+        let long = "ü\n".repeat(300);
+        let cut: String = long.chars().take(250).collect();
+        let body = serde_json::json!({"text": format!("{cut}… truncated")}).to_string();
+        let found = places_of(&long, body.as_bytes());
+        assert_eq!(&body[found[0].end..], "… truncated\"}");
+        assert_eq!(places_of("a text that is not in it at all", body.as_bytes()), []);
+    }
+}

@@ -1,0 +1,194 @@
+//! A response is added to the conversation that asked for it.
+
+use crate::card::{self, Card};
+use crate::conversation::{Conversation, Pending};
+use crate::log::{self, Answered, Weighed};
+use crate::request::Ticket;
+use crate::{Credentials, EDITED, Engine, mark, record};
+use ctx_api::requests::{ErrorSaid, Usage};
+use ctx_api::timeline::ProviderEdit;
+use ctx_core::Key;
+use ctx_store::{Note, Step};
+use ctx_wire::Wire;
+use ctx_wire::answer::{Answer, AppliedEdit, Ending};
+
+/// When things happened, in milliseconds of the daemon's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    pub at: u64,
+    pub first_byte_ms: Option<u64>,
+    pub total_ms: u64,
+}
+
+/// A response, as far as it came.
+pub struct Response {
+    /// `None`: the provider could not be reached.
+    pub ending: Option<Ending>,
+    pub answer: Option<Answer>,
+    pub timing: Timing,
+}
+
+/// What is to be stored of a response, and the card of its conversation where that changed.
+pub struct ResponseBooking {
+    pub step: Step,
+    pub answered: Answered,
+    pub card: Option<Card>,
+    /// It answers side traffic.
+    pub is_side: bool,
+}
+
+impl Engine {
+    /// Adds a response to the conversation that asked for it.
+    pub fn answered(&self, conversation: &mut Conversation, ticket: &Ticket, response: Response) -> ResponseBooking {
+        let Response { ending, answer, timing } = response;
+        let is_newest = ticket.turn && ticket.request == conversation.progress.last_turn;
+        let reply = answer.as_ref().and_then(|answer| answer.reply.clone());
+        let estimated = is_newest.then(|| conversation.estimate());
+        let mut answered = to_record(conversation.wire, ticket, ending, answer, timing, estimated);
+        recall_sent(conversation, &mut answered, is_newest);
+        let is_whole = is_newest && answered.status == 200 && answered.ending == "complete";
+        self.told(conversation, &mut answered, reply.as_deref().filter(|_| is_whole));
+        conversation.learn(&answered, timing.at.saturating_sub(timing.total_ms));
+        if answered.status == 200 {
+            let signatures: Vec<Key> = answered.signatures.iter().filter_map(|text| text.parse().ok()).collect();
+            conversation.bind(signatures.into_iter(), &answered);
+        }
+        let mut step = Step::default();
+        if is_newest && let Some(reply) = reply {
+            let (conversation_id, name) = (conversation.id.clone(), "pending".into());
+            step.notes.push(Note { conversation: conversation_id, name, body: Some(reply.clone()) });
+            conversation.pending = Some(Pending::new(conversation.wire, reply));
+        }
+        step.records.push(record(&conversation.id, timing.at, log::ANSWERED, &answered, Vec::new()));
+        let card = is_newest.then(|| card::of(conversation));
+        if is_newest && answered.summary.is_some() {
+            // It has to be seen to in every request from now on.
+            step.notes.push(mark(&conversation.id, EDITED, true));
+        }
+        step.notes.extend(card.as_ref().map(card::note));
+        let is_side = conversation.sides.answered(&answered);
+        ResponseBooking { step, answered, card, is_side }
+    }
+}
+
+/// Adds what is known of the request as it was sent.
+fn recall_sent(conversation: &mut Conversation, answered: &mut Answered, is_newest: bool) {
+    let mut sent = conversation.composing.sent.remove(&answered.request);
+    if is_newest {
+        let known = sent.as_mut().map(|sent| (std::mem::take(&mut sent.left_out), sent.dropped));
+        (conversation.reasoning.left_out, conversation.reasoning.dropped) = known.unwrap_or_default();
+    }
+    match sent {
+        Some(sent) => {
+            answered.prefix = Some(sent.prefix);
+            // The provider counted what it was sent.
+            answered.estimated = answered.estimated.map(|_| sent.weight);
+            answered.edited = Some(Weighed { sent: sent.weight, own: sent.own_weight });
+            answered.marks = sent.marks;
+            answered.repairs = sent.repairs;
+        }
+        // It went out as it came.
+        None if is_newest && answered.status == 200 && !answered.signatures.is_empty() => {
+            answered.prefix = Some(conversation.own_prefix());
+        }
+        None => {}
+    }
+}
+
+fn to_record(
+    wire: &dyn Wire,
+    ticket: &Ticket,
+    ending: Option<Ending>,
+    answer: Option<Answer>,
+    timing: Timing,
+    estimated: Option<f64>,
+) -> Answered {
+    let ending = match ending {
+        Some(Ending::Complete) => "complete",
+        Some(Ending::Cut) => "cut",
+        Some(Ending::Cancelled) => "cancelled",
+        None => "unreachable",
+    };
+    let mut record = Answered {
+        request: ticket.request,
+        status: 0,
+        ending: ending.into(),
+        stop_reason: None,
+        usage: None,
+        message_id: None,
+        error: None,
+        applied_edits: Vec::new(),
+        transformations: Vec::new(),
+        signatures: Vec::new(),
+        prefix: None,
+        marks: Vec::new(),
+        repairs: Vec::new(),
+        cache_miss_reason: None,
+        edited: None,
+        estimated,
+        first_byte_ms: timing.first_byte_ms,
+        total_ms: timing.total_ms,
+        undecodable: None,
+        model: None,
+        summary: None,
+        summarised: false,
+    };
+    let Some(answer) = answer else { return record };
+    record.status = answer.status;
+    record.stop_reason = answer.stop_reason;
+    record.message_id = answer.message_id;
+    record.model = answer.model;
+    record.usage = answer.usage.map(|usage| Usage {
+        input: usage.input,
+        cache_read: usage.cache_read,
+        cache_write: usage.cache_write,
+        output: usage.output,
+        cache_write_1h: usage.cache_write_1h.filter(|&tokens| tokens > 0),
+        thinking: usage.thinking.filter(|&tokens| tokens > 0),
+    });
+    record.usage = record.usage.filter(Usage::is_believable);
+    record.error = answer
+        .error
+        .map(|error| ErrorSaid { kind: error.kind.unwrap_or_else(|| "unknown".into()), message: told(&error.message) });
+    let edit = |edit: &AppliedEdit| ProviderEdit {
+        kind: edit.kind.clone(),
+        cleared_tool_uses: edit.cleared_tool_uses,
+        cleared_thinking_turns: edit.cleared_thinking_turns,
+        cleared_input_tokens: edit.cleared_input_tokens,
+        ..ProviderEdit::default()
+    };
+    record.applied_edits = answer.applied_edits.iter().map(edit).collect();
+    record.transformations = answer
+        .transformations
+        .iter()
+        .map(|seen| {
+            serde_json::json!({
+                "kind": seen.kind, "path": seen.path, "reason": seen.reason,
+            })
+        })
+        .collect();
+    record.signatures = answer.signatures.iter().map(|text| wire.signature(text).to_string()).collect();
+    record.cache_miss_reason = answer.cache_miss_reason;
+    record.undecodable = answer.undecodable;
+    record
+}
+
+/// A provider's words, cut to what a person reads. Some gateways repeat a key, and not only the client's own, which the
+/// recorder has hidden already.
+pub fn told(message: &str) -> String {
+    const MOST: usize = 2000;
+    let cut: String = message.chars().take(MOST).collect();
+    Credentials::default().hide(&cut)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::told;
+
+    #[test]
+    fn the_providers_words_are_kept_but_no_key_and_no_book() {
+        assert_eq!(told("messages.1: bad\n  role"), "messages.1: bad\n  role");
+        assert!(!told("Incorrect API key provided: 'sk-ant-api03-hush-hush'.").contains("hush"));
+        assert_eq!(told(&"x".repeat(100_000)).len(), 2000);
+    }
+}

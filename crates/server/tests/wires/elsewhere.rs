@@ -1,0 +1,76 @@
+//! The provider keeps the history, and requests carry only what is new.
+
+use super::*;
+
+const SECOND: &str = r#"{"id":"resp_2","object":"response","status":"completed","model":"gpt-5.6-sol","output":[],"usage":{"input_tokens":60,"output_tokens":3}}"#;
+
+/// A request that goes on from an answer.
+fn delta(after: &str) -> String {
+    let said = json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "and then?"}]});
+    json!({"model": "gpt-5.6-sol", "input": [said], "previous_response_id": after}).to_string()
+}
+
+/// One exchange of a client that names no session.
+async fn nameless(router: &Router, provider: &RawServer, path: &str, body: &str, said: &str) -> Arrived {
+    let mut client = router.connect().await;
+    client.send(post(path, "x", body).replace("X-Session-Id: x\r\n", "")).await;
+    let mut arrived = Arrived::at(provider).await;
+    arrived.peer.send(answer("200 OK", said)).await;
+    client.rest().await;
+    // It is known before the next one comes.
+    router.get("conversations").await;
+    arrived
+}
+
+#[tokio::test]
+async fn a_conversation_whose_history_the_provider_keeps_is_told_and_not_edited() {
+    let (_, openai, router) = daemon().await;
+    nameless(&router, &openai, "/v1/responses", &responses(2), RESPONSE).await;
+    router.edit("active", json!([{"op": "drop-results", "ids": ["t1"]}])).await;
+    for (after, said) in [("resp_1", SECOND), ("resp_2", RESPONSE)] {
+        let arrived = nameless(&router, &openai, "/v1/responses", &delta(after), said).await;
+        assert_eq!(arrived.text(), delta(after), "it passes untouched");
+    }
+    let list = router.get("conversations/active/frames").await;
+    let told = list["elsewhere"].as_str().expect("told");
+    assert!(told.contains("keeps the history") && told.contains("previous_response_id"), "{told}");
+    assert_eq!(
+        list["frames"].as_array().map(Vec::len),
+        Some(3),
+        "the history is that of the last whole request: {list}"
+    );
+    assert_eq!(router.get("status").await["requests"]["elsewhere"], 2);
+    let edit = json!({"operations": [{"op": "delete", "ids": ["t1"]}], "author": "test"}).to_string();
+    router.refuses("POST", "conversations/active/operations", &edit, 422, "history-elsewhere").await;
+    // The way out: the whole history again.
+    let arrived = nameless(&router, &openai, "/v1/responses", &responses(3), RESPONSE).await;
+    assert!(!arrived.text().contains("long output"), "the edits hold: {}", arrived.text());
+    assert_eq!(router.get("conversations/active/frames").await["elsewhere"], Value::Null);
+    router.edit("active", json!([{"op": "delete", "ids": ["t2"]}])).await;
+}
+
+#[tokio::test]
+async fn a_thread_at_the_provider_shows_its_first_request() {
+    let (anthropic, _, router) = daemon().await;
+    let said = |id: &str| {
+        let content = json!([{"type": "text", "text": "ok"}]);
+        json!({"id": id, "type": "message", "role": "assistant", "model": "m", "content": content,
+            "stop_reason": "end_turn", "usage": {"input_tokens": 10, "output_tokens": 2}})
+        .to_string()
+    };
+    let turn = |text: &str, thread: Value| {
+        let message = json!({"role": "user", "content": text});
+        json!({"model": "m", "max_tokens": 9, "messages": [message], "thread": thread}).to_string()
+    };
+    let first = turn("build it", json!({"type": "create"}));
+    let next = turn("and test it", json!({"type": "continue", "previous_message_id": "msg_7"}));
+    for (body, id) in [(&first, "msg_7"), (&next, "msg_8")] {
+        assert_eq!(nameless(&router, &anthropic, "/v1/messages", body, &said(id)).await.text(), body);
+    }
+    let all = router.get("conversations").await;
+    let titles: Vec<&Value> =
+        all["conversations"].as_array().expect("a list").iter().map(|one| &one["title"]).collect();
+    assert_eq!(titles, ["build it"]);
+    let told = router.get("conversations/active/frames").await["elsewhere"].as_str().expect("told").to_owned();
+    assert!(told.contains("thread=False"), "{told}");
+}

@@ -1,0 +1,41 @@
+//! Responses: finds the conversation of each, lets the engine add it, and keeps the rest of the service in step.
+
+use crate::Service;
+use crate::directory::lock;
+use ctx_engine::Problem;
+use ctx_engine::request::Ticket;
+use ctx_engine::response::{Response, ResponseBooking, Timing};
+use ctx_wire::answer::{Answer, Ending};
+
+impl Service {
+    /// Takes note of an answer. Without an `ending` the provider could not be reached.
+    pub fn answered(
+        &self,
+        ticket: &Ticket,
+        ending: Option<Ending>,
+        answer: Option<Answer>,
+        timing: Timing,
+    ) -> Result<(), Problem> {
+        let Some(shared) = self.get(&ticket.conversation)? else { return Ok(()) };
+        let mut conversation = lock(&shared);
+        let response = Response { ending, answer, timing };
+        let ResponseBooking { mut step, answered, card, is_side } =
+            self.engine.answered(&mut conversation, ticket, response);
+        answered.message_id.iter().for_each(|id| self.answers.put(id, &ticket.conversation));
+        self.provider.counts.answered(&answered);
+        if conversation.waits() {
+            self.set_alarm(&conversation);
+        }
+        if let Some(card) = card {
+            if answered.summary.is_some() {
+                self.held.put(&card, true);
+            }
+            lock(&self.directory).put(card);
+        }
+        if is_side {
+            self.note_sides(&conversation, &mut step);
+        }
+        self.write(step);
+        Ok(())
+    }
+}
