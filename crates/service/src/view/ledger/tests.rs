@@ -280,6 +280,8 @@ fn many_records_are_read_once_and_from_then_on_only_what_is_new() {
     store.append(vec![Step { records: records(&rows[..1]), ..Step::default() }]).expect("stored");
     let (requests, again) = ask(Grouping::Day, None);
     assert_eq!(requests, number + 1);
+    // The quickest of several: a busy machine may delay any of them.
+    let again = (0..5).map(|_| ask(Grouping::Day, None).1).fold(again, std::cmp::min);
     let (requests, each) = ask(Grouping::Request, None);
     assert_eq!(requests, number + 1);
     println!("{} records: first {first:?}, again {again:?}, by request {each:?}", 2 * number);
