@@ -1,7 +1,4 @@
-//! Attribution: which conversation a request belongs to, by the client's ids, else by what it carries.
-//!
-//! Attribution also compares the body with the one before. [`crate::observe`] decides what the request changes in its
-//! conversation. No function here holds the lock of one conversation while it waits for the lock of another.
+//! Compares a request with a conversation: how far it continues it, and what a fork inherits.
 
 use crate::Problem;
 use crate::class::{self, class_within, introduced};

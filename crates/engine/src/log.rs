@@ -26,7 +26,7 @@ pub const ARRIVED: &str = "arrived";
 pub const ANSWERED: &str = "answered";
 /// An entry of the editing history: [`ctx_core::edit::Commit`].
 pub const COMMIT: &str = "commit";
-/// A branch, a checkout or a tag, or the end of one: [`Line`].
+/// A branch, a checkout or a tag, or the end of one: [`ctx_api::timeline::Line`].
 pub const LINE: &str = "line";
 /// The provider refused thinking that we thought valid: from now on it is asked to drop such blocks.
 pub const RECOVERY: &str = "recovery";

@@ -1,4 +1,4 @@
-//! Phases of the work: people, agents and hooks say when one begins and when it ends.
+//! The phases of a conversation's work.
 
 use crate::Refusal;
 use crate::conversation::Conversation;

@@ -1,7 +1,7 @@
-//! A request arrives in its conversation: the steps from the client's bytes to what leaves, and what is recorded.
+//! A request arrives in its conversation: the steps from the client's bytes to the bytes that leave, and the records.
 //!
-//! [`Service::arrive`] places the request and makes the edits that its arrival brings about, [`Service::leave`]
-//! composes it, [`Service::book`] gives the records. Only what the client has not sent before is parsed and hashed.
+//! [`Engine::arrive`] places the request and makes the edits that are due, [`Engine::leave`] composes it, [`Engine::book`]
+//! returns the records. Only new messages are parsed and hashed.
 
 mod flattened;
 pub mod leave;

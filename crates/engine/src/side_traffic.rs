@@ -1,4 +1,4 @@
-//! Side traffic of a conversation: requests that carry it and add nothing to it, counted by class.
+//! Counts the side traffic of a conversation by class: requests that carry it and add nothing to it.
 
 use crate::log::Answered;
 use ctx_api::conversations::Side;

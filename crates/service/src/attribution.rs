@@ -1,7 +1,5 @@
-//! Attribution: which conversation a request belongs to, by the client's ids, else by what it carries.
-//!
-//! Attribution also compares the body with the one before. [`crate::observe`] decides what the request changes in its
-//! conversation. No function here holds the lock of one conversation while it waits for the lock of another.
+//! Finds the conversation of a request, by the client's ids or by its content. No function here holds the lock of one
+//! conversation while it waits for another.
 
 use crate::Service;
 use crate::directory::{Shared, lock};

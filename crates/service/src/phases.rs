@@ -1,4 +1,4 @@
-//! Phases of the work: people, agents and hooks say when one begins and when it ends.
+//! Stores when people, agents and hooks begin and end a phase.
 
 use crate::directory::lock;
 use crate::{Service, now};

@@ -1,4 +1,4 @@
-//! Side traffic of a conversation: requests that carry it and add nothing to it, counted by class.
+//! Writes the counts of side traffic on the card of a conversation.
 
 use crate::Service;
 use crate::directory::lock;

@@ -33,7 +33,7 @@ fn see(service: &Service, session: &str, turns: usize) -> String {
 #[test]
 fn a_conversation_that_left_memory_comes_back_with_what_was_still_to_be_written() {
     let store = Arc::new(FailingStore::new());
-    let service = Service::open(store.clone()).expect("a composer");
+    let service = Service::open(store.clone()).expect("a service");
     let id = see(&service, "s", 1);
     service.settle(PATIENCE);
     store.close_writes();
@@ -53,13 +53,13 @@ fn a_conversation_that_left_memory_comes_back_with_what_was_still_to_be_written(
     });
     see(&service, "s", 3);
     service.settle(PATIENCE);
-    let service = Service::open(store).expect("a composer");
+    let service = Service::open(store).expect("a service");
     assert_eq!(service.compose(&id, None).expect("whole"), body(3));
 }
 
 #[test]
 fn what_leaves_memory_when_there_is_no_room_is_replayed_when_it_is_needed() {
-    let service = Service::open(Arc::new(ctx_store::MemoryStore::new())).expect("a composer");
+    let service = Service::open(Arc::new(ctx_store::MemoryStore::new())).expect("a service");
     let ids: Vec<String> = (0..5).map(|number| see(&service, &number.to_string(), 1)).collect();
     {
         let mut directory = lock(&service.directory);

@@ -1,7 +1,7 @@
 //! Errors of a store: a sentence, a stable code, and advice.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ctx_core::ErrorCode;
 
@@ -122,7 +122,8 @@ impl StoreError {
         }
     }
 
-    pub(crate) fn file(doing: &'static str, path: &Path, source: io::Error) -> Self {
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn file(doing: &'static str, path: &std::path::Path, source: io::Error) -> Self {
         Self::File { doing, path: path.to_owned(), source }
     }
 }

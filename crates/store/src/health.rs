@@ -77,6 +77,7 @@ impl Finding {
         }
     }
 
+    #[cfg(feature = "sqlite")]
     pub(crate) fn new(kind: FindingKind, sentence: String) -> Self {
         let advice = match kind {
             FindingKind::DamagedFile => {

@@ -1,4 +1,4 @@
-//! What is done instead of clearing: it is noted what would have been, or somebody is asked; and clearing by hand.
+//! Proposals and notes of the automatic editor, instead of a commit.
 
 use super::restored::calls;
 use super::run::{By, about};

@@ -2,7 +2,7 @@
 //! as one ordinary commit before it leaves. Results that were never sent are in reach then: to change them costs no
 //! cache and no thinking.
 //!
-//! Nothing happens here until somebody gives the service an editor. What takes the place of a result is stored with
+//! Without an editor nothing happens here. What takes the place of a result is stored with
 //! its commit, so that every later request, also after a restart, leaves with the same.
 
 pub mod ask;

@@ -83,7 +83,7 @@ pub struct ReasoningState {
     /// The thinking that could not be sent with the newest answered request, see [`Sent::left_out`].
     pub left_out: LeftOut,
     pub dropped: (usize, Option<CommitId>),
-    /// The provider is asked to drop thinking that does not fit, see [`log::RECOVERY`].
+    /// The provider is asked to drop thinking that does not fit, see [`crate::log::RECOVERY`].
     pub is_dropped_by_provider: bool,
 }
 
@@ -138,7 +138,7 @@ pub struct ComposeState {
 /// How the conversation stands to its log.
 #[derive(Debug, Default)]
 pub struct LogState {
-    /// What [`crate::directory::Directory::losses`] said when it came into memory. If it says more now, something
+    /// What the service's directory said of losses when it came into memory. If it says more now, something
     /// that this one holds is not in the log.
     pub losses: u64,
     /// The log says who this is.

@@ -1,4 +1,4 @@
-//! From a wish to a durable commit.
+//! Turns an edit request into a commit, with its effects, its price and its checks.
 
 use super::compare::{Overview, overview, thinking_left_out};
 use super::ground::ATTRIBUTION;

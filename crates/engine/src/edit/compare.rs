@@ -1,4 +1,4 @@
-//! What differs between two sets of effects, frame by frame.
+//! The difference between two sets of effects, frame by frame.
 
 use super::Ground;
 use crate::Refusal;

@@ -1,4 +1,4 @@
-//! The way out when the provider refuses a request because of one block in it.
+//! Finds the block that the provider refuses.
 
 use crate::conversation::Conversation;
 use crate::log::{self, Answered};

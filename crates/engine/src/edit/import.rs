@@ -1,7 +1,4 @@
-//! Frames copied from another conversation.
-//!
-//! They are copied before the conversation they go to is locked: no thread waits for one conversation while it holds
-//! another.
+//! Copies frames of another conversation into this one.
 
 use super::carry::EditsOf;
 use super::offload::Files;

@@ -1,4 +1,4 @@
-//! Branches and tags: names for points of the history. What is looked at changes, no commit is made.
+//! Moves of branches and tags. They change the point of view; no commit is made.
 
 use super::compare::is_source;
 use super::past::point;

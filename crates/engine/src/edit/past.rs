@@ -1,4 +1,4 @@
-//! Going back and forth: revert, undo, redo, rollback, and the history as people see it.
+//! Undo, redo, revert and rollback on the history of one conversation.
 
 use super::compare::is_source;
 use crate::conversation::Conversation;

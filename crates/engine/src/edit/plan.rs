@@ -1,7 +1,4 @@
-//! Plans: operations with their reasons, looked at as a whole before any of them is made.
-//!
-//! Each operation is weighed on top of those before it, so what is told of it is what it would do in this plan.
-//! [`risk`] says what would be lost, [`stale`] why a plan does not fit any more.
+//! Resolves the operations of a plan one by one, each on top of those before.
 
 pub mod risk;
 pub mod stale;

@@ -1,4 +1,4 @@
-//! What is sent: a request composed from what the client sent and the effects that count.
+//! Composes a request from the client's body and the active effects.
 
 use super::ground::{Ground, short};
 use super::repaired::repair_view;

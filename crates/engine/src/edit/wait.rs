@@ -1,8 +1,7 @@
-//! Pending changes: deferred edits, which wait for a moment, and proposals, which wait for somebody's word. Until the provider's cache is cold and an edit costs nothing, or until the
-//! context nears the model's limit.
+//! Pending changes of a conversation: deferred edits, which wait for a moment, and proposals, which wait for a decision.
 //!
-//! A wish is checked and stored when it is made; [`moment`] says when its moment has come, [`made`] makes it then, on the
-//! arrival of a request or woken by [`alarm`]. One that does not fit any more is kept, with the reason.
+//! [`moment`] decides when a moment has come; [`made`] then turns the change into a commit. A change that no longer fits is
+//! kept, with the reason.
 
 pub mod forked;
 pub mod made;

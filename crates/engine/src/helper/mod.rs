@@ -1,6 +1,5 @@
-//! Words that somebody has to find: a summary, a title. Either ctx takes the telling lines itself ([`local`]), or a
-//! helper model is asked by whoever has a network; what it says is cleaned ([`clean`]) and recorded in the operation,
-//! so that replaying the log asks nobody. Nothing here talks to anybody.
+//! Texts that an edit lacks: summaries and titles. Either [`local`] picks the telling lines, or a helper model is asked
+//! outside of the engine. Its answer is cleaned and recorded in the operation, so that a replay asks no model.
 
 pub mod clean;
 pub mod local;

@@ -1,4 +1,4 @@
-//! From a wish with words missing to what has to be found, and back to a wish that can be done.
+//! The texts that an edit request lacks: the material for the helper model, and the request completed with its words.
 
 use super::material::{Material, Piece};
 use super::prompt::{Prompt, prompt};

@@ -1,5 +1,4 @@
-//! Titles that a helper gave to frames behind everybody's back. They are notes, not commits: nobody's undo or
-//! `expect` should stumble over them. A title that somebody gave always wins.
+//! Titles by a helper model. They are notes, not commits, so they interfere with no undo. A person's title wins.
 
 use super::questions::Question;
 use ctx_core::SlotId;

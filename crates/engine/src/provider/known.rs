@@ -1,4 +1,4 @@
-//! What one provider is known to refuse and to be able to. It is kept with the store, beside the conversations.
+//! The abilities and refusals of one provider.
 
 use crate::Credentials;
 use crate::response::told;

@@ -1,5 +1,5 @@
-//! The provider's own editing, switched on and supervised: for whom it is asked, what it is asked for, what it refuses,
-//! and what it did. How the asking is spelled is in `ctx_wire::anthropic::context_management`.
+//! The provider's own context editing: the edits that a request asks for, and what the provider did.
+//! `ctx_wire::anthropic::context_management` spells them.
 
 pub mod added;
 pub mod cleared;

@@ -1,4 +1,4 @@
-//! The frames of a conversation as they are sent, with their steps if wanted.
+//! The frames of a conversation as they are sent, with their steps.
 
 use super::titles;
 use crate::Engine;

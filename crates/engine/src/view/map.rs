@@ -1,4 +1,4 @@
-//! A picture of the whole context: what it is made of, and what each turn took.
+//! The composition of the context by kind, and the cost of each turn.
 
 use crate::conversation::Conversation;
 use crate::edit::{Ground, Weights};

@@ -1,4 +1,4 @@
-//! What people and programs are shown. These types are the control API's JSON; nothing here is stored.
+//! Views of one conversation, as types of the control API. Nothing here is stored.
 
 pub mod cache;
 pub mod frames;

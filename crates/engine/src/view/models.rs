@@ -1,4 +1,4 @@
-//! The models of all providers, with prices, windows and caches.
+//! What the engine knows of a model.
 
 use crate::Engine;
 use crate::conversation::Conversation;

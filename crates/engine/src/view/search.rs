@@ -1,4 +1,4 @@
-//! Words found again: in all conversations, or in one.
+//! Searches the texts of one conversation.
 
 use super::show::{self, Texts};
 use crate::conversation::{Conversation, Worn};

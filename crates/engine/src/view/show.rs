@@ -1,4 +1,4 @@
-//! One frame, step, message or block, with its content as it is sent, and what was taken out of it.
+//! One frame, step, message or block, with its content as it is sent.
 
 use super::readable::{other, readable};
 use super::{rebuilt, titles};

@@ -1,4 +1,4 @@
-//! What of a conversation is worth removing, with its price: one line for people, and a plan that can be reviewed.
+//! What is worth removing from a conversation, with its price.
 
 use crate::Engine;
 use crate::automatic::Now;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 fn what_ctx_took_note_of_can_be_played_again() {
     let folder = tempfile::tempdir().expect("a folder");
     {
-        let service = Service::open(Arc::new(SqliteStore::open(folder.path()).expect("a store"))).expect("a composer");
+        let service = Service::open(Arc::new(SqliteStore::open(folder.path()).expect("a store"))).expect("a service");
         let mut messages = vec![json!({"role": "user", "content": "hello"})];
         for turn in 0..3u64 {
             let model = if turn == 1 { "claude-haiku-5-5" } else { "claude-opus-5-5" };

@@ -1,4 +1,4 @@
-//! What is done instead of clearing: it is noted what would have been, or somebody is asked; and clearing by hand.
+//! Clears by hand, and shows what the automatic editor would do.
 
 use crate::directory::lock;
 use crate::{Service, now};

@@ -1,4 +1,4 @@
-//! From a wish to a durable commit.
+//! Makes commits durable: stores each before it counts.
 
 use crate::directory::lock;
 use crate::writer::Untold;

@@ -1,4 +1,4 @@
-//! What differs between two sets of effects, frame by frame.
+//! `diff`: compares two points of a history.
 
 use crate::Service;
 use crate::directory::lock;

@@ -1,4 +1,4 @@
-//! The way out when the provider refuses a request because of one block in it.
+//! `heal`: removes the block that the provider refuses.
 
 use crate::Service;
 use crate::directory::lock;

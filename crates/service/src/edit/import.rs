@@ -1,7 +1,5 @@
-//! Frames copied from another conversation.
-//!
-//! They are copied before the conversation they go to is locked: no thread waits for one conversation while it holds
-//! another.
+//! Reads the content that import operations need, before any conversation is locked: no thread waits for one conversation
+//! while it holds another.
 
 use crate::Service;
 use crate::directory::lock;

@@ -1,4 +1,4 @@
-//! Branches and tags: names for points of the history. What is looked at changes, no commit is made.
+//! Stores the moves of branches and tags.
 
 use crate::directory::lock;
 use crate::{Service, now};

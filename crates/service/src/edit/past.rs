@@ -1,4 +1,4 @@
-//! Going back and forth: revert, undo, redo, rollback, and the history as people see it.
+//! Undo, redo, revert and rollback as durable commits, and the history for people.
 
 use crate::directory::lock;
 use crate::{Service, now};

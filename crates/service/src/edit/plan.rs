@@ -1,7 +1,4 @@
-//! Plans: operations with their reasons, looked at as a whole before any of them is made.
-//!
-//! Each operation is weighed on top of those before it, so what is told of it is what it would do in this plan.
-//! [`risk`] says what would be lost, [`stale`] why a plan does not fit any more.
+//! Previews a plan with its risks and its price, and makes it.
 
 use crate::directory::lock;
 use crate::{Service, now};

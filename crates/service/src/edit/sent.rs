@@ -1,4 +1,4 @@
-//! What is sent: a request composed from what the client sent and the effects that count.
+//! Shows the request that would be sent now, and the one that was.
 
 use crate::directory::lock;
 use crate::{Service, now};

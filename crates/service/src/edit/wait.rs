@@ -1,8 +1,4 @@
-//! Pending changes: deferred edits, which wait for a moment, and proposals, which wait for somebody's word. Until the provider's cache is cold and an edit costs nothing, or until the
-//! context nears the model's limit.
-//!
-//! A wish is checked and stored when it is made; [`moment`] says when its moment has come, [`made`] makes it then, on the
-//! arrival of a request or woken by [`alarm`]. One that does not fit any more is kept, with the reason.
+//! Stores pending changes, lists them, accepts and cancels them. [`alarm`] wakes the conversations whose moment has come.
 
 mod alarm;
 mod made;

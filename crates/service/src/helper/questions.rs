@@ -1,4 +1,4 @@
-//! From a wish with words missing to what has to be found, and back to a wish that can be done.
+//! Collects the texts that edit requests lack, and completes the requests.
 
 use crate::directory::lock;
 use crate::{Service, now};

@@ -1,5 +1,4 @@
-//! Titles that a helper gave to frames behind everybody's back. They are notes, not commits: nobody's undo or
-//! `expect` should stumble over them. A title that somebody gave always wins.
+//! Stores the titles that a helper model gives.
 
 use crate::Service;
 use crate::directory::lock;

@@ -1,4 +1,4 @@
-//! What one provider is known to refuse and to be able to. It is kept with the store, beside the conversations.
+//! Learns the abilities and refusals of a provider, and stores them beside the conversations.
 
 use crate::directory::lock;
 use crate::{Service, now};

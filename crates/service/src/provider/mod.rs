@@ -1,5 +1,4 @@
-//! The provider's own editing, switched on and supervised: for whom it is asked, what it is asked for, what it refuses,
-//! and what it did. How the asking is spelled is in `ctx_wire::anthropic::context_management`.
+//! The provider's own context editing: where it is switched on, and how it goes.
 
 mod counts;
 mod known;

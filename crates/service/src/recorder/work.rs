@@ -236,7 +236,7 @@ mod tests {
 
     /// A recorder whose events are taken here, one by one.
     fn by_hand() -> (Recorder, Worker) {
-        let service = Service::open(Arc::new(ctx_store::MemoryStore::new())).expect("a composer");
+        let service = Service::open(Arc::new(ctx_store::MemoryStore::new())).expect("a service");
         let (service, gauges) = (Arc::new(service), Arc::new(Gauges::default()));
         let open = Arc::new(super::super::Open(service.lanes.clone()));
         let worker = Worker::new(service.clone(), gauges.clone());

@@ -1,4 +1,4 @@
-//! The frames of a conversation as they are sent, with their steps if wanted.
+//! Lists frames, with those that the client has left behind.
 
 use crate::directory::lock;
 use crate::{Service, now};

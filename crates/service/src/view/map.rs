@@ -1,4 +1,4 @@
-//! A picture of the whole context: what it is made of, and what each turn took.
+//! Reads the log for the map of the context.
 
 use crate::Service;
 use crate::directory::lock;

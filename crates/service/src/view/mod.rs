@@ -1,4 +1,4 @@
-//! What people and programs are shown. These types are the control API's JSON; nothing here is stored.
+//! Views for people and programs, as types of the control API: finds and locks the conversation, and reads the log.
 
 mod context;
 mod conversations;

@@ -1,4 +1,4 @@
-//! Words found again: in all conversations, or in one.
+//! Searches all conversations, or one.
 
 use crate::Service;
 use crate::directory::lock;

@@ -1,4 +1,4 @@
-//! One frame, step, message or block, with its content as it is sent, and what was taken out of it.
+//! Shows one frame, step, message or block.
 
 use crate::Service;
 use crate::directory::lock;

@@ -1,4 +1,4 @@
-//! What of a conversation is worth removing, with its price: one line for people, and a plan that can be reviewed.
+//! Remembers what is worth removing until the conversation changes.
 
 use crate::Service;
 use crate::directory::lock;

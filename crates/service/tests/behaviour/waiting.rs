@@ -33,7 +33,7 @@ impl Day {
     /// Three turns, the last one just now.
     fn with(moments: Moments) -> Day {
         let store: Arc<dyn ctx_store::Store> = Arc::new(MemoryStore::new());
-        let service = Arc::new(Service::open(store.clone()).expect("a composer").with_moments(moments));
+        let service = Arc::new(Service::open(store.clone()).expect("a service").with_moments(moments));
         let mut house = House::on(store);
         house.service = service;
         let mut session = Session::new(1);

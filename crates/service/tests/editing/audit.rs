@@ -64,7 +64,7 @@ struct Talk {
 impl Talk {
     fn new() -> Talk {
         let store = Arc::new(MemoryStore::new());
-        let service = Service::open(store.clone()).expect("a composer");
+        let service = Service::open(store.clone()).expect("a service");
         let (session, provider) = (Session::new(7).thinking(false), Provider::new());
         let (alter, conversation) = (Vec::new(), String::new());
         Talk { store, service, session, provider, clock: 0, conversation, alter, cleared: 0, turns: 0 }
@@ -297,7 +297,7 @@ fn another_model_is_a_moment_at_which_clearing_costs_nothing() {
 fn how_long_a_cache_lives_is_what_somebody_said_of_the_model_or_of_all() {
     let mut models = Models::listed().clone();
     let setting = Setting { cache_seconds: Some(15), ..Setting::default() };
-    let open = || Service::open(Arc::new(MemoryStore::new())).expect("a composer");
+    let open = || Service::open(Arc::new(MemoryStore::new())).expect("a service");
     let mut talk = Talk::new();
     let model = serde_json::from_slice::<Value>(&talk.session.body()).expect("JSON")["model"].clone();
     models.set(model.as_str().expect("a model"), &setting).expect("set");
@@ -320,7 +320,7 @@ fn what_no_mark_looks_back_to_is_told_as_out_of_reach() {
     let model = serde_json::from_slice::<Value>(&talk.session.body()).expect("JSON")["model"].clone();
     let setting = Setting { look_back: Some(1), ..Setting::default() };
     models.set(model.as_str().expect("a model"), &setting).expect("set");
-    talk.service = Service::open(talk.store.clone()).expect("a composer").with_models(models);
+    talk.service = Service::open(talk.store.clone()).expect("a service").with_models(models);
     (0..2).for_each(|_| drop(talk.turn(1)));
     talk.provider = Provider::new();
     let (cause, by, _) = told(talk.turn(1));
@@ -334,7 +334,7 @@ fn what_is_foreseen_survives_a_restart() {
     talk.apply("cli", json!({"op": "delete", "ids": ["t1/1"]}));
     drop(talk.turn(1));
     talk.service.settle(std::time::Duration::from_secs(5));
-    talk.service = Service::open(talk.store.clone()).expect("a composer");
+    talk.service = Service::open(talk.store.clone()).expect("a service");
     assert_eq!(talk.turn(1), None);
     let view = talk.newest();
     assert_eq!(view.expected, Some(view.read));

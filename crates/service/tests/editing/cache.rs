@@ -30,7 +30,7 @@ struct Line {
 
 impl Line {
     fn new(folder: &std::path::Path, strips: bool) -> Line {
-        let service = Service::open(Arc::new(MemoryStore::new())).expect("a composer");
+        let service = Service::open(Arc::new(MemoryStore::new())).expect("a service");
         Line {
             service: service.offloading_to(Folder::in_home(folder)),
             session: Session::new(7),

@@ -128,7 +128,7 @@ impl World {
     }
 
     fn open(&mut self) {
-        let service = Service::open(self.failing.clone()).expect("a composer");
+        let service = Service::open(self.failing.clone()).expect("a service");
         let service = service.offloading_to(Folder::in_home(self.folder.path()));
         self.service = Some(service);
         if self.automated {

@@ -40,7 +40,7 @@ impl House {
     }
 
     pub fn on(store: Arc<dyn Store>) -> House {
-        let service = Arc::new(Service::open(store.clone()).expect("a composer"));
+        let service = Arc::new(Service::open(store.clone()).expect("a service"));
         House { service, store, clock: AtomicU64::new(1_000) }
     }
 

@@ -1,7 +1,4 @@
-//! What happens when a moment comes: the wish is resolved, checked again, and becomes an ordinary commit.
-//!
-//! Nobody waits for the disk here. The wish is stored; its commit and the word that it was made are stored as one step
-//! after they count. If that is lost, the wish waits still, and is made again.
+//! Turns a pending change into a commit: it is resolved and checked again.
 
 use super::{Situation, State, notes};
 use crate::conversation::Conversation;

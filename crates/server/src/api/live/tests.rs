@@ -53,7 +53,7 @@ fn numbers(text: &str) -> Vec<u64> {
 #[tokio::test]
 async fn a_reader_that_does_not_read_holds_a_page_and_misses_nothing_later() {
     let store = store_of(5000);
-    let service = Arc::new(Service::open(store.clone()).expect("a composer"));
+    let service = Arc::new(Service::open(store.clone()).expect("a service"));
     let (told, newest) = watch::channel(0);
     let (send, mut receive) = mpsc::channel(1);
     let reader = Reader { service, epoch: 7, brief: false };

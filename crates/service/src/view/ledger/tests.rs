@@ -17,7 +17,7 @@ use std::sync::Arc;
 const MODEL: &str = "claude-opus-5-5";
 
 fn service() -> Service {
-    Service::open(Arc::new(MemoryStore::new())).expect("a composer")
+    Service::open(Arc::new(MemoryStore::new())).expect("a service")
 }
 
 /// Records of one conversation, a minute between requests.
@@ -207,7 +207,7 @@ fn records(rows: &[Given]) -> Vec<NewRecord> {
 fn store(rows: &[Given]) -> Service {
     let store = MemoryStore::new();
     store.append(vec![Step { records: records(rows), ..Step::default() }]).expect("stored");
-    Service::open(Arc::new(store)).expect("a composer")
+    Service::open(Arc::new(store)).expect("a service")
 }
 
 proptest! {
@@ -268,7 +268,7 @@ fn many_records_are_read_once_and_from_then_on_only_what_is_new() {
     for some in rows.chunks(1_000) {
         store.append(vec![Step { records: records(some), ..Step::default() }]).expect("stored");
     }
-    let service = Service::open(store.clone()).expect("a composer");
+    let service = Service::open(store.clone()).expect("a service");
     let ask = |by, conversation: Option<&str>| {
         let since = std::time::Instant::now();
         let conversation = conversation.map(str::to_owned);

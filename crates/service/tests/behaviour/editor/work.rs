@@ -43,7 +43,7 @@ impl Work {
         let setting = Setting { window: Some(WINDOW), max_output: Some(8_000), ..Setting::default() };
         models.set("claude-opus-5-5", &setting).expect("a model");
         let store = Arc::new(MemoryStore::new());
-        let service = Service::open(store.clone()).expect("a composer").with_models(models.clone());
+        let service = Service::open(store.clone()).expect("a service").with_models(models.clone());
         let work = Work {
             service,
             store,
@@ -63,7 +63,7 @@ impl Work {
     /// The daemon ends, and begins again.
     pub fn restart(&mut self, settings: Settings) {
         self.service.settle(support::LONG);
-        let service = Service::open(self.store.clone()).expect("a composer");
+        let service = Service::open(self.store.clone()).expect("a service");
         self.service = service.with_models(self.models.clone());
         self.decide(settings);
     }

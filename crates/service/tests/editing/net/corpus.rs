@@ -51,7 +51,7 @@ impl Talk {
         let below = if cfg!(unix) { "/tmp".into() } else { std::env::temp_dir() };
         let home = tempfile::tempdir_in(below).expect("a folder");
         trace.hide(&home.path().display().to_string(), "HOME");
-        let service = Service::open(Arc::new(MemoryStore::new())).expect("a composer");
+        let service = Service::open(Arc::new(MemoryStore::new())).expect("a service");
         let service = service.offloading_to(Folder::in_home(home.path()));
         Talk { service, trace, clock: 1_000, _home: home }
     }
