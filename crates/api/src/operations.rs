@@ -20,24 +20,24 @@ const fn operation(name: &'static str, arguments: &'static str, help: &'static s
 
 /// All operations, in the order of the engine.
 pub const OPERATIONS: [OperationInfo; 15] = [
-    operation("delete", "ids|select", "Remove content; the model no longer sees it"),
-    operation("edit", "id, text|raw", "Replace a text or messages"),
-    operation("compact", "ids|select, text?: the summary", "Replace content with a short summary"),
+    operation("delete", "ids|select", "Remove content from the request"),
+    operation("edit", "id, text|raw", "Replace text or messages"),
+    operation("compact", "ids|select, text?: the summary", "Replace content with a summary"),
     operation(
         "offload",
         "ids|select, summary?",
-        "Move content to a file that the agent can read, and leave a short note",
+        "Move content to a file that the agent can read, and leave a note",
     ),
-    operation("restore", "ids", "Bring offloaded content back"),
-    operation("move", "ids, to", "Move frames to another place"),
-    operation("add", "text, role?, to", "Insert a new frame"),
-    operation("combine", "ids", "Join several frames into one"),
-    operation("split", "id, at|at_step|each_step", "Cut one frame into several"),
-    operation("drop-results", "ids|select|result", "Replace tool results with a short note; the calls stay"),
-    operation("summarize-results", "ids|select|result, text?", "Replace tool results with summaries; the calls stay"),
-    operation("retitle", "id, title", "Change the title of a frame; what is sent stays the same"),
-    operation("pin", "ids", "Protect content from automatic editing"),
-    operation("unpin", "ids", "Let automatic editing touch content again"),
+    operation("restore", "ids", "Restore offloaded content"),
+    operation("move", "ids, to", "Move frames"),
+    operation("add", "text, role?, to", "Add a frame"),
+    operation("combine", "ids", "Merge frames into one"),
+    operation("split", "id, at|at_step|each_step", "Split a frame into several"),
+    operation("drop-results", "ids|select|result", "Replace tool results with a placeholder; keep the calls"),
+    operation("summarize-results", "ids|select|result, text?", "Replace tool results with summaries; keep the calls"),
+    operation("retitle", "id, title", "Change a title in the list, not the request"),
+    operation("pin", "ids", "Exempt content from automatic editing"),
+    operation("unpin", "ids", "Allow automatic editing of content again"),
     operation("import", "from: conversation, ids|edits, to?", "Copy frames or edits from another conversation"),
 ];
 

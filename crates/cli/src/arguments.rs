@@ -15,10 +15,10 @@ use crate::config::{self, Flags};
 use crate::env::{self, Environment};
 use crate::failure::Failure;
 
-/// Inspect and edit what a coding agent sends to its model.
+/// Inspect and edit the context that a coding agent sends to its model.
 #[derive(Parser, Debug)]
 #[command(name = "ctx", version, propagate_version = true, disable_help_subcommand = true)]
-#[command(after_help = "`ctx VERB --help` explains a verb, with examples.")]
+#[command(after_help = "`ctx COMMAND --help` explains a command and shows examples.")]
 pub struct Cli {
     #[command(subcommand)]
     pub verb: Verb,
@@ -71,10 +71,10 @@ pub enum Verb {
 /// Which daemon is meant.
 #[derive(Args, Debug, Clone, Default)]
 pub struct PlaceArguments {
-    /// The daemon's folder: store, token, notices [env: CTX_HOME] [default: the platform's data folder]
+    /// The daemon's folder [env: CTX_HOME] [default: the platform's data folder]
     #[arg(long, global = true, value_name = "FOLDER", value_parser = non_empty_path)]
     pub home: Option<PathBuf>,
-    /// Where the daemon listens [env: CTX_LISTEN] [default: 127.0.0.1:8788]
+    /// The daemon's address [env: CTX_LISTEN] [default: 127.0.0.1:8788]
     #[arg(long, global = true, value_name = "ADDRESS", value_parser = config::parse_listen)]
     pub listen: Option<SocketAddr>,
 }
@@ -82,7 +82,7 @@ pub struct PlaceArguments {
 /// For verbs that print something a program may want to read.
 #[derive(Args, Debug, Clone, Default)]
 pub struct JsonArguments {
-    /// Print JSON, for programs
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -90,8 +90,8 @@ pub struct JsonArguments {
 /// For verbs that look at one conversation.
 #[derive(Args, Debug, Clone)]
 pub struct ConversationArguments {
-    /// The conversation: an id, the start of one, words of its title, or `active` [env: CTX_CONV] [default: the agent's own, if an
-    /// agent runs this, else `active`]
+    /// A conversation: an id, the start of one, words of its title, or `active` [env: CTX_CONV] [default: the
+    /// calling agent's own, else `active`]
     #[arg(long = "conv", value_name = "ID", default_value_t = conversation_meant(&Environment::Process))]
     #[arg(hide_default_value = true, value_parser = non_empty)]
     pub conversation: String,
@@ -124,7 +124,7 @@ pub fn of_own_session(failure: Failure, environment: &Environment) -> Failure {
 /// For verbs that can look back.
 #[derive(Args, Debug, Clone, Default)]
 pub struct AtArguments {
-    /// The state after this commit: an id, the start of one, a tag or a branch
+    /// Use the state after this commit: an id, the start of one, a tag or a branch
     #[arg(long, value_name = "COMMIT", value_parser = non_empty)]
     at: Option<String>,
 }
@@ -146,15 +146,15 @@ impl AtArguments {
 /// For verbs that start a daemon.
 #[derive(Args, Debug, Clone, Default)]
 pub struct DaemonArguments {
-    /// Where requests go: Anthropic's address, or NAME=URL for another upstream; may be repeated [env: CTX_UPSTREAM]
+    /// Forward to URL instead of the Anthropic API, or NAME=URL for another upstream; repeatable [env: CTX_UPSTREAM]
     /// [default: the providers' own addresses]
     // Not parsed here: a refusal of the parser would repeat it, and it may hold a password.
     #[arg(long, value_name = "[NAME=]URL")]
     upstream: Vec<String>,
-    /// The configuration file [env: CTX_CONFIG] [default: ctx.toml in the home]
+    /// Configuration file [env: CTX_CONFIG] [default: ctx.toml in the home]
     #[arg(long, value_name = "FILE", value_parser = non_empty_path)]
     pub config: Option<PathBuf>,
-    /// Listen on an address that other machines can reach
+    /// Allow an address that other machines can reach
     #[arg(long)]
     pub allow_remote: bool,
 }

@@ -28,7 +28,7 @@ const GROUPS: [Group; 8] = [
         ],
     ),
     (
-        "Reading",
+        "Inspect",
         &[
             ("conversations", ""),
             ("list", "--steps"),
@@ -42,7 +42,7 @@ const GROUPS: [Group; 8] = [
         ],
     ),
     (
-        "Editing",
+        "Edit",
         &[
             ("preview", "delete t3"),
             ("delete", "t2..t5"),
@@ -80,8 +80,8 @@ const GROUPS: [Group; 8] = [
             ("tag", "good"),
         ],
     ),
-    ("Planning", &[("plan", "tidy.json"), ("policy", ""), ("lab", "run --on DIR")]),
-    ("Money", &[("stats", "--by day"), ("why-miss", ""), ("models", "")]),
+    ("Plan", &[("plan", "tidy.json"), ("lab", "run --on DIR")]),
+    ("Costs", &[("stats", "--by day"), ("why-miss", ""), ("models", "")]),
     (
         "Daemon",
         &[
@@ -113,7 +113,7 @@ pub fn grouped(mut command: Command, output: &Output) -> Command {
     let page = page(&command, width, output);
     command.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{page}{}\n{{options}}{{after-help}}",
-        output.paint.strong("Options of every verb:")
+        output.paint.strong("Global options:")
     ))
 }
 
@@ -218,7 +218,7 @@ mod tests {
             assert_eq!(lines.len(), 1, "{}: {help}", verb.get_name());
         }
         assert!(!help.contains(OTHERS), "every verb has its place: {help}");
-        for heading in ["Reading:", "Editing:", "History:", "Daemon:", "Options of every verb:"] {
+        for heading in ["Inspect:", "Edit:", "History:", "Daemon:", "Global options:"] {
             assert!(help.contains(heading), "{heading} {help}");
         }
     }
@@ -277,6 +277,24 @@ mod tests {
             let long: Vec<&str> = help.lines().filter(|line| text::width(line) > width).collect();
             assert!(long.is_empty(), "{width}: {long:?}");
         }
+    }
+
+    #[test]
+    fn the_help_of_a_command_fits_a_screen_and_ends_with_a_few_examples() {
+        fn check(command: &mut Command, path: &str) {
+            let path = format!("{path} {}", command.get_name());
+            let help = command.render_long_help().to_string();
+            assert!(help.lines().count() <= 40, "{path}: {help}");
+            let examples = help.split("Example").nth(1).unwrap_or_default().lines().skip(1);
+            let count = examples.filter(|line| line.starts_with("  ")).count();
+            assert!(count <= 3, "{path}: {help}");
+            assert!(count >= 1 || path.split(' ').count() > 2, "{path}: {help}");
+            if path != "ctx preview" {
+                command.get_subcommands_mut().for_each(|command| check(command, &path));
+            }
+        }
+        let mut command = grouped(Cli::command().term_width(100), &Output::narrow(100));
+        command.get_subcommands_mut().for_each(|command| check(command, "ctx"));
     }
 
     #[test]

@@ -242,7 +242,7 @@ impl Explained {
     }
 
     fn artifacts(&mut self, in_force: &Value, sources: &[Read]) {
-        let about = "what this name means";
+        let about = "patterns of this artifact";
         for (name, artifact) in in_force[EDITING]["artifacts"].as_object().into_iter().flatten() {
             let mut value = artifact.clone();
             if let Value::Object(patterns) = &mut value {

@@ -20,16 +20,16 @@ use crate::failure::Failure;
   ctx add --file STYLE.md --start --title 'House style'
   git diff | ctx add --text - --after t2 --title 'My changes'")]
 pub struct Arguments {
-    /// Its text; `-` reads it from stdin
+    /// Text; `-` reads stdin
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "file")]
     text: Option<String>,
-    /// Its text, from this file
+    /// Read the text from a file
     #[arg(long, value_name = "FILE", conflicts_with = "text")]
     file: Option<PathBuf>,
-    /// Its role
+    /// Role of the message
     #[arg(long, value_name = "ROLE", default_value = "user", value_parser = role())]
     role: Role,
-    /// Its title in the list
+    /// Title in the list
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     #[command(flatten)]

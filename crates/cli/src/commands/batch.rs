@@ -12,19 +12,19 @@ use crate::failure::Failure;
 /// Apply several operations as one commit
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Each line is an operation in JSON, as in the control API and in the log, optionally with a \"reason\"; blank lines
-and lines that start with # are skipped. A whole plan, as for `ctx plan`, works too.
+    after_help = "Each line is one operation in JSON, as in the control API; \"reason\" is optional. Blank lines and lines that start
+with # are skipped. A plan for `ctx plan` works too.
 
 Examples:
   ctx batch tidy.jsonl
-  ctx batch tidy.jsonl --dry-run          what each line would do, and what is at risk
+  ctx batch tidy.jsonl --dry-run          show the effect and the risk of each line
   echo '{\"op\":\"delete\",\"ids\":[\"t3\"]}' | ctx batch -"
 )]
 pub struct Arguments {
-    /// The file; `-` is stdin
+    /// File of operations; `-` reads stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Only these operations, counted from 1: 1,3 or 2..4
+    /// Apply only these operations, counted from 1: 1,3 or 2..4
     #[arg(long, value_name = "N,N")]
     only: Option<Only>,
     #[command(flatten)]

@@ -8,18 +8,17 @@ use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Create a branch of edits and check it out, or list the branches
+/// Create and check out a branch of edits, or list the branches
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  ctx branch                              all of them, the checked-out one marked *
-  ctx branch trial
+  ctx branch                              list them; * marks the one checked out
   ctx branch trial --at 3f9a1b2c4d
   ctx branch --delete trial")]
 pub struct Arguments {
-    /// Its name
+    /// Name of the new branch
     #[arg(value_name = "NAME", value_parser = non_empty)]
     name: Option<String>,
-    /// Start at this commit [default: the newest]
+    /// Start at this commit [default: the head]
     #[arg(long, value_name = "COMMIT", requires = "name", value_parser = non_empty)]
     at: Option<String>,
     /// Delete this branch; its commits stay

@@ -8,13 +8,13 @@ use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Check out another branch of edits
+/// Check out a branch of edits
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx checkout trial
-  ctx checkout main")]
+  ctx checkout source                     the branch `unedited`, without edits")]
 pub struct Arguments {
-    /// Its name
+    /// Name of the branch
     #[arg(value_name = "NAME", value_parser = non_empty)]
     name: String,
     #[command(flatten)]

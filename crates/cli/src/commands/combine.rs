@@ -16,10 +16,10 @@ use crate::failure::Failure;
   ctx combine t2 t3
   ctx combine t2..t5 --after t7")]
 pub struct Arguments {
-    /// Two frames or more; t2..t5 and t3,t7 name several
+    /// Two or more frames: t2 t3, t2..t5 or t3,t7
     #[arg(value_name = "ID", required = true, value_parser = non_empty)]
     ids: Vec<String>,
-    /// After this frame [default: at the place of the first]
+    /// Place the result after this frame [default: where the first one is]
     #[arg(long, value_name = "ID", value_parser = non_empty)]
     after: Option<String>,
     #[command(flatten)]

@@ -15,22 +15,20 @@ use crate::failure::Failure;
 #[command(after_help = "Examples:
   ctx compact t3
   ctx compact t3 --text 'The parser was fixed; all tests pass.'
-  ctx show t2 --full | summarise | ctx compact t2 --text -
-  ctx compact --auto --reason 'before the review'   clear what the automatic editor may clear")]
+  ctx compact --auto --reason 'before the review'")]
 pub struct Arguments {
-    /// Frames, steps or parts: t3, t3/5..9; t2..t5 and t3,t7 name several
+    /// Frames, steps or parts: t3, t3/5..9; several: t2..t5 or t3,t7
     #[arg(value_name = "ID", required_unless_present_any = ["tool", "larger_than", "older_than", "superseded", "auto"], value_parser = non_empty)]
     ids: Vec<String>,
     #[command(flatten)]
     select: Selection,
-    /// The summary; `-` reads it from stdin. Without it the helper writes one (`ctx helper status`), or ctx
-    /// extracts the key lines
+    /// Summary; `-` reads stdin [default: written by the helper model, or extracted: see `ctx helper`]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     text: Option<String>,
-    /// Clear everything that is clearable now, in any mode: see `ctx status`
+    /// Clear everything that automatic editing may clear, in any mode
     #[arg(long, conflicts_with_all = ["ids", "text", "tool", "larger_than", "older_than", "superseded", "dry_run", "when"])]
     auto: bool,
-    /// Why, for the history and the ledger
+    /// With --auto: reason, for the history and the ledger
     #[arg(long, value_name = "TEXT", value_parser = non_empty)]
     reason: Option<String>,
     #[command(flatten)]

@@ -9,14 +9,14 @@ use crate::arguments::Cli;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Print completions for a shell
+/// Print shell completions
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx completions bash > ~/.local/share/bash-completion/completions/ctx
   ctx completions zsh > ~/.zfunc/_ctx     with `fpath+=~/.zfunc` before `compinit` in ~/.zshrc
   ctx completions fish > ~/.config/fish/completions/ctx.fish")]
 pub struct Arguments {
-    /// The shell
+    /// Shell
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }

@@ -16,18 +16,17 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{text, words};
 
-/// Compose the request that would be sent now
+/// Show the request that would be sent now
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  ctx compose                            what would be sent, in short
-  ctx compose --dump > body.json         exactly what would be sent, byte for byte
-  ctx compose --dump --at 3f9a           what would have been sent after that commit
-  ctx compose --explain                  what was repaired, and by which rule")]
+  ctx compose --explain                  list edits and repairs, with the rules
+  ctx compose --dump > body.json         the exact bytes
+  ctx compose --dump --at 3f9a           the same, as of that commit")]
 pub struct Arguments {
-    /// Print the exact bytes of the body and nothing else, not even a newline
+    /// Print only the exact bytes of the body
     #[arg(long, conflicts_with = "json")]
     dump: bool,
-    /// Show what differs from the agent's own request, and why
+    /// List the differences from the agent's own request, with reasons
     #[arg(long, conflicts_with = "dump")]
     explain: bool,
     #[command(flatten)]

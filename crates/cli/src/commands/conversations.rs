@@ -13,7 +13,7 @@ use crate::output::paint::{FAINT, GOOD, ID, PLAIN};
 use crate::output::table::{Cell, Column, Table};
 use crate::output::{Output, words};
 
-/// List the conversations, the active one marked *
+/// List conversations; * marks the active one
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx conversations

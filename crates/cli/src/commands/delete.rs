@@ -12,13 +12,13 @@ use crate::failure::Failure;
 #[derive(Args, Debug)]
 #[command(about = help("delete"))]
 #[command(after_help = "Examples:
-  ctx delete t2..t5                       four frames
-  ctx delete t3/5..9 tools/WebSearch      steps, and a tool
+  ctx delete t2..t5
+  ctx delete t3/5..9 tools/WebSearch
   ctx delete --tool Read --larger-than 2000 --older-than 5")]
 pub struct Arguments {
     #[command(flatten)]
     what: Selected,
-    /// Include protected parts
+    /// Also delete protected parts
     #[arg(long)]
     force: bool,
     #[command(flatten)]

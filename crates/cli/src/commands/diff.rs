@@ -20,24 +20,24 @@ const MOST: usize = 8;
 /// Columns of a title.
 const TITLE: usize = 60;
 
-/// Show what differs between two commits
+/// Compare two commits
 #[derive(Args, Debug)]
 #[command(
-    after_help = "A and B: a commit, the start of its id, a tag, a branch, HEAD, or `source` for the agent's own request.
+    after_help = "A and B are commits, starts of ids, tags, branches, HEAD, or `source` (the agent's own request).
 
 Examples:
-  ctx diff                                all edits: the agent's request against the composed one
-  ctx diff 3f9a                           since that commit
+  ctx diff                                the effect of all edits
+  ctx diff 3f9a                           changes since that commit
   ctx diff before-the-tests trial"
 )]
 pub struct Arguments {
-    /// From here
+    /// Compare from
     #[arg(value_name = "A", default_value = "source", value_parser = non_empty)]
     from: String,
-    /// To here
+    /// Compare to
     #[arg(value_name = "B", default_value = "HEAD", value_parser = non_empty)]
     to: String,
-    /// Show everything unfolded
+    /// Show long content in full
     #[arg(long)]
     full: bool,
     #[command(flatten)]

@@ -11,19 +11,18 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, text};
 
-/// Explain a rule of the provider or an error code
+/// Explain a provider rule or an error code
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Rules have numbers (A30) and appear in repairs and refusals; error codes appear with --json and in the API.
+    after_help = "Repairs and refusals name rules, such as A30. Errors have codes, in --json output and the API.
 
 Examples:
   ctx explain A65
   ctx explain unknown-id
-  ctx explain                            list all rules and codes
-  ctx explain --json | jq '.terms[].name'"
+  ctx explain                            list all rules and codes"
 )]
 pub struct Arguments {
-    /// A rule or a code; all of them if omitted
+    /// Rule or code [default: list all]
     #[arg(value_name = "RULE|CODE", value_parser = non_empty)]
     name: Option<String>,
     #[command(flatten)]

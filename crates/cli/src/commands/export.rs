@@ -17,19 +17,19 @@ use crate::failure::Failure;
 use crate::home;
 use crate::output::words;
 
-/// Write a conversation with its history to one file
+/// Export a conversation with its history to a file
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The file contains the whole conversation, including deleted content, and no credentials; only you can read it. It is
-lines of JSON with a checksum. Offloaded files are not included, but their content is.
+    after_help = "The file contains the whole conversation, including deleted and offloaded content, but no request credentials. Only you
+can read it. The format is JSON lines with a checksum.
 
 Examples:
-  ctx export                              to c3f9a1.ctx, if that is its id
+  ctx export                              writes ID.ctx
   ctx export --conv c3f9 - | zstd > farm.ctx.zst
-  ctx import --file c3f9a1.ctx            there, or somewhere else"
+  ctx import --file c3f9a1.ctx"
 )]
 pub struct Arguments {
-    /// The file to write; `-` is stdout [default: ID.ctx here]
+    /// File to write; `-` writes to stdout [default: ID.ctx]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// Overwrite an existing file

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 /// Repair a conversation that the provider refuses
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  ctx heal --dry-run                      what is wrong, and what would be done
+  ctx heal --dry-run                      show the problem and the repair
   ctx heal")]
 pub struct Arguments {
     #[command(flatten)]

@@ -12,18 +12,21 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, text, words};
 
-/// Show or test the helper: the model that writes summaries and titles
+/// Show or test the helper model, which writes summaries and titles
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:
+#[command(
+    after_help = "Configure it under [helper] in the home's ctx.toml. Without a helper model, ctx extracts key lines.
+
+Examples:
   ctx helper
   ctx helper test
-  ctx helper retry h2
-
-Set it up under [helper] in the ctx.toml of the daemon's home. Without one, ctx writes extracts itself.")]
+  ctx helper retry h2"
+)]
 pub struct Arguments {
-    #[arg(value_enum, default_value_t = What::Status)]
+    /// status, test (request a title), cancel or retry
+    #[arg(value_enum, value_name = "ACTION", default_value_t = What::Status, hide_possible_values = true)]
     what: What,
-    /// The job to cancel or to retry
+    /// Job to cancel or retry
     #[arg(value_name = "JOB", value_parser = non_empty, required_if_eq_any = [("what", "cancel"), ("what", "retry")])]
     job: Option<String>,
     #[command(flatten)]
@@ -34,11 +37,11 @@ pub struct Arguments {
 enum What {
     /// Show the helper, its budget and its jobs
     Status,
-    /// Ask it for a title, to see whether it answers
+    /// Request a title, to see whether the model answers
     Test,
     /// Stop a job
     Cancel,
-    /// Start a job again
+    /// Retry a job
     Retry,
 }
 

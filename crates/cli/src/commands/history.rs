@@ -14,18 +14,18 @@ use crate::output::paint::{FAINT, GOOD, ID, PLAIN};
 use crate::output::table::{Cell, Column, Table};
 use crate::output::{Output, text, words};
 
-/// List the commits: what was changed, when and by whom
+/// List commits: what changed, when, and by whom
 #[derive(Args, Debug)]
 #[command(
-    after_help = "[off]: reverted or undone. [asleep]: its target is not in the conversation now; it takes effect again
-when the target returns. [source changed]: the client has rewritten its target.
+    after_help = "[off]: reverted or undone. [asleep]: the edited content left the conversation; the edit applies again if it
+returns. [source changed]: the agent has rewritten the edited content.
 
 Examples:
   ctx history
   ctx history --limit 5 --json | jq -r '.commits[0].id'"
 )]
 pub struct Arguments {
-    /// Only the newest N commits
+    /// List only the newest N commits
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
     #[command(flatten)]

@@ -20,26 +20,25 @@ use crate::output::{Output, text, words};
 #[command(about = format!("{}, or import an exported conversation", help("import")))]
 #[command(
     override_usage = "ctx import CONV ID… [OPTIONS]\n       ctx import CONV --edits [OPTIONS]\n       ctx import --file FILE [--dry-run] [--json]",
-    after_help = "With --file, a conversation from `ctx export` is imported as a separate one, with its history, branches and tags. It
-gets a new id if its own is taken here. A damaged or truncated file is refused, and nothing changes.
+    after_help = "--file imports a conversation from `ctx export` as a separate one, with its history, branches and tags. It gets a new id
+if its own is taken. A damaged file is refused.
 
 Examples:
-  ctx import c3f9a1 t2
   ctx import c3f9a1 t2..t4 --start
-  ctx import c3f9a1 --edits               its edits, after the agent switched to another provider
-  ctx import --file c3f9a1.ctx            a whole conversation"
+  ctx import c3f9a1 --edits               after the agent switched providers
+  ctx import --file c3f9a1.ctx"
 )]
 pub struct Arguments {
-    /// The conversation to copy from: an id, or the start of one
+    /// Conversation to copy from: an id, or the start of one
     #[arg(value_name = "CONV", value_parser = non_empty, required_unless_present = "file")]
     from: Option<String>,
-    /// Frames, steps or parts: t3, t3/5..9, 't3#2.1'; t2..t5 and t3,t7 name several
+    /// Frames, steps or parts: t3, t3/5..9, 't3#2.1'; several: t2..t5 or t3,t7
     #[arg(value_name = "ID", value_parser = non_empty, required_unless_present_any = ["file", "edits"])]
     ids: Vec<String>,
     /// Carry over the edits of a conversation that this one continues
     #[arg(long, conflicts_with_all = ["ids", "file", "after", "start", "end"])]
     edits: bool,
-    /// The exported file; `-` is stdin
+    /// Exported file; `-` reads stdin
     #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "ids", "after", "start", "end", "note", "expect"])]
     file: Option<PathBuf>,
     #[command(flatten)]

@@ -10,30 +10,28 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::setup::{Agent, How, Scope, ThisHost, agents, apply, apply_all, found, plan_all};
 
-/// Make an agent always use the daemon, and let it edit its own context
+/// Set up an agent to use the daemon and edit its own context
 #[derive(Args, Debug)]
-#[command(after_help = "Shows every change before making it; `ctx uninstall` restores the previous files.
+#[command(after_help = "Shows every change and asks before making it. `ctx uninstall` restores your settings.
 
 Examples:
   ctx install                                    all agents on this machine
-  ctx install claude-code
-  ctx install codex --mcp
-  ctx install claude-code --scope project --mcp --status-line
-  ctx install opencode --dry-run")]
+  ctx install codex --dry-run
+  ctx install claude-code --scope project --mcp --status-line")]
 pub struct Arguments {
-    /// The agent; all that are found on this machine if left out
+    /// Agent [default: all on this machine]
     #[arg(value_parser = agents())]
     agent: Option<Agent>,
-    /// For which projects
-    #[arg(long, value_enum, default_value = "user")]
+    /// `user` (all your projects) or `project` (the current folder)
+    #[arg(long, value_enum, default_value = "user", hide_possible_values = true)]
     scope: Scope,
-    /// Also register the MCP server `ctx mcp`
+    /// Register the MCP server `ctx mcp`
     #[arg(long)]
     mcp: bool,
-    /// Also show context used, saved and cached in the agent's status line
+    /// Show context usage in the agent's status line
     #[arg(long)]
     status_line: bool,
-    /// Even if a base URL points elsewhere, or the skill was changed by hand
+    /// Install even if a base URL points elsewhere or the skill was changed by hand
     #[arg(long)]
     force: bool,
     #[command(flatten)]

@@ -12,13 +12,13 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{text, words};
 
-/// Write man pages into a folder
+/// Write man pages to a folder
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx man ~/.local/share/man/man1
   ctx man pages && man pages/ctx-list.1")]
 pub struct Arguments {
-    /// The folder; created if it does not exist
+    /// Folder, created if necessary
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     #[command(flatten)]

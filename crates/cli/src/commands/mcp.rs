@@ -19,11 +19,10 @@ use crate::context::Context;
 use crate::env;
 use crate::failure::Failure;
 
-/// Serve an agent over MCP, so that it can inspect and edit its own context
+/// Run an MCP server through which an agent edits its own context
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The agent starts it, and it starts the daemon if none is running. Without flags it addresses the agent's
-own conversation.
+    after_help = "The agent starts this server, which starts the daemon if needed and addresses the agent's own conversation.
 
 Examples:
   claude mcp add ctx -- ctx mcp
@@ -31,16 +30,16 @@ Examples:
   claude mcp add ctx -- ctx mcp --allow drop-results,summarize-results,compact"
 )]
 pub struct Arguments {
-    /// The conversation to address: an id, the start of one, or `active` [env: CTX_CONV]
+    /// Address this conversation: an id, the start of one, or `active` [env: CTX_CONV]
     #[arg(long = "conv", value_name = "ID", value_parser = non_empty)]
     conversation: Option<String>,
-    /// The agent's own session [env: CLAUDE_CODE_SESSION_ID]
+    /// Address this session of the agent [env: CLAUDE_CODE_SESSION_ID]
     #[arg(long, value_name = "ID", value_parser = non_empty, conflicts_with = "conversation")]
     session: Option<String>,
-    /// Only read: offer no tools that change something
+    /// Offer no tools that edit
     #[arg(long)]
     read_only: bool,
-    /// Only these operations, such as delete,drop-results
+    /// Allow only these operations, such as delete,drop-results
     #[arg(long, value_name = "OPERATION", value_delimiter = ',', value_parser = non_empty)]
     allow: Option<Vec<String>>,
     #[command(flatten)]

@@ -14,18 +14,17 @@ use crate::output::paint::{FAINT, ID, PLAIN, WARNING};
 use crate::output::table::{Cell, Column, Table};
 use crate::output::{Output, words};
 
-/// Show models: prices, windows, caches
+/// List models with prices, windows and cache rules
 #[derive(Args, Debug)]
 #[command(
-    after_help = "List prices in dollars per million tokens: uncached input (IN), output (OUT), cache writes by lifetime (5M, 30M, 1H,
-12H; none where a write costs the same as input), cache reads (READ). LEAST is the shortest prompt that is cached.
-EDITING: the provider's own context editing (`clear`, `compact`); `bound`: thinking is bound to everything before it.
-A * marks your own settings: [models.\"NAME\"] in ctx.toml. --json adds the date and the source of each price.
+    after_help = "Prices are list prices in dollars per million tokens: uncached input (IN), output (OUT), cache writes by lifetime (5M, 30M,
+1H, 12H; empty if they cost the same as input), cache reads (READ). LEAST is the shortest prompt that is cached. EDITING
+lists the provider's own context editing (`clear`, `compact`); `bound` means that thinking is bound to everything before
+it. * marks your own values: [models.\"NAME\"] in ctx.toml. --json adds the date and source of each price.
 
 Examples:
   ctx models
-  ctx models --json | jq '.models[] | select(.name == \"claude-opus-5-5\")'
-  ctx models --json | jq '.models[] | select(.provider == \"openai\") | .name'"
+  ctx models --json | jq '.models[] | select(.name == \"claude-opus-5-5\")'"
 )]
 pub struct Arguments {
     #[command(flatten)]

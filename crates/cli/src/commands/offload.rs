@@ -14,11 +14,11 @@ use crate::failure::Failure;
 #[command(after_help = "Examples:
   ctx offload t3 --summary 'The log of the failed build'
   ctx offload --tool Bash --larger-than 5000
-  ctx restore t3                          brings it back")]
+  ctx restore t3                          undo it")]
 pub struct Arguments {
     #[command(flatten)]
     what: Selected,
-    /// A summary for the note; `-` reads it from stdin
+    /// Summary for the note; `-` reads stdin
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     summary: Option<String>,
     #[command(flatten)]

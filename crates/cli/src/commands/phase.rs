@@ -14,27 +14,26 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, text, words};
 
-/// Mark the phases of the work; the details of an ended phase may be cleared
+/// Mark phases of the work, so that finished ones can be cleared
 #[derive(Args, Debug)]
 #[command(
     override_usage = "ctx phase\n       ctx phase begin NAME\n       ctx phase end [NAME]",
-    after_help = "Phases tell the automatic editor what is finished: see `clear_after_phases` in ctx.toml. Scripts, agents (the MCP tool
-ctx_phase) and agent hooks can mark them too. In a hook, --hook takes the conversation from the hook's input.
+    after_help = "The automatic editor may clear the details of finished phases: see `clear_after_phases` in ctx.toml. Scripts, agents (MCP
+tool ctx_phase) and agent hooks can mark phases too.
 
 Examples:
   ctx phase begin testing
-  ctx phase end testing
-  ctx phase end                           the newest that is open
-  ctx phase                               all of them"
+  ctx phase end                           ends the newest open phase
+  ctx phase                               lists all phases"
 )]
 pub struct Arguments {
-    /// What to do
-    #[arg(value_enum, value_name = "ACTION", default_value_t = What::List)]
+    /// list, begin or end
+    #[arg(value_enum, value_name = "ACTION", default_value_t = What::List, hide_possible_values = true)]
     what: What,
-    /// The phase
+    /// Name of the phase
     #[arg(value_parser = non_empty, required_if_eq("what", "begin"))]
     name: Option<String>,
-    /// Take the conversation from the hook's input
+    /// In an agent's hook: take the conversation from the hook's input
     #[arg(long)]
     hook: bool,
     #[command(flatten)]

@@ -8,10 +8,10 @@ use super::change::{self, Change};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Show what a change would do, without making it
+/// Preview an edit without applying it
 #[derive(Args, Debug)]
 #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
-#[command(after_help = "Every verb takes its usual flags, including --json and --conv.
+#[command(after_help = "Verbs take their usual flags, including --json and --conv.
 
 Examples:
   ctx preview delete t3

@@ -31,10 +31,10 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 pub struct Arguments {
     #[command(flatten)]
     which: Which,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
-    /// Only show what would be deleted
+    /// Show what would be deleted
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -44,13 +44,13 @@ pub struct Arguments {
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 struct Which {
-    /// These conversations: ids, or starts of ids
+    /// Conversations: ids, or starts of ids
     #[arg(long = "conv", value_name = "ID", num_args = 1.., value_parser = non_empty)]
     conversations: Vec<String>,
-    /// Conversations without activity for this many days
+    /// Conversations that have been idle for this many days
     #[arg(long, value_name = "DAYS")]
     older_than: Option<u64>,
-    /// All of them, and the files of a damaged store that were moved aside
+    /// All conversations, and the files of a damaged store that was moved aside
     #[arg(long)]
     all: bool,
 }

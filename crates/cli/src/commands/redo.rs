@@ -7,7 +7,7 @@ use super::change::{How, Wish};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Redo what was undone last
+/// Redo the last undone commit
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx redo

@@ -14,19 +14,18 @@ use crate::failure::Failure;
 #[command(about = help("retitle"))]
 #[command(after_help = "Examples:
   ctx retitle t3 --title 'Fix the parser'
-  ctx retitle t3 --auto
-  ctx retitle t3 --title 'Fix the parser' --summary 'Two bugs, one of them old'")]
+  ctx retitle t3 --auto")]
 pub struct Arguments {
-    /// The frame
+    /// Frame
     #[arg(value_name = "ID", value_parser = non_empty)]
     id: String,
-    /// The title
+    /// New title
     #[arg(long, value_name = "TEXT", required_unless_present_any = ["summary", "auto"], conflicts_with = "auto")]
     title: Option<String>,
-    /// Write a title: by the helper, or extracted by ctx
+    /// Let the helper model write a title, or extract one
     #[arg(long)]
     auto: bool,
-    /// What it is about, in a sentence
+    /// Summary in one sentence
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
     #[command(flatten)]

@@ -8,13 +8,13 @@ use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Revert a commit, whenever it was made
+/// Revert any commit
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  ctx revert                              the newest
-  ctx revert 3f9a --cascade               with all commits that depend on it")]
+  ctx revert                              the newest commit
+  ctx revert 3f9a --cascade")]
 pub struct Arguments {
-    /// A commit, the start of its id, or a tag [default: the newest]
+    /// Commit, start of its id, or tag [default: the newest]
     #[arg(value_name = "COMMIT", value_parser = non_empty)]
     commit: Option<String>,
     /// Also revert later commits that depend on it

@@ -12,9 +12,9 @@ use crate::failure::Failure;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx rollback 3f9a1b2c4d
-  ctx rollback before-the-tests           a tag")]
+  ctx rollback source                     reverts all edits")]
 pub struct Arguments {
-    /// A commit, the start of its id, a tag or a branch
+    /// Commit, start of its id, tag or branch; `source` is the agent's own request
     #[arg(value_name = "COMMIT", value_parser = non_empty)]
     commit: String,
     #[command(flatten)]

@@ -14,23 +14,22 @@ use crate::output::paint::{FAINT, ID, PLAIN, WARNING};
 use crate::output::table::{Cell, Column, Table};
 use crate::output::{Output, text, words};
 
-/// Find words in all conversations
+/// Search all conversations
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Finds blocks that contain all words, in any order. An argument with spaces, or words in double quotes, is a phrase. Case
-is ignored. The system prompt and the tools are not searched.
+    after_help = "Finds blocks that contain all words, in any order and case. An argument with spaces, or words in double quotes, is a
+phrase. The system prompt and the tools are not searched.
 
 Examples:
-  ctx search parser token                 both words, anywhere in a block
-  ctx search 'connection refused'         this phrase
-  ctx search parser --conv active --limit 100
+  ctx search parser token                 blocks with both words
+  ctx search 'connection refused'         blocks with this phrase
   ctx search parser --json | jq -r '.conversations[] | \"\\(.id) \\(.hits[].frame)\"'"
 )]
 pub struct Arguments {
-    /// The words
+    /// Words or phrases
     #[arg(value_name = "TEXT", required = true, value_parser = non_empty)]
     words: Vec<String>,
-    /// Only this conversation: an id, the start of one, a word of its title, or `active`
+    /// Search only this conversation: an id, the start of one, words of its title, or `active`
     #[arg(long = "conv", value_name = "ID", value_parser = non_empty)]
     conversation: Option<String>,
     /// Show at most N hits

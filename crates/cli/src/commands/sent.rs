@@ -11,22 +11,21 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, text, words};
 
-/// Show a request as it was sent, and the response
+/// Show a request as it was sent, with its response
 #[derive(Args, Debug)]
 #[command(
-    after_help = "`ctx compose --dump` prints what would leave if the newest request came again now; `ctx sent` what did leave.
-`ctx timeline` lists the requests.
+    after_help = "`ctx timeline` lists the requests. For the request that would be sent now, see `ctx compose`.
 
 Examples:
   ctx sent r17
-  ctx sent r17 --dump > body.json        the body as the provider got it, byte for byte
+  ctx sent r17 --dump > body.json        the exact bytes
   ctx sent r17 --json | jq .answer.usage"
 )]
 pub struct Arguments {
-    /// The request: r17, or 17
+    /// Request, such as r17
     #[arg(value_name = "REQUEST", value_parser = request_name)]
     request: u32,
-    /// Print the exact bytes of the body and nothing else, not even a newline
+    /// Print only the exact bytes of the body
     #[arg(long, conflicts_with = "json")]
     dump: bool,
     #[command(flatten)]

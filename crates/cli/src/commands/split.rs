@@ -11,13 +11,13 @@ use crate::failure::Failure;
 
 /// Arguments of `ctx split`.
 #[derive(Args, Debug)]
-#[command(about = format!("{}; its parts are t3.1, t3.2, …", help("split")))]
+#[command(about = format!("{}: t3.1, t3.2, …", help("split")))]
 #[command(after_help = "Examples:
   ctx split t3 --at-step 5,9
   ctx split t3 --each-step
-  ctx split t3 --at 4                     before the message t3#4")]
+  ctx split t3 --at 4                     cuts before t3#4")]
 pub struct Arguments {
-    /// The frame
+    /// Frame
     #[arg(value_name = "ID", value_parser = non_empty)]
     id: String,
     #[command(flatten)]
@@ -29,10 +29,10 @@ pub struct Arguments {
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 struct Cuts {
-    /// Cut before these messages, counted from 0 as in t3#4
+    /// Cut before these messages: 4 is t3#4
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     at: Vec<usize>,
-    /// Cut before these steps, counted from 1 as in t3/5
+    /// Cut before these steps: 5 is t3/5
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     at_step: Vec<usize>,
     /// Cut before every step

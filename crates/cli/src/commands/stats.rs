@@ -17,35 +17,32 @@ use crate::output::{Output, date, text, words};
 /// Rows that are shown unless more are asked for.
 const USUAL: usize = 30;
 
-/// Show what requests used and cost, and what edits saved
+/// Show usage, costs and savings
 #[derive(Args, Debug)]
 #[command(
-    after_help = "INPUT is uncached, READ comes from the provider's cache, WRITTEN goes into it. COST uses list prices (`ctx models`). SAVED
-is what the same requests would have cost unedited, with the same cache, minus what they did cost: the request after an
-edit costs more, because its cache is cut, and later ones cost less. CLEARED are tokens that the provider itself
-cleared. Days are in UTC. --all, --json and --csv list all groups, otherwise the newest or most expensive 30 are shown.
+    after_help = "INPUT is uncached, READ is read from the provider's cache, WRITTEN is written to it. COST uses list prices (`ctx models`).
+SAVED is the cost of the same requests without edits, minus COST; it is negative just after an edit, when part of the cache
+is lost. CLEARED counts tokens that the provider itself cleared. Days are in UTC.
 
 Examples:
-  ctx stats
   ctx stats --by day --since 7d
   ctx stats --by request --conv active --all
-  ctx stats --by project --since 2026-11-01 --csv > november.csv
-  ctx stats --json | jq .total.cost"
+  ctx stats --by project --since 2026-11-01 --csv > november.csv"
 )]
 pub struct Arguments {
-    /// What to group by
+    /// Group by
     #[arg(long, value_enum, default_value_t = By::Conversation)]
     by: By,
-    /// Only since then: a day (2026-11-01), or how long ago (7d, 24h)
+    /// Start at this day (2026-11-01), or this long ago (7d, 24h)
     #[arg(long, value_name = "WHEN", value_parser = date::since)]
     since: Option<date::Since>,
     /// Only this conversation: an id, the start of one, words of its title, or `active`
     #[arg(long = "conv", value_name = "ID", value_parser = non_empty)]
     conversation: Option<String>,
-    /// Show all rows, not only the newest or dearest 30
+    /// Show all rows, not only the 30 newest or most expensive
     #[arg(long)]
     all: bool,
-    /// Print comma-separated values, for spreadsheets
+    /// Print CSV with all rows
     #[arg(long, conflicts_with = "json")]
     csv: bool,
     #[command(flatten)]

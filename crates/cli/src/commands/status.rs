@@ -14,11 +14,10 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, text, words};
 
-/// Show the daemon's state and the context: used, preserved, clearable, saved
+/// Show the state of the daemon and of the context
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx status
-  ctx status --json | jq .requests
   ctx status --json | jq .context.percent")]
 pub struct Arguments {
     #[command(flatten)]

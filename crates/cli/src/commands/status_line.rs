@@ -20,10 +20,10 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// The agent says a few kilobytes.
 const MOST: u64 = 1024 * 1024;
 
-/// Print context used, saved and cached in one line, for the agent's status line
+/// Print context usage in one line, for the agent's status line
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Reads Claude Code's status-line input from stdin. Without a daemon it prints nothing and succeeds.
+    after_help = "Reads Claude Code's status-line input from stdin. Without a daemon, prints nothing and exits with 0.
 
 Example, in settings.json (`ctx install claude-code --status-line` writes it):
   \"statusLine\": { \"type\": \"command\", \"command\": \"ctx status-line\" }"

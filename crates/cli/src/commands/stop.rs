@@ -17,7 +17,7 @@ use crate::failure::Failure;
 const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Stop the daemon; running requests may finish first
+/// Stop the daemon, letting running requests finish
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx stop

@@ -11,17 +11,16 @@ use crate::failure::Failure;
 /// Arguments of `ctx summarize-results`.
 #[derive(Args, Debug)]
 #[command(about = help("summarize-results"))]
-#[command(after_help = "Examples:
+#[command(after_help = "Without --text, each result gets its own summary. --text needs a single result.
+
+Examples:
   ctx summarize-results t3
   ctx summarize-results t3/5 --text 'The file defines three traits.'
-  ctx summarize-results --result toolu_01A --text 'All 312 tests pass.'
-
-One text is for one result. Without --text each result gets a summary of its own.")]
+  ctx summarize-results --result toolu_01A --text 'All 312 tests pass.'")]
 pub struct Arguments {
     #[command(flatten)]
     what: Results,
-    /// The summary; `-` reads it from stdin. Without it the helper writes one (`ctx helper status`), or ctx
-    /// extracts the key lines
+    /// Summary; `-` reads stdin [default: written by the helper model, or extracted: see `ctx helper`]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     text: Option<String>,
     #[command(flatten)]

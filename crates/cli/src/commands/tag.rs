@@ -11,15 +11,14 @@ use crate::failure::Failure;
 /// Tag a commit, or list the tags
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  ctx tag                                 all of them
   ctx tag before-the-tests
   ctx tag good 3f9a1b2c4d
   ctx tag --delete good")]
 pub struct Arguments {
-    /// Its name
+    /// Name of the tag
     #[arg(value_name = "NAME", value_parser = non_empty)]
     name: Option<String>,
-    /// The commit [default: the newest]
+    /// Commit [default: the head]
     #[arg(value_name = "COMMIT", value_parser = non_empty)]
     commit: Option<String>,
     /// Delete this tag; the commit stays

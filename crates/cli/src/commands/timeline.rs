@@ -14,11 +14,11 @@ use crate::output::table::{Cell, Column, Table};
 use crate::output::{Output, words};
 use crate::{commit, event};
 
-/// Show requests, responses and commits
+/// List requests, responses and commits
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Columns: ID names the request (`ctx sent r17`); KNOWN, NEW and CHANGED count messages of the request; READ and WRITTEN are the
-provider's cache; a row without STATUS has no answer yet.
+    after_help = "ID names the request, as in `ctx sent r17`. KNOWN, NEW and CHANGED count its messages. READ and WRITTEN are tokens read
+from and written to the provider's cache. A row without STATUS has no response yet.
 
 Examples:
   ctx timeline
@@ -26,7 +26,7 @@ Examples:
   ctx timeline --json | jq '.events[] | select(.kind == \"answer\") | .usage'"
 )]
 pub struct Arguments {
-    /// Show only the newest N exchanges (with --json: events)
+    /// List only the newest N requests (with --json: events)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
     #[command(flatten)]

@@ -21,27 +21,26 @@ use crate::failure::Failure;
 use crate::home::Home;
 use crate::output::text;
 
-/// Trust a project's own settings, or revoke that trust
+/// Trust a project's settings, or revoke that trust
 #[derive(Args, Debug)]
 #[command(
-    after_help = "A project's ctx.toml, the context_editing section of its .loa.config.yaml and the front matter of its skills can only
-make automatic editing more cautious until you trust them. Trust applies to the exact content of a file: a changed file
-waits again. Daemon-wide settings in a project are ignored. Only a person can trust: it takes a terminal of your own.
+    after_help = "Until you trust them, a project's ctx.toml, the context_editing section of its .loa.config.yaml and the front matter of its
+skills can only make automatic editing more cautious. Trust covers the exact content of a file; trust a changed file again.
+Daemon-wide settings in a project are always ignored. Agents cannot trust a project: run this in your own terminal.
 
 Examples:
-  ctx trust                      # the project in the current folder
-  ctx trust ~/projects/shop
+  ctx trust                               the project in the current folder
   ctx trust --list
-  ctx trust --revoke"
+  ctx trust --revoke ~/projects/shop"
 )]
 pub struct Arguments {
-    /// The project's folder [default: the current one]
+    /// Project folder [default: the current one]
     #[arg(value_name = "DIR", value_parser = non_empty_path)]
     folder: Option<PathBuf>,
-    /// Show which files are trusted, and whether they have changed since
+    /// List trusted files, and whether they have changed
     #[arg(long, conflicts_with = "revoke")]
     list: bool,
-    /// Revoke the trust in the project's files
+    /// Revoke trust in the project's files
     #[arg(long)]
     revoke: bool,
     #[command(flatten)]

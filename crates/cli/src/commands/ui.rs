@@ -10,18 +10,18 @@ use crate::arguments::{JsonArguments, non_empty};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Print the link to the page, with its token
+/// Print the link to the page
 #[derive(Args, Debug)]
-#[command(after_help = "The link contains the daemon's token: anyone who has it can read every conversation.
+#[command(after_help = "The link contains the daemon's token: anyone who has it can read and edit every conversation.
 
 Examples:
   ctx ui
   ctx ui --open")]
 pub struct Arguments {
-    /// Open it in the browser
+    /// Open the page in the browser
     #[arg(long)]
     open: bool,
-    /// Open this conversation
+    /// Link to this conversation
     #[arg(long = "conv", value_name = "ID", value_parser = non_empty)]
     conversation: Option<String>,
     #[command(flatten)]

@@ -11,8 +11,8 @@ use crate::setup::{Agent, How, Scope, ThisHost, agents, apply, apply_all, instal
 /// Undo `ctx install` and restore the previous files
 #[derive(Args, Debug)]
 #[command(
-    after_help = "An unchanged file is restored byte for byte. In a file that was changed since, only our entries are
-removed, and what they replaced comes back.
+    after_help = "Restores unchanged files byte for byte. In a file that has changed since, removes only ctx's own entries
+and restores the values they replaced.
 
 Examples:
   ctx uninstall                                  all agents
@@ -20,13 +20,13 @@ Examples:
   ctx uninstall claude-code --scope project --dry-run"
 )]
 pub struct Arguments {
-    /// The agent; all that were installed if left out
+    /// Agent [default: all installed ones]
     #[arg(value_parser = agents())]
     agent: Option<Agent>,
-    /// For which projects
-    #[arg(long, value_enum, default_value = "user")]
+    /// `user` (all your projects) or `project` (the current folder)
+    #[arg(long, value_enum, default_value = "user", hide_possible_values = true)]
     scope: Scope,
-    /// Also remove a skill that was changed by hand
+    /// Remove the skill even if it was changed by hand
     #[arg(long)]
     force: bool,
     #[command(flatten)]

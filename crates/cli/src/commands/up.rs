@@ -32,7 +32,7 @@ use crate::{logging, output};
 pub struct Arguments {
     #[command(flatten)]
     daemon: DaemonArguments,
-    /// Started by `ctx run`: without a terminal
+    /// Run without a terminal, as `ctx run` does
     #[arg(long, hide = true)]
     pub background: bool,
 }

@@ -12,31 +12,26 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, text, words};
 
-/// List deferred edits and proposals, accept or cancel them
+/// List, accept or cancel deferred edits and proposals
 #[derive(Args, Debug)]
 #[command(
     override_usage = "ctx waiting [--all]\n       ctx waiting accept ID…\n       ctx waiting cancel ID…",
-    after_help = "A deferred edit waits for its moment: with --when cold until the provider's cache has expired, so that it costs
-nothing; with --when near-limit until the context nears the model's limit. A proposal of the automatic editor
-(mode = \"ask\") waits for you. Accepted, either becomes an ordinary commit.
+    after_help = "An edit with --when cold waits until the provider's cache has expired; with --when near-limit, until the context nears
+the model's limit. A proposal of the automatic editor (mode = \"ask\") waits for you.
 
 Examples:
   ctx delete t3 --when cold
-  ctx waiting
-  ctx waiting --all                       including those made or cancelled
-  ctx waiting cancel w1
-  ctx waiting accept w2 w3                make them now, whatever they wait for
-  ctx waiting accept all
-  ctx waiting cancel w2..w5"
+  ctx waiting accept w2 w3                applies them now
+  ctx waiting cancel all"
 )]
 pub struct Arguments {
-    /// What to do
-    #[arg(value_enum, value_name = "ACTION", default_value_t = What::List)]
+    /// list, accept (apply now) or cancel
+    #[arg(value_enum, value_name = "ACTION", default_value_t = What::List, hide_possible_values = true)]
     what: What,
-    /// Which: w2 w3, w2..w5, or all
+    /// Deferred edits: w2 w3, w2..w5, or all
     #[arg(value_name = "ID", value_parser = non_empty, required_if_eq_any([("what", "cancel"), ("what", "accept")]))]
     ids: Vec<String>,
-    /// Include those made or cancelled
+    /// Include applied and cancelled ones
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -47,11 +42,11 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// List deferred edits, and those that failed
+    /// List deferred and failed edits
     List,
-    /// Cancel them, decline proposals, or dismiss those that failed
+    /// Cancel deferred edits, decline proposals, dismiss failed ones
     Cancel,
-    /// Make them now, whatever they wait for
+    /// Apply them now
     Accept,
 }
 

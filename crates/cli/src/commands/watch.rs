@@ -20,7 +20,7 @@ use crate::output::{Output, text, words};
   ctx watch --conv active
   ctx watch --json | jq 'select(.kind == \"answer\") | .usage'")]
 pub struct Arguments {
-    /// Only this conversation: an id, the start of one, or `active`
+    /// Watch only this conversation: an id, the start of one, or `active`
     #[arg(long = "conv", value_name = "ID", value_parser = non_empty)]
     conversation: Option<String>,
     /// Start after this event

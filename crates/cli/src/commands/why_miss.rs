@@ -13,12 +13,11 @@ use crate::output::paint::{FAINT, ID, WARNING};
 use crate::output::table::{Cell, Column, Table};
 use crate::output::{Output, words};
 
-/// Show what the provider's cache missed, and why
+/// Explain misses of the provider's cache
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Before each request, ctx forecasts what the provider reads from its cache (EXPECTED) and compares it with the provider's
-report (READ). ANEW counts tokens that were in the cache, or could have been, and were read again. BY names the cause: the
-client, the user, an agent, a policy or the provider.
+    after_help = "EXPECTED is ctx's forecast of the tokens that the provider reads from its cache, READ the provider's report. ANEW counts
+cacheable tokens that it processed again. BY names the cause: the client, the user, an agent, a policy or the provider.
 
 Examples:
   ctx why-miss
@@ -26,7 +25,7 @@ Examples:
   ctx why-miss --json | jq '.misses[].miss.words'"
 )]
 pub struct Arguments {
-    /// One request, by its name in the timeline, such as r12; without it, the newest misses
+    /// Request, such as r12 [default: the newest misses]
     #[arg(value_name = "REQUEST", value_parser = request_name)]
     request: Option<u32>,
     /// Show at most N misses

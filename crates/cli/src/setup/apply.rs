@@ -15,10 +15,10 @@ use ctx_core::ErrorCode;
 
 #[derive(Args, Debug, Clone)]
 pub struct How {
-    /// Only show what would change
+    /// Show the changes without making them
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]

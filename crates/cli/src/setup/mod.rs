@@ -19,7 +19,7 @@ use crate::failure::Failure;
 /// For which projects a client is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Scope {
-    /// Every project of this user
+    /// All your projects
     User,
     /// The project in the current folder
     Project,

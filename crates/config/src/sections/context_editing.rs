@@ -13,46 +13,46 @@ use super::ProviderEditing;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ContextEditing {
-    /// what the automatic editor may do
+    /// how far the automatic editor may go
     #[schemars(schema_with = "modes", example = &"observe")]
     pub mode: Option<Mode>,
-    /// true is mode "on", false is "off"; a mode wins
+    /// true means mode "on", false "off"; `mode` takes precedence
     #[schemars(example = true)]
     pub enabled: Option<bool>,
-    /// usage of the window, in percent, from which to clear regardless of cost
+    /// usage of the window, in percent, at which to clear regardless of cost
     #[schemars(range(min = 1, max = 100), example = 80)]
     pub compact_threshold_percent: Option<u64>,
-    /// the same while the provider's own editing is on
+    /// the same threshold while the provider's own editing is on
     #[schemars(range(min = 1, max = 100), example = 95)]
     pub threshold_with_provider_percent: Option<u64>,
     /// usage of the window to clear down to, in percent
     #[schemars(range(min = 1, max = 100), example = 60)]
     pub target_percent: Option<u64>,
-    /// number of newest replies whose tool results stay
+    /// number of newest replies whose tool results are kept
     #[schemars(range(min = 0, max = 100_000), example = 5)]
     pub preserve_recent_turns: Option<usize>,
-    /// targets of clearing, in this order
+    /// what to clear, in this order
     #[schemars(example = ["stale_tool_results"])]
     pub clear_targets: Option<Vec<Target>>,
     /// phases whose details may be cleared after their end; "*" for all
     #[schemars(inner(length(min = 1, max = 256)), example = ["testing"])]
     pub clear_after_phases: Option<Vec<String>>,
     pub attention_budget: AttentionBudget,
-    /// artifacts that are never cleared, by name
+    /// names of artifacts that are never cleared
     #[schemars(inner(length(min = 1, max = 256)), example = ["decision_records", "plans"])]
     pub preserve_artifacts: Option<Vec<String>>,
     pub artifacts: BTreeMap<String, Patterns>,
     /// tools whose results are never cleared
     #[schemars(inner(length(min = 1, max = 256)), example = ["Todo*"])]
     pub exclude_tools: Option<Vec<String>>,
-    /// the file that gets a line for each clearing
+    /// file that gets a line for each clearing
     #[schemars(length(min = 1, max = 4_096), example = "NOTES.md")]
     #[serde(deserialize_with = "ledger")]
     pub ledger: Option<String>,
-    /// a command that gets the signals; not in a project's file
+    /// command that gets the signals; ignored in a project's file
     #[schemars(length(min = 1, max = 4_096), example = "notify-send ctx")]
     pub hook: Option<String>,
-    /// an address on this machine that gets the signals; not in a project's file
+    /// local URL that gets the signals; ignored in a project's file
     #[schemars(length(min = 1, max = 4_096), example = "http://127.0.0.1:9000/hook", extend("writeOnly" = true))]
     #[serde(deserialize_with = "webhook")]
     pub webhook: Option<String>,
@@ -79,16 +79,16 @@ pub struct AttentionBudget {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Patterns {
-    /// an artifact by its tool; * matches anything
+    /// tools whose results belong to the artifact; * matches anything
     #[schemars(inner(length(min = 1, max = 256)), example = ["Plan*"])]
     pub tools: Vec<String>,
-    /// an artifact by the path
+    /// paths of files that belong to the artifact
     #[schemars(inner(length(min = 1, max = 256)), example = ["*/plans/*"])]
     pub paths: Vec<String>,
-    /// an artifact by the command
+    /// commands whose results belong to the artifact
     #[schemars(inner(length(min = 1, max = 256)), example = ["plan *"])]
     pub commands: Vec<String>,
-    /// an artifact by words in the result
+    /// texts in results that belong to the artifact
     #[schemars(inner(length(min = 1, max = 256)), example = ["*the plan*"])]
     pub texts: Vec<String>,
 }

@@ -40,10 +40,10 @@ pub struct UpstreamKeys {
     #[schemars(with = "String", example = "https://api.anthropic.com")]
     #[serde(deserialize_with = "url")]
     pub url: Option<UpstreamUrl>,
-    /// additional certificate authorities
+    /// files with additional certificate authorities
     #[schemars(inner(length(min = 1)), title = "a list of paths in quotes", example = ["ca.pem"])]
     pub ca_files: Option<Vec<PathBuf>>,
-    /// a proxy for the connection to the upstream
+    /// proxy for the connection to the upstream
     #[schemars(with = "String", example = "http://proxy:3128", extend("writeOnly" = true))]
     #[serde(deserialize_with = "secret")]
     pub proxy: Option<Secret>,
@@ -94,14 +94,14 @@ pub struct Helper {
     /// name of the helper model
     #[schemars(example = &"qwen")]
     pub model: Option<String>,
-    /// the environment variable that contains its key
+    /// environment variable that contains the API key
     #[schemars(example = &"MY_KEY")]
     #[serde(deserialize_with = "variable")]
     pub key_env: Option<String>,
-    /// tokens per day
+    /// token budget per day
     #[schemars(example = 200_000)]
     pub budget_per_day: Option<u64>,
-    /// timeout for one answer, in seconds
+    /// timeout for one response, in seconds
     #[schemars(example = 60)]
     pub timeout: Option<u64>,
     /// maximum number of characters per request

@@ -39,7 +39,7 @@ struct Keys {
     /// shortest prompt that is cached, in tokens
     #[schemars(range(min = 0, max = 1_000_000_000), example = 200_000)]
     minimum: Option<u64>,
-    /// lifetime of the cache in seconds, whatever clients ask for
+    /// lifetime of the cache in seconds, regardless of the client's request
     #[schemars(range(min = 1, max = 86_400), example = 600)]
     cache_seconds: Option<u64>,
     /// number of blocks that a breakpoint looks back
@@ -54,10 +54,10 @@ struct Keys {
     /// price factor of the output above that size, if it differs
     #[schemars(range(min = 1, max = 1_000), example = 2)]
     dearer_output_times: Option<f64>,
-    /// the provider can clear by itself
+    /// the provider supports clearing
     #[schemars(example = true)]
     clearing: Option<bool>,
-    /// the provider can summarise by itself
+    /// the provider supports compaction
     #[schemars(example = true)]
     compaction: Option<bool>,
     /// thinking is bound to the content before it

@@ -62,17 +62,17 @@ struct ClearToolUsesKeys {
     /// clear old tool results
     #[schemars(example = true)]
     enabled: Option<bool>,
-    /// prompt size at which clearing starts
+    /// prompt size that starts clearing
     #[schemars(schema_with = "clear_trigger", example = "60%")]
     #[serde(deserialize_with = "trigger")]
     trigger: Option<Trigger>,
-    /// number of newest results that stay
+    /// number of newest results to keep
     #[schemars(range(min = 0, max = MOST_ITEMS), example = 5)]
     keep: Option<u64>,
     /// minimum number of tokens to clear at once
     #[schemars(range(min = 0, max = MOST_TOKENS), example = 20_000)]
     clear_at_least: Option<u64>,
-    /// tools whose results stay
+    /// tools whose results are never cleared
     #[schemars(inner(length(min = 1, max = 256)), example = ["Read"])]
     exclude_tools: Option<Vec<String>>,
     /// clear tool inputs along with their results
@@ -84,10 +84,10 @@ struct ClearToolUsesKeys {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default, remote = "ClearThinking")]
 struct ClearThinkingKeys {
-    /// set how much thinking the provider keeps
+    /// limit the thinking that the provider keeps
     #[schemars(example = true)]
     enabled: Option<bool>,
-    /// number of turns whose thinking stays
+    /// number of turns whose thinking is kept
     #[schemars(schema_with = "turns", example = &"all")]
     #[serde(deserialize_with = "keep")]
     keep: Option<Keep>,
@@ -99,7 +99,7 @@ struct CompactKeys {
     /// let the provider write summaries
     #[schemars(example = true)]
     enabled: Option<bool>,
-    /// prompt size at which summaries start
+    /// prompt size that starts a summary
     #[schemars(schema_with = "compact_trigger", example = 150_000)]
     #[serde(deserialize_with = "trigger")]
     trigger: Option<Trigger>,

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 /// Things that are named one by one.
 #[derive(Args, Debug)]
 pub struct Ids {
-    /// Frames, steps or parts: t3, t3/5..9, 't3#2.1', tools/Bash; t2..t5 and t3,t7 name several
+    /// Frames, steps or parts: t3, t3/5..9, 't3#2.1', tools/Bash; several: t2..t5 or t3,t7
     #[arg(value_name = "ID", required = true, value_parser = non_empty)]
     pub ids: Vec<String>,
 }
@@ -23,7 +23,7 @@ pub struct Ids {
 /// Things that are named, or chosen by what they are.
 #[derive(Args, Debug)]
 pub struct Selected {
-    /// Frames, steps or parts: t3, t3/5..9, 't3#2.1', tools/Bash; t2..t5 and t3,t7 name several
+    /// Frames, steps or parts: t3, t3/5..9, 't3#2.1', tools/Bash; several: t2..t5 or t3,t7
     #[arg(value_name = "ID", required_unless_present_any = ["tool", "larger_than", "older_than", "superseded"], value_parser = non_empty)]
     pub ids: Vec<String>,
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub struct Selected {
 /// Tool results; all of them unless something narrows it.
 #[derive(Args, Debug)]
 pub struct Results {
-    /// In these frames or steps only
+    /// Only in these frames or steps
     #[arg(value_name = "ID", value_parser = non_empty)]
     pub ids: Vec<String>,
     #[command(flatten)]
@@ -48,16 +48,16 @@ pub struct Selection {
     /// Only calls and results of this tool
     #[arg(long, value_name = "NAME", value_parser = non_empty)]
     tool: Option<String>,
-    /// Only parts larger than this many tokens
+    /// Only parts of more than this many tokens
     #[arg(long, value_name = "TOKENS", value_parser = tokens)]
     larger_than: Option<u64>,
-    /// Only parts older than this many newest frames
+    /// Skip this many of the newest frames
     #[arg(long, value_name = "FRAMES", value_parser = frames)]
     older_than: Option<usize>,
-    /// Only reads of files that are read again or changed later
+    /// Only reads of files that were read again or changed later
     #[arg(long)]
     superseded: bool,
-    /// Only this call and its result, by the call's id; repeatable
+    /// Only this call and its result, by call id; repeatable
     #[arg(long = "call", value_name = "ID", value_parser = non_empty)]
     calls: Vec<String>,
 }

@@ -80,17 +80,17 @@ changes! {
 /// What every change can be told.
 #[derive(Args, Debug, Clone)]
 pub struct How {
-    /// Why, for the history
+    /// Reason, for the history
     #[arg(long, value_name = "TEXT", value_parser = non_empty)]
     note: Option<String>,
-    /// Refuse if this is not the newest commit (`none`: if there is one)
+    /// Refuse unless this commit is the head (`none`: no commit yet)
     #[arg(long, value_name = "COMMIT", value_parser = non_empty)]
     expect: Option<String>,
-    /// Only show what it would do
+    /// Show the effect without applying it
     #[arg(long)]
     pub dry_run: bool,
-    /// When to make it [default: now]
-    #[arg(long, value_enum, value_name = "MOMENT")]
+    /// When to apply it: `now`, `cold` (the cache has expired) or `near-limit` (the window is nearly full) [default: now]
+    #[arg(long, value_enum, value_name = "MOMENT", hide_possible_values = true)]
     when: Option<Moment>,
     #[command(flatten)]
     pub conversation: ConversationArguments,
@@ -107,11 +107,11 @@ impl How {
 /// The moment that a change waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Moment {
-    /// At once
+    /// Immediately
     Now,
-    /// When the provider's cache has expired and it costs nothing
+    /// When the provider's cache has expired, so that it costs nothing
     Cold,
-    /// When the context nears what the model takes
+    /// When the context nears the model's limit
     NearLimit,
 }
 

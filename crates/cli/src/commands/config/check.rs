@@ -18,16 +18,16 @@ use crate::output::table::{Cell, Column, Table};
 use crate::output::{Output, text};
 
 #[derive(Args, Debug)]
-#[command(after_help = "The exit code is 1 if there are errors.
+#[command(after_help = "Exits with 1 if there are errors.
 
 Examples:
   ctx config check
   ctx config check --json | jq '.wrong'")]
 pub struct Arguments {
-    /// The project's folder [default: the current one]
+    /// Project folder [default: the current one]
     #[arg(long, value_name = "DIR", value_parser = non_empty_path)]
     project: Option<PathBuf>,
-    /// The configuration file [env: CTX_CONFIG] [default: ctx.toml in the home, and the project's]
+    /// Configuration file [env: CTX_CONFIG] [default: ctx.toml in the home, and the project's]
     #[arg(long, value_name = "FILE", value_parser = non_empty_path)]
     config: Option<PathBuf>,
     #[command(flatten)]

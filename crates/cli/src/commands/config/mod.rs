@@ -10,11 +10,11 @@ use crate::config::schema::SCHEMA;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Explain the settings: values in force, their sources, and errors
+/// Show settings, their sources and errors
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Settings are in the ctx.toml of the home. A project's ctx.toml, its .loa.config.yaml and the front matter of its skills
-can set automatic editing for that project ([context_editing]), as far as you trust them (`ctx trust`). Changed files are read again.
+    after_help = "The home's ctx.toml holds your settings. A project's ctx.toml, its .loa.config.yaml and the front matter of its skills can
+set [context_editing] for that project if you trust them (`ctx trust`). The daemon rereads changed files.
 
 Examples:
   ctx config check
@@ -28,9 +28,9 @@ pub struct Arguments {
 
 #[derive(Subcommand, Debug)]
 enum What {
-    /// Show every value in force, its source, and errors
+    /// Show every value in force, its source and any errors
     Check(check::Arguments),
-    /// Print a JSON Schema of ctx.toml, for editors
+    /// Print a JSON Schema of ctx.toml for editors
     Schema,
 }
 

@@ -15,9 +15,9 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, text};
 
-/// Check the home, the store, the daemon and the connection to the upstream
+/// Check the home, the store, the daemon and the connection; suggest fixes
 #[derive(Args, Debug)]
-#[command(after_help = "The exit code is 1 if there is a problem.
+#[command(after_help = "Exits with 1 if there is a problem.
 
 Examples:
   ctx doctor
@@ -25,7 +25,7 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     daemon: DaemonArguments,
-    /// Do not try to reach the upstream
+    /// Do not contact the upstream
     #[arg(long)]
     offline: bool,
     #[command(flatten)]

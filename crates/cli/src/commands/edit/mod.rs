@@ -16,20 +16,20 @@ use crate::failure::Failure;
 
 /// Arguments of `ctx edit`.
 #[derive(Args, Debug)]
-#[command(about = format!("{}; without a text, your editor opens", help("edit")))]
-#[command(after_help = "The editor is $VISUAL or $EDITOR. To change nothing, leave the text unchanged or empty.
+#[command(about = format!("{}; without new text, opens your editor", help("edit")))]
+#[command(after_help = "The editor is $VISUAL or $EDITOR. An unchanged or empty text cancels the edit.
 
 Examples:
-  ctx edit 't3#0'                         its text, in your editor; `ctx edit t3`: all its messages, in JSON
+  ctx edit 't3#0'                         edit the message in your editor
   ctx edit 't3#0' --text 'Fix only the parser.'
   ctx edit t3 --raw '[{\"role\":\"user\",\"content\":\"Hi\"},{\"role\":\"assistant\",\"content\":\"Hello\"}]'")]
 pub struct Arguments {
-    /// What to replace
+    /// Frame, message, block or tool to replace
     #[arg(value_name = "ID", value_parser = non_empty)]
     id: String,
     #[command(flatten)]
     by: By,
-    /// Include protected parts
+    /// Also replace protected parts
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -39,13 +39,13 @@ pub struct Arguments {
 #[derive(Args, Debug)]
 #[group(multiple = false)]
 struct By {
-    /// The new text; `-` reads it from stdin
+    /// New text; `-` reads stdin
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     text: Option<String>,
-    /// A message or a list of messages in JSON (a block for a block, a definition for a tool); `-` is stdin
+    /// New JSON: messages for a frame, a block for a block, a definition for a tool; `-` reads stdin
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     raw: Option<String>,
-    /// The text of this file; a file ending in .json is read like --raw
+    /// Read the new text from a file; a .json file counts as --raw
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 }

@@ -21,14 +21,17 @@ use crate::output::table::{Cell, Column, Table};
 use crate::output::{Output, text, words};
 
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx lab explain session.jsonl
+  ctx lab explain session.jsonl --policy cold --turn 40")]
 pub struct Arguments {
-    /// A recorded conversation
+    /// Recorded conversation
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The request, counted from 1; without it, all requests before which the policy acted
+    /// Request, counted from 1 [default: every request before which the policy acted]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     turn: Option<u32>,
-    /// The policy
+    /// Policy
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = non_empty)]
     policy: String,
     #[command(flatten)]

@@ -18,16 +18,14 @@ use crate::output::paint::{ID, PLAIN};
 use crate::output::table::{Cell, Column, Table};
 use crate::output::words;
 
-/// Replay recorded conversations and see what a policy would have done
+/// Replay recorded conversations under editing policies
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Nothing is sent anywhere and no live conversation is touched: each request is composed by the engine that composes
-live ones, and charged by a model of the provider's cache and prices.
+    after_help = "Replays run locally: the engine composes each request as it composes live ones, and a model of the provider's cache
+and prices charges it. Live conversations are not touched.
 
 Examples:
-  ctx lab policies
   ctx lab run --on ~/.claude/projects --compare none,cold,auto
-  ctx lab run --on ~/.local/share/ctx --policy auto
   ctx lab run --on session.jsonl --policy auto --html report.html
   ctx lab explain session.jsonl --policy auto --turn 40"
 )]
@@ -38,9 +36,9 @@ pub struct Arguments {
 
 #[derive(Subcommand, Debug)]
 enum What {
-    /// Replay conversations under one or several policies and compare them
+    /// Replay conversations and compare policies
     Run(run::Arguments),
-    /// Show what a policy did before one request, and why
+    /// Show the actions of a policy before one request, with reasons
     Explain(explain::Arguments),
     /// List the policies
     Policies,

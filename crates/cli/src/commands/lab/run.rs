@@ -17,20 +17,23 @@ use crate::output::table::{Cell, Column, Table};
 use crate::output::{Output, text, words};
 
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx lab run --on ~/.claude/projects
+  ctx lab run --on ~/.local/share/ctx --compare none,cold,auto --html report.html")]
 pub struct Arguments {
-    /// Files or folders: Messages bodies, Claude Code's session files, or the home of `ctx` itself
+    /// Files or folders: request bodies, agents' session files, or the home of `ctx`
     #[arg(long, value_name = "PATH", required = true, num_args = 1..)]
     on: Vec<PathBuf>,
-    /// The policy to compare with none
+    /// Policy to compare with `none`
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = non_empty)]
     policy: String,
-    /// Several policies, separated by commas; the others are compared with the first
+    /// Policies to compare with the first of them, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "policy")]
     compare: Vec<String>,
-    /// Print a line for each conversation and policy, for a spreadsheet
+    /// Print CSV, one line per conversation and policy
     #[arg(long, conflicts_with = "json")]
     csv: bool,
-    /// Also write a page with plots
+    /// Also write an HTML report with plots
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     #[command(flatten)]

@@ -27,19 +27,16 @@ const INCOMPLETE: &str = "the newest requests of this conversation could not be 
 /// List the frames of a conversation with their tokens
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  ctx list
   ctx list --steps --conv c3f9
-  ctx list --all                          also what the agent's own compaction left behind
-  ctx list --json | jq '.frames | max_by(.tokens).id'
-  ctx list --json --compact               short, for an agent")]
+  ctx list --json | jq '.frames | max_by(.tokens).id'")]
 pub struct Arguments {
-    /// Also list the steps of each frame
+    /// List the steps of each frame
     #[arg(long)]
     steps: bool,
-    /// Also list the frames from before the agent's own compaction, and those it has rewound; they are not sent
+    /// Include frames from before the agent's own compaction or a rewind; they are not sent
     #[arg(long)]
     all: bool,
-    /// With --json: id, tokens, state and a short title only, at most 40 tokens a frame
+    /// With --json: at most 40 tokens per frame, for agents
     #[arg(long, requires = "json")]
     compact: bool,
     #[command(flatten)]

@@ -22,49 +22,47 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::words;
 
-/// Preview many operations as a whole, and apply all or some of them as one commit
+/// Preview a plan of operations; apply all or some as one commit
 #[derive(Args, Debug)]
 #[command(
-    after_help = "A plan is JSON: {\"note\":\"…\",\"expect\":\"HEAD\",\"operations\":[{\"op\":\"delete\",\"ids\":[\"t3\"],\"reason\":\"…\"}]};
-a list of operations, or one per line as for `ctx batch`, works too. `expect` is the head it was made for (`none`: no
-commit yet): if someone has committed since, the plan is refused and the message shows what changed.
+    after_help = "A plan is JSON: {\"note\":\"…\",\"expect\":\"HEAD\",\"operations\":[{\"op\":\"delete\",\"ids\":[\"t3\"],\"reason\":\"…\"}]},
+a list of operations, or one operation per line. If the head is no longer `expect` (`none`: no commit yet), ctx refuses it.
 
-Risk says what would be lost: high (pinned or protected, an open tool loop), medium (the newest frame, results that later
-steps work on, the system prompt or tools), low (the rest).
+Risk rates the loss: high (pinned or protected content, the tool loop in progress), medium (the newest frame, results that
+later steps use, the system prompt, the tools) or low (everything else).
 
 Examples:
-  ctx plan tidy.json                      show what it would do, and the risks
-  ctx plan tidy.json --apply --only 1,3   apply two of its operations
-  ctx plan -i tidy.json                   decide one by one, as with `git add -p`
-  ctx plan --stale                        what removing stale results would save and cost"
+  ctx plan tidy.json                      show effects and risks
+  ctx plan -i tidy.json                   decide about each operation, like `git add -p`
+  ctx plan tidy.json --apply --only 1,3"
 )]
 pub struct Arguments {
-    /// The file; `-` is stdin
+    /// File with the plan; `-` reads stdin
     #[arg(value_name = "FILE", required_unless_present = "stale", conflicts_with = "stale")]
     file: Option<PathBuf>,
-    /// Instead of a file: remove the tool results that are stale or superseded
+    /// Instead of a file: remove stale and superseded tool results
     #[arg(long)]
     stale: bool,
-    /// Apply it as one commit
+    /// Apply the plan as one commit
     #[arg(long, conflicts_with_all = ["interactive", "dry_run"])]
     apply: bool,
     /// Ask about each operation
     #[arg(long, short, conflicts_with_all = ["json", "dry_run"])]
     interactive: bool,
-    /// Only these operations, counted from 1: 1,3 or 2..4
+    /// Use only these operations, counted from 1: 1,3 or 2..4
     #[arg(long, value_name = "N,N")]
     only: Option<Only>,
-    /// Only show what it would do (the default without --apply)
+    /// Show the effect without applying it (the default)
     #[arg(long)]
     dry_run: bool,
-    /// Why, for the history; overrides the plan's note
+    /// Reason, for the history; overrides the plan's note
     #[arg(long, value_name = "TEXT", value_parser = non_empty)]
     note: Option<String>,
-    /// Refuse if this is not the newest commit (`none`: if there is one); overrides the plan's `expect`
+    /// Refuse unless this commit is the head; overrides the plan's `expect`
     #[arg(long, value_name = "COMMIT", value_parser = non_empty)]
     expect: Option<String>,
-    /// When to make it [default: now]
-    #[arg(long, value_enum, value_name = "MOMENT")]
+    /// When to apply it: `now`, `cold` (the cache has expired) or `near-limit` (the window is nearly full) [default: now]
+    #[arg(long, value_enum, value_name = "MOMENT", hide_possible_values = true)]
     when: Option<Moment>,
     #[command(flatten)]
     conversation: ConversationArguments,

@@ -27,23 +27,21 @@ use crate::failure::Failure;
 use crate::home::Home;
 use ctx_api::status::Status;
 
-/// Run an agent through the daemon; starts one if none is running
+/// Run an agent through the daemon, starting the daemon if needed
 #[derive(Args, Debug)]
-#[command(after_help = "The daemon keeps running afterwards; `ctx stop` stops it.
+#[command(after_help = "The daemon keeps running when the agent exits; `ctx stop` stops it.
 
 Examples:
-  ctx run -- claude
   ctx run -- claude -p 'What does this project do?'
-  ctx run -- opencode
   ctx run --client goose -- ./my-goose
   ctx run --upstream https://gateway.example -- claude")]
 pub struct Arguments {
     #[command(flatten)]
     daemon: DaemonArguments,
-    /// The client that the program is, if its name does not tell
+    /// Agent, if the program's name does not identify it
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(CLIENTS.map(|client| client.name)))]
     client: Option<String>,
-    /// The agent and its arguments
+    /// Agent and its arguments
     #[arg(value_name = "AGENT", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     agent: Vec<OsString>,
 }

@@ -17,31 +17,29 @@ use crate::failure::Failure;
 /// Lines of a thinking block, a call or a result that are shown when it is folded.
 const FOLDED_LINES: usize = 8;
 
-/// Show the content behind ids
+/// Show frames, steps, messages or blocks
 #[derive(Args, Debug)]
 #[command(after_help = "Ids:
   system  tools  tools/Bash   the system prompt, the tools, one tool
-  t3  t3/5  t3/5..9           a frame, one of its steps, several
-  t3#2  t3#2.1                a message of a frame, a block of it
-  t2..t5  t3,t7               several at once
+  t3  t3/5  t3/5..9           a frame, a step, a range of steps
+  t3#2  t3#2.1                a message, a block
+  t2..t5  t3,t7               several frames
 
 Examples:
-  ctx show t3
   ctx show t3/5 --full
   ctx show t2..t4 tools/Bash
-  ctx show t3 --raw | jq .role            its messages as they are sent
-  ctx show 't3#2.1' --raw | jq .input     one block")]
+  ctx show 't3#2.1' --raw | jq .input")]
 pub struct Arguments {
-    /// What to show (`ctx list --steps` shows all ids)
+    /// Ids; `ctx list --steps` lists them
     #[arg(value_name = "ID", required = true, value_parser = non_empty)]
     ids: Vec<String>,
-    /// Print the messages as they are sent, one JSON value per line; for a block or a tool, only that
+    /// Print the exact JSON as sent, one message, block or tool per line
     #[arg(long, conflicts_with_all = ["full", "lines", "json"])]
     raw: bool,
-    /// Show everything unfolded
+    /// Show long content in full
     #[arg(long, conflicts_with = "lines")]
     full: bool,
-    /// Lines to show of folded content
+    /// Lines to show of long content
     #[arg(long, value_name = "N", default_value_t = FOLDED_LINES)]
     lines: usize,
     #[command(flatten)]
