@@ -115,8 +115,10 @@ pub fn of_own_session(failure: Failure, environment: &Environment) -> Failure {
     let is_own =
         |session: &String| failure.code == ErrorCode::UnknownConversation && failure.about.as_ref() == Some(session);
     match environment.text(env::AGENT_SESSION).filter(is_own) {
-        Some(session) => Failure::new(ErrorCode::UnknownConversation, format!("This session ({session}) does not go through ctx."))
-            .hint("start the agent with `ctx run -- claude`, or set it up permanently with `ctx install claude-code`; --conv selects another conversation"),
+        Some(session) => Failure::new(ErrorCode::UnknownConversation, format!("This session ({session}) does not use \
+             ctx."))
+            .hint("start the agent with `ctx run -- claude`, or run `ctx install claude-code` once; --conv selects \
+                 another conversation"),
         None => failure,
     }
 }
@@ -176,13 +178,13 @@ impl DaemonArguments {
 }
 
 pub fn non_empty(text: &str) -> Result<String, String> {
-    if text.trim().is_empty() { Err("it is empty".to_owned()) } else { Ok(text.to_owned()) }
+    if text.trim().is_empty() { Err("must not be empty".to_owned()) } else { Ok(text.to_owned()) }
 }
 
 /// A request by its name, `r17`, or its number.
 pub fn request_name(text: &str) -> Result<u32, String> {
     let number = text.strip_prefix('r').unwrap_or(text).parse::<u32>().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| "requests are called r1, r2, and so on; `ctx timeline` lists them".to_owned())
+    number.ok_or_else(|| "expected a request such as r17; `ctx timeline` lists them".to_owned())
 }
 
 pub fn non_empty_path(text: &str) -> Result<PathBuf, String> {
@@ -233,7 +235,7 @@ mod tests {
             let refusal = Refusal::new(code, format!("No `{name}` in 0a1b."), "").about(name);
             of_own_session(refusal.into(), &environment).message
         };
-        assert_eq!(told(ErrorCode::UnknownConversation, "0a1b"), "This session (0a1b) does not go through ctx.");
+        assert_eq!(told(ErrorCode::UnknownConversation, "0a1b"), "This session (0a1b) does not use ctx.");
         assert_eq!(told(ErrorCode::UnknownConversation, "c3"), "No `c3` in 0a1b.");
         assert_eq!(told(ErrorCode::Stale, "0a1b"), "No `0a1b` in 0a1b.");
     }

@@ -32,7 +32,7 @@ pub fn or_start(found: Result<Client, Failure>, context: &Context) -> Result<Cli
 /// Whoever just presses Enter agrees; whoever leaves does not.
 fn agrees(input: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<bool> {
     loop {
-        write!(out, "No daemon is running. Start one? [Y/n] ")?;
+        write!(out, "No daemon is running. Start it? [Y/n] ")?;
         out.flush()?;
         let mut answer = String::new();
         if input.read_line(&mut answer)? == 0 {
@@ -56,7 +56,7 @@ mod tests {
         let asked = |answer: &str| {
             let mut out = Vec::new();
             let agreed = agrees(&mut answer.as_bytes(), &mut out).expect("asked");
-            (agreed, String::from_utf8(out).expect("text").matches("Start one? [Y/n]").count())
+            (agreed, String::from_utf8(out).expect("text").matches("Start it? [Y/n]").count())
         };
         for yes in ["\n", "y\n", "YES\n"] {
             assert_eq!(asked(yes), (true, 1), "{yes}");

@@ -65,7 +65,7 @@ pub fn start(home: &Home, arguments: &[std::ffi::OsString]) -> Result<Started, F
             }
         }
         if Instant::now() > deadline {
-            return Err(Failure::new(ErrorCode::DaemonNotUp, "the daemon was started but does not answer")
+            return Err(Failure::new(ErrorCode::DaemonNotUp, "the daemon was started but does not respond")
                 .hint(format!("its log is {}", path.display())));
         }
         std::thread::sleep(PAUSE);
@@ -151,12 +151,12 @@ mod tests {
         fs::write(&log, format!("{before}\n")).expect("written");
         let from = fs::metadata(&log).expect("a file").len();
         assert!(last_words(&log, from).hint.expect("a hint").contains("daemon.log"));
-        let now = Failure::new(ErrorCode::PortTaken, "the port is taken").hint("choose another").as_json();
+        let now = Failure::new(ErrorCode::PortTaken, "the port is in use").hint("choose another").as_json();
         fs::write(&log, format!("{before}\nnote: x\n{now}\n")).expect("written");
         let failure = last_words(&log, from);
         assert_eq!(
             (failure.code, &*failure.message),
-            (ErrorCode::PortTaken.into(), "the daemon did not start: the port is taken")
+            (ErrorCode::PortTaken.into(), "the daemon did not start: the port is in use")
         );
         assert_eq!(failure.hint.as_deref(), Some("choose another"));
     }

@@ -47,7 +47,7 @@ pub fn whys(note: Option<&str>, operations: &[Operation], reasons: &[Option<Stri
         1 => format!("{}: {reason}", crate::commands::plan::shown::operation(operation)),
         count => format!("{count} × {}: {reason}", operation.name()),
     });
-    let more = (more > 0).then(|| format!("and {more} more: --json has them all"));
+    let more = (more > 0).then(|| format!("and {more} more: --json lists all"));
     note.into_iter().chain(reasons).chain(more).collect()
 }
 

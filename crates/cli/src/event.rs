@@ -34,7 +34,7 @@ pub fn aside(what: &What) -> Option<String> {
         What::Refused { edits, words, model, .. } => {
             format!("{} is no longer requested from {model}: the provider refused it: {words}", edits.join(", "))
         }
-        What::Recovery => "the provider refused thinking; from now on it drops thinking that does not fit".to_owned(),
+        What::Recovery => "the provider refused thinking; from now on it drops invalid thinking".to_owned(),
         What::Opened { .. } | What::Request { .. } | What::Answer { .. } | What::Unknown => return None,
     })
 }
@@ -88,7 +88,7 @@ pub fn remarks(answer: &What) -> Vec<String> {
     remarks.extend(error.as_ref().map(|ErrorSaid { kind, message }| format!("error {kind}: {message}")));
     remarks.extend(applied_edits.iter().map(edit_in_words));
     if *compacted {
-        remarks.push("the provider wrote a summary of what came before".to_owned());
+        remarks.push("the provider summarised earlier content".to_owned());
     }
     if !transformations.is_empty() {
         let transformations = words::plural(transformations.len() as u64, "transformation");
@@ -101,7 +101,7 @@ pub fn remarks(answer: &What) -> Vec<String> {
         remarks.push(format!("repaired by rule {}", rules.join(", ")));
     }
     remarks.extend(cache_miss_reason.as_ref().map(|reason| format!("cache missed: {reason}")));
-    remarks.extend(undecodable.as_ref().map(|why| format!("the answer could not be read: {why}")));
+    remarks.extend(undecodable.as_ref().map(|why| format!("the response could not be parsed: {why}")));
     remarks
 }
 

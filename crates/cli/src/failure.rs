@@ -152,12 +152,12 @@ mod tests {
 
     #[test]
     fn a_failure_says_what_happened_and_what_to_do() {
-        let failure = Failure::new(ErrorCode::NoDaemon, "no daemon is running").hint("start one with `ctx up`");
+        let failure = Failure::new(ErrorCode::NoDaemon, "no daemon is running").hint("start it with `ctx up`");
         insta::assert_snapshot!(failure.in_words(&Paint::plain()), @r"
         error: no daemon is running
-        hint: start one with `ctx up`
+        hint: start it with `ctx up`
         ");
-        insta::assert_snapshot!(failure.as_json().to_string(), @r#"{"error":{"code":"no-daemon","message":"no daemon is running","hint":"start one with `ctx up`"}}"#);
+        insta::assert_snapshot!(failure.as_json().to_string(), @r#"{"error":{"code":"no-daemon","message":"no daemon is running","hint":"start it with `ctx up`"}}"#);
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
         let taken = BindError::PortTaken { listen, holder: Some(PortHolder::Program("nginx (process 7)".to_owned())) };
         let failure = Failure::from(DaemonError::Bind(taken));
         insta::assert_snapshot!(failure.in_words(&Paint::plain()), @r"
-        error: cannot listen on 127.0.0.1:8788: the port is taken by nginx (process 7)
+        error: cannot listen on 127.0.0.1:8788: the port is in use by nginx (process 7)
         hint: stop that program or choose another port
         ");
         assert_eq!(failure.code, ErrorCode::PortTaken);

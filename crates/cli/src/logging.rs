@@ -18,7 +18,7 @@ pub fn start(environment: &Environment) -> Result<(), Failure> {
     let wanted = environment.text(env::LOG).unwrap_or_else(|| USUAL.to_owned());
     let filter = EnvFilter::builder().parse(&wanted).map_err(|error| {
         Failure::new(ErrorCode::Environment, format!("{} is invalid: {error}", env::LOG.name()))
-            .hint("give a level (error, warn, info, debug, trace), or levels by module: ctx_server=debug,warn")
+            .hint("use a level (error, warn, info, debug, trace), or levels by module: ctx_server=debug,warn")
     })?;
     // It tells whole messages, and those hold what people say to their agents.
     let filter = match "rmcp=off".parse() {

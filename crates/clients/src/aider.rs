@@ -21,7 +21,7 @@ pub static CLIENT: Client = Client {
 
 const ROUTE: Route = Route {
     variables: &[("ANTHROPIC_API_BASE", "{url}"), ("ANTHROPIC_BASE_URL", "{url}"), ("OPENAI_API_BASE", "{url}/v1")],
-    check: Some("`--openai-api-base` and .aider.conf.yml win over the environment"),
+    check: Some("`--openai-api-base` and .aider.conf.yml override the environment"),
     ..Route::BASE
 };
 

@@ -31,7 +31,7 @@ const ROUTE: Route = Route {
         "Cline reads its base URL only from its settings: set `providers.anthropic.settings.baseUrl` to `{url}/v1` in \
          ~/.cline/data/settings/providers.json, or run `cline auth openai-compatible -b {url}/v1 -k KEY -m MODEL`",
     ),
-    check: Some("its settings name another base URL, or its own daemon still runs with the old ones"),
+    check: Some("its settings name another base URL, or its own daemon still uses the old settings"),
     ..Route::BASE
 };
 
@@ -45,12 +45,12 @@ static INSTALLER: SettingsInstaller = SettingsInstaller {
     entries: |_, _| &ENTRIES,
     needs: Some((
         &["providers", "anthropic", "settings"],
-        "set up Anthropic as its provider first (`cline auth`); for a provider that speaks like OpenAI, run `cline \
-         auth openai-compatible -b URL/v1 -k KEY -m MODEL` with the daemon's URL",
+        "set up Anthropic as its provider first (`cline auth`); for an OpenAI-compatible provider, run `cline auth \
+             openai-compatible -b URL/v1 -k KEY -m MODEL` with the daemon's URL",
     )),
     server: None,
     variables: &[],
-    note: Some("a daemon of Cline's own keeps the old settings until it ends"),
+    note: Some("Cline's own daemon keeps the old settings until it stops"),
 };
 
 static ENTRIES: [Entry; 1] = [Entry {

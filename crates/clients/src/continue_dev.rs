@@ -38,7 +38,7 @@ static INSTALLER: ByHand = ByHand {
     title: "Continue",
     folder: Folder { variable: None, home: ".continue" },
     file: "config.yaml",
-    reason: "Continue keeps a base URL with each of your models, and ctx does not choose among them",
+    reason: "Continue stores a base URL with each model, and ctx cannot choose among them",
     line: "`apiBase: {url}/v1/` below each model of Anthropic or OpenAI",
 };
 

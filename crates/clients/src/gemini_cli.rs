@@ -26,7 +26,8 @@ pub static CLIENT: Client = Client {
 
 const ROUTE: Route = Route {
     variables: &[("GOOGLE_GEMINI_BASE_URL", "{url}")],
-    check: Some("only a Gemini API key (GEMINI_API_KEY) goes there; a Google login and Vertex AI do not"),
+    check: Some("ctx sees only requests with a Gemini API key (GEMINI_API_KEY), not those of a Google login or \
+         Vertex AI"),
     ..Route::BASE
 };
 

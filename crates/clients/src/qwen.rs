@@ -33,7 +33,7 @@ pub static CLIENT: Client = Client {
 
 const ROUTE: Route = Route {
     variables: &[("ANTHROPIC_BASE_URL", "{url}"), ("OPENAI_BASE_URL", "{url}/v1")],
-    check: Some("a `baseUrl` in ~/.qwen/settings.json wins over the environment"),
+    check: Some("a `baseUrl` in ~/.qwen/settings.json overrides the environment"),
     ..Route::BASE
 };
 
@@ -49,7 +49,7 @@ static INSTALLER: SettingsInstaller = SettingsInstaller {
     needs: None,
     server: Some(ServerPlace { file: None, entries: gemini_cli::install::server }),
     variables: &["ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"],
-    note: Some("a `baseUrl` of a model in `modelProviders`, and a variable in a `.env` file, win over these settings"),
+    note: Some("a `baseUrl` of a model in `modelProviders` and variables in a `.env` file override these settings"),
 };
 
 static ENTRIES: [Entry; 2] = [

@@ -30,8 +30,8 @@ impl ConfigError {
     pub fn file(doing: &str, path: &Path, error: &io::Error) -> Self {
         let hint = match error.kind() {
             io::ErrorKind::ReadOnlyFilesystem => "the disk is mounted read-only; choose another folder",
-            io::ErrorKind::StorageFull => "the disk is full; make room",
-            _ => "check that the path is right and that the file is yours",
+            io::ErrorKind::StorageFull => "the disk is full; free some space",
+            _ => "check the path and the owner of the file",
         };
         Self::new(ErrorCode::File, format!("cannot {doing} {}: {error}", path.display())).hint(hint)
     }

@@ -157,7 +157,7 @@ impl Explained {
         let layers: Vec<SourceLayer<'_>> =
             all.iter().map(|(source, layer)| SourceLayer { source, layer: layer.as_ref() }).collect();
         self.waiting.extend(merge::waiting(folder, &layers, &trust).into_iter().map(|setting| Note {
-            message: format!("`{}` = {} waits until you trust this project", setting.key, setting.value),
+            message: format!("`{}` = {} takes effect once you trust this project", setting.key, setting.value),
             file: Some(setting.file),
             line: Some(setting.line),
             key: Some(setting.key),
@@ -354,11 +354,11 @@ impl Explained {
         if target < settings.target_percent {
             note(
                 "target_percent",
-                format!("it must be well below the threshold of {threshold} %: {target} % is taken"),
+                format!("it must be well below the threshold of {threshold} %; using {target} %"),
             );
         }
         if settings.threshold_with_provider_percent < threshold {
-            let message = format!("it is below `compact_threshold_percent`: {threshold} % is taken");
+            let message = format!("it is below `compact_threshold_percent`; using {threshold} %");
             note("threshold_with_provider_percent", message);
         }
         for name in settings.preserve_artifacts.iter().filter(|name| !settings.artifacts.contains_key(*name)) {
@@ -369,7 +369,7 @@ impl Explained {
             note("preserve_artifacts", message);
         }
         for name in settings.artifacts.keys().filter(|name| !settings.preserve_artifacts.contains(name)) {
-            note("artifacts", format!("`{name}` is defined and not in `preserve_artifacts`, so it is not preserved"));
+            note("artifacts", format!("`{name}` is defined but not in `preserve_artifacts`, so it is not preserved"));
         }
     }
 }

@@ -93,7 +93,7 @@ mod tests {
             ("upstream = \"https://x\"", 1, "`[upstream]` must be a section, not a text"),
             ("[upstream]\nca_files = \"ca.pem\"", 2, "`upstream.ca_files` must be a list of paths"),
             ("[upstream]\nca_files = [\n\"a\",\n3]", 4, "`upstream.ca_files` must be a list of paths"),
-            ("[upstream]\nurl = \"api.anthropic.com\"", 2, "must begin with http:// or https://"),
+            ("[upstream]\nurl = \"api.anthropic.com\"", 2, "must start with http:// or https://"),
             ("[listen]\naddress = \"somewhere\"", 2, "an address and a port"),
             ("[mcp]\nread_only = 1", 2, "`mcp.read_only` must be true or false, not a number"),
             ("[mcp]\nallow = \"delete\"", 2, "`mcp.allow` must be a list of texts in quotes, not a text"),

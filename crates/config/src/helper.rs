@@ -83,7 +83,7 @@ mod tests {
     fn what_cannot_be_used_is_refused_and_a_key_is_not_repeated() {
         for (text, told) in [
             ("[helper]\nprovider = \"gpt\"", "allowed: none, anthropic, openai, claude"),
-            ("[helper]\nurl = \"localhost\"", "must begin with http"),
+            ("[helper]\nurl = \"localhost\"", "must start with http"),
             ("[helper]\nkey_env = \"sk-hush\"", "the name of a variable"),
             ("[helper]\nbudget_per_day = \"many\"", "must be a whole number"),
             ("[helper]\nbudget_per_day = -3", "must be a whole number"),

@@ -27,7 +27,7 @@ impl Home {
         let is_default = chosen.is_none();
         let path = chosen.or_else(|| default_folder(environment)).ok_or_else(|| {
             ConfigError::new(ErrorCode::NoHome, "the home folder is unknown: neither HOME nor CTX_HOME is set")
-                .hint("name a folder with --home or CTX_HOME")
+                .hint("pass a folder with --home or CTX_HOME")
         })?;
         match std::path::absolute(&path) {
             Ok(path) => Ok(Self { path, is_default }),
@@ -78,8 +78,8 @@ impl Home {
             io::ErrorKind::ReadOnlyFilesystem => {
                 "its disk is mounted read-only; choose another folder with --home or CTX_HOME"
             }
-            io::ErrorKind::StorageFull => "make room, or choose another folder with --home or CTX_HOME",
-            _ => "it must be yours; choose another folder with --home or CTX_HOME",
+            io::ErrorKind::StorageFull => "free some space, or choose another folder with --home or CTX_HOME",
+            _ => "you must own it; or choose another folder with --home or CTX_HOME",
         };
         ConfigError::new(
             ErrorCode::HomeNotWritable,

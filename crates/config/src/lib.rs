@@ -172,8 +172,8 @@ fn read_file(flags: &Flags, environment: &Environment, home: &Home) -> Result<Op
     let named = flags.config.clone().or_else(|| environment.get(env::CONFIG).map(PathBuf::from));
     let Some(path) = named else { return ConfigFile::read(&home.config_file()) };
     let file = ConfigFile::read(&path)?.ok_or_else(|| {
-        ConfigError::new(ErrorCode::Config, format!("there is no configuration file {}", path.display()))
-            .hint("--config and CTX_CONFIG must name a file that exists")
+        ConfigError::new(ErrorCode::Config, format!("no configuration file {}", path.display()))
+            .hint("--config and CTX_CONFIG must name an existing file")
     })?;
     Ok(Some(file))
 }
@@ -204,7 +204,7 @@ pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     text.parse()
         .ok()
         .or_else(|| local(text.strip_prefix("localhost:").unwrap_or(text)))
-        .ok_or_else(|| "give an address and a port, such as 127.0.0.1:8788".to_owned())
+        .ok_or_else(|| "expected an address and a port, such as 127.0.0.1:8788".to_owned())
 }
 
 /// The environment's proxies, else that of the file.

@@ -191,7 +191,7 @@ impl CachedFile {
             |remarks: &[Remark]| remarks.iter().map(|remark| remark.at(&source.path)).collect::<Vec<_>>().join("; ");
         if !layer.provider_wrong.is_empty() {
             let why = words(&layer.provider_wrong);
-            self.wrong.push(format!("{why}; its previous settings of the provider stay in force"));
+            self.wrong.push(format!("{why}; its previous provider settings stay in force"));
             let before = self.good.as_ref().map(|good| good.config.context_editing.provider.clone());
             layer.config.context_editing.provider = before.unwrap_or_default();
         }

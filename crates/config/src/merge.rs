@@ -242,7 +242,7 @@ pub fn of_project(folder: &Path, layers: &[SourceLayer<'_>], trust: &Trust) -> O
         line: line(setting.line),
         key: setting.key,
         value: Some(setting.value),
-        why: "waits for your trust".to_owned(),
+        why: "needs your trust".to_owned(),
     });
     let waiting: Vec<ProjectSetting> = waiting.collect();
     let ignored = layers.iter().filter(|one| one.source.is_of_project).flat_map(|one| {

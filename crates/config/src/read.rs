@@ -84,7 +84,7 @@ impl Reader {
             }
         };
         if members.len() > MOST {
-            self.wrong(node.line, shown, format!("`{shown}` must hold at most {MOST}, not {}", members.len()));
+            self.wrong(node.line, shown, format!("`{shown}` may contain at most {MOST}, not {}", members.len()));
             return Vec::new();
         }
         let mut taken: Vec<&Member> = Vec::new();
@@ -93,7 +93,7 @@ impl Reader {
             if let Some(before) = taken.iter().find(|before| before.key == member.key) {
                 self.wrong(member.line, &key, format!("`{key}` is set twice, first in line {}", before.line));
             } else if member.value.data == Data::Nothing {
-                self.ignore(member.line, &key, format!("`{key}` says nothing"));
+                self.ignore(member.line, &key, format!("`{key}` is empty"));
             } else {
                 taken.push(member);
             }
@@ -106,7 +106,7 @@ impl Reader {
         if let Data::List(items) = &node.data
             && items.len() > MOST
         {
-            return self.wrong(node.line, key, format!("`{key}` must hold at most {MOST}, not {}", items.len()));
+            return self.wrong(node.line, key, format!("`{key}` may contain at most {MOST}, not {}", items.len()));
         }
         let value = trimmed(node.as_json());
         if !check::fits(schema, &value) {
@@ -133,7 +133,7 @@ impl Reader {
         }
         // The provider's editing is set in TOML only.
         if self.origin == Origin::Yaml && name == "provider" {
-            self.ignore(member.line, key, format!("`{key}` is unknown to this version and is ignored"));
+            self.ignore(member.line, key, format!("this version does not know `{key}` and ignores it"));
             return true;
         }
         let is_refused = self.origin == Origin::Skill && !name.contains('.') && !OF_SKILLS.contains(&name);
@@ -142,7 +142,7 @@ impl Reader {
         }
         let is_taken = name.strip_prefix("artifacts.").is_some_and(|name| protect::KNOWN.contains(&name));
         if self.origin == Origin::Skill && is_taken {
-            self.ignore(member.line, key, "a skill cannot change what this name means; this is ignored");
+            self.ignore(member.line, key, "a skill cannot redefine an artifact; this is ignored");
             return true;
         }
         is_refused && is_known
@@ -178,7 +178,7 @@ impl Reader {
         }
         let section = if shown.is_empty() || is_figure { String::new() } else { format!("{shown}.") };
         let near = check::did_you_mean(&member.key, &section, &known);
-        self.ignore(member.line, &key, format!("`{key}` is unknown to this version and is ignored{near}"));
+        self.ignore(member.line, &key, format!("this version does not know `{key}` and ignores it{near}"));
     }
 
     /// Checks names, and keys of one section together.
@@ -242,14 +242,14 @@ impl Reader {
             let wants = match key.strip_prefix("context_editing.") {
                 Some("hook") => "run commands on this machine",
                 Some("webhook") => "send requests to programs on this machine",
-                Some("ledger") if is_outside => "have files written outside of it",
+                Some("ledger") if is_outside => "write files outside of it",
                 _ => {
                     self.layer.entries.push(entry);
                     continue;
                 }
             };
             let words = format!(
-                "`{key}` is ignored: it would let a project {wants}. If you want it, set it in the ctx.toml of the home"
+                "`{key}` is ignored: it would let a project {wants}. To allow that, set it in the home's ctx.toml"
             );
             self.ignore(entry.line, &key, words);
         }
@@ -287,17 +287,17 @@ fn artifact(name: &str, config: &Config) -> Option<String> {
 }
 
 fn project(folder: &str, _: &Config) -> Option<String> {
-    let why = " must be a whole path, such as \"/home/me/project\"";
+    let why = " must be an absolute path, such as \"/home/me/project\"";
     (!Path::new(folder).is_absolute()).then(|| why.to_owned())
 }
 
 fn upstream(name: &str, _: &Config) -> Option<String> {
-    (!crate::upstreams::is_name(name)).then(|| format!(" is no name for an upstream: {}", crate::upstreams::NAMES))
+    (!crate::upstreams::is_name(name)).then(|| format!(" is not a valid upstream name: {}", crate::upstreams::NAMES))
 }
 
 fn model(name: &str, config: &Config) -> Option<String> {
     if name.trim().is_empty() {
-        return Some(": a model has a name, as clients send it".to_owned());
+        return Some(": the name of the model is empty".to_owned());
     }
     let keys = config.models.get(name)?;
     let set = ctx_models::Models::listed().clone().set(name, &keys.0);

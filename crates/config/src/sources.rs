@@ -175,7 +175,7 @@ impl Source {
         if self.leads_out() {
             return Some(Layer::unreadable(Remark::new(
                 0,
-                "it is a link that leads out of the folder of skills, so it is not read",
+                "it is a link out of the skills folder, so it is not read",
             )));
         }
         let content = match self.is_of_project {
@@ -207,12 +207,12 @@ impl Source {
         for (path, identity) in [(folder, opened.identity()?), (self.path.as_path(), identity)] {
             let (path, user) = (path.display(), identity.owner);
             if !identity.is_own() {
-                let why = format!("{path} belongs to another user (number {user}), so the settings in it are ignored");
+                let why = format!("{path} belongs to another user (id {user}), so its settings are ignored");
                 return Ok(Err(why));
             }
             if identity.is_shared() {
                 return Ok(Err(format!(
-                    "others can write to {path}, so the settings in it are ignored; `chmod go-w {path}` changes that"
+                    "others can write to {path}, so its settings are ignored; to fix this, run `chmod go-w {path}`"
                 )));
             }
         }
@@ -263,11 +263,11 @@ impl Source {
             ignored.extend(keys.into_iter().map(|(line, key)| {
                 let words = match is_known {
                     true => format!(
-                        "`{key}` is ignored: it concerns the whole daemon, so a project cannot set it. Set it in the ctx.toml of \
-                         the home, or start the daemon with --config {}",
+                        "`{key}` is ignored: it applies to the whole daemon. Set it in the home's ctx.toml, or start \
+                             the daemon with --config {}",
                         self.path.display()
                     ),
-                    false => format!("`{key}` is unknown to this version and is ignored"),
+                    false => format!("this version does not know `{key}` and ignores it"),
                 };
                 Remark { line, key, words }
             }));

@@ -59,7 +59,7 @@ impl Trust {
         };
         let read = serde_json::from_slice::<Trust>(&text).ok().filter(|trust| trust.version == VERSION);
         read.ok_or_else(|| {
-            ConfigError::new(ErrorCode::TrustUnreadable, format!("{} cannot be understood", path.display()))
+            ConfigError::new(ErrorCode::TrustUnreadable, format!("{} cannot be parsed", path.display()))
                 .hint("delete it, then run `ctx trust` again in each project")
         })
     }

@@ -20,7 +20,7 @@ pub fn parse_flag(text: &str) -> Result<(String, UpstreamUrl), String> {
     let named = text.split_once('=').filter(|(name, _)| !name.contains(['/', ':', '?']));
     let (name, url) = named.unwrap_or((Provider::Anthropic.name(), text));
     if !is_name(name) {
-        return Err(format!("the name of an upstream is wrong: {NAMES}"));
+        return Err(format!("invalid upstream name: {NAMES}"));
     }
     let url = url.parse().map_err(|why: ctx_server::UpstreamUrlError| why.to_string())?;
     Ok((name.to_owned(), url))

@@ -118,8 +118,8 @@ impl Conversation {
         let way_out = self.wire.whole_history();
         self.progress.elsewhere.then(|| {
             format!(
-                "The provider keeps the history of this conversation: requests carry only what is new, pass untouched and \
-                 cannot be edited. To edit, have the agent send the whole history: {way_out}."
+                "The provider keeps the history of this conversation: requests carry only new messages, so they pass \
+                     unchanged and cannot be edited. To edit, have the agent send the whole history: {way_out}."
             )
         })
     }

@@ -115,14 +115,14 @@ impl LeftFrames {
         let mut frames = named.iter().flat_map(Named::frames).filter(|id| !id.added);
         let (id, left) = frames.find_map(|id| Some((id, self.by_number.get(&id.number)?)))?;
         let message = match left {
-            Left::BeforeCompaction => format!("`{id}` is from before the client's compaction and is no longer sent."),
-            Left::Rewound => format!("`{id}` was rewound by the client and is no longer sent."),
+            Left::BeforeCompaction => format!("`{id}` is no longer sent: the agent compacted the conversation."),
+            Left::Rewound => format!("`{id}` is no longer sent: the agent rewound the conversation."),
         };
         let hint = hint![
             Command::Show.with(id.to_string()),
             " shows it; ",
             Command::Import.with(format!("{conversation} {id}")),
-            " brings a copy back."
+            " adds a copy."
         ];
         Some(Refusal::new(ErrorCode::Left, message, hint))
     }

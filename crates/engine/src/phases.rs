@@ -44,20 +44,20 @@ pub fn named(conversation: &Conversation, wish: &PhaseWish) -> Result<String, Re
         });
     };
     if name.chars().count() > LONGEST || name.chars().any(char::is_control) {
-        let message = format!("The name of a phase is one line of at most {LONGEST} characters.");
+        let message = format!("A phase name is one line of at most {LONGEST} characters.");
         return Err(Refusal::new(ErrorCode::BadName, message, hint![Command::Phase.with("begin testing"), "."]));
     }
     let is_open = open().any(|phase| phase == name);
     match (wish.action, is_open) {
         (PhaseAction::Begin, true) => Err(Refusal::new(
             ErrorCode::OpenAlready,
-            format!("The phase `{name}` is open already."),
+            format!("The phase `{name}` is already open."),
             hint![Command::Phase.with(format!("end {name}")), " ends it."],
         )),
         (PhaseAction::End, false) => {
             let near = nearest(name, open());
             let message = format!("No phase `{name}` is open.");
-            Err(Refusal::new(ErrorCode::NoPhase, message, suggest(&near, hint![Command::Phase, " lists them."])))
+            Err(Refusal::new(ErrorCode::NoPhase, message, suggest(&near, hint![Command::Phase, " lists the phases."])))
         }
         _ => Ok(name.to_owned()),
     }

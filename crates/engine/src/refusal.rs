@@ -10,7 +10,7 @@ use ctx_wire::rules;
 pub enum Problem {
     #[error("the request cannot be read: {0}")]
     Unreadable(#[from] ctx_wire::body::Unreadable),
-    #[error("the request's encoding cannot be undone: {0}")]
+    #[error("the request cannot be decoded: {0}")]
     Encoding(#[from] ctx_wire::encoding::DecodeError),
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -51,7 +51,7 @@ impl From<StoreError> for Refusal {
         Refusal::new(
             ErrorCode::Store,
             format!("The store cannot be read: {error}."),
-            hint!["Run ", Command::Doctor, " to see what is wrong."],
+            hint!["Run ", Command::Doctor, " to find the cause."],
         )
     }
 }

@@ -102,16 +102,16 @@ pub struct UpstreamUrl {
 /// Messages never repeat the given text: it may hold credentials.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum UpstreamUrlError {
-    #[error("the upstream address is not a URL; give one like https://api.anthropic.com")]
+    #[error("the upstream address is not a URL such as https://api.anthropic.com")]
     Malformed,
-    #[error("the upstream address must begin with http:// or https://")]
+    #[error("the upstream address must start with http:// or https://")]
     Scheme,
     #[error(
-        "the upstream address holds a user name or password; remove it: \
-         credentials come with each request of the client"
+        "the upstream address contains a user name or password; remove it, because each request carries the client's \
+             credentials"
     )]
     Credentials,
-    #[error("the upstream address has a query or a fragment; give only host, port and path")]
+    #[error("the upstream address has a query or a fragment; use only host, port and path")]
     Query,
 }
 

@@ -34,10 +34,10 @@ pub fn find<'a>(terms: &'a Terms, name: &str) -> Result<&'a Term, ControlError> 
     terms.terms.iter().find(|term| term.name.eq_ignore_ascii_case(wanted)).ok_or_else(|| {
         let names = terms.terms.iter().map(|term| term.name.as_str());
         let hint = match nearest(wanted, names).as_slice() {
-            [] => "Without a name, all rules and codes are listed.".to_owned(),
-            near => format!("Did you mean {}? Without a name, all are listed.", near.join(", ")),
+            [] => "Omit the name to list all rules and codes.".to_owned(),
+            near => format!("Did you mean {}? Omit the name to list all.", near.join(", ")),
         };
-        ControlError::new(ErrorCode::UnknownRule, format!("There is no rule and no error code `{wanted}`."), hint)
+        ControlError::new(ErrorCode::UnknownRule, format!("No rule or error code `{wanted}`."), hint)
     })
 }
 

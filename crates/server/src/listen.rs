@@ -35,14 +35,14 @@ const LOOKUP: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    #[error("listening on {listen} would let other machines use this proxy and whatever it can reach")]
+    #[error("listening on {listen} would let other machines use this proxy")]
     RemoteRefused { listen: SocketAddr },
-    #[error("cannot listen on {listen}: the port is taken{}", by(.holder))]
+    #[error("cannot listen on {listen}: the port is in use{}", by(.holder))]
     PortTaken { listen: SocketAddr, holder: Option<PortHolder> },
     #[error("cannot listen on {listen}: {source}")]
     Listen { listen: SocketAddr, source: io::Error },
     #[error(
-        "the upstream {upstream} is this daemon itself, which listens on {listen}: every request would go round for ever"
+        "the upstream {upstream} is this daemon itself, which listens on {listen}; requests would loop forever"
     )]
     Loop { listen: SocketAddr, upstream: String },
     #[error(transparent)]
@@ -55,11 +55,11 @@ impl BindError {
         match self {
             BindError::RemoteRefused { .. } => "listen on 127.0.0.1, or add --allow-remote",
             BindError::PortTaken { holder: Some(PortHolder::Daemon), .. } => {
-                "use that one, stop it, or choose another port"
+                "use that daemon, stop it, or choose another port"
             }
             BindError::PortTaken { .. } => "stop that program or choose another port",
             BindError::Listen { .. } => "choose another address",
-            BindError::Loop { .. } => "give the provider's address as the upstream, or listen on another port",
+            BindError::Loop { .. } => "set the upstream to the provider's address, or listen on another port",
             BindError::Setup(error) => error.hint(),
         }
     }
@@ -202,7 +202,7 @@ impl Bound {
         };
         let mut all_ended = pin!(all_ended);
         if tokio::time::timeout(limits.shutdown_grace, &mut all_ended).await.is_err() {
-            tracing::info!("some exchanges were still running and are cut now");
+            tracing::info!("aborted requests that were still running");
             let _ = progress.send(At::Over);
             all_ended.await;
         }
@@ -261,7 +261,7 @@ impl<'a> Acceptor<'a> {
                 Err(error) if is_the_clients(&error) => {}
                 Err(error) if files::are_used_up(&error) => self.make_room(&error).await,
                 Err(error) => {
-                    tracing::warn!(%error, "cannot accept a connection; trying again shortly");
+                    tracing::warn!(%error, "cannot accept a connection; retrying shortly");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
             }
@@ -284,7 +284,8 @@ impl<'a> Acceptor<'a> {
     async fn make_room(&mut self, error: &io::Error) {
         const AT_ONCE: usize = 32;
         if self.used_up.is_none_or(|last| last.elapsed() > QUIET) {
-            tracing::warn!(%error, "all file handles are taken; resting connections are closed. Raise the limit (`ulimit -n`) if this happens often");
+            tracing::warn!(%error, "all file handles are in use; closing idle connections. If this happens often, \
+                 raise the limit (`ulimit -n`)");
         }
         self.used_up = Some(Instant::now());
         if self.register.shed(AT_ONCE) == 0

@@ -70,7 +70,7 @@ fn complain(
         Err(_) => format!("it took longer than {} s", PATIENCE.as_secs()),
     };
     if complained.insert((who, why.clone())) {
-        tracing::warn!(%why, "{who} was not told");
+        tracing::warn!(%why, "{who} did not get the signal");
     }
 }
 
@@ -110,7 +110,7 @@ async fn post(address: &str, body: String) -> Result<(), String> {
         .body(body)
         .map_err(|error| error.to_string())?;
     let answer = sender.send_request(request).await.map_err(|error| error.to_string())?;
-    if answer.status().is_success() { Ok(()) } else { Err(format!("it answered {}", answer.status())) }
+    if answer.status().is_success() { Ok(()) } else { Err(format!("it responded with {}", answer.status())) }
 }
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ async fn a_first_commit_says_which_requests_left_before_it() {
     assert_eq!(house.post("conversations/one/operations", &dry).await.get("on_their_way"), None);
     let applied = house.edit("one", json!([{"op": "delete", "ids": ["t2"]}])).await;
     assert_eq!(applied["on_their_way"], 1, "{applied}");
-    let remark = "1 request is already on its way without this edit; the next one has it";
+    let remark = "1 request was already sent without this edit; the next one includes it";
     assert!(applied["remarks"].as_array().is_some_and(|remarks| remarks.contains(&json!(remark))), "{applied}");
 
     client.send(last).await;
@@ -114,7 +114,7 @@ async fn accepting_says_which_requests_left_before_it() {
         house.post("conversations/one/operations", &deferred).await;
     }
 
-    let remarks = json!(["1 request is already on its way without this edit; the next one has it"]);
+    let remarks = json!(["1 request was already sent without this edit; the next one includes it"]);
     let accepted = house.post("conversations/one/waiting/w1/accept", &json!({"author": "cli"})).await;
     assert_eq!((&accepted["state"], &accepted["remarks"]), (&json!("made"), &remarks), "{accepted}");
     let many = house.post("conversations/one/waiting/accept", &json!({"ids": ["w2"], "author": "cli"})).await;
@@ -256,11 +256,11 @@ async fn a_body_that_is_not_understood_is_told_where_and_why() {
     let (_server, house) = known().await;
     let path = "conversations/one/operations";
     for (body, told) in [
-        ("", "the JSON ends too early"),
+        ("", "the JSON is incomplete"),
         ("{\"operations\": [", "line 1 column 16"),
         (r#"{"author":"a"}"#, "operations"),
         (r#"{"operations":[],"author":"a","wish":1}"#, "unknown field `wish`"),
-        (r#"{"operations":[{"op":"vanish"}],"author":"a"}"#, "`vanish` is not known"),
+        (r#"{"operations":[{"op":"vanish"}],"author":"a"}"#, "unknown value `vanish`"),
         (r#"{"operations":[{"op":"delete","ids":["t1"]},{"op":"delete","ids":7}],"author":"a"}"#, "operations[1]"),
         (r#"{"operations":[{"op":"delete","idz":[]}],"author":"a"}"#, "unknown field `idz`"),
     ] {
@@ -270,7 +270,7 @@ async fn a_body_that_is_not_understood_is_told_where_and_why() {
     let message = house
         .refuses("POST", "conversations/one/history", r#"{"action":"jump","author":"a"}"#, 400, "bad-request")
         .await;
-    assert!(message.contains("`jump` is not known") && message.contains("rollback"), "{message}");
+    assert!(message.contains("unknown value `jump`") && message.contains("rollback"), "{message}");
     house.refuses("POST", "conversations/one/heal", r#"{"who":"a"}"#, 400, "bad-request").await;
 }
 

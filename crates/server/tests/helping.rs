@@ -241,7 +241,7 @@ async fn whatever_a_helper_does_wrong_changes_nothing_and_is_told() {
         (Some(("200 OK", json!({"choices": []}).to_string())), 502, "helper-nonsense", "no content"),
         (Some(("200 OK", json!({"choices": 7}).to_string())), 502, "helper-nonsense", "no content"),
         (Some(("200 OK", openai(" \n\u{7}"))), 502, "helper-nonsense", "it is empty"),
-        (Some(("200 OK", huge)), 502, "helper-nonsense", "far too long"),
+        (Some(("200 OK", huge)), 502, "helper-nonsense", "too long"),
         (Some(("200 OK", long)), 502, "helper-nonsense", "not shorter"),
     ] {
         let fake = Fake::saying(answer).await;
@@ -387,7 +387,7 @@ async fn the_users_own_claude_is_run_without_our_address_tools_or_settings() {
     std::fs::remove_file(&script).expect("removed");
     let told =
         house.refuses("POST", PATH, &wish(json!([{"op": "compact", "ids": ["t2"]}])), 422, "helper-settings").await;
-    assert!(told.contains("no `claude`"), "{told}");
+    assert!(told.contains("`claude` is not on"), "{told}");
 }
 
 #[tokio::test]

@@ -39,7 +39,7 @@ async fn an_upstream_that_is_the_daemon_itself_is_refused() {
         plan.config.listen = free;
         let error = refused(plan).await;
         assert!(matches!(error, BindError::Loop { .. }), "{host}: {error}");
-        assert!(error.hint().contains("give the provider's address"), "{error}");
+        assert!(error.hint().contains("to the provider's address"), "{error}");
     }
     for upstream in ["http://127.0.0.1:9".to_owned(), format!("http://192.0.2.1:{}", free.port())] {
         let mut plan = Plan::new(&upstream);

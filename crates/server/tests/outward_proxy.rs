@@ -121,9 +121,9 @@ async fn refused_with(answer: &'static str) -> String {
 #[tokio::test]
 async fn a_proxy_that_refuses_is_named_without_its_password() {
     let message = refused_with("HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n").await;
-    assert!(message.contains("asks for credentials"), "{message}");
+    assert!(message.contains("requires credentials"), "{message}");
     let message = refused_with("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n").await;
-    assert!(message.contains("did not connect us") && message.contains("NO_PROXY"), "{message}");
+    assert!(message.contains("did not connect") && message.contains("NO_PROXY"), "{message}");
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn a_proxy_that_is_not_there_is_named() {
     let daemon = through(https_before(&server, &authority), nobody.to_string(), "").start().await;
     let message = provider_error(&daemon.ask(GET).await, 502, "api_error", "upstream-unreachable");
     assert!(
-        message.contains(&format!("the proxy {nobody} did not connect us (the connection was refused)")),
+        message.contains(&format!("the proxy {nobody} did not connect (the connection was refused)")),
         "{message}"
     );
 }

@@ -32,7 +32,7 @@ async fn a_plan_is_looked_at_and_made_when_that_is_said() {
     ]);
     let plan = house.post(PATH, &json!({"operations": operations})).await;
     assert_eq!((&plan["commit"], &plan["frames"]), (&Value::Null, &json!(["t1", "t2", "t3"])));
-    assert_eq!(plan["operations"][0]["risks"][0]["what"], "removes what was asked in t2");
+    assert_eq!(plan["operations"][0]["risks"][0]["what"], "removes the request in t2");
     assert_eq!((&plan["operations"][1]["risk"], &plan["operations"][1]["risks"]), (&json!("low"), &json!([])));
     assert_eq!(house.get("conversations/one/history").await["commits"], json!([]), "nothing was done");
 

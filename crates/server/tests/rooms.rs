@@ -229,7 +229,7 @@ async fn the_page_is_shown_or_its_absence_explained() {
     let answer = daemon.get("/ui/", &cookie(&daemon).await).await;
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     assert_eq!(header_of(&answer, "content-type"), Some("text/html; charset=utf-8"));
-    assert_eq!(body_of(&answer).contains("cargo xtask run"), !ctx_server::page_is_embedded(), "{answer}");
+    assert_eq!(body_of(&answer).contains("cargo xtask install"), !ctx_server::page_is_embedded(), "{answer}");
     let moved = daemon.get("/ui", &cookie(&daemon).await).await;
     assert!(moved.starts_with("HTTP/1.1 303 ") && header_of(&moved, "location") == Some("/ui/"), "{moved}");
     assert!(daemon.get("/ui/gone.js", &cookie(&daemon).await).await.starts_with("HTTP/1.1 404 "));

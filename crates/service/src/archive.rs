@@ -199,7 +199,7 @@ impl Service {
         let hash = Hash::of(file).to_string();
         let ids = (0..).map(|number: u64| directory.free_id(&["import", &hash, &number.to_string()]));
         let id = ids.take(100).find(|id| !stored.contains(id)).ok_or_else(|| {
-            Refusal::new(ErrorCode::Taken, "There is no free id for it.", "This is a defect; please report it.")
+            Refusal::new(ErrorCode::Taken, "No id is free for it.", "This is a bug; please report it.")
         })?;
         directory.reserve(&id, None, reserved.clone());
         // Clients without a session are known by how they begin: they must not be taken for the copy's.
@@ -237,20 +237,20 @@ fn replayed(read: &Read, id: &str, session: Option<&String>) -> Result<(Step, Co
     // It is tried out in memory before anything is stored.
     let trial = MemoryStore::new();
     let unfit = |why: String| {
-        Refusal::new(ErrorCode::BadFile, format!("The records in the file do not fit together: {why}."), WHOLE)
+        Refusal::new(ErrorCode::BadFile, format!("The records in the file are inconsistent: {why}."), WHOLE)
     };
     trial.append(vec![step.clone()]).map_err(|error| unfit(error.to_string()))?;
-    let conversation = Conversation::load(id, &trial)?.ok_or_else(|| unfit("there is none".into()))?;
+    let conversation = Conversation::load(id, &trial)?.ok_or_else(|| unfit("there are none".into()))?;
     if conversation.log.skipped > read.head.skipped {
         return Err(unfit(format!("{} of them cannot be read", conversation.log.skipped)));
     }
     if conversation.tree.is_empty() {
-        return Err(unfit("there is no message in them".into()));
+        return Err(unfit("they contain no message".into()));
     }
     Ok((step, conversation))
 }
 
-const WHOLE: &str = "Nothing was changed. Export it again, and copy the file whole.";
+const WHOLE: &str = "Nothing was changed. Export the conversation again and copy the whole file.";
 
 /// A file that was understood.
 struct Read {
@@ -275,7 +275,7 @@ fn read(file: &[u8]) -> Result<Read, Refusal> {
     for (number, bytes) in lines.by_ref() {
         let damaged = |why: String| damaged(number, at, &why);
         if !bytes.ends_with(b"\n") {
-            return Err(damaged("the file ends in the middle of it".into()));
+            return Err(damaged("the file ends in the middle of the line".into()));
         }
         match serde_json::from_slice::<Line>(bytes).map_err(|error| damaged(error.to_string()))? {
             Line::Blob(content) => {
@@ -287,7 +287,7 @@ fn read(file: &[u8]) -> Result<Read, Refusal> {
             }
             Line::Record { at, kind, version, uses, body } => {
                 if !log::is_readable(version) || !log::KINDS.contains(&kind.as_str()) {
-                    let record = format!("it is a record `{kind}` of version {version}, which this ctx does not know");
+                    let record = format!("this version of ctx does not support records `{kind}` of version {version}");
                     return Err(damaged(record));
                 }
                 let uses: Option<Vec<Hash>> = uses.iter().map(|hash| hash.parse().ok()).collect();
@@ -299,16 +299,16 @@ fn read(file: &[u8]) -> Result<Read, Refusal> {
             Line::Note { name, content } => {
                 let body = content.bytes().filter(|_| NOTES.contains(&name.as_str()));
                 let body =
-                    body.ok_or_else(|| damaged(format!("it is a note `{name}`, which this ctx does not know")))?;
+                    body.ok_or_else(|| damaged(format!("this version of ctx does not support notes `{name}`")))?;
                 step.notes.push(Note { conversation: String::new(), name, body: Some(body) });
             }
             Line::End { lines: count, hash } => {
                 let sealed = file.get(..at).unwrap_or_default();
                 if count != number || hash != Hash::of(sealed).to_string() {
-                    return Err(damaged("what stands before it is not what was written".into()));
+                    return Err(damaged("the lines before it do not match the checksum".into()));
                 }
                 if lines.next().is_some() {
-                    return Err(damaged("the file goes on behind its end".into()));
+                    return Err(damaged("there is data after the end".into()));
                 }
                 if step.records.len() as u64 != head.records {
                     return Err(damaged(format!("there are {} records, not {}", step.records.len(), head.records)));
@@ -321,7 +321,7 @@ fn read(file: &[u8]) -> Result<Read, Refusal> {
     let count = file.split_inclusive(|byte| *byte == b'\n').count();
     Err(Refusal::new(
         ErrorCode::BadFile,
-        format!("The file is cut off behind line {count} (byte {}).", file.len()),
+        format!("The file is truncated after line {count} (byte {}).", file.len()),
         WHOLE,
     ))
 }
@@ -333,14 +333,14 @@ fn head(line: &[u8]) -> Result<Head, Refusal> {
         format: String,
         version: u32,
     }
-    let kind: Kind = serde_json::from_slice(line).map_err(|_| foreign("its first line is not that of one"))?;
+    let kind: Kind = serde_json::from_slice(line).map_err(|_| foreign("its first line is not a header"))?;
     if kind.format != FORMAT {
-        return Err(foreign("its first line is not that of one"));
+        return Err(foreign("its first line is not a header"));
     }
     if kind.version != VERSION {
         return Err(Refusal::new(
             ErrorCode::BadFile,
-            format!("The file is of version {}; this ctx reads version {VERSION}.", kind.version),
+            format!("The file has version {}; this ctx reads version {VERSION}.", kind.version),
             "Nothing was changed. Import it with the ctx that wrote it, or a newer one.",
         ));
     }
@@ -348,7 +348,7 @@ fn head(line: &[u8]) -> Result<Head, Refusal> {
     let is_hex = |digits: &str| digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     let is_ours = head.conversation.strip_prefix('c').is_some_and(|id| (6..=32).contains(&id.len()) && is_hex(id));
     if !is_ours {
-        return Err(damaged(1, 0, "its `conversation` is not the id of one"));
+        return Err(damaged(1, 0, "its `conversation` is not an id"));
     }
     Ok(head)
 }
@@ -356,7 +356,7 @@ fn head(line: &[u8]) -> Result<Head, Refusal> {
 fn foreign(why: &str) -> Refusal {
     Refusal::new(
         ErrorCode::BadFile,
-        format!("This is no exported conversation: {why}."),
+        format!("This is not an exported conversation: {why}."),
         hint![Command::Export, " writes one. Nothing was changed."],
     )
 }

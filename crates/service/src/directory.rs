@@ -96,7 +96,7 @@ impl Attic {
             drop(self);
         });
         if let Err(error) = freeing {
-            tracing::debug!(%error, "cannot start a thread; memory was freed at once");
+            tracing::debug!(%error, "cannot start a thread; freed the memory at once");
         }
     }
 }

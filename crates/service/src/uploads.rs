@@ -74,7 +74,7 @@ impl Service {
 fn remark(uploading: usize) -> Option<String> {
     match uploading {
         0 => None,
-        1 => Some("1 request is already on its way without this edit; the next one has it".to_owned()),
-        many => Some(format!("{many} requests are already on their way without this edit; the next one has it")),
+        1 => Some("1 request was already sent without this edit; the next one includes it".to_owned()),
+        many => Some(format!("{many} requests were already sent without this edit; the next one includes it")),
     }
 }

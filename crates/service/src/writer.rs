@@ -48,9 +48,9 @@ pub struct Untold(#[allow(dead_code, reason = "what matters is when it is droppe
 /// Why something that somebody waits for was not stored.
 #[derive(Debug, thiserror::Error)]
 pub enum Unwritten {
-    #[error("the writer does not run")]
+    #[error("the writer is not running")]
     Stopped,
-    #[error("a request before it could not be stored")]
+    #[error("an earlier request could not be stored")]
     BuiltOnLost,
     #[error(transparent)]
     Refused(#[from] StoreError),
@@ -61,7 +61,7 @@ impl Unwritten {
     pub fn refusal(&self, what: &str) -> Refusal {
         let hint = match self {
             Unwritten::Refused(StoreError::Gone { .. }) => {
-                hint!["Nothing was changed. Restart the daemon; it begins a new store where the old one was removed."]
+                hint!["Nothing was changed. Restart the daemon; it creates a new store if the old one was removed."]
             }
             _ => hint!["Nothing was changed. Is the disk full? ", Command::Doctor, " checks the store."],
         };
@@ -278,7 +278,7 @@ impl Work {
             let ids: Vec<String> = steps.iter().filter_map(conversation_of).map(str::to_owned).collect();
             // A mistake of ours, or of a listener, costs these steps, never the writer.
             if catch_unwind(AssertUnwindSafe(|| self.store(steps))).is_err() {
-                tracing::error!("storing what was observed failed; it will be learned again from the next requests");
+                tracing::error!("storing a request failed; later requests restore it");
                 self.unsaved.fetch_add(1, Ordering::Relaxed);
                 self.unload(Directory::lose_all);
             }
@@ -326,7 +326,7 @@ impl Work {
         match self.store.append(vec![step]) {
             Ok(last) => self.tell(vec![records], last),
             Err(error) => {
-                tracing::warn!(%error, "could not store what was observed; it will be learned again from the next request");
+                tracing::warn!(%error, "could not store a request; the next one restores it");
                 self.unsaved.fetch_add(1, Ordering::Relaxed);
                 self.unload(|directory| records.iter().for_each(|record| directory.lose(&record.conversation)));
             }

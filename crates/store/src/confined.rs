@@ -54,7 +54,7 @@ impl Folder {
     /// The root of an absolute path, and the rest of it.
     pub fn root_of(path: &Path) -> io::Result<(Folder, PathBuf)> {
         if !path.is_absolute() {
-            return Err(io::Error::other(format!("{} is not a whole path", path.display())));
+            return Err(io::Error::other(format!("{} is not an absolute path", path.display())));
         }
         let is_root = |part: &Component<'_>| matches!(part, Component::Prefix(_) | Component::RootDir);
         let root: PathBuf = path.components().take_while(is_root).collect();
@@ -184,7 +184,7 @@ pub fn remove(path: &Path) -> io::Result<()> {
 }
 
 fn not_below(path: &Path) -> io::Error {
-    io::Error::other(format!("{} does not name something below its folder", path.display()))
+    io::Error::other(format!("{} is not below its folder", path.display()))
 }
 
 fn is_a_link(path: &Path) -> io::Error {

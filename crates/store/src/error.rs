@@ -22,13 +22,13 @@ pub enum StoreError {
         holder: Option<u32>,
     },
 
-    #[error("{} has schema version {found}, this program knows up to {known}", path.display())]
+    #[error("{} has schema version {found}; this program supports up to {known}", path.display())]
     FutureSchema { path: PathBuf, found: i64, known: i64 },
 
     #[error("{} is the database of another program", path.display())]
     OtherProgram { path: PathBuf },
 
-    #[error("others can read {}, and it holds files that are not ours", path.display())]
+    #[error("others can read {}, and it contains other files", path.display())]
     OpenToOthers { path: PathBuf },
 
     #[error("the store file is damaged")]
@@ -43,10 +43,10 @@ pub enum StoreError {
     #[error("a record uses blob {0}, which is neither in the store nor in its step")]
     UnknownBlob(Hash),
 
-    #[error("{bytes} bytes are too much for one body; the limit is {limit}")]
+    #[error("a body of {bytes} bytes is too large; the limit is {limit}")]
     TooLarge { bytes: usize, limit: usize },
 
-    #[error("there is no room left for the store")]
+    #[error("no space is left for the store")]
     Full(#[source] Cause),
 
     #[error("could not {doing} {}", path.display())]
@@ -63,10 +63,10 @@ pub enum StoreError {
     #[error("{} was removed or replaced while it was in use", path.display())]
     Gone { path: PathBuf },
 
-    #[error("the disk does not keep up: what was handed to the store is not written yet")]
+    #[error("the disk is too slow: earlier writes are not finished")]
     Slow,
 
-    #[error("the store's database refused")]
+    #[error("the store's database reported an error")]
     Database(#[source] Cause),
 }
 
@@ -96,29 +96,29 @@ impl StoreError {
     /// Advice for a person or the caller.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Absent { .. } => "the daemon makes it on its first start; or choose another home",
-            Self::InUse { .. } => "use the daemon that runs, stop it first, or give this one another home",
+            Self::Absent { .. } => "the first start of the daemon creates it; or choose another home",
+            Self::InUse { .. } => "use that daemon, stop it, or choose another home",
             Self::FutureSchema { .. } => {
-                "use the newer version that wrote it, or give this one another home; the file was not touched"
+                "use the newer version that wrote it, or choose another home; the file is unchanged"
             }
-            Self::OtherProgram { .. } => "choose another home; the file was not touched",
+            Self::OtherProgram { .. } => "choose another home; the file is unchanged",
             Self::OpenToOthers { .. } => "choose an empty folder as home, or make this one private (chmod 700)",
             Self::Damaged(_) => {
-                "run a check to see what is affected; to start afresh, stop the daemon and move the file away"
+                "`ctx doctor` shows the damage; to start over, stop the daemon and move the file away"
             }
             Self::DamagedBlob { .. } => {
-                "it is written anew when the same bytes are seen again; a check tells what else is affected"
+                "the next request with the same content restores it; `ctx doctor` shows other damage"
             }
             Self::WrongHash { .. } | Self::TooLarge { .. } => "nothing was stored",
             Self::UnknownBlob(_) => "nothing was stored; give the blob in the step that uses it",
             Self::Full(_) => "nothing was stored; free some disk space or purge old conversations",
-            Self::File { .. } => "check that the folder exists, is yours and can be written to",
-            Self::Compression(_) => "nothing was stored; this is likely a lack of memory",
+            Self::File { .. } => "check that the folder exists and that you own it and can write to it",
+            Self::Compression(_) => "nothing was stored; check the free memory",
             Self::Gone { .. } => {
-                "nothing that is written now would be found again; put the file back, or restart the daemon"
+                "new records would be lost; put the file back, or restart the daemon"
             }
-            Self::Slow => "try again in a moment; if it stays, look at what else uses the disk",
-            Self::Database(_) => "a check tells whether the store is sound",
+            Self::Slow => "try again in a moment; if this persists, check what else uses the disk",
+            Self::Database(_) => "`ctx doctor` checks the store",
         }
     }
 

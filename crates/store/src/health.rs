@@ -81,25 +81,25 @@ impl Finding {
     pub(crate) fn new(kind: FindingKind, sentence: String) -> Self {
         let advice = match kind {
             FindingKind::DamagedFile => {
-                "stop the daemon and move the store's file away; the next start makes a new one and conversations are recorded afresh"
+                "stop the daemon and move the store's file away; the next start creates a new store"
             }
             FindingKind::DamagedRecords | FindingKind::DanglingUses => {
-                "they are skipped. Requests of a conversation whose edits were in them are withheld until its next edit, or \
-                 `ctx rollback source`; `ctx purge` removes the conversation"
+                "they are skipped. If they contained edits, requests of that conversation are withheld until its \
+                     next edit or `ctx rollback source`; `ctx purge` deletes the conversation"
             }
             FindingKind::DamagedBlobs => {
-                "nothing to do: each is written anew when the agent sends the same message again"
+                "no action needed: the next request with the same message restores it"
             }
-            FindingKind::DamagedNotes => "nothing to do: notes are rebuilt from the log",
+            FindingKind::DamagedNotes => "no action needed: notes are rebuilt from the log",
             FindingKind::LostRecords => {
-                "edits in them are gone: compare `ctx history` with what you remember and make them again; then delete that file"
+                "edits in them are lost: check `ctx history`, repeat missing edits, then delete that file"
             }
             FindingKind::Permissions => {
-                "the daemon corrects it on its next start; or do it now: chmod 700 for the folder, 600 for the files"
+                "the next start of the daemon fixes it; or run chmod 700 on the folder, 600 on the files"
             }
             FindingKind::UnusedBlobs => "the next purge removes them",
-            FindingKind::LongLog => "stop and start the daemon to move it into the main file",
-            FindingKind::MovedAside => "delete them when you no longer want to look at them",
+            FindingKind::LongLog => "restart the daemon to merge it into the main file",
+            FindingKind::MovedAside => "delete them when you no longer need them",
         };
         Self { kind, sentence, advice }
     }

@@ -64,7 +64,7 @@ test("what is not there is not told; what is, is", () => {
   expect(said({ status: "over" }).Status).toMatch(/^OVER: more than the model takes; /);
   expect(all["Automatic editing"]).toMatch(/^observe: .*; the provider clears, too$/);
   expect(all.Saved).toBe("9,000 tokens a request, 4,000 of them automatically");
-  expect(all["Left out"]).toBe("700 tokens by the provider itself");
+  expect(all["Left out"]).toBe("700 tokens by the provider");
   expect(all["Would save"]).toBe("3,100 tokens more, if it were on");
   expect(all.Proposed).toMatch(/^1 change,/);
   expect(all.Hindered).toBe("nothing is cleared: the disk is full");

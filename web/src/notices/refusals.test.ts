@@ -4,8 +4,8 @@ import { forPage, forTray } from "./refusals";
 
 const gone = {
   code: "gone",
-  message: "Operation 2 (`offload`): Nothing of `t2` is left.",
-  hint: "`ctx history` shows what removed it; `ctx revert` brings it back.",
+  message: "Operation 2 (`offload`): `t2` was already removed.",
+  hint: "`ctx history` shows the commit that removed it; `ctx revert` restores it.",
 };
 
 test("a hint for a shell becomes one for the page", () => {
@@ -18,12 +18,12 @@ test("a hint for a shell becomes one for the page", () => {
 test("what is useful in a hint stays, commands and options go", () => {
   const hint = (text: string) => forPage({ code: "unknown-id", message: "No.", hint: text }).hint;
   expect(hint("The last frames are t2, t3; `ctx list` shows the ids.")).toBe("The last frames are t2, t3.");
-  expect(hint("Choose fewer, such as `--larger-than 2000`; `ctx drop-results` needs no words.")).toBe(null);
+  expect(hint("Select fewer, for example with `--larger-than 2000`; `ctx drop-results` needs no text.")).toBe(null);
   expect(hint("Name one of `t2`, `t3`.")).toBe("Name one of `t2`, `t3`.");
 });
 
 test("what only a shell can mend keeps its command", () => {
-  const store = { code: "store", message: "The store cannot be read.", hint: "Run `ctx doctor` to see what is wrong." };
+  const store = { code: "store", message: "The store cannot be read.", hint: "Run `ctx doctor` to find the cause." };
   expect(forPage(store).hint).toBe(store.hint);
 });
 

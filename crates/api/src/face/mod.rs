@@ -92,10 +92,10 @@ mod tests {
     fn each_reader_is_told_in_words_of_its_own() {
         for (hint, shell, page, tools) in [
             (
-                hint![Command::History, " shows what removed it; ", Command::Revert, " brings it back."],
-                "`ctx history` shows what removed it; `ctx revert` brings it back.",
-                "The history shows what removed it; *Revert* brings it back.",
-                "ctx_status shows what removed it; ctx_undo with `action` revert brings it back.",
+                hint![Command::History, " shows the commit that removed it; ", Command::Revert, " restores it."],
+                "`ctx history` shows the commit that removed it; `ctx revert` restores it.",
+                "The history shows the commit that removed it; *Revert* restores it.",
+                "ctx_status shows the commit that removed it; ctx_undo with `action` revert restores it.",
             ),
             (
                 hint!["Did you mean t1? ", Command::List, " shows the ids."],
@@ -104,10 +104,10 @@ mod tests {
                 "Did you mean t1? ctx_list shows the ids.",
             ),
             (
-                hint!["Give some text, or use ", Command::Delete, "."],
-                "Give some text, or use `ctx delete`.",
-                "Give some text, or use *Delete*.",
-                "Give some text, or use the operation `delete`.",
+                hint!["Write some text, or use ", Command::Delete, "."],
+                "Write some text, or use `ctx delete`.",
+                "Write some text, or use *Delete*.",
+                "Write some text, or use the operation `delete`.",
             ),
             (
                 hint!["Give one of ", Argument::new("after").with("ID"), " and ", Argument::new("larger-than"), "."],

@@ -13,7 +13,7 @@ pub(super) fn name(command: Command) -> Option<String> {
         Conversations => "the list of conversations",
         History => "the history",
         Timeline | Misses => "the timeline",
-        Waiting => "the list of pending changes",
+        Waiting => "the list of deferred edits",
         Operations => "the list of operations",
         Add | Branch | Checkout | Combine | Delete | DropResults | Edit | Import | Move | Redo | Revert | Rollback
         | Split | SummarizeResults | Undo => {

@@ -31,17 +31,17 @@ pub(super) enum Found {
     Noticed { address: SocketAddr, pid: u32 },
 }
 
-const START: &str = "start one with `ctx up`, or run your agent with `ctx run -- claude`";
+const START: &str = "start it with `ctx up`, or start your agent with `ctx run -- claude`";
 
 impl Whereabouts {
     pub(super) fn look(&self) -> Result<(Found, Token), Failure> {
         let found = self.place()?;
         let token = Token::load(self.home.path())?.ok_or_else(|| {
             let home = self.home.path().display();
-            let message = format!("no daemon has run with the home {home}, or it was emptied: there is no token in it");
+            let message = format!("the home {home} contains no token: no daemon has used it, or it was emptied");
             Failure::new(ErrorCode::NoDaemon, message).hint(format!(
-                "{START}; if one runs with another home, name it with --home or CTX_HOME; one whose home was emptied has \
-                 to be restarted"
+                "{START}; if the daemon uses another home, pass --home or CTX_HOME; if its home was emptied, restart \
+                     it"
             ))
         })?;
         Ok((found, token))
@@ -85,25 +85,25 @@ impl Found {
             (ClientError::NotUnderstood(error), _) => not_understood(&error),
             (ClientError::Unreachable(_), Self::Noticed { pid, .. }) => Failure::new(
                 ErrorCode::NoDaemon,
-                format!("no daemon answers: its notice names process {pid} on {address}, but nothing listens there"),
+                format!("no daemon responds: its record names process {pid} on {address}, but nothing listens there"),
             )
             .hint(START),
             (ClientError::Unreachable(why), Self::Told { .. }) => {
-                Failure::new(ErrorCode::NoDaemon, format!("no daemon answers on {address}: {why}"))
+                Failure::new(ErrorCode::NoDaemon, format!("no daemon responds on {address}: {why}"))
                     .hint(format!("{START}; --listen or CTX_LISTEN selects another address"))
             }
             (ClientError::NotADaemon, _) => Failure::new(
                 ErrorCode::NotADaemon,
-                format!("something answers on {address}, but it is not a ctx daemon"),
+                format!("the program on {address} is not a ctx daemon"),
             )
-            .hint("start the daemon on another port with `ctx up --listen 127.0.0.1:PORT`, or stop that program"),
+            .hint("start the daemon on another port (`ctx up --listen 127.0.0.1:PORT`), or stop that program"),
             (ClientError::TooSlow, _) => {
-                Failure::new(ErrorCode::TooSlow, format!("the daemon on {address} does not answer in time"))
-                    .hint("try again; `ctx stop` and `ctx up` restart it")
+                Failure::new(ErrorCode::TooSlow, format!("the daemon on {address} did not respond in time"))
+                    .hint("try again, or restart it with `ctx stop` and `ctx up`")
             }
             (ClientError::Cut(why), _) => {
-                Failure::new(ErrorCode::Cut, format!("the daemon on {address} broke off its answer: {why}"))
-                    .hint("it may have been stopped; `ctx status` shows whether it is running")
+                Failure::new(ErrorCode::Cut, format!("the daemon on {address} aborted its response: {why}"))
+                    .hint("it may have stopped; check `ctx status`")
             }
         }
     }

@@ -79,8 +79,8 @@ impl Client {
             (Some(applied), _) => Ok(serde_json::to_vec(&applied).unwrap_or_default().into()),
             (None, Some(error)) => Err(Failure::new(error.code, error.message).hint(error.hint)),
             (None, None) => {
-                Err(Failure::new(ErrorCode::HelperUnderWay, "It can no longer be stopped: the commit is being made.")
-                    .hint("check `ctx history`; `ctx undo` undoes it"))
+                Err(Failure::new(ErrorCode::HelperUnderWay, "Too late to cancel: the commit is being made.")
+                    .hint("`ctx undo` undoes it"))
             }
         }
     }

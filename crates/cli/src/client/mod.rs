@@ -140,7 +140,7 @@ pub fn reach_upstream(address: SocketAddr, patience: Duration) -> Result<Option<
 
 fn runtime() -> Result<Runtime, Failure> {
     Builder::new_current_thread().enable_all().build().map_err(|error| {
-        Failure::new(ErrorCode::NoRuntime, format!("the system does not let the program wait for answers: {error}"))
+        Failure::new(ErrorCode::NoRuntime, format!("cannot start the client: {error}"))
     })
 }
 
@@ -155,8 +155,8 @@ pub fn understood<T: DeserializeOwned>(answer: &[u8]) -> Result<T, Failure> {
 }
 
 fn not_understood(error: &serde_json::Error) -> Failure {
-    Failure::new(ErrorCode::NotUnderstood, format!("the daemon's answer is not understood: {error}"))
-        .hint("the daemon may be older or newer than this program: compare `ctx --version` with `ctx status --json`")
+    Failure::new(ErrorCode::NotUnderstood, format!("cannot parse the daemon's response: {error}"))
+        .hint("their versions may differ: compare `ctx --version` with `ctx status`")
 }
 
 /// A path of the control API that names a conversation.

@@ -41,7 +41,7 @@ impl Arguments {
             return Ok(Wish::Clear { reason: self.reason.clone() });
         }
         if self.reason.is_some() {
-            return Err(Failure::usage("`--reason` goes with `--auto`").hint("`--note` is for other changes"));
+            return Err(Failure::usage("`--reason` needs `--auto`").hint("use `--note` for other edits"));
         }
         let (ids, select) = (self.ids.clone(), self.select.select());
         Ok(Operation::Compact { ids, select, text: self.text.as_deref().map(text).transpose()? }.into())

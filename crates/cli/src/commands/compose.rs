@@ -66,7 +66,7 @@ fn summary(body: &[u8]) -> String {
     for (name, json) in settings {
         lines.push_str(&format!("  {name}: {}\n", text::line(&plain(&json))));
     }
-    lines.push_str("`ctx compose --dump` prints its exact bytes; `ctx sent r1 --dump` those of a request that left.\n");
+    lines.push_str("`ctx compose --dump` prints its exact bytes, `ctx sent r1 --dump` those of a sent request.\n");
     lines
 }
 
@@ -74,7 +74,7 @@ fn summary(body: &[u8]) -> String {
 fn explanation(explained: &Explained, commits: &[CommitView]) -> String {
     let tokens = words::plural(explained.tokens, "token");
     if explained.untouched {
-        return format!("Untouched: {tokens}, byte for byte as the agent sends it.\n");
+        return format!("Unedited: {tokens}, byte for byte as the agent sends it.\n");
     }
     let mut lines = format!("Edited: {} → {tokens}.\n", words::count(explained.source_tokens));
     let mut remark = |remark: &str| lines.push_str(&format!("  {}\n", text::line(remark)));
@@ -115,7 +115,7 @@ mod tests {
           max_tokens: 32,000
           stream: true
           thinking: {"type":"adaptive"}
-        `ctx compose --dump` prints its exact bytes; `ctx sent r1 --dump` those of a request that left.
+        `ctx compose --dump` prints its exact bytes, `ctx sent r1 --dump` those of a sent request.
         "#);
     }
 

@@ -66,7 +66,7 @@ fn render(diff: &Diff, most: usize, output: &Output) -> String {
     let mut lines = format!("{}  {}\n", paint.strong(&between), paint.faint(&total));
     let changed: Vec<&FrameDiff> = diff.frames.iter().filter(|frame| frame.change != "same").collect();
     if changed.is_empty() {
-        lines.push_str("Nothing differs.\n");
+        lines.push_str("No differences.\n");
     }
     for frame in &changed {
         let sign = match frame.change.as_str() {
@@ -216,6 +216,6 @@ mod tests {
     #[test]
     fn nothing_that_differs_is_said() {
         let none = Diff { frames: vec![frame("t1", "same", "a", "a")], ..diff() };
-        assert!(render(&none, 2, &Output::plain()).ends_with("Nothing differs.\n"));
+        assert!(render(&none, 2, &Output::plain()).ends_with("No differences.\n"));
     }
 }

@@ -70,8 +70,8 @@ fn list(terms: &Terms, output: &Output) -> String {
         };
         format!("{}\n{}", output.paint.strong(heading), of_kind.iter().map(line).collect::<String>())
     };
-    let hint = "`ctx explain NAME` says more and what to do.\n";
-    format!("{}\n{}\n{hint}", group("Rules of the provider", TermKind::Rule), group("Error codes", TermKind::Code))
+    let hint = "`ctx explain NAME` gives details and advice.\n";
+    format!("{}\n{}\n{hint}", group("Provider rules", TermKind::Rule), group("Error codes", TermKind::Code))
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let to_stdout = arguments.file.as_deref().is_some_and(|file| file.to_str() == Some("-"));
     if to_stdout && arguments.format.json {
-        return Err(Failure::usage("--json reports the file, and `-` is none"));
+        return Err(Failure::usage("--json needs a file, not `-`"));
     }
     let client = context.client()?;
     let id = client.resolve(&arguments.conversation.conversation)?;
@@ -76,7 +76,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 }
 
 fn taken(file: &Path) -> Failure {
-    Failure::new(ErrorCode::File, format!("{} is there already", file.display()))
+    Failure::new(ErrorCode::File, format!("{} already exists", file.display()))
         .hint("name another file, or use --force")
 }
 

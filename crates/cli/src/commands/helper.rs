@@ -86,7 +86,7 @@ fn render(view: &HelperView, now: u64, output: &Output) -> String {
         lines.push_str(&format!("{}{}\n", paint.faint(&format!("{name:<10}")), text::line(&value)));
     };
     if view.provider == "none" {
-        line("helper", "none: ctx extracts summaries and titles itself".to_owned());
+        line("helper", "none; ctx extracts summaries and titles".to_owned());
         return lines;
     }
     let model = view.model.as_ref().map(|model| format!(", {model}")).unwrap_or_default();
@@ -96,7 +96,7 @@ fn render(view: &HelperView, now: u64, output: &Output) -> String {
         line("key", format!("{name}{}", if view.has_key { "" } else { ", which was not set when the daemon started" }));
     }
     line("today", format!("{} of {} tokens", words::count(view.used_today), words::count(view.budget_per_day)));
-    line("titles", if view.titles { "re-written in the background" } else { "only when asked" }.to_owned());
+    line("titles", if view.titles { "written in the background" } else { "only on request" }.to_owned());
     for job in view.jobs.iter().take(10) {
         let why = job.error.as_ref().map(|error| format!(": {}", error.message)).unwrap_or_default();
         let so_far = if job.wanted > 1 { format!(" {} of {}", job.found, job.wanted) } else { String::new() };
@@ -122,7 +122,7 @@ mod tests {
         url       http://localhost:1
         key       MY_KEY, which was not set when the daemon started
         today     1,234 of 200,000 tokens
-        titles    only when asked
+        titles    only on request
         h1        failed 1 of 3 by qwen, 1 min ago, c1: it is \x1b[2J down
         ");
     }

@@ -47,7 +47,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 
 fn render(history: &HistoryView, now: u64, output: &Output) -> String {
     let mut lines = match history.commits.is_empty() {
-        true => format!("No commit on {} yet: requests are sent as the agent makes them.\n", history.branch),
+        true => format!("No commits on {} yet: requests pass unchanged.\n", history.branch),
         false => table(history, now).render(output),
     };
     let others: Vec<&str> =
@@ -120,6 +120,6 @@ mod tests {
     fn no_commit_is_no_empty_table() {
         let empty = r#"{"conversation":"c1","branch":"main","head":null,"branches":[],"tags":[],"commits":[]}"#;
         let history = serde_json::from_str(empty).expect("a history");
-        assert!(render(&history, 0, &Output::plain()).starts_with("No commit on main yet"));
+        assert!(render(&history, 0, &Output::plain()).starts_with("No commits on main yet"));
     }
 }

@@ -84,14 +84,14 @@ fn render(imported: &Imported, output: &Output) -> String {
     let mut lines = format!("{head}  {}  {}\n", text::line(&imported.title), paint.faint(&counts));
     let mut remarks = Vec::new();
     if imported.conversation != imported.was {
-        remarks.push(format!("its original id, {}, is already taken here", imported.was));
+        remarks.push(format!("its original id, {}, is already in use here", imported.was));
     }
     if let Some(session) = &imported.session {
-        remarks.push(format!("the session {session} continues in it"));
+        remarks.push(format!("the session {session} continues here"));
     }
     if imported.files_missing > 0 {
         let files = words::plural(imported.files_missing as u64, "offloaded file");
-        remarks.push(format!("{files} not here: `ctx list` marks them, `ctx restore` brings the content back"));
+        remarks.push(format!("{files} missing here: `ctx list` marks them, `ctx restore` restores their content"));
     }
     for remark in remarks {
         lines.push_str(&format!("  {}\n", paint.faint(&text::line(&remark))));
@@ -119,8 +119,8 @@ mod tests {
         };
         insta::assert_snapshot!(render(&imported, &Output::plain()), @r"
         c00aa11  Fix the \x1b[2Jparser  4 frames, 1,234 tokens, 1 commit
-          its original id, c3f9a1b, is already taken here
-          2 offloaded files not here: `ctx list` marks them, `ctx restore` brings the content back
+          its original id, c3f9a1b, is already in use here
+          2 offloaded files missing here: `ctx list` marks them, `ctx restore` restores their content
         ");
         let same = Imported {
             was: "c00aa11".into(),
@@ -131,7 +131,7 @@ mod tests {
         };
         insta::assert_snapshot!(render(&same, &Output::plain()), @r"
         preview  Fix the \x1b[2Jparser  4 frames, 1,234 tokens, 1 commit
-          the session 0a1b continues in it
+          the session 0a1b continues here
         ");
     }
 }

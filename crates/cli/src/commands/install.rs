@@ -49,7 +49,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let found = found(&host);
     let plans = plan_all(&found, |agent| agent.installer.install(&wishes, &host), context);
     if plans.is_empty() {
-        return Err(Failure::new(ErrorCode::NoAgent, "no agent that can be set up was found on this machine")
+        return Err(Failure::new(ErrorCode::NoAgent, "no supported agent was found on this machine")
             .hint("name one: `ctx install codex`; `ctx install --help` lists them"));
     }
     apply_all(&plans, &how, &host, context)?;

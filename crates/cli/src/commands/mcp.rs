@@ -59,10 +59,11 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         directory: Some(folder),
     };
     if std::io::stdin().is_terminal() {
-        context.note("this speaks MCP on stdin and stdout; an agent starts it: `claude mcp add ctx -- ctx mcp`");
+        context.note("`ctx mcp` serves MCP on stdin and stdout; to register it with an agent, run `claude mcp add \
+             ctx -- ctx mcp`");
     }
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
-        Failure::new(ErrorCode::NoRuntime, format!("the system does not let the server start its threads: {error}"))
+        Failure::new(ErrorCode::NoRuntime, format!("the server cannot start its threads: {error}"))
     })?;
     let place = Context::of_process(context.place.clone());
     let way = Arc::new(Way(Arc::new(Inside { context: place, flags, starting: Mutex::new(()) })));
@@ -71,7 +72,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     runtime.shutdown_background();
     ended.map_err(|why| {
         Failure::new(ErrorCode::Mcp, format!("the client did not speak MCP: {why}"))
-            .hint("an agent starts this itself: `claude mcp add ctx -- ctx mcp`")
+            .hint("register it with an agent: `claude mcp add ctx -- ctx mcp`")
     })?;
     Ok(ExitCode::SUCCESS)
 }

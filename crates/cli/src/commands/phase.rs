@@ -82,7 +82,7 @@ fn told_by_hook(input: impl Read) -> Result<String, Failure> {
     let read = input.take(LONGEST).read_to_string(&mut text);
     read.ok().and_then(|_| session_of_hook(&text)).ok_or_else(|| {
         Failure::new(ErrorCode::Hook, "the input names no session")
-            .hint("--hook is for hooks of the agent, which get JSON with a session_id; elsewhere name it with --conv")
+            .hint("--hook works only in an agent's hook, which gets JSON with a session_id; elsewhere, use --conv")
     })
 }
 

@@ -99,7 +99,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         let bytes = words::bytes(removed);
         said.push_str(&format!("Removed {number} of a damaged store ({bytes}).\n"));
     }
-    context.output.print(if said.is_empty() { "There was nothing to purge.\n" } else { &said })?;
+    context.output.print(if said.is_empty() { "Nothing to purge.\n" } else { &said })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -188,7 +188,7 @@ impl Keeper {
         match name == "active" || all.iter().any(|kept| kept.id == id && is_named(kept)) {
             true => Ok(id),
             false => Err(Failure::new(ErrorCode::UnknownConversation, format!("no conversation has the id `{name}`"))
-                .hint(format!("that is the title of {id}; purge takes ids"))),
+                .hint(format!("this is the title of {id}; purge needs ids"))),
         }
     }
 
@@ -245,9 +245,9 @@ fn confirmed(chosen: &[Kept], all: bool) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Err(Failure::new(
             ErrorCode::NotConfirmed,
-            "purging cannot be undone, and there is no terminal to ask in",
+            "purging cannot be undone and needs confirmation, but this is not a terminal",
         )
-        .hint("add --yes to confirm"));
+        .hint("pass --yes to confirm"));
     }
     for conversation in chosen.iter().take(SHOWN) {
         eprintln!("  {}  {}", text::line(&conversation.id), text::fit(&text::line(&conversation.title), 60));

@@ -71,7 +71,7 @@ fn query(words: &[String]) -> String {
 fn render(found: &Found, is_one: bool, now: u64, output: &Output) -> String {
     let (query, terms) = (text::line(&found.query), terms(&found.query));
     if found.conversations.is_empty() {
-        return format!("`{query}` is in none of {}.\n", words::plural(found.searched as u64, "conversation"));
+        return format!("No match for `{query}` in {}.\n", words::plural(found.searched as u64, "conversation"));
     }
     let mut lines = String::new();
     for conversation in &found.conversations {
@@ -96,7 +96,7 @@ fn render(found: &Found, is_one: bool, now: u64, output: &Output) -> String {
     if found.more {
         lines.push_str(&format!(
             "{}\n",
-            output.paint.faint("Not all conversations were searched: --limit N finds more.")
+            output.paint.faint("Not all conversations were searched; --limit N finds more.")
         ));
     }
     lines
@@ -178,7 +178,7 @@ mod tests {
           … 1,232 more: --conv c3f9a1
         c77  Sew  1 hit · 1 min ago
           t9#1.0  calls Bash  {"command":"thread needle"}
-        Not all conversations were searched: --limit N finds more.
+        Not all conversations were searched; --limit N finds more.
         "#);
     }
 
@@ -215,6 +215,6 @@ mod tests {
     #[test]
     fn nothing_found_is_said() {
         let none = Found { conversations: Vec::new(), ..found() };
-        assert_eq!(render(&none, false, 0, &Output::plain()), "`needle` is in none of 12 conversations.\n");
+        assert_eq!(render(&none, false, 0, &Output::plain()), "No match for `needle` in 12 conversations.\n");
     }
 }

@@ -49,7 +49,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 }
 
 fn render(sent: &SentView, now: u64, output: &Output) -> String {
-    let model = sent.model.as_deref().unwrap_or("no model named");
+    let model = sent.model.as_deref().unwrap_or("unknown model");
     let mut lines = format!(
         "{} of {}, {}: {} {}, {}\n",
         output.paint.id(&sent.request),
@@ -64,7 +64,7 @@ fn render(sent: &SentView, now: u64, output: &Output) -> String {
     match (sent.bytes, sent.changed) {
         (Some(_), false) => line("body", &format!("{came}, byte for byte as the agent sent it")),
         (Some(bytes), true) => line("body", &format!("{came} from the agent, {} sent", words::bytes(bytes))),
-        (None, true) => line("body", &format!("{came} from the agent, sent otherwise")),
+        (None, true) => line("body", &format!("{came} from the agent, edited")),
         (None, false) => line("body", &format!("{came} from the agent")),
     }
     if let Some(missing) = &sent.missing {
@@ -74,7 +74,7 @@ fn render(sent: &SentView, now: u64, output: &Output) -> String {
         line("edits", &format!("as of commit {head}"));
     }
     if !sent.asks.is_empty() {
-        line("asked", &format!("of the provider, by ctx: {}", sent.asks.join(", ")));
+        line("asked", &format!("by ctx, of the provider: {}", sent.asks.join(", ")));
     }
     match &sent.answer {
         Some(back) => answer(back).iter().for_each(|(name, what)| line(name, what)),
@@ -120,7 +120,7 @@ mod tests {
         r17 of c3f9, 1 min ago: main next, claude-opus-5
           body      51.2 KB from the agent, 40.0 KB sent
           edits     as of commit 00000000a1
-          asked     of the provider, by ctx: clear_tool_uses
+          asked     by ctx, of the provider: clear_tool_uses
           answer    400, complete, after 340 ms
           error     invalid_request_error: too\x1b long
         `ctx sent r17 --dump` prints the exact body.

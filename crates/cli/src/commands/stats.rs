@@ -92,7 +92,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 
 fn render(stats: &Stats, output: &Output) -> String {
     if stats.total.requests == 0 {
-        return "No answered request matches.\n".to_owned();
+        return "No matching request has a response.\n".to_owned();
     }
     let heading = match stats.by {
         Grouping::Conversation => "CONVERSATION",
@@ -142,7 +142,7 @@ fn name(group: &GroupView, by: Grouping) -> String {
     }
     // The end of a folder tells more than its beginning.
     const MOST: usize = 30;
-    let Some(key) = &group.key else { return "(not known)".to_owned() };
+    let Some(key) = &group.key else { return "(unknown)".to_owned() };
     let key = text::line(key);
     match key.chars().count().checked_sub(MOST) {
         Some(gone) if gone > 0 && key.contains('/') => format!("…{}", key.chars().skip(gone + 1).collect::<String>()),
@@ -152,7 +152,7 @@ fn name(group: &GroupView, by: Grouping) -> String {
 
 fn row(name: Cell, spent: &Spent, about: &str) -> Vec<Cell> {
     let cost = match spent.unpriced == spent.requests {
-        true => "not known".to_owned(),
+        true => "unknown".to_owned(),
         false => format!("{}{}", if spent.nearest > 0 { "≈" } else { "" }, words::dollars(spent.cost)),
     };
     let saved = match spent.saved {
@@ -189,7 +189,7 @@ fn remarks(stats: &Stats, output: &Output) -> String {
         }
     };
     let total = &stats.total;
-    remark(total.nearest, " to models not listed: ≈ priced as the nearest of their family.");
+    remark(total.nearest, " to unknown models: ≈ priced as the nearest of their family.");
     remark(total.unpriced, " to models without a known price: not counted in COST.");
     remark(total.unweighed, " edited before savings were recorded: not counted in SAVED.");
     if stats.skipped > 0 {
@@ -266,7 +266,7 @@ mod tests {
         c77                  1   1.2K  9.1M      45K     812  ≈$0.0004   $0.500           =2+3
         all              1,013   1.2K  9.1M      45K     812  ≈$123.46   $0.488      52K  and 2 not shown (--all)
         Cost by day  ▂▁█  2026-11-13 to 2026-11-15
-        1 request to models not listed: ≈ priced as the nearest of their family.
+        1 request to unknown models: ≈ priced as the nearest of their family.
         1 record could not be read; `ctx doctor` has details.
         ");
         let narrow = render(&stats(), &Output::narrow(80));
@@ -288,6 +288,6 @@ mod tests {
     fn where_nothing_was_asked_that_is_said() {
         let mut stats = stats();
         stats.total = Spent::default();
-        assert!(render(&stats, &Output::plain()).contains("No answered request"));
+        assert!(render(&stats, &Output::plain()).contains("No matching request"));
     }
 }

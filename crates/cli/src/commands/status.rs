@@ -86,7 +86,7 @@ fn context_in_words(view: &ContextView, output: &Output) -> String {
         ),
     );
     let clearing = match (view.mode.name(), view.provider_edits) {
-        (mode, true) => format!("automatic editing {mode}, the provider edits too"),
+        (mode, true) => format!("automatic editing {mode}, provider editing on"),
         (mode, false) => format!("automatic editing {mode}"),
     };
     line("status", format!("{}, near the limit from {}%; {clearing}", view.status.in_words(), view.threshold_percent));
@@ -99,19 +99,19 @@ fn context_in_words(view: &ContextView, output: &Output) -> String {
     line(
         "saved",
         format!(
-            "{} per request, {} of them automatically",
+            "{} per request, {} by automatic editing",
             words::plural(view.saved, "token"),
             count(view.saved_automatically)
         ),
     );
     if view.left_out > 0 {
-        line("left out", format!("{} by the provider itself", words::plural(view.left_out, "token")));
+        line("cleared", format!("{} by the provider", words::plural(view.left_out, "token")));
     }
     if view.noted > 0 {
-        line("would save", format!("{} if the mode is on", words::number_of(view.noted, "more token", "more tokens")));
+        line("would save", format!("{} in mode \"on\"", words::number_of(view.noted, "more token", "more tokens")));
     }
     if view.proposals > 0 {
-        line("proposed", format!("{}: `ctx waiting` shows them", words::plural(view.proposals, "change")));
+        line("proposed", format!("{}: `ctx waiting` lists them", words::plural(view.proposals, "change")));
     }
     if !view.phases.is_empty() {
         line("phases", view.phases.join(", "));
@@ -137,12 +137,12 @@ fn project_in_words(project: &ProjectSettings, output: &Output) -> String {
     };
     let waiting = project.waiting.iter().map(|setting| {
         let value = setting.value.as_deref().unwrap_or_default();
-        format!("`{}` = {value} waits for your trust ({})", setting.key, place(setting))
+        format!("`{}` = {value} needs your trust ({})", setting.key, place(setting))
     });
     let ignored = project.ignored.iter().map(|setting| format!("{}: {}", place(setting), setting.why));
     let mut told: Vec<String> = waiting.chain(ignored).collect();
     if !project.waiting.is_empty() {
-        told.push(format!("to let this project's settings take effect: `ctx trust {}`", project.folder));
+        told.push(format!("to trust this project's settings, run `ctx trust {}`", project.folder));
     }
     let line = |told: String| format!("{}\n", output.paint.warning(&format!("note: {}", text::line(&told))));
     told.into_iter().map(line).collect()
@@ -180,11 +180,11 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
             },
             match requests.unread {
                 0 => String::new(),
-                unread => format!(", {} passed in a format that ctx does not read", words::count(unread)),
+                unread => format!(", {} in a format that ctx does not read", words::count(unread)),
             },
             match requests.elsewhere {
                 0 => String::new(),
-                elsewhere => format!(", {} with their history kept at the provider", words::count(elsewhere)),
+                elsewhere => format!(", {} with the history kept by the provider", words::count(elsewhere)),
             }
         ),
     );
@@ -225,7 +225,7 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
             trouble.push(format!("{} {what}", words::number_of(number, one, many)));
         }
     };
-    let unread = "could not be read and";
+    let unread = "could not be parsed and";
     let (was, were) = (format!("request {unread} was"), format!("requests {unread} were"));
     count(recorder.dropped, ("copy was", "copies were"), "dropped because the recorder could not keep up");
     count(recorder.unreadable.saturating_sub(recorder.refused), (&was, &were), "forwarded");
@@ -254,7 +254,7 @@ fn provider_in_words(provider: &ProviderView) -> String {
         }
         what.push(format!("{} tokens", words::count(provider.cleared_tokens)));
         let requests = words::plural(provider.clearings, "request");
-        parts.push(format!("left out of {requests}, counted each time: {}", what.join(", ")));
+        parts.push(format!("omitted from {requests}, counted each time: {}", what.join(", ")));
     }
     if provider.summaries > 0 {
         let summaries = if provider.summaries == 1 { "summary" } else { "summaries" };
@@ -282,13 +282,13 @@ mod tests {
         insta::assert_snapshot!(context_in_words(&view, &Output::plain()), @r"
 
         context         142,000 of 200,000 tokens (71%), c1
-        status          NORMAL, near the limit from 80%; automatic editing observe, the provider edits too
+        status          NORMAL, near the limit from 80%; automatic editing observe, provider editing on
         preserved       45,000 tokens of results
         clearable       40,000 tokens: stale_tool_results 40,000
-        saved           9,000 tokens per request, 0 of them automatically
-        left out        700 tokens by the provider itself
-        would save      40,000 more tokens if the mode is on
-        proposed        1 change: `ctx waiting` shows them
+        saved           9,000 tokens per request, 0 of it by automatic editing
+        left out        700 tokens by the provider
+        would save      40,000 more tokens in mode "on"
+        proposed        1 change: `ctx waiting` lists them
         phases          testing
         note: ctx.toml, line 3: 140 is too much; its previous settings stay in force
         ");
@@ -326,15 +326,15 @@ mod tests {
         };
         let some: Vec<String> = told(r#"{"unreadable":28,"refused":15}"#, 2);
         let expected = [
-            "13 requests could not be read and were forwarded",
-            "15 requests could not be read and were refused",
+            "13 requests could not be parsed and were forwarded",
+            "15 requests could not be parsed and were refused",
             "2 steps could not be stored",
         ];
         assert_eq!(some, expected);
         let one: Vec<String> = told(r#"{"dropped":1,"unreadable":1,"refused":1}"#, 1);
         let expected = [
             "1 copy was dropped because the recorder could not keep up",
-            "1 request could not be read and was refused",
+            "1 request could not be parsed and was refused",
             "1 step could not be stored",
         ];
         assert_eq!(one, expected);
@@ -361,7 +361,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "provider edits  on, requested in 12 requests; left out of 2 requests, counted each time: 31 tool results, 52,000 tokens",
+                "provider edits  on, requested in 12 requests; omitted from 2 requests, counted each time: 31 tool results, 52,000 tokens",
                 "  refused       compact_20260112 by claude-x, retried in 6 days: not here",
             ]
         );

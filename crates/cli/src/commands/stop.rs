@@ -43,9 +43,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         if Instant::now() > deadline {
             return Err(Failure::new(
                 ErrorCode::StillRunning,
-                format!("the daemon (process {}) does not end", status.pid),
+                format!("the daemon (process {}) did not stop in time", status.pid),
             )
-            .hint(format!("a second `ctx stop` cuts running requests; or run kill -9 {}", status.pid)));
+            .hint(format!("a second `ctx stop` aborts running requests; or run kill -9 {}", status.pid)));
         }
         std::thread::sleep(PAUSE);
     }
@@ -66,6 +66,6 @@ fn terminate(pid: u32) -> Result<(), Failure> {
 
 #[cfg(not(unix))]
 fn terminate(pid: u32) -> Result<(), Failure> {
-    Err(Failure::new(ErrorCode::NotStopped, "this system has no way to ask a process to end")
+    Err(Failure::new(ErrorCode::NotStopped, "this system cannot signal a process")
         .hint(format!("press Ctrl-C where it runs, or: taskkill /PID {pid}")))
 }

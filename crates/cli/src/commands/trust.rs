@@ -118,7 +118,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 
 fn real(folder: &Path) -> Result<PathBuf, Failure> {
     let found = fs::canonicalize(folder).ok().filter(|folder| folder.is_dir());
-    found.ok_or_else(|| Failure::new(ErrorCode::NoFolder, format!("there is no folder {}", folder.display())))
+    found.ok_or_else(|| Failure::new(ErrorCode::NoFolder, format!("no folder {}", folder.display())))
 }
 
 /// The project's sources, and the home's before them.
@@ -153,13 +153,13 @@ fn add(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) -> Re
             None => {
                 let why = layer.ignored.first().map(|remark| remark.words.clone()).unwrap_or_default();
                 return Err(
-                    Failure::new(ErrorCode::NotYours, why).hint("only files that are yours alone can be trusted")
+                    Failure::new(ErrorCode::NotYours, why).hint("trust only files that you alone can write to")
                 );
             }
         }
     }
     if files.is_empty() {
-        let message = format!("there are no settings to trust in {}", folder.display());
+        let message = format!("no settings to trust in {}", folder.display());
         return Err(Failure::new(ErrorCode::NothingToTrust, message)
             .hint("a project's settings are in its ctx.toml, its .loa.config.yaml or the front matter of its skills"));
     }
@@ -173,13 +173,13 @@ fn add(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) -> Re
 /// Only a person trusts. An agent is recognised by the variables that it sets for its commands, or by the missing
 /// terminal. No flag replaces the terminal: an agent could add it.
 fn refuse_agents(context: &Context) -> Result<(), Failure> {
-    const HINT: &str = "run `ctx trust` in a terminal of your own";
+    const HINT: &str = "run `ctx trust` in your own terminal";
     if let Some(client) = ctx_clients::running_in(|name| context.environment.raw(name).is_some()) {
-        let message = format!("an agent ({}) cannot trust the project that it works in", client.title);
+        let message = format!("an agent ({}) cannot trust the project it works in", client.title);
         return Err(Failure::new(ErrorCode::TrustByAgent, message).hint(HINT));
     }
     if !io::stdin().is_terminal() {
-        let message = "only a person can trust a project, and there is no terminal here";
+        let message = "only a person can trust a project, and this is not a terminal";
         return Err(Failure::new(ErrorCode::NoTerminal, message).hint(HINT));
     }
     Ok(())
@@ -196,7 +196,7 @@ fn revoke(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) ->
     let gone = trust.revoke(is_of_it);
     if gone.is_empty() {
         return Err(Failure::new(ErrorCode::NotTrusted, format!("nothing in {} is trusted", folder.display()))
-            .hint("`ctx trust --list` shows what is trusted"));
+            .hint("`ctx trust --list` lists trusted files"));
     }
     trust.save(home)?;
     let files = gone.into_iter().map(|file| view(file, State::Revoked)).collect();
@@ -226,7 +226,7 @@ fn state(file: &TrustedFile) -> State {
 
 fn in_words(answer: &Answer) -> String {
     if answer.files.is_empty() {
-        return "No project is trusted. `ctx trust DIR` lets the settings of one take effect.\n".to_owned();
+        return "No project is trusted. `ctx trust DIR` trusts one.\n".to_owned();
     }
     let mut words = String::new();
     for FileView { file, state } in &answer.files {
@@ -243,10 +243,10 @@ fn in_words(answer: &Answer) -> String {
     }
     answer.ignored.iter().for_each(|remark| words.push_str(&format!("  {}\n", text::line(remark))));
     if answer.nothing_counts && !answer.ignored.is_empty() {
-        words.push_str("All of its settings are ignored, so nothing changes.\n");
+        words.push_str("All its settings are ignored, so nothing changes.\n");
     }
     if answer.files.iter().any(|file| file.state == State::Changed) {
-        words.push_str("A changed file waits again until `ctx trust`.\n");
+        words.push_str("After a change, a file needs `ctx trust` again.\n");
     }
     words
 }

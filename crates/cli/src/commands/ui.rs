@@ -40,7 +40,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         context.output.print(&format!("{link}\n"))?;
     }
     if !status.page {
-        context.note("this build has no page; the link explains how to get it");
+        context.note("this build has no page; the link explains how to add it");
     }
     if arguments.open {
         open(&link)?;

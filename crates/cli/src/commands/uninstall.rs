@@ -43,7 +43,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let installed = installed(&host)?;
     let plans = plan_all(&installed, |agent| agent.installer.uninstall(scope.into(), force, &host), context);
     if plans.is_empty() {
-        context.note("nothing of ctx is installed");
+        context.note("ctx is not installed for any agent");
     }
     apply_all(&plans, &how, &host, context)?;
     Ok(ExitCode::SUCCESS)

@@ -74,7 +74,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 
     // Two threads: a control request that computes for a while does not keep the port from accepting.
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
-        Failure::new(ErrorCode::NoRuntime, format!("the system does not let the daemon start its threads: {error}"))
+        Failure::new(ErrorCode::NoRuntime, format!("the daemon cannot start its threads: {error}"))
     })?;
     runtime.block_on(async {
         let daemon = Daemon::bind(config, service, home.path().to_owned(), store_path).await?;
@@ -102,7 +102,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
             .map_err(|error| Failure::new(ErrorCode::Daemon, format!("the daemon failed: {error}")))?;
         // Threads that end with the process still hold the store, so nothing closes it.
         if let Err(error) = store.checkpoint() {
-            tracing::warn!(%error, "the store's write-ahead log could not be emptied; the next start does it");
+            tracing::warn!(%error, "cannot empty the store's write-ahead log; the next start does");
         }
         tracing::info!("the daemon has stopped");
         Ok(ExitCode::SUCCESS)
@@ -113,7 +113,7 @@ fn open_store(home: &Home, context: &Context) -> Result<SqliteStore, Failure> {
     let store = SqliteStore::open(home.path()).map_err(|error| explain(error, home))?;
     let opened = store.opened();
     if let Some(aside) = &opened.moved_aside {
-        context.note(&format!("the store was damaged; it was moved to {}, and a new one was created", aside.display()));
+        context.note(&format!("the store was damaged; moved it to {} and created a new one", aside.display()));
     }
     if let Some(lost) = &opened.lost {
         let (first, last) = (lost.start, lost.end - 1);
@@ -133,7 +133,7 @@ fn explain(error: StoreError, home: &Home) -> Failure {
     let failure = Failure::from(error);
     match home.notice() {
         Some(notice) if in_use => {
-            failure.hint(format!("it listens on {}: use that one, or stop it with `ctx stop`", notice.listen))
+            failure.hint(format!("it listens on {}; use it, or stop it with `ctx stop`", notice.listen))
         }
         _ => failure,
     }
@@ -141,15 +141,12 @@ fn explain(error: StoreError, home: &Home) -> Failure {
 
 fn greeting(listen: &str, upstream: &str, link: &str, paint: &output::Paint) -> String {
     format!(
-        "{} listens on {listen} and forwards to {upstream}\n\n  \
-         {}  ANTHROPIC_BASE_URL=http://{listen} claude\n  \
-         {}  ctx run -- claude\n  \
-         {}  {link}\n\n\
-         Ctrl-C ends it.\n",
+        "{} listens on {listen} and forwards to {upstream}\n\n  {}  ANTHROPIC_BASE_URL=http://{listen} claude\n  {}  \
+             ctx run -- claude\n  {}  {link}\n\nPress Ctrl-C to stop.\n",
         paint.strong("ctx"),
         paint.faint("use it"),
         paint.faint("or    "),
-        paint.faint("look  "),
+        paint.faint("page  "),
     )
 }
 

@@ -105,7 +105,7 @@ fn many(answer: &[u8], format: &JsonArguments, output: &Output) -> Result<ExitCo
     }
     lines.push_str(&remark_lines(&outcome.remarks));
     for refused in &outcome.refused {
-        let why = text::line(&format!("{} stays as it was: {} {}", refused.id, refused.message, refused.hint));
+        let why = text::line(&format!("{} is unchanged: {} {}", refused.id, refused.message, refused.hint));
         lines.push_str(&format!("{}\n", output.paint.warning(&why)));
     }
     output.print(&lines)?;
@@ -123,13 +123,13 @@ fn remark_lines(remarks: &[String]) -> String {
 /// What a change waits for, and how far that is.
 pub fn moment(when: When, cold_at: u64, now: u64) -> String {
     match when {
-        When::Now => "made at once".to_owned(),
+        When::Now => "applied at once".to_owned(),
         When::Cold if cold_at > now => {
-            format!("waits until the cache is cold: at {}, unless a request comes before", words::clock(cold_at))
+            format!("waits until the cache is cold, at {}, unless a request comes first", words::clock(cold_at))
         }
         When::Cold => "waits until the cache is cold".to_owned(),
         When::NearLimit => "waits until the context nears the model's limit".to_owned(),
-        When::Accepted => "proposed; `ctx waiting accept ID` makes it, `ctx waiting cancel ID` declines".to_owned(),
+        When::Accepted => "proposed; `ctx waiting accept ID` applies it, `ctx waiting cancel ID` declines it".to_owned(),
     }
 }
 
@@ -138,7 +138,7 @@ fn render(view: &WaitingView, all: bool, now: u64, output: &Output) -> String {
     let is_shown = |wish: &&WaitView| all || wish.state == "waiting" || wish.state == "failed";
     let shown: Vec<&WaitView> = view.wishes.iter().filter(is_shown).collect();
     if shown.is_empty() {
-        return "There are no deferred edits or proposals.\n".to_owned();
+        return "No deferred edits or proposals.\n".to_owned();
     }
     let mut lines = String::new();
     for wish in shown {
@@ -148,7 +148,7 @@ fn render(view: &WaitingView, all: bool, now: u64, output: &Output) -> String {
         let mut told = vec![match (wish.state.as_str(), wish.when) {
             ("waiting", When::Accepted) => {
                 let id = text::line(&wish.id);
-                format!("proposed; `ctx waiting accept {id}` makes it, `ctx waiting cancel {id}` declines")
+                format!("proposed; `ctx waiting accept {id}` applies it, `ctx waiting cancel {id}` declines it")
             }
             ("waiting", When::NearLimit) => format!(
                 "{}: {} tokens, now {}",
@@ -159,7 +159,7 @@ fn render(view: &WaitingView, all: bool, now: u64, output: &Output) -> String {
             ("waiting", when) => moment(when, view.cold_at, now),
             ("made", _) => {
                 let commit = wish.commit.map(|commit| commit.to_string()).unwrap_or_default();
-                format!("made as {commit}, {}", words::ago(now, wish.ended.unwrap_or(now)))
+                format!("applied as {commit}, {}", words::ago(now, wish.ended.unwrap_or(now)))
             }
             ("failed", _) => {
                 let why = wish.failure.as_ref().map(|why| why.message.as_str()).unwrap_or_default();
@@ -206,10 +206,10 @@ mod tests {
         w2  delete t3, 4,120 tokens less  by cli, 2 min ago
             waits until the context nears the model's limit: 160,000 tokens, now 9,000
         w1  delete t3, 4,120 tokens less  by cli, 2 min ago
-            waits until the cache is cold: at 00:03:20Z, unless a request comes before
+            waits until the cache is cold, at 00:03:20Z, unless a request comes first
         ");
         assert!(!render(&view, false, 121_000, &Output::plain()).contains("w4"));
         let none = WaitingView { wishes: Vec::new(), ..view };
-        assert_eq!(render(&none, true, 0, &Output::plain()), "There are no deferred edits or proposals.\n");
+        assert_eq!(render(&none, true, 0, &Output::plain()), "No deferred edits or proposals.\n");
     }
 }

@@ -55,7 +55,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 fn render(found: &Misses, is_one: bool, now: u64, output: &Output) -> String {
     let mut lines = String::new();
     if found.misses.is_empty() {
-        lines.push_str("Nothing that was in the cache was read again.\n");
+        lines.push_str("No cached content was read again.\n");
     } else {
         let mut table = Table::new(&[
             Column::Right("REQUEST"),
@@ -70,7 +70,7 @@ fn render(found: &Misses, is_one: bool, now: u64, output: &Output) -> String {
         .dispensing(&["WHEN", "BY"]);
         for view in &found.misses {
             table.row(row(view, now));
-            let words = view.miss.as_ref().map_or("Nothing that was in the cache was read again.", |miss| &miss.words);
+            let words = view.miss.as_ref().map_or("No cached content was read again.", |miss| &miss.words);
             table.remark(Cell::styled(words, FAINT));
         }
         lines.push_str(&table.render(output));
@@ -129,7 +129,7 @@ mod tests {
         let json = r#"{"conversation":"c1","foreseen":41,"came_true":40,"more":3,"misses":[
             {"request":12,"at":1000,"expected":5200,"read":5210,"prompt":18000,"miss":{"cause":"edited","by":"user",
              "place":"t2/1","commit":"00000000a1","tokens":12345,"idle_seconds":null,"ttl_seconds":null,
-             "words":"Commit 00000000a1 by cli changed t2/1: everything after it is read again, once."}},
+             "words":"Commit 00000000a1 by cli changed t2/1; everything after the change is read again once."}},
             {"request":9,"at":500,"expected":null,"read":0,"prompt":900,"miss":null}]}"#;
         serde_json::from_str(json).expect("misses")
     }
@@ -139,9 +139,9 @@ mod tests {
         insta::assert_snapshot!(render(&misses(), false, 121_000, &Output::plain()), @r"
         REQUEST  WHEN       EXPECTED   READ    ANEW  CAUSE   BY    WHERE
             r12  2 min ago     5,200  5,210  12,345  edited  user  t2/1
-            Commit 00000000a1 by cli changed t2/1: everything after it is read again, once.
+            Commit 00000000a1 by cli changed t2/1; everything after the change is read again once.
              r9  2 min ago                0
-            Nothing that was in the cache was read again.
+            No cached content was read again.
         … 3 more: --limit N
         The forecast was right within 5% for 40 of 41 requests (97%).
         ");
@@ -153,6 +153,6 @@ mod tests {
     fn where_nothing_was_missed_that_is_said() {
         let none = Misses { misses: Vec::new(), more: 0, foreseen: 0, ..misses() };
         let told = render(&none, false, 0, &Output::plain());
-        assert!(told.starts_with("Nothing that was in the cache") && told.contains("No forecast yet"), "{told}");
+        assert!(told.starts_with("No cached content") && told.contains("No forecast yet"), "{told}");
     }
 }

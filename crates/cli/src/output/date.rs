@@ -31,7 +31,7 @@ pub fn since(text: &str) -> Result<Since, String> {
         (_, Some(hours)) => span(hours, HOUR_MS),
         _ => day(text).map(|days| Since::At(days * DAY_MS)),
     };
-    found.ok_or_else(|| "give a day, such as 2026-11-01, or how long ago: 7d, 24h".to_owned())
+    found.ok_or_else(|| "expected a day such as 2026-11-01, or a time span such as 7d or 24h".to_owned())
 }
 
 /// A day in UTC, counted from 1970.

@@ -41,9 +41,9 @@ impl<'c> ThisHost<'c> {
         if settings.listen.port() == 0 {
             return Err(Failure::new(
                 ErrorCode::NoPort,
-                "the daemon would use any free port, so its address is unknown",
+                "the daemon would use any free port, so its address is unknown in advance",
             )
-            .hint("give it one: --listen 127.0.0.1:8788"));
+            .hint("pass an address: --listen 127.0.0.1:8788"));
         }
         let others =
             settings.upstreams.iter().map(|(name, upstream)| (name.clone(), upstream.url.to_string())).collect();
@@ -152,7 +152,7 @@ fn program(scope: Scope, environment: &Environment) -> (String, Option<String>) 
     if scope == Scope::Project {
         return ("ctx".to_owned(), Some(format!("{why}; the agent will need it there")));
     }
-    let note = format!("{why}, so the settings name {}; if you move it, run this again", own.display());
+    let note = format!("{why}, so the settings contain {}; if you move it, run this again", own.display());
     (quoted(&own.to_string_lossy()), Some(note))
 }
 

@@ -44,7 +44,7 @@ pub struct Agent {
 /// Reads the name of a client that can be set up.
 pub fn agents() -> impl TypedValueParser<Value = Agent> {
     PossibleValuesParser::new(installable().map(|agent| agent.client.name))
-        .try_map(|name| installable().find(|agent| agent.client.name == name).ok_or("not an agent that can be set up"))
+        .try_map(|name| installable().find(|agent| agent.client.name == name).ok_or("not a supported agent"))
 }
 
 fn installable() -> impl Iterator<Item = Agent> {
@@ -77,7 +77,7 @@ pub fn plan_all(agents: &[Agent], plan: impl Fn(&Agent) -> Result<Plan, SetupErr
             Err(error) => {
                 let failure = Failure::from(error);
                 let hint = failure.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
-                context.note(&format!("{} is left out: {}{hint}", agent.client.title, failure.message));
+                context.note(&format!("skipped {}: {}{hint}", agent.client.title, failure.message));
             }
         }
     }

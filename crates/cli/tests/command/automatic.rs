@@ -220,7 +220,7 @@ fn phases_are_begun_and_ended_and_their_details_go_by_hand() {
     let commit = work.commits()[0].clone();
     assert_eq!((&commit["author"], &commit["id"]), (&json!("policy"), &applied["commit"]));
     let note = commit["note"].as_str().expect("a note");
-    let why = "completed_phase_details (of a phase that has ended)";
+    let why = "completed_phase_details (from a finished phase)";
     assert!(note.starts_with("before the review (cli); ") && note.contains(why), "{note}");
 
     let (body, _) = work.send();
@@ -240,7 +240,7 @@ fn phases_are_begun_and_ended_and_their_details_go_by_hand() {
     assert_eq!(work.events("phase").len(), 2);
 
     let nothing = work.place.run(&["compact", "--auto", "--reason", "again"]).refused();
-    assert!(nothing.err.contains("Nothing can be removed") && nothing.err.contains("hint: "), "{nothing:?}");
+    assert!(nothing.err.contains("Nothing to clear") && nothing.err.contains("hint: "), "{nothing:?}");
     work.said(&["undo"]);
     assert!(work.send().0 == work.session.body(), "it is a commit like any other");
 }
@@ -253,7 +253,7 @@ fn what_is_proposed_is_shown_and_made_when_somebody_accepts_it() {
     assert!(!wishes.is_empty() && wishes.iter().all(|wish| wish["author"] == "policy"), "{wishes:?}");
     let said = work.said(&["waiting"]);
     assert!(said.contains("`ctx waiting accept w1` makes it"), "{said}");
-    assert!(work.said(&["status"]).contains("`ctx waiting` shows them"));
+    assert!(work.said(&["status"]).contains("`ctx waiting` lists them"));
     let told = work.said(&["waiting", "accept", "w1"]);
     assert!(told.starts_with("w1 "), "{told}");
     assert!(work.ledger().expect("a ledger").contains("cleared Bash"));

@@ -63,7 +63,7 @@ fn every_value_tells_where_it_was_said() {
         ["context_editing.preserve_recent_turns", "context_editing.mode", "context_editing.clear_after_phases"]
     );
     let ran = place.run(&["config", "check"]).ok();
-    assert!(ran.out.contains("`ctx trust` lets them take effect"), "{ran:?}");
+    assert!(ran.out.contains("need your trust: run `ctx trust`"), "{ran:?}");
     place.run_at_terminal(&["trust"]).ok();
     let told = place.run(&["config", "check", "--json"]).ok().json();
     let at = |key: &str| place_of(&told, key);
@@ -78,8 +78,8 @@ fn every_value_tells_where_it_was_said() {
     for expected in [
         ".loa.config.yaml:3",
         "while the skill build is active, it also clears after coding",
-        "`context_editing.future` is unknown to this version and is ignored",
-        "context_editing.target_percent: it must be well below the threshold of 80 %: 75 % is taken",
+        "this version does not know `context_editing.future` and ignores it",
+        "context_editing.target_percent: it must be well below the threshold of 80 %; using 75 %",
         "(set, not shown)",
     ] {
         assert!(ran.out.contains(expected), "{expected}: {}", ran.out);
@@ -113,9 +113,9 @@ fn everything_that_is_wrong_is_told_with_its_line_and_the_exit_code_says_so() {
     }
     place.write("home/ctx.toml", "[upstream]\nurl = \"https://me:hush@api.example\"\n");
     let ran = place.run(&["config", "check"]);
-    assert!(ran.out.contains("A daemon does not start with these settings.") && !ran.out.contains("hush"), "{ran:?}");
+    assert!(ran.out.contains("The daemon cannot start with these settings.") && !ran.out.contains("hush"), "{ran:?}");
     let ran = place.run(&["config", "check", "--project", "nowhere"]).refused();
-    assert!(ran.err.contains("there is no folder nowhere"), "{ran:?}");
+    assert!(ran.err.contains("no folder nowhere"), "{ran:?}");
 }
 
 #[cfg(unix)]

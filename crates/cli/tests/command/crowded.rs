@@ -50,7 +50,7 @@ fn connections_that_rest_make_room_for_agents_and_commands() {
 fn without_a_handle_left_the_control_api_still_answers_and_the_log_stays_short() {
     let place = Place::new();
     let up = place.up_with_handles(&format!("ulimit -n {HANDLES}"), "http://127.0.0.1:1");
-    let told = || up.log().matches("file handles are taken").count();
+    let told = || up.log().matches("file handles are in use").count();
     // Readers of events never rest, and each of them takes one handle: only accepting can find none left. A request
     // would take a second one for its way upstream, and the two would race for the last.
     let events = format!(

@@ -21,7 +21,7 @@ fn everything_is_in_order_while_a_daemon_runs() {
     for expected in ["ok    home", "ok    token", "ok    daemon", "ok    store", "ok    upstream", &provider.url()] {
         assert!(ran.out.contains(expected), "{expected}: {ran:?}");
     }
-    assert!(ran.out.ends_with("Everything that matters is in order.\n"), "{ran:?}");
+    assert!(ran.out.ends_with("No problems found.\n"), "{ran:?}");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn what_a_killed_daemon_left_behind_is_mentioned_and_harmless() {
     place.write("home/daemon.json.77", "{");
     let ran = place.run(&["doctor", "--offline"]).ok();
     assert!(ran.out.contains("daemon.json was left behind"), "{ran:?}");
-    assert!(ran.out.contains("daemon.json.77 was left behind unfinished"), "{ran:?}");
+    assert!(ran.out.contains("daemon.json.77 is an unfinished file"), "{ran:?}");
     let ran = place.run(&["list"]).refused();
     assert!(ran.err.contains("did not shut down cleanly"), "{ran:?}");
     let up = place.up("http://127.0.0.1:1");
@@ -108,9 +108,9 @@ fn a_home_that_cannot_be_made_is_wrong_and_one_that_can_be_is_not_made() {
     place.write("file", "in the way");
     let ran = place.run(&["doctor", "--json", "--home", &place.path("file/home").display().to_string()]);
     let told = wrong(&ran);
-    assert!(told.iter().any(|words| words.contains("does not exist and cannot be made")), "{told:?}");
+    assert!(told.iter().any(|words| words.contains("does not exist and cannot be created")), "{told:?}");
     let new = place.path("new/home");
     let ran = place.run(&["doctor", "--json", "--home", &new.display().to_string()]);
-    assert!(!wrong(&ran).iter().any(|words| words.contains("cannot be made")), "{ran:?}");
+    assert!(!wrong(&ran).iter().any(|words| words.contains("cannot be created")), "{ran:?}");
     assert!(!place.path("new").exists());
 }

@@ -132,7 +132,7 @@ fn doing_it_twice_is_doing_it_once() {
     assert_eq!(desk.everything(), installed, "also the status line, which was not asked for again");
     desk.uninstall(&[]).ok();
     assert_eq!(desk.everything(), before);
-    assert!(desk.uninstall(&[]).ok().out.contains("Nothing of ctx is installed"));
+    assert!(desk.uninstall(&[]).ok().out.contains("ctx is not installed there"));
     assert_eq!(desk.everything(), before);
 }
 
@@ -307,7 +307,7 @@ fn what_became_unreadable_after_it_was_installed_is_not_touched() {
 fn comments_are_kept_and_it_is_said_that_the_client_does_not_take_them() {
     let desk = Desk::with_settings("{\n  // mine\n  \"a\": 1,\n}\n");
     let ran = desk.install(&[]).ok();
-    assert!(ran.err.contains("line 2, column 3") && ran.err.contains("Claude Code ignores such a file"), "{ran:?}");
+    assert!(ran.err.contains("line 2, column 3") && ran.err.contains("Claude Code ignores the file"), "{ran:?}");
     assert!(
         desk.text().starts_with("{\n  // mine\n  \"a\": 1,\n  \"env\": {\n    \"ANTHROPIC_BASE_URL\""),
         "{}",
@@ -337,7 +337,7 @@ fn a_base_url_that_leads_elsewhere_is_refused_unless_the_daemon_goes_there() {
     assert_eq!(desk.text(), text);
 
     let ran = desk.install(&["--force"]).ok();
-    assert!(ran.err.contains("from now on requests go there"), "{ran:?}");
+    assert!(ran.err.contains("requests will go there"), "{ran:?}");
     desk.uninstall(&[]).ok();
     assert_eq!(desk.text(), text);
 
@@ -440,7 +440,7 @@ fn links_and_modes_stay_and_what_is_read_only_is_left_alone() {
     assert!(ran.code == Some(1) && ran.err.contains("is read-only; nothing was changed"), "{ran:?}");
     assert_eq!(desk.everything(), before, "no half of it either");
     fs::remove_file(&dotfiles).expect("removed");
-    assert!(desk.install(&[]).refused().err.contains("a link to a file that is not there"));
+    assert!(desk.install(&[]).refused().err.contains("a link to a missing file"));
 }
 
 #[test]

@@ -223,7 +223,7 @@ fn links_stay_and_a_link_to_nothing_is_refused() {
     machine.run(&["uninstall", "codex", "--yes"]).ok();
     assert_eq!(fs::read_to_string(&dotfile).expect("text"), "model = \"x\"\n");
     fs::remove_file(dotfile).expect("removed");
-    assert!(machine.run(&["install", "codex", "--yes"]).refused().err.contains("a link to a file that is not there"));
+    assert!(machine.run(&["install", "codex", "--yes"]).refused().err.contains("a link to a missing file"));
 }
 
 #[test]
@@ -340,7 +340,7 @@ fn without_a_name_every_agent_on_the_machine_is_set_up_and_taken_back() {
     machine.run(&["uninstall", "--yes"]).ok();
     assert_eq!(machine.text(), "a = 1\n");
     assert!(!goose.exists());
-    assert!(machine.run(&["uninstall", "--yes"]).ok().err.contains("nothing of ctx is installed"));
+    assert!(machine.run(&["uninstall", "--yes"]).ok().err.contains("ctx is not installed for any agent"));
 }
 
 #[test]

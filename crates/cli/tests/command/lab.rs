@@ -56,7 +56,7 @@ fn policies_are_compared_in_a_table_a_spreadsheet_and_a_page() {
     let heads = ["POLICY", "TOKENS SENT", "FINAL", "PEAK", "COST", "CHANGE", "FROM CACHE", "EVENTS", "HARM"];
     assert!(heads.iter().all(|head| table.contains(head)), "{table}");
     assert!(table.contains("all · 2 conversations · 55 steps"), "{table}");
-    assert!(table.contains("2 conversations without times: their pauses are not known"), "{table}");
+    assert!(table.contains("2 conversations without times: their pauses are unknown"), "{table}");
 
     let figures = with(&["--json"]).json();
     let of = |policy: usize| &figures["policies"][policy];
@@ -112,7 +112,7 @@ fn what_a_policy_did_is_told_frame_by_frame() {
     let none = place.run(&["lab", "explain", "../recorded/short.json"]).ok().out;
     assert!(none.contains("auto did nothing before any of its 4 requests"), "{none}");
     let beyond = place.run(&[&explain, &["--turn", "900"][..]].concat()).refused().err;
-    assert!(beyond.contains("There is no request 900: long has 51 requests.") && beyond.contains("from 1"), "{beyond}");
+    assert!(beyond.contains("No request 900: long has 51 requests.") && beyond.contains("from 1"), "{beyond}");
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn models_are_charged_as_configured_and_what_is_unusual_is_said() {
     place.write("strange.json", &strange.to_string());
     let told = run("../strange.json");
     assert!(told.contains("≈$") && told.contains("claude-haiku-9 as claude-haiku-5-5"), "{told}");
-    assert!(told.contains("1 conversation without times: its pauses are not known"), "{told}");
+    assert!(told.contains("1 conversation without times: its pauses are unknown"), "{told}");
     assert!(!told.contains(" to +"), "one conversation tells nothing of others: {told}");
     let csv = place.run(&["lab", "run", "--on", "../strange.json", "--csv"]).ok().out;
     assert!(csv.lines().skip(1).all(|line| line.ends_with(",claude-haiku-5-5,false")), "{csv}");
@@ -173,13 +173,13 @@ fn what_cannot_be_played_is_named_with_the_reason() {
     let only: Vec<&str> = ["lab", "run", "--on"].into_iter().chain(only.iter().map(String::as_str)).collect();
     let nothing = place.run(&only).refused().err;
     assert!((0..3).all(|at| nothing.contains(&format!("broken{at}.json"))), "each is named: {nothing}");
-    assert!(nothing.contains("There is no recorded conversation there") && nothing.contains("hint: "), "{nothing}");
+    assert!(nothing.contains("No recorded conversation found") && nothing.contains("hint: "), "{nothing}");
 
     fs::create_dir(place.path("empty")).expect("a folder");
     let empty = place.run(&["lab", "run", "--on", "../empty"]).refused().err;
     assert!(empty.contains("no file there ends in .json or .jsonl"), "{empty}");
     let comma = place.run(&["lab", "run", "--on", "../recorded", "--compare", "none,,auto"]).refused().err;
-    assert!(comma.contains("The name of a policy is empty.") && comma.contains("a comma too many"), "{comma}");
+    assert!(comma.contains("A policy name is empty.") && comma.contains("the extra comma"), "{comma}");
     let unknown = place.run(&["lab", "run", "--on", "../recorded", "--policy", "cheap"]).refused().err;
-    assert!(unknown.contains("There is no policy `cheap`.") && unknown.contains("policies: none, "), "{unknown}");
+    assert!(unknown.contains("No policy `cheap`.") && unknown.contains("policies: none, "), "{unknown}");
 }

@@ -272,5 +272,5 @@ fn another_homes_daemon_does_not_take_our_token() {
     let up = theirs.up("http://127.0.0.1:1");
     drop(ours.up("http://127.0.0.1:1"));
     let ran = ours.run(&["list", "--listen", &up.listen.to_string()]).refused();
-    assert!(ran.err.contains("not the token") && ran.err.contains("--home"), "{ran:?}");
+    assert!(ran.err.contains("belongs to another daemon") && ran.err.contains("--home"), "{ran:?}");
 }

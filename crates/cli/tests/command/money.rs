@@ -116,5 +116,5 @@ fn an_edit_is_found_again_as_a_miss_and_in_what_it_saved() {
     let saved: Vec<f64> = rows.iter().rev().take(2).filter_map(|row| row["saved"].as_f64()).collect();
     assert!(saved[1] < 0.0 && saved[0] > 0.0, "it costs once and saves then: {saved:?}");
     let unknown = scene.place.run(&["why-miss", "999"]).refused();
-    assert!(unknown.err.contains("No answer to request 999"), "{unknown:?}");
+    assert!(unknown.err.contains("Request 999"), "{unknown:?}");
 }

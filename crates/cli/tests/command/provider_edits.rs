@@ -99,7 +99,7 @@ fn old_results_are_cleared_by_the_provider_and_everybody_is_told() {
     let told = stage.place.run(&["timeline"]).ok().out;
     assert!(told.contains("the provider cleared ") && told.contains("tool results"), "{told}");
     let told = stage.place.run(&["status"]).ok().out;
-    assert!(told.contains("provider edits  on, requested in 1 request; left out of 1 request, "), "{told}");
+    assert!(told.contains("provider edits  on, requested in 1 request; omitted from 1 request, "), "{told}");
     let total = stage.json(&["stats"])["total"].clone();
     assert_eq!(total["clearings"], 1, "{total}");
 
@@ -151,7 +151,7 @@ fn what_the_provider_does_not_know_is_left_out_from_then_on() {
         });
         assert!(told.contains("by claude-opus-5-5, retried in 7 days: "), "{told}");
         assert!(stage.place.run(&["timeline"]).ok().out.contains("the provider refused it"), "{refuses}");
-        assert!(stage.up().log().contains("the provider refuses what we asked"), "{}", stage.up().log());
+        assert!(stage.up().log().contains("the provider refused an edit that ctx requested"), "{}", stage.up().log());
         session.assistant("Well.").user("SAY:again");
         send(&stage, &session);
         assert_eq!(asked(&stage)[2..], [left], "{refuses}");
@@ -173,7 +173,7 @@ fn a_summary_that_the_client_forgets_is_sent_again_and_no_other_is_made() {
     stage.goes_on(&mut session, &answer, "THINK:hm ;; SAY:one");
     let answer = stage.send(&session);
     assert_eq!(answer["content"][0]["type"], "compaction", "{answer}");
-    assert!(stage.place.run(&["timeline"]).ok().out.contains("the provider wrote a summary"));
+    assert!(stage.place.run(&["timeline"]).ok().out.contains("the provider summarised earlier content"));
     for turn in 0..3 {
         let answer = stage.provider.requests().pop().and_then(|record| record.answer).expect("an answer");
         stage.goes_on(&mut session, &answer["message"], &format!("THINK:hm ;; SAY:turn {turn}"));

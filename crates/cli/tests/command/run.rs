@@ -65,7 +65,7 @@ fn what_the_user_has_set_stays_and_a_base_url_of_their_own_is_answered() {
     let ran = finish(command).ok();
     assert!(ran.out.contains("search=false") && ran.out.contains("base=http://127.0.0.1:"), "{ran:?}");
     let note = format!(
-        "ANTHROPIC_BASE_URL is set to https://gateway.example; this agent goes through ctx instead, and the daemon forwards to {}",
+        "ANTHROPIC_BASE_URL is set to https://gateway.example, but this agent uses ctx, which forwards to {}",
         provider.url()
     );
     assert!(ran.err.contains(&note), "{ran:?}");
@@ -98,7 +98,7 @@ fn a_run_without_a_request_says_so_and_one_with_a_request_does_not() {
     let (place, provider) = (Place::new(), provider());
     let up = place.up(&provider.url());
     let silent = place.run(&["run", "--", "true"]).ok();
-    assert!(silent.err.contains("no request of `true` came to ctx") && silent.err.contains("--client"), "{silent:?}");
+    assert!(silent.err.contains("`true` sent no request through ctx") && silent.err.contains("--client"), "{silent:?}");
 
     let (runs, asked) = (place.home().join("runs"), place.home().join("asked"));
     let agent = format!("touch '{}'; until [ -e '{}' ]; do sleep 0.05; done", runs.display(), asked.display());
@@ -183,7 +183,7 @@ fn why_a_daemon_does_not_start_is_told_to_the_person() {
 
     fs::write(place.home().join("token"), "not a token").expect("written");
     let ran = Behind(&place).run(&["--", "true"]).refused();
-    assert!(ran.err.contains("does not hold a token") && ran.err.contains("delete it"), "{ran:?}");
+    assert!(ran.err.contains("contains no token") && ran.err.contains("delete it"), "{ran:?}");
 }
 
 #[test]

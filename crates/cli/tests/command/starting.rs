@@ -66,7 +66,7 @@ fn a_taken_port_is_told_with_its_holder() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
     let ran = place.run(&["up", "--listen", &address]).refused();
-    assert!(ran.err.contains(&format!("cannot listen on {address}: the port is taken")), "{ran:?}");
+    assert!(ran.err.contains(&format!("cannot listen on {address}: the port is in use")), "{ran:?}");
     if cfg!(target_os = "linux") {
         assert!(ran.err.contains(&format!("(process {})", std::process::id())), "{ran:?}");
     }

@@ -204,8 +204,8 @@ fn files_that_are_damaged_cut_off_or_foreign_are_refused_with_their_place() {
     let lines: Vec<&str> = content.split_inclusive('\n').collect();
     let last = lines.len();
     assert!(told("").contains("it is empty"));
-    assert!(told("hello\n").contains("no exported conversation"));
-    assert!(told("{\"format\":\"zip\",\"version\":1}\n").contains("no exported conversation"));
+    assert!(told("hello\n").contains("not an exported conversation"));
+    assert!(told("{\"format\":\"zip\",\"version\":1}\n").contains("not an exported conversation"));
     assert!(told(&content.replacen("\"version\":1", "\"version\":2", 1)).contains("version 2"));
     let cut = told(&lines[..last - 1].concat());
     assert!(cut.contains(&format!("cut off behind line {}", last - 1)), "{cut}");
@@ -218,7 +218,7 @@ fn files_that_are_damaged_cut_off_or_foreign_are_refused_with_their_place() {
     let blob = lines.iter().position(|line| line.starts_with("{\"blob\"")).expect("a blob");
     let without: String = [&lines[..blob], &lines[blob + 1..]].concat().concat();
     assert!(told(&without).contains("needs content that is not in the file"));
-    assert!(told(&format!("{content}{{}}\n")).contains("goes on behind its end"));
+    assert!(told(&format!("{content}{{}}\n")).contains("data after the end"));
     let foreign = content.replacen("\"conversation\":\"c", "\"conversation\":\"../c", 1);
     assert!(told(&foreign).contains("line 1"));
     assert_eq!(json_of(&there, &["conversations"])["conversations"], json!([]), "nothing has changed");

@@ -29,11 +29,11 @@ fn a_projects_settings_wait_until_a_person_trusts_them_and_again_after_a_change(
     );
     let said = place.run(&["status"]).ok().out;
     assert!(
-        said.contains("note: `context_editing.mode` = observe waits for your trust (") && said.contains("`ctx trust "),
+        said.contains("note: `context_editing.mode` = observe needs your trust (") && said.contains("`ctx trust "),
         "{said}"
     );
     let ran = place.run(&["run", "--", "true"]).ok();
-    assert!(ran.err.contains("settings of this project wait for your trust: context_editing.mode, "), "{ran:?}");
+    assert!(ran.err.contains("some settings of this project need your trust: context_editing.mode, "), "{ran:?}");
 
     let said = place.run_at_terminal(&["trust"]).ok().out;
     assert!(said.starts_with("trusted  ") && said.contains("\n  context_editing.mode = observe\n"), "{said}");
@@ -60,8 +60,8 @@ fn a_projects_settings_wait_until_a_person_trusts_them_and_again_after_a_change(
 #[test]
 fn nothing_and_what_is_wrong_cannot_be_trusted() {
     let place = Place::new();
-    assert!(place.run_at_terminal(&["trust"]).refused().err.contains("there are no settings to trust in "));
-    assert!(place.run_at_terminal(&["trust", "nowhere"]).refused().err.contains("there is no folder nowhere"));
+    assert!(place.run_at_terminal(&["trust"]).refused().err.contains("no settings to trust in "));
+    assert!(place.run_at_terminal(&["trust", "nowhere"]).refused().err.contains("no folder nowhere"));
     place.write("work/ctx.toml", "[context_editing]\nmode = \"loud\"\n");
     assert!(place.run_at_terminal(&["trust"]).refused().err.contains("line 2: "));
     #[cfg(unix)]
@@ -85,7 +85,7 @@ fn only_a_person_at_a_terminal_trusts() {
         assert_eq!(ran.json()["error"]["code"], "trust-by-agent", "{variable}: {ran:?}");
     }
     let ran = place.run(&["trust"]).refused();
-    assert!(ran.err.contains("there is no terminal here") && ran.err.contains("a terminal of your own"), "{ran:?}");
+    assert!(ran.err.contains("this is not a terminal") && ran.err.contains("your own terminal"), "{ran:?}");
     assert!(!place.home().join("trust.json").exists());
     place.run_at_terminal(&["trust"]).ok();
     assert!(place.run(&["trust", "--revoke"]).ok().out.starts_with("revoked  "), "anybody may take trust back");
@@ -97,8 +97,8 @@ fn settings_of_the_whole_daemon_are_ignored_though_they_are_trusted() {
     place.write("work/ctx.toml", "[upstream]\nurl = \"http://127.0.0.1:9\"\n[mcp]\nread_only = true\n");
     let said = place.run_at_terminal(&["trust"]).ok().out;
     assert!(said.contains("line 2: `upstream.url` is ignored: it concerns the whole daemon"), "{said}");
-    assert!(said.contains("All of its settings are ignored, so nothing changes."), "{said}");
+    assert!(said.contains("All its settings are ignored, so nothing changes."), "{said}");
     place.write("work/ctx.toml", &format!("[mcp]\nread_only = true\n{LOUD}"));
     let said = place.run_at_terminal(&["trust"]).ok().out;
-    assert!(said.contains("`mcp.read_only` is ignored") && !said.contains("All of its settings"), "{said}");
+    assert!(said.contains("`mcp.read_only` is ignored") && !said.contains("All its settings"), "{said}");
 }

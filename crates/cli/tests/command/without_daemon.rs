@@ -51,13 +51,13 @@ fn in_a_terminal_one_is_offered_and_started_if_that_is_wished() {
         eprintln!("there is no `script`; nothing is tested");
         return;
     };
-    assert!(told.contains("No daemon is running. Start one? [Y/n]") && told.contains("error: no daemon"), "{told}");
+    assert!(told.contains("No daemon is running. Start it? [Y/n]") && told.contains("error: no daemon"), "{told}");
     assert!(place.notice().is_none());
     // What only tells about the daemon does not start one.
-    assert!(!in_a_terminal(&place, "status", "y\n").expect("a terminal").contains("Start one?"));
+    assert!(!in_a_terminal(&place, "status", "y\n").expect("a terminal").contains("Start it?"));
     let told = in_a_terminal(&place, "conversations", "\n").expect("a terminal");
-    assert!(told.contains("Start one? [Y/n]") && told.contains("started the daemon on"), "{told}");
-    assert!(!in_a_terminal(&place, "conversations", "n\n").expect("a terminal").contains("Start one?"));
+    assert!(told.contains("Start it? [Y/n]") && told.contains("started the daemon on"), "{told}");
+    assert!(!in_a_terminal(&place, "conversations", "n\n").expect("a terminal").contains("Start it?"));
     place.run(&["stop"]).ok();
 }
 
@@ -75,7 +75,7 @@ fn there_is_nothing_to_stop_or_to_purge() {
     let place = Place::new();
     assert_eq!(place.run(&["stop"]).ok().out, "No daemon is running.\n");
     assert_eq!(place.run(&["stop", "--json"]).ok().json()["stopped"], false);
-    assert_eq!(place.run(&["purge", "--all", "--yes"]).ok().out, "There was nothing to purge.\n");
+    assert_eq!(place.run(&["purge", "--all", "--yes"]).ok().out, "Nothing to purge.\n");
 }
 
 #[test]

@@ -42,6 +42,6 @@ pub static CLIENT: Client = Client {
 const ROUTE: Route = Route {
     variables: &[(variables::BASE_URL, "{url}")],
     defaults: &[(variables::HINT_HEADERS, "1"), (variables::TOOL_SEARCH, "true")],
-    check: Some("`env.ANTHROPIC_BASE_URL` in its settings wins over the environment"),
+    check: Some("`env.ANTHROPIC_BASE_URL` in its settings overrides the environment"),
     ..Route::BASE
 };

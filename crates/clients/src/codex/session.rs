@@ -12,7 +12,7 @@ use std::path::Path;
 
 pub(super) const FILES: SessionFiles = SessionFiles { recognises, read, passes_over: |_| false };
 
-const NO_ANSWER: &str = "it holds no answer of a model";
+const NO_ANSWER: &str = "it contains no reply of a model";
 
 /// One line of the file.
 #[derive(Deserialize)]
@@ -86,7 +86,7 @@ fn read(name: &str, bytes: &[u8]) -> SessionFile {
         }
         match serde_json::from_slice::<Line<'_>>(text) {
             Ok(line) => reader.line(&line),
-            Err(error) => reader.skipped.push((Some(index + 1), format!("it is no record: {error}"))),
+            Err(error) => reader.skipped.push((Some(index + 1), format!("it is not a record: {error}"))),
         }
     }
     reader.close();

@@ -19,8 +19,8 @@ pub static INSTALLER: SettingsInstaller = SettingsInstaller {
     server: Some(ServerPlace { file: Some(("settings.json", Syntax::Json)), entries: server }),
     variables: &[VARIABLE],
     note: Some(
-        "only requests with a Gemini API key (GEMINI_API_KEY) go there; and Gemini CLI reads one `.env` file: one of a \
-         project hides this one",
+        "only requests with a Gemini API key (GEMINI_API_KEY) use ctx; Gemini CLI reads a single `.env` file, so a \
+             project's file hides this one",
     ),
 };
 

@@ -139,7 +139,7 @@ pub fn make(plan: &Plan, host: &dyn Host) -> Result<(), SetupError> {
     for change in &needed {
         file::check_writable(&change.path)?;
         if file::read(&change.path)? != change.before {
-            let message = format!("{} has changed meanwhile", change.path.display());
+            let message = format!("{} has changed in the meantime", change.path.display());
             let hint = format!("{} may be running; run this again", plan.client);
             return Err(SetupError::new(ErrorCode::ChangedMeanwhile, message, hint));
         }

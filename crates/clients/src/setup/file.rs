@@ -16,8 +16,8 @@ pub fn read(path: &Path) -> Result<Option<String>, SetupError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(SetupError::new(
                 ErrorCode::File,
-                format!("{} is a link to a file that is not there", path.display()),
-                "make that file, or remove the link, and run this again",
+                format!("{} is a link to a missing file", path.display()),
+                "create the file or remove the link, and run this again",
             ));
         }
         Err(error) => return Err(SetupError::file("read", path, error)),
@@ -56,7 +56,7 @@ pub fn check_writable(path: &Path) -> Result<(), SetupError> {
             return Err(SetupError::new(
                 ErrorCode::File,
                 format!("{} is a folder; nothing was changed", path.display()),
-                "a file belongs there; move the folder aside and run this again",
+                "move the folder aside and run this again",
             ));
         }
         Ok(metadata) if metadata.permissions().readonly() => return Err(read_only(&target)),

@@ -72,7 +72,8 @@ impl Journal {
                 ErrorCode::MemoryDamaged,
                 format!("{} cannot be read: {why}; nothing was changed", path.display()),
                 format!(
-                    "it records what `ctx install` replaced; remove the entries from {title}'s settings by hand, then delete it"
+                    "it records the values that `ctx install` replaced; remove the entries from {title}'s settings \
+                         by hand, then delete it"
                 ),
             )
         };

@@ -95,12 +95,12 @@ impl Plan {
     pub(crate) fn undo(client: &'static str, scope: Scope, journal: Journal, changes: Vec<Change>) -> Plan {
         let stays = changes.iter().flat_map(|change| &change.stays);
         let notes = stays
-            .map(|what| format!("{what} was changed since it was installed and stays; remove it yourself"))
+            .map(|what| format!("{what} has been changed since its installation and is kept; remove it yourself"))
             .collect();
         let (name, other) = (scope.name(), scope.other().name());
-        let done = format!("Done. {client} no longer goes through ctx, from its next start on.");
+        let done = format!("Done. {client} no longer uses ctx from its next start.");
         let nothing =
-            format!("Nothing of ctx is installed there ({name} scope); `--scope {other}` looks at the other place.");
+            format!("ctx is not installed there ({name} scope); try `--scope {other}`.");
         Plan { scope, client, journal, changes, notes, base_url: None, done, nothing }
     }
 }

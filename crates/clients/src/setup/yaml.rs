@@ -32,7 +32,7 @@ pub fn set(draft: &mut Draft, path: &[String], value: &Value) -> Result<(), Brok
     match member(&text, path)? {
         Some(Member { value: Some((_, span)), .. }) => draft.replace(span, &written(value)),
         Some(Member { key_span, .. }) => {
-            let why = format!("this value is not changed by ctx; write `{line}` yourself, with what stands here");
+            let why = format!("ctx cannot change this value; add `{line}` yourself and keep the existing content");
             return Err(Broken { position: Position::of(&text, key_span.start), why });
         }
         None => line::insert(draft, text.len(), &line),
@@ -108,13 +108,13 @@ impl Reader<'_> {
             Event::DocumentStart(_) => {
                 self.documents += 1;
                 if self.documents > 1 {
-                    return Err(self.broken(span.start, "it holds more than one document"));
+                    return Err(self.broken(span.start, "it contains more than one document"));
                 }
             }
             Event::MappingStart(..) if !is_flow => self.depth = 1,
             Event::Scalar(text, ..) if text.is_empty() || text == "~" => {}
             Event::SequenceStart(..) | Event::MappingStart(..) | Event::Scalar(..) | Event::Alias(_) => {
-                return Err(self.broken(span.start, "the whole is not a list of `name: value` lines"));
+                return Err(self.broken(span.start, "it is not a mapping of `name: value` lines"));
             }
             _ => {}
         }

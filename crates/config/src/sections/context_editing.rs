@@ -109,7 +109,7 @@ fn ledger<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Erro
     let path = Path::new(&text);
     let climbs = path.components().any(|part| matches!(part, Component::ParentDir));
     if climbs || text.starts_with('~') || path.file_name().is_none() || text.ends_with(['/', '\\']) {
-        let why = "must be a file in the project, such as \"NOTES.md\", or a whole path without `..`";
+        let why = "must be a file in the project, such as \"NOTES.md\", or an absolute path without `..`";
         return Err(de::Error::custom(why));
     }
     Ok(Some(text))
@@ -122,6 +122,6 @@ fn webhook<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Err
         let has_user = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
         uri.scheme_str() == Some("http") && !has_user && uri.host().is_some_and(crate::project::is_this_machine)
     });
-    let why = "must be an address on this machine, such as \"http://127.0.0.1:9000/hook\"";
+    let why = "must be a URL on this machine, such as \"http://127.0.0.1:9000/hook\"";
     if is_here { Ok(Some(text)) } else { Err(de::Error::custom(why)) }
 }

@@ -174,7 +174,7 @@ fn variable<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Er
     parsed(value, |name| {
         let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let is_name = is_plain && name.len() <= 64 && name.chars().next().is_some_and(|c| !c.is_ascii_digit());
-        let why = "must be the name of a variable; the key itself does not belong here";
+        let why = "must be the name of a variable, not the key itself";
         is_name.then(|| name.to_owned()).ok_or_else(|| why.to_owned())
     })
 }

@@ -103,7 +103,7 @@ mod tests {
             ("[models.m]\nwindow = 0", 2, "from 1 to"),
             ("[models.m]\ncache_seconds = 0", 2, "from 1 to 86400, not 0"),
             ("[models.m]\nlook_back = 0", 2, "from 1 to 1000, not 0"),
-            ("[models.\"\"]\nwindow = 9", 1, "a model has a name"),
+            ("[models.\"\"]\nwindow = 9", 1, "the name of the model is empty"),
             ("[models.m]\nwindow = 1.5", 2, "must be a whole number"),
             ("[models.m]\nclearing = 1", 2, "must be true or false"),
             ("\n[models.m]\ninput = 3\n", 2, "needs both `input` and `output`"),

@@ -180,7 +180,7 @@ fn clear_trigger(_: &mut SchemaGenerator) -> Schema {
 
 fn token_trigger(least: u64, more: &str, other: Option<Schema>) -> Schema {
     let title = format!(
-        "a number of tokens from {least} to {MOST_TOKENS}, or a share of what the model takes from \"1%\" to \"100%\"{more}"
+        "a number of tokens from {least} to {MOST_TOKENS}, or a share of the window from \"1%\" to \"100%\"{more}"
     );
     let tokens = json_schema!({"type": "integer", "minimum": least, "maximum": MOST_TOKENS});
     let share = json_schema!({"type": "string", "pattern": "^ *([1-9][0-9]?|100) *% *$"});
@@ -269,7 +269,7 @@ mod tests {
             ("[context_editing.provider]\ncompact = { pause = true }", 2, "known keys: enabled, trigger, instructions"),
             ("[context_editing.provider]\nagents = \"none\"", 2, "cannot be `none`; allowed: main, subagents, all"),
             ("[context_editing.provider]\nmodels = [\"\"]", 2, "names of 1 to 256 bytes"),
-            ("[context_editing.provider.projects.\"work\"]\nenabled = true", 1, "must be a whole path"),
+            ("[context_editing.provider.projects.\"work\"]\nenabled = true", 1, "must be an absolute path"),
             ("[context_editing.provider.projects.\"/w\"]\non = true", 2, "known keys: enabled, models, agents"),
         ] {
             let wrong = read(text).provider_wrong;

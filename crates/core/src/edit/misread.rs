@@ -4,7 +4,7 @@
 pub fn in_words(said: &str) -> String {
     let said = said.split(" at line ").next().unwrap_or(said);
     if let Some((what, expected)) = said.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", ")) {
-        return format!("{what} is not known; {expected}");
+        return format!("unknown value {what}; {expected}");
     }
     if let Some((name, expected)) = said.strip_prefix("unknown field ").and_then(|rest| rest.split_once(", ")) {
         let fields = expected.trim_start_matches("expected one of ").trim_start_matches("expected ");
@@ -18,9 +18,9 @@ pub fn in_words(said: &str) -> String {
         return format!("the field {name} is missing");
     }
     match said {
-        _ if said.starts_with("EOF while parsing") => "the JSON ends too early".to_owned(),
+        _ if said.starts_with("EOF while parsing") => "the JSON is incomplete".to_owned(),
         "expected value" => "this is not JSON".to_owned(),
-        "trailing characters" => "something follows the end of the JSON".to_owned(),
+        "trailing characters" => "there is text after the end of the JSON".to_owned(),
         _ => said.to_owned(),
     }
 }
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_without_the_words_of_the_library() {
-        assert!(refused(r#"{"op":"delte"}"#).starts_with("`delte` is not known; expected one of `delete`, `edit`"));
+        assert!(refused(r#"{"op":"delte"}"#).starts_with("`delte`unknown value ; expected one of `delete`, `edit`"));
         assert_eq!(
             refused(r#"{"op":"delete","reson":"x"}"#),
             "unknown field `reson`; the fields are `ids`, `select`, `force`, `reason`"
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(refused(r#"{"op":"pin","ids":"t1"}"#), "expected a list, not the text \"t1\"");
         assert_eq!(refused(r#"{"op":"pin","ids":7}"#), "expected a list, not the number 7");
         assert_eq!(refused(r#"{"op":"pin"}"#), "the field `ids` is missing");
-        assert_eq!(refused("{\"op\":"), "the JSON ends too early");
+        assert_eq!(refused("{\"op\":"), "the JSON is incomplete");
         assert_eq!(refused("delete t3"), "this is not JSON");
     }
 }

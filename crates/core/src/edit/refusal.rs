@@ -18,7 +18,7 @@ impl Refusal {
         Refusal::new(
             ErrorCode::NothingToDo,
             message,
-            hint![Command::List, " shows what is sent, ", Command::History, " what was done."],
+            hint![Command::List, " shows the context, ", Command::History, " the edits."],
         )
     }
 

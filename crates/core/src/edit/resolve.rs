@@ -99,8 +99,8 @@ impl Desk<'_> {
                     _ => {
                         return Err(Refusal::new(
                             ErrorCode::BadRole,
-                            "A new frame speaks as `user` or as `assistant`.",
-                            hint!["Omit ", Argument::new("role"), " to speak as the user."],
+                            "The role of a new frame must be `user` or `assistant`.",
+                            hint!["Omit ", Argument::new("role"), " to use `user`."],
                         ));
                     }
                 };
@@ -114,8 +114,8 @@ impl Desk<'_> {
             Operation::Unpin { ids } => self.pin(ids, false),
             Operation::Offload { .. } | Operation::Import { .. } => Err(Refusal::new(
                 ErrorCode::Unsupported,
-                format!("`{}` cannot be resolved here.", operation.name()),
-                "This is a defect; please report it.",
+                format!("`{}` is not supported here.", operation.name()),
+                "This is a bug; please report it.",
             )),
         }
     }
@@ -135,7 +135,7 @@ impl Desk<'_> {
         }
         match nothing {
             Some(message) if there.is_empty() => Err(Refusal {
-                hint: hint![Command::History, " shows what removed it; ", Command::Revert, " brings it back."],
+                hint: hint![Command::History, " shows the commit that removed it; ", Command::Revert, " restores it."],
                 ..Refusal::nothing(message)
             }),
             _ => Ok(there),
@@ -172,8 +172,8 @@ impl Desk<'_> {
         if let Some(target) = targets.iter().find(|target| matches!(target.scope, Scope::System | Scope::Tool)) {
             return Err(Refusal::new(
                 ErrorCode::NotATurn,
-                format!("`{}` is not a part of the conversation; it cannot be {}.", target.name, why.name()),
-                hint![Command::Edit, " gives it another text, ", Command::Delete, " removes it."],
+                format!("`{}` is not part of the conversation, so it cannot be {}.", target.name, why.name()),
+                hint![Command::Edit, " changes its text, ", Command::Delete, " removes it."],
             ));
         }
         let by = vec![Made::text(Some(Role::User), text)];
@@ -196,7 +196,7 @@ impl Desk<'_> {
                 return Err(Refusal::new(
                     ErrorCode::NotOffloaded,
                     format!("Nothing of `{}` is offloaded.", target.name),
-                    hint![Command::List, " shows the current state; ", Command::Undo, " undoes any other operation."],
+                    hint![Command::List, " shows the state of each frame; ", Command::Undo, " undoes other edits."],
                 ));
             }
             for id in found {
@@ -227,12 +227,12 @@ impl Desk<'_> {
         if results.is_empty() {
             let asked = if ids.is_empty() { "the conversation".to_owned() } else { format!("`{}`", ids.join(", ")) };
             if !wanted.is_empty() {
-                let so = if text.is_some() { "read like that" } else { "are dropped" };
-                return Err(Refusal::nothing(format!("All such tool results in {asked} {so} already.")));
+                let so = if text.is_some() { "have this text" } else { "are dropped" };
+                return Err(Refusal::nothing(format!("All matching tool results in {asked} {so} already.")));
             }
             return Err(Refusal::new(
                 ErrorCode::NoResults,
-                format!("There is no such tool result in {asked}."),
+                format!("No tool result in {asked} matches."),
                 hint![Command::Steps, " shows the calls of each frame."],
             ));
         }
@@ -296,7 +296,7 @@ pub fn bad_json(what: &str, place: &str) -> Refusal {
     Refusal::new(
         ErrorCode::BadContent,
         format!("The raw JSON cannot be sent: {what}{place}."),
-        hint![Command::Show.with("ID --raw"), " shows what it looks like."],
+        hint![Command::Show.with("ID --raw"), " shows the expected form."],
     )
 }
 
@@ -305,8 +305,8 @@ pub fn not_empty(text: &str) -> Result<&str, Refusal> {
     if text.trim().is_empty() {
         return Err(Refusal::new(
             ErrorCode::Empty,
-            "The new text is empty, and the provider refuses empty texts: rule A27.",
-            hint!["Give some text, or use ", Command::Delete, "."],
+            "The new text is empty, and the provider refuses empty text (rule A27).",
+            hint!["Write some text, or use ", Command::Delete, "."],
         ));
     }
     Ok(text)
@@ -316,13 +316,13 @@ pub fn not_empty(text: &str) -> Result<&str, Refusal> {
 fn many_results(count: usize) -> Refusal {
     Refusal::new(
         ErrorCode::ManyResults,
-        format!("One text cannot stand for {count} tool results: each answers a call of its own."),
+        format!("One text cannot replace {count} tool results: each belongs to its own call."),
         hint![
             "Name one with ",
             Argument::new("result"),
             ", or omit ",
             Argument::new("text"),
-            ": then each gets its own summary."
+            " to give each its own summary."
         ],
     )
 }
@@ -332,15 +332,15 @@ fn protected(blocks: &[(u32, &str)]) -> Refusal {
     Refusal::new(
         ErrorCode::Protected,
         told.join(" "),
-        hint!["If you are sure, repeat it with ", Argument::new("force"), "."],
+        hint!["To remove it anyway, repeat with ", Argument::new("force"), "."],
     )
 }
 
 fn gone(name: &str) -> Refusal {
     Refusal::new(
         ErrorCode::Gone,
-        format!("Nothing of `{name}` is left."),
-        hint![Command::History, " shows what removed it; ", Command::Revert, " brings it back."],
+        format!("`{name}` was already removed."),
+        hint![Command::History, " shows the commit that removed it; ", Command::Revert, " restores it."],
     )
 }
 

@@ -143,7 +143,7 @@ impl Auto {
             Some(Proposal::instead(
                 item,
                 short,
-                "trimmed before first sending: line numbers, colours and repeated lines",
+                "trimmed before it is first sent: line numbers, colours, repeated lines",
             ))
         };
         fresh.filter_map(short).collect()
@@ -199,7 +199,7 @@ impl Auto {
         }
         let old = self.old(look);
         if look.cold {
-            return old.iter().map(|old| old.goes("the cache has expired: this costs nothing now")).collect();
+            return old.iter().map(|old| old.goes("the cache has expired, so this costs nothing")).collect();
         }
         if look.tokens < self.above {
             return Vec::new();
@@ -224,7 +224,7 @@ impl Auto {
         let best = due.max_by(|(_, one), (_, other)| gain(one).total_cmp(&gain(other)));
         let Some((Cut { before: from, .. }, price)) = best else { return Vec::new() };
         let why =
-            format!("old results: {} tokens less in all, {}", crate::format::count(price.removed), price.forecast());
+            format!("old results: {} tokens less in total, {}", crate::format::count(price.removed), price.forecast());
         old.iter().filter(|old| old.cut.before >= *from).map(|old| old.goes(&why)).collect()
     }
 }
@@ -235,7 +235,8 @@ impl Policy for Auto {
     }
 
     fn about(&self) -> &str {
-        "new results are trimmed; old results and inputs shrink to their names when that pays off, or when the cache has expired"
+        "trims new results; reduces old results and inputs to their names when that pays off or the cache has \
+             expired"
     }
 
     fn propose(&self, look: &Look) -> Vec<Proposal> {

@@ -50,7 +50,7 @@ fn results_and_inputs(eligible: &Eligibility<'_, '_>, plan: &Plan, excess: &mut 
         }
         if !plan.has_input(item) {
             *excess = excess.saturating_sub(saved);
-            proposals.push(Proposal::short_input(item, &format!("{}: what it was asked with", target.reason())));
+            proposals.push(Proposal::short_input(item, &format!("{}: its input", target.reason())));
         }
     }
     proposals
@@ -66,7 +66,7 @@ fn names(look: &Look<'_>, mut excess: u64) -> Vec<Proposal> {
         }
         if let Some(text) = look.text(&item.call).and_then(|text| without_names(&text)) {
             excess = excess.saturating_sub(item.tokens.saturating_sub(BARE));
-            proposals.push(Proposal::instead(item, text, "the limit is near: the names in it go too"));
+            proposals.push(Proposal::instead(item, text, "the limit is near: the names in it are removed too"));
         }
     }
     proposals

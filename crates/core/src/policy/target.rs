@@ -50,10 +50,10 @@ impl Target {
     fn in_words(self) -> &'static str {
         match self {
             Target::StaleToolResults => "an old result",
-            Target::CompletedPhaseDetails => "of a phase that has ended",
+            Target::CompletedPhaseDetails => "from a finished phase",
             Target::SupersededFileReads => "read again or changed later",
-            Target::IntermediateOutputs => "an intermediate output of a finished task",
-            Target::VerboseDebug => "a long output",
+            Target::IntermediateOutputs => "intermediate output of a finished task",
+            Target::VerboseDebug => "long output",
         }
     }
 }

@@ -152,7 +152,7 @@ impl Engine {
             let line = ledger_line::line(&about, (&named, asked), why, file);
             before = Some(reason);
             editor.note(&about, &settings, &line).map_err(|why| {
-                Refusal::new(ErrorCode::NotWritten, format!("Nothing was changed: {why}."), "Then accept it again.")
+                Refusal::new(ErrorCode::NotWritten, format!("Nothing was changed: {why}."), "Fix this, then accept it again.")
             })?;
         }
         let mut step = Step::default();
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_reason_lasts_without_the_figures_of_one_batch() {
-        assert_eq!(lasting("old results: 5,009 tokens less in all, pays off after 14 requests"), "old results");
+        assert_eq!(lasting("old results: 5,009 tokens less in total, pays off after 14 requests"), "old results");
         assert_eq!(lasting("completed_phase_details (of a phase), at no cost"), "completed_phase_details (of a phase)");
         assert_eq!(lasting("stale_tool_results (an old result)"), "stale_tool_results (an old result)");
     }

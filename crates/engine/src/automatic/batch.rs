@@ -45,6 +45,6 @@ impl Batch {
 
     /// Nothing for a single one: its line has its tokens.
     pub fn in_words(&self) -> Option<String> {
-        (self.size > 1).then(|| format!("{} in this batch, {} tokens in all", self.size, count(self.tokens)))
+        (self.size > 1).then(|| format!("{} in this batch, {} tokens in total", self.size, count(self.tokens)))
     }
 }

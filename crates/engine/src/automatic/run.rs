@@ -226,7 +226,7 @@ impl Engine {
             }
         }
         match effects.is_empty() {
-            true => Err(ctx_core::edit::Refusal::nothing("All of it reads like that already.").into()),
+            true => Err(ctx_core::edit::Refusal::nothing("This content is already cleared.").into()),
             false => Ok(effects),
         }
     }
@@ -266,7 +266,7 @@ fn unkept(why: &str) -> Refusal {
     Refusal::new(
         ErrorCode::NotWritten,
         format!("Nothing was cleared: {why}."),
-        "Then try again: without a copy nothing goes.",
+        "Fix this, then try again: ctx clears nothing without a copy.",
     )
 }
 

@@ -279,10 +279,10 @@ fn is_sent_at_all(
     Err(Refusal::new(
         ErrorCode::BadContent,
         match rules.is_empty() {
-            true => format!("Nothing of what you write for `{name}` could be sent."),
-            false => format!("Nothing of what you write for `{name}` could be sent: {}.", rules.join("; ")),
+            true => format!("The provider would accept nothing of the new content of `{name}`."),
+            false => format!("The provider would accept nothing of the new content of `{name}`: {}.", rules.join("; ")),
         },
-        hint![Command::Show.with("ID --raw"), " shows what it looks like; ", Command::Delete, " takes it out."],
+        hint![Command::Show.with("ID --raw"), " shows the expected form; ", Command::Delete, " removes it."],
     ))
 }
 
@@ -295,10 +295,11 @@ fn fits(size: Option<(usize, usize)>) -> Result<(), Refusal> {
         Some((own, new)) if own <= LARGEST && new > LARGEST => Err(Refusal::new(
             ErrorCode::TooLarge,
             format!(
-                "The request would be {new} bytes long, and the provider takes at most {LARGEST}: rule {}. The agent's own request has {own}.",
+                "The request would have {new} bytes; the provider accepts at most {LARGEST} (rule {}). The agent's \
+                     own request has {own}.",
                 rules::named("A81")
             ),
-            "Write less, or delete or offload something large in the same batch.",
+            "Write less, or delete or offload content in the same batch.",
         )),
         _ => Ok(()),
     }
@@ -332,10 +333,11 @@ pub fn few_images(conversation: &Conversation, id: CommitId, effects: &[Effect])
     Err(Refusal::new(
         ErrorCode::ManyImages,
         format!(
-            "The request would hold {count} images and documents; beyond {MANY} the provider refuses large ones: rule {}.",
+            "The request would contain {count} images and documents; above {MANY}, the provider refuses large ones \
+                 (rule {}).",
             rules::named("A82")
         ),
-        "Delete some first, or bring in the words only.",
+        "Delete some first, or add only the text.",
     ))
 }
 
@@ -344,7 +346,7 @@ pub fn is_whole(conversation: &Conversation) -> Result<(), Refusal> {
     match conversation.elsewhere_in_words() {
         Some(_) => Err(Refusal::new(
             ErrorCode::HistoryElsewhere,
-            "The provider keeps the history of this conversation, so that an edit here changes nothing there.",
+            "The provider keeps the history of this conversation, so an edit here would have no effect.",
             format!("Have the agent send the whole history: {}.", conversation.wire.whole_history()),
         )),
         None => Ok(()),
@@ -378,7 +380,7 @@ pub fn expected(conversation: &Conversation, expect: Option<&str>) -> Result<(),
     let head = head.map_or_else(|| "none".to_owned(), |head| head.to_string());
     Err(Refusal::new(
         ErrorCode::Stale,
-        format!("Someone committed in the meantime: the head is {head}, not {expect}."),
+        format!("Another commit was made in the meantime: the head is {head}, not {expect}."),
         hint!["Check ", Command::History, ", then retry with ", Argument::new("expect").with(head.to_string()), "."],
     ))
 }

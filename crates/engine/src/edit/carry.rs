@@ -55,11 +55,11 @@ impl Engine {
         let target = Target { path: &path, wire: into.wire.id(), first, next_added: desk.next_added };
         let carried = carry(&edits.effects, &theirs, target);
         if carried.effects.is_empty() {
-            let why = left_behind(&carried).unwrap_or_else(|| "it has none".to_owned());
+            let why = left_behind(&carried).unwrap_or_else(|| "it has no edits".to_owned());
             return Err(Refusal::new(
                 ErrorCode::NothingToDo,
                 format!("No edit of `{from}` can be carried over: {why}."),
-                hint![Command::History, " shows what was done there."],
+                hint![Command::History, " lists its edits."],
             ));
         }
         files.remarks.extend(left_behind(&carried).map(|words| format!("not carried over: {words}")));

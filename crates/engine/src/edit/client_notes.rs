@@ -32,7 +32,7 @@ pub fn removed(conversation: &Conversation, ground: &Ground<'_>, (old, new): (&V
     }
     let (ids, tokens) = named(conversation, old, &ground.messages, &gone)?;
     Some(format!(
-        "this removes the client's own notes ({WHAT}), {tokens} tokens: {ids}. The agent does not send them again"
+        "removes the client's own notes ({WHAT}), {tokens} tokens: {ids}; the agent does not send them again"
     ))
 }
 
@@ -84,7 +84,7 @@ pub fn kept(conversation: &Conversation, desk: &Desk<'_>, operation: &Operation)
     let left = named_units(&desk.without_client_notes(all.clone()).ok()?);
     let kept: Blocks = named_units(&all).difference(&left).copied().collect();
     let (ids, tokens) = named(conversation, desk.view, desk.source.messages, &kept)?;
-    Some(format!("the client's own notes stay ({WHAT}), {tokens} tokens: {ids}; name them to remove them"))
+    Some(format!("keeps the client's own notes ({WHAT}), {tokens} tokens: {ids}; to remove them, name their ids"))
 }
 
 fn moved(conversation: &Conversation, desk: &Desk<'_>, ids: &[String]) -> Option<String> {
@@ -92,7 +92,7 @@ fn moved(conversation: &Conversation, desk: &Desk<'_>, ids: &[String]) -> Option
     let units = targets.iter().flat_map(ctx_core::edit::resolve::Target::sent_blocks);
     let notes: Blocks = units.filter(|&(message, block)| desk.source.messages[message].is_client_note(block)).collect();
     let (ids, tokens) = named(conversation, desk.view, desk.source.messages, &notes)?;
-    Some(format!("the client's own notes move along ({WHAT}), {tokens} tokens: {ids}"))
+    Some(format!("moves the client's own notes too ({WHAT}), {tokens} tokens: {ids}"))
 }
 
 fn note(messages: &[&Message], unit: Unit) -> Option<(usize, usize)> {

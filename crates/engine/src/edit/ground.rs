@@ -150,7 +150,7 @@ impl Weights {
 }
 
 /// Why the block stays that a composed request never lacks (rule E).
-pub const ATTRIBUTION: &str = "it identifies the client to the provider, which removes it before the model reads it";
+pub const ATTRIBUTION: &str = "it identifies the client to the provider, which removes it before the model sees it";
 
 /// Why a block of the system prompt should stay.
 fn protection(at: usize, piece: &Piece) -> Option<&'static str> {
@@ -158,7 +158,7 @@ fn protection(at: usize, piece: &Piece) -> Option<&'static str> {
         return Some(ATTRIBUTION);
     }
     (at < 2 && ctx_clients::lexicon().is_identity(&piece.label))
-        .then_some("a subscription's requests are refused without the client's identity")
+        .then_some("the provider refuses subscription requests without the client's identity")
 }
 
 impl Conversation {

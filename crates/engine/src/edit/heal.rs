@@ -62,13 +62,13 @@ pub fn ours(conversation: &Conversation, said: &str) -> Refusal {
     });
     let hint = match writer.or(conversation.history.active(head).first().copied()) {
         Some(commit) => {
-            hint![Command::Revert.with(commit.id.to_string()), " takes back the newest commit that wrote something."]
+            hint![Command::Revert.with(commit.id.to_string()), " undoes the newest edit."]
         }
-        None => hint![Command::Timeline, " shows what the provider said."],
+        None => hint![Command::Timeline, " shows the provider's error."],
     };
     Refusal::new(
         ErrorCode::Ours,
-        format!("The provider refuses what an edit of ours made of the request: {said}"),
+        format!("The provider refuses content that an edit wrote: {said}"),
         hint,
     )
 }

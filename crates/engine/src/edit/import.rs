@@ -44,7 +44,7 @@ impl LeftBehind {
             count(self.reminders, "note").map(|notes| format!("{notes} of the client's own (environment, reminders)"));
         let all: Vec<String> = thinking.into_iter().chain(reminders).collect();
         (!all.is_empty())
-            .then(|| format!("not imported, because it describes the other conversation: {}", all.join(", ")))
+            .then(|| format!("not imported, because it belongs to the other conversation: {}", all.join(", ")))
     }
 }
 
@@ -79,7 +79,7 @@ impl Imports {
             Some((_, source)) => source.as_ref().map_err(Refusal::clone),
             None => Err(Refusal::new(
                 ErrorCode::Busy,
-                format!("Conversation `{from}` was not read."),
+                format!("Conversation `{from}` could not be read."),
                 "Nothing was changed. Try again in a moment.",
             )),
         }
@@ -183,20 +183,21 @@ impl Engine {
             if matches!(target.scope, Scope::System | Scope::Tool) {
                 return Err(Refusal::new(
                     ErrorCode::NotATurn,
-                    format!("`{}` belongs to its own conversation.", target.name),
-                    "Frames, steps and messages can be imported.",
+                    format!("`{}` cannot be imported.", target.name),
+                    "You can import frames, steps and messages.",
                 ));
             }
             let frame = target.frame.and_then(|at| view.frames.get(at));
             if frame.zip(taken).is_some_and(|(frame, taken)| taken.contains(&frame.id)) {
                 return Err(Refusal::new(
                     ErrorCode::SameConversation,
-                    format!("`{}` is in this conversation already.", target.name),
+                    format!("`{}` is already in this conversation.", target.name),
                     hint![
                         Command::Move,
                         " moves it, ",
                         Command::Add,
-                        " writes a new one. Only frames from before a compaction, or rewound, can be imported from here: ",
+                        " writes a new one. From the same conversation, you can import only frames that are no longer \
+                             sent: ",
                         Command::List.with("--all"),
                         " shows them."
                     ],
@@ -251,7 +252,7 @@ impl Engine {
             return Err(Refusal::new(
                 ErrorCode::Gone,
                 "There is nothing to import.",
-                hint![Command::List.with("--conv"), " shows what there is."],
+                hint![Command::List.with("--conv"), " shows the frames."],
             ));
         }
         Ok(Gathered { from: conversation.id.clone(), frames: copied, remark: left.in_words() })

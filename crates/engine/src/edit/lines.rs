@@ -54,12 +54,12 @@ pub fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusa
     if way.action == Action::Checkout && !history.branches().contains_key(given) && point(conversation, given).is_ok() {
         return Err(Refusal::new(
             ErrorCode::UnknownBranch,
-            format!("`{given}` is a point of the history, and not a branch."),
+            format!("`{given}` is a commit, not a branch."),
             hint![
                 Command::Branch.with(format!("NAME --at {given}")),
                 " starts one there; ",
                 Command::List.with(format!("--at {given}")),
-                " only shows it."
+                " shows it."
             ],
         ));
     }
@@ -73,7 +73,7 @@ pub fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusa
             if history.branches().contains_key(&name) {
                 return Err(Refusal::new(
                     ErrorCode::Taken,
-                    format!("There is a branch `{name}` already."),
+                    format!("A branch `{name}` already exists."),
                     hint![Command::Checkout.with(name.to_string()), " checks it out."],
                 ));
             }
@@ -93,13 +93,13 @@ pub fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusa
                 return Err(both(&name, "branch"));
             }
             let at = target.unwrap_or(history.head()).ok_or_else(|| {
-                Refusal::new(ErrorCode::NoTarget, "There is no commit to tag there.", "Make an operation first.")
+                Refusal::new(ErrorCode::NoTarget, "There is no commit to tag.", "Make an edit first.")
             })?;
             if history.tags().get(&name).is_some_and(|other| *other != at) {
                 return Err(Refusal::new(
                     ErrorCode::Taken,
-                    format!("The tag `{name}` stands on another commit."),
-                    "Choose another name: a tag stays where it is until it is removed.",
+                    format!("The tag `{name}` already names another commit."),
+                    "Choose another name, or delete the tag first.",
                 ));
             }
             Ok(vec![Line::Tag { name, at }])
@@ -114,17 +114,17 @@ fn removed(history: &History, action: Action, name: &str) -> Result<Line, Refusa
             return Ok(Line::RemoveTag { name: owned });
         }
         let near = nearest(name, history.tags().keys().map(String::as_str));
-        let hint = suggest(&near, hint![Command::History, " shows the tags."]);
-        return Err(Refusal::new(ErrorCode::UnknownTag, format!("There is no tag `{name}`."), hint));
+        let hint = suggest(&near, hint![Command::History, " lists the tags."]);
+        return Err(Refusal::new(ErrorCode::UnknownTag, format!("No tag `{name}`."), hint));
     }
     if !history.branches().contains_key(name) {
-        return Err(unknown_branch(history, name, hint![Command::History, " shows the branches."]));
+        return Err(unknown_branch(history, name, hint![Command::History, " lists the branches."]));
     }
     if name == history.current() {
         return Err(Refusal::new(
             ErrorCode::CurrentBranch,
             format!("`{name}` is checked out, so it cannot be deleted."),
-            "Check out another one first.",
+            "Check out another branch first.",
         ));
     }
     Ok(Line::RemoveBranch { name: owned })
@@ -132,15 +132,15 @@ fn removed(history: &History, action: Action, name: &str) -> Result<Line, Refusa
 
 fn unknown_branch(history: &History, name: &str, otherwise: Hint) -> Refusal {
     let near = nearest(name, history.branches().keys().map(String::as_str));
-    Refusal::new(ErrorCode::UnknownBranch, format!("There is no branch `{name}`."), suggest(&near, otherwise))
+    Refusal::new(ErrorCode::UnknownBranch, format!("No branch `{name}`."), suggest(&near, otherwise))
 }
 
 /// A name means one thing, wherever a point of the history is asked for.
 fn both(name: &str, what: &str) -> Refusal {
     Refusal::new(
         ErrorCode::Taken,
-        format!("There is a {what} `{name}` already, and a name means one point of the history."),
-        format!("Choose another name, or remove the {what}."),
+        format!("A {what} `{name}` already exists; branches and tags share names."),
+        format!("Choose another name, or delete the {what}."),
     )
 }
 
@@ -156,8 +156,8 @@ fn name_of(name: Option<&str>) -> Result<String, Refusal> {
     {
         return Err(Refusal::new(
             ErrorCode::BadName,
-            format!("`{name}` cannot be a name."),
-            "Use letters, digits, `-`, `_`, `.` and `/`, and nothing that looks like a commit id.",
+            format!("`{name}` is not a valid name."),
+            "Use letters, digits, `-`, `_`, `.` and `/`; avoid names that look like a commit id.",
         ));
     }
     Ok(name.to_owned())

@@ -15,17 +15,17 @@ use ctx_core::message::Role;
 /// What was asked for is so already, or a rule of the provider's keeps it so.
 pub fn nothing(operations: &[Operation], repairs: &[RepairView]) -> Refused {
     Refused::nothing(match (operations, repairs) {
-        ([one], [first, ..]) => format!("`{}` changes nothing: {}.", one.name(), sentence(first)),
+        ([one], [first, ..]) => format!("`{}` has no effect: {}.", one.name(), sentence(first)),
         ([one], []) => {
             let ids: Vec<String> = one.ids().iter().map(|id| format!("`{id}`")).collect();
             let names = if ids.is_empty() { "everything".to_owned() } else { ids.join(", ") };
             format!(
-                "`{}` changes nothing: {names} {} so already.",
+                "`{}` has no effect: {names} {} already in that state.",
                 one.name(),
                 if ids.len() > 1 { "are" } else { "is" }
             )
         }
-        _ => "The operations change nothing: taken together, they leave everything as it is.".to_owned(),
+        _ => "Together, the operations have no effect.".to_owned(),
     })
 }
 

@@ -86,8 +86,8 @@ impl Engine {
         let Some(folder) = &self.offload_folder else {
             return Err(Refusal::new(
                 ErrorCode::NoFolder,
-                "There is no folder to offload to.",
-                "Run the daemon with a home folder.",
+                "No folder is configured for offloaded content.",
+                "Start the daemon with a home folder.",
             ));
         };
         let mut effects = Vec::new();
@@ -95,7 +95,7 @@ impl Engine {
             if matches!(target.scope, Scope::System | Scope::Tool) {
                 return Err(Refusal::new(
                     ErrorCode::NotATurn,
-                    format!("`{}` is not a part of the conversation; the agent could not read it back.", target.name),
+                    format!("`{}` is not part of the conversation; the agent could not read it back.", target.name),
                     hint![Command::Edit, " shortens it, ", Command::Delete, " removes it."],
                 ));
             }
@@ -112,7 +112,7 @@ impl Engine {
                     Refusal::new(
                         ErrorCode::NotWritten,
                         format!("`{}` could not be written: {error}.", folder.path(&conversation.id, &name).display()),
-                        "Nothing was changed. Make room, or choose another folder under [offload] in ctx.toml.",
+                        "Nothing was changed. Free some space, or set another folder under [offload] in ctx.toml.",
                     )
                 })?,
             };
@@ -138,7 +138,7 @@ impl Engine {
         if effects.is_empty() {
             let names: Vec<String> = targets.iter().map(|target| format!("`{}`", target.name)).collect();
             let what =
-                format!("{} {} offloaded already.", names.join(", "), if names.len() == 1 { "is" } else { "are" });
+                format!("{} {} already offloaded.", names.join(", "), if names.len() == 1 { "is" } else { "are" });
             return Err(ctx_core::edit::Refusal::nothing(what).into());
         }
         Ok(effects)

@@ -63,7 +63,7 @@ impl Engine {
             commits.extend(off.into_iter().filter(|id| !commits.contains(id)).collect::<Vec<_>>());
         }
         if commits.is_empty() {
-            return Err(ctx_core::edit::Refusal::nothing("These commits are off already.").into());
+            return Err(ctx_core::edit::Refusal::nothing("These commits are already off.").into());
         }
         let summary = match reverts.how {
             How::Redo => format!("redo {}", undone(conversation, &commits)),
@@ -129,8 +129,8 @@ fn find(conversation: &Conversation, name: &str) -> Result<CommitId, Refusal> {
     history.find(name).map_err(|candidates| match candidates.as_slice() {
         [] if history.is_empty() => Refusal::new(
             ErrorCode::UnknownCommit,
-            format!("There is no commit `{name}`: nothing was edited yet."),
-            hint![Command::List, " shows what could be."],
+            format!("No commit `{name}`: there are no edits yet."),
+            hint![Command::List, " shows the content."],
         ),
         [] => {
             let ids: Vec<String> = history.all().map(|commit| commit.id.to_string()).collect();
@@ -139,14 +139,14 @@ fn find(conversation: &Conversation, name: &str) -> Result<CommitId, Refusal> {
             let near = nearest(name, known);
             Refusal::new(
                 ErrorCode::UnknownCommit,
-                format!("There is no commit `{name}`."),
+                format!("No commit `{name}`."),
                 suggest(&near, hint![Command::History, " lists the commits."]),
             )
         }
         many => Refusal::new(
             ErrorCode::AmbiguousCommit,
-            format!("`{name}` could be {}.", listed(many)),
-            "Give a few more characters.",
+            format!("`{name}` matches {}.", listed(many)),
+            "Use more characters.",
         ),
     })
 }
@@ -156,7 +156,7 @@ pub fn refused(conversation: &Conversation, action: Action, name: &str, cannot: 
     match cannot {
         Cannot::Unknown => Refusal::new(
             ErrorCode::UnknownCommit,
-            format!("There is no commit `{name}`."),
+            format!("No commit `{name}`."),
             hint![Command::History, " lists the commits."],
         ),
         Cannot::Elsewhere => Refusal::new(
@@ -166,26 +166,26 @@ pub fn refused(conversation: &Conversation, action: Action, name: &str, cannot: 
         ),
         Cannot::Inactive => Refusal::new(
             ErrorCode::Inactive,
-            format!("{name} is switched off already."),
-            hint![Command::History, " shows by what; ", Command::Redo, " or a revert of that one brings it back."],
+            format!("{name} is already off."),
+            hint![Command::History, " shows why; ", Command::Redo, " switches it on again."],
         ),
         Cannot::Needed(commits) => Refusal::new(
             ErrorCode::Needed,
-            format!("{} stand{} on {name}.", listed(&commits), if commits.len() == 1 { "s" } else { "" }),
-            hint!["Add ", Argument::new("cascade"), " to revert those too."],
+            format!("{} depend{} on {name}.", listed(&commits), if commits.len() == 1 { "s" } else { "" }),
+            hint!["Add ", Argument::new("cascade"), " to revert them too."],
         ),
         Cannot::Nothing if action == Action::Rollback => Refusal::new(
             ErrorCode::NothingToDo,
             match name {
-                "source" => "No edit is active: what the agent sends is what the model gets.".to_owned(),
-                name => format!("Everything is as it was after {name}."),
+                "source" => "No edit is active: requests pass unchanged.".to_owned(),
+                name => format!("No edit has been active since {name}."),
             },
-            hint![Command::History, " shows what was done; ", Command::Revert, " takes a rollback back."],
+            hint![Command::History, " lists the commits; ", Command::Revert, " undoes a rollback."],
         ),
         Cannot::Nothing => Refusal::new(
             ErrorCode::NothingToDo,
             format!("There is nothing to {}.", verb(action)),
-            hint![Command::History, " shows what was done."],
+            hint![Command::History, " lists the commits."],
         ),
     }
 }

@@ -98,13 +98,13 @@ pub fn chosen(plan: &Plan) -> Result<Vec<(usize, &Planned)>, Refusal> {
     if plan.operations.is_empty() {
         return Err(Refusal::new(
             ErrorCode::NothingToDo,
-            "There is no operation.",
-            hint![Command::Operations, " lists them."],
+            "The plan contains no operation.",
+            hint![Command::Operations, " shows the operations."],
         ));
     }
     if let Some(number) = plan.only.iter().find(|number| !(1..=plan.operations.len()).contains(number)) {
-        let message = format!("There is no operation {number}: the plan has {}.", plan.operations.len());
-        return Err(Refusal::new(ErrorCode::BadNumber, message, "They are counted from 1."));
+        let message = format!("The plan has no operation {number}, only {}.", plan.operations.len());
+        return Err(Refusal::new(ErrorCode::BadNumber, message, "Operations are counted from 1."));
     }
     let numbered = (1..).zip(&plan.operations);
     Ok(numbered.filter(|(number, _)| plan.only.is_empty() || plan.only.contains(number)).collect())
@@ -122,8 +122,8 @@ pub fn misfit(mut misfits: Vec<(usize, Refusal)>, plan: &Plan) -> Refusal {
     let rest: Vec<String> = (1..=plan.operations.len()).filter(fits).map(|number| number.to_string()).collect();
     let told: Vec<String> = misfits.into_iter().map(|(_, refusal)| refusal.message).collect();
     let hint = match rest.as_slice() {
-        [] => hint![Command::List, " shows what there is; nothing was changed."],
-        rest => hint!["The others fit: ", Argument::new("only").with(rest.join(",")), ". Nothing was changed."],
+        [] => hint![Command::List, " shows the content. Nothing was changed."],
+        rest => hint!["To apply the others: ", Argument::new("only").with(rest.join(",")), ". Nothing was changed."],
     };
-    Refusal::new(ErrorCode::DoesNotFit, format!("{} operations do not fit:\n{}", told.len(), told.join("\n")), hint)
+    Refusal::new(ErrorCode::DoesNotFit, format!("{} operations are not possible:\n{}", told.len(), told.join("\n")), hint)
 }

@@ -398,7 +398,7 @@ impl Engine {
             Refusal::new(
                 ErrorCode::Incomplete,
                 format!("The newest request cannot be read: {error}."),
-                "Its next request completes it.",
+                "The next request completes the conversation.",
             )
         })?;
         let envelope = conversation.envelope_of(&body);

@@ -128,7 +128,7 @@ impl Conversation {
         self.waiting.iter().find(|waiting| waiting.wished.id == id).ok_or_else(|| {
             let wanted = self.waiting.iter().filter(|waiting| is_wanted(&waiting.state));
             let near = nearest(id, wanted.map(|waiting| waiting.wished.id.as_str()));
-            let message = format!("There is no pending change `{id}`.");
+            let message = format!("No deferred edit `{id}`.");
             Refusal::new(ErrorCode::UnknownWish, message, suggest(&near, hint![Command::Waiting, " lists them."]))
         })
     }
@@ -181,7 +181,7 @@ impl Conversation {
         let mut kept = keep.iter();
         wished.reasons.retain(|_| *kept.next().unwrap_or(&true));
         if wished.operations.is_empty() {
-            let message = "The conversation has gone another way: nothing of what was proposed is in it any more.";
+            let message = "The conversation took another path: it no longer contains the proposed content.";
             return Err(Refusal::new(
                 ErrorCode::Gone,
                 message,

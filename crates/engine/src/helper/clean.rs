@@ -8,9 +8,9 @@ use ctx_api::helper::Kind;
 pub enum Nonsense {
     #[error("it is empty")]
     Empty,
-    #[error("it is not shorter than what it should sum up")]
+    #[error("it is not shorter than the original")]
     NotShorter,
-    #[error("it is far too long for a title")]
+    #[error("it is too long for a title")]
     NoTitle,
 }
 

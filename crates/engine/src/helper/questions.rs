@@ -170,11 +170,11 @@ impl Engine {
                 if let Some(frame) = frame.filter(|frame| is_named_by_hand(conversation, frame.key)) {
                     return Err(Refusal::new(
                         ErrorCode::Titled,
-                        format!("`{}` has a title set by a person, which stays.", frame.id),
+                        format!("A person wrote the title of `{}`.", frame.id),
                         hint![
-                            "Give another with ",
+                            "Change it with ",
                             Argument::new("title"),
-                            ", or take that one back with ",
+                            ", or undo it with ",
                             Command::Revert,
                             "."
                         ],
@@ -240,11 +240,11 @@ impl Question {
             Nonsense::NotShorter => too_short(&format!("`{}`", self.material.name)),
             _ => Refusal::new(
                 ErrorCode::NoWords,
-                format!("There are no words in `{}` to make a {} of.", self.material.name, self.kind.name()),
+                format!("`{}` contains no text for a {}.", self.material.name, self.kind.name()),
                 if self.kind == Kind::Title {
-                    hint!["Give one with ", Argument::new("title"), "."]
+                    hint!["Write one with ", Argument::new("title"), "."]
                 } else {
-                    hint!["Give one with ", Argument::new("text"), "."]
+                    hint!["Write one with ", Argument::new("text"), "."]
                 },
             ),
         })
@@ -294,9 +294,9 @@ fn too_short(what: &str) -> Refusal {
         ErrorCode::TooShort,
         format!("A summary would not be shorter than {what}."),
         hint![
-            "Leave it, give a shorter one with ",
+            "Keep the content, write a shorter summary with ",
             Argument::new("text"),
-            ", or remove it with ",
+            ", or remove the content with ",
             Command::DropResults,
             " or ",
             Command::Delete,

@@ -23,7 +23,7 @@ pub fn rebuilt(engine: &Engine, conversation: &Conversation) -> Result<Whole, Re
         Refusal::new(
             ErrorCode::Incomplete,
             format!("Conversation `{}` is not completely stored.", conversation.id),
-            hint!["Its next request completes it; ", Command::Doctor, " shows whether the store is damaged."],
+            hint!["The next request completes it; ", Command::Doctor, " checks the store."],
         )
     })
 }

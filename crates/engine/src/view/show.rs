@@ -43,13 +43,13 @@ impl Engine {
         let [first, ..] = targets.as_slice() else {
             return Err(Refusal::new(
                 ErrorCode::NothingNamed,
-                "Nothing to show was given.",
+                "No id was given.",
                 "Name a frame, such as `t3`.",
             ));
         };
         if matches!(first.scope, Scope::System | Scope::Tool) {
             let address: Address = id.trim().parse().map_err(|_| {
-                Refusal::new(ErrorCode::UnknownId, format!("`{id}` names several things."), "Show one at a time.")
+                Refusal::new(ErrorCode::UnknownId, format!("`{id}` names several items."), "Show one at a time.")
             })?;
             return self.around(conversation, view, &address);
         }

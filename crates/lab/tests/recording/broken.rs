@@ -50,10 +50,10 @@ fn each_reason_is_said_in_words() {
             "no message in it is a model's answer",
             "it holds no list of messages",
             "the content of message 0 is neither a text nor a list",
-            "it holds no lines of a conversation",
-            "it holds no lines of a conversation",
-            "it holds no lines of a conversation",
-            "it holds no answer of a model, or only a sub-agent of one step",
+            "it contains no lines of a conversation",
+            "it contains no lines of a conversation",
+            "it contains no lines of a conversation",
+            "it contains no reply of a model, or only a sub-agent of one step",
         ]
     );
 }
@@ -73,7 +73,7 @@ fn a_broken_line_beside_the_chain_costs_only_itself() {
     assert_eq!(said.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [Some(2), Some(3), Some(12)]);
     assert!(said[0].1.starts_with("it is not JSON"), "{said:?}");
     assert!(said.iter().all(|(_, why)| !why.contains("line 1")), "the line is told once: {said:?}");
-    assert!(said[1].1.starts_with("it is no line of a session"), "{said:?}");
+    assert!(said[1].1.starts_with("it is not a line of a session"), "{said:?}");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn after_a_broken_line_of_the_chain_the_rest_is_read_from_its_next_prompt_on() {
     assert_eq!(outline(&gathered.recordings[0]), ["u:\"", "a:t", "u:\"", "a:t"]);
     let said = reasons(&gathered);
     assert_eq!((said[0].0, said[1].0), (Some(3), Some(4)));
-    assert!(said[1].1.starts_with("the line that this one follows is missing"), "{said:?}");
+    assert!(said[1].1.starts_with("the preceding line is missing"), "{said:?}");
 }
 
 #[test]

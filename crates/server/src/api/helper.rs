@@ -41,8 +41,8 @@ pub async fn test(State(api): State<Api>) -> Answer<HelperTested> {
     if !helper.is_on() {
         return Err(refused(Refusal::new(
             ErrorCode::HelperSettings,
-            "No helper is configured; ctx writes titles and summaries itself.",
-            "Set `provider` under [helper] in the ctx.toml of the daemon's home.",
+            "No helper model is configured; ctx extracts titles and summaries itself.",
+            "Set `provider` under [helper] in the home's ctx.toml.",
         )));
     }
     let text = "Please add a test for the parser of dates. — Done: three cases, all pass.".to_owned();

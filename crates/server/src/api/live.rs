@@ -36,10 +36,10 @@ const WAITING: usize = 16;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 pub const DESCRIPTION: &str = "Events, each with an `id` of the form `EPOCH-SEQ`; `x-events` is the schema of their \
-    data. The first lines carry an id alone, that of the newest event. Without `after` and `Last-Event-ID` the stream \
-    begins with what happens next. Where it cannot go on from the given id it begins with an event named `reset`: read \
-    again what you show, and listen on. The epoch is another one after a restart of the daemon. A line with a colon in \
-    front is a sign of life. With `streaming` replies are told while they grow.";
+     data. The first lines carry only the id of the newest event. Without `after` and `Last-Event-ID`, the stream \
+     begins with the next event. If it cannot resume from the given id, it begins with an event named `reset`: \
+     reload your data and keep listening. A restart of the daemon changes the epoch. Lines that start with a colon \
+     keep the connection alive. With `streaming`, replies are reported as they grow.";
 
 /// The name of an event in a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub async fn events(
 ) -> Result<impl IntoResponse, ControlError> {
     let After { after, streaming, brief } = asked(query)?;
     let after = after.map(|after| {
-        parse(&after).ok_or_else(|| bad_request(format!("`after` is the number or the id of an event, not `{after}`")))
+        parse(&after).ok_or_else(|| bad_request(format!("`after` must be the number or id of an event, not `{after}`")))
     });
     let after = after.transpose()?;
     // A browser that comes back asks as it did first, and says in the header where it has got to.

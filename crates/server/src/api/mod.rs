@@ -128,8 +128,8 @@ impl Api {
             Ok(answer) => answer.map_err(refused),
             Err(_) => Err(ControlError::new(
                 ErrorCode::Internal,
-                "The daemon could not finish this; this is a defect.",
-                "Forwarding goes on. Please report it with the daemon's log.",
+                "The daemon failed; this is a bug.",
+                "Requests still pass. Please report it with the daemon's log.",
             )),
         }
     }
@@ -138,7 +138,7 @@ impl Api {
 /// The routes, relative to `/control/v1`, with the description of each.
 fn routes() -> Routes {
     Routes::default()
-        .get("/status", read::status, told("status", "What the daemon is, and how it is doing").answers::<Status>())
+        .get("/status", read::status, told("status", "The state of the daemon").answers::<Status>())
         .get(
             "/openapi.json",
             openapi::serve,
@@ -147,81 +147,81 @@ fn routes() -> Routes {
         .get(
             "/conversations",
             read::conversations,
-            told("conversations", "All conversations, the newest activity first").answers::<Conversations>(),
+            told("conversations", "All conversations, most recently active first").answers::<Conversations>(),
         )
         .get(
             "/conversations/{conversation}/frames",
             read::frames,
-            told("frames", "The frames of a conversation as they are sent").query::<FramesQuery>().answers::<Frames>(),
+            told("frames", "The frames of a conversation, as sent").query::<FramesQuery>().answers::<Frames>(),
         )
         .get(
             "/conversations/{conversation}/frames/{*id}",
             read::show,
-            told("show", "One frame, step, message or block, with its content").query::<AtQuery>().answers::<Shown>(),
+            told("show", "A frame, step, message or block with its content").query::<AtQuery>().answers::<Shown>(),
         )
         .get(
             "/conversations/{conversation}/compose",
             read::compose,
-            told("compose", "The request that would be sent, to the byte")
+            told("compose", "The exact body that would be sent now")
                 .query::<AtQuery>()
                 .answers_with("application/json", "The body of a request to the provider"),
         )
         .get(
             "/conversations/{conversation}/requests/{request}",
             read::sent,
-            told("sent", "A request that left, and what came back").answers::<SentView>(),
+            told("sent", "A sent request and its response").answers::<SentView>(),
         )
         .get(
             "/conversations/{conversation}/requests/{request}/body",
             read::sent_body,
-            told("sentBody", "The body that really left for a request, to the byte")
+            told("sentBody", "The exact body that was sent for a request")
                 .answers_with("application/json", "The body of a request to the provider"),
         )
         .get(
             "/conversations/{conversation}/explain",
             read::explain,
-            told("explain", "What differs from what the client sent, and why")
+            told("explain", "The differences from the client's own request, with reasons")
                 .query::<AtQuery>()
                 .answers::<Explanation>(),
         )
         .get(
             "/conversations/{conversation}/diff",
             read::diff,
-            told("diff", "Two points of the history compared").query::<DiffQuery>().answers::<Diff>(),
+            told("diff", "Compares two commits").query::<DiffQuery>().answers::<Diff>(),
         )
         .get(
             "/conversations/{conversation}/history",
             read::history,
-            told("history", "The commits of the checked-out branch, or of all, newest first")
+            told("history", "The commits of the checked-out branch, or of all branches, newest first")
                 .query::<HistoryQuery>()
                 .answers::<HistoryView>(),
         )
         .post(
             "/conversations/{conversation}/history",
             edit::history,
-            told("go", "Goes back or forth in the history, or names a point of it").body::<Way>().answers::<Applied>(),
+            told("go", "Undoes, redoes, reverts or rolls back; manages branches and tags").body::<Way>().answers::<Applied>(),
         )
         .get(
             "/conversations/{conversation}/branches",
             read::branches,
-            told("branches", "The branches of the history").answers::<Branches>(),
+            told("branches", "The branches").answers::<Branches>(),
         )
         .get(
             "/conversations/{conversation}/tags",
             read::tags,
-            told("tags", "The tags of the history").answers::<Tags>(),
+            told("tags", "The tags").answers::<Tags>(),
         )
         .post(
             "/conversations/{conversation}/operations",
             edit::operations,
-            told("apply", "Makes operations, all as one commit or none").body::<Wish>().answers::<Applied>(),
+            told("apply", "Applies operations as one commit, all or nothing").body::<Wish>().answers::<Applied>(),
         )
         .post(
             "/conversations/{conversation}/plan",
             plan::plan,
             told(
                 "plan",
-                "What operations would do, each and as a whole, and what is at risk; with `apply` they are made",
+                "The effect and risk of operations, one by one and together; `apply` applies them",
             )
             .body::<Plan>()
             .answers::<PlanView>(),
@@ -231,59 +231,59 @@ fn routes() -> Routes {
             waiting::waiting,
             told(
                 "waiting",
-                "Pending changes (deferred edits and proposals), and what became of others, the newest first",
+                "Deferred edits and proposals, and the outcome of earlier ones, newest first",
             )
             .answers::<WaitingView>(),
         )
         .post(
             "/conversations/{conversation}/waiting/accept",
             waiting::accept_many,
-            told("accept_many", "Makes several pending changes, or all, each as a commit of its own")
+            told("accept_many", "Applies several deferred edits, or all, each as its own commit")
                 .body::<Several>()
                 .answers::<PendingOutcome>(),
         )
         .post(
             "/conversations/{conversation}/waiting/cancel",
             waiting::cancel_many,
-            told("cancel_many", "Takes back several pending changes, or all")
+            told("cancel_many", "Cancels several deferred edits, or all")
                 .body::<Several>()
                 .answers::<PendingOutcome>(),
         )
         .post(
             "/conversations/{conversation}/waiting/{wish}/cancel",
             waiting::cancel,
-            told("cancel", "Takes back a pending change, or puts away one that failed")
+            told("cancel", "Cancels a deferred edit, or dismisses a failed one")
                 .body::<Cancel>()
                 .answers::<WaitView>(),
         )
         .post(
             "/conversations/{conversation}/waiting/{wish}/accept",
             waiting::accept,
-            told("accept", "Makes a pending change, whatever it waits for").body::<Cancel>().answers::<WaitView>(),
+            told("accept", "Applies a deferred edit now").body::<Cancel>().answers::<WaitView>(),
         )
         .get(
             "/conversations/{conversation}/context",
             automatic::context,
-            told("context", "How full the context is, and what of it may be cleared").answers::<ContextView>(),
+            told("context", "Usage of the context window, and content that may be cleared").answers::<ContextView>(),
         )
         .get(
             "/conversations/{conversation}/worth",
             automatic::worth,
             told(
                 "worth",
-                "What of the context is stale or superseded, what removing it saves and costs, and the plan for it",
+                "Stale and superseded content, the cost and savings of removing it, and the plan",
             )
             .answers::<WorthView>(),
         )
         .post(
             "/conversations/{conversation}/clear",
             automatic::clear,
-            told("clear", "Clears all that the automatic editor may clear, now").body::<Clear>().answers::<Applied>(),
+            told("clear", "Clears everything that the automatic editor may clear").body::<Clear>().answers::<Applied>(),
         )
         .get(
             "/conversations/{conversation}/phases",
             phases::phases,
-            told("phases", "The phases of the work, in the order in which they began").answers::<PhasesView>(),
+            told("phases", "The phases of the work, oldest first").answers::<PhasesView>(),
         )
         .post(
             "/conversations/{conversation}/phases",
@@ -293,108 +293,108 @@ fn routes() -> Routes {
         .get(
             "/conversations/{conversation}/export",
             transfer::export,
-            told("export", "The conversation with its history as one file")
-                .answers_with(transfer::MEDIA, "Lines of JSON, as `/import` takes them"),
+            told("export", "Exports the conversation with its history")
+                .answers_with(transfer::MEDIA, "JSON lines, as `/import` takes them"),
         )
         .post(
             "/conversations/{conversation}/helper",
             helper::begin,
-            told("find_words", "Finds the words that operations lack, in the background, and then makes them")
+            told("find_words", "Writes missing texts in the background, then applies the operations")
                 .body::<Wish>()
                 .answers::<JobView>(),
         )
         .get(
             "/helper",
             helper::status,
-            told("helper", "Who finds words, its budget and its jobs").answers::<HelperView>(),
+            told("helper", "The helper model, its budget and its jobs").answers::<HelperView>(),
         )
         .post(
             "/helper/test",
             helper::test,
-            told("helper_test", "Asks the helper for a word, to see whether it answers").answers::<HelperTested>(),
+            told("helper_test", "Tests the helper model").answers::<HelperTested>(),
         )
-        .get("/helper/jobs/{job}", helper::job, told("helper_job", "How far a job is").answers::<JobView>())
+        .get("/helper/jobs/{job}", helper::job, told("helper_job", "The progress of a job").answers::<JobView>())
         .post(
             "/helper/jobs/{job}/cancel",
             helper::cancel,
-            told("helper_cancel", "Stops a job; nothing is changed then").answers::<JobView>(),
+            told("helper_cancel", "Cancels a job; nothing is changed").answers::<JobView>(),
         )
         .post(
             "/helper/jobs/{job}/retry",
             helper::retry,
-            told("helper_retry", "Starts a job again, with the same operations").answers::<JobView>(),
+            told("helper_retry", "Retries a job with the same operations").answers::<JobView>(),
         )
         .post(
             "/conversations/{conversation}/heal",
             edit::heal,
-            told("heal", "Finds and makes the operation that the provider accepts again")
+            told("heal", "Repairs a conversation that the provider refuses")
                 .body::<Heal>()
                 .answers::<Applied>(),
         )
         .get(
             "/conversations/{conversation}/map",
             read::map,
-            told("map", "What the context is made of, and what each turn took")
+            told("map", "The composition of the context, and the usage of each turn")
                 .query::<AtQuery>()
                 .answers::<ContextMap>(),
         )
         .get(
             "/conversations/{conversation}/timeline",
             read::timeline,
-            told("timeline", "What happened in a conversation, oldest first")
+            told("timeline", "The events of a conversation, oldest first")
                 .query::<TimelineQuery>()
                 .answers::<Timeline>(),
         )
         .get(
             "/conversations/{conversation}/misses",
             stats::misses,
-            told("misses", "What the provider's cache missed and why, and whether what was foreseen came true")
+            told("misses", "Cache misses with their causes, and the accuracy of the cache forecast")
                 .query::<MissesQuery>()
                 .answers::<Misses>(),
         )
         .get(
             "/stats",
             stats::stats,
-            told("stats", "What requests took and cost, and what operations saved")
+            told("stats", "Usage, costs and savings")
                 .query::<StatsQuery>()
                 .answers::<Stats>(),
         )
         .get(
             "/models",
             stats::models,
-            told("models", "What is known of models: prices, windows, and what their caches ask for")
+            told("models", "Models with prices, windows and cache rules")
                 .answers::<ModelsView>(),
         )
         .get(
             "/explain",
             explain::all,
-            told("terms", "All rules of the provider and all error codes, explained").answers::<Terms>(),
+            told("terms", "Explains all provider rules and error codes").answers::<Terms>(),
         )
         .get(
             "/explain/{name}",
             explain::one,
-            told("term", "What a rule or an error code means, and what to do about it").answers::<Term>(),
+            told("term", "Explains a provider rule or an error code").answers::<Term>(),
         )
         .get(
             "/search",
             search::search,
-            told("search", "Words found again, in all conversations or in one")
+            told("search", "Searches all conversations, or one")
                 .query::<SearchQuery>()
                 .answers::<Found>(),
         )
         .get(
             "/events",
             live::events,
-            told("events", "What happens, as it happens: server-sent events")
+            told("events", "Live events, as server-sent events")
                 .query::<After>()
-                .header("Last-Event-ID", "The id of the last event that was read, as `after`.")
+                .header("Last-Event-ID", "The id of the last event received, like `after`.")
                 .answers_with("text/event-stream", live::DESCRIPTION)
                 .tells::<LiveEvent>(),
         )
         .post(
             "/import",
             transfer::import,
-            told("import", "Takes in a conversation that was exported, as one of its own")
+            told("import", "Imports an exported conversation as a new one")
                 .query::<ImportQuery>()
                 .takes(transfer::MEDIA)
                 .answers::<Imported>(),
@@ -402,7 +402,7 @@ fn routes() -> Routes {
         .post(
             "/purge",
             read::purge,
-            told("purge", "Forgets conversations for good").body::<Purge>().answers::<Purged>(),
+            told("purge", "Deletes conversations permanently").body::<Purge>().answers::<Purged>(),
         )
 }
 

@@ -136,8 +136,8 @@ pub fn request_number(name: &str) -> Result<u32, ControlError> {
     number.ok_or_else(|| {
         ControlError::new(
             ErrorCode::UnknownRequest,
-            format!("`{name}` is not the name of a request."),
-            hint!["Requests are called r1, r2, and so on; ", Command::Timeline, " lists them."],
+            format!("`{name}` does not name a request."),
+            hint!["Requests are named r1, r2, …; ", Command::Timeline, " lists them."],
         )
     })
 }
@@ -245,8 +245,8 @@ pub fn understood<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, ControlE
     body.map(|Json(body)| body).map_err(|why| match why.status() {
         StatusCode::PAYLOAD_TOO_LARGE => ControlError::new(
             ErrorCode::TooLarge,
-            "The request is larger than anything the provider would take.",
-            "Make it in several steps, or shorten it.",
+            "The request is larger than the provider accepts.",
+            "Split it into several requests, or shorten it.",
         ),
         _ => bad_request(in_words(&why.body_text())),
     })
@@ -270,7 +270,7 @@ fn in_words(said: &str) -> String {
 pub fn bad_request(why: String) -> ControlError {
     ControlError::new(
         ErrorCode::BadRequest,
-        format!("The request is not understood: {}.", why.trim_end_matches('.')),
-        "docs/api.md and /control/v1/openapi.json say what is understood; a client of another version may say more.",
+        format!("The request is invalid: {}.", why.trim_end_matches('.')),
+        "See docs/api.md and /control/v1/openapi.json. A client of another version may send more.",
     )
 }

@@ -34,8 +34,8 @@ pub async fn import(
     let file = to_bytes(body, LARGEST_FILE).await.map_err(|_| {
         ControlError::new(
             ErrorCode::TooLarge,
-            "The file is too large, or did not come whole.",
-            "Nothing was changed. Try it again.",
+            "The file is too large or incomplete.",
+            "Nothing was changed. Try again.",
         )
     })?;
     api.ask(move |service| service.take_in(&file, dry_run)).await.map(Json)

@@ -21,9 +21,9 @@ pub enum TokenError {
     Read { path: PathBuf, source: io::Error },
     #[error("cannot write the token file {path}: {source}")]
     Write { path: PathBuf, source: io::Error },
-    #[error("the token file {path} does not hold a token")]
+    #[error("the token file {path} contains no token")]
     Malformed { path: PathBuf },
-    #[error("the system gives no random bytes for a token: {0}")]
+    #[error("the system provides no random bytes for a token: {0}")]
     Random(String),
 }
 
@@ -31,9 +31,9 @@ impl TokenError {
     /// What to do about it; empty if nothing is known.
     pub fn hint(&self) -> &'static str {
         match self {
-            TokenError::Read { .. } => "check that the file is yours",
-            TokenError::Write { .. } => "check that the folder is yours and not full",
-            TokenError::Malformed { .. } => "delete it and start again, a new one is made",
+            TokenError::Read { .. } => "check that you own the file",
+            TokenError::Write { .. } => "check the folder's owner and the free space",
+            TokenError::Malformed { .. } => "delete it and restart the daemon, which creates a new one",
             TokenError::Random(_) => "",
         }
     }
@@ -147,7 +147,7 @@ fn keep_private(path: &Path) -> Result<(), TokenError> {
     let read = |source| TokenError::Read { path: path.to_owned(), source };
     let mode = fs::metadata(path).map_err(read)?.permissions().mode();
     if mode & 0o077 != 0 {
-        tracing::warn!("the token file could be read by others; it is closed now");
+        tracing::warn!("others could read the token file; fixed");
         fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(read)?;
     }
     Ok(())

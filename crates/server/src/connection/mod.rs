@@ -78,14 +78,14 @@ pub(crate) async fn serve(
         }
         if Pin::new(&mut place.leave).poll(context).is_ready() {
             if phase.is_idle() {
-                tracing::debug!("a resting client connection was closed to make room");
+                tracing::debug!("closed an idle client connection to free a file handle");
                 return Poll::Ready(());
             }
             place.stay();
             context.waker().wake_by_ref();
         }
         if patience.is_over(&phase, context) {
-            tracing::debug!("a client connection was closed: it kept us waiting");
+            tracing::debug!("closed a client connection that timed out");
             return Poll::Ready(());
         }
         Poll::Pending

@@ -84,8 +84,8 @@ fn common() -> HeaderMap {
 
 fn secret(text: &str) -> Result<HeaderValue, Trouble> {
     let mut value = HeaderValue::from_str(text).map_err(|_| Trouble::Settings {
-        what: "The helper's key holds characters that no key has.".to_owned(),
-        hint: "Look at the variable that `key_env` names.".into(),
+        what: "The helper model's key contains invalid characters.".to_owned(),
+        hint: "Check the variable that `key_env` names.".into(),
     })?;
     value.set_sensitive(true);
     Ok(value)
@@ -96,7 +96,7 @@ impl From<CallError> for Trouble {
         match error {
             CallError::Unreachable(why) => Trouble::Down(why),
             CallError::Broken(why) => Trouble::Down(format!("it broke off ({why})")),
-            CallError::TooLong(_) => Trouble::Nonsense("it is far too long"),
+            CallError::TooLong(_) => Trouble::Nonsense("it is too long"),
         }
     }
 }

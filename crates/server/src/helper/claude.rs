@@ -17,7 +17,7 @@ use super::{Said, Trouble};
 const LONGEST: u64 = 1024 * 1024;
 
 pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<Said, Trouble> {
-    let folder = Folder::new().map_err(|error| Trouble::Down(format!("there is no empty folder for it: {error}")))?;
+    let folder = Folder::new().map_err(|error| Trouble::Down(format!("it has no empty folder to run in: {error}")))?;
     let mut command = Command::new(question::PROGRAM);
     command
         .args(question::arguments(settings.model(), &prompt.system))
@@ -33,9 +33,9 @@ pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<Said, Tr
     }
     let mut running = command.spawn().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Trouble::Settings {
-            what: "There is no `claude` on the daemon's PATH.".to_owned(),
+            what: "`claude` is not on the daemon's PATH.".to_owned(),
             hint: hint![
-                "Install it, or start the daemon where it is found (",
+                "Install it, or restart the daemon with it on the PATH (",
                 hint::Command::Stop,
                 ", then ",
                 hint::Command::Up,
@@ -62,7 +62,7 @@ pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<Said, Tr
     let ((), said) = tokio::join!(write, read);
     let said = said.map_err(|error| Trouble::Down(format!("`claude` broke off: {error}")))?;
     if said.len() as u64 > LONGEST {
-        return Err(Trouble::Nonsense("it is far too long"));
+        return Err(Trouble::Nonsense("it is too long"));
     }
     let ended = running.wait().await.map_err(|error| Trouble::Down(format!("`claude` broke off: {error}")))?;
     let Printed { result, is_error, tokens } = match Printed::read(&said) {

@@ -99,8 +99,8 @@ impl Jobs {
         found.map(Handle).ok_or_else(|| {
             Refusal::new(
                 ErrorCode::UnknownJob,
-                format!("There is no job `{name}`."),
-                hint![Command::Helper, " lists them; they are forgotten when the daemon restarts."],
+                format!("No job `{name}`."),
+                hint![Command::Helper, " lists them; a restart of the daemon ends all jobs."],
             )
         })
     }
@@ -199,8 +199,8 @@ impl Handle {
         }
         self.0.end(Err(Refusal::new(
             ErrorCode::HelperCancelled,
-            "It was cancelled. Nothing was changed.",
-            hint!["Say it again, or give the words with ", Argument::new("text"), "."],
+            "The job was cancelled. Nothing was changed.",
+            hint!["Start it again, or write the text with ", Argument::new("text"), "."],
         )));
     }
 
@@ -214,7 +214,7 @@ impl Handle {
             error.unwrap_or_else(|| {
                 Refusal::new(
                     ErrorCode::Internal,
-                    "The job ended without an outcome; it is a defect.",
+                    "The job ended without a result; this is a bug.",
                     "Please report it with the daemon's log.",
                 )
             })

@@ -47,7 +47,7 @@ enum Trouble {
 
 fn or_text() -> Hint {
     hint![
-        "Try again, give the words yourself (",
+        "Try again, write the text yourself (",
         Argument::new("text"),
         ", ",
         Argument::new("title"),
@@ -111,8 +111,8 @@ impl Helper {
         question.clean(&text).map_err(|nonsense| {
             self.refusal(&Trouble::Nonsense(match nonsense {
                 ctx_engine::helper::Nonsense::Empty => "it is empty",
-                ctx_engine::helper::Nonsense::NotShorter => "it is not shorter than what it should sum up",
-                ctx_engine::helper::Nonsense::NoTitle => "it is far too long for a title",
+                ctx_engine::helper::Nonsense::NotShorter => "it is not shorter than the original",
+                ctx_engine::helper::Nonsense::NoTitle => "it is too long for a title",
             }))
         })
     }
@@ -143,7 +143,7 @@ impl Helper {
             (Provider::Anthropic, Some(Ok(target)), Some(key)) => api::anthropic(target, key, model, prompt).await,
             (Provider::OpenAi, Some(Ok(target)), key) => api::openai(target, key.as_ref(), model, prompt).await,
             (Provider::Claude, ..) => claude::ask(&self.settings, prompt).await,
-            _ => Err(Trouble::Settings { what: "The helper is not set up.".to_owned(), hint: see_settings() }),
+            _ => Err(Trouble::Settings { what: "The helper model is not configured.".to_owned(), hint: see_settings() }),
         }
     }
 
@@ -152,14 +152,14 @@ impl Helper {
         let wrong = |what: String| Err(Trouble::Settings { what, hint: see_settings() });
         let settings = &self.settings;
         if let Some(Err(why)) = &self.target {
-            return wrong(format!("The helper cannot be reached with these settings: {why}."));
+            return wrong(format!("The helper model cannot be reached with these settings: {why}."));
         }
         if settings.provider == Provider::OpenAi && (settings.url.is_none() || settings.model.is_none()) {
             return wrong("The helper `openai` needs a `url` and a `model`.".to_owned());
         }
         if settings.key.is_none() && (settings.provider == Provider::Anthropic || settings.key_env.is_some()) {
             let name = settings.key_env.as_deref().unwrap_or("CTX_HELPER_KEY");
-            return wrong(format!("The helper's key is missing: {name} was not set when the daemon was started."));
+            return wrong(format!("The helper model's key is missing: {name} was not set when the daemon started."));
         }
         let is_us = |url: &UpstreamUrl| {
             let local = url.host().trim_matches(['[', ']']).parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback());
@@ -179,24 +179,24 @@ impl Helper {
                 Refusal::new(ErrorCode::HelperSettings, unchanged(what.clone()), hint.clone())
             }
             Trouble::Down(why) => {
-                let message = format!("The helper ({name}) cannot be reached: {why}.");
+                let message = format!("The helper model ({name}) cannot be reached: {why}.");
                 Refusal::new(ErrorCode::HelperDown, unchanged(message), or_text())
             }
             Trouble::Refused { status, said } => {
                 let said = said.as_ref().map(|said| format!(": {said}")).unwrap_or_default();
-                let message = unchanged(format!("The helper ({name}) refuses with status {}{said}.", status.as_u16()));
+                let message = unchanged(format!("The helper model ({name}) refused the request with status {}{said}.", status.as_u16()));
                 match api::is_passing(*status) {
                     true => Refusal::new(ErrorCode::HelperDown, message, or_text()),
                     false => Refusal::new(ErrorCode::HelperRefused, message, or_text()),
                 }
             }
             Trouble::Nonsense(why) => {
-                let message = format!("What the helper ({name}) answers cannot be used: {why}.");
+                let message = format!("The answer of the helper model ({name}) is unusable: {why}.");
                 Refusal::new(ErrorCode::HelperNonsense, unchanged(message), or_text())
             }
             Trouble::Slow => {
                 let seconds = self.settings.timeout.as_secs_f32();
-                let message = format!("The helper ({name}) did not answer within {seconds} s.");
+                let message = format!("The helper model ({name}) did not answer within {seconds} s.");
                 Refusal::new(ErrorCode::HelperSlow, unchanged(message), or_text())
             }
         }
@@ -204,5 +204,5 @@ impl Helper {
 }
 
 fn see_settings() -> Hint {
-    hint!["See [helper] in ctx.toml; ", Command::Helper, " tells what is set. The daemon reads it when it starts."]
+    hint!["See [helper] in ctx.toml; ", Command::Helper, " shows the settings. The daemon reads them at its start."]
 }

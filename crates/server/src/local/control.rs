@@ -85,30 +85,29 @@ pub(super) fn refused(refusal: Refusal) -> Response<Body> {
             ErrorCode::TokenNeeded,
             "The control API needs the daemon's token.",
             hint![
-                "Send it as `Authorization: Bearer …`; it is in the file `token` of the daemon's home. The ctx commands do. \
-                 In a browser, open the link that ",
+                "Send it as `Authorization: Bearer …`; it is in the file `token` in the daemon's home. In a browser, \
+                     open the link that ",
                 Command::Page,
                 " prints."
             ],
         ),
         Refusal::TokenWrong => ControlError::new(
             ErrorCode::TokenWrong,
-            "This is not the token, or not a session, of this daemon.",
+            "The token or session belongs to another daemon.",
             hint![
                 "In a browser, open the link that ",
                 Command::Page,
-                " prints. Otherwise read the token from the file `token` of the daemon's home; --home or CTX_HOME may \
-                 point to another one."
+                " prints. Otherwise read the file `token` in the daemon's home; check --home and CTX_HOME."
             ],
         ),
         Refusal::ForeignHost => ControlError::new(
             ErrorCode::ForeignHost,
-            "The request was addressed to another host name.",
+            "The request is addressed to another host name.",
             "Use the address that the daemon listens on, or localhost.",
         ),
         Refusal::ForeignOrigin | Refusal::Navigation => ControlError::new(
             ErrorCode::CrossSite,
-            "Web pages of other sites may not use the control API.",
+            "Pages of other sites cannot use the control API.",
             hint!["Open the page with ", Command::Page, "."],
         ),
     };
@@ -122,15 +121,15 @@ pub(super) fn refused(refusal: Refusal) -> Response<Body> {
 pub(super) fn failed() -> Response<Body> {
     ControlError::new(
         ErrorCode::Internal,
-        "The daemon could not finish this; this is a defect.",
-        "Forwarding goes on. Please report it with the daemon's log.",
+        "The daemon failed; this is a bug.",
+        "Requests still pass. Please report it with the daemon's log.",
     )
     .into_response()
 }
 
 fn other_version() -> Hint {
     hint![
-        "The client may be newer or older than the daemon; compare ",
+        "Client and daemon may have different versions; compare ",
         Command::Version,
         " with ",
         Command::Status,
@@ -145,7 +144,7 @@ pub(super) async fn unknown_path() -> ControlError {
 pub(super) async fn wrong_method() -> ControlError {
     ControlError::new(
         ErrorCode::WrongMethod,
-        "This path of the control API does not take this method.",
+        "This path of the control API does not support this method.",
         other_version(),
     )
 }

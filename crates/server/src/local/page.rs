@@ -40,11 +40,11 @@ pub(super) fn serve(assets: &'static [Asset], name: &str, client: &HeaderMap) ->
         }
         None if assets.is_empty() && is_place => small_page(
             StatusCode::OK,
-            "The page is not in this build",
-            "Everything else works. To get the page, install Node and run <code>cargo xtask run</code> \
-             (or <code>cargo xtask install</code>) in the project's folder: it builds the page and the daemon together.",
+            "This build has no page",
+            "Everything else works. To get the page, install Node and run <code>cargo xtask install</code> in the \
+                 source folder.",
         ),
-        None => small_page(StatusCode::NOT_FOUND, "There is no such file", "Go back to <a href=\"/ui/\">the page</a>."),
+        None => small_page(StatusCode::NOT_FOUND, "No such file", "Go back to <a href=\"/ui/\">the page</a>."),
     }
 }
 
@@ -56,9 +56,9 @@ fn takes_gzip(client: &HeaderMap) -> bool {
 pub(super) fn needs_link() -> Response<Bytes> {
     small_page(
         StatusCode::UNAUTHORIZED,
-        "You need the link",
-        "This page is for the owner of the daemon. Run <code>ctx ui</code> in a terminal and open the link that it \
-         prints; the browser then remembers you.",
+        "Open the link with the token",
+        "Run <code>ctx ui</code> in a terminal and open the link that it prints. This browser then stays signed in \
+             for thirty days.",
     )
 }
 
@@ -71,7 +71,7 @@ pub(super) fn foreign() -> Response<Bytes> {
 }
 
 pub(super) fn wrong_method() -> Response<Bytes> {
-    let mut response = small_page(StatusCode::METHOD_NOT_ALLOWED, "The page can only be read", "Nothing happened.");
+    let mut response = small_page(StatusCode::METHOD_NOT_ALLOWED, "The page is read-only", "Nothing was changed.");
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
     response
 }
@@ -99,8 +99,8 @@ pub(super) fn with_key(uri: &Uri, page_key: &str) -> String {
 pub(super) fn no_session() -> Response<Bytes> {
     small_page(
         StatusCode::INTERNAL_SERVER_ERROR,
-        "No session could be made",
-        "The system gives the daemon no random bytes. Try again; <code>ctx doctor</code> may say more.",
+        "No session",
+        "The system provides no random bytes for a session. Try again; <code>ctx doctor</code> checks the daemon.",
     )
 }
 
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(serve(ASSETS, "../token.txt", &HeaderMap::new()).status(), StatusCode::NOT_FOUND);
         let explained = serve(&[], "", &HeaderMap::new());
         assert_eq!(explained.status(), StatusCode::OK);
-        assert!(String::from_utf8_lossy(explained.body()).contains("cargo xtask run"));
+        assert!(String::from_utf8_lossy(explained.body()).contains("cargo xtask install"));
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl Cut {
 
 impl fmt::Display for Cut {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "the {} stopped in the middle: {}", self.whose, self.reason)
+        write!(formatter, "the {} ended early: {}", self.whose, self.reason)
     }
 }
 

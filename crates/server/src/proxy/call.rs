@@ -21,7 +21,7 @@ pub(crate) enum CallError {
     Unreachable(String),
     #[error("it broke off: {0}")]
     Broken(String),
-    #[error("its answer is longer than {0} bytes")]
+    #[error("its response is longer than {0} bytes")]
     TooLong(usize),
 }
 

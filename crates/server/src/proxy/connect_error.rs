@@ -13,9 +13,9 @@ use super::trust::TrustError;
 pub enum SetupError {
     #[error(transparent)]
     Trust(#[from] TrustError),
-    #[error("the proxy setting (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) is not understood")]
+    #[error("the proxy setting (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) is invalid")]
     Proxy,
-    #[error("\"{0}\" cannot be used as a host name")]
+    #[error("\"{0}\" is not a valid host name")]
     Host(String),
 }
 
@@ -24,7 +24,7 @@ impl SetupError {
     pub fn hint(&self) -> &'static str {
         match self {
             SetupError::Trust(error) => error.hint(),
-            SetupError::Proxy => "give http://host:port, https://host:port or socks5://host:port, or unset it",
+            SetupError::Proxy => "use http://host:port, https://host:port or socks5://host:port, or unset it",
             SetupError::Host(_) => "check the upstream address",
         }
     }
@@ -43,9 +43,9 @@ pub(crate) enum ConnectError {
     Untrusted { reason: String },
     #[error("the TLS handshake failed ({reason})")]
     Tls { reason: String },
-    #[error("the proxy {proxy} asks for credentials")]
+    #[error("the proxy {proxy} requires credentials")]
     ProxyCredentials { proxy: String },
-    #[error("the proxy {proxy} did not connect us ({reason})")]
+    #[error("the proxy {proxy} did not connect ({reason})")]
     Proxy { proxy: String, reason: String },
     #[error("{reason}")]
     Other { reason: String },
@@ -55,15 +55,15 @@ impl ConnectError {
     pub(super) fn advice(&self) -> &'static str {
         match self {
             Self::Lookup => "Check the network connection and the upstream address.",
-            Self::Refused => "Check that the upstream is running and that its address is right.",
-            Self::TimedOut { .. } => "Check the network connection, and whether a proxy (HTTPS_PROXY) is needed.",
+            Self::Refused => "Check that the upstream is running and its address is correct.",
+            Self::TimedOut { .. } => "Check the network connection; you may need a proxy (HTTPS_PROXY).",
             Self::Untrusted { .. } => {
-                "If a company proxy or a private authority issued it, name the authority's PEM file: \
-                 `ca_files` under [upstream] in ctx.toml, or NODE_EXTRA_CA_CERTS."
+                "If a company proxy or a private authority issued it, set the authority's PEM file: `ca_files` under \
+                     [upstream] in ctx.toml, or NODE_EXTRA_CA_CERTS."
             }
-            Self::Tls { .. } => "Check the upstream address: is it really https?",
-            Self::ProxyCredentials { .. } => "Put them into the proxy setting: http://user:password@host:port.",
-            Self::Proxy { .. } => "Check the proxy setting, or name the upstream's host in NO_PROXY.",
+            Self::Tls { .. } => "Check whether the upstream address is really https.",
+            Self::ProxyCredentials { .. } => "Add them to the proxy setting: http://user:password@host:port.",
+            Self::Proxy { .. } => "Check the proxy setting, or add the upstream's host to NO_PROXY.",
             Self::Other { .. } => "Check the network connection and the upstream address.",
         }
     }

@@ -84,8 +84,8 @@ impl Failure {
                 kind: "api_error",
                 code: ErrorCode::UpstreamClosed,
                 message: format!(
-                    "{upstream} closed the connection without an answer ({reason}). \
-                     The request may have reached it. Try again."
+                    "{upstream} closed the connection without a response ({reason}). The request may have reached \
+                         it. Try again."
                 ),
                 permanent: false,
             },
@@ -93,13 +93,13 @@ impl Failure {
                 status: StatusCode::REQUEST_TIMEOUT,
                 kind: "invalid_request_error",
                 code: ErrorCode::RequestStalled,
-                message: format!("The request body stopped for {seconds} s before its end. Send it again."),
+                message: format!("The request body stalled for {seconds} s. Send it again."),
                 permanent: false,
             },
             Self::ClientBroke => Told::refusal(
                 StatusCode::BAD_REQUEST,
                 ErrorCode::RequestBroken,
-                "The request body ended before its announced end, or is not well framed. Send it again.",
+                "The request body ended early or is malformed. Send it again.",
             ),
             Self::Withheld(why) => withheld(*why),
             Self::NoSuchUpstream { name, known } => Told::refusal(
@@ -114,7 +114,8 @@ impl Failure {
             Self::Upgrade => Told::refusal(
                 StatusCode::UPGRADE_REQUIRED,
                 ErrorCode::NoWebsocket,
-                "Context Composer edits whole requests, and a WebSocket carries parts of them. Send HTTP requests.",
+                "Context Composer does not support WebSockets, because they carry partial requests. Send HTTP \
+                     requests.",
             ),
             Self::Tunnel => Told::refusal(
                 StatusCode::METHOD_NOT_ALLOWED,
@@ -126,28 +127,27 @@ impl Failure {
                 status: StatusCode::SERVICE_UNAVAILABLE,
                 kind: "api_error",
                 code: ErrorCode::TooManyConnections,
-                message: "Context Composer has no file handle left for another connection. Try again when others are \
-                          done, or start it with a higher limit (`ulimit -n`)."
+                message: "Context Composer has run out of file handles. Try again later, or start it with a higher \
+                     limit (`ulimit -n`)."
                     .to_owned(),
                 permanent: false,
             },
             Self::Refused(Refusal::ForeignHost) => Told::refusal(
                 StatusCode::FORBIDDEN,
                 ErrorCode::ForeignHost,
-                "The request is addressed to a host name that is not this machine's own, as in a DNS rebinding attack. \
-                 Use 127.0.0.1, localhost or another address of this machine in the base URL (ANTHROPIC_BASE_URL).",
+                "The request names a host that may not be this machine, as in a DNS rebinding attack. Use 127.0.0.1, \
+                     localhost or another address of this machine in the base URL (ANTHROPIC_BASE_URL).",
             ),
             Self::Refused(Refusal::Navigation) => Told::refusal(
                 StatusCode::FORBIDDEN,
                 ErrorCode::Navigation,
-                "This address is for programs: what the provider answers is not shown in a browser. \
-                 To look at your conversations, open the link that `ctx ui` prints.",
+                "This address is for programs, not for browsers. To see your conversations, open the link that `ctx \
+                     ui` prints.",
             ),
             Self::Refused(_) => Told::refusal(
                 StatusCode::FORBIDDEN,
                 ErrorCode::CrossSite,
-                "Context Composer refuses requests from web pages of other sites. \
-                 Use a program on this machine, not a page in a browser.",
+                "Context Composer refuses requests from pages of other sites. Use a program on this machine.",
             ),
         }
     }
@@ -160,21 +160,21 @@ fn withheld(why: Withheld) -> Told {
             StatusCode::SERVICE_UNAVAILABLE,
             ErrorCode::StoreUnavailable,
             "Context Composer cannot read its store, so it cannot apply the edits of this conversation. The request \
-             was not sent. Try again; `ctx doctor` shows what is wrong with the store.",
+                 was not sent. Try again; `ctx doctor` checks the store.",
         ),
         Withheld::LostEdits => (
             StatusCode::BAD_REQUEST,
             ErrorCode::EditsLost,
-            "A damaged record of the store held edits of this conversation, so Context Composer cannot apply them. The \
-             request was not sent. `ctx doctor` names the record, `ctx list` shows what is left. The next edit goes on \
-             without the lost ones; `ctx rollback source` goes on without any.",
+            "A damaged record contained edits of this conversation, so Context Composer cannot apply them. The \
+                 request was not sent. `ctx doctor` names the record, `ctx list` shows the remaining edits. To \
+                 continue without the lost edits, edit again; to continue without any, run `ctx rollback source`.",
         ),
         Withheld::Unreadable(flaw) => (StatusCode::BAD_REQUEST, ErrorCode::UnreadableRequest, unreadable(flaw)),
         Withheld::Defect => (
             StatusCode::SERVICE_UNAVAILABLE,
             ErrorCode::NotComposed,
-            "Context Composer failed to apply the edits of this conversation; this is a defect. The request was \
-             not sent. Try again; if it fails again, `ctx undo` reverts the newest edit.",
+            "Context Composer failed to apply the edits of this conversation; this is a bug. The request was not \
+                 sent. Try again; if it fails again, `ctx undo` undoes the newest edit.",
         ),
     };
     let kind = if status == StatusCode::BAD_REQUEST { "invalid_request_error" } else { "api_error" };
@@ -184,17 +184,16 @@ fn withheld(why: Withheld) -> Told {
 fn unreadable(flaw: Flaw) -> &'static str {
     match flaw {
         Flaw::Size => {
-            "This request is larger than Context Composer reads, so the edits that its conversation may have cannot be \
-             applied. The request was not sent. Compact the conversation, or begin a new one."
+            "This request is too large for Context Composer to read, so it cannot apply edits. The request was not \
+                 sent. Compact the conversation, or start a new one."
         }
         Flaw::Encoding => {
-            "The body of this request does not decode as its `content-encoding` header says, so the edits that its \
-             conversation may have cannot be applied. The request was not sent. Check the header, or send the body \
-             without an encoding."
+            "The body of this request does not match its `content-encoding` header, so Context Composer cannot apply \
+                 edits. The request was not sent. Check the header, or send the body without an encoding."
         }
         Flaw::Json => {
-            "The body of this request is no JSON request, so the edits that its conversation may have cannot be \
-             applied. The request was not sent. Check the body that the client sends."
+            "The body of this request is not a JSON request, so Context Composer cannot apply edits. The request was \
+                 not sent. Check the client."
         }
     }
 }
@@ -205,7 +204,7 @@ pub(crate) fn malformed(status: StatusCode) -> Response<Bytes> {
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Told::refusal(
             status,
             ErrorCode::HeadersTooLarge,
-            "The request has too many headers, or they are too long. Send fewer or shorter ones.",
+            "The request's headers are too many or too long. Send fewer or shorter ones.",
         ),
         StatusCode::URI_TOO_LONG => {
             Told::refusal(status, ErrorCode::AddressTooLong, "The request's address is too long. Send a shorter one.")
@@ -213,7 +212,7 @@ pub(crate) fn malformed(status: StatusCode) -> Response<Bytes> {
         _ => Told::refusal(
             status,
             ErrorCode::MalformedRequest,
-            "The request is not well-formed HTTP/1.1. Check the client, and that it speaks http, not https, here.",
+            "The request is not well-formed HTTP/1.1. Check the client; it must use http here, not https.",
         ),
     };
     told.into_response("")

@@ -13,7 +13,7 @@ use rustls_pki_types::pem::PemObject;
 pub enum TrustError {
     #[error("cannot read the certificate file {path}: {reason}")]
     File { path: PathBuf, reason: String },
-    #[error("the certificate file {path} holds no certificate")]
+    #[error("the certificate file {path} contains no certificate")]
     Empty { path: PathBuf },
     #[error("TLS cannot be set up: {0}")]
     Setup(#[from] rustls::Error),
@@ -23,8 +23,8 @@ impl TrustError {
     /// What to do about it; empty if nothing is known.
     pub fn hint(&self) -> &'static str {
         match self {
-            TrustError::File { .. } => "check the path, it must be a PEM file",
-            TrustError::Empty { .. } => "it must be a PEM file with authorities to trust",
+            TrustError::File { .. } => "check the path; the file must be PEM",
+            TrustError::Empty { .. } => "use a PEM file with certificate authorities",
             TrustError::Setup(_) => "",
         }
     }
@@ -89,6 +89,6 @@ mod tests {
         let empty = folder.path().join("empty.pem");
         std::fs::write(&empty, "no certificate").expect("written");
         let error = authorities(&[empty]).expect_err("refused").to_string();
-        assert!(error.contains("empty.pem") && error.contains("holds no certificate"), "{error}");
+        assert!(error.contains("empty.pem") && error.contains("contains no certificate"), "{error}");
     }
 }

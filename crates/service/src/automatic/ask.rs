@@ -19,7 +19,7 @@ impl Service {
         let Some(editor) = self.automatic.get() else {
             return Err(Refusal::new(
                 ErrorCode::NoEditor,
-                "There is no automatic editor here.",
+                "This daemon has no automatic editor.",
                 hint!["Run the daemon with ", Command::Up, "."],
             ));
         };
@@ -40,8 +40,8 @@ impl Service {
         let Some((mut commit, _)) = made? else {
             return Err(Refusal::new(
                 ErrorCode::NothingToClear,
-                "Nothing can be removed: all results are recent, pinned, preserved or short.",
-                hint![Command::Status, " shows what is preserved; ", Command::Config, " shows the rules."],
+                "Nothing to clear: all results are recent, pinned, preserved or short.",
+                hint![Command::Status, " shows the preserved content; ", Command::Config, " shows the rules."],
             ));
         };
         let reasons = commit.note.take().unwrap_or_default();

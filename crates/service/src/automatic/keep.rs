@@ -16,7 +16,7 @@ pub fn to_file(folder: &Folder, about: &About<'_>, removed: &Removed<'_>) -> Res
     let name = format!("{}-{}.{}", tool.trim_matches('-'), hash.get(..10).unwrap_or_default(), removed.ending);
     folder.write(about.conversation, &name, removed.text).map(|(path, _)| path).map_err(|error| {
         let place = folder.path(about.conversation, "");
-        let hint = "Make room, or choose another folder under [offload] in ctx.toml";
+        let hint = "Free some space, or set another folder under [offload] in ctx.toml";
         format!("its content cannot be written to {}: {error}. {hint}", place.display())
     })
 }
@@ -95,7 +95,7 @@ impl Ledger {
     }
 
     fn unwritable(&self, error: &io::Error) -> String {
-        let (file, hint) = (self.place(), "Choose another file with `ledger` under [context_editing] in ctx.toml");
+        let (file, hint) = (self.place(), "Set another file with `ledger` under [context_editing] in ctx.toml");
         format!("the ledger {} cannot be written: {error}. {hint}", file.display())
     }
 }
@@ -212,7 +212,7 @@ mod tests {
         let about = About { batch: Batch { size: 12, tokens: 48_000 }, ..ABOUT };
         let line = |why| line(&about, ("Bash (9 tokens)", "make"), why, Path::new("/h/x.txt"));
         let first = line((Some("an old result"), true));
-        let expected = "an old result; 12 in this batch, 48,000 tokens in all; full content: /h/x.txt";
+        let expected = "an old result; 12 in this batch, 48,000 tokens in total; full content: /h/x.txt";
         assert!(first.ends_with(expected), "{first}");
         let next = line((None, false));
         assert!(next.ends_with(": cleared Bash (9 tokens) `make`, same batch; full content: /h/x.txt"), "{next}");

@@ -35,8 +35,8 @@ impl Service {
         if wish.operations.is_empty() {
             return Err(Refusal::new(
                 ErrorCode::NothingToDo,
-                "There is no operation.",
-                hint![Command::Operations, " lists them."],
+                "The request contains no operation.",
+                hint![Command::Operations, " shows the operations."],
             ));
         }
         let at = now();

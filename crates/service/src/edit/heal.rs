@@ -32,14 +32,14 @@ impl Service {
         let healthy = |why: &str| {
             Refusal::new(
                 ErrorCode::Healthy,
-                format!("There is nothing to heal: {why}."),
-                hint![Command::Timeline, " shows what the provider said."],
+                format!("Nothing to heal: {why}."),
+                hint![Command::Timeline, " shows the provider's error."],
             )
         };
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let records = self.store.records(&conversation.id, 0)?.records;
-        let newest = records.iter().rev().find_map(answer_of).ok_or_else(|| healthy("nothing was answered yet"))?;
+        let newest = records.iter().rev().find_map(answer_of).ok_or_else(|| healthy("there is no response yet"))?;
         let error = newest
             .error
             .filter(|_| newest.status == 400)
@@ -50,7 +50,7 @@ impl Service {
         })?;
         let message =
             self.engine.source_of(&conversation, message).ok_or_else(|| ours(&conversation, &error.message))?;
-        let (id, kind) = id_of(&conversation, message, block).ok_or_else(|| healthy("the message it names is gone"))?;
+        let (id, kind) = id_of(&conversation, message, block).ok_or_else(|| healthy("the message that it names is gone"))?;
         let problem = format!("the provider refuses `{id}`: {}", error.message);
         let operation = match kind {
             // A result has to stay beside its call; what is wrong is in what it says.

@@ -62,7 +62,7 @@ impl OffloadFolder for Folder {
                 let read = folder.read(name).and_then(|file| file.take(text.len() as u64 + 1).read_to_end(&mut found));
                 match read {
                     Ok(_) if found == text.as_bytes() => Ok((path, false)),
-                    _ => Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else stands in its place")),
+                    _ => Err(io::Error::new(io::ErrorKind::AlreadyExists, "another file is in its place")),
                 }
             }
             Err(error) => Err(error),
@@ -81,7 +81,7 @@ impl OffloadFolder for Folder {
         let folder = self.root.join(conversation);
         let is_ours = fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir());
         if is_ours && let Err(error) = fs::remove_dir_all(&folder) {
-            tracing::warn!(%error, folder = %folder.display(), "cannot remove what was offloaded");
+            tracing::warn!(%error, folder = %folder.display(), "cannot remove offloaded files");
         }
     }
 }

@@ -28,8 +28,8 @@ impl Service {
             Action::Revert | Action::Undo | Action::Redo | Action::Rollback => self.back(conversation, way),
             _ if way.when != When::Now => Err(Refusal::new(
                 ErrorCode::BadRequest,
-                "Branches and tags change nothing that is sent, so they cannot wait.",
-                "Leave `when` out.",
+                "Branches and tags do not change the request, so they cannot be deferred.",
+                "Omit `when`.",
             )),
             _ => self.line(conversation, way),
         }
@@ -45,7 +45,7 @@ impl Service {
                 if target == Some(None) {
                     return Err(Refusal::new(
                         ErrorCode::NoTarget,
-                        "`source` is no commit: there is nothing in it to take back.",
+                        "`source` is not a commit, so it cannot be reverted.",
                         hint![Command::Rollback.with("source"), " reverts all commits."],
                     ));
                 }
@@ -61,7 +61,7 @@ impl Service {
                 let target = target.ok_or_else(|| {
                     Refusal::new(
                         ErrorCode::NoTarget,
-                        "No commit to go back to was given.",
+                        "No commit was given.",
                         hint![Command::History, " lists the commits."],
                     )
                 })?;

@@ -20,7 +20,8 @@ impl Service {
     pub(crate) fn unbound(&self, ticket: &Ticket) {
         let Ok(Some(shared)) = self.get(&ticket.conversation) else { return };
         let mut conversation = lock(&shared);
-        tracing::warn!(conversation = %conversation.id, "the provider refused thinking; it is asked to drop it from now on");
+        tracing::warn!(conversation = %conversation.id, "the provider refused thinking; ctx requests that it be \
+             dropped from now on");
         if std::mem::replace(&mut conversation.reasoning.is_dropped_by_provider, true) {
             return;
         }
@@ -40,8 +41,9 @@ impl Service {
         if !whole.exact {
             return Err(Refusal::new(
                 ErrorCode::Credential,
-                "This request carries a credential in its body. Credentials are never stored, so its exact bytes cannot be shown.",
-                hint![Command::Show, " shows the rest of it."],
+                "The body of this request contains a credential. Credentials are never stored, so the exact bytes \
+                     are not available.",
+                hint![Command::Show, " shows the rest."],
             ));
         }
         let effects = at_point(&conversation, at.unwrap_or("HEAD"))?;

@@ -91,15 +91,15 @@ impl Service {
             State::Made(commit) => {
                 return Err(Refusal::new(
                     ErrorCode::NotWaiting,
-                    format!("`{id}` is no longer pending: it was made as {commit}."),
+                    format!("`{id}` is no longer deferred: it was applied as {commit}."),
                     hint![Command::Revert.with(commit.to_string()), " reverts it."],
                 ));
             }
             State::Cancelled => {
                 return Err(Refusal::new(
                     ErrorCode::NotWaiting,
-                    format!("`{id}` was cancelled already."),
-                    hint![Command::Waiting, " lists those that wait."],
+                    format!("`{id}` was already cancelled."),
+                    hint![Command::Waiting, " shows the others."],
                 ));
             }
         }
@@ -111,7 +111,7 @@ impl Service {
         view.ok_or_else(|| {
             Refusal::new(
                 ErrorCode::UnknownWish,
-                format!("There is no pending change `{id}`."),
+                format!("No deferred edit `{id}`."),
                 hint![Command::Waiting, " lists them."],
             )
         })
@@ -132,11 +132,11 @@ impl Service {
         conversation.remember();
         let mut waiting = conversation.wish(id, State::can_be_accepted)?.clone();
         if !waiting.state.can_be_accepted() {
-            let message = format!("`{id}` is no longer pending: it is {}.", waiting.state.name());
+            let message = format!("`{id}` is no longer deferred: it is {}.", waiting.state.name());
             return Err(Refusal::new(
                 ErrorCode::NotWaiting,
                 message,
-                hint![Command::Waiting.with("--all"), " shows what became of it."],
+                hint![Command::Waiting.with("--all"), " shows its outcome."],
             ));
         }
         let at = now();
@@ -165,7 +165,7 @@ impl Service {
         view.ok_or_else(|| {
             Refusal::new(
                 ErrorCode::UnknownWish,
-                "This change is no longer known.",
+                "This deferred edit no longer exists.",
                 hint![Command::Waiting, " lists them."],
             )
         })

@@ -53,11 +53,11 @@ impl Budget {
             return Err(Refusal::new(
                 ErrorCode::HelperBudget,
                 format!(
-                    "The helper's budget is used up: {} of {} tokens today, and this may take {tokens} more.",
+                    "The helper model's budget is used up: {} of {} tokens today, and this may need {tokens} more.",
                     used.tokens, self.most
                 ),
                 hint![
-                    "Give the words with ",
+                    "Write the text with ",
                     Argument::new("text"),
                     ", or raise `budget_per_day` under [helper] in ctx.toml."
                 ],
@@ -82,8 +82,8 @@ impl Budget {
         self.write(used).map_err(|error| {
             Refusal::new(
                 ErrorCode::NotWritten,
-                format!("The helper's budget cannot be written to {}: {error}.", self.file.display()),
-                hint!["Make room or correct the permissions; or give the words with ", Argument::new("text"), "."],
+                format!("The helper model's budget cannot be written to {}: {error}.", self.file.display()),
+                hint!["Check free space and permissions, or write the text with ", Argument::new("text"), "."],
             )
         })
     }

@@ -50,13 +50,13 @@ impl Service {
         if questions.len() > MOST {
             return Err(Refusal::new(
                 ErrorCode::ManyQuestions,
-                format!("{} summaries are too many at once; {MOST} are not.", questions.len()),
+                format!("{} summaries are too many at once; the limit is {MOST}.", questions.len()),
                 hint![
-                    "Choose fewer, such as ",
+                    "Select fewer, for example with ",
                     Argument::new("larger-than").with("2000"),
                     "; ",
                     Command::DropResults,
-                    " needs no words."
+                    " needs no text."
                 ],
             ));
         }

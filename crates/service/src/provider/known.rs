@@ -17,7 +17,7 @@ impl Service {
         let words = words(&refused.answer);
         let names: Vec<String> = refused.kinds.iter().map(|kind| kind.name().to_owned()).collect();
         tracing::warn!(model = %refused.model, edits = names.join(", "), %words,
-            "the provider refuses what we asked beside the client; it is not asked for a week");
+            "the provider refused an edit that ctx requested; not requested again for a week");
         let step = {
             let mut known = lock(&self.provider.known);
             let known = Arc::make_mut(&mut known);

@@ -280,7 +280,7 @@ impl Lanes {
         state.threads += 1;
         drop(state);
         if let Err(error) = add_thread() {
-            tracing::warn!(%error, "cannot start another thread; requests are looked at one after another");
+            tracing::warn!(%error, "cannot start another thread; requests are observed one at a time");
             lock(&self.state).threads -= 1;
         }
     }

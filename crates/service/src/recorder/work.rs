@@ -77,7 +77,7 @@ impl Worker {
         let mut work = Work { service: &self.service, gauges: &self.gauges, open, order: Some(place.order) };
         // A mistake of ours costs one observation, never the recorder.
         if catch_unwind(AssertUnwindSafe(|| work.take(event))).is_err() {
-            tracing::error!("a defect: looking at a request or an answer panicked");
+            tracing::error!("bug: observing a request or a response panicked");
             self.gauges.unreadable.fetch_add(1, Ordering::Relaxed);
             self.service.start_over();
         }
@@ -119,7 +119,7 @@ impl Work<'_> {
                     Ok(_) => {}
                     Err(problem) => {
                         self.gauges.unreadable.fetch_add(1, Ordering::Relaxed);
-                        tracing::debug!(%problem, "a request was not understood");
+                        tracing::debug!(%problem, "a request could not be parsed");
                         if waiting.is_some_and(|waiting| waiting.failed(&problem)) {
                             self.gauges.refused.fetch_add(1, Ordering::Relaxed);
                         }
@@ -191,7 +191,7 @@ impl Work<'_> {
         }
         if let Some(answer) = answer.as_mut().filter(|_| lost) {
             answer.reply = None;
-            answer.undecodable = Some("a piece of its copy was dropped for want of room".into());
+            answer.undecodable = Some("part of its copy was dropped for lack of space".into());
         }
         let timing = Timing {
             at: now(),
@@ -199,7 +199,7 @@ impl Work<'_> {
             total_ms: after.as_millis() as u64,
         };
         if let Err(problem) = self.service.answered(&ticket, ending, answer, timing) {
-            tracing::warn!(%problem, "an answer could not be noted");
+            tracing::warn!(%problem, "a response could not be recorded");
         }
     }
 }
@@ -209,7 +209,7 @@ impl Work<'_> {
 pub(crate) fn step_back() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, 19) {
-        tracing::debug!(%error, "cannot step back behind the proxy");
+        tracing::debug!(%error, "cannot lower its priority below the proxy's");
     }
 }
 

@@ -62,8 +62,8 @@ impl Service {
             }
             many => Err(Refusal::new(
                 ErrorCode::AmbiguousConversation,
-                format!("`{name}` could be {}.", many.join(", ")),
-                "Give a few more characters.",
+                format!("`{name}` matches {}.", many.join(", ")),
+                "Use more characters.",
             )),
         }
     }
@@ -91,8 +91,8 @@ impl Service {
                 };
                 Err(Refusal::new(
                     ErrorCode::AmbiguousConversation,
-                    format!("`{name}` is in several titles: {}{more}.", some.join(", ")),
-                    "Give more of the title, or an id.",
+                    format!("Several titles contain `{name}`: {}{more}.", some.join(", ")),
+                    "Use more of the title, or an id.",
                 ))
             }
             _ => Err(refusal),
@@ -105,8 +105,8 @@ impl Service {
         found.ok_or_else(|| {
             Refusal::new(
                 ErrorCode::UnknownConversation,
-                format!("Conversation `{id}` is gone."),
-                hint![Command::Conversations, " lists those there are."],
+                format!("Conversation `{id}` no longer exists."),
+                hint![Command::Conversations, " shows all conversations."],
             )
         })
     }

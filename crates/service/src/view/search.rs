@@ -18,7 +18,7 @@ impl Service {
     pub fn search(&self, query: &str, name: Option<&str>, most: usize) -> Result<Found, Refusal> {
         let terms = terms(query);
         if terms.is_empty() {
-            return Err(Refusal::new(ErrorCode::BadQuery, "There is nothing to search for.", "Give a word or a few."));
+            return Err(Refusal::new(ErrorCode::BadQuery, "The search is empty.", "Enter one or more words."));
         }
         self.settle(crate::PATIENCE);
         let wanted = name.map(|name| self.meant(name)).transpose()?;

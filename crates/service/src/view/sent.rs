@@ -72,7 +72,7 @@ impl Service {
             let last = found.records.iter().filter_map(number).max().unwrap_or(0);
             return Err(Refusal::new(
                 ErrorCode::UnknownRequest,
-                format!("There is no request r{request} in this conversation."),
+                format!("No request r{request} in this conversation."),
                 match last {
                     0 => hint![Command::Timeline, " lists its requests."],
                     last => hint![format!("Its requests are r1 to r{last}; "), Command::Timeline, " lists them."],
@@ -107,32 +107,32 @@ impl Recorded {
             Ok(Err(Refusal::new(
                 ErrorCode::NotRebuilt,
                 why,
-                hint![Command::Sent.with("REQUEST"), " shows everything else about it."],
+                hint![Command::Sent.with("REQUEST"), " shows the rest of it."],
             )))
         };
         let arrived = &self.arrived;
         match &arrived.turn {
             None => return missing("The bodies of side requests (titles, summaries, probes) are not stored."),
             Some(turn) if !turn.current => {
-                return missing("This request was not recognised as a turn, so its body is not stored completely.");
+                return missing("This request was not recognised as a turn, so its body is incomplete in the store.");
             }
             Some(_) => {}
         }
         let Some(whole) = self.conversation.rebuild(store)?.filter(|_| !self.conversation.log.broken) else {
-            return missing("A part of this request is missing from the store, or damaged.");
+            return missing("Part of this request is missing from the store or damaged.");
         };
         if !whole.exact {
-            return missing("This request carries a credential in its body, and credentials are never stored.");
+            return missing("The body of this request contains a credential, and credentials are never stored.");
         }
         let Some(sent) = &arrived.sent else {
             return match arrived.composed || !arrived.asks.is_empty() {
-                true => missing("An older version of ctx recorded this request and did not note how it left."),
+                true => missing("An older version of ctx recorded this request without its final form."),
                 false if whole.bytes.len() as u64 != arrived.bytes => missing(DIFFERS),
                 false => Ok(Ok(whole.bytes)),
             };
         };
         let Some(parts) = self.parts.read(store)? else {
-            return missing("A part of this request is missing from the store, or damaged.");
+            return missing("Part of this request is missing from the store or damaged.");
         };
         match checksum(&parts, &whole.bytes) == sent.checksum {
             true => Ok(Ok(Outgoing::of(parts).bytes(&whole.bytes))),
@@ -141,7 +141,7 @@ impl Recorded {
     }
 }
 
-const DIFFERS: &str = "The rebuilt body differs from the one that left: its checksum is another.";
+const DIFFERS: &str = "The rebuilt body does not match the checksum of the one that was sent.";
 
 fn read<T: serde::de::DeserializeOwned>(record: &Record, kind: &str) -> Option<T> {
     (record.kind == kind).then(|| serde_json::from_slice(&record.body).ok())?
@@ -170,14 +170,15 @@ fn remark(record: &Record, request: u32) -> Option<String> {
     if let Some(refused) = read::<RefusedEdits>(record, log::REFUSED).filter(|refused| refused.request == request) {
         let edits = refused.edits.join(", ");
         return Some(format!(
-            "The provider refused {edits} ({}), and it was sent once more without. The body is that of the first try.",
+            "The provider refused {edits} ({}), so the request was sent again without. This body is that of the \
+                 first attempt.",
             refused.words
         ));
     }
     let recovery: serde_json::Value = read(record, log::RECOVERY)?;
     (recovery["request"] == request).then(|| {
-        "The provider refused its thinking, and it was sent once more with the request to drop what does not fit. \
-         The body is that of the first try."
+        "The provider refused its thinking, so the request was sent again, asking the provider to drop invalid \
+             thinking. This body is that of the first attempt."
             .to_owned()
     })
 }
@@ -186,7 +187,7 @@ fn damaged() -> Refusal {
     Refusal::new(
         ErrorCode::Store,
         "The record of this request cannot be read.",
-        hint!["Run ", Command::Doctor, " to see what is wrong."],
+        hint!["Run ", Command::Doctor, " to find the cause."],
     )
 }
 

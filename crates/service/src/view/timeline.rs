@@ -67,10 +67,10 @@ impl Service {
         }
         if let Some(wanted) = request.filter(|wanted| !all.iter().any(|view| view.request == *wanted)) {
             let numbers = all.first().zip(all.last()).map(|(first, last)| (first.request, last.request));
-            let there = numbers.map_or("None has been answered yet.".into(), |(first, last)| {
-                hint![Command::Misses, format!(" lists the misses; requests {first} to {last} were answered.")]
+            let there = numbers.map_or("There is no response yet.".into(), |(first, last)| {
+                hint![Command::Misses, format!(" lists the misses; requests {first} to {last} have responses.")]
             });
-            let message = format!("No answer to request {wanted} of {conversation} is known.");
+            let message = format!("Request {wanted} of {conversation} has no recorded response.");
             return Err(Refusal::new(ErrorCode::UnknownRequest, message, there));
         }
         let foreseen = all.iter().filter_map(|view| Some((view.expected?, view.read)));

@@ -33,7 +33,7 @@ fn has_totals(ledger: &str) {
             continue;
         };
         let size = figures(before.rsplit_once("; ").expect("a size").1);
-        let total = figures(after.split_once(" tokens in all; ").expect("a total").0);
+        let total = figures(after.split_once(" tokens in total; ").expect("a total").0);
         let others: Vec<&str> = (1..size).map(|_| lines.next().expect("a line")).collect();
         assert!(others.iter().all(|line| !line.contains("in this batch")), "told once: {others:?}");
         assert_eq!(total, tokens(first) + others.iter().map(|line| tokens(line)).sum::<u64>(), "{first}");

@@ -353,7 +353,7 @@ fn several_are_taken_back_at_once() {
     };
     assert_eq!(ids(cancel(&["w2,w3"]).expect("cancelled")), ["w2", "w3"]);
     let again = service.cancel_many(&day.conversation, &["w2".to_owned()], "page", Face::Page).expect("an outcome");
-    assert_eq!(again.refused[0].hint, "The list of pending changes lists those that wait.");
+    assert_eq!(again.refused[0].hint, "The list of deferred edits shows the others.");
     assert_eq!(ids(cancel(&["all"]).expect("cancelled")), ["w1"]);
     assert_eq!(cancel(&["all"]).expect_err("nothing is left").code, ErrorCode::NotWaiting);
 }

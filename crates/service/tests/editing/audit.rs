@@ -180,7 +180,7 @@ fn every_reason_for_a_miss_is_explained_and_what_is_foreseen_comes_true() {
     let miss = talk.turn(700).expect("a miss");
     assert_eq!((miss.cause, miss.by), (Cause::Expired, By::Provider));
     assert_eq!((miss.idle_seconds, miss.ttl_seconds), (Some(700), Some(300)), "{miss:?}");
-    assert_eq!(miss.words, "The cache lives for 5 min and was used 11 min 40 s before.");
+    assert_eq!(miss.words, "The cache lives for 5 min and was last used 11 min 40 s earlier.");
 
     talk.alter.push(Box::new(|body| body["model"] = json!("claude-opus-5")));
     let miss = talk.turn(1).expect("a miss");
@@ -355,7 +355,7 @@ fn a_prompt_that_is_too_short_is_not_cached_and_that_is_said() {
     let misses = talk.misses();
     let miss = misses.misses[0].miss.as_ref().expect("a miss");
     assert_eq!((miss.cause, miss.by), (Cause::BelowMinimum, By::Provider));
-    assert!(miss.words.ends_with("and claude-opus-4-6 caches nothing below 4096."), "{miss:?}");
+    assert!(miss.words.ends_with("claude-opus-4-6 caches only from 4096."), "{miss:?}");
 }
 
 #[test]

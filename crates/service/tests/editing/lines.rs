@@ -51,7 +51,7 @@ fn source_is_the_point_before_the_first_commit() {
     let again = refused(&world, Action::Rollback, Some("none"), None);
     assert_eq!(
         (again.code, again.message.as_str()),
-        (ErrorCode::NothingToDo, "No edit is active: what the agent sends is what the model gets.")
+        (ErrorCode::NothingToDo, "No edit is active: requests pass unchanged.")
     );
     assert_eq!(refused(&world, Action::Revert, Some("source"), None).code, ErrorCode::NoTarget);
     go(&world, Action::Undo, None, None).expect("the rollback is a commit too");
@@ -83,13 +83,13 @@ fn a_name_is_a_branch_or_a_tag() {
     let world = edited();
     go(&world, Action::Tag, None, Some("good")).expect("a tag");
     let refusal = refused(&world, Action::Branch, None, Some("good"));
-    assert_eq!(refusal.message, "There is a tag `good` already, and a name means one point of the history.");
+    assert_eq!(refusal.message, "A tag `good` already exists; branches and tags share names.");
     assert_eq!(
         (refusal.code, refusal.hint.to_string().as_str()),
-        (ErrorCode::Taken, "Choose another name, or remove the tag.")
+        (ErrorCode::Taken, "Choose another name, or delete the tag.")
     );
     let refusal = refused(&world, Action::Tag, None, Some("main"));
-    assert_eq!(refusal.message, "There is a branch `main` already, and a name means one point of the history.");
+    assert_eq!(refusal.message, "A branch `main` already exists; branches and tags share names.");
     for name in ["source", "none", "HEAD", ""] {
         assert_eq!(refused(&world, Action::Branch, None, Some(name)).code, ErrorCode::BadName);
         assert_eq!(refused(&world, Action::Tag, None, Some(name)).code, ErrorCode::BadName);
@@ -107,7 +107,7 @@ fn branches_and_tags_are_removed_and_stay_removed() {
     assert_eq!(refused(&world, Action::RemoveBranch, None, Some("good")).code, ErrorCode::UnknownBranch);
     assert_eq!(
         refused(&world, Action::RemoveTag, None, Some("god")).hint.to_string(),
-        "Did you mean good? `ctx history` shows the tags."
+        "Did you mean good? `ctx history` lists the tags."
     );
     go(&world, Action::RemoveBranch, None, Some("main")).expect("removed");
     go(&world, Action::RemoveTag, None, Some("good")).expect("removed");

@@ -46,22 +46,22 @@ fn only_once(world: &World, operation: Value, says: &str) {
 #[test]
 fn the_same_again_changes_nothing() {
     let world = called();
-    only_once(&world, json!({"op": "pin", "ids": ["t1"]}), "`pin` changes nothing: `t1` is so already.");
+    only_once(&world, json!({"op": "pin", "ids": ["t1"]}), "`pin` has no effect: `t1` is already in that state.");
     does_nothing(
         &world,
         json!({"op": "unpin", "ids": ["t2", "t3"]}),
-        "`unpin` changes nothing: `t2`, `t3` are so already.",
+        "`unpin` has no effect: `t2`, `t3` are already in that state.",
     );
     let title = json!({"op": "retitle", "id": "t1", "title": "the start"});
-    only_once(&world, title, "`retitle` changes nothing: `t1` is so already.");
+    only_once(&world, title, "`retitle` has no effect: `t1` is already in that state.");
     let drop = json!({"op": "drop-results", "ids": ["t2"]});
-    only_once(&world, drop, "All such tool results in `t2` are dropped already.");
-    only_once(&world, json!({"op": "edit", "id": "t1", "text": "new"}), "`edit` changes nothing: `t1` is so already.");
+    only_once(&world, drop, "All matching tool results in `t2` are dropped already.");
+    only_once(&world, json!({"op": "edit", "id": "t1", "text": "new"}), "`edit` has no effect: `t1` is already in that state.");
     let compact = json!({"op": "compact", "ids": ["t1"], "text": "short"});
-    only_once(&world, compact, "`compact` changes nothing: `t1` is so already.");
-    only_once(&world, json!({"op": "offload", "ids": ["t1"]}), "`t1` is offloaded already.");
-    only_once(&world, json!({"op": "delete", "ids": ["t1"]}), "Nothing of `t1` is left.");
-    only_once(&world, json!({"op": "move", "ids": ["t2"], "to": {"end": true}}), "`t2` stands there already.");
+    only_once(&world, compact, "`compact` has no effect: `t1` is already in that state.");
+    only_once(&world, json!({"op": "offload", "ids": ["t1"]}), "`t1` is already offloaded.");
+    only_once(&world, json!({"op": "delete", "ids": ["t1"]}), "`t1` was already removed.");
+    only_once(&world, json!({"op": "move", "ids": ["t2"], "to": {"end": true}}), "`t2` is already there.");
 }
 
 #[test]
@@ -71,13 +71,13 @@ fn what_the_client_said_itself_is_not_written_over_with_the_same() {
     for id in ["t1#0", "t1#0.0", "t2#2.0"] {
         let text = shown(id).blocks[0].text.clone();
         let edit = json!({"op": "edit", "id": id, "text": text});
-        does_nothing(&world, edit, &format!("`edit` changes nothing: `{id}` is so already."));
+        does_nothing(&world, edit, &format!("`edit` has no effect: `{id}` is already in that state."));
     }
     let raw: Value = serde_json::from_str(shown("t2#1").blocks[0].raw.as_ref().expect("JSON").get()).expect("JSON");
     let edit = json!({"op": "edit", "id": "t2#1.0", "raw": raw});
-    does_nothing(&world, edit, "`edit` changes nothing: `t2#1.0` is so already.");
+    does_nothing(&world, edit, "`edit` has no effect: `t2#1.0` is already in that state.");
     let edit = json!({"op": "edit", "id": "t2#1", "raw": {"role": "assistant", "content": [raw]}});
-    does_nothing(&world, edit, "`edit` changes nothing: `t2#1` is so already.");
+    does_nothing(&world, edit, "`edit` has no effect: `t2#1` is already in that state.");
     // What was dropped and comes back is a change.
     let result = shown("t2#2.0").blocks[0].text.clone();
     apply(&world, 0, json!({"op": "drop-results", "ids": ["t2"]}));
@@ -93,7 +93,7 @@ fn among_others_that_change_something_it_may_stand() {
     assert_eq!(applied.frames, ["t2"]);
     let before = commits(&world);
     let refusal = wish(&world, json!([delete("t1"), delete("t2")])).expect_err("nothing to do");
-    assert_eq!(refusal.message, "Operation 1 (`delete`): Nothing of `t1` is left.");
+    assert_eq!(refusal.message, "Operation 1 (`delete`): `t1` was already removed.");
     let pins = json!([{"op": "pin", "ids": ["t3"]}, {"op": "unpin", "ids": ["t3"]}]);
     let refusal = wish(&world, pins).expect_err("nothing to do");
     assert_eq!((refusal.code, commits(&world)), (ErrorCode::NothingToDo, before));

@@ -67,11 +67,11 @@ impl Checking<'_> {
         let acknowledged = witness::acknowledged(database);
         let last = read::last_seq(self.connection)?.cast_unsigned();
         if last < acknowledged {
-            let sentence = format!("records {} to {acknowledged} were acknowledged and are missing", last + 1);
+            let sentence = format!("acknowledged records {} to {acknowledged} are missing", last + 1);
             self.find(FindingKind::LostRecords, sentence);
         }
         for path in witness::losses(database) {
-            let sentence = format!("records that were acknowledged are missing: {} tells which", path.display());
+            let sentence = format!("acknowledged records are missing: see {}", path.display());
             self.find(FindingKind::LostRecords, sentence);
         }
         Ok(())

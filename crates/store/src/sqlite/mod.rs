@@ -67,7 +67,7 @@ impl SqliteStore {
         let acknowledged = witness::acknowledged(&database);
         opened.lost = writer.find_loss(acknowledged)?;
         if let Some(lost) = &opened.lost {
-            tracing::error!(from = lost.start, until = lost.end, "records that were acknowledged are missing");
+            tracing::error!(from = lost.start, until = lost.end, "acknowledged records are missing");
             witness::note_loss(&database, lost.start - 1, acknowledged);
         }
         let witness = Witness::of(&database);

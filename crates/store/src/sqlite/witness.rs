@@ -27,7 +27,7 @@ impl Witness {
     /// Creates the witness of an existing database. Without its own file it detects less.
     pub fn of(database: &Path) -> Self {
         let file = files::open_private(&path(database)).inspect_err(|error| {
-            tracing::warn!(%error, "cannot note which commits were acknowledged");
+            tracing::warn!(%error, "cannot record which commits were acknowledged");
         });
         Self { database: database.to_owned(), identity: identity(database), file: file.ok() }
     }
@@ -48,7 +48,7 @@ impl Witness {
             file.sync_data()
         });
         if let Some(Err(error)) = noted {
-            tracing::warn!(%error, "cannot note which commits were acknowledged");
+            tracing::warn!(%error, "cannot record which commits were acknowledged");
         }
     }
 }
@@ -68,8 +68,8 @@ pub fn acknowledged(database: &Path) -> u64 {
 pub fn note_loss(database: &Path, kept: u64, acknowledged: u64) {
     let told = database.with_file_name(format!("{LOST}{}-{acknowledged}", kept + 1));
     let words = format!(
-        "Records {} to {acknowledged} of {} were acknowledged and are missing: the file was damaged, cut or removed, or \
-         an older copy of it was put back. Edits made in them are lost. Delete this file when you have read it.\n",
+        "Acknowledged records {} to {acknowledged} of {} are missing: the file was damaged, truncated, removed or \
+             replaced by an older copy. Edits in these records are lost. Delete this file after reading it.\n",
         kept + 1,
         database.display()
     );
@@ -78,7 +78,7 @@ pub fn note_loss(database: &Path, kept: u64, acknowledged: u64) {
         file.sync_all()
     });
     if let Err(error) = noted {
-        tracing::warn!(%error, "cannot leave a word about the loss");
+        tracing::warn!(%error, "cannot write the report of the loss");
     }
 }
 

@@ -17,7 +17,7 @@ fn written(written: &Written) -> String {
     let by = if written.by == SELF { "ctx itself" } else { &written.by };
     let of = &written.of;
     text::line(&match written.kind {
-        Kind::Title => format!("{of} is called \"{}\" (by {by})", written.text),
+        Kind::Title => format!("{of} is titled \"{}\" (by {by})", written.text),
         Kind::Summary | Kind::Result => {
             let length = words::plural(written.text.chars().count() as u64, "character");
             format!("the summary of {of} is by {by}: {length}")
@@ -36,7 +36,8 @@ pub fn thinking(blocks: usize, tokens: u64) -> Option<String> {
     let blocks_in_words = words::plural(blocks as u64, "thinking block");
     let tokens = words::plural(tokens, "token");
     (blocks > 0)
-        .then(|| format!("{blocks_in_words} {are} no longer sent ({tokens}): thinking is bound to what came before it"))
+        .then(|| format!("{blocks_in_words} {are} no longer sent ({tokens}): thinking is bound to the content before \
+             it"))
 }
 
 pub fn tell(answer: &[u8], how: &How, output: &Output) -> Result<(), Failure> {
@@ -79,7 +80,7 @@ pub fn render(applied: &Applied, dry_run: bool, when: When, output: &Output) -> 
     } else if preview.tokens_reread > 0 {
         let from = preview.first_change.as_ref().map(|id| format!("; the first change is in {id}")).unwrap_or_default();
         let tokens = words::plural(preview.tokens_reread, "token");
-        remarks.push(text::line(&format!("the provider reads {tokens} again once{from}")));
+        remarks.push(text::line(&format!("the provider re-reads {tokens} once{from}")));
     }
     remarks.extend(applied.written.iter().map(written));
     remarks.extend(applied.files.iter().map(|file| text::line(&format!("written to {}", file.display()))));
@@ -113,9 +114,9 @@ mod tests {
         );
         insta::assert_snapshot!(render(&applied, false, When::Now, &Output::plain()), @r"
         0123456789  offloaded t3 (4,120 tokens)  18,234 → 17,822 tokens
-          1 thinking block is no longer sent (812 tokens): thinking is bound to what came before it
+          1 thinking block is no longer sent (812 tokens): thinking is bound to the content before it
           repaired by rule A30 (every tool call has its result): the call of \x1b[2J went too
-          the provider reads 5,120 tokens again once; the first change is in t3
+          the provider re-reads 5,120 tokens once; the first change is in t3
           written to /home/me/offload/t3.md
         ");
     }

@@ -64,11 +64,11 @@ pub struct Selection {
 
 fn tokens(text: &str) -> Result<u64, String> {
     let is_number = |text: &str| text.replace([',', '_'], "").parse().ok();
-    is_number(text).ok_or_else(|| "give a number of tokens, such as 2000".to_owned())
+    is_number(text).ok_or_else(|| "expected a number of tokens, such as 2000".to_owned())
 }
 
 fn frames(text: &str) -> Result<usize, String> {
-    text.parse().map_err(|_| "give a number of frames, such as 5".to_owned())
+    text.parse().map_err(|_| "expected a number of frames, such as 5".to_owned())
 }
 
 impl Selection {
@@ -147,7 +147,7 @@ pub fn invalid_json(what: &str, error: &serde_json::Error) -> Failure {
     Failure::new(
         ErrorCode::InvalidJson,
         format!(
-            "{what} cannot be read as JSON: line {}, column {}: {}",
+            "{what} is not valid JSON: line {}, column {}: {}",
             error.line(),
             error.column(),
             misread::in_words(&error.to_string())

@@ -236,7 +236,7 @@ pub fn run(mut change: Change, context: &Context) -> Result<ExitCode, Failure> {
     let how = change.how();
     if how.when() != When::Now && !wish.can_wait() {
         return Err(Failure::usage(
-            "--when is for edits of the next request: this takes effect at once and cannot be deferred",
+            "--when applies only to edits; this command cannot be deferred",
         ));
     }
     if let Wish::Conversation(file) = &wish {
@@ -260,7 +260,7 @@ pub fn run(mut change: Change, context: &Context) -> Result<ExitCode, Failure> {
     let answer = answer.map_err(|failure| match wish.draft() {
         Some(draft) => {
             let hint = failure.hint.clone().map(|hint| format!("{hint}\n")).unwrap_or_default();
-            failure.hint(format!("{hint}your text is kept: --file {}", draft.display()))
+            failure.hint(format!("{hint}your text is saved; retry with --file {}", draft.display()))
         }
         None => failure,
     })?;

@@ -51,7 +51,7 @@ fn branches(found: &Branches, output: &Output) -> String {
 
 fn tags(found: &Tags, now: u64, output: &Output) -> String {
     if found.tags.is_empty() {
-        return "No tags yet: `ctx tag NAME` tags the newest commit.\n".to_owned();
+        return "No tags yet. `ctx tag NAME` tags the newest commit.\n".to_owned();
     }
     let columns = [Column::Left("TAG"), Column::Left("COMMIT"), Column::Left("WHEN"), Column::Flexible("WHAT")];
     let mut table = Table::new(&columns).dispensing(&["WHEN"]);

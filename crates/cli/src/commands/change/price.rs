@@ -10,22 +10,22 @@ use crate::output::words::{self, dollars};
 pub fn told(preview: &Preview, now: u64) -> Vec<String> {
     let Some(first) = preview.first_step.as_ref().or(preview.first_change.as_ref()) else { return Vec::new() };
     let ahead = words::plural(preview.tokens_ahead, "token");
-    let mut lines = vec![format!("the first change is in {first}; the {ahead} before it stay as they are")];
+    let mut lines = vec![format!("the first change is in {first}; the {ahead} before it are unchanged")];
     let Some(cost) = &preview.cost else { return lines };
     let again = words::plural(cost.reread, "token");
     lines.push(match (cost.cache, &preview.cache) {
         (Cache::Warm, Some(cache)) if cache.expires_at > now => {
             let until = words::clock(cache.expires_at);
-            format!("the cache is warm until {until}: the provider reads {again} again once")
+            format!("the cache is warm until {until}: the provider re-reads {again} once")
         }
-        (Cache::Warm, _) => format!("the cache is warm: the provider reads {again} again once"),
+        (Cache::Warm, _) => format!("the cache is warm: the provider re-reads {again} once"),
         (Cache::Cold, Some(cache)) if cache.expires_at > now => {
-            "with a cold cache the provider reads everything again anyway: the change costs nothing".to_owned()
+            "with a cold cache, the provider re-reads everything anyway: the edit costs nothing".to_owned()
         }
         (Cache::Cold, _) => {
-            "the cache is cold: the provider reads everything again anyway, and the change costs nothing".to_owned()
+            "the cache is cold: the provider re-reads everything anyway, so the edit costs nothing".to_owned()
         }
-        (Cache::Unused, _) => "nothing of this context is cached".to_owned(),
+        (Cache::Unused, _) => "this context is not cached".to_owned(),
     });
     lines.push(figures(cost));
     if cost.cache == Cache::Warm && cost.once > 0 {
@@ -45,7 +45,7 @@ fn figures(cost: &Cost) -> String {
             money.saves > 0.0,
             money.pays_off_after,
             if money.nearest {
-                " (≈ at the prices of the nearest model of its family)".to_owned()
+                " (≈ priced as the nearest model of its family)".to_owned()
             } else {
                 String::new()
             },
@@ -61,17 +61,17 @@ fn figures(cost: &Cost) -> String {
         ),
     };
     let pays = match pays {
-        Some(_) if cost.once <= 0 => "it pays off at once".to_owned(),
-        Some(requests) => format!("it pays off after {}", words::plural(requests, "request")),
-        None if saves => "it pays off at once".to_owned(),
-        None => "it saves nothing".to_owned(),
+        Some(_) if cost.once <= 0 => "pays off at once".to_owned(),
+        Some(requests) => format!("pays off after {}", words::plural(requests, "request")),
+        None if saves => "pays off at once".to_owned(),
+        None => "saves nothing".to_owned(),
     };
-    format!("the next request costs {first} instead of {next}, each after it {later} instead of {before}: {pays}{unit}")
+    format!("the next request costs {first} instead of {next}, later ones {later} instead of {before}: {pays}{unit}")
 }
 
 fn in_input_tokens() -> String {
     let Rates { write, read, .. } = Rates::default();
-    format!(" (in input tokens: {write} for one written to the cache, {read} for one read from it)")
+    format!(" (in input tokens; a cache write counts {write}, a cache read {read})")
 }
 
 #[cfg(test)]
@@ -100,9 +100,9 @@ mod tests {
     #[test]
     fn with_a_warm_cache_it_is_told_for_how_long_and_when_it_pays_off() {
         insta::assert_snapshot!(told(&preview("warm", 260_500, true), 0).join("\n"), @r"
-        the first change is in t3/2; the 12,345 tokens before it stay as they are
-        the cache is warm until 00:04:20Z: the provider reads 5,500 tokens again once
-        the next request costs $0.052 instead of $0.020, each after it $0.015 instead of $0.020: it pays off after 9 requests
+        the first change is in t3/2; the 12,345 tokens before it are unchanged
+        the cache is warm until 00:04:20Z: the provider re-reads 5,500 tokens once
+        the next request costs $0.052 instead of $0.020, later ones $0.015 instead of $0.020: pays off after 9 requests
         `--when cold` defers it until it costs nothing
         ");
     }
@@ -110,9 +110,9 @@ mod tests {
     #[test]
     fn with_a_cold_cache_it_costs_nothing() {
         insta::assert_snapshot!(told(&preview("cold", 0, false), 1_000).join("\n"), @r"
-        the first change is in t3/2; the 12,345 tokens before it stay as they are
-        the cache is cold: the provider reads everything again anyway, and the change costs nothing
-        the next request costs 5,230 instead of 25,000, each after it 1,540 instead of 2,000: it pays off at once (in input tokens: 1.25 for one written to the cache, 0.1 for one read from it)
+        the first change is in t3/2; the 12,345 tokens before it are unchanged
+        the cache is cold: the provider re-reads everything anyway, so the edit costs nothing
+        the next request costs 5,230 instead of 25,000, later ones 1,540 instead of 2,000: pays off at once (in input tokens; a cache write counts 1.25, a cache read 0.1)
         ");
         assert!(told(&preview("cold", 9_000, false), 0)[1].starts_with("with a cold cache"));
     }

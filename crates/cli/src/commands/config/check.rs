@@ -37,8 +37,8 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let folder = match arguments.project {
         Some(folder) if !folder.is_dir() => {
-            return Err(Failure::new(ErrorCode::NoFolder, format!("there is no folder {}", folder.display()))
-                .hint("--project names the folder in which the agent works"));
+            return Err(Failure::new(ErrorCode::NoFolder, format!("no folder {}", folder.display()))
+                .hint("--project must name the folder in which the agent works"));
         }
         Some(folder) => std::path::absolute(&folder).map_err(|error| Failure::file("find", &folder, &error))?,
         None => std::env::current_dir().unwrap_or_default(),
@@ -75,7 +75,7 @@ fn render(explained: &Explained, output: &Output) -> String {
             .map(|(what, names)| format!("{what} {names}"))
             .collect();
         let path = shown(&skill.path, &explained.project);
-        let words = format!("while the skill {} is active, it also {} ({path})", skill.name, added.join(", and "));
+        let words = format!("the skill {}, while active, also {} ({path})", skill.name, added.join(", and "));
         page.push_str(&format!("{}\n", text::line(&words)));
     }
     if !explained.skills.is_empty() {
@@ -98,7 +98,7 @@ fn render(explained: &Explained, output: &Output) -> String {
     lines(&mut page, &explained.waiting, &paint.warning("waits  "));
     lines(&mut page, &explained.wrong, &paint.bad("wrong  "));
     if !explained.waiting.is_empty() {
-        page.push_str("Settings of this project wait for your trust: `ctx trust` lets them take effect.\n");
+        page.push_str("Some settings of this project need your trust: run `ctx trust`.\n");
     }
     page.push_str(&match explained.wrong.len() {
         0 => "No errors.\n".to_owned(),
@@ -106,9 +106,9 @@ fn render(explained: &Explained, output: &Output) -> String {
         number => format!("{number} errors. "),
     });
     if !explained.starts {
-        page.push_str("A daemon does not start with these settings.\n");
+        page.push_str("The daemon cannot start with these settings.\n");
     } else if !explained.healthy {
-        page.push_str("A section with errors is ignored; a running daemon keeps its previous settings.\n");
+        page.push_str("Sections with errors are ignored; a running daemon keeps its previous settings.\n");
     }
     page
 }
@@ -234,15 +234,15 @@ mod tests {
         [listen]
           address  --listen  127.0.0.1:1  what it is
 
-        while the skill build is active, it also clears after setup, coding, and preserves test_results (.claude/skills/build/SKILL.md)
+        the skill build, while active, also clears after setup, coding, and preserves test_results (.claude/skills/build/SKILL.md)
 
         wrong   /h/ctx.toml
         read    /p/.loa.config.yaml
         note    context_editing.target_percent: it is odd
         waits   ctx.toml, line 2: `mode` waits
         wrong   /h/ctx.toml, line 3: `x` is unknown
-        Settings of this project wait for your trust: `ctx trust` lets them take effect.
-        1 error. A section with errors is ignored; a running daemon keeps its previous settings.
+        Some settings of this project need your trust: run `ctx trust`.
+        1 error. Sections with errors are ignored; a running daemon keeps its previous settings.
         ");
     }
 }

@@ -30,13 +30,13 @@ pub(super) fn home(home: &Home) -> Vec<Finding> {
     if !path.exists() {
         if let Err(error) = try_to_make(path) {
             return vec![
-                Finding::new("home", Level::Wrong, format!("{shown} does not exist and cannot be made: {error}"))
+                Finding::new("home", Level::Wrong, format!("{shown} does not exist and cannot be created: {error}"))
                     .hint("choose another with --home or CTX_HOME"),
             ];
         }
         return vec![
             Finding::new("home", Level::Note, format!("{shown} does not exist yet"))
-                .hint("the first daemon creates it: `ctx up`, or `ctx run -- claude`"),
+                .hint("`ctx up` and `ctx run -- claude` create it"),
         ];
     }
     if !path.is_dir() {
@@ -72,7 +72,7 @@ pub(super) fn configuration(flags: &Flags, context: &Context, home: &Home) -> (O
                     fs::read_to_string(file).is_ok_and(|text| text.contains("proxy") && text.contains('@'));
                 if has_secret {
                     let file = file.display();
-                    let message = format!("others can read {file}, which seems to hold a proxy's password");
+                    let message = format!("others can read {file}, which seems to contain a proxy password");
                     findings.push(Finding::new("config", Level::Wrong, message).hint(format!("chmod 600 {file}")));
                 }
             }
@@ -92,7 +92,7 @@ pub(super) fn token(home: &Home) -> Vec<Finding> {
             let message = format!("others could read {}; fixed", path.display());
             vec![
                 Finding::new("token", Level::Wrong, message)
-                    .hint("if they may have: stop the daemon, delete the file, and start again for a new token"),
+                    .hint("for a new token, stop the daemon, delete the file and start again"),
             ]
         }
         Ok(Some(_)) => vec![Finding::new("token", Level::Good, format!("{} is private", path.display()))],
@@ -101,19 +101,19 @@ pub(super) fn token(home: &Home) -> Vec<Finding> {
 }
 
 pub(super) fn daemon(context: &Context, home: &Home) -> (Option<(std::net::SocketAddr, Status)>, Vec<Finding>) {
-    let start = "start one with `ctx up`, or `ctx run -- claude`";
+    let start = "start it with `ctx up` or `ctx run -- claude`";
     match background::running(context) {
         Ok(Some((client, status))) => {
             let findings = about(&status);
             (Some((client.address(), status)), findings)
         }
         Ok(None) => {
-            let mut findings = vec![Finding::new("daemon", Level::Note, "none is running").hint(start)];
+            let mut findings = vec![Finding::new("daemon", Level::Note, "not running").hint(start)];
             if home.notice_file().exists() && !home.notice().is_some_and(|notice| is_running(notice.pid)) {
                 let left = home.notice_file();
-                let message = format!("{} was left behind by a daemon that did not shut down cleanly", left.display());
+                let message = format!("{} is left over from a daemon that did not shut down cleanly", left.display());
                 findings.push(
-                    Finding::new("daemon", Level::Note, message).hint("nothing to do: the next start replaces it"),
+                    Finding::new("daemon", Level::Note, message).hint("no action needed: the next start replaces it"),
                 );
             }
             (None, findings)
@@ -127,7 +127,7 @@ fn about(status: &Status) -> Vec<Finding> {
     let running = format!("version {} runs as process {} on {listen}", status.version, status.pid);
     let mut findings = vec![Finding::new("daemon", Level::Good, running)];
     if status.version != env!("CARGO_PKG_VERSION") {
-        let message = format!("this program has version {}", env!("CARGO_PKG_VERSION"));
+        let message = format!("this is version {}", env!("CARGO_PKG_VERSION"));
         findings.push(Finding::new("daemon", Level::Note, message).hint("`ctx stop`, then start it again"));
     }
     let mut trouble = |number: u64, level: Level, (one, many): (&str, &str), what: &str, hint: &str| {
@@ -148,14 +148,14 @@ fn about(status: &Status) -> Vec<Finding> {
         Level::Note,
         ("copy was", "copies were"),
         "skipped because the recorder could not keep up",
-        "nothing to do: the requests were forwarded, and the next one completes the record",
+        "no action needed: the requests were forwarded, and the next one completes the record",
     );
     let refused = status.recorder.refused;
     trouble(
         status.recorder.unreadable.saturating_sub(refused),
         Level::Note,
         ("request was", "requests were"),
-        "forwarded but not understood",
+        "forwarded but could not be parsed",
         "run the daemon with CTX_LOG=debug to see why",
     );
     trouble(
@@ -163,7 +163,7 @@ fn about(status: &Status) -> Vec<Finding> {
         Level::Note,
         ("request was", "requests were"),
         "refused: edits could not be applied",
-        "the answer to the client says why; CTX_LOG=debug logs it",
+        "the response to the client gives the reason; CTX_LOG=debug logs it",
     );
     findings
 }
@@ -179,7 +179,7 @@ pub(super) fn leftovers(home: &Home) -> Vec<Finding> {
         entries.unwrap_or_else(|_| Vec::<PathBuf>::new()).into_iter().filter(is_draft).collect();
     drafts.sort();
     let finding = |draft: &PathBuf| {
-        Finding::new("files", Level::Note, format!("{} was left behind unfinished", draft.display())).hint("delete it")
+        Finding::new("files", Level::Note, format!("{} is an unfinished file", draft.display())).hint("delete it")
     };
     drafts.iter().map(finding).collect()
 }

@@ -105,7 +105,7 @@ fn render(findings: &[Finding], output: &Output) -> String {
     }
     let wrong = findings.iter().filter(|finding| finding.level == Level::Wrong).count();
     lines.push_str(&match wrong {
-        0 => "Everything that matters is in order.\n".to_owned(),
+        0 => "No problems found.\n".to_owned(),
         1 => "1 problem.\n".to_owned(),
         more => format!("{more} problems.\n"),
     });
@@ -120,17 +120,17 @@ mod tests {
     fn findings_say_what_to_do_and_are_counted() {
         let findings = [
             Finding::new("home", Level::Good, "/h is private"),
-            Finding::new("daemon", Level::Note, "none runs").hint("start one with `ctx up`"),
+            Finding::new("daemon", Level::Note, "none runs").hint("start it with `ctx up`"),
             Finding::new("store", Level::Wrong, "2 records\nare damaged").hint("purge them"),
         ];
         insta::assert_snapshot!(render(&findings, &Output::plain()), @r"
         ok    home      /h is private
         note  daemon    none runs
-                        → start one with `ctx up`
+                        → start it with `ctx up`
         wrong store     2 records are damaged
                         → purge them
         1 problem.
         ");
-        assert!(render(&findings[..2], &Output::plain()).ends_with("in order.\n"));
+        assert!(render(&findings[..2], &Output::plain()).ends_with("No problems found.\n"));
     }
 }

@@ -11,11 +11,11 @@ pub(super) fn check(home: &Home) -> Vec<Finding> {
     let health = match health {
         Ok(health) => health,
         Err(StoreError::Absent { .. }) if SqliteStore::had_commits(home.path()) => {
-            let words = "its file is missing, although edits were stored in it";
-            let hint = "Put the file back from a backup. Without it, the next start creates an empty store.";
+            let words = "the file is missing, although it contained edits";
+            let hint = "Restore the file from a backup; otherwise the next start creates an empty store.";
             return vec![Finding::new("store", Level::Wrong, words).hint(hint)];
         }
-        Err(StoreError::Absent { .. }) => return vec![Finding::new("store", Level::Note, "there is none yet")],
+        Err(StoreError::Absent { .. }) => return vec![Finding::new("store", Level::Note, "does not exist yet")],
         Err(error) => return vec![Finding::wrong("store", error.into())],
     };
     let counts = &health.counts;

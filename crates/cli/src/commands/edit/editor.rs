@@ -32,9 +32,9 @@ pub fn ask(id: &str, conversation: &str, context: &Context) -> Result<(Draft, Pa
     let editor = context.environment.text(env::EDITOR).ok_or_else(|| {
         Failure::new(
             ErrorCode::NoEditor,
-            "there is no text, and no editor to write one: neither VISUAL nor EDITOR is set",
+            "no text was given, and no editor is set (VISUAL, EDITOR)",
         )
-        .hint("give the text with --text, --raw or --file, or set EDITOR")
+        .hint("use --text, --raw or --file, or set EDITOR")
     })?;
     let current = current(&shown);
     let (before, ending) = match &current {
@@ -73,7 +73,8 @@ pub fn written(before: &str, editor: &str, draft: &Path) -> Result<String, Failu
     let after = without_last_newline(read(draft)?);
     if after.trim().is_empty() {
         return Err(
-            Failure::new(ErrorCode::Empty, "the text is empty").hint("nothing was changed; use `ctx delete` to delete")
+            Failure::new(ErrorCode::Empty, "the text is empty").hint("nothing was changed; to delete, use `ctx \
+                 delete`")
         );
     }
     if after == before {

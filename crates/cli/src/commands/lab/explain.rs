@@ -56,15 +56,16 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
             ))
         });
         let (played, none) =
-            played.map_err(|error| Failure::new(ErrorCode::Unplayable, format!("It cannot be replayed: {error}.")))?;
+            played.map_err(|error| Failure::new(ErrorCode::Unplayable, format!("The conversation cannot be replayed: \
+                 {error}.")))?;
         let count = played.turns.len();
         if let Some(turn) = arguments.turn.filter(|turn| *turn as usize > count) {
             let requests = words::plural(count as u64, "request");
             return Err(Failure::new(
                 ErrorCode::NoSuchTurn,
-                format!("There is no request {turn}: {} has {requests}.", played.name),
+                format!("No request {turn}: {} has {requests}.", played.name),
             )
-            .hint("they are counted from 1"));
+            .hint("requests are counted from 1"));
         }
         told.push((played, none));
     }
@@ -105,7 +106,7 @@ fn render((policy, played): (&str, &Played), none: &Played, turn: Option<u32>, o
         let (Some(turn), Some(without)) = (played.turns.get(at), none.turns.get(at)) else { continue };
         let tokens = |tokens: f64| words::count(tokens.round() as u64);
         let sent = format!(
-            "request {}: {} tokens, {} of them from the cache; without a policy {}",
+            "request {}: {} tokens, {} from the cache; without a policy {}",
             at + 1,
             tokens(turn.reading.prompt()),
             tokens(turn.reading.read),
@@ -138,7 +139,7 @@ fn done(turn: &Turn, output: &Output) -> String {
     }
     if turn.taken_along() > 0 {
         let tokens = words::plural(turn.taken_along(), "token");
-        lines.push_str(&format!("  {tokens} less in addition: thinking after a change is dropped\n"));
+        lines.push_str(&format!("  another {tokens} less: thinking after a change is dropped\n"));
     }
     lines
 }
@@ -172,9 +173,9 @@ fn frames(rows: &[Row]) -> Table {
 
 fn relied(kind: Kind) -> &'static str {
     match kind {
-        Kind::Edit => "the reply replaced a text that was no longer visible:",
+        Kind::Edit => "the reply replaced text that was no longer visible:",
         Kind::Name => "the reply used a name that was no longer visible:",
-        Kind::Reread => "the reply read again what had been removed:",
+        Kind::Reread => "the reply fetched removed content again:",
     }
 }
 

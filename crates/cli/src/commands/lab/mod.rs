@@ -63,15 +63,15 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 fn named(name: &str) -> Result<Arc<dyn Policy>, Failure> {
     let name = name.trim();
     if name.is_empty() {
-        return Err(Failure::new(ErrorCode::UnknownPolicy, "The name of a policy is empty.")
-            .hint("there is a comma too many, or a name is missing"));
+        return Err(Failure::new(ErrorCode::UnknownPolicy, "A policy name is empty.")
+            .hint("remove the extra comma, or add the name"));
     }
     let mut all = ctx_lab::policies::all();
     match all.iter().position(|policy| policy.name() == name) {
         Some(at) => Ok(all.swap_remove(at)),
         None => {
             let names: Vec<&str> = all.iter().map(|policy| policy.name()).collect();
-            Err(Failure::new(ErrorCode::UnknownPolicy, format!("There is no policy `{name}`."))
+            Err(Failure::new(ErrorCode::UnknownPolicy, format!("No policy `{name}`."))
                 .hint(format!("policies: {}", names.join(", "))))
         }
     }
@@ -100,8 +100,8 @@ fn left_out(skipped: &[ctx_lab::recording::Skipped]) -> Vec<String> {
         .iter()
         .take(SHOWN)
         .map(|skipped| match skipped.line {
-            Some(line) => format!("left out: {} line {line}: {}", skipped.file.display(), skipped.why),
-            None => format!("left out: {}: {}", skipped.file.display(), skipped.why),
+            Some(line) => format!("skipped: {} line {line}: {}", skipped.file.display(), skipped.why),
+            None => format!("skipped: {}: {}", skipped.file.display(), skipped.why),
         })
         .collect();
     if skipped.len() > SHOWN {
@@ -121,8 +121,9 @@ fn gathered(on: &[std::path::PathBuf]) -> Result<ctx_lab::recording::Gathered, F
             left if left.is_empty() => "no file there ends in .json or .jsonl".to_owned(),
             left => left.join("; "),
         };
-        return Err(Failure::new(ErrorCode::NoRecordings, format!("There is no recorded conversation there: {why}."))
-            .hint("give a folder of Messages bodies, Claude Code's own sessions (`--on ~/.claude/projects`), or the home of `ctx`"));
+        return Err(Failure::new(ErrorCode::NoRecordings, format!("No recorded conversation found: {why}."))
+            .hint("name a folder of request bodies, an agent's sessions (`--on ~/.claude/projects`), or the home of \
+                 `ctx`"));
     }
     Ok(gathered)
 }

@@ -64,7 +64,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
                 ErrorCode::CannotWrite,
                 format!("The report cannot be written to {}: {error}.", file.display()),
             )
-            .hint("choose another place with --html")
+            .hint("choose another path with --html")
         })?;
     }
     let output = &context.output;
@@ -95,15 +95,15 @@ fn remarks(outcome: &Outcome) -> Vec<String> {
     if !outcome.strange_models.is_empty() {
         let models: Vec<String> =
             outcome.strange_models.iter().map(|(model, as_what)| format!("{model} as {as_what}")).collect();
-        remarks.push(format!("≈ not in the list of models, charged as another: {}", models.join(", ")));
+        remarks.push(format!("≈ unknown models, priced as another: {}", models.join(", ")));
     }
     if outcome.untimed > 0 {
         let (count, _, their) = these(outcome.untimed);
-        remarks.push(format!("{count} without times: {their} pauses are not known"));
+        remarks.push(format!("{count} without times: {their} pauses are unknown"));
     }
     if outcome.uncounted > 0 {
         let (count, _, their) = these(outcome.uncounted);
-        remarks.push(format!("{count} without the provider's counts: {their} tokens are estimates"));
+        remarks.push(format!("{count} without the provider's token counts: {their} tokens are estimates"));
     }
     if outcome.beyond_window > 0 {
         let (count, are, their) = these(outcome.beyond_window);
@@ -111,7 +111,7 @@ fn remarks(outcome: &Outcome) -> Vec<String> {
         let larger = format!("{count} {are} larger than {their} model's window");
         remarks.push(format!("{larger}: {they} cannot have been sent in that form"));
     }
-    remarks.extend(outcome.unplayable.iter().map(|(name, why)| format!("left out: {name}: {why}")));
+    remarks.extend(outcome.unplayable.iter().map(|(name, why)| format!("skipped: {name}: {why}")));
     remarks
 }
 

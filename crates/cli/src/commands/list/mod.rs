@@ -21,8 +21,8 @@ use crate::output::{Output, text, words};
 /// Columns of the largest frame's bar.
 const BAR: usize = 10;
 
-const INCOMPLETE: &str = "the newest requests of this conversation could not be stored, so frames may be missing here; \
-    `ctx doctor` shows why, and the next request that can be stored brings them back";
+const INCOMPLETE: &str = "the newest requests could not be stored, so frames may be missing; `ctx doctor` shows why. \
+     The next stored request restores them";
 
 /// List the frames of a conversation with their tokens
 #[derive(Args, Debug)]
@@ -152,9 +152,9 @@ fn render(list: &Frames, output: &Output) -> String {
 fn earlier(list: &Frames) -> Option<String> {
     let frames = words::plural(list.left_frames as u64, "frame");
     match list.frames.iter().any(|frame| frame.left.is_some()) {
-        true => Some(format!("{frames} left behind by a compaction or rewind: not sent, and not in the total.")),
+        true => Some(format!("{frames} from before a compaction or rewind: not sent, not in the total.")),
         false if list.left_frames > 0 => {
-            Some(format!("{frames} left behind by a compaction or rewind: `ctx list --all` shows them."))
+            Some(format!("{frames} from before a compaction or rewind: `ctx list --all` lists them."))
         }
         false => None,
     }

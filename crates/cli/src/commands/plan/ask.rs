@@ -22,13 +22,13 @@ use crate::output::{Output, text};
 /// Lines of a block that are shown.
 const LINES: usize = 8;
 
-const HELP: &str = "y  take this operation
-n  leave it out
-e  edit its text first (without one: its JSON), in $EDITOR
-s  show what it is about
-a  take it and all that follow
-d  done: leave it out and all that follow
-q  quit: take nothing at all
+const HELP: &str = "y  apply this operation
+n  skip it
+e  edit its text (or its JSON) in $EDITOR first
+s  show its content
+a  apply it and all that follow
+d  done: skip it and all that follow
+q  quit without changes
 ?  this help
 ";
 
@@ -71,7 +71,7 @@ pub fn choose(
                 Err(failure) => {
                     let told = text::line(&failure.message);
                     let why =
-                        if failure.code == ErrorCode::NothingToDo { "passed over" } else { "skipped, it does not fit" };
+                        if failure.code == ErrorCode::NothingToDo { "skipped" } else { "skipped, not possible" };
                     writeln!(out, "({number}/{all}) {why}: {told}")?;
                     break;
                 }
@@ -88,7 +88,7 @@ pub fn choose(
                 break;
             }
             write!(out, "{}", shown::one(planned, output))?;
-            let question = format!("({number}/{all}) Take this operation [y,n,e,s,a,d,q,?]?");
+            let question = format!("({number}/{all}) Apply this operation [y,n,e,s,a,d,q,?]?");
             write!(out, "{} ", output.paint.strong(&question))?;
             out.flush()?;
             let mut answer = String::new();
@@ -137,7 +137,7 @@ fn edit(plan: &mut Plan, number: usize, house: &dyn House) -> Result<(), Failure
     }
     let json = serde_json::to_string_pretty(&planned.operation).unwrap_or_default();
     let edited = house.edit(&json, "json")?;
-    let refuse = |error: serde_json::Error| Failure::new(ErrorCode::InvalidJson, format!("not taken: {error}"));
+    let refuse = |error: serde_json::Error| Failure::new(ErrorCode::InvalidJson, format!("rejected: {error}"));
     let Planned { operation, reason } = serde_json::from_str(&edited).map_err(refuse)?;
     *planned = Planned { operation, reason: reason.or(planned.reason.take()) };
     Ok(())
@@ -199,7 +199,7 @@ impl House for Daemon<'_> {
     fn edit(&self, text: &str, ending: &str) -> Result<String, Failure> {
         let editor =
             self.context.environment.text(env::EDITOR).ok_or_else(|| {
-                Failure::new(ErrorCode::NoEditor, "there is no editor: neither VISUAL nor EDITOR is set")
+                Failure::new(ErrorCode::NoEditor, "no editor is set (VISUAL, EDITOR)")
             })?;
         let draft = self.context.home()?.path().join(format!("plan-{}.{ending}", std::process::id()));
         let edited = editor::written(text, &editor, &draft);
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(chosen, Some(vec![1, 4]));
         assert_eq!(plan.expect.as_deref(), Some("00000000a1"), "the head that was seen");
         assert!(
-            told.contains("(1/4) Take this operation") && told.contains("(3/4) skipped, it does not fit"),
+            told.contains("(1/4) Take this operation") && told.contains("(3/4) skipped, not possible"),
             "{told}"
         );
         assert_eq!(asked("y\n", &[2]).0, Some(vec![2]));
@@ -315,7 +315,7 @@ mod tests {
     fn texts_are_edited_shown_and_explained() {
         let (chosen, plan, told) = asked("?\ns\nn\ne\ny\ne\ny\n", &[]);
         assert_eq!(chosen, Some(vec![2, 4]));
-        assert!(told.contains("take this operation") && told.contains("shown: t1"), "{told}");
+        assert!(told.contains("apply this operation") && told.contains("shown: t1"), "{told}");
         assert!(told.contains("compact t2 “edited”"), "{told}");
         assert_eq!(plan.operations[3].operation.ids(), ["t4"], "the JSON was edited");
         assert_eq!(plan.operations[3].reason.as_deref(), Some("old"), "the reason stays");

@@ -28,8 +28,9 @@ struct Whole {
     operations: Vec<Value>,
 }
 
-const EXAMPLE: &str = r#"a line looks like {"op":"delete","ids":["t3"]}; nothing was changed"#;
-const WHOLE: &str = r#"a plan looks like {"note":"…","expect":"HEAD","operations":[{"op":"delete","ids":["t3"],"reason":"…"}]}; nothing was changed"#;
+const EXAMPLE: &str = r#"an example of a line: {"op":"delete","ids":["t3"]}; nothing was changed"#;
+const WHOLE: &str = r#"an example of a plan: \
+     {"note":"…","expect":"HEAD","operations":[{"op":"delete","ids":["t3"],"reason":"…"}]}; nothing was changed"#;
 
 impl Plan {
     /// The request for the daemon.
@@ -62,7 +63,7 @@ pub fn read(text: &str) -> Result<Plan, Failure> {
         }
     };
     if plan.operations.is_empty() {
-        return Err(Failure::new(ErrorCode::EmptyBatch, "there are no operations in it").hint(EXAMPLE));
+        return Err(Failure::new(ErrorCode::EmptyBatch, "it contains no operations").hint(EXAMPLE));
     }
     Ok(plan)
 }
@@ -140,7 +141,7 @@ impl std::str::FromStr for Only {
         const MOST: usize = 10_000;
         let number = |text: &str| match text.trim().parse::<usize>() {
             Ok(number @ 1..=MOST) => Ok(number),
-            _ => Err(format!("`{}` is no number of an operation; they are counted from 1", text.trim())),
+            _ => Err(format!("`{}` is not an operation number; operations are counted from 1", text.trim())),
         };
         let mut numbers = Vec::new();
         for part in text.split(',').filter(|part| !part.trim().is_empty()) {
@@ -199,7 +200,7 @@ mod tests {
     #[test]
     fn a_bad_line_is_told_with_its_place_and_what_was_expected() {
         let told = refused("{\"op\":\"pin\",\"ids\":[\"t1\"]}\n{\"op\":\"delte\",\"ids\":[\"t1\"]}");
-        assert!(told.starts_with("line 2, column 7: `delte` is not known; expected one of `delete`"), "{told}");
+        assert!(told.starts_with("line 2, column 7: `delte`unknown value ; expected one of `delete`"), "{told}");
         assert_eq!(refused("{\"op\":\"pin\",\"ids\":[\"t1\"}"), "line 1, column 24: expected `,` or `]`");
         let told = refused("# é\n{\"op\":\"edit\",\"id\":\"é\",\"txt\":\"a\"}");
         assert!(told.starts_with("line 2, column 23: unknown field `txt`; the fields are `id`, `text`"), "{told}");
@@ -222,14 +223,14 @@ mod tests {
             refused(r#"{"operations": [{"op":"pin","ids":["t1"],"reason":7}]}"#)
                 .starts_with("operation 1: expected a text, not the number 7")
         );
-        assert!(refused("{\"operations\": [").contains("the JSON ends too early"));
-        assert_eq!(refused(r#"{"operations": []}"#), "there are no operations in it");
+        assert!(refused("{\"operations\": [").contains("the JSON is incomplete"));
+        assert_eq!(refused(r#"{"operations": []}"#), "it contains no operations");
     }
 
     #[test]
     fn a_batch_without_operations_is_refused() {
-        assert_eq!(refused("# nothing\n\n"), "there are no operations in it");
-        assert_eq!(refused(""), "there are no operations in it");
+        assert_eq!(refused("# nothing\n\n"), "it contains no operations");
+        assert_eq!(refused(""), "it contains no operations");
     }
 
     #[test]

@@ -113,17 +113,18 @@ fn stale(conversation: &str, context: &Context) -> Result<Plan, Failure> {
         return Err(Failure::new(
             ErrorCode::NothingToDo,
             format!(
-                "The provider clears old tool results of this conversation itself: {cleared} tokens of the last request"
+                "The provider itself clears old tool results of this conversation: {cleared} tokens of the last \
+                     request"
             ),
         )
-        .hint("`ctx list --steps` shows where the other tokens are"));
+        .hint("`ctx list --steps` shows the other tokens"));
     }
     let Some(worth) = view.worth else {
         return Err(Failure::new(
             ErrorCode::NothingToDo,
-            "Too little of this context is stale or superseded to be worth a change",
+            "Too little of this context is stale or superseded to be worth an edit",
         )
-        .hint("`ctx list --steps` shows where the tokens are"));
+        .hint("`ctx list --steps` shows the tokens of each step"));
     };
     let planned = |operation| Planned { operation, reason: Some("stale or superseded".to_owned()) };
     let operations = worth.operations.into_iter().map(planned).collect();
@@ -134,14 +135,14 @@ fn stale(conversation: &str, context: &Context) -> Result<Plan, Failure> {
 /// Questions need somebody who answers.
 fn in_a_terminal(file: Option<&Path>) -> Result<(), Failure> {
     let refuse = |what: &str| {
-        Failure::new(ErrorCode::NoTerminal, format!("--interactive asks, and {what}"))
-            .hint("`ctx plan FILE` shows the plan; `ctx plan FILE --apply --only 1,3` takes some of it")
+        Failure::new(ErrorCode::NoTerminal, format!("--interactive needs a terminal for its questions: {what}"))
+            .hint("`ctx plan FILE` shows the plan; `ctx plan FILE --apply --only 1,3` applies part of it")
     };
     if file.and_then(Path::to_str) == Some("-") {
-        return Err(refuse("the plan itself would come from stdin: put it into a file"));
+        return Err(refuse("stdin holds the plan; put the plan into a file"));
     }
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
-        return Err(refuse("this is no terminal"));
+        return Err(refuse("this is not a terminal"));
     }
     Ok(())
 }

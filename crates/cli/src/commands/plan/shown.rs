@@ -53,7 +53,7 @@ pub fn one(planned: &PlannedView, output: &Output) -> String {
         return format!(
             "{}\n      {}\n",
             paint.faint(&head),
-            paint.faint(&text::line(&format!("passed over: {nothing}")))
+            paint.faint(&text::line(&format!("skipped: {nothing}")))
         );
     }
     let size = tokens(planned.tokens_before, planned.tokens_after);
@@ -192,7 +192,7 @@ mod tests {
             "operations": [
                 {"number": 1, "operation": {"op": "delete", "ids": ["t3"]}, "reason": "a dead end", "frames": ["t3"],
                  "tokens_before": 18234, "tokens_after": 17000, "thinking_lost": 1, "repairs": [], "risk": "high",
-                 "risks": [{"level": "high", "what": "t3 is pinned"}, {"level": "low", "what": "removes what was asked in t3"}]},
+                 "risks": [{"level": "high", "what": "t3 is pinned"}, {"level": "low", "what": "removes the request in t3"}]},
                 {"number": 3, "operation": {"op": "drop-results", "ids": [], "select": {"tool": "Read", "larger_than": 9}},
                  "reason": null, "frames": ["t1"], "tokens_before": 17000, "tokens_after": 12000, "thinking_lost": 0,
                  "repairs": [], "risk": "low", "risks": []},
@@ -212,16 +212,16 @@ mod tests {
          1  delete t3  18,234 → 17,000 tokens  high
               a dead end
               high: t3 is pinned
-              low: removes what was asked in t3
+              low: removes the request in t3
          3  drop-results --tool Read --larger-than 9  17,000 → 12,000 tokens  low
          4  pin t1
-              passed over: `t1` is pinned already.
+              skipped: `t1` is pinned already.
           overall risk: high
-          1 thinking block is no longer sent (812 tokens): thinking is bound to what came before it
+          1 thinking block is no longer sent (812 tokens): thinking is bound to the content before it
           repaired by rule A30 (every tool call has its result): the call of \x1b[2J went too
-          the first change is in t1/2; the 3,000 tokens before it stay as they are
-          nothing of this context is cached
-          the next request costs 12,000 instead of 18,234, each after it 12,000 instead of 18,234: it pays off at once (in input tokens: 1.25 for one written to the cache, 0.1 for one read from it)
+          the first change is in t1/2; the 3,000 tokens before it are unchanged
+          this context is not cached
+          the next request costs 12,000 instead of 18,234, later ones 12,000 instead of 18,234: pays off at once (in input tokens; a cache write counts 1.25, a cache read 0.1)
           2 cache breakpoints in the request
         ");
     }

@@ -90,24 +90,25 @@ impl Launch {
         // It may hold a password; only what is sure to be an address is repeated.
         let given = given.map_or_else(|_| "another address".to_owned(), |url| url.to_string());
         Some(format!(
-            "{name} is set to {given}; this agent goes through ctx instead, and the daemon forwards to {upstream}. \
-             To forward to the other one: `ctx stop`, then `ctx run --upstream URL -- …`"
+            "{name} is set to {given}, but this agent uses ctx, which forwards to {upstream}. To change that, run \
+                 `ctx stop`, then `ctx run --upstream URL -- …`"
         ))
     }
 
     /// The note after a run without a request.
     pub fn about_silence(&self, program: &str) -> String {
-        let said = format!("no request of `{program}` came to ctx: nothing was recorded, and no edit was applied");
+        let said = format!("`{program}` sent no request through ctx, so nothing was recorded and no edit was applied");
         match (self.is_known, self.route.check) {
-            (true, Some(check)) => format!("{said}. If it did ask its model, check this: {}", self.fill(check)),
+            (true, Some(check)) => format!("{said}. If it did call its model, check this: {}", self.fill(check)),
             (true, None) => {
-                format!("{said}. If it did ask its model, a setting of {} wins over ctx", self.client.title)
+                format!("{said}. If it did call its model, a setting of {} overrides ctx", self.client.title)
             }
             (false, _) => {
                 let names: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
                 let names = names.join(", ");
                 format!(
-                    "{said}. If it did ask its model, it ignores {}; if it is one of these, name it with `--client`: {names}",
+                    "{said}. If it did call its model, it ignores {}; if it is one of these agents, pass `--client`: \
+                         {names}",
                     claude_code::variables::BASE_URL
                 )
             }
@@ -207,6 +208,6 @@ mod tests {
         assert!(launch("gemini", None, &[]).about_silence("gemini").contains("GEMINI_API_KEY"));
         assert!(launch("goose", None, &[]).about_silence("goose").contains("a setting of goose"));
         let unknown = launch("sh", None, &[]).about_silence("sh");
-        assert!(unknown.contains("no request of `sh`") && unknown.contains("--client"), "{unknown}");
+        assert!(unknown.contains("`sh` sent no request") && unknown.contains("--client"), "{unknown}");
     }
 }

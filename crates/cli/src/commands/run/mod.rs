@@ -48,7 +48,7 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let Some((program, rest)) = arguments.agent.split_first() else {
-        return Err(Failure::usage("there is no agent to run"));
+        return Err(Failure::usage("no agent was given"));
     };
     let flags = arguments.daemon.flags(&context.place)?;
     let named = flags.config.clone();
@@ -100,7 +100,7 @@ fn may_run_without(home: &Home, failure: Failure) -> Result<String, Failure> {
     }
     let hint = failure.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
     Ok(format!(
-        "{}{hint}. THE AGENT RUNS WITHOUT CTX: it speaks to its provider directly, nothing is recorded and nothing can be edited",
+        "{}{hint}. THE AGENT RUNS WITHOUT CTX: nothing is recorded, and nothing can be edited",
         failure.message
     ))
 }
@@ -114,7 +114,7 @@ fn note_waiting(config: Option<PathBuf>, context: &Context) {
     if !waiting.is_empty() {
         let keys: Vec<&str> = waiting.iter().map(|setting| setting.key.as_str()).collect();
         context.note(&format!(
-            "settings of this project wait for your trust: {}; `ctx trust` lets them take effect",
+            "some settings of this project need your trust: {}; run `ctx trust`",
             keys.join(", ")
         ));
     }
@@ -161,13 +161,13 @@ fn note_differences(address: SocketAddr, status: &Status, flags: &Flags, context
     let wanted = flags.upstream.clone().or_else(|| context.environment.text(env::UPSTREAM)?.parse().ok());
     if let Some(wanted) = wanted.filter(|wanted| wanted.to_string() != status.upstream) {
         context.note(&format!(
-            "the running daemon forwards to {}, not to {wanted}; run `ctx stop` first to change that",
+            "the running daemon forwards to {}, not to {wanted}; to change that, run `ctx stop` first",
             status.upstream
         ));
     }
     if status.version != env!("CARGO_PKG_VERSION") {
         context.note(&format!(
-            "the running daemon has version {}, this is {}; run `ctx stop`, and the next run starts the new one",
+            "the running daemon has version {}, this is {}; to upgrade it, run `ctx stop` first",
             status.version,
             env!("CARGO_PKG_VERSION")
         ));

@@ -87,7 +87,7 @@ fn pass_on_signals(agent: rustix::process::Pid) {
 fn not_started(name: &str, error: &std::io::Error) -> Failure {
     let failure = Failure::new(ErrorCode::AgentNotStarted, format!("cannot run `{name}`: {error}"));
     match error.kind() {
-        std::io::ErrorKind::NotFound => failure.hint("is it installed, and on the PATH?"),
+        std::io::ErrorKind::NotFound => failure.hint("check that it is installed and on the PATH"),
         _ => failure,
     }
 }

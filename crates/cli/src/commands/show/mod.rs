@@ -56,8 +56,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let ids: Vec<&str> = arguments.ids.iter().flat_map(|ids| ids.split(',')).map(str::trim).collect();
     if ids.contains(&"") {
         let message =
-            format!("`{}` has a gap: between two commas, or at an end, there is no id.", arguments.ids.join(" "));
-        return Err(Failure::new(ErrorCode::UnknownId, message).hint("write them like `t3,t7`"));
+            format!("`{}` has a comma without an id next to it.", arguments.ids.join(" "));
+        return Err(Failure::new(ErrorCode::UnknownId, message).hint("write `t3,t7`"));
     }
     // All of them first: half an answer before a refusal helps nobody.
     let answers = ids.into_iter().map(|id| {
@@ -89,7 +89,7 @@ fn print_raw(shown: &Shown, context: &Context) -> Result<(), Failure> {
     raw.values.iter().try_for_each(|value| context.output.json(value.as_bytes()))?;
     if !raw.missing.is_empty() {
         let missing = raw.missing.join(", ");
-        context.note(&format!("{missing}: not valid JSON text; `ctx compose --dump` prints the exact bytes"));
+        context.note(&format!("{missing}: not valid JSON; `ctx compose --dump` prints the exact bytes"));
     }
     Ok(())
 }

@@ -99,7 +99,7 @@ impl Page<'_> {
             );
         }
         if let Some(why) = &block.repaired {
-            let heading = format!("{}, left out: {why}", block.kind);
+            let heading = format!("{}, omitted: {why}", block.kind);
             return self.headed(&heading, block, &block.text, self.most, FAINT);
         }
         match block.kind.as_str() {

@@ -16,13 +16,13 @@ fn a_summary_is_found_when_none_is_given() {
     let told = scene.place.run(&["retitle", "t2", "--auto"]).ok().out;
     assert!(
         told.contains(
-            "t2 is called \"Count the cows: Bash ×2 (count cows, count again), Read (cows.txt)\" (by ctx itself)"
+            "t2 is titled \"Count the cows: Bash ×2 (count cows, count again), Read (cows.txt)\" (by ctx itself)"
         ),
         "{told}"
     );
     scene.refused(&["summarize-results", "t2"]);
     let told = scene.place.run(&["helper"]).ok().out;
-    assert!(told.contains("none: ctx extracts summaries and titles itself"), "{told}");
+    assert!(told.contains("none; ctx extracts summaries and titles"), "{told}");
 }
 
 /// Takes connections and answers each with these bytes, or never.

@@ -100,7 +100,7 @@ fn the_past_can_be_looked_at() {
         .collect();
     assert_eq!(changed, ["t2"], "{since}");
     let nothing = scene.place.run(&["diff", "HEAD", "HEAD"]).ok().out;
-    assert!(nothing.contains("Nothing differs."), "{nothing}");
+    assert!(nothing.contains("No differences."), "{nothing}");
 
     let explained = scene.place.run(&["compose", "--explain"]).ok().out;
     assert!(explained.starts_with("Edited: ") && explained.contains(&first), "{explained}");

@@ -151,16 +151,16 @@ fn going_to_the_source_says_what_it_is() {
     scene.json(&["checkout", "main"]);
     scene.json(&["rollback", "source"]);
     let error = scene.refused(&["rollback", "source"]);
-    assert_eq!(error["message"], "No edit is active: what the agent sends is what the model gets.");
+    assert_eq!(error["message"], "No edit is active: requests pass unchanged.");
 }
 
 #[test]
 fn numbers_that_are_none_are_told_in_words() {
     let scene = Scene::new();
     let ran = scene.place.run(&["delete", "--larger-than", "abc"]);
-    assert!(ran.code == Some(2) && ran.err.contains("give a number of tokens, such as 2000"), "{ran:?}");
+    assert!(ran.code == Some(2) && ran.err.contains("expected a number of tokens, such as 2000"), "{ran:?}");
     for verb in ["delete", "show", "pin"] {
         let ran = scene.place.run(&[verb, "t1,,t2"]).refused();
-        assert!(ran.err.contains("has a gap"), "{ran:?}");
+        assert!(ran.err.contains("has a comma without an id"), "{ran:?}");
     }
 }

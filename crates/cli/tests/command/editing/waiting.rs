@@ -35,7 +35,7 @@ fn what_waits_is_made_by_the_clock_when_the_cache_is_cold_and_the_next_request_h
     let dump = scene.dump();
     assert!(!dump.contains("Find the needle"));
     assert_eq!(String::from_utf8(scene.send()).expect("text"), dump);
-    assert!(scene.place.run(&["waiting"]).ok().out.starts_with("There are no deferred edits"));
+    assert!(scene.place.run(&["waiting"]).ok().out.starts_with("No deferred edits"));
     let timeline = scene.place.run(&["timeline"]).ok().out;
     assert!(timeline.contains("w1 made as "), "{timeline}");
     // It is an ordinary commit.

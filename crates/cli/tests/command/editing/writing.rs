@@ -92,7 +92,7 @@ fn without_a_text_the_editor_opens_with_what_is_there() {
     let mut command = scene.place.ctx(&["edit", "t3#0", "--expect", "none"]);
     command.env("VISUAL", "sed -i s/fence/gate/").env("EDITOR", "false");
     let ran = finish(command).refused();
-    let (_, draft) = ran.err.split_once("your text is kept: --file ").expect("where the text is kept");
+    let (_, draft) = ran.err.split_once("your text is saved; retry with --file ").expect("where the text is kept");
     let text = fs::read_to_string(draft.trim()).expect("the text");
     assert_eq!(text, "Paint the gate\n");
     scene.change(&["edit", "t3#0", "--file", draft.trim()]);

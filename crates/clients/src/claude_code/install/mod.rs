@@ -67,12 +67,12 @@ fn install(wishes: &Wishes, host: &dyn Host) -> Result<Plan, SetupError> {
         changes
             .iter()
             .flat_map(|change| &change.stays)
-            .map(|what| format!("{what} was changed since it was installed and stays as it is; --force replaces it")),
+            .map(|what| format!("{what} has been changed since its installation and is kept; --force replaces it")),
     );
     if wishes.scope == Scope::Project {
         notes.push(
-            "this affects everyone who works in this folder: they need ctx and its daemon too. To avoid that, keep \
-                    .claude/settings.json out of version control"
+            "this affects everyone who works in this folder: they need ctx and its daemon too. To avoid this, keep \
+                 .claude/settings.json out of version control"
                 .to_owned(),
         );
     }
@@ -80,8 +80,7 @@ fn install(wishes: &Wishes, host: &dyn Host) -> Result<Plan, SetupError> {
     let done = match &settings.note {
         Some(_) => format!("Written, but not in effect yet: see the note on {}.", places.settings.display()),
         None => format!(
-            "Done. {TITLE} now goes through {}, from its next start on. Try there:\n  \
-             /{} drop the long tool results",
+            "Done. {TITLE} uses {} from its next start. Try there:\n  /{} drop the long tool results",
             daemon.url(),
             skill::NAME
         ),
@@ -94,7 +93,7 @@ fn install(wishes: &Wishes, host: &dyn Host) -> Result<Plan, SetupError> {
         notes,
         base_url: Some(daemon.url()),
         done: format!("{done}\n`ctx uninstall {NAME}{scope}` undoes this."),
-        nothing: format!("Nothing to do: {TITLE} goes through {} already.", daemon.url()),
+        nothing: format!("Nothing to do: {TITLE} already uses {}.", daemon.url()),
     })
 }
 
@@ -109,10 +108,10 @@ fn uninstall(scope: Scope, force: bool, host: &dyn Host) -> Result<Plan, SetupEr
 /// The advice without a running daemon; the MCP server starts one.
 fn not_up(with_server: bool) -> String {
     let way = match with_server {
-        true => format!("{TITLE} now starts it with `ctx mcp`"),
+        true => format!("{TITLE} starts it with `ctx mcp`"),
         false => {
-            format!("`ctx up` starts it, and so does `ctx run -- claude`; with --mcp {TITLE} starts it itself")
+            format!("start it with `ctx up` or `ctx run -- claude`; with --mcp, {TITLE} starts it")
         }
     };
-    format!("no daemon is running, and without one {TITLE} cannot reach the provider: {way}")
+    format!("no daemon is running, so {TITLE} cannot reach the provider: {way}")
 }

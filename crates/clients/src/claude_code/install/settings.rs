@@ -41,8 +41,8 @@ impl SettingsFile {
         let document = Document::read(&text).map_err(|broken| SetupError::unreadable(path, &broken))?;
         let note = document.relaxed.map(|position| {
             format!(
-                "{} has comments or trailing commas ({position}). They are kept, but Claude Code ignores such a \
-                 file until you remove them",
+                "{} has comments or trailing commas ({position}). ctx keeps them, but Claude Code ignores the file \
+                     until you remove them",
                 path.display()
             )
         });
@@ -78,14 +78,14 @@ impl SettingsFile {
         let named = given.unwrap_or_else(|| "another address".to_owned());
         let what = format!("{name} in {place} is {named}, but the daemon forwards to {}", daemon.upstream);
         if force {
-            notes.push(format!("{what}; from now on requests go there. `ctx uninstall claude-code` undoes this"));
+            notes.push(format!("{what}; requests will go there. `ctx uninstall claude-code` undoes this"));
             return Ok(());
         }
         Err(SetupError::new(
             ErrorCode::OtherBaseUrl,
             format!("{what}; nothing was changed"),
-            "let the daemon forward there (`ctx stop`, then `ctx up --upstream URL`, or `[upstream] url` in ctx.toml) and run \
-             this again; --force installs anyway",
+            "make the daemon forward there (`ctx stop`, then `ctx up --upstream URL`, or `[upstream] url` in \
+                 ctx.toml) and run this again; --force installs anyway",
         ))
     }
 
@@ -102,7 +102,7 @@ impl SettingsFile {
         match self.variable(hints) {
             // The user's own choice stays.
             Some(own) if own != json!("1") => {
-                notes.push(format!("{hints} is {own} and stays; ctx classifies requests better with \"1\""))
+                notes.push(format!("{hints} is {own} and is kept; ctx classifies requests better with \"1\""))
             }
             _ => wanted.push((in_env(hints), json!("1"))),
         }

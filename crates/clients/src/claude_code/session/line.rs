@@ -125,7 +125,7 @@ pub(super) struct Block<'a> {
 pub(super) fn read(text: &[u8], number: usize) -> Result<Line<'_>, String> {
     let written: Written = serde_json::from_slice(text).map_err(|error| {
         if error.is_data() {
-            format!("it is no line of a session: {}", reason(&error))
+            format!("it is not a line of a session: {}", reason(&error))
         } else {
             format!("it is not JSON: {}", reason(&error))
         }
@@ -166,7 +166,7 @@ fn read_message(message: &RawValue) -> Result<Message<'_>, String> {
     let written: WrittenMessage = serde_json::from_str(message.get())
         .map_err(|error| format!("its message cannot be read: {}", reason(&error)))?;
     if !written.content.get().starts_with(['"', '[']) {
-        return Err("the content of its message is neither a text nor a list".into());
+        return Err("the content of its message is neither text nor a list".into());
     }
     let usage = written.usage.map(|usage| SessionUsage {
         input: usage.input_tokens.unwrap_or_default(),

@@ -45,7 +45,7 @@ fn read(name: &str, bytes: &[u8]) -> SessionFile {
     if !lines.iter().any(|line| line.message.is_some() && !line.uuid.is_empty()) {
         return SessionFile {
             conversations: Vec::new(),
-            skipped: vec![(None, "it holds no lines of a conversation".into())],
+            skipped: vec![(None, "it contains no lines of a conversation".into())],
         };
     }
     let found = chain::chains(&lines);
@@ -71,12 +71,12 @@ fn read(name: &str, bytes: &[u8]) -> SessionFile {
         recordings.push(side);
     }
     if recordings.is_empty() {
-        skipped.push((None, "it holds no answer of a model, or only a sub-agent of one step".into()));
+        skipped.push((None, "it contains no reply of a model, or only a sub-agent of one step".into()));
     }
     SessionFile { conversations: recordings, skipped }
 }
 
-const MISSING: &str = "the line that this one follows is missing: the conversation is read from its next prompt on";
+const MISSING: &str = "the preceding line is missing: the conversation is read from its next prompt";
 
 fn recording(lines: &[Line], segment: &chain::Segment, name: String) -> Option<SessionConversation> {
     let merged = merge::messages(segment);

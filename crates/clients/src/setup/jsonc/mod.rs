@@ -247,10 +247,10 @@ impl Reader<'_> {
                     self.at += match escape {
                         Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
                         Some(b'u') if hex().is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) => 6,
-                        _ => return Err(self.broken("this escape is none")),
+                        _ => return Err(self.broken("invalid escape")),
                     };
                 }
-                Some(0..0x20) => return Err(self.broken("a string may not hold this character as it is")),
+                Some(0..0x20) => return Err(self.broken("this character must be escaped in a string")),
                 Some(_) => self.at += 1,
                 None => {
                     self.at = start;

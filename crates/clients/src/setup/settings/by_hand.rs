@@ -22,7 +22,7 @@ impl Installer for ByHand {
     fn install(&self, _: &Wishes, host: &dyn Host) -> Result<Plan, SetupError> {
         let file = self.folder.find(host).map(|folder| folder.join(self.file)).unwrap_or_default();
         let line = fill(self.line, &host.daemon()?.url(), "");
-        let hint = format!("write {line} in {}", file.display());
+        let hint = format!("add {line} to {}", file.display());
         Err(SetupError::new(ErrorCode::ByHand, format!("{}; nothing was changed", self.reason), hint))
     }
 

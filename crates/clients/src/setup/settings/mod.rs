@@ -111,7 +111,7 @@ impl Installer for SettingsInstaller {
         let Scene { journal, notes, daemon, .. } = scene;
         let (name, title, url) = (self.name, self.title, daemon.url());
         let scope = if wishes.scope == Scope::Project { " --scope project" } else { "" };
-        let done = format!("Done. {title} now goes through {url}, from its next start on.");
+        let done = format!("Done. {title} uses {url} from its next start.");
         Ok(Plan {
             scope: wishes.scope,
             client: title,
@@ -120,7 +120,7 @@ impl Installer for SettingsInstaller {
             notes,
             base_url: Some(url.clone()),
             done: format!("{done}\n`ctx uninstall {name}{scope}` undoes this."),
-            nothing: format!("Nothing to do: {title} goes through {url} already."),
+            nothing: format!("Nothing to do: {title} already uses {url}."),
         })
     }
 
@@ -150,7 +150,7 @@ impl SettingsInstaller {
             (Scope::Project, Some(folder)) => host.folder().join(folder),
             (Scope::Project, None) => {
                 let message = format!("{} reads its base URL only from the user's settings", self.title);
-                return Err(SetupError::new(ErrorCode::NoProjectSettings, message, "leave out `--scope project`"));
+                return Err(SetupError::new(ErrorCode::NoProjectSettings, message, "omit `--scope project`"));
             }
         };
         std::path::absolute(&folder).map_err(|error| SetupError::file("find", &folder, error))

@@ -101,7 +101,7 @@ impl<'a> Scene<'a> {
                 format!("{name} is {named}, but the daemon forwards to {upstream}")
             }
             Setting::Choice { value, instead_of } if own != *instead_of && own != *value => {
-                format!("{name} is `{own}`, and ctx would replace it by `{value}`")
+                format!("{name} is `{own}`; ctx would replace it with `{value}`")
             }
             _ => return Ok(()),
         };
@@ -109,8 +109,8 @@ impl<'a> Scene<'a> {
             self.notes.push(format!("{what}; `ctx uninstall {}` undoes this", self.client.name));
             return Ok(());
         }
-        let hint = "name that address as an upstream of the daemon (`[upstream.NAME]` in ctx.toml) and put \
-                    `/to/NAME/` of the daemon's address there yourself; or replace it with --force";
+        let hint = "add that address as an upstream of the daemon (`[upstream.NAME]` in ctx.toml) and set it to \
+             `/to/NAME/` on the daemon's address yourself; or replace it with --force";
         Err(SetupError::new(ErrorCode::OtherBaseUrl, format!("{what}; nothing was changed"), hint))
     }
 
@@ -147,19 +147,19 @@ impl<'a> Scene<'a> {
         if !self.daemon.is_up {
             let start = if self.has_server { "starts it with `ctx mcp`" } else { "needs `ctx up`" };
             notes.push(format!(
-                "no daemon is running, and without one {title} cannot reach its provider: {title} {start}"
+                "no daemon is running, so {title} cannot reach its provider: {title} {start}"
             ));
         }
         notes.extend(self.client.note.map(str::to_owned));
         for name in self.client.variables.iter().filter(|name| self.host.variable(name).is_some()) {
-            notes.push(format!("{name} is set in the environment and wins over these settings: unset it"));
+            notes.push(format!("{name} is set in the environment and overrides these settings; unset it"));
         }
         let ip = self.daemon.address.ip().to_string();
         let spared = ["NO_PROXY", "no_proxy"].into_iter().find_map(|name| self.host.variable(name)).unwrap_or_default();
         let is_spared = spared.to_string_lossy().split(',').any(|name| name.trim() == ip || name.trim() == "*");
         if PROXIES.iter().any(|name| self.host.variable(name).is_some()) && !is_spared {
             notes.push(format!(
-                "a proxy is set in the environment: add {ip} to NO_PROXY, or {title} asks the proxy for it"
+                "the environment sets a proxy: add {ip} to NO_PROXY, or {title} sends requests for ctx to the proxy"
             ));
         }
         if self.wishes.status_line {

@@ -31,15 +31,15 @@ impl Desk<'_> {
                 (Scope::System | Scope::Tool, _) => {
                     return Err(Refusal::new(
                         ErrorCode::NotATurn,
-                        format!("`{}` has its own place in a request; one cannot {verb} it.", target.name),
-                        format!("One can {verb} frames such as `t2`."),
+                        format!("`{}` has a fixed place in the request; you cannot {verb} it.", target.name),
+                        format!("You can {verb} frames such as `t2`."),
                     ));
                 }
                 _ => {
                     return Err(Refusal::new(
                         ErrorCode::NotAFrame,
-                        format!("`{}` is a part of a frame; one can {verb} whole frames only.", target.name),
-                        hint!["Cut it out first with ", Command::Split, ", then name the part."],
+                        format!("`{}` is part of a frame; you can {verb} only whole frames.", target.name),
+                        hint!["Separate it first with ", Command::Split, ", then name the new frame."],
                     ));
                 }
             }
@@ -75,7 +75,7 @@ impl Desk<'_> {
                 ErrorCode::NoPlace,
                 "No position was given.",
                 hint![
-                    "Give one of ",
+                    "Use one of ",
                     Argument::new("after").with("ID"),
                     ", ",
                     Argument::new("start"),
@@ -115,7 +115,7 @@ impl Desk<'_> {
         {
             return Err(Refusal::new(
                 ErrorCode::Nowhere,
-                "A frame cannot be moved behind itself.",
+                "A frame cannot be moved after itself.",
                 hint!["Name another frame with ", Argument::new("after"), "."],
             ));
         }
@@ -142,8 +142,8 @@ impl Desk<'_> {
 
     fn is_there(&self, frames: &[usize]) -> Refusal {
         let names: Vec<String> = frames.iter().map(|&at| format!("`{}`", self.view.frames[at].id)).collect();
-        let stands = if names.len() == 1 { "stands" } else { "stand" };
-        Refusal::nothing(format!("{} {stands} there already.", names.join(", ")))
+        let stands = if names.len() == 1 { "is" } else { "are" };
+        Refusal::nothing(format!("{} {stands} already there.", names.join(", ")))
     }
 
     pub(super) fn combine(&self, ids: &[String], after: Option<&str>) -> Result<Vec<Effect>, Refusal> {
@@ -152,9 +152,9 @@ impl Desk<'_> {
         if frames.len() < 2 {
             return Err(Refusal::new(
                 ErrorCode::TooFew,
-                "Combining takes at least two frames.",
+                "Combining needs at least two frames.",
                 hint![
-                    "Name them all, as in ",
+                    "Name all of them, as in ",
                     Command::Combine.with("t2 t3"),
                     " or ",
                     Command::Combine.with("t2..t5"),
@@ -190,7 +190,7 @@ impl Desk<'_> {
         let [frame] = frames.as_slice() else {
             return Err(Refusal::new(
                 ErrorCode::AmbiguousId,
-                format!("`{id}` is already cut."),
+                format!("`{id}` is already split."),
                 "Name one of its parts.",
             ));
         };
@@ -202,12 +202,13 @@ impl Desk<'_> {
             let numbers: Vec<String> = starts.iter().map(|group| group.number.to_string()).collect();
             match numbers.as_slice() {
                 [] if layout.groups.iter().all(|group| group.number == 0) => {
-                    format!("`{}` is a single message, and frames are cut between messages.", frame.id)
+                    format!("`{}` is a single message; frames are split between messages.", frame.id)
                 }
                 [] => {
-                    format!("`{}` cannot be cut: every cut would part a tool call from its result: rule A38.", frame.id)
+                    format!("`{}` cannot be split: every split would separate a tool call from its result (rule \
+                         A38).", frame.id)
                 }
-                _ => format!("`{}` can be cut before message {}.", frame.id, numbers.join(", ")),
+                _ => format!("`{}` can be split before message {}.", frame.id, numbers.join(", ")),
             }
         };
         let mut chosen: Vec<&Group> = Vec::new();
@@ -220,7 +221,7 @@ impl Desk<'_> {
                     return Err(Refusal::new(
                         ErrorCode::CutsAPair,
                         format!(
-                            "A cut before `{}#{number}` would part a tool call from its result: rule A38.",
+                            "A split before `{}#{number}` would separate a tool call from its result (rule A38).",
                             frame.id
                         ),
                         possible(),
@@ -229,7 +230,7 @@ impl Desk<'_> {
                 None => {
                     return Err(Refusal::new(
                         ErrorCode::BadCut,
-                        format!("`{}` cannot be cut before message {number}.", frame.id),
+                        format!("`{}` cannot be split before message {number}.", frame.id),
                         possible(),
                     ));
                 }
@@ -251,7 +252,7 @@ impl Desk<'_> {
                 None => {
                     return Err(Refusal::new(
                         ErrorCode::BadCut,
-                        format!("`{}` cannot be cut before step {step}.", frame.id),
+                        format!("`{}` cannot be split before step {step}.", frame.id),
                         format!("It has {}.", count(layout.steps, "step")),
                     ));
                 }
@@ -267,8 +268,8 @@ impl Desk<'_> {
         let before: Vec<Cut> = places.into_iter().map(cut).collect();
         if before.is_empty() {
             let message = match each_step {
-                true => format!("`{}` has no second step to cut before.", frame.id),
-                false => format!("No position to cut `{}` at was given.", frame.id),
+                true => format!("`{}` has only one step.", frame.id),
+                false => format!("No position to split `{}` was given.", frame.id),
             };
             return Err(Refusal::new(ErrorCode::NoCut, message, possible()));
         }
@@ -353,7 +354,7 @@ impl Desk<'_> {
         if title.as_deref().unwrap_or_default().trim().is_empty() && summary.is_none() {
             return Err(Refusal::new(
                 ErrorCode::NoContent,
-                "No title and no summary was given.",
+                "No title or summary was given.",
                 hint!["Give ", Argument::new("title"), " or ", Argument::new("summary"), "."],
             ));
         }
@@ -389,7 +390,7 @@ impl Desk<'_> {
 fn not_first(what: &str) -> Refusal {
     Refusal::new(
         ErrorCode::NotFirst,
-        format!("{what} does not begin with a user message, and a conversation must: rule A3."),
-        hint!["Put it behind a frame with ", Argument::new("after"), "."],
+        format!("{what} does not start with a user message, as the conversation must (rule A3)."),
+        hint!["Place it after a frame with ", Argument::new("after"), "."],
     )
 }

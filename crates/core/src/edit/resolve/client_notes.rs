@@ -41,11 +41,11 @@ impl Desk<'_> {
             return Err(Refusal {
                 hint: hint![
                     Command::Show.with(names.to_string()),
-                    " shows their ids; name those to remove them, or ",
+                    " shows their ids; to remove them, name those ids or ",
                     Command::Delete.with("--force"),
                     "."
                 ],
-                ..Refusal::nothing(format!("Only the client's own notes are left of `{names}`, and they stay."))
+                ..Refusal::nothing(format!("Only the client's own notes are left in `{names}`, and they are kept."))
             });
         }
         Ok(left)

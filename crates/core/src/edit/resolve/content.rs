@@ -25,7 +25,7 @@ impl Desk<'_> {
         let [target] = targets.as_slice() else {
             return Err(Refusal::new(
                 ErrorCode::AmbiguousId,
-                format!("`{id}` names {} things.", targets.len()),
+                format!("`{id}` names {} items.", targets.len()),
                 "Edit one at a time.",
             ));
         };
@@ -37,7 +37,7 @@ impl Desk<'_> {
                 return Err(Refusal::new(
                     ErrorCode::NoContent,
                     "No new content was given.",
-                    hint!["Give either ", Argument::new("text"), " or ", Argument::new("raw"), "."],
+                    hint!["Use ", Argument::new("text"), " or ", Argument::new("raw"), "."],
                 ));
             }
         };
@@ -97,7 +97,7 @@ impl Desk<'_> {
                     (Role::User, [_, _, ..]) => {
                         return Err(Refusal::new(
                             ErrorCode::ManyResults,
-                            format!("`{}` holds {} tool results.", target.name, results.len()),
+                            format!("`{}` contains {} tool results.", target.name, results.len()),
                             hint![
                                 format!("Edit one of them, such as `{}.0`, or use ", target.name),
                                 Command::SummarizeResults,
@@ -121,8 +121,8 @@ impl Desk<'_> {
                     Some(Kind::ToolUse) => {
                         return Err(Refusal::new(
                             ErrorCode::NotText,
-                            format!("`{}` is a tool call; a text cannot take its place.", target.name),
-                            hint!["Give the block with ", Argument::new("raw"), ", or delete the step."],
+                            format!("`{}` is a tool call; text cannot replace it.", target.name),
+                            hint!["Pass the block with ", Argument::new("raw"), ", or delete the step."],
                         ));
                     }
                     None if !self.is_clients(target) => own(self.first_role(&target.units).unwrap_or(Role::User)),
@@ -134,7 +134,7 @@ impl Desk<'_> {
                 return Err(Refusal::new(
                     ErrorCode::NotText,
                     format!("`{}` is a tool definition.", target.name),
-                    hint!["Give the whole definition with ", Argument::new("raw"), "."],
+                    hint!["Pass the whole definition with ", Argument::new("raw"), "."],
                 ));
             }
         })
@@ -197,8 +197,8 @@ impl Desk<'_> {
         if target.scope != Scope::Block || content.is_empty() {
             return Err(Refusal::new(
                 ErrorCode::BadContent,
-                format!("`{}` cannot be given this content.", target.name),
-                hint!["Content is for one block, such as `t3#1.0`; give messages with ", Argument::new("raw"), "."],
+                format!("`{}` cannot take this content.", target.name),
+                hint!["`content` replaces one block, such as `t3#1.0`; pass messages with ", Argument::new("raw"), "."],
             ));
         }
         let is_thought = content.iter().any(|content| matches!(content, Content::Reasoning { .. }));
@@ -226,7 +226,7 @@ enum New {
 pub fn thinking(name: &str) -> Refusal {
     Refusal::new(
         ErrorCode::Thinking,
-        format!("`{name}` is the model's thinking, which is signed: it cannot be written or changed: rule A54."),
-        "It can be deleted with its step.",
+        format!("`{name}` is signed thinking, which cannot be changed (rule A54)."),
+        "You can delete it with its step.",
     )
 }

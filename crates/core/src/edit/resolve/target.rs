@@ -96,7 +96,7 @@ impl Desk<'_> {
             return Err(Refusal::new(
                 ErrorCode::NoMatch,
                 "Nothing in the conversation matches.",
-                hint![Command::Steps, " shows what there is, with its tokens."],
+                hint![Command::Steps, " shows the content with its tokens."],
             ));
         }
         Ok(targets)
@@ -216,7 +216,7 @@ impl Desk<'_> {
                 let Some(units) = units else {
                     return Err(Refusal::new(
                         ErrorCode::UnknownId,
-                        format!("`{frame}#{message}` has no block {block} of the client's."),
+                        format!("`{frame}#{message}` has no block {block} from the client."),
                         hint![Command::Show.with(format!("{frame}#{message}")), " shows its blocks."],
                     ));
                 };
@@ -276,8 +276,8 @@ impl Desk<'_> {
         if first > last {
             return Err(Refusal::new(
                 ErrorCode::BadRange,
-                format!("`{from}..{to}` runs backwards."),
-                format!("`{to}` comes before `{from}`; turn it round."),
+                format!("The range `{from}..{to}` is reversed."),
+                format!("`{to}` comes before `{from}`; swap them."),
             ));
         }
         targets.extend((first..=last).map(|at| self.whole(at)));
@@ -295,9 +295,9 @@ impl Desk<'_> {
                     ErrorCode::AmbiguousId,
                     match self.view.became(id).filter(|(became, _)| became.into.is_none()) {
                         Some((cut, _)) => {
-                            format!("`{id}` is {} now: commit {} cut it.", parts.join(", "), cut.by.commit)
+                            format!("`{id}` is now {}: commit {} split it.", parts.join(", "), cut.by.commit)
                         }
-                        None => format!("`{id}` is cut into {}.", parts.join(", ")),
+                        None => format!("`{id}` is split into {}.", parts.join(", ")),
                     },
                     format!("Name one of them, such as `{}`.", parts[0]),
                 ))
@@ -363,15 +363,15 @@ impl Desk<'_> {
         {
             return Refusal::new(
                 ErrorCode::BadRange,
-                format!("`{text}` runs backwards."),
-                format!("Turn it round: `{frame}/{to}..{from}`."),
+                format!("The range `{text}` is reversed."),
+                format!("Use `{frame}/{to}..{from}`."),
             );
         }
         if text.contains(',') {
             return Refusal::new(
                 ErrorCode::UnknownId,
-                format!("`{text}` has a gap: between two commas, or at an end, there is no id."),
-                "Write them like `t3,t7`.",
+                format!("`{text}` has a comma without an id next to it."),
+                "Write `t3,t7`.",
             );
         }
         // Half a range: the other end is missing.
@@ -383,10 +383,10 @@ impl Desk<'_> {
         if text.contains(['*', '?']) || matches!(text, "all" | "everything" | "-") {
             return Refusal::new(
                 ErrorCode::UnknownId,
-                format!("No `{text}` in this conversation: ids have no wildcards."),
+                format!("No `{text}` in this conversation; ids do not support wildcards."),
                 match self.ends() {
                     Some((first, last)) => {
-                        hint![format!("All frames are `{first}..{last}`; "), Command::List, " shows the ids."]
+                        hint![format!("For all frames, use `{first}..{last}`; "), Command::List, " shows the ids."]
                     }
                     None => hint![Command::List, " shows the ids."],
                 },
@@ -411,10 +411,10 @@ impl Desk<'_> {
             (None, Some((first, _))) if !to.is_empty() => Some(format!("Did you mean `{first}..{to}`?")),
             _ => None,
         };
-        let hint = hint.unwrap_or_else(|| "Say where it begins and where it ends, such as `t2..t5`.".to_owned());
+        let hint = hint.unwrap_or_else(|| "Give both ends, as in `t2..t5`.".to_owned());
         Refusal::new(
             ErrorCode::UnknownId,
-            format!("`{text}` is half a range."),
+            format!("The range `{text}` is incomplete."),
             hint![format!("{hint} "), Command::List, " shows the ids."],
         )
     }
@@ -441,8 +441,8 @@ impl Desk<'_> {
         let now: Vec<String> = now.into_iter().map(|at| format!("`{}`", self.view.frames[at].id)).collect();
         Some(Refusal::new(
             ErrorCode::Combined,
-            format!("`{id}` is a part of {} now: commit {} combined them.", now.join(", "), became.by.commit),
-            hint![format!("Name {}, or a step or a message of it; ", now.join(" or ")), Command::Steps, " shows them."],
+            format!("`{id}` is now part of {}: commit {} combined them.", now.join(", "), became.by.commit),
+            hint![format!("Name {}, or one of its steps or messages; ", now.join(" or ")), Command::Steps, " shows them."],
         ))
     }
 
@@ -507,9 +507,9 @@ impl Desk<'_> {
 pub(super) fn nothing_named() -> Refusal {
     Refusal::new(
         ErrorCode::NothingNamed,
-        "Nothing to change was given.",
+        "No target was given.",
         hint![
-            "Name a frame (`t3`), a step (`t3/5`), or choose with ",
+            "Name a frame (`t3`) or a step (`t3/5`), or filter with ",
             Argument::new("tool"),
             ", ",
             Argument::new("larger-than"),

@@ -33,14 +33,14 @@ fn a_frame_that_was_taken_in_is_answered_with_where_it_is() {
         assert_eq!(refusal.code, ErrorCode::Combined);
         refusal.message
     };
-    assert_eq!(told(&bench, "t3"), format!("`t3` is a part of `t2` now: commit {first} combined them."));
+    assert_eq!(told(&bench, "t3"), format!("`t3` is now part of `t2`: commit {first} combined them."));
     assert_eq!(told(&bench, "t3/1"), told(&bench, "t3"));
     assert_eq!(told(&bench, "t1..t3"), told(&bench, "t3"));
     let second = bench.make(combine("t1,t2"));
-    assert_eq!(told(&bench, "t3"), format!("`t3` is a part of `t1` now: commit {first} combined them."));
-    assert_eq!(told(&bench, "t2"), format!("`t2` is a part of `t1` now: commit {second} combined them."));
+    assert_eq!(told(&bench, "t3"), format!("`t3` is now part of `t1`: commit {first} combined them."));
+    assert_eq!(told(&bench, "t2"), format!("`t2` is now part of `t1`: commit {second} combined them."));
     bench.make(split("t1", &[5]));
-    assert_eq!(told(&bench, "t3"), format!("`t3` is a part of `t1.1`, `t1.2` now: commit {first} combined them."));
+    assert_eq!(told(&bench, "t3"), format!("`t3` is now part of `t1.1`, `t1.2`: commit {first} combined them."));
     bench.make(shift("t1.2", start()));
     assert!(bench.effects(&delete("t1.2")).is_ok(), "what was moved has its name");
     bench.revert(first);
@@ -54,7 +54,7 @@ fn a_frame_that_was_cut_is_named_by_its_parts() {
     for id in ["t2/1", "t2#0", "t2#0.0"] {
         let refusal = bench.refused(delete(id));
         assert_eq!(refusal.code, ErrorCode::AmbiguousId);
-        assert_eq!(refusal.message, format!("`t2` is t2.1, t2.2 now: commit {cut} cut it."));
+        assert_eq!(refusal.message, format!("`t2` is now t2.1, t2.2: commit {cut} split it."));
         assert_eq!(refusal.hint.to_string(), "Name one of them, such as `t2.1`.");
     }
     assert_eq!(code(&bench, edit("t2", "one text for both")), ErrorCode::AmbiguousId);
@@ -74,7 +74,7 @@ fn ranges_run_forwards() {
     let mut bench = Bench::new(talk());
     assert_eq!(code(&bench, delete("t3..t1")), ErrorCode::BadRange);
     let refusal = bench.refused(delete("t2/3..1"));
-    assert_eq!((refusal.code, refusal.hint.to_string().as_str()), (ErrorCode::BadRange, "Turn it round: `t2/1..3`."));
+    assert_eq!((refusal.code, refusal.hint.to_string().as_str()), (ErrorCode::BadRange, "Use `t2/1..3`."));
     assert_eq!(bench.names("t1..t3").len(), 6 + 11 + 2);
     bench.make(delete("t2"));
     bench.make(delete("t1..t3"));
@@ -147,7 +147,7 @@ fn a_tool_pair_is_never_cut() {
     let refusal = bench.refused(split("t2", &[3]));
     assert_eq!(refusal.code, ErrorCode::CutsAPair);
     assert!(refusal.message.contains("`t2#3`") && refusal.message.contains("rule A38"));
-    assert_eq!(refusal.hint.to_string(), "`t2` can be cut before message 2, 4, 6.");
+    assert_eq!(refusal.hint.to_string(), "`t2` can be split before message 2, 4, 6.");
     for at in [0, 1, 7] {
         assert_eq!(code(&bench, split("t2", &[at])), ErrorCode::BadCut, "{at}");
     }
@@ -165,12 +165,12 @@ fn a_tool_pair_is_never_cut() {
     assert_eq!(code(&bench, split("t2.2", &[1])), ErrorCode::CutsAPair);
     assert_eq!(
         bench.refused(split("t2.2", &[1])).hint.to_string(),
-        "`t2.2` cannot be cut: every cut would part a tool call from its result: rule A38."
+        "`t2.2` cannot be split: every split would separate a tool call from its result (rule A38)."
     );
     bench.make(add("x", after("t1")));
     let alone = bench.refused(split("a1", &[0]));
     assert_eq!(alone.code, ErrorCode::BadCut);
-    assert_eq!(alone.hint.to_string(), "`a1` is a single message, and frames are cut between messages.");
+    assert_eq!(alone.hint.to_string(), "`a1` is a single message; frames are split between messages.");
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn what_was_dropped_is_small_and_not_dropped_again() {
     let again = bench.refused(drop_results("t2", Select::default()));
     assert_eq!(
         (again.code, again.message.as_str()),
-        (ErrorCode::NothingToDo, "All such tool results in `t2` are dropped already.")
+        (ErrorCode::NothingToDo, "All matching tool results in `t2` are dropped already.")
     );
     assert_eq!(code(&bench, drop_results("t3", Select::default())), ErrorCode::NoResults);
 }
@@ -624,11 +624,11 @@ fn what_is_almost_an_id_gets_a_hint_that_fits() {
         assert_eq!(refusal.code, ErrorCode::UnknownId, "{id}");
         refusal.hint.to_string()
     };
-    assert_eq!(hint("*"), "All frames are `t1..t3`; `ctx list` shows the ids.");
+    assert_eq!(hint("*"), "For all frames, use `t1..t3`; `ctx list` shows the ids.");
     assert_eq!(hint("t2.."), "Did you mean `t2..t3`? `ctx list` shows the ids.");
     assert_eq!(hint("..t2"), "Did you mean `t1..t2`? `ctx list` shows the ids.");
     assert!(hint("t1/1..").starts_with("Did you mean `t1/1.."), "{}", hint("t1/1.."));
-    assert_eq!(hint("t1,,t2"), "Write them like `t3,t7`.");
+    assert_eq!(hint("t1,,t2"), "Write `t3,t7`.");
 }
 
 #[test]

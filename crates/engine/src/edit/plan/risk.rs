@@ -150,7 +150,7 @@ impl<'a> Look<'a> {
         for repair in repairs.iter().filter(|repair| repair.rule != "A65") {
             risks.push(Risk::new(
                 Level::Low,
-                format!("rule {} changes more: {}", rules::named(&repair.rule), repair.what),
+                format!("rule {} also changes: {}", rules::named(&repair.rule), repair.what),
             ));
         }
         risks.sort_by_key(|risk| std::cmp::Reverse(risk.level));
@@ -181,13 +181,13 @@ impl<'a> Look<'a> {
             }
         }
         if plain {
-            risks.push(Risk::new(Level::Medium, "the system prompt changes, for everything that follows"));
+            risks.push(Risk::new(Level::Medium, "changes the system prompt"));
         }
         let names = self.conversation.envelope.tools.iter().flatten().map(|tool| &*tool.name);
         let changed = names.zip(was.tools.iter().zip(&is.tools)).filter(|(_, (was, is))| was != is);
         let names: Vec<String> = changed.map(|(name, _)| name.to_owned()).collect();
         if !names.is_empty() {
-            risks.push(Risk::new(Level::Medium, format!("the tools change: {}", listed(&names))));
+            risks.push(Risk::new(Level::Medium, format!("changes the tools: {}", listed(&names))));
         }
     }
 
@@ -212,7 +212,8 @@ impl<'a> Look<'a> {
         let Some(newest) = self.newest_frame(was) else { return };
         if lost.frames(|block| block.facts.kind != Kind::Thinking).contains(&newest) {
             risks.push(match self.is_open() {
-                true => Risk::new(Level::High, format!("the agent is at work in {newest}: its tool loop is open")),
+                true => Risk::new(Level::High, format!("the agent is working in {newest}: its tool loop is in \
+                     progress")),
                 false => Risk::new(Level::Medium, format!("{newest} is the newest frame")),
             });
         }
@@ -261,11 +262,11 @@ impl<'a> Look<'a> {
         let is_kept = matches!(operation, Operation::Offload { .. } | Operation::SummarizeResults { .. });
         let level = if is_kept { Level::Low } else { Level::Medium };
         for (matter, steps) in told.iter().take(MOST) {
-            let work = if steps.len() == 1 { "works" } else { "work" };
-            risks.push(Risk::new(level, format!("{} {work} on `{matter}`, whose result goes", listed(steps))));
+            let work = if steps.len() == 1 { "uses" } else { "use" };
+            risks.push(Risk::new(level, format!("{} {work} `{matter}`, whose result is removed", listed(steps))));
         }
         if told.len() > MOST {
-            risks.push(Risk::new(level, format!("so do later steps on {} more results", told.len() - MOST)));
+            risks.push(Risk::new(level, format!("later steps use {} more results", told.len() - MOST)));
         }
     }
 
@@ -279,7 +280,7 @@ impl<'a> Look<'a> {
         let scale = |state: &State<'_>| self.conversation.calibration.tokens(state.overview.weight);
         let (before, after) = (scale(was), scale(is));
         if saves && after > before {
-            risks.push(Risk::new(Level::Low, format!("it saves nothing: {} more", tokens(after - before))));
+            risks.push(Risk::new(Level::Low, format!("saves nothing: {} more", tokens(after - before))));
         }
     }
 
@@ -295,7 +296,7 @@ impl<'a> Look<'a> {
 fn client_notes(lost: &Lost<'_>, risks: &mut Vec<Risk>) {
     let frames = lost.frames(|block| block.is_note);
     if !frames.is_empty() {
-        let what = "the client's own notes go (project instructions, environment, reminders), in";
+        let what = "removes the client's own notes (project instructions, environment, reminders) in";
         risks.push(Risk::new(Level::High, format!("{what} {}", listed(&frames))));
     }
 }
@@ -308,7 +309,7 @@ fn asked(operation: &Operation, lost: &Lost<'_>, risks: &mut Vec<Risk>) {
     let said = |block: &LostBlock<'_>| block.role == Role::User && block.facts.kind == Kind::Text && !block.replaced;
     let frames = lost.frames(said);
     if !frames.is_empty() {
-        risks.push(Risk::new(Level::Low, format!("removes what was asked in {}", listed(&frames))));
+        risks.push(Risk::new(Level::Low, format!("removes the request in {}", listed(&frames))));
     }
 }
 

@@ -32,15 +32,15 @@ pub fn check(
     });
     let Some(since) = since else {
         let message = match then {
-            Some(_) => format!("The plan was made at {expect}, which is not on the branch `{}`.", history.current()),
-            None => format!("The plan was made at {expect}, and this conversation has no such commit."),
+            Some(_) => format!("The plan was written for {expect}, which is not on the branch `{}`.", history.current()),
+            None => format!("The plan was written for {expect}, which is not a commit of this conversation."),
         };
         let hint = hint![
-            "Is it the right conversation (",
+            "Nothing was changed. Check the conversation (",
             Argument::new("conv"),
             ") and branch (",
             Command::Checkout,
-            ")? Nothing was changed."
+            ")."
         ];
         return Err(Refusal::new(refusal.code, message, hint));
     };
@@ -58,7 +58,7 @@ pub fn check(
         message.push_str(&format!("\n  and {} more", since - MOST));
     }
     for (_, misfit) in misfits {
-        message.push_str(&format!("\nNo longer fits: {}", misfit.message));
+        message.push_str(&format!("\nNo longer possible: {}", misfit.message));
     }
     let hint = match misfits {
         [] => {

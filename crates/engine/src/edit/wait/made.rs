@@ -70,7 +70,7 @@ impl Engine {
                 }
                 Err(refusal) if PASSING.contains(&refusal.code) => continue,
                 Err(Refusal { code, message, hint, .. }) => {
-                    tracing::warn!(conversation = %conversation.id, wish = %wished.id, %message, "a pending change no longer fits");
+                    tracing::warn!(conversation = %conversation.id, wish = %wished.id, %message, "a deferred edit is no longer possible");
                     Wait::Failed { id: wished.id, why: Unmade { code: code.into(), message, hint: hint.to_string() } }
                 }
             };
@@ -115,18 +115,18 @@ impl Engine {
 fn is_here(conversation: &Conversation, wished: &Wished) -> Result<(), Refusal> {
     let branch = &wished.branch;
     if branch != conversation.history.current() {
-        let message = format!("It was made for the branch `{branch}`, which no longer exists.");
+        let message = format!("It was for the branch `{branch}`, which no longer exists.");
         return Err(Refusal::new(
             ErrorCode::UnknownBranch,
             message,
-            "Nothing was changed. Say it again if you still want it.",
+            "Nothing was changed. Repeat the edit if you still need it.",
         ));
     }
     if !wished.numbered && has_ids(wished) && !counts_frames(conversation) {
         return Err(Refusal::new(
             ErrorCode::Gone,
-            "An older version of ctx stored this change, and its frame ids may name other frames by now.",
-            hint!["Nothing was changed. Look at ", Command::List, ", and make it again if you still want it."],
+            "An older version of ctx stored this edit; its frame ids may now name other frames.",
+            hint!["Nothing was changed. Check ", Command::List, ", and repeat the edit if you still need it."],
         ));
     }
     let path: HashSet<u64> = conversation.tree.path().map(|slot| slot.id.0).collect();
@@ -136,7 +136,7 @@ fn is_here(conversation: &Conversation, wished: &Wished) -> Result<(), Refusal> 
     Err(Refusal::new(
         ErrorCode::Gone,
         "The conversation took another path: the target is no longer in it.",
-        hint!["Nothing was changed. Check ", Command::List, ", and repeat the change if you still want it."],
+        hint!["Nothing was changed. Check ", Command::List, ", and repeat the edit if you still need it."],
     ))
 }
 

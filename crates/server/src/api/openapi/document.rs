@@ -9,10 +9,9 @@ use super::schemas::{Schemas, reference, rename};
 use super::{Answered, Described, Routes};
 use ctx_api::codes;
 
-const ABOUT: &str = "Everything that `ctx` and its page do goes through this API; they have no other way. \
-    A conversation is named by its id or session, the beginning of one, words of its title, or `active`. \
-    Every refusal has a stable code, a sentence for people, and a hint what to do. \
-    Times are milliseconds since 1970. Beside these paths lies `/mcp`, which speaks the Model Context Protocol.";
+const ABOUT: &str = "The command line, the page and the MCP server use only this API. Name a conversation by its id \
+     or session, the start of one, words of its title, or `active`. Every error has a stable code, a message and a \
+     hint. Times are milliseconds since 1970. `/mcp` serves the Model Context Protocol.";
 
 pub fn of(routes: &Routes) -> Value {
     let mut schemas = Schemas::default();
@@ -47,7 +46,7 @@ pub fn of(routes: &Routes) -> Value {
         "components": {
             "securitySchemes": { "token": {
                 "type": "http", "scheme": "bearer",
-                "description": "The text in the file `token` of the daemon's home.",
+                "description": "The content of the file `token` in the daemon's home.",
             } },
             "responses": responses,
             "schemas": types,
@@ -114,12 +113,12 @@ fn in_path(path: &str) -> Vec<Value> {
     let names = path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
     let parameter = |name: &str| {
         let what = match name {
-            "conversation" => "An id or session, the beginning of one, words of a title, or `active`.",
-            "request" => "A request by its name, such as `r17`, or its number.",
-            "job" => "A job of the helper, such as `h1`.",
+            "conversation" => "An id or session, the start of one, words of a title, or `active`.",
+            "request" => "A request: its name, such as `r17`, or its number.",
+            "job" => "A job of the helper model, such as `h1`.",
             "name" => "A rule such as `A30`, or an error code such as `unknown-id`.",
             "wish" => "A deferred edit, such as `w1`.",
-            _ => "A frame (`t3`), a step (`t3/2`), a message (`t3#1`) or a block (`t3#1.0`). It may hold slashes.",
+            _ => "A frame (`t3`), a step (`t3/2`), a message (`t3#1`) or a block (`t3#1.0`). May contain slashes.",
         };
         let schema = json!({ "type": "string", "minLength": 1 });
         let name = name.trim_start_matches('*');
@@ -185,10 +184,10 @@ fn refusal(status: u16) -> Value {
             "type": "object",
             "required": ["code", "message", "hint"],
             "properties": {
-                "code": { "enum": codes, "description": "For programs; it stays what it is." },
-                "message": { "type": "string", "description": "What, and why: a sentence for people." },
-                "hint": { "type": "string", "description": "What to do about it." },
-                "about": { "type": "string", "description": "The name that it is about, if it is about one." },
+                "code": { "enum": codes, "description": "A stable code, for programs." },
+                "message": { "type": "string", "description": "What happened and why, for people." },
+                "hint": { "type": "string", "description": "What to do." },
+                "about": { "type": "string", "description": "The name that the error refers to, if any." },
             },
         } },
     })

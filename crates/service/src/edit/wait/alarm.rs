@@ -101,7 +101,8 @@ impl Service {
                 let Some(service) = service.upgrade() else { return };
                 // A mistake of ours costs this wish its moment, never the others.
                 if catch_unwind(AssertUnwindSafe(|| service.wake(&id))).is_err() {
-                    tracing::error!(conversation = %id, "looking at what waits failed; the next request looks again");
+                    tracing::error!(conversation = %id, "checking deferred edits failed; the next request checks \
+                         them again");
                 }
             }
         })?;

@@ -74,8 +74,8 @@ fn chosen(conversation: &Conversation, ids: &[String], is_open: fn(&State) -> bo
     if chosen.is_empty() {
         return Err(Refusal::new(
             ErrorCode::NotWaiting,
-            "Nothing waits in this conversation.",
-            hint![Command::Waiting.with("--all"), " shows what became of earlier changes."],
+            "This conversation has no deferred edits.",
+            hint![Command::Waiting.with("--all"), " shows earlier ones."],
         ));
     }
     Ok(chosen)

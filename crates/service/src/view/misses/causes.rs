@@ -10,13 +10,13 @@ pub fn below_minimum(asked: &Asked, told: &Told, usage: &Usage, models: &Models)
     let model = models.of(told.model.as_deref()?).model()?;
     let least = model.minimum.filter(|least| asked.marked && usage.cached() == 0 && usage.prompt() < *least)?;
     let (prompt, name) = (usage.prompt(), &model.name);
-    let words = format!("The prompt has {prompt} tokens, and {name} caches nothing below {least}.");
+    let words = format!("The prompt has {prompt} tokens; {name} caches only from {least}.");
     Some(CacheMiss::new(Cause::BelowMinimum, By::Provider, prompt, words))
 }
 
 pub fn first_request(usage: &Usage) -> Option<CacheMiss> {
     let anew = usage.prompt() - usage.cache_read;
-    let words = "It is the first request: nothing was in the cache yet.".to_owned();
+    let words = "This is the first request: the cache was empty.".to_owned();
     let is_written = usage.cached() > 0 && usage.cache_read * 2 < usage.prompt();
     is_written.then(|| CacheMiss::new(Cause::FirstRequest, By::Client, anew, words))
 }
@@ -24,7 +24,7 @@ pub fn first_request(usage: &Usage) -> Option<CacheMiss> {
 pub fn model_changed(last: &Asked, asked: &Asked, tokens: u64) -> CacheMiss {
     let name = |asked: &Asked| asked.model.clone().unwrap_or_else(|| "another".to_owned());
     let words = format!(
-        "The client changed the model from {} to {}: each model has a cache of its own.",
+        "The client changed the model from {} to {}; each model has its own cache.",
         name(last),
         name(asked)
     );
@@ -32,7 +32,7 @@ pub fn model_changed(last: &Asked, asked: &Asked, tokens: u64) -> CacheMiss {
 }
 
 pub fn expired(idle: u64, ttl: u64, tokens: u64) -> CacheMiss {
-    let words = format!("The cache lives for {} and was used {} before.", duration(ttl), duration(idle));
+    let words = format!("The cache lives for {} and was last used {} earlier.", duration(ttl), duration(idle));
     let miss = CacheMiss::new(Cause::Expired, By::Client, tokens, words);
     CacheMiss { by: By::Provider, idle_seconds: Some(idle), ttl_seconds: Some(ttl), ..miss }
 }
@@ -48,12 +48,12 @@ pub fn around_changed(found: Option<(Cause, String)>, reason: &str, tokens: u64)
     let first = place.as_ref().map(|place| format!(", first {place}")).unwrap_or_default();
     let words = match (cause, &place) {
         (Cause::MannerChanged, Some(member)) => {
-            format!("The client changed `{member}`: messages are found only under the same one.")
+            format!("The client changed `{member}`, on which the cache of the messages depends.")
         }
         (Cause::ToolsChanged, _) => {
-            format!("The client changed its tools{first}: everything after it is read again.")
+            format!("The client changed its tools{first}; everything after the change is read again.")
         }
-        _ => format!("The client changed its system prompt{first}: everything after it is read again."),
+        _ => format!("The client changed its system prompt{first}; everything after the change is read again."),
     };
     Some(CacheMiss { place, ..CacheMiss::new(cause, By::Client, tokens, words) })
 }
@@ -73,7 +73,7 @@ pub fn edited(edit: &Edit, tokens: u64) -> CacheMiss {
         (Some(commit), Some(place)) => format!("Commit {commit} by {} changed {place}", edit.author),
         (Some(commit), None) => format!("Commit {commit} by {} changed it", edit.author),
     };
-    let words = format!("{what}: everything after it is read again, once.");
+    let words = format!("{what}; everything after the change is read again once.");
     let commit = edit.commit.map(|commit| commit.to_string());
     CacheMiss { place: edit.place.clone(), commit, ..CacheMiss::new(Cause::Edited, by, tokens, words) }
 }
@@ -82,8 +82,8 @@ pub fn edited(edit: &Edit, tokens: u64) -> CacheMiss {
 pub fn repaired((rule, what): &(String, String), author: &str, tokens: u64) -> CacheMiss {
     let rule = ctx_wire::rules::named(rule);
     let words = format!(
-        "The edited request was repaired otherwise than the one before ({what}: rule {rule}): everything after that is \
-         read again, once."
+        "The edited request was repaired differently from the one before ({what}: rule {rule}); everything after the \
+             repair is read again once."
     );
     CacheMiss::new(Cause::Edited, by_author(author), tokens, words)
 }
@@ -91,21 +91,21 @@ pub fn repaired((rule, what): &(String, String), author: &str, tokens: u64) -> C
 /// What the client or the provider did to the messages.
 pub fn of_history(asked: &Asked, answered: &Answered, reason: &str, tokens: u64) -> Option<CacheMiss> {
     if let Some(Differs { place, what }) = &asked.differs {
-        let words = format!("The client sent {place}, {what}, otherwise than before.");
+        let words = format!("The client changed {place}, {what}.");
         let miss = CacheMiss::new(Cause::HistoryChanged, By::Client, tokens, words);
         return Some(CacheMiss { place: Some(place.clone()), ..miss });
     }
     let cleared = answered.cleared();
     if cleared > 0 {
-        let words = format!("The provider cleared {cleared} tokens: everything after them is read again.");
+        let words = format!("The provider cleared {cleared} tokens; everything after them is read again.");
         return Some(CacheMiss::new(Cause::Cleared, By::Provider, tokens, words));
     }
     if answered.summary.is_some() || answered.summarised {
-        let words = "The provider's summary replaces what came before: everything after it is read again.".to_owned();
+        let words = "The provider's summary replaced earlier content; everything after it is read again.".to_owned();
         return Some(CacheMiss::new(Cause::Cleared, By::Provider, tokens, words));
     }
     if asked.rewritten || reason == "messages_changed" {
-        let words = "The client sent its history otherwise than before.".to_owned();
+        let words = "The client changed its history.".to_owned();
         return Some(CacheMiss::new(Cause::HistoryChanged, By::Client, tokens, words));
     }
     None
@@ -114,10 +114,11 @@ pub fn of_history(asked: &Asked, answered: &Answered, reason: &str, tokens: u64)
 /// Nothing is known to have changed; where that was foreseen, it is for the marks.
 pub fn unexplained(is_foreseen: bool, tokens: u64) -> CacheMiss {
     if is_foreseen {
-        let words = "No mark of the request reaches what was written before: a mark looks back a few blocks only.";
+        let words = "No breakpoint of the request reaches the cached content: a breakpoint looks back only a few \
+             blocks.";
         return CacheMiss::new(Cause::OutOfReach, By::Client, tokens, words.to_owned());
     }
-    let words = "No known change: the provider no longer had it.".to_owned();
+    let words = "Nothing changed: the provider had dropped it from its cache.".to_owned();
     CacheMiss::new(Cause::Unknown, By::Provider, tokens, words)
 }
 
