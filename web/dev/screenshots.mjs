@@ -32,7 +32,7 @@ const VIEWS = [
   { name: 'form', view: 'frames', then: (page) => onRow(page, 'Compact') },
   { name: 'tray', view: 'frames', then: async (page) => (await onRow(page, 'Delete'), page.getByRole('button', { name: 'Add to tray' }).click()) },
   { name: 'map', view: 'map' },
-  { name: 'money', view: 'map', then: (page) => page.getByLabel('Money and the cache').scrollIntoViewIfNeeded() },
+  { name: 'money', view: 'map', then: (page) => page.getByLabel('Costs and cache').scrollIntoViewIfNeeded() },
   { name: 'history', view: 'history', then: (page) => page.locator('[data-commit]').filter({ hasText: 'compact t3' }).first().click() },
   { name: 'palette', view: 'frames', open: 't4', then: press('Control+k') },
   { name: 'keys', view: 'history', then: press('?') },

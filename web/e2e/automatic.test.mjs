@@ -42,8 +42,8 @@ async function scene(stage, view = 'frames') {
 
 const FULL = 13
 const gauge = (page) => page.locator('button[data-gauge]')
-const about = (page) => page.getByRole('dialog', { name: 'How full the context is' })
-const waiting = (page) => page.getByLabel('Waiting changes')
+const about = (page) => page.getByRole('dialog', { name: 'Context usage' })
+const waiting = (page) => page.getByLabel('Deferred edits')
 const history = (page) => page.getByRole('region', { name: 'History' })
 const reads = (body) => body.match(/content of src/g)?.length ?? 0
 
@@ -60,7 +60,7 @@ test('how full the context is is seen as it fills; what may go is cleared by han
   await gauge(page).getByText('NORMAL', { exact: true }).waitFor()
   assert.match(await gauge(page).innerText(), /of 12k tokens · \d+%/)
   await gauge(page).click()
-  await about(page).getByText('Nothing may be cleared now.').waitFor()
+  await about(page).getByText('Nothing to clear.').waitFor()
   await page.keyboard.press('Escape')
   await about(page).waitFor({ state: 'detached' })
 
@@ -72,12 +72,12 @@ test('how full the context is is seen as it fills; what may go is cleared by han
   assert.match(words, /Status\s+NEAR LIMIT; the limit is near from 80% on/)
   assert.match(words, /Automatic editing\s+off/)
   assert.match(words, /Preserved\s+1,[\d,]+ tokens/)
-  assert.match(words, /Clearable\s+[\d,]+ tokens, in this order\s+old results: [\d,]+\s+loops that have come to an answer: [\d,]+/)
+  assert.match(words, /Clearable\s+[\d,]+ tokens, in this order\s+old results: [\d,]+\s+finished tool loops: [\d,]+/)
   assert.match(words, /Saved\s+0 tokens/)
   assert.match(words, /Cache\s+warm: [\d,]+ tokens, for \d more minutes/)
   const before = reads(sent())
 
-  await about(page).getByLabel('Why it is cleared').fill('too much of it')
+  await about(page).getByLabel('Reason').fill('too much of it')
   await about(page).getByRole('button', { name: /^Clear now −/ }).click()
   await about(page).waitFor({ state: 'detached' })
   await gauge(page).getByText('NORMAL', { exact: true }).waitFor()
@@ -87,7 +87,7 @@ test('how full the context is is seen as it fills; what may go is cleared by han
   assert.match(commits[0].note, /too much of it \(ui\)/)
 
   await gauge(page).click()
-  await about(page).getByText(/tokens a request, [1-9][\d,]* of them automatically/).waitFor()
+  await about(page).getByText(/tokens per request, [1-9][\d,]* by automatic editing/).waitFor()
   await page.keyboard.press('Escape')
   await page.getByText('History', { exact: true }).click()
   await history(page).getByText('cleared', { exact: true }).waitFor()
@@ -103,7 +103,7 @@ test('a proposal comes by itself, says what goes and why, and is accepted', asyn
   await waiting(page).getByText('1 proposal of the automatic editor').waitFor()
   assert.match(await waiting(page).innerText(), /Clear \d results\s*t1 … t\d[\s\S]*old results/)
   await waiting(page).getByRole('button', { name: /^Clear \d results/ }).click()
-  await waiting(page).getByTestId('price').getByText(/^−[\d.]+k a turn$/).waitFor()
+  await waiting(page).getByTestId('price').getByText(/^−[\d.]+k per turn$/).waitFor()
   await waiting(page).getByRole('button', { name: 't3', exact: true }).waitFor()
   const before = reads(sent())
   assert.ok(before > FULL, 'nothing is changed before somebody says yes')
@@ -150,11 +150,11 @@ test('observed only: the history tells what would have been cleared, and phases 
   await history(page).getByText('looking around ends').waitFor()
 
   await read(FULL)
-  await history(page).getByText('only noted', { exact: true }).first().waitFor()
-  assert.match(await history(page).innerText(), /only noted\s+Results of t1 … t\d+ \(\d+ frames\) would have been cleared, [\d,]+ → [\d,]+ tokens/)
+  await history(page).getByText('observed', { exact: true }).first().waitFor()
+  assert.match(await history(page).innerText(), /observed\s+Results of t1 … t\d+ \(\d+ frames\) would have been cleared, [\d,]+ → [\d,]+ tokens/)
   assert.match(await history(page).innerText(), /near the limit\s+[\d,]+ of 12,000 tokens/)
   await gauge(page).click()
-  await about(page).getByText(/^[\d,]+ tokens more, if it were on$/).waitFor()
+  await about(page).getByText(/^[\d,]+ more tokens in mode “on”$/).waitFor()
   assert.equal(reads(sent()), FULL + 1, 'nothing was changed')
   await unharmed(page)
 })
@@ -163,10 +163,10 @@ test('what the provider cleared is told, from which step to which', async (t) =>
   const stage = await staged(t, 'provider', EDITS, { provider: ['--context-editing'] })
   const { page, read } = await scene(stage, 'history')
   await read(8)
-  const told = history(page).getByText(/^The provider cleared content on its side: \d+ tool results?, [\d.k]+ tokens, from t1\/1 to t\d\/1\.$/)
+  const told = history(page).getByText(/^The provider itself cleared content: \d+ tool results?, [\d.k]+ tokens, from t1\/1 to t\d\/1\.$/)
   await told.first().waitFor()
   await gauge(page).click()
-  await about(page).getByText(/the provider clears, too/).waitFor()
+  await about(page).getByText(/provider editing is on too/).waitFor()
   await unharmed(page)
 })
 

@@ -32,7 +32,7 @@ test('the chat shows what is sent: words, thinking, calls with the size of their
   await messages(page).getByRole('button', { name: /Read src\/a\.rs/ }).click()
   await messages(page).getByText('content of src/a.rs').waitFor()
   // Folded and unfolded stays as it was left, also when it was out of sight.
-  await page.getByRole('button', { name: 'To the newest' }).click()
+  await page.getByRole('button', { name: 'Jump to the newest' }).click()
   await messages(page).getByText('Fourth answer', { exact: true }).waitFor()
   await top(page)
   await messages(page).getByText('content of src/a.rs').waitFor()
@@ -70,7 +70,7 @@ test('edits are marked where they are, and the other side is one click away', as
   assert.match(shown, /t4 Fourth question.* deleted/)
   assert.equal(await messages(page).getByText('Fourth answer', { exact: true }).count(), 0, 'what is deleted is a line only')
 
-  await page.getByText('As the agent believes').click()
+  await page.getByText('As the agent sees it').click()
   await messages(page).getByText('Fourth answer', { exact: true }).waitFor()
   await top(page)
   await messages(page).getByText('Second question', { exact: false }).first().waitFor()
@@ -85,7 +85,7 @@ test('edits are marked where they are, and the other side is one click away', as
   )
   assert.ok(left.x + left.width <= right.x + 1 && Math.abs(left.y - right.y) < 60, 'they stand beside each other')
   await top(page)
-  await messages(page).getByText('the agent does not know it').waitFor()
+  await messages(page).getByText('added; not in the agent’s version').waitFor()
   assert.deepEqual(page.complaints, [])
   await page.close()
   await stage.ctx('rollback', 'source')
@@ -121,7 +121,7 @@ test('an operation begins with a right click or a key, and reaches the provider'
   // As it was before the second: that is told, and cannot be mistaken for now.
   const [, first] = (await stage.ctx('history')).commits
   await page.evaluate((at) => (location.hash = `#/active/chat/t3?at=${at}`), first.id)
-  await page.getByText('As it was sent after').waitFor()
+  await page.getByText('As sent after').waitFor()
   await messages(page).getByText('Third answer', { exact: true }).waitFor()
   assert.equal(await page.getByRole('complementary').getByRole('button', { name: 'Edit t3#0' }).count(), 0)
   await page.getByRole('button', { name: 'Back to now' }).click()
@@ -146,9 +146,9 @@ test('a new turn and an edit from elsewhere appear at the end without a reload',
   await stage.say('Sixth question\nSAY:Sixth answer')
   await page.waitForTimeout(600)
   assert.ok((await messages(page).evaluate((list) => list.scrollTop)) < 40, 'whoever reads above is left in peace')
-  await page.getByRole('button', { name: 'New below' }).click()
+  await page.getByRole('button', { name: 'New messages below' }).click()
   await messages(page).getByText('Sixth answer', { exact: true }).waitFor()
-  await page.getByRole('button', { name: 'New below' }).waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'New messages below' }).waitFor({ state: 'detached' })
   await page.close()
 })
 

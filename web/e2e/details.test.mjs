@@ -114,10 +114,10 @@ test('JSON that is none is told where it is wrong, and cannot be saved', async (
   await panel(page).getByRole('button', { name: 'Edit', exact: true }).click()
   await editor(page).waitFor()
   await write(page, '[\n  {"role": "user", "content": "Third, as JSON"},\n  {"role": "assistant" "content": "So be it"}\n]')
-  await panel(page).getByText('Line 3, column 24: Here should be a comma or }').waitFor()
+  await panel(page).getByText('Line 3, column 24: Expected a comma or }').waitFor()
   assert.equal(await panel(page).getByRole('button', { name: 'Save' }).isDisabled(), true)
   await write(page, '[\n  {"role": "user", "content": "Third, as JSON"},\n  {"role": "assistant", "content": "So be it"}\n]')
-  await panel(page).getByText(/Here should be/).waitFor({ state: 'detached' })
+  await panel(page).getByText(/Expected/).waitFor({ state: 'detached' })
   await panel(page).getByRole('button', { name: 'Save' }).click()
   await panel(page).getByRole('form').waitFor({ state: 'detached' })
   const sent = await next()
@@ -197,10 +197,10 @@ test('the file of an offloaded frame is told and can be copied; so can ids, word
   await until(async () => (await clipboard()).endsWith('.md'), 'the path is copied')
   await panel(page).getByRole('button', { name: 'Copy the id' }).click()
   await until(async () => (await clipboard()) === 't1', 'the id is copied')
-  await panel(page).getByRole('button', { name: 'Copy what is sent' }).click()
+  await panel(page).getByRole('button', { name: 'Copy the sent content' }).click()
   await until(async () => (await clipboard()).includes('Offloaded to a file'), 'the words are copied')
   await panel(page).getByText('JSON', { exact: true }).click()
-  await panel(page).getByText('What the agent sent', { exact: true }).click()
+  await panel(page).getByText('The agent’s version', { exact: true }).click()
   await panel(page).getByRole('button', { name: 'Copy the JSON' }).click()
   await until(async () => JSON.parse(await clipboard())[0]?.role === 'user', 'the JSON is copied')
   await panel(page).getByText('All fields').click()
@@ -236,7 +236,7 @@ test('a helper finds a title and a summary, can be stopped, and never takes a ti
     slow = true
     await ask.click()
     await panel(page).getByText(/Asking .*small/).waitFor()
-    await panel(page).getByRole('button', { name: 'Stop asking' }).click()
+    await panel(page).getByRole('button', { name: 'Cancel the request' }).click()
     await panel(page).getByText(/Asking/).waitFor({ state: 'detached' })
 
     // A title that somebody gave stays, and that is told.
@@ -245,7 +245,7 @@ test('a helper finds a title and a summary, can be stopped, and never takes a ti
     await page.keyboard.press('Enter')
     await panel(page).getByRole('heading', { name: 'My own title' }).waitFor()
     await ask.click()
-    await page.getByText(/has a title set by a person/).waitFor()
+    await page.getByText(/A person wrote the title/).waitFor()
     // The refusal itself is in the console of the browser.
     assert.deepEqual(page.complaints.filter((words) => !words.includes('422')), [])
   } finally {

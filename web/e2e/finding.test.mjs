@@ -13,7 +13,7 @@ before(async () => {
 })
 after(() => stage.stop())
 
-const palette = (page) => page.getByRole('dialog', { name: 'Find and do anything' })
+const palette = (page) => page.getByRole('dialog', { name: 'Command palette' })
 
 test('with nothing selected the palette finds Delete, and says what to do first', async () => {
   const page = await stage.open({ hash: `#/${id}/history` })
@@ -23,7 +23,7 @@ test('with nothing selected the palette finds Delete, and says what to do first'
   const option = palette(page).getByRole('option').filter({ hasText: /^Delete/ })
   await option.getByText('Select a frame first.').waitFor()
   await option.click()
-  await page.getByRole('log', { name: 'What happened' }).getByText(/Select a frame first.*press Del/).waitFor()
+  await page.getByRole('log', { name: 'Notices' }).getByText(/Select a frame first.*press Del/).waitFor()
   assert.match(page.url(), /\/frames/)
   await page.context().close()
 })

@@ -72,7 +72,7 @@ test('a half-written summary survives another agent at work', async () => {
   await shows(page, mine.title)
   await row(page, 't1').getByRole('checkbox').click()
   await page.keyboard.press('c')
-  const field = page.locator('form').getByLabel('What the model reads instead')
+  const field = page.locator('form').getByLabel('Summary', { exact: true })
   await until(async () => (await field.inputValue()) !== '', 'a summary to begin from')
   await field.fill('MY HALF-WRITTEN')
   await agent('noise')

@@ -19,7 +19,7 @@ test('the page says what the provider refuses, and takes it out', async () => {
   await stage.say('FAIL:400:1:messages.2.content.0: Could not process image').catch(() => {})
   const notice = page.getByRole('alert').filter({ hasText: 'Could not process image' })
   await notice.getByText('t2', { exact: false }).waitFor()
-  await notice.getByRole('button', { name: 'Take it out' }).click()
+  await notice.getByRole('button', { name: 'Remove it' }).click()
   await until(async () => (await stage.ctx('history')).commits.length === 1, 'a commit')
   assert.match((await stage.ctx('history')).commits[0].note, /Could not process image/)
   await stage.say('SAY: three')

@@ -25,7 +25,7 @@ after(() => stage.stop())
 
 const messages = () => page.getByRole('log', { name: 'Messages' })
 const panel = () => page.getByRole('complementary')
-const tab = (name) => panel().getByRole('radiogroup', { name: 'What to show' }).getByText(name, { exact: true })
+const tab = (name) => panel().getByRole('radiogroup', { name: 'View' }).getByText(name, { exact: true })
 const top = () => messages().evaluate((list) => (list.scrollTop = 0))
 
 async function unharmed() {
@@ -50,7 +50,7 @@ test('the same in the panel: words, comparing, JSON and the editor', async () =>
     await page.evaluate((hash) => (location.hash = hash), `#/active/chat/${id}`)
     await panel().getByText(`${id}#0`).first().waitFor()
     await tab('Compare').click()
-    await panel().getByText(/What the agent sent|It is sent as the agent sent it/).first().waitFor()
+    await panel().getByText(/The agent’s version|Sent unchanged/).first().waitFor()
     await tab('JSON').click()
     await panel().getByRole('region', { name: 'JSON' }).waitFor()
     await tab('Messages').click()
@@ -121,7 +121,7 @@ test('a result of ten megabytes is shown at once, a part of it, and the page goe
   console.log(`# ten megabytes: unfolded in ${took} ms`)
   assert.ok(took < 3000 && late < 500, `unfolded in ${took} ms, the page is ${late} ms late`)
   await tab('Compare').click()
-  await panel().getByText('It is sent as the agent sent it.').waitFor({ timeout: 20_000 })
+  await panel().getByText('Sent unchanged.').waitFor({ timeout: 20_000 })
   await tab('JSON').click()
   await panel().getByRole('button', { name: /^Show 100,000 more of/ }).waitFor({ timeout: 20_000 })
 

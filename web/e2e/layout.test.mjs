@@ -67,8 +67,8 @@ for (const { name, width, height, hash, least } of SCREENS) {
 test('thinking that is left out of many frames is one line above the list, and selects them', async () => {
   const page = await stage.open({ hash: `#/${id}/frames` })
   const note = page.getByRole('note')
-  await note.getByText(/Thinking is left out of \d frames/).waitFor()
-  assert.equal(await page.getByRole('tree').getByText('thinking left out').count(), 0)
+  await note.getByText(/Thinking is no longer sent in \d frames/).waitFor()
+  assert.equal(await page.getByRole('tree').getByText('thinking dropped').count(), 0)
   await note.getByRole('button', { name: 'Select them' }).click()
   assert.ok((await page.locator('[role=treeitem][aria-selected=true]').count()) >= 3)
   await page.context().close()

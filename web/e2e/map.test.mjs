@@ -39,7 +39,7 @@ test('the list of kinds says the same in figures', async () => {
   assert.ok(texts.some((text) => /System prompt/.test(text)), texts.join())
 })
 
-test('arrow keys go from tile to tile', async () => {
+test('arrow keys move between tiles', async () => {
   await tiles().first().focus()
   await page.keyboard.press('ArrowRight')
   assert.ok(await tiles().nth(1).evaluate((tile) => tile === document.activeElement))
@@ -72,9 +72,9 @@ test('the plot counts the requests', async () => {
 })
 
 test('what it cost, what the edit saved and what the cache missed is told, with the cause', async () => {
-  const money = page.getByRole('region', { name: 'Money and the cache' })
+  const money = page.getByRole('region', { name: 'Costs and cache' })
   await money.getByText(/^\$0\.\d+$/).first().waitFor()
-  await money.getByText(/^edits have (saved|cost so far)$/).waitFor()
+  await money.getByText(/^(saved by edits|cost of edits so far)$/).waitFor()
   const { misses } = await stage.api(`conversations/${(await stage.ctx('conversations')).conversations[0].id}/misses`)
   const { miss } = misses.find((one) => one.miss !== null && one.miss.cause !== 'first-request')
   await money.getByText(miss.words).first().waitFor()

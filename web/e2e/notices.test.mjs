@@ -11,7 +11,7 @@ after(() => stage.stop())
 const row = (page, id) => page.locator(`[id="row-${id}"]`)
 const form = (page) => page.locator('form')
 const tray = (page) => page.getByLabel('Staged operations')
-const told = (page) => page.getByRole('log', { name: 'What happened' })
+const told = (page) => page.getByRole('log', { name: 'Notices' })
 
 async function scene() {
   const client = stage.another()
@@ -129,7 +129,7 @@ test('a cancelled request is not a failure, and the footer says which requests e
   const footer = page.getByRole('contentinfo')
   await footer.getByText('1 cancelled').click()
   assert.equal(await footer.getByText(/failed/).count(), 0)
-  const listed = page.getByRole('dialog', { name: 'Requests without a whole answer' })
+  const listed = page.getByRole('dialog', { name: 'Incomplete requests' })
   await listed.getByText('r2').waitFor()
   await listed.getByText('cancelled by the client').click()
   await until(() => page.url().includes('/history'), 'the history is shown')

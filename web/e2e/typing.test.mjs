@@ -112,7 +112,7 @@ test('with the focus elsewhere no single key does anything to the frames while a
   await page.keyboard.press('Delete')
   await page.waitForTimeout(100)
   assert.match(await form().getAttribute('aria-label'), /^Compact/)
-  assert.equal(await page.getByRole('log', { name: 'What happened' }).getByText('not possible').count(), 0)
+  assert.equal(await page.getByRole('log', { name: 'Notices' }).getByText('not possible').count(), 0)
   assert.equal(await page.getByRole('dialog').count(), 0)
   assert.match(page.url(), /\/frames/)
   await page.keyboard.press('Escape')

@@ -39,7 +39,7 @@ async function scene(turns = ['SAY:first answer', 'SAY:second answer', 'SAY:thir
 
 const row = (page, id) => page.locator(`[id="row-${id}"]`)
 const form = (page) => page.locator('form')
-const waiting = (page) => page.getByLabel('Waiting changes')
+const waiting = (page) => page.getByLabel('Deferred edits')
 const choose = (page, id) => row(page, id).getByLabel(`Select ${id}`).click()
 
 async function unharmed(page) {
@@ -53,11 +53,11 @@ test('a change waits until the cache is cold, and is made by itself then', async
   // The cache is warm for some seconds from here on.
   await next()
   await page.keyboard.press('Delete')
-  await form(page).getByLabel('When it is made').selectOption('cold')
-  await form(page).getByTestId('price').getByText('nothing re-read for it').waitFor()
+  await form(page).getByLabel('When to apply it').selectOption('cold')
+  await form(page).getByTestId('price').getByText('no extra re-read').waitFor()
   await form(page).getByRole('button', { name: 'Delete later' }).click()
   await form(page).waitFor({ state: 'detached' })
-  await waiting(page).getByText('1 change waiting').waitFor()
+  await waiting(page).getByText('1 deferred edit').waitFor()
   assert.match(await waiting(page).innerText(), /Delete t1[\s\S]*Waits until the cache is cold/)
   await row(page, 't1').getByText('delete when cold').waitFor()
   assert.ok((await next()).includes('first answer'), 'nothing has changed yet')
@@ -77,9 +77,9 @@ test('the tray waits for the limit, over a reload; the request that nears it has
     await form(page).getByRole('button', { name: 'Add to tray' }).click()
   }
   const tray = page.getByLabel('Staged operations')
-  await tray.getByLabel('When it is made').selectOption('near-limit')
+  await tray.getByLabel('When to apply it').selectOption('near-limit')
   await page.reload()
-  assert.equal(await tray.getByLabel('When it is made').inputValue(), 'near-limit')
+  assert.equal(await tray.getByLabel('When to apply it').inputValue(), 'near-limit')
   await tray.getByRole('button', { name: /Apply all later/ }).click()
   await tray.waitFor({ state: 'detached' })
   assert.match(await waiting(page).innerText(), /Delete t1[\s\S]*Delete t2[\s\S]*nears the limit/)
@@ -98,10 +98,10 @@ test('what waits is seen live, in the history too, and can be taken back there a
   const other = await stage.open({ hash: `#/${id}/history` })
   await stage.ctx('delete', 't1', '--when', 'near-limit', '--conv', id)
   await stage.ctx('delete', 't2', '--when', 'near-limit', '--conv', id)
-  await waiting(page).getByText('2 changes waiting').waitFor()
+  await waiting(page).getByText('2 deferred edits').waitFor()
 
   await waiting(page).getByRole('button', { name: 'Cancel w1' }).click()
-  await waiting(page).getByText('1 change waiting').waitFor()
+  await waiting(page).getByText('1 deferred edit').waitFor()
   const history = other.getByLabel('History', { exact: true })
   await history.getByText('cancelled', { exact: true }).waitFor()
   await history.getByRole('button', { name: 'Cancel w2' }).click()
@@ -116,7 +116,7 @@ test('what waits is seen live, in the history too, and can be taken back there a
 test('a change that does not fit any more says why, and is put away', async () => {
   const { client, id, page, next } = await scene()
   await stage.ctx('delete', 't2', '--when', 'near-limit', '--conv', id)
-  await waiting(page).getByText('1 change waiting').waitFor()
+  await waiting(page).getByText('1 deferred edit').waitFor()
   // The agent goes another way: what was named is not there any more.
   client.messages.splice(2)
   await next('SAY:another way')

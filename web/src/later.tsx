@@ -31,6 +31,6 @@ export function later<Props extends object>(
 
 /** A newer daemon has other files than the ones this page is made of. */
 function NotFetched() {
-  const error = new ApiError(404, "not-fetched", "This part of the page could not be fetched.", "The daemon may be a newer one.");
+  const error = new ApiError(404, "not-fetched", "This part of the page could not be loaded.", "The daemon may have been updated.");
   return <Problem error={error} action={{ label: "Reload the page", run: () => window.location.reload() }} />;
 }

@@ -33,7 +33,7 @@ function readError(response: Response, body: unknown): ApiError {
     response.status,
     text(error.code) ?? `http-${response.status}`,
     // Not the daemon's own shape: the status line has to do.
-    text(error.message) ?? `The daemon answered ${response.status} ${response.statusText}`.trim(),
+    text(error.message) ?? `The daemon responded with ${response.status} ${response.statusText}`.trim(),
     text(error.hint),
   );
 }

@@ -89,7 +89,7 @@ function BriefGone({ gone, commits, calibrated }: { gone: Gone; commits: Props["
   return (
     <div className={styles.brief} title={gone.rule ?? commit?.summary}>
       {goneWord(commit, gone.rule !== null)}
-      <span className={styles.weight} title="Tokens that are not sent">−{tokens(gone.tokens, calibrated)} tokens</span>
+      <span className={styles.weight} title="Tokens no longer sent">−{tokens(gone.tokens, calibrated)} tokens</span>
     </div>
   );
 }

@@ -178,7 +178,7 @@ export function ChatList(props: Props) {
       </div>
       {isFresh && (
         <Button className={styles.fresh ?? ""} size="compact-xs" radius="xl" onClick={toEnd}>
-          New below
+          New messages below
         </Button>
       )}
       {menu !== null && <RowMenu conversation={conversation} at={menu} onClose={() => setMenu(null)} />}

@@ -21,7 +21,7 @@ import { useSourceFrames } from "./useSourceFrames";
 
 const MODES: { value: Mode; label: string }[] = [
   { value: "sent", label: "As sent" },
-  { value: "agent", label: "As the agent believes" },
+  { value: "agent", label: "As the agent sees it" },
   { value: "both", label: "Side by side" },
 ];
 
@@ -79,11 +79,11 @@ export function ChatView({ conversation }: { conversation: Conversation }) {
             data={MODES}
             value={mode}
             onChange={(value) => setMode(value as Mode)}
-            aria-label="Which side"
+            aria-label="Version"
           />
           {sent.data !== undefined && mode !== "agent" && <Differences frames={sent.data} rows={all} list={list} />}
-          <Tooltip label="To the newest">
-            <ActionIcon variant="subtle" color="gray" aria-label="To the newest" onClick={() => list.current?.toEnd()}>
+          <Tooltip label="Jump to the newest">
+            <ActionIcon variant="subtle" color="gray" aria-label="Jump to the newest" onClick={() => list.current?.toEnd()}>
               <DoubleArrowDownIcon />
             </ActionIcon>
           </Tooltip>
@@ -91,8 +91,8 @@ export function ChatView({ conversation }: { conversation: Conversation }) {
         {at !== null && mode !== "agent" && <Past at={at} commit={commits.get(at)} />}
         {mode === "both" && (
           <div className={styles.sides} aria-hidden>
-            <span>What is sent</span>
-            <span>What the agent believes</span>
+            <span>Sent version</span>
+            <span>The agent’s version</span>
           </div>
         )}
         <PartProblem error={sent.error ?? source.error} />
@@ -129,7 +129,7 @@ function Past({ at, commit }: { at: string; commit: Commit | undefined }) {
   return (
     <p className={styles.past} role="status">
       <span>
-        As it was sent after <code>{at}</code>
+        As sent after <code>{at}</code>
         {commit !== undefined && <bdi> {line(commit.summary)}</bdi>}
       </span>
       <Button size="compact-xs" variant="light" onClick={() => go({ at: null })}>
@@ -149,7 +149,7 @@ interface DifferencesProps {
 function Differences({ frames, rows, list }: DifferencesProps) {
   const changed = new Set(frames.frames.filter((frame) => !isSame(frame)).map(({ id }) => id));
   const places = rows.flatMap((row, index) => (row.kind === "frame" && changed.has(row.frame.id) ? [index] : []));
-  if (changed.size === 0) return <span className={styles.differences}>Sent as the agent sends it</span>;
+  if (changed.size === 0) return <span className={styles.differences}>Sent unchanged</span>;
   const before = frames.frames.reduce((sum, frame) => sum + frame.source_tokens, 0);
   const now = frames.frames.reduce((sum, frame) => sum + frame.tokens, 0);
   const step = (direction: 1 | -1) => {
@@ -164,8 +164,8 @@ function Differences({ frames, rows, list }: DifferencesProps) {
         {now < before && `, ${tokens(before - now, frames.calibrated)} tokens less`}
         {now > before && `, ${tokens(now - before, frames.calibrated)} tokens more`}
       </span>
-      <Tooltip label="Change before">
-        <ActionIcon size="sm" variant="subtle" color="gray" aria-label="Change before" onClick={() => step(-1)}>
+      <Tooltip label="Previous change">
+        <ActionIcon size="sm" variant="subtle" color="gray" aria-label="Previous change" onClick={() => step(-1)}>
           <ArrowUpIcon />
         </ActionIcon>
       </Tooltip>

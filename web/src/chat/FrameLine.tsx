@@ -105,15 +105,15 @@ function Where({ row, mode }: { row: Props["row"]; mode: Mode }) {
     return <span className={styles.where}>the same on both sides</span>;
   }
   if (source === null) {
-    if (sent?.state.includes("added")) return <span className={styles.where}>the agent does not know it</span>;
-    return <span className={styles.where}>stands elsewhere for the agent</span>;
+    if (sent?.state.includes("added")) return <span className={styles.where}>added; not in the agent’s version</span>;
+    return <span className={styles.where}>elsewhere in the agent’s version</span>;
   }
-  return <span className={styles.where}>here for the agent; sent elsewhere, or as a part of {origin(source.id)}</span>;
+  return <span className={styles.where}>here in the agent’s version; sent elsewhere or as part of {origin(source.id)}</span>;
 }
 
 function Weight({ frame, mode, calibrated }: { frame: Frame; mode: Mode; calibrated: boolean }) {
   const { messages, tokens: now, source_tokens: before } = frame;
-  const was = now === before ? "" : `; the agent believes ${count(before)}`;
+  const was = now === before ? "" : `; ${count(before)} in the agent’s version`;
   const label = `${plural(messages, "message")}, ${count(now)} tokens${was}`;
   return (
     <span className={styles.weight} title={label}>

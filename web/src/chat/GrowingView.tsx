@@ -18,7 +18,7 @@ export function GrowingView({ growing }: { growing: Growing }) {
         <Badge color="teal">{growing.ended !== null ? "written" : "writing"}</Badge>
       </div>
       <div className={styles.items} data-ended={growing.ended !== null || undefined}>
-        {growing.gaps && <div className={styles.label}>Not all of it is shown until it is complete.</div>}
+        {growing.gaps && <div className={styles.label}>The full reply appears when it is complete.</div>}
         {growing.parts.map(({ block, part, tool, text }) => (
           <div key={block} className={styles.growing} data-part={part}>
             {part !== "text" && <div className={styles.label}>{part === "tool" ? (tool ?? "Call") : "Thinking"}</div>}

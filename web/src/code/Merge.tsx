@@ -87,7 +87,7 @@ export default function Merge({ before: all, after: allNow, names, language = "t
           </span>
         )}
       </div>
-      {skipped > 0 && <p className={styles.left}>The first {count(skipped)} characters are the same.</p>}
+      {skipped > 0 && <p className={styles.left}>The first {count(skipped)} characters are identical.</p>}
       <div className={styles.host} ref={host} />
       {missing > 0 && (
         <p className={styles.left}>

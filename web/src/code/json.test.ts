@@ -21,25 +21,25 @@ test.each([
   ['{"a": 1\n "b": 2}', "Here should be a comma or }", 2, 2],
   ['{"a": 1,\n}', "There is a comma before the }", 2, 1],
   ["[1, 2,]", "There is a comma before the ]", 1, 7],
-  ["{a: 1}", "Here should be a name between double quotes", 1, 2],
-  ["{'a': 1}", "Here should be a name between double quotes", 1, 2],
-  ["['a']", 'Quotes are written as "', 1, 2],
-  ['{"a" 1}', "Here should be a colon", 1, 6],
-  ['{"a": tru}', "Here should be a value", 1, 7],
-  ['["a\nb"]', "A line break or tab inside quotes is written \\n or \\t", 1, 4],
-  ['["a\\x"]', "No such escape: a backslash itself is written \\\\", 1, 4],
-  ['["abc', "These quotes are never closed", 1, 2],
+  ["{a: 1}", "Expected a name in double quotes", 1, 2],
+  ["{'a': 1}", "Expected a name in double quotes", 1, 2],
+  ["['a']", 'Use straight quotes: "', 1, 2],
+  ['{"a" 1}', "Expected a colon", 1, 6],
+  ['{"a": tru}', "Expected a value", 1, 7],
+  ['["a\nb"]', "Write a line break or tab inside quotes as \\n or \\t", 1, 4],
+  ['["a\\x"]', "Unknown escape; write a backslash as \\\\", 1, 4],
+  ['["abc', "Unclosed quotes", 1, 2],
   ["[1", "Here should be a comma or ]", 1, 3],
-  ["", "Nothing is written here yet", 1, 1],
-  ["{} {}", "There is something behind the end", 1, 4],
-  ["// a", "JSON has no comments", 1, 1],
+  ["", "This is empty", 1, 1],
+  ["{} {}", "Unexpected text after the end", 1, 4],
+  ["// a", "JSON does not allow comments", 1, 1],
   ["[01]", "Here should be a comma or ]", 1, 3],
 ])("%j: %s", (text, message, line, column) => {
   expect(jsonProblem(text)).toMatchObject({ message, line, column });
 });
 
 test("a million brackets are refused, not a full stack", () => {
-  expect(jsonProblem("[".repeat(1_000_000))?.message).toBe("This is nested too deeply");
+  expect(jsonProblem("[".repeat(1_000_000))?.message).toBe("Nested too deeply");
 });
 
 test("a position is told as people count", () => {

@@ -14,10 +14,10 @@ export function jsonProblem(text: string): JsonProblem | null {
   const reader = new Reader(text);
   try {
     reader.space();
-    if (reader.ended()) reader.fail("Nothing is written here yet");
+    if (reader.ended()) reader.fail("This is empty");
     reader.value();
     reader.space();
-    if (!reader.ended()) reader.fail("There is something behind the end");
+    if (!reader.ended()) reader.fail("Unexpected text after the end");
     return null;
   } catch (problem) {
     if (!(problem instanceof Wrong)) throw problem;
@@ -77,17 +77,17 @@ class Reader {
   private inside(end: "}" | "]", item: () => void): void {
     this.at += 1;
     this.depth += 1;
-    if (this.depth > DEEPEST) this.fail("This is nested too deeply");
+    if (this.depth > DEEPEST) this.fail("Nested too deeply");
     this.space();
     if (this.text[this.at] !== end) {
       for (;;) {
         item();
         this.space();
         if (this.text[this.at] === end) break;
-        if (this.text[this.at] !== ",") this.fail(`Here should be a comma or ${end}`);
+        if (this.text[this.at] !== ",") this.fail(`Expected a comma or ${end}`);
         this.at += 1;
         this.space();
-        if (this.text[this.at] === end) this.fail(`There is a comma before the ${end}`);
+        if (this.text[this.at] === end) this.fail(`Remove the comma before ${end}`);
       }
     }
     this.at += 1;
@@ -95,10 +95,10 @@ class Reader {
   }
 
   private field(): void {
-    if (this.text[this.at] !== '"') this.fail("Here should be a name between double quotes");
+    if (this.text[this.at] !== '"') this.fail("Expected a name in double quotes");
     this.string();
     this.space();
-    if (this.text[this.at] !== ":") this.fail("Here should be a colon");
+    if (this.text[this.at] !== ":") this.fail("Expected a colon");
     this.at += 1;
     this.space();
     this.value();
@@ -111,21 +111,21 @@ class Reader {
       this.take(PLAIN);
       if (this.text[this.at] === '"') break;
       if (this.text[this.at] === "\\") {
-        if (!this.take(ESCAPE)) this.fail("No such escape: a backslash itself is written \\\\");
+        if (!this.take(ESCAPE)) this.fail("Unknown escape; write a backslash as \\\\");
         continue;
       }
-      if (!this.ended()) this.fail("A line break or tab inside quotes is written \\n or \\t");
+      if (!this.ended()) this.fail("Write a line break or tab inside quotes as \\n or \\t");
       this.at = begin;
-      this.fail("These quotes are never closed");
+      this.fail("Unclosed quotes");
     }
     this.at += 1;
   }
 
   private instead(first: string | undefined): string {
-    if (first === undefined) return "The text ends before it is complete";
-    if (first === "'" || first === "“" || first === "”") return 'Quotes are written as "';
-    if (first === "/" || first === "#") return "JSON has no comments";
-    return "Here should be a value";
+    if (first === undefined) return "The JSON is incomplete";
+    if (first === "'" || first === "“" || first === "”") return 'Use straight quotes: "';
+    if (first === "/" || first === "#") return "JSON does not allow comments";
+    return "Expected a value";
   }
 
   private take(what: RegExp): boolean {

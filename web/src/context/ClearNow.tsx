@@ -18,7 +18,7 @@ export function ClearNow({ conversation, tokens, onDone }: Props) {
   const clear = useClear(conversation);
   const [reason, setReason] = useState("");
   const [busy, setBusy] = useState(false);
-  if (tokens === 0) return <p className={styles.nothing}>Nothing may be cleared now.</p>;
+  if (tokens === 0) return <p className={styles.nothing}>Nothing to clear.</p>;
 
   const submit = async (event: FormEvent) => {
     event.preventDefault();
@@ -32,15 +32,15 @@ export function ClearNow({ conversation, tokens, onDone }: Props) {
     <form className={styles.clear} onSubmit={(event) => void submit(event)}>
       <TextInput
         size="xs"
-        aria-label="Why it is cleared"
-        placeholder="Why? (for the history)"
+        aria-label="Reason"
+        placeholder="Reason, for the history"
         value={reason}
         onChange={(event) => setReason(event.currentTarget.value)}
       />
       <Button size="xs" type="submit" loading={busy}>
         Clear now −{short(tokens)}
       </Button>
-      <p>What goes is kept in files first. It is a commit, and can be undone.</p>
+      <p>Cleared content is saved to files first. You can undo the commit.</p>
     </form>
   );
 }

@@ -47,7 +47,7 @@ export function Gauge({ conversation, frames, past }: Props) {
         </UnstyledButton>
       </Popover.Target>
       <Popover.Dropdown className={styles.dropdown ?? ""} aria-labelledby={name}>
-        <h3 id={name}>How full the context is</h3>
+        <h3 id={name}>Context usage</h3>
         <About fill={fill} calibrated={frames.calibrated} />
         <ClearNow conversation={conversation} tokens={clearable(fill)} onDone={() => change(false)} />
       </Popover.Dropdown>

@@ -35,15 +35,15 @@ const said = (more: Partial<ContextFill>, now = 0) =>
 
 test("a context is told by what is used, what stays and what may go", () => {
   expect(said({})).toEqual({
-    Used: "142,000 of 200,000 tokens, 71%; by the provider’s own count",
+    Used: "142,000 of 200,000 tokens, 71%; counted by the provider",
     Status: "NORMAL; the limit is near from 80% on",
-    "Automatic editing": "off: nothing is cleared by itself",
-    Preserved: "45,000 tokens of results that are pinned, preserved or recent",
+    "Automatic editing": "off: clears nothing",
+    Preserved: "45,000 tokens of pinned, preserved or recent results",
     Clearable: "42,000 tokens, in this order",
-    Saved: "0 tokens a request",
+    Saved: "0 tokens per request",
   });
   const [kinds] = facts(fill, true, 0).flatMap(({ list }) => (list === undefined ? [] : [list]));
-  expect(kinds).toEqual(["old results: 40,000", "long outputs of commands: 2,000"]);
+  expect(kinds).toEqual(["old results: 40,000", "long command output: 2,000"]);
   expect(clearable(fill)).toBe(42_000);
 });
 
@@ -61,13 +61,13 @@ test("what is not there is not told; what is, is", () => {
     phases: ["testing", "release"],
   });
   expect(all.Status).toMatch(/^NEAR LIMIT/);
-  expect(said({ status: "over" }).Status).toMatch(/^OVER: more than the model takes; /);
-  expect(all["Automatic editing"]).toMatch(/^observe: .*; the provider clears, too$/);
-  expect(all.Saved).toBe("9,000 tokens a request, 4,000 of them automatically");
-  expect(all["Left out"]).toBe("700 tokens by the provider");
-  expect(all["Would save"]).toBe("3,100 tokens more, if it were on");
+  expect(said({ status: "over" }).Status).toMatch(/^OVER: larger than the model’s window; /);
+  expect(all["Automatic editing"]).toMatch(/^observe: .*; provider editing is on too$/);
+  expect(all.Saved).toBe("9,000 tokens per request, 4,000 by automatic editing");
+  expect(all["Cleared"]).toBe("700 tokens by the provider");
+  expect(all["Would save"]).toBe("3,100 more tokens in mode “on”");
   expect(all.Proposed).toMatch(/^1 change,/);
-  expect(all.Hindered).toBe("nothing is cleared: the disk is full");
+  expect(all.Problems).toBe("nothing is cleared: the disk is full");
   expect(all["Open phases"]).toBe("testing, release");
 });
 

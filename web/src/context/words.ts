@@ -10,18 +10,18 @@ export const STANDINGS: Record<Standing, { label: string; color: string }> = {
 };
 
 export const MODES: Record<Mode, string> = {
-  off: "off: nothing is cleared by itself",
-  observe: "observe: it notes what it would clear, and changes nothing",
-  ask: "ask: it proposes, and you accept",
-  on: "on: it clears by itself",
+  off: "off: clears nothing",
+  observe: "observe: records what it would clear, without clearing",
+  ask: "ask: proposes edits for you to accept",
+  on: "on: clears automatically",
 };
 
 const TARGETS: Record<ClearTarget, string> = {
   stale_tool_results: "old results",
-  completed_phase_details: "phases that have ended",
+  completed_phase_details: "finished phases",
   superseded_file_reads: "files read again or changed later",
-  intermediate_outputs: "loops that have come to an answer",
-  verbose_debug: "long outputs of commands",
+  intermediate_outputs: "finished tool loops",
+  verbose_debug: "long command output",
 };
 
 export function targetWords(target: ClearTarget): string {
@@ -73,32 +73,32 @@ export interface Fact {
 /** `calibrated`: the provider has counted once. */
 export function facts(fill: ContextFill, calibrated: boolean, now: number): Fact[] {
   const { tokens, window, status, mode, threshold_percent, saved, saved_automatically, noted, phases, cache } = fill;
-  const by = calibrated ? "by the provider’s own count" : "an estimate until the provider has counted once";
+  const by = calibrated ? "counted by the provider" : "estimated until the provider’s first count";
   const kinds = fill.clearable.filter((kind) => kind.tokens > 0);
   const found: (Fact | null)[] = [
     { name: "Used", value: `${count(tokens)} of ${count(window)} tokens, ${filled(tokens, window)}; ${by}` },
-    { name: "Status", value: `${STANDINGS[status].label}${status === "over" ? ": more than the model takes" : ""}; the limit is near from ${threshold_percent}% on` },
-    { name: "Automatic editing", value: `${MODES[mode]}${fill.provider_edits ? "; the provider clears, too" : ""}` },
-    { name: "Preserved", value: `${count(fill.preserved)} tokens of results that are pinned, preserved or recent`, part: "preserved" },
+    { name: "Status", value: `${STANDINGS[status].label}${status === "over" ? ": larger than the model’s window" : ""}; near the limit at ${threshold_percent}%` },
+    { name: "Automatic editing", value: `${MODES[mode]}${fill.provider_edits ? "; provider editing is on too" : ""}` },
+    { name: "Preserved", value: `${count(fill.preserved)} tokens of pinned, preserved or recent results`, part: "preserved" },
     {
       name: "Clearable",
       value: `${count(clearable(fill))} tokens${kinds.length > 1 ? ", in this order" : ""}`,
       part: "clearable",
       list: kinds.map((kind) => `${targetWords(kind.target)}: ${count(kind.tokens)}`),
     },
-    { name: "Saved", value: `${count(saved)} tokens a request${saved > 0 ? `, ${count(saved_automatically)} of them automatically` : ""}` },
-    fill.left_out > 0 ? { name: "Left out", value: `${count(fill.left_out)} tokens by the provider itself` } : null,
-    noted > 0 ? { name: "Would save", value: `${count(noted)} tokens more, if it were on` } : null,
-    fill.proposals > 0 ? { name: "Proposed", value: `${plural(fill.proposals, "change")}, for you to accept below` } : null,
+    { name: "Saved", value: `${count(saved)} tokens per request${saved > 0 ? `, ${count(saved_automatically)} by automatic editing` : ""}` },
+    fill.left_out > 0 ? { name: "Cleared", value: `${count(fill.left_out)} tokens by the provider` } : null,
+    noted > 0 ? { name: "Would save", value: `${count(noted)} more tokens in mode “on”` } : null,
+    fill.proposals > 0 ? { name: "Proposed", value: `${plural(fill.proposals, "change")}, see below` } : null,
     phases.length > 0 ? { name: "Open phases", value: phases.join(", ") } : null,
     cache === null ? null : { name: "Cache", value: cacheState(cache, now) },
-    fill.hindrances.length > 0 ? { name: "Hindered", value: fill.hindrances.join("; ") } : null,
+    fill.hindrances.length > 0 ? { name: "Problems", value: fill.hindrances.join("; ") } : null,
   ];
   return found.filter((fact) => fact !== null);
 }
 
 function cacheState({ tokens, warm, expires_at }: NonNullable<ContextFill["cache"]>, now: number): string {
   const left = Math.ceil((expires_at - now) / 60_000);
-  if (!warm || left <= 0) return "cold: a change costs nothing more now";
-  return `warm: ${count(tokens)} tokens, for ${plural(left, "more minute")}`;
+  if (!warm || left <= 0) return "cold: edits cost nothing now";
+  return `warm: ${count(tokens)} tokens, for another ${plural(left, "minute")}`;
 }

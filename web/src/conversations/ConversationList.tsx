@@ -67,7 +67,7 @@ export function ConversationList({ conversations, chosen, onChoose }: Props) {
           ))}
         </ul>
         {conversations.length > 0 && entries.length === 0 && (
-          <p className={styles.none}>No conversation is called “{words}”.</p>
+          <p className={styles.none}>No conversation matches “{words}”.</p>
         )}
         {words.trim().length >= 2 && (
           <SearchHits
@@ -79,7 +79,7 @@ export function ConversationList({ conversations, chosen, onChoose }: Props) {
           />
         )}
         {hidden > 0 && (
-          <Tooltip label="What agents ask on the side, such as titles and suggestions. It is never part of a conversation.">
+          <Tooltip label="Side requests of agents, such as titles and suggestions. They are not part of a conversation.">
             <UnstyledButton className={styles.hidden} aria-pressed={allShown} onClick={() => setAllShown(!allShown)}>
               {allShown ? "Hide side traffic" : `Show side traffic (${plural(hidden, "request")})`}
             </UnstyledButton>
@@ -152,7 +152,7 @@ function EntryButton({ conversation, depth, now, current, onChoose }: EntryProps
     >
       <span className={styles.first}>
         {active && (
-          <Tooltip label="Active: the one that was used last">
+          <Tooltip label="Active: used most recently">
             <span className={styles.active} role="img" aria-label="active" />
           </Tooltip>
         )}

@@ -23,8 +23,8 @@ export function Follow({ conversations, shown, following }: Props) {
       <Tooltip
         label={
           following
-            ? "The page switches to whichever conversation was used last. It stays here once you click, select or edit something."
-            : "Switch to whichever conversation was used last"
+            ? "The page follows the most recently used conversation until you click, select or edit something."
+            : "Follow the most recently used conversation"
         }
       >
         <Button

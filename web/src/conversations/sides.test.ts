@@ -11,8 +11,8 @@ const some = {
 
 test("side traffic is told by what it is for", () => {
   expect(sideLines(some)).toEqual([
-    { class: "auxiliary", figures: "12 requests, 34k tokens", what: "titles, suggestions, questions on the side", last: 5 },
-    { class: "compaction", figures: "1 request", what: "summaries for the agent itself", last: 7 },
+    { class: "auxiliary", figures: "12 requests, 34k tokens", what: "titles, suggestions, side questions", last: 5 },
+    { class: "compaction", figures: "1 request", what: "the agent’s own summaries", last: 7 },
   ]);
   expect(sideLines({})).toEqual([]);
 });

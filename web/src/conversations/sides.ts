@@ -4,8 +4,8 @@ import type { Conversation } from "../api";
 import { plural, short } from "../format/numbers";
 
 const CLASSES: Record<string, string> = {
-  auxiliary: "titles, suggestions, questions on the side",
-  compaction: "summaries for the agent itself",
+  auxiliary: "titles, suggestions, side questions",
+  compaction: "the agent’s own summaries",
 };
 
 export interface SideLine {

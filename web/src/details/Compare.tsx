@@ -1,4 +1,4 @@
-// What is sent beside what the agent sent.
+// Sent version beside what the agent sent.
 
 import { SegmentedControl } from "@mantine/core";
 import { useMemo, useState } from "react";
@@ -10,7 +10,7 @@ import { pretty } from "../messages/summaries";
 import styles from "./details.module.css";
 
 type As = "words" | "json";
-const NAMES = ["What the agent sent", "What is sent"] as const;
+const NAMES = ["The agent’s version", "Sent version"] as const;
 
 export function Compare({ content }: { content: FrameContent }) {
   const [as, setAs] = useState<As>("words");
@@ -32,7 +32,7 @@ export function Compare({ content }: { content: FrameContent }) {
           onChange={(value) => setAs(value as As)}
           aria-label="Compare as"
         />
-        <span className={styles.quiet}>{same ? "It is sent as the agent sent it." : ""}</span>
+        <span className={styles.quiet}>{same ? "Sent unchanged." : ""}</span>
       </div>
       {!same && (
         <Merge

@@ -88,10 +88,10 @@ export function DetailsPanel({ conversation: { id: conversation }, id, onOpen, o
           data={TABS}
           value={tab}
           onChange={(value) => setTab(value as Tab)}
-          aria-label="What to show"
+          aria-label="View"
         />
         <span className={styles.grow} />
-        {content !== undefined && <Copy text={() => plain(sentOf(content.messages))} label="Copy what is sent" />}
+        {content !== undefined && <Copy text={() => plain(sentOf(content.messages))} label="Copy the sent content" />}
       </div>
       <PartProblem error={error} />
       {tab === "messages" && !writesWhole && error === null && (

@@ -35,7 +35,7 @@ export function Facts({ few, all, commits }: Props) {
         ))}
         {commits.length > 0 && (
           <div>
-            <dt>Made so by</dt>
+            <dt>Changed by</dt>
             <dd>
               <ul className={styles.commits}>
                 {(more ? commits : commits.slice(0, 3)).map((commit) => (
@@ -53,7 +53,7 @@ export function Facts({ few, all, commits }: Props) {
                       aria-label={`The chat after ${commit.id}`}
                       onClick={() => go({ view: "chat", at: commit.id })}
                     >
-                      chat then
+                      chat at this commit
                     </button>
                   </li>
                 ))}
@@ -64,7 +64,7 @@ export function Facts({ few, all, commits }: Props) {
         )}
       </dl>
       <button type="button" className={styles.link} aria-expanded={more} onClick={() => setMore(!more)}>
-        {more ? "Fewer" : "All fields"}
+        {more ? "Fewer fields" : "All fields"}
       </button>
     </section>
   );

@@ -60,7 +60,7 @@ export function Heading({ conversation, id, frame, content, past, wide, onWide, 
         )}
         <span className={styles.grow} />
         {whole && !past && frame !== undefined && (
-          <Tooltip label={frame.pinned ? "Unpin: policies may touch it again" : "Pin: no policy touches it"}>
+          <Tooltip label={frame.pinned ? "Unpin: allow automatic editing" : "Pin: exempt from automatic editing"}>
             <ActionIcon
               size="sm"
               variant="subtle"
@@ -83,7 +83,7 @@ export function Heading({ conversation, id, frame, content, past, wide, onWide, 
             <OperationItems conversation={conversation} ids={[id]} />
           </Menu.Dropdown>
         </Menu>
-        <Tooltip label={wide ? "As narrow as before" : "Wider, with room for two columns"}>
+        <Tooltip label={wide ? "Narrow the panel" : "Widen the panel to two columns"}>
           <ActionIcon
             className={styles.widen ?? ""}
             size="sm"

@@ -1,4 +1,4 @@
-// A text that is edited where it stands: a click makes it a field, Enter keeps it, Escape leaves it as it was.
+// A text that is edited where it stands: a click makes it a field, Enter saves, Escape cancels.
 
 import { ActionIcon, Textarea, Tooltip } from "@mantine/core";
 import { Pencil1Icon } from "@radix-ui/react-icons";
@@ -65,7 +65,7 @@ export function InPlace({ name, text, empty, onKeep, more, heading = false, fixe
         value={draft}
         disabled={busy}
         error={problem}
-        description={busy ? "Saving…" : "Enter keeps it, Escape leaves it as it was"}
+        description={busy ? "Saving…" : "Enter saves, Escape cancels"}
         inputWrapperOrder={["input", "error", "description"]}
         onChange={(event) => setDraft(event.currentTarget.value)}
         onKeyDown={press}

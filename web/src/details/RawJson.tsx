@@ -13,8 +13,8 @@ import styles from "./details.module.css";
 
 type Side = "sent" | "source";
 const SIDES = [
-  { value: "sent", label: "What is sent" },
-  { value: "source", label: "What the agent sent" },
+  { value: "sent", label: "Sent version" },
+  { value: "source", label: "The agent’s version" },
 ];
 
 interface Props {
@@ -37,7 +37,7 @@ export function RawJson({ content, onEdit }: Props) {
           data={SIDES}
           value={side}
           onChange={(value) => setSide(value as Side)}
-          aria-label="Side"
+          aria-label="Version"
         />
         <span className={styles.grow} />
         {onEdit !== null && side === "sent" && (

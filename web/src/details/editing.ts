@@ -74,7 +74,7 @@ export function wholeFrame(id: string, messages: readonly Message[]): Choice {
   };
 }
 
-const THOUGHTS = "The model's thinking is signed and cannot be written, so it is left out.";
+const THOUGHTS = "Thinking is signed and cannot be edited, so it is not shown here.";
 
 /** Without thoughts, which nobody but the model can write. */
 function writable(message: Message): { json: unknown; thoughts: boolean } {

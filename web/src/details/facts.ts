@@ -51,7 +51,7 @@ export function allFacts(known: Known): Fact[] {
     frame === undefined ? null : { name: "Kind", value: frame.kind },
     frame === undefined || frame.state.length === 0 ? null : { name: "State", value: frame.state.join(", ") },
     frame === undefined ? null : { name: "Pinned", value: frame.pinned ? "yes" : "no" },
-    frame?.pending ? { name: "Pending", value: "the reply is known from the response only" } : null,
+    frame?.pending ? { name: "Pending", value: "the agent has not sent this reply back yet" } : null,
     { name: "Blocks", value: [...kinds].map(([kind, number]) => `${number} ${kind}`).join(", ") },
     tools.length === 0 ? null : { name: "Tools", value: tools.join(", ") },
     { name: "By edits", value: plural(blocks.filter(({ message, block }) => isMade(message, block)).length, "block") },

@@ -62,7 +62,7 @@ export function FormFoot({ conversation, head, making, lacks = null, label, when
         <Button size="xs" variant="subtle" color="gray" onClick={onCancel}>
           Cancel
         </Button>
-        <Tooltip label="Collect it with others, and make them all at once: the provider reads again only once">
+        <Tooltip label="Collect several operations and apply them as one commit, with one re-read">
           <Button size="xs" variant="default" disabled={!ready} onClick={making.stage}>
             Add to tray
           </Button>

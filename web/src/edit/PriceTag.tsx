@@ -32,7 +32,7 @@ export function PriceTag({ conversation, operations, head, calibrated = true, br
   if (data === undefined) {
     return (
       <span className={styles.tag} role="status">
-        <Loader size={12} /> Working out the price…
+        <Loader size={12} /> Calculating the price…
       </span>
     );
   }
@@ -75,7 +75,7 @@ export function Priced({ plan, calibrated, busy = false, brief = false, when = "
 }
 
 function Nothing() {
-  return <span className={styles.tag}>Nothing would change.</span>;
+  return <span className={styles.tag}>This has no effect.</span>;
 }
 
 /** Why operations cannot be applied. Of several that stand in the tray, which ones are in each other's way. */

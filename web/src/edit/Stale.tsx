@@ -36,8 +36,8 @@ export function Stale({ conversation, message, onAgain }: Props) {
   return (
     <div className={styles.stale} role="alert">
       <p>
-        <strong>This conversation has changed since you started.</strong> Your change was not applied, and nothing was
-        overwritten.
+        <strong>This conversation has changed since you started.</strong> Your edit was not
+        applied.
       </p>
       {commits.length > 0 && (
         <ul>

@@ -60,7 +60,7 @@ export function asked({ name, targets, values }: Draft): Asked {
     case "restore":
       return done({ op: "restore", ids });
     case "move":
-      if (values.to === undefined) return { lacks: "Select where it goes." };
+      if (values.to === undefined) return { lacks: "Select a place." };
       return done({ op: "move", ids, to: values.to });
     case "add":
       if (text === "") return { lacks: "Write the text." };
@@ -74,7 +74,7 @@ export function asked({ name, targets, values }: Draft): Asked {
     case "combine":
       return done({ op: "combine", ids, ...(values.to?.after == null ? {} : { after: values.to.after }) });
     case "split":
-      if ((values.cuts ?? []).length === 0) return { lacks: "Mark at least one place to cut." };
+      if ((values.cuts ?? []).length === 0) return { lacks: "Mark at least one place to split." };
       return done({ op: "split", id, at: [...(values.cuts ?? [])].sort((a, b) => a - b) });
     case "drop-results":
       return results(values, (result) => ({ op: "drop-results", ids: isEvery(values) ? ids : result }));
@@ -101,13 +101,13 @@ function edit(id: string, { mode = "text", text = "", json = "", force }: Values
   const more = force === true ? { force: true } : {};
   if (mode === "text") {
     return text.trim() === ""
-      ? { lacks: "Write the new text. To remove it, delete it." }
+      ? { lacks: "Write the new text, or use Delete to remove the content." }
       : done({ op: "edit", id, text, ...more });
   }
   try {
     return done({ op: "edit", id, raw: JSON.parse(json) as unknown, ...more });
   } catch {
-    return { lacks: "This is not JSON yet." };
+    return { lacks: "This is not valid JSON." };
   }
 }
 

@@ -36,15 +36,15 @@ function first(...rules: ((targets: readonly Target[]) => string | null)[]) {
 }
 
 const chosen = only([...CONVERSATION, "system", "tools", "tool"], "");
-const spoken = only(CONVERSATION, "This works on messages, not on the system prompt or the tools.");
+const spoken = only(CONVERSATION, "Only for messages, not for the system prompt or the tools.");
 const whole = only(["frame"], "Only whole frames.");
 const one = (targets: readonly Target[]) => (targets.length > 1 ? "Select only one." : null);
 const withCalls = (targets: readonly Target[]) =>
   targets.some(({ calls, scope }) => calls || scope === "block" || scope === "message")
     ? null
-    : "There is no tool result in it.";
+    : "It contains no tool result.";
 const isOff = (targets: readonly Target[]) =>
-  targets.every(({ state }) => state.includes("deleted")) ? "It is deleted." : null;
+  targets.every(({ state }) => state.includes("deleted")) ? "Already deleted." : null;
 
 const ENTRIES: readonly Omit<OperationEntry, "label" | "words">[] = [
   {
@@ -70,7 +70,7 @@ const ENTRIES: readonly Omit<OperationEntry, "label" | "words">[] = [
     key: "restore",
     group: "less",
     refuses: first(spoken, (targets) =>
-      targets.some(({ state }) => state.includes("offloaded")) ? null : "Nothing of it is offloaded.",
+      targets.some(({ state }) => state.includes("offloaded")) ? null : "Not offloaded.",
     ),
   },
   {
@@ -133,7 +133,7 @@ const ENTRIES: readonly Omit<OperationEntry, "label" | "words">[] = [
     group: "display",
     free: true,
     refuses: first(only(["frame", "system", "tools"], "Only whole frames."), (targets) =>
-      targets.every(({ pinned }) => pinned) ? "It is pinned." : null,
+      targets.every(({ pinned }) => pinned) ? "Already pinned." : null,
     ),
   },
   {
@@ -142,7 +142,7 @@ const ENTRIES: readonly Omit<OperationEntry, "label" | "words">[] = [
     group: "display",
     free: true,
     refuses: first(only(["frame", "system", "tools"], "Only whole frames."), (targets) =>
-      targets.some(({ pinned }) => pinned) ? null : "It is not pinned.",
+      targets.some(({ pinned }) => pinned) ? null : "Not pinned.",
     ),
   },
 ];
@@ -160,6 +160,6 @@ function labelOf(name: OperationName): string {
 
 export function entryOf(name: OperationName): OperationEntry {
   const found = OPERATIONS.find((entry) => entry.name === name);
-  if (found === undefined) throw new Error(`There is no operation ${name}.`);
+  if (found === undefined) throw new Error(`No operation ${name}.`);
   return found;
 }

@@ -25,9 +25,9 @@ export function figures(plan: PlanView, calibrated: boolean, when: When = "now",
 }
 
 const COLD: Figure = {
-  text: "nothing re-read for it",
+  text: "no extra re-read",
   tone: "good",
-  tip: "Once the cache is cold the provider reads everything again anyway.",
+  tip: "With a cold cache, the provider re-reads everything anyway.",
 };
 
 /** `thinking`: tokens of it that are no longer sent; the rest is what the operation itself changes. */
@@ -35,21 +35,21 @@ function saved(tokens: number, thinking: number, about: string): Figure {
   if (thinking > 0) {
     const own = tokens - thinking;
     return {
-      text: `${own < 0 ? "+" : "−"}${about}${short(Math.abs(own))} a turn, and ${about}${short(thinking)} of thinking`,
+      text: `${own < 0 ? "+" : "−"}${about}${short(Math.abs(own))} per turn, and ${about}${short(thinking)} of thinking`,
       tone: own > 0 ? "good" : "plain",
-      tip: `Every request from now on is about ${count(Math.abs(own))} tokens ${own < 0 ? "larger" : "smaller"} by the change itself, and ${count(thinking)} tokens smaller because thinking after it is no longer sent.`,
+      tip: `Every request from now on is about ${count(Math.abs(own))} tokens ${own < 0 ? "larger" : "smaller"} because of the edit, and ${count(thinking)} tokens smaller because later thinking is no longer sent.`,
     };
   }
-  if (tokens === 0) return { text: "same size", tone: "plain", tip: "What is sent stays as large as it is." };
+  if (tokens === 0) return { text: "same size", tone: "plain", tip: "The request keeps its size." };
   if (tokens > 0) {
     return {
-      text: `−${about}${short(tokens)} a turn`,
+      text: `−${about}${short(tokens)} per turn`,
       tone: "good",
       tip: `Every request from now on is about ${count(tokens)} tokens smaller.`,
     };
   }
   return {
-    text: `+${about}${short(-tokens)} a turn`,
+    text: `+${about}${short(-tokens)} per turn`,
     tone: "warn",
     tip: `Every request from now on is about ${count(-tokens)} tokens larger.`,
   };
@@ -60,7 +60,7 @@ function reread(tokens: number, about: string): Figure | null {
   return {
     text: `${about}${short(tokens)} re-read once`,
     tone: "plain",
-    tip: `The provider remembers what stands before the first change. The ${count(tokens)} tokens behind it are read again with the next request, and remembered from then on.`,
+    tip: `The provider’s cache covers everything before the first change. The next request re-reads the ${count(tokens)} tokens after it, and caches them.`,
   };
 }
 
@@ -78,13 +78,13 @@ function money(plan: PlanView): Figure | null {
       : {
           text: `${about}${dollar(once)} once`,
           tone: "plain",
-          tip: `The next request costs ${dollar(once)} more, then all is as before.`,
+          tip: `The next request costs ${dollar(once)} more, later ones the same as now.`,
         };
   }
   return {
-    text: `${difference < 0 ? "+" : "−"}${about}${dollar(Math.abs(difference))} a turn`,
+    text: `${difference < 0 ? "+" : "−"}${about}${dollar(Math.abs(difference))} per turn`,
     tone: difference < 0 ? "warn" : "good",
-    tip: `A request costs ${dollar(dollars.without)} now, ${dollar(dollars.first)} once with the change, then ${dollar(dollars.later)}.`,
+    tip: `A request costs ${dollar(dollars.without)} now; the next one ${dollar(dollars.first)}, later ones ${dollar(dollars.later)}.`,
   };
 }
 
@@ -102,14 +102,14 @@ function breakEven(plan: PlanView): Figure | null {
     return {
       text: "never pays off",
       tone: "warn",
-      tip: "It costs more than it saves. There may be other reasons for it.",
+      tip: "It costs more than it saves.",
     };
   }
-  if (after <= 1) return { text: "pays off at once", tone: "good", tip: "Already the next request is cheaper." };
+  if (after <= 1) return { text: "pays off at once", tone: "good", tip: "The next request is already cheaper." };
   return {
     text: `pays off after ${plural(after, "turn")}`,
     tone: after > 20 ? "warn" : "plain",
-    tip: `After ${plural(after, "request")} the smaller requests have saved what reading again costs, as long as the provider remembers them.`,
+    tip: `After ${plural(after, "request")} the savings exceed the cost of re-reading, if the cache stays warm.`,
   };
 }
 
@@ -118,7 +118,7 @@ function thinking({ thinking_lost: lost }: PlanView): Figure | null {
   return {
     text: `${plural(lost, "thinking block")} lost`,
     tone: "warn",
-    tip: "The provider accepts thinking only after exactly the text it followed, so thinking after the change is no longer sent.",
+    tip: "Thinking is bound to the content before it, so thinking after the change is no longer sent.",
   };
 }
 

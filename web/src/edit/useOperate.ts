@@ -142,7 +142,7 @@ const WRITTEN: readonly OperationName[] = [
 export function putAside(conversation: string, draft: Draft): void {
   if (draft.touched !== true || !WRITTEN.includes(draft.name)) return;
   const label = `${entryOf(draft.name).label} ${inShort(draft.targets)}`;
-  tell(`Put aside: ${label}`, { label: "Bring it back", run: () => openDraft(conversation, draft) });
+  tell(`Set aside: ${label}`, { label: "Reopen", run: () => openDraft(conversation, draft) });
 }
 
 /** The last of the named rows, as they stand in the list; the last frame when none is named. */

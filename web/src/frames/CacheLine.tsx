@@ -10,7 +10,7 @@ export function CacheLine({ line }: { line: Line }) {
   const now = useNow();
   const warm = line.warm && line.expires > now;
   return (
-    <Tooltip label="The provider remembers what stands above, and reads it at a tenth of the price. A change above the line makes it read again everything behind the change.">
+    <Tooltip label="The provider has cached everything above this line and reads it at a tenth of the price. After a change above it, the provider re-reads everything from there on.">
       <div className={styles.cache} data-warm={warm || undefined}>
         <span>{cacheWords(line, now)}</span>
       </div>

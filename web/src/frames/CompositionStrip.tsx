@@ -16,7 +16,7 @@ export function CompositionStrip({ frames, open, onOpen }: Props) {
   const openFrame = open?.split(/[/#]/)[0] ?? null;
   return (
     <div className={styles.composition}>
-      <div className={styles.strip} role="group" aria-label="What fills the context">
+      <div className={styles.strip} role="group" aria-label="Composition of the context">
         {strip.segments.map(({ id, kind, title, tokens: weight, share }) => {
           const label = `${id}: ${title}, ${short(weight)} tokens, ${percent(share)}`;
           return (
@@ -34,7 +34,7 @@ export function CompositionStrip({ frames, open, onOpen }: Props) {
             />
           );
         })}
-        {strip.free > 0 && <span className={styles.free} style={{ flexGrow: strip.free }} title="Room left" />}
+        {strip.free > 0 && <span className={styles.free} style={{ flexGrow: strip.free }} title="Free" />}
       </div>
       <ul className={styles.legend} aria-label="Legend">
         {legend(frames.frames, frames.window).map(({ kind, label, tokens: weight }) => (

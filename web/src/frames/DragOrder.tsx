@@ -81,7 +81,7 @@ export function DragOrder({ frames, chosen, onMove, children }: Props) {
       onDragCancel={cancel}
       accessibility={{
         announcements: ANNOUNCEMENTS,
-        screenReaderInstructions: { draggable: "Alt and an arrow key move it." },
+        screenReaderInstructions: { draggable: "Press Alt and an arrow key to move it." },
       }}
     >
       <Dragging value={useMemo(() => ({ moving, drop }), [moving, drop])}>{children}</Dragging>

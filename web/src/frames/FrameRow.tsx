@@ -109,7 +109,7 @@ export const FrameRow = memo(function FrameRow(props: Props) {
             <Mark
               label="pending reply"
               color="teal"
-              tip="The reply is known from the response only; the agent has not sent it back yet."
+              tip="The agent has not sent this reply back yet."
               breathes
             />
           )}
@@ -117,7 +117,7 @@ export const FrameRow = memo(function FrameRow(props: Props) {
             <Mark key={name} {...chipOf(name)} />
           ))}
           {coming.map((words) => (
-            <Mark key={words} label={words} color="indigo" tip={`In the tray or waiting: ${words}`} outline />
+            <Mark key={words} label={words} color="indigo" tip={`In the tray or deferred: ${words}`} outline />
           ))}
         </span>
       </span>

@@ -34,8 +34,7 @@ export function FramesView({ conversation }: { conversation: Conversation }) {
       {at !== null && (
         <div className={styles.past} role="status">
           <span>
-            The frames {at === "source" ? "as the agent sent them" : `as they were at ${at}`}. Nothing can be changed
-            here.
+            The frames {at === "source" ? "as the agent sent them" : `as they were at ${at}`}, read-only.
           </span>
           <Button size="compact-xs" variant="light" onClick={() => go({ at: null })}>
             Back to now
@@ -163,7 +162,7 @@ function Workbench({ conversation, frames, past }: WorkbenchProps) {
         <p className={styles.note} role="status">
           {incomplete
             ? "This list may be incomplete: the newest requests could not be stored. The next request completes it."
-            : `${plural(unread, "request")} still being read: this list will grow.`}
+            : `${plural(unread, "request")} still being read; this list may grow.`}
         </p>
       )}
       <Toolbar
@@ -178,7 +177,7 @@ function Workbench({ conversation, frames, past }: WorkbenchProps) {
       >
         {thoughtless.length > 0 && (
           <p className={styles.note} role="note">
-            Thinking is left out of {plural(thoughtless.length, "frame")}: an edit changed what came before it.{" "}
+            Thinking is no longer sent in {plural(thoughtless.length, "frame")}: an edit changed the content before it.{" "}
             <Button size="compact-xs" variant="subtle" onClick={() => chooseRule(thoughtless)}>
               Select them
             </Button>

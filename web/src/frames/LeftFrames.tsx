@@ -24,7 +24,7 @@ export function LeftFrames({ conversation, count }: Props) {
     <section className={styles.left} aria-label="Frames no longer sent">
       <UnstyledButton className={styles.head} aria-expanded={opened} onClick={() => setOpened(!opened)}>
         <ChevronRightIcon aria-hidden />
-        {plural(count, "frame")} from before a compaction or rewind, no longer sent by the agent
+        {plural(count, "frame")} from before a compaction or rewind, no longer sent
       </UnstyledButton>
       {opened && <List conversation={conversation} />}
     </section>
@@ -66,7 +66,7 @@ function List({ conversation }: { conversation: string }) {
         disabled={inOrder.length === 0}
         onClick={() => operate("import", [], { from: conversation, frames: inOrder, to: { end: true } })}
       >
-        Bring {inOrder.length === 0 ? "selected frames" : inOrder.join(", ")} back…
+        Restore {inOrder.length === 0 ? "selected frames" : inOrder.join(", ")}…
       </Button>
     </>
   );

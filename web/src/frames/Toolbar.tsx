@@ -55,7 +55,7 @@ export function Toolbar({ conversation, frames, targets, chosen, allUnfolded, on
           </span>
         ) : (
           <span className={styles.tip}>
-            Click to open, Ctrl- or Shift-click to select, right-click for all operations
+            Click to open, Ctrl- or Shift-click to select, right-click for operations
           </span>
         )}
         <span className={styles.gap} />
@@ -117,12 +117,12 @@ export function Toolbar({ conversation, frames, targets, chosen, allUnfolded, on
         <span>Frame</span>
         <span>Title</span>
         <span className={styles.steps}>Steps</span>
-        <Tooltip label="Estimated; exact once the provider has counted" disabled={frames.calibrated}>
+        <Tooltip label="Estimates, calibrated by the provider’s counts" disabled={frames.calibrated}>
           <span className={styles.weight}>Tokens</span>
         </Tooltip>
         <span
           className={styles.share}
-          title="How much of the whole it is. The longest bar is the largest frame, and among steps the largest step of the frame."
+          title="Size relative to the largest frame; for steps, to the largest step of the frame."
         >
           Share
         </span>

@@ -31,7 +31,7 @@ export function cacheLine({ cache }: Frames, rows: readonly Row[]): Line | null 
 /** In words, as of now. */
 export function cacheWords({ tokens, warm, expires, inside }: Line, now: number): string {
   const left = Math.round((expires - now) / 1000);
-  if (!warm || left <= 0) return `the cache has expired: the next request reads ${count(tokens)} tokens again`;
+  if (!warm || left <= 0) return `the cache has expired: the next request re-reads ${count(tokens)} tokens`;
   const time =
     left >= 90 ? plural(Math.round(left / 60), "more minute") : plural(Math.ceil(left / 10) * 10, "more second");
   return `cached ${inside === null ? "up to here" : `up to ${inside}`}: ${count(tokens)} tokens, for ${time}`;

@@ -7,36 +7,36 @@ export interface Chip {
 }
 
 const CHIPS: Record<string, Chip> = {
-  deleted: { label: "deleted", color: "red", tip: "The model no longer sees it." },
-  edited: { label: "edited", color: "orange", tip: "Its content was replaced." },
-  compacted: { label: "compacted", color: "grape", tip: "A summary stands in its place." },
-  offloaded: { label: "offloaded", color: "cyan", tip: "Its content is in a file that the agent can read." },
-  moved: { label: "moved", color: "indigo", tip: "It was moved from where the agent put it." },
-  added: { label: "added", color: "teal", tip: "You added it; the agent does not know about it." },
-  combined: { label: "combined", color: "indigo", tip: "Several frames were combined into it." },
-  split: { label: "split", color: "indigo", tip: "It is one part of a frame that was split." },
+  deleted: { label: "deleted", color: "red", tip: "No longer sent." },
+  edited: { label: "edited", color: "orange", tip: "Replaced by an edit." },
+  compacted: { label: "compacted", color: "grape", tip: "Replaced with a summary." },
+  offloaded: { label: "offloaded", color: "cyan", tip: "Moved to a file that the agent can read." },
+  moved: { label: "moved", color: "indigo", tip: "Moved from its original place." },
+  added: { label: "added", color: "teal", tip: "Added by an edit; the agent does not see it." },
+  combined: { label: "combined", color: "indigo", tip: "Combined from several frames." },
+  split: { label: "split", color: "indigo", tip: "Part of a split frame." },
   "thinking-dropped": {
-    label: "thinking left out",
+    label: "thinking dropped",
     color: "gray",
-    tip: "An edit before it changed what this thinking followed, so the provider would refuse it.",
+    tip: "Thinking is bound to the content before it, which an edit changed.",
   },
   "before-compaction": {
     label: "before compaction",
     color: "gray",
-    tip: "The agent summarised the conversation after it and no longer sends it. Import brings it back.",
+    tip: "The agent compacted the conversation and no longer sends this frame. Import restores it.",
   },
   rewound: {
     label: "rewound",
     color: "gray",
-    tip: "The agent went back to before it and no longer sends it. Import brings it back.",
+    tip: "The agent rewound the conversation and no longer sends this frame. Import restores it.",
   },
   "source-changed": {
     label: "changed since",
     color: "yellow",
-    tip: "The agent now sends a different text from the one that was edited.",
+    tip: "The agent has rewritten the edited content.",
   },
 };
 
 export function chipOf(state: string): Chip {
-  return CHIPS[state] ?? { label: state.replaceAll("-", " "), color: "orange", tip: "Changed by an operation." };
+  return CHIPS[state] ?? { label: state.replaceAll("-", " "), color: "orange", tip: "Changed by an edit." };
 }

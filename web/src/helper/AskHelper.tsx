@@ -64,12 +64,12 @@ export function AskHelper({ conversation, operations, icon, make = false, stopWh
         <Loader size={12} />
         <span>{job === "asked" ? "Asking" : `Asking ${job.by}`}…</span>
         {job !== "asked" && (
-          <Tooltip label="Stop asking">
+          <Tooltip label="Cancel the request">
             <ActionIcon
               size="sm"
               variant="subtle"
               color="gray"
-              aria-label="Stop asking"
+              aria-label="Cancel the request"
               onClick={() => void cancelJob(job.job).catch(complain)}
             >
               <Cross2Icon />

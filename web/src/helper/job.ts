@@ -29,8 +29,8 @@ export function outcome(job: Job): Applied | null {
   if (job.state === "cancelled") return null;
   const { code, message, hint } = job.error ?? {
     code: "helper-nonsense",
-    message: "The helper found no words.",
-    hint: "Try again, or write them yourself.",
+    message: "The helper model wrote no text.",
+    hint: "Try again, or write the text yourself.",
   };
   throw new ApiError(422, code, message, hint);
 }

@@ -88,12 +88,12 @@ export function CommitDetails({ conversation, commit, commits, head, branch, way
             Go to branch {elsewhere}
           </Button>
         )}
-        <Tooltip label={`Another line of edits that begins here (${shortcut("branch")})`}>
+        <Tooltip label={`New branch of edits from this commit (${shortcut("branch")})`}>
           <Button size="compact-sm" variant="default" data-does="branch" onClick={() => setNaming("branch")}>
             Branch from here
           </Button>
         </Tooltip>
-        <Tooltip label={`A name by which you find it again (${shortcut("tag")})`}>
+        <Tooltip label={`Name this commit (${shortcut("tag")})`}>
           <Button size="compact-sm" variant="default" data-does="tag" onClick={() => setNaming("tag")}>
             Tag
           </Button>
@@ -149,7 +149,7 @@ export function CommitDetails({ conversation, commit, commits, head, branch, way
         />
       )}
       <DiffView conversation={conversation} from={commit.parent ?? "source"} to={commit.id} onOpen={onOpenFrame} />
-      {!commit.here && <p className={styles.elsewhere}>This commit is not on {branch}, the branch you are on.</p>}
+      {!commit.here && <p className={styles.elsewhere}>This commit is not on {branch}, the checked-out branch.</p>}
     </div>
   );
 }
@@ -205,7 +205,7 @@ function Refused({ error, commit, commits, onCascade }: RefusedProps) {
   return (
     <Problem
       error={
-        new Error(`Later commits stand on this one: ${[...names, ...(more === undefined ? [] : [more])].join(", ")}.`)
+        new Error(`Later commits depend on this one: ${[...names, ...(more === undefined ? [] : [more])].join(", ")}.`)
       }
       action={{ label: "Revert them too", run: onCascade }}
     />

@@ -52,18 +52,18 @@ export function CommitRow({ commit, commits, head, open, onToggle, ...rest }: Pr
             </Badge>
           ))}
           {commit.author === "policy" && (
-            <Tooltip label="Made by a policy that is switched on, not by a person">
+            <Tooltip label="Made by automatic editing">
               <Badge color="grape">policy</Badge>
             </Tooltip>
           )}
           {off && <Badge color="gray">reverted</Badge>}
           {commit.here && commit.active && commit.asleep && (
-            <Tooltip label="What it names is not part of the newest request; it acts again if that comes back">
+            <Tooltip label="The edited content left the conversation; the edit applies again if it returns">
               <Badge color="gray">asleep</Badge>
             </Tooltip>
           )}
           {commit.source_changed && (
-            <Tooltip label="The agent has sent what it names in another form since">
+            <Tooltip label="The agent has rewritten the edited content">
               <Badge color="orange">source changed</Badge>
             </Tooltip>
           )}

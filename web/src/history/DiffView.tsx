@@ -33,7 +33,7 @@ export function DiffView({ conversation, from, to, onOpen }: Props) {
     return error === null ? <Loader size="xs" aria-label="Comparing" /> : <PartProblem error={error} />;
   }
   const changed = diff.frames.filter(({ change }) => change !== "same");
-  if (changed.length === 0) return <p className={styles.none}>What the model sees is the same before and after.</p>;
+  if (changed.length === 0) return <p className={styles.none}>This commit does not change the request.</p>;
   return (
     <div className={styles.diff}>
       {changed.map((frame) => (

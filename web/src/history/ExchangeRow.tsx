@@ -37,28 +37,28 @@ export function ExchangeRow({ conversation, exchange }: { conversation: string; 
         {isShown && number !== null && (
           <SentBody conversation={conversation} request={number} onClose={() => setShown(false)} />
         )}
-        {request === null ? <span className={styles.quiet}>request not on record</span> : <Asked request={request} />}
+        {request === null ? <span className={styles.quiet}>request not recorded</span> : <Asked request={request} />}
         {answer !== null && answer.repairs.length > 0 && <Repairs repairs={answer.repairs} />}
       </div>
       <div className={styles.read}>{answer?.usage != null && <Reading usage={answer.usage} />}</div>
       <div className={styles.answered}>
-        {how === "waiting" && <Badge color="teal">answer on its way</Badge>}
+        {how === "waiting" && <Badge color="teal">waiting for the response</Badge>}
         {how === "cut" && (
-          <Tooltip label="The connection to the provider broke before the answer was complete">
+          <Tooltip label="The provider’s connection broke before the response was complete">
             <Badge color="red">cut off</Badge>
           </Tooltip>
         )}
         {how === "cancelled" && (
-          <Tooltip label="The client went away before the answer was complete">
+          <Tooltip label="The client disconnected before the response was complete">
             <Badge color="gray">cancelled</Badge>
           </Tooltip>
         )}
         {how === "unreachable" && (
-          <Tooltip label="No connection to the provider could be made">
+          <Tooltip label="The provider could not be reached">
             <Badge color="red">provider unreachable</Badge>
           </Tooltip>
         )}
-        {how === "failed" && <Badge color="red">{answer?.status || "no answer"}</Badge>}
+        {how === "failed" && <Badge color="red">{answer?.status || "no response"}</Badge>}
         {answer?.stop_reason != null && <span>{answer.stop_reason.replaceAll("_", " ")}</span>}
         {answer?.usage != null && <span className={styles.quiet}>{short(answer.usage.output)} out</span>}
         {answer?.money != null && (
@@ -79,11 +79,11 @@ export function ExchangeRow({ conversation, exchange }: { conversation: string; 
       {miss !== null && <p className={styles.note}>{miss}</p>}
       {(answer?.applied_edits.length ?? 0) > 0 && (
         <p className={styles.note}>
-          The provider cleared content on its side: {answer?.applied_edits.map(clearedWords).join("; ")}.
+          The provider itself cleared content: {answer?.applied_edits.map(clearedWords).join("; ")}.
         </p>
       )}
       {answer?.compacted === true && (
-        <p className={styles.note}>The provider wrote a summary of what came before. It stands for all of that from here on.</p>
+        <p className={styles.note}>The provider summarised earlier content. From here on, the summary replaces it.</p>
       )}
       {(answer?.transformations.length ?? 0) > 0 && (
         <p className={styles.note}>
@@ -119,7 +119,7 @@ function Repairs({ repairs }: { repairs: readonly (readonly [string, string])[] 
 
 function Asked({ request }: { request: NonNullable<Exchange["request"]> }) {
   const asks = request.asks?.map(editWords).join(" and ") ?? "";
-  const asked = asks === "" ? null : `The provider is asked to ${asks} beside what the client asks`;
+  const asked = asks === "" ? null : `ctx also asked the provider to ${asks}`;
   const meaning = [verdictMeaning(request.verdict), request.detail, asked].filter(Boolean).join(". ");
   return (
     <>

@@ -108,7 +108,7 @@ export function HistoryView({ conversation: { id } }: { conversation: Conversati
             {entry.kind === "aside" && <AsideRow event={entry.event} />}
             {entry.kind === "recovery" && (
               <Note at={entry.at}>
-                The provider refused the model’s earlier thinking. From here on it is asked to leave such blocks out.
+                The provider refused earlier thinking. From here on, ctx asks it to drop such blocks.
               </Note>
             )}
           </li>
@@ -128,10 +128,10 @@ export function HistoryView({ conversation: { id } }: { conversation: Conversati
           loading={timeline.isPlaceholderData}
           onClick={() => setReach(reach * 4)}
         >
-          Look further back
+          Load older events
         </Button>
       )}
-      {rows.length === 0 && filter !== NO_FILTER && <p className={styles.none}>Nothing fits these filters.</p>}
+      {rows.length === 0 && filter !== NO_FILTER && <p className={styles.none}>Nothing matches these filters.</p>}
     </section>
   );
 }
@@ -185,7 +185,7 @@ function Source({ ways, graph }: { ways: Ways; graph: number }) {
           onClick={() => setOpen(!open)}
           data-row="source"
         >
-          <span>What the agent sent, without any edit</span>
+          <span>The agent’s version, without edits</span>
           {open ? <ChevronDownIcon aria-hidden /> : <ChevronRightIcon aria-hidden />}
         </UnstyledButton>
         {open && (
@@ -196,7 +196,7 @@ function Source({ ways, graph }: { ways: Ways; graph: number }) {
             >
               Roll back to here
             </UnstyledButton>{" "}
-            switches every commit off. They stay in the history and can be switched on again.
+            switches all commits off. They stay in the history, and you can switch them on again.
           </p>
         )}
       </div>
@@ -207,7 +207,7 @@ function Source({ ways, graph }: { ways: Ways; graph: number }) {
 function NothingYet() {
   return (
     <p className={styles.none}>
-      Nothing has been changed yet. Whatever you edit becomes a commit here, and each can be reverted at any time.
+      No edits yet. Each edit becomes a commit here, which you can revert at any time.
     </p>
   );
 }

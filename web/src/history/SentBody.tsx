@@ -59,7 +59,7 @@ function Body({ conversation, request }: Omit<Props, "onClose">) {
         <p className={styles.facts}>
           <span>{moment(about.at)}</span>
           {about.model !== null && <span>{about.model}</span>}
-          <span>{about.changed ? "edited before it left" : "as the agent sent it"}</span>
+          <span>{about.changed ? "edited" : "as the agent sent it"}</span>
           <span>
             {about.bytes === null ? bytes(about.client_bytes) : bytes(about.bytes)}
             {about.changed && about.bytes !== null && `, the agent sent ${bytes(about.client_bytes)}`}
@@ -73,7 +73,7 @@ function Body({ conversation, request }: Omit<Props, "onClose">) {
       ) : (
         <>
           <div className={styles.tools}>
-            <Copy text={() => body ?? ""} label="Copy the body as it was sent" />
+            <Copy text={() => body ?? ""} label="Copy the sent body" />
           </div>
           <div className={styles.scroll} tabIndex={0} role="region" aria-label="Sent body">
             <Clipped text={text} first={20_000}>

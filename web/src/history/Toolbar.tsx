@@ -40,7 +40,7 @@ export function Toolbar({ history, commits, frames, filter, ways, onFilter }: Pr
           <ResetIcon />
         </ActionIcon>
       </Tooltip>
-      <Tooltip label={`Redo what was undone (${shortcut("redo")})`}>
+      <Tooltip label={`Redo the last undone change (${shortcut("redo")})`}>
         <ActionIcon variant="default" size="md" aria-label="Redo" onClick={() => void ways.redo()}>
           <ResetIcon className={styles.mirrored ?? ""} />
         </ActionIcon>
@@ -51,7 +51,7 @@ export function Toolbar({ history, commits, frames, filter, ways, onFilter }: Pr
         data={WHAT}
         value={filter.what}
         onChange={(what) => onFilter({ ...filter, what: what as What })}
-        aria-label="What is shown"
+        aria-label="Show"
       />
       {turns.length > 0 && (
         <Choice
@@ -81,7 +81,7 @@ export function Toolbar({ history, commits, frames, filter, ways, onFilter }: Pr
         </>
       )}
       {(filter.frame !== null || filter.kind !== null || filter.author !== null) && (
-        <ActionIcon variant="subtle" color="gray" aria-label="Remove the filters" onClick={() => onFilter(NO_FILTER)}>
+        <ActionIcon variant="subtle" color="gray" aria-label="Clear filters" onClick={() => onFilter(NO_FILTER)}>
           <Cross2Icon />
         </ActionIcon>
       )}
@@ -134,7 +134,7 @@ function Branches({ history, ways }: { history: History; ways: Ways }) {
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Label>Lines of edits over the same conversation</Menu.Label>
+        <Menu.Label>Branches of edits</Menu.Label>
         {history.branches.map(({ name, current, commits }) => (
           <Menu.Item
             key={name}

@@ -26,8 +26,8 @@ export function WayPrice({ conversation, head, step }: Props) {
   const { tokens_before, tokens_after, preview } = data;
   const parts = [
     tokens_before === tokens_after ? "same size" : `${short(tokens_before)} → ${short(tokens_after)} tokens`,
-    preview.tokens_reread > 0 ? `the provider reads ${short(preview.tokens_reread)} again once` : null,
-    preview.thinking_dropped > 0 ? `${plural(preview.thinking_dropped, "thought")} no longer sent` : null,
+    preview.tokens_reread > 0 ? `the provider re-reads ${short(preview.tokens_reread)} once` : null,
+    preview.thinking_dropped > 0 ? `${plural(preview.thinking_dropped, "thinking block")} no longer sent` : null,
   ].filter((part) => part !== null);
   return <span className={styles.price}>{parts.join(" · ")}</span>;
 }

@@ -22,7 +22,7 @@ export function WishRow({ conversation, event }: { conversation: string; event: 
   if (state === "failed") {
     return (
       <Note at={at}>
-        <Badge color="red">not made</Badge> {what}: {event.failure?.message} {event.failure?.hint}
+        <Badge color="red">not applied</Badge> {what}: {event.failure?.message} {event.failure?.hint}
       </Note>
     );
   }

@@ -14,7 +14,7 @@ test("phases begin and end, and somebody said so", () => {
   expect(words({ ...at, kind: "phase", name: "testing", ended: true, author: "hook" })[1]).toBe("testing ends");
 });
 
-test("what was only noted says what would have gone, and why", () => {
+test("what was observed says what would have gone, and why", () => {
   const noted: AsideEvent = {
     ...at,
     kind: "noted",
@@ -24,8 +24,8 @@ test("what was only noted says what would have gone, and why", () => {
     tokens_before: 10_108,
     tokens_after: 6828,
   };
-  expect(words(noted)).toEqual(["only noted", "Results of t1 … t6 (6 frames) would have been cleared, 10,108 → 6,828 tokens", "old results"]);
-  expect(words({ ...noted, summary: "something else", note: "" })).toEqual(["only noted", "something else, 10,108 → 6,828 tokens", null]);
+  expect(words(noted)).toEqual(["observed", "Results of t1 … t6 (6 frames) would have been cleared, 10,108 → 6,828 tokens", "old results"]);
+  expect(words({ ...noted, summary: "something else", note: "" })).toEqual(["observed", "something else, 10,108 → 6,828 tokens", null]);
 });
 
 test("signals come with their figures", () => {

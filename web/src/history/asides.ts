@@ -38,13 +38,13 @@ function noted({ summary, note, tokens_before, tokens_after }: NotedEvent): Asid
   const where = placeOf(summary);
   const what = where === null ? summary : `Results of ${where} would have been cleared`;
   const saved = `${count(tokens_before)} → ${count(tokens_after)} tokens`;
-  return { badge: "only noted", color: "gray", words: `${what}, ${saved}`, more: note === "" ? null : reasonWords(note) };
+  return { badge: "observed", color: "gray", words: `${what}, ${saved}`, more: note === "" ? null : reasonWords(note) };
 }
 
 function told({ signal, tokens, window, percent, tokens_before, cleared, commit }: SignalEvent): Aside {
   if (signal === "CONTEXT_NEAR_LIMIT") {
     const words = `${count(tokens)} of ${count(window)} tokens`;
-    return { badge: "near the limit", color: "orange", words, more: `near from ${percent}% on` };
+    return { badge: "near the limit", color: "orange", words, more: `threshold ${percent}%` };
   }
   const from = tokens_before == null ? "" : `${count(tokens_before)} → `;
   const done = cleared == null ? "" : `, ${plural(cleared, "piece")} cleared`;
@@ -68,7 +68,7 @@ function refused({ model, edits, words }: RefusedEvent): Aside {
   return {
     badge: "refused",
     color: "orange",
-    words: `The provider does not ${what} with ${model}: ${words}`,
-    more: "The request went through without it; it is asked for again in a week.",
+    words: `The provider refuses to ${what} for ${model}: ${words}`,
+    more: "The request was sent without it. ctx tries again in a week.",
   };
 }

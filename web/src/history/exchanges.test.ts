@@ -114,8 +114,8 @@ test("a missed cache is told with its cause, unless it is no news", () => {
     place: string | null = null,
   ) => missed(answer(1, 1, { cache_miss: { ...plain, cause, place, tokens } }));
   expect(with_miss("edited", 9000, "t3")).toBe("9k tokens were read again because of an edit at t3.");
-  expect(with_miss("expired", 1200)).toBe("1.2k tokens were read again because the cache had gone cold.");
-  expect(with_miss("unknown", 1200)).toBe("1.2k tokens were read again; why is not known.");
+  expect(with_miss("expired", 1200)).toBe("1.2k tokens were read again because the cache had expired.");
+  expect(with_miss("unknown", 1200)).toBe("1.2k tokens were read again; the cause is unknown.");
   const usage = { input: 100, cache_read: 0, cache_write: 3900, output: 1 };
   const shrunk = answer(1, 1, { usage, cache_miss: { ...plain, cause: "edited", place: null, tokens: 9000 } });
   expect(missed(shrunk)).toBe("4k tokens were read again because of an edit.");

@@ -47,20 +47,20 @@ export function cacheShares(usage: Usage): CacheShares {
 
 const VERDICTS: Record<string, string> = {
   new: "The first request of this conversation",
-  next: "The known history with something new behind it",
+  next: "The known history with new messages",
   retry: "The same messages again",
-  rewind: "The history was cut back before it went on",
-  return: "A branch that had been left was taken up again",
-  compaction: "The client replaced its history by a summary",
-  rerender: "The client rewrote its history; the unchanged parts identified it",
-  unrelated: "Nothing of it had been seen in this conversation",
-  side: "A title, a suggestion or the like: it is no part of the conversation",
+  rewind: "The client went back in its history",
+  return: "The client returned to a branch it had left",
+  compaction: "The client replaced its history with a summary",
+  rerender: "The client rewrote its history; unchanged parts identified it",
+  unrelated: "Unknown to this conversation",
+  side: "A side request, such as a title or a suggestion",
 };
 
 const WORDS: Record<string, string> = {
   new: "first request",
   next: "request",
-  side: "on the side",
+  side: "side request",
   rerender: "rewritten",
   unrelated: "unknown",
 };
@@ -100,16 +100,16 @@ export function clearedWords(edit: unknown): string {
 }
 
 const CAUSES: Record<string, string> = {
-  "model-changed": "another model was asked",
+  "model-changed": "the client changed the model",
   "tools-changed": "the tools changed",
-  "out-of-reach": "no mark looks back that far",
-  "manner-changed": "how to think or choose tools changed",
+  "out-of-reach": "no breakpoint reaches back that far",
+  "manner-changed": "the settings for thinking or tools changed",
   "system-changed": "the system prompt changed",
   edited: "of an edit",
-  "history-changed": "the agent changed what it had sent before",
+  "history-changed": "the agent changed its history",
   cleared: "the provider cleared some of it",
-  expired: "the cache had gone cold",
-  "below-minimum": "so short a prompt is not cached",
+  expired: "the cache had expired",
+  "below-minimum": "the prompt is too short to be cached",
 };
 
 /** Why the provider read again what it could have had in its cache; nothing where that is no news. */
@@ -123,7 +123,7 @@ export function missed({ cache_miss, cache_miss_reason, usage }: AnswerEvent): s
   if (cause === "first-request" || tokens < WORTH_TELLING) return null;
   const why = CAUSES[cause];
   const where = place === null ? "" : ` at ${place}`;
-  const because = why === undefined ? "; why is not known" : ` because ${why}${where}`;
+  const because = why === undefined ? "; the cause is unknown" : ` because ${why}${where}`;
   return `${short(tokens)} tokens were read again${because}.`;
 }
 

@@ -17,6 +17,6 @@ test("what was done is told by its own words, with what it changed", () => {
 test("names are told, and where one went back to", () => {
   expect(told({ action: "branch", name: "trial", target: "00000000a1" }, "branch trial")).toBe("New branch: trial");
   expect(told({ action: "rollback", target: "source" }, "roll back to source: 00000000a1")).toBe(
-    "Rolled back to what the agent sent",
+    "Rolled back to the agent’s version",
   );
 });

@@ -92,7 +92,7 @@ export function inPast(step: Step, applied: Applied, commits: { id: string; summ
   const quoted = /“(.*)”/.exec(said(applied.summary, commits))?.[1];
   const what =
     step.action === "rollback"
-      ? `to ${step.target === "source" ? "what the agent sent" : (step.target ?? "")}`
+      ? `to ${step.target === "source" ? "the agent’s version" : (step.target ?? "")}`
       : (step.name ?? quoted ?? "");
   const { tokens_before, tokens_after } = applied;
   const tokens = tokens_before === tokens_after ? "" : ` · ${short(tokens_before)} → ${short(tokens_after)} tokens`;

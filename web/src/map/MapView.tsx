@@ -51,7 +51,7 @@ export function MapView({ conversation: { id } }: { conversation: Conversation }
   return (
     <div className={styles.view}>
       <div className={styles.top}>
-        <section className={styles.picture} aria-label="What the context is made of">
+        <section className={styles.picture} aria-label="Composition of the context">
           <Treemap parts={parts} total={map.tokens} open={open} waste={wasted} shown={shown} onOpen={onOpen} />
         </section>
         <aside className={styles.legend}>
@@ -59,9 +59,9 @@ export function MapView({ conversation: { id } }: { conversation: Conversation }
         </aside>
       </div>
       <Waste conversation={id} frames={frames} suggestions={waste} onOpen={onOpen} />
-      <section className={styles.plot} aria-label="Over the requests">
+      <section className={styles.plot} aria-label="By request">
         <header className={styles.header}>
-          <h3 className={styles.heading}>Over the requests</h3>
+          <h3 className={styles.heading}>By request</h3>
           <span className={styles.key} data-part="read">
             from the cache
           </span>
@@ -89,7 +89,7 @@ export function MapView({ conversation: { id } }: { conversation: Conversation }
           {pointed === undefined ? <Sums totals={totals(turns.turns)} /> : <Pointed turn={pointed} missed={turns.missed.get(hovered ?? -1) ?? null} />}
         </header>
         {turns.turns.length === 0 ? (
-          <p className={styles.none}>No request of this conversation was answered yet.</p>
+          <p className={styles.none}>No request of this conversation has a response yet.</p>
         ) : (
           <Plot
             turns={turns}

@@ -1,4 +1,4 @@
-// What the conversation has cost, what edits have saved of it, and what the provider's cache missed, with the cause.
+// What the conversation has cost, what saved by edits of it, and what the provider's cache missed, with the cause.
 
 import { UnstyledButton } from "@mantine/core";
 
@@ -19,13 +19,13 @@ export function Money({ spent, misses, onOpen }: Props) {
   const missed = missesOf(misses);
   const hidden = missed.length - AT_MOST + misses.more;
   return (
-    <section className={styles.money} aria-label="Money and the cache">
+    <section className={styles.money} aria-label="Costs and cache">
       <header className={styles.header}>
-        <h3 className={styles.heading}>Money and the cache</h3>
+        <h3 className={styles.heading}>Costs and cache</h3>
         <Sums spent={spent} misses={misses} />
       </header>
       {missed.length === 0 ? (
-        <p className={styles.none}>The provider had everything in its cache that it could have had there.</p>
+        <p className={styles.none}>No cache misses.</p>
       ) : (
         <ul className={styles.list}>
           {missed.slice(0, AT_MOST).map(({ request, at, tokens, words, place }) => (
@@ -47,7 +47,7 @@ export function Money({ spent, misses, onOpen }: Props) {
               </span>
             </li>
           ))}
-          {hidden > 0 && <li className={styles.more}>{count(hidden)} more before that; the history has them all</li>}
+          {hidden > 0 && <li className={styles.more}>{count(hidden)} more; the history lists all</li>}
         </ul>
       )}
     </section>
@@ -61,7 +61,7 @@ function Sums({ spent, misses: { foreseen, came_true } }: Omit<Props, "onOpen">)
   return (
     <dl className={styles.sums}>
       {isPriced && (
-        <div title={nearest > 0 ? "At list prices; for some requests those of the nearest model" : "At list prices"}>
+        <div title={nearest > 0 ? "At list prices; for unknown models, those of the nearest model" : "At list prices"}>
           <dt>cost</dt>
           <dd>
             {about}
@@ -70,17 +70,17 @@ function Sums({ spent, misses: { foreseen, came_true } }: Omit<Props, "onOpen">)
         </div>
       )}
       {removed !== 0 && (
-        <div data-tone={removed < 0 ? "warn" : "good"} title="Of all requests together, because of edits">
-          <dt>{removed < 0 ? "sent in addition" : "not sent"}</dt>
+        <div data-tone={removed < 0 ? "warn" : "good"} title="All requests together, because of edits">
+          <dt>{removed < 0 ? "sent additionally" : "not sent"}</dt>
           <dd>{short(Math.abs(removed))} tokens</dd>
         </div>
       )}
       {removed !== 0 && isPriced && (
         <div
           data-tone={saved < 0 ? "warn" : "good"}
-          title="What the same requests would have cost unedited, less what they did cost"
+          title="The cost of the same requests without edits, minus the actual cost"
         >
-          <dt>{saved < 0 ? "edits have cost so far" : "edits have saved"}</dt>
+          <dt>{saved < 0 ? "cost of edits so far" : "saved by edits"}</dt>
           <dd>
             {about}
             {dollars(Math.abs(saved))}
@@ -88,8 +88,8 @@ function Sums({ spent, misses: { foreseen, came_true } }: Omit<Props, "onOpen">)
         </div>
       )}
       {foreseen > 0 && (
-        <div title={`Of ${count(came_true)} of ${count(foreseen)} requests as much was read from the cache as was foreseen`}>
-          <dt>cache as foreseen</dt>
+        <div title={`The cache forecast was right for ${count(came_true)} of ${count(foreseen)} requests`}>
+          <dt>forecast accuracy</dt>
           <dd>{percent(came_true / foreseen)}</dd>
         </div>
       )}

@@ -56,7 +56,7 @@ export const Treemap = memo(function Treemap({ parts, total, open, waste, shown,
         className={styles.map}
         style={{ height: HEIGHT }}
         role="group"
-        aria-label="What the context is made of; arrow keys go from tile to tile"
+        aria-label="Composition of the context; arrow keys move between tiles"
         onKeyDown={onKeyDown}
       >
         {areas.map(({ part, name, headed, tiles, ...box }) => (

@@ -32,7 +32,7 @@ export function Waste({ conversation, frames, suggestions, onOpen }: Props) {
         <h3 className={styles.heading}>Worth removing</h3>
         {suggestions.length > 0 && (
           <span className={styles.possible}>
-            {short(possible)} tokens, {percent(possible / Math.max(1, frames.tokens))} of the context; striped in the picture
+            {short(possible)} tokens, {percent(possible / Math.max(1, frames.tokens))} of the context; striped above
           </span>
         )}
         {left.length > 1 && (
@@ -42,7 +42,7 @@ export function Waste({ conversation, frames, suggestions, onOpen }: Props) {
         )}
       </header>
       {suggestions.length === 0 && (
-        <p className={styles.none}>Nothing stands out: no large old results, no outdated reads, no unused tools.</p>
+        <p className={styles.none}>Nothing found: no large old results, outdated reads or unused tools.</p>
       )}
       <ul className={styles.list}>
         {suggestions.map(({ key, title, why, tokens, ids, operation }) => {
@@ -56,7 +56,7 @@ export function Waste({ conversation, frames, suggestions, onOpen }: Props) {
               <UnstyledButton
                 className={styles.saved}
                 aria-expanded={priced === key}
-                title="What it would save and cost"
+                title="Savings and cost"
                 onClick={() => setPriced(priced === key ? null : key)}
               >
                 −{short(tokens)}

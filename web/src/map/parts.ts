@@ -69,7 +69,7 @@ const NAMES: Record<string, string> = {
   results: "Results",
   reminders: "Reminders",
   images: "Images",
-  edits: "Words of edits",
+  edits: "Text of edits",
   other: "Other",
 };
 

@@ -36,8 +36,8 @@ export function suggestions({ frames, tokens }: Pick<Frames, "frames" | "tokens"
     const results = superseded.flatMap(({ superseded_results = [] }) => superseded_results);
     found.push({
       key: "superseded",
-      title: results.length === 1 ? "1 read that is out of date" : `${results.length} reads that are out of date`,
-      why: `The same file was read again or changed later: ${names(superseded)}`,
+      title: results.length === 1 ? "1 outdated read" : `${results.length} outdated reads`,
+      why: `Files read again or changed later: ${names(superseded)}`,
       tokens: superseded.reduce((total, { superseded_tokens = 0 }) => total + superseded_tokens, 0),
       ids: superseded.map(({ id }) => id),
       operation: { op: "drop-results", ids: results },
@@ -52,7 +52,7 @@ export function suggestions({ frames, tokens }: Pick<Frames, "frames" | "tokens"
     found.push({
       key: `large ${step.id}`,
       title: step.title,
-      why: `A large result of an earlier step, ${step.id}`,
+      why: `A large result of the earlier step ${step.id}`,
       tokens: step.tokens - STAYS,
       ids: [step.id],
       operation: { op: "drop-results", ids: [step.id] },
@@ -63,8 +63,8 @@ export function suggestions({ frames, tokens }: Pick<Frames, "frames" | "tokens"
     const ids = unused.map(({ id }) => id);
     found.push({
       key: "unused tools",
-      title: unused.length === 1 ? "1 tool that was never called" : `${unused.length} tools that were never called`,
-      why: `Their definitions are sent with every request: ${names(unused)}`,
+      title: unused.length === 1 ? "1 unused tool" : `${unused.length} unused tools`,
+      why: `Sent with every request, but never called: ${names(unused)}`,
       tokens: unused.reduce((total, tool) => total + tool.tokens, 0),
       ids,
       operation: { op: "delete", ids },

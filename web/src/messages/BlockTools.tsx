@@ -34,7 +34,7 @@ export function BlockTools({ block, plain, onPlain }: Props) {
           variant={plain ? "light" : "subtle"}
           color="gray"
           aria-label="Plain text"
-          title={plain ? "Show it rendered" : "Show it as plain text"}
+          title={plain ? "Show rendered" : "Show as plain text"}
           aria-pressed={plain}
           onClick={() => onPlain(!plain)}
         >
@@ -45,7 +45,7 @@ export function BlockTools({ block, plain, onPlain }: Props) {
           variant={raw ? "light" : "subtle"}
           color="gray"
           aria-label="JSON"
-          title={raw ? "Hide its JSON" : "Show its JSON"}
+          title={raw ? "Hide JSON" : "Show JSON"}
           aria-pressed={raw}
           onClick={() => setRaw(!raw)}
         >

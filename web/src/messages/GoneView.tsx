@@ -66,5 +66,5 @@ export function goneWord(commit: Commit | undefined, byRule: boolean): string {
   if (byRule) return "Not sent: the provider would refuse it";
   const kinds = new Set(commit?.operations.map(({ op }) => WORDS[op]).filter((word) => word !== undefined));
   const [only] = kinds;
-  return kinds.size === 1 && only !== undefined ? only : "Taken out";
+  return kinds.size === 1 && only !== undefined ? only : "Removed";
 }

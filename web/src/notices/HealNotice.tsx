@@ -39,12 +39,12 @@ export function HealNotice({ conversation, head }: { conversation: string; head:
       color="red"
       className={styles.problem ?? ""}
       icon={<ExclamationTriangleIcon />}
-      title="The provider refuses this conversation as it is"
+      title="The provider refuses this conversation"
       role="alert"
     >
       <WithCode text={`${problem}. `} />
       <Button size="compact-sm" variant="default" loading={busy} onClick={() => void run()}>
-        Take it out
+        Remove it
       </Button>
     </Alert>
   );

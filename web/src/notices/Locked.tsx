@@ -7,13 +7,12 @@ import styles from "./notices.module.css";
 export function Locked({ error }: { error: ApiError }) {
   return (
     <main className={styles.centre}>
-      <h1 className={styles.heading}>This browser has no key yet</h1>
+      <h1 className={styles.heading}>This browser is not signed in</h1>
       <p>
-        The page shows your conversations, so the daemon lets in only who can read its token. Ask it for a link and open
-        that:
+        To sign in, run this command in a terminal and open the link that it prints:
       </p>
       <Command text="ctx ui" />
-      <p className={styles.quiet}>The daemon said: {error.message}</p>
+      <p className={styles.quiet}>The daemon responded: {error.message}</p>
     </main>
   );
 }

@@ -19,7 +19,7 @@ export function Rule({ number }: { number: string }) {
           tabIndex={0}
           className={styles.rule}
           aria-expanded={opened}
-          title={`What rule ${number} means`}
+          title={`Explain rule ${number}`}
           onClick={(event) => {
             event.stopPropagation();
             setOpened(!opened);

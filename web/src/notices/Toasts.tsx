@@ -15,7 +15,7 @@ export function Toasts() {
     if (event.kind === "commit") settle(event.conversation, event.id);
   });
   return (
-    <div className={styles.toasts} role="log" aria-live="polite" aria-label="What happened">
+    <div className={styles.toasts} role="log" aria-live="polite" aria-label="Notices">
       {toasts.map(({ id, kind, text, hint, remarks, action }) => (
         <div key={id} className={styles.toast} data-kind={kind}>
           <div className={styles.words}>

@@ -13,9 +13,9 @@ export function TrustNotice({ conversation }: { conversation: string }) {
   const settings = data?.project_settings ?? null;
   if (settings === null || settings.waiting.length === 0 || closed === settings.folder) return null;
   return (
-    <div className={styles.trust} role="status" aria-label="Settings that wait for trust">
+    <div className={styles.trust} role="status" aria-label="Settings that need your trust">
       <div>
-        <strong>This project’s settings are not in force until you trust the folder:</strong>
+        <strong>These settings take effect once you trust this project:</strong>
         <ul>
           {settings.waiting.map(({ file, line, key, value }) => (
             <li key={`${file} ${key}`}>

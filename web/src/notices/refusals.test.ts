@@ -9,7 +9,7 @@ const gone = {
 };
 
 test("a hint for a shell becomes one for the page", () => {
-  expect(forPage(gone).hint).toBe("The history shows which commit removed it. Revert that commit to bring it back.");
+  expect(forPage(gone).hint).toBe("The history shows the commit that removed it. Revert that commit to restore it.");
   const stale = { code: "stale", message: "The conversation has moved on.", hint: "Look at `ctx history`, then say it again." };
   expect(forPage(stale).message).toMatch(/has changed since you started/);
   expect(JSON.stringify(forPage(stale))).not.toMatch(/ctx /);

@@ -9,11 +9,11 @@ export interface Words {
 
 /** What to do about a refusal on this page. */
 const HERE: Record<string, string> = {
-  gone: "The history shows which commit removed it. Revert that commit to bring it back.",
-  stale: "Check the history to see what changed, then try again.",
+  gone: "The history shows the commit that removed it. Revert that commit to restore it.",
+  stale: "Check the history, then try again.",
   needed: "Revert it in the history, which offers to revert the commits that depend on it too.",
-  protected: "If you are sure, tick the box for it in the form.",
-  "does-not-fit": "Remove these operations from the tray; the others can be applied.",
+  protected: "To do it anyway, tick the box in the form.",
+  "does-not-fit": "Remove these operations from the tray, then apply the others.",
   inactive: "Redo, or revert the commit that switched it off.",
 };
 

@@ -40,7 +40,7 @@ type Preview = Applied["preview"];
 function thinking({ thinking_dropped: blocks, thinking_tokens: tokens }: Preview): string | null {
   if (blocks === 0) return null;
   const are = blocks === 1 ? "is" : "are";
-  return `${plural(blocks, "thinking block")} ${are} no longer sent (${plural(tokens, "token")}): thinking is bound to what came before it`;
+  return `${plural(blocks, "thinking block")} ${are} no longer sent (${plural(tokens, "token")}): thinking is bound to the content before it`;
 }
 
 function repaired({ rule, name, what }: Schemas["RepairView"]): string {
@@ -49,7 +49,7 @@ function repaired({ rule, name, what }: Schemas["RepairView"]): string {
 
 function readAgain({ tokens_reread: tokens, first_change: first }: Preview): string | null {
   if (tokens === 0) return null;
-  return `the provider reads ${plural(tokens, "token")} again once${first === null ? "" : `; the first change is in ${first}`}`;
+  return `the provider re-reads ${plural(tokens, "token")} once${first === null ? "" : `; the first change is in ${first}`}`;
 }
 
 /** The author of words that the daemon found without a model. */
@@ -57,6 +57,6 @@ const SELF = "ctx";
 
 function wordsFor({ kind, of, by, text }: Schemas["Written"]): string {
   const author = by === SELF ? "ctx itself" : by;
-  if (kind === "title") return `${of} is called "${text}" (by ${author})`;
+  if (kind === "title") return `${of} is titled "${text}" (by ${author})`;
   return `the summary of ${of} is by ${author}: ${plural([...text].length, "character")}`;
 }

@@ -28,7 +28,7 @@ test("the same words twice are one notice, and there are never many", () => {
 test("whatever is thrown is told in words", () => {
   complain(new TypeError("Failed to fetch"));
   complain("odd");
-  expect(texts()).toEqual(["The daemon does not answer.", "odd"]);
+  expect(texts()).toEqual(["The daemon does not respond.", "odd"]);
 });
 
 test("an offer to undo goes once its commit is no longer the newest", () => {

@@ -8,7 +8,7 @@ export function inWords(error: Error): Words {
   if (error instanceof ApiError) return forPage(error);
   if (error instanceof TypeError) {
     return {
-      message: "The daemon does not answer.",
+      message: "The daemon does not respond.",
       hint: "Start it with `ctx up`. The page reconnects by itself.",
     };
   }

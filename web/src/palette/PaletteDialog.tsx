@@ -63,12 +63,12 @@ export function PaletteDialog({ query, onQuery, onClose, ...rest }: Props) {
 
   const inText = flat.filter(({ mark }) => mark !== undefined).length;
   const places = search.data?.conversations.reduce((sum, { matches }) => sum + matches, 0) ?? 0;
-  const more = inText > 0 && inText < places ? `${inText} of ${places} places in the text; the search field lists all.` : "";
+  const more = inText > 0 && inText < places ? `${inText} of ${places} matches in the text; the search field lists all.` : "";
   let index = -1;
   return (
     <Modal.Root opened onClose={onClose} size={620} yOffset="12vh" lockScroll={false} transitionProps={{ duration: 0 }}>
       <Modal.Overlay backgroundOpacity={0.35} />
-      <Modal.Content aria-label="Find and do anything" radius={10}>
+      <Modal.Content aria-label="Command palette" radius={10}>
         <div className={styles.field}>
           <MagnifyingGlassIcon aria-hidden />
           <input
@@ -77,11 +77,11 @@ export function PaletteDialog({ query, onQuery, onClose, ...rest }: Props) {
             data-autofocus
             type="text"
             role="combobox"
-            aria-label="Find and do anything"
+            aria-label="Command palette"
             aria-expanded
             aria-controls={`${id}-list`}
             aria-activedescendant={flat.length > 0 ? `${id}-${chosen}` : undefined}
-            placeholder="What do you want to do, or where to go?"
+            placeholder="Search commands, frames, conversations and text"
             spellCheck={false}
             autoComplete="off"
             value={query}
@@ -93,7 +93,7 @@ export function PaletteDialog({ query, onQuery, onClose, ...rest }: Props) {
           />
           <Caps keys="escape" />
         </div>
-        <div className={styles.list} id={`${id}-list`} role="listbox" aria-label="What fits" ref={list}>
+        <div className={styles.list} id={`${id}-list`} role="listbox" aria-label="Matches" ref={list}>
           {groups.map((group) => (
             <div key={group.name} role="group" aria-label={group.name}>
               <div className={styles.group} aria-hidden>

@@ -34,7 +34,7 @@ export function IncompleteRequests({ requests }: { requests: Status["requests"] 
       </Popover.Target>
       <Popover.Dropdown p={8} aria-labelledby={name}>
         <h3 id={name} className={styles.title}>
-          Requests without a whole answer
+          Incomplete requests
         </h3>
         {opened && <Recent onOpen={() => setOpened(false)} />}
       </Popover.Dropdown>
@@ -60,7 +60,7 @@ function Recent({ onOpen }: { onOpen: () => void }) {
     refetchInterval: AGAIN,
   });
   if (isPending) return <Loader size="sm" aria-label="Loading" />;
-  if (data === undefined || data.length === 0) return <p className={styles.none}>None of the recent requests is among them.</p>;
+  if (data === undefined || data.length === 0) return <p className={styles.none}>No recent request is incomplete.</p>;
   return (
     <ul className={styles.recent}>
       {data.slice(0, SHOWN).map(({ conversation, request, at, cancelled, words }) => (

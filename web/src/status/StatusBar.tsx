@@ -15,8 +15,8 @@ import styles from "./StatusBar.module.css";
 
 const CONNECTIONS: Record<Connection, { label: string; meaning: string }> = {
   connecting: { label: "Connecting", meaning: "Waiting for the daemon" },
-  live: { label: "Live", meaning: "Changes appear as they happen" },
-  lost: { label: "Reconnecting", meaning: "The connection to the daemon was lost; the page keeps trying" },
+  live: { label: "Live", meaning: "Updates appear live" },
+  lost: { label: "Reconnecting", meaning: "Connection to the daemon lost; retrying" },
 };
 
 export function StatusBar({ connection }: { connection: Connection }) {
@@ -31,17 +31,17 @@ export function StatusBar({ connection }: { connection: Connection }) {
       </Tooltip>
       {status !== undefined && (
         <>
-          <span title="Where requests go">→ {status.upstream}</span>
+          <span title="Requests go to">→ {status.upstream}</span>
           <span>
             {plural(status.requests.total, "request")}
             {status.requests.in_flight > 0 && `, ${count(status.requests.in_flight)} in flight`}
           </span>
           <IncompleteRequests requests={status.requests} />
           {status.recorder.queued > 0 && (
-            <span title="Seen but not yet written down">{count(status.recorder.queued)} waiting to be recorded</span>
+            <span title="Not yet stored">{count(status.recorder.queued)} waiting to be recorded</span>
           )}
           {status.recorder.dropped > 0 && (
-            <span className={styles.bad} title="They reached the provider, but the recorder was too busy to keep them">
+            <span className={styles.bad} title="They reached the provider, but the recorder could not keep up">
               {count(status.recorder.dropped)} not recorded
             </span>
           )}
@@ -49,7 +49,7 @@ export function StatusBar({ connection }: { connection: Connection }) {
             store {bytes(status.store.bytes)}
           </span>
           {status.store.unsaved > 0 && (
-            <span className={styles.bad} title="The store could not be written; `ctx doctor` tells more">
+            <span className={styles.bad} title="The store could not be written; run `ctx doctor`">
               {plural(status.store.unsaved, "record")} not saved
             </span>
           )}
@@ -62,7 +62,7 @@ export function StatusBar({ connection }: { connection: Connection }) {
       )}
       <Busy />
       <UnstyledButton className={styles.find} onClick={() => openPalette()}>
-        Find and do anything{" "}
+        Command palette{" "}
         <span className={styles.keys}>
           <Caps keys="mod+k" />
         </span>

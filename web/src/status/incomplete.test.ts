@@ -16,7 +16,7 @@ test("what was cancelled is told apart from what failed, and both say which requ
   ]);
   expect(found.map(({ request, cancelled, words }) => [request, cancelled, words])).toEqual([
     [5, false, "the provider could not be reached"],
-    [4, false, "the answer was cut off"],
+    [4, false, "the response was cut off"],
     [3, false, "529 overloaded_error: Overloaded"],
     [2, true, "cancelled by the client"],
   ]);

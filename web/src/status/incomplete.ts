@@ -31,6 +31,6 @@ function endingWords({ ending, status, error }: AnswerEvent): string | null {
   if (ending === "cancelled") return "cancelled by the client";
   if (ending === "unreachable" || status === 0) return "the provider could not be reached";
   if (error !== null) return `${status} ${error.kind}: ${error.message}`;
-  if (status >= 400) return `the provider answered ${status}`;
-  return ending === "cut" ? "the answer was cut off" : null;
+  if (status >= 400) return `the provider responded with ${status}`;
+  return ending === "cut" ? "the response was cut off" : null;
 }

@@ -17,7 +17,7 @@ export function Answers({ conversation, id }: { conversation: string; id: string
   };
   return (
     <span className={styles.answers}>
-      <Tooltip label="Nothing changes, and these results are not proposed again">
+      <Tooltip label="Decline for good: these results are not proposed again">
         <Button
           size="compact-xs"
           variant="default"

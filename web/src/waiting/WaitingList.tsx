@@ -22,7 +22,7 @@ export function WaitingList({ conversation }: { conversation: string }) {
   // The newest stands first, and is made last: it may rest on one before it.
   const proposals = wishes.filter((wish) => isProposal(wish) && wish.state === "waiting").map(({ id }) => id).reverse();
   return (
-    <section className={styles.list} aria-label="Waiting changes">
+    <section className={styles.list} aria-label="Deferred edits">
       <h3 className={styles.heading}>
         {heading(wishes)}
         {proposals.length > 1 && <AllAnswers conversation={conversation} ids={proposals} />}
@@ -66,7 +66,7 @@ function One({ wish, waiting, onCancel }: { wish: Wish; waiting: Waiting; onCanc
           <p className={styles.until}>Waits {waitsFor(when, waiting, now)}.</p>
         )}
       </div>
-      <Tooltip label={isFailed ? "Hide it here; it stays in the history" : "It will not be applied"}>
+      <Tooltip label={isFailed ? "Hide it; it stays in the history" : "It will not be applied"}>
         <Button
           size="compact-xs"
           variant="default"

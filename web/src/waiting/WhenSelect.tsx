@@ -19,13 +19,13 @@ export function WhenSelect({ conversation, when, onChange }: Props) {
   const { data } = useWaiting(conversation);
   const now = useNow();
   return (
-    <Tooltip label="The provider remembers what it has read for some minutes after each request. Once it has forgotten it reads everything again anyway, and a change costs nothing.">
+    <Tooltip label="The provider’s cache lives for some minutes after each request. Once it has expired, the provider re-reads everything anyway, and an edit costs nothing.">
       <NativeSelect
         size="xs"
         className={styles.when ?? ""}
         leftSection={<ClockIcon />}
         leftSectionPointerEvents="none"
-        aria-label="When it is made"
+        aria-label="When to apply it"
         data={choices(data, now)}
         value={when}
         onChange={(event) => onChange(event.currentTarget.value as When)}

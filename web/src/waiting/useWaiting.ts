@@ -78,7 +78,7 @@ export function useAnswerMany(conversation: string): (answer: "accept" | "cancel
         const told = answer === "accept" ? `Accepted ${count}` : `Declined ${count}`;
         if (done.length > 0) tell(told, null, null, plainRemarks(remarks));
         for (const { id, code, message, hint } of refused) {
-          complain(new ApiError(422, code, `${id} stays as it was: ${message}`, hint));
+          complain(new ApiError(422, code, `${id} is unchanged: ${message}`, hint));
         }
         await refreshed(queries, [conversation]);
       } catch (error) {

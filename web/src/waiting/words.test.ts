@@ -15,7 +15,7 @@ test("what a change waits for says how far that is", () => {
 test("a moment that is here is said to be", () => {
   const cold = (waiting: typeof situation | undefined, now: number) => choices(waiting, now)[1]?.label;
   expect(cold(situation, 0)).toBe("When the cache is cold (in 5 minutes)");
-  expect(cold(situation, 400_000)).toBe("When the cache is cold (it is)");
+  expect(cold(situation, 400_000)).toBe("When the cache is cold (now)");
   expect(cold(undefined, 0)).toBe("When the cache is cold");
 });
 
@@ -26,10 +26,10 @@ test("what was made or cancelled need not be looked at", () => {
 
 test("proposals and changes are counted apart", () => {
   const wishes = (...whens: Wish["when"][]) => whens.map((when) => ({ when, author: "policy" }) as Wish);
-  expect(heading(wishes("cold", "near-limit"))).toBe("2 changes waiting");
-  expect(heading(wishes("accepted", "cold"))).toBe("1 proposal of the automatic editor, 1 change waiting");
+  expect(heading(wishes("cold", "near-limit"))).toBe("2 deferred edits");
+  expect(heading(wishes("accepted", "cold"))).toBe("1 proposal of the automatic editor, 1 deferred edit");
   expect(heading([...wishes("accepted"), { when: "accepted", author: "agent" } as Wish])).toBe("2 proposals");
-  expect(waitsFor("accepted", situation, 0)).toBe("for your answer");
+  expect(waitsFor("accepted", situation, 0)).toBe("for your decision");
 });
 
 test("a proposal says what goes, and why", () => {
@@ -39,7 +39,7 @@ test("a proposal says what goes, and why", () => {
     reasons: ["stale_tool_results (an old result)", "verbose_debug (long)", null],
   } as unknown as Wish;
   expect(goes(wish)).toEqual([
-    { why: "long outputs of commands", results: 2 },
+    { why: "long command output", results: 2 },
     { why: "old results", results: 1 },
     { why: "no reason given", results: 1 },
   ]);

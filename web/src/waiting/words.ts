@@ -11,7 +11,7 @@ export interface Choice {
 
 /** What somebody can choose, with how far away each moment is where that is known. */
 export function choices(waiting: Pick<Waiting, "cold_at"> | undefined, now: number): Choice[] {
-  const left = waiting === undefined || waiting.cold_at === 0 ? "" : waiting.cold_at <= now ? " (it is)" : ` (${inTime(waiting.cold_at - now)})`;
+  const left = waiting === undefined || waiting.cold_at === 0 ? "" : waiting.cold_at <= now ? " (now)" : ` (${inTime(waiting.cold_at - now)})`;
   return [
     { value: "now", label: "Now" },
     { value: "cold", label: `When the cache is cold${left}` },
@@ -22,10 +22,10 @@ export function choices(waiting: Pick<Waiting, "cold_at"> | undefined, now: numb
 /** What a change waits for, and how far that is. */
 export function waitsFor(when: When, { cold_at, tokens, limit }: Omit<Waiting, "wishes" | "conversation">, now: number): string {
   if (when === "near-limit") return `until the context nears the limit: ${count(limit)} tokens, now ${count(tokens)}`;
-  if (when === "accepted") return "for your answer";
-  if (when === "now") return "for nothing: it is made at once";
+  if (when === "accepted") return "for your decision";
+  if (when === "now") return "for nothing: it is applied at once";
   if (cold_at <= now) return "until the cache is cold, with the next request";
-  return `until the cache is cold: ${inTime(cold_at - now)}, if no request comes before`;
+  return `until the cache is cold: ${inTime(cold_at - now)}, unless a request comes first`;
 }
 
 /** The same without figures, for a badge. */
@@ -64,7 +64,7 @@ export function heading(wishes: readonly Wish[]): string {
   const whose = proposals.every((wish) => isAutomatic(wish)) ? " of the automatic editor" : "";
   const parts = [
     proposals.length > 0 ? `${plural(proposals.length, "proposal")}${whose}` : null,
-    others > 0 ? `${plural(others, "change")} waiting` : null,
+    others > 0 ? `${plural(others, "deferred edit")}` : null,
   ];
   return parts.filter((part) => part !== null).join(", ");
 }

@@ -11,7 +11,7 @@ export function AddFields({ conversation, draft: { values }, set }: FieldsProps)
     <div className={styles.fields}>
       <Textarea
         className={styles.text ?? ""}
-        label="What it says"
+        label="Text"
         value={values.text ?? ""}
         onChange={({ currentTarget }) => set({ text: currentTarget.value })}
         autosize
@@ -23,19 +23,19 @@ export function AddFields({ conversation, draft: { values }, set }: FieldsProps)
       <div className={styles.row}>
         <SegmentedControl
           size="xs"
-          aria-label="Who says it"
+          aria-label="Role"
           value={values.role ?? "user"}
           onChange={(role) => set({ role: role as "user" | "assistant" })}
           data={[
-            { value: "user", label: "As the user" },
-            { value: "assistant", label: "As the model" },
+            { value: "user", label: "User" },
+            { value: "assistant", label: "Assistant" },
           ]}
         />
         <PlaceSelect conversation={conversation} value={values.to} onChange={(to) => set({ to })} />
         <TextInput
           size="xs"
-          label="Title in the lists"
-          placeholder="Its first words"
+          label="Title"
+          placeholder="First words of the text"
           value={values.title ?? ""}
           onChange={({ currentTarget }) => set({ title: currentTarget.value })}
         />

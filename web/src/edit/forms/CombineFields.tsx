@@ -11,7 +11,7 @@ export function CombineFields({ conversation, draft }: FieldsProps) {
   const targets = frames === undefined ? [] : targetsOf(draft.targets, frames);
   return (
     <div className={styles.fields}>
-      <p className={styles.hint}>One frame with all their messages, where the first of them stands:</p>
+      <p className={styles.hint}>One frame with all their messages, in place of the first:</p>
       <ol className={styles.list}>
         {targets.map(({ id, title, tokens }) => (
           <li key={id} className={styles.item}>

@@ -27,7 +27,7 @@ export function DeleteFields({ conversation, draft, set }: FieldsProps) {
       {draft.targets.some((id) => id.startsWith("system")) && (
         <Checkbox
           size="xs"
-          label="Also the blocks by which the provider knows the agent"
+          label="Also delete the blocks that identify the agent to the provider"
           checked={draft.values.force ?? false}
           onChange={({ currentTarget }) => set({ force: currentTarget.checked })}
         />

@@ -35,13 +35,13 @@ export function EditFields({ conversation, draft, set, prefill }: FieldsProps) {
             { value: "text", label: "Text" },
             { value: "json", label: "JSON" },
           ]}
-          aria-label="How to edit"
+          aria-label="Edit as"
         />
         {many && (
           <p className={styles.hint}>
             {mode === "text"
-              ? `All messages of ${id} become one with this text.`
-              : `The messages of ${id} as they are sent. Thinking is left out: it cannot be written.`}
+              ? `This text replaces all messages of ${id}.`
+              : `The messages of ${id} as sent, without thinking, which cannot be edited.`}
           </p>
         )}
       </div>

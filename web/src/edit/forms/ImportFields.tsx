@@ -13,7 +13,7 @@ export function ImportFields({ conversation, draft: { values }, set }: FieldsPro
   const { data: conversations = [] } = useConversations();
   const others = conversations.filter(({ id, frames }) => id !== conversation && frames > 0);
   const { data: left = [] } = useLeftFrames(conversation);
-  if (others.length === 0 && left.length === 0) return <p className={styles.hint}>There is no other conversation to copy from.</p>;
+  if (others.length === 0 && left.length === 0) return <p className={styles.hint}>There is no other conversation to import from.</p>;
   return (
     <div className={styles.fields}>
       <div className={styles.row}>

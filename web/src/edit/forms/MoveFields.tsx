@@ -10,7 +10,7 @@ export function MoveFields({ conversation, draft, set }: FieldsProps) {
   const places = frames === undefined ? [] : placesOf(frames, draft.targets);
   const first = places.findIndex(({ here }) => !here);
   return (
-    <div className={styles.list} role="radiogroup" aria-label="Where to">
+    <div className={styles.list} role="radiogroup" aria-label="New place">
       {places.map(({ value, to, after, here }, index) => {
         const chosen = sameWhere(draft.values.to, to);
         return (
@@ -34,7 +34,7 @@ export function MoveFields({ conversation, draft, set }: FieldsProps) {
                 <bdi>after “{after.title}”</bdi>
               </>
             )}
-            {here && <span className={styles.size}>here now</span>}
+            {here && <span className={styles.size}>current place</span>}
           </button>
         );
       })}

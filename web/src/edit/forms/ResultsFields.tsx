@@ -36,7 +36,7 @@ export function ResultsFields({ conversation, draft, set, prefill }: FieldsProps
   }, [results, contents.ready, summarize, found, all, prefill]);
 
   if (!contents.ready || (summarize && words.isPending)) return <Loader size="sm" aria-label="Loading" />;
-  if (all.length === 0) return <p className={styles.hint}>There is no tool result here that is still sent.</p>;
+  if (all.length === 0) return <p className={styles.hint}>No tool result here is still sent.</p>;
 
   const chosen = new Set(results ?? []);
   const choose = (ids: string[], on: boolean) => {
@@ -103,7 +103,7 @@ export function ResultsFields({ conversation, draft, set, prefill }: FieldsProps
               <span className={styles.id}>{id}</span>
               <span className={styles.size}>{failed ? `${tool} failed` : tool}</span>
               <bdi>{line}</bdi>
-              {replaced && <span className={styles.size}>shortened already</span>}
+              {replaced && <span className={styles.size}>already shortened</span>}
               <span className={styles.size}>{short(tokens)}</span>
               {summarize && chosen.has(id) && (
                 <Button

@@ -50,7 +50,7 @@ export function RetitleFields({ conversation, draft, set, prefill }: FieldsProps
       />
       <div className={styles.row}>
         <Button size="compact-xs" variant="default" onClick={() => void find()}>
-          Find a title
+          Suggest a title
         </Button>
         <AskHelper
           conversation={conversation}

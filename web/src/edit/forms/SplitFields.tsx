@@ -23,15 +23,15 @@ export function SplitFields({ conversation, draft, set }: FieldsProps) {
       <div className={styles.row}>
         <p className={styles.hint}>
           {possible.size === 0
-            ? "This frame cannot be cut: a call and its result stay together."
-            : "Click between two messages to cut there. A call and its result stay together."}
+            ? "This frame cannot be split: a call and its result stay together."
+            : "Click between two messages to split there. A call and its result stay together."}
         </p>
         <Button size="compact-xs" variant="default" onClick={() => set({ cuts: stepCutsOf(content.messages) })}>
           At every step
         </Button>
         {cuts.length > 0 && (
           <Button size="compact-xs" variant="subtle" color="gray" onClick={() => set({ cuts: [] })}>
-            No cuts
+            Clear splits
           </Button>
         )}
       </div>
@@ -47,10 +47,10 @@ export function SplitFields({ conversation, draft, set }: FieldsProps) {
                   type="button"
                   className={styles.gap}
                   aria-pressed={cut}
-                  aria-label={`Cut before message ${at}`}
+                  aria-label={`Split before message ${at}`}
                   onClick={() => toggle(at)}
                 >
-                  <span>{cut ? "cut" : "cut here"}</span>
+                  <span>{cut ? "cut" : "split here"}</span>
                 </button>
               )}
               <div className={styles.item}>

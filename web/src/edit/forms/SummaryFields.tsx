@@ -25,8 +25,8 @@ export function SummaryFields({ conversation, draft, set, prefill }: FieldsProps
     <div className={styles.fields}>
       <Textarea
         className={styles.text ?? ""}
-        label={offload ? "What the note says beside the path of the file" : "What the model reads instead"}
-        placeholder={found.isFetching ? "Looking for words…" : offload ? "Without words the title has to do" : ""}
+        label={offload ? "Summary in the note" : "Summary"}
+        placeholder={found.isFetching ? "Writing a summary…" : offload ? "If empty, the note shows the title" : ""}
         value={draft.values.text ?? ""}
         onChange={({ currentTarget }) => set({ text: currentTarget.value })}
         autosize
@@ -43,7 +43,7 @@ export function SummaryFields({ conversation, draft, set, prefill }: FieldsProps
           onDone={({ written }) => set({ text: (written ?? []).map(({ text }) => text).join("\n\n") })}
         />
         {draft.targets.length > 1 && !offload && (
-          <p className={styles.hint}>All {draft.targets.length} become one summary, where the first of them stands.</p>
+          <p className={styles.hint}>All {draft.targets.length} become one summary, in place of the first.</p>
         )}
       </div>
     </div>
