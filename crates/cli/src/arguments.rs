@@ -116,9 +116,9 @@ pub fn of_own_session(failure: Failure, environment: &Environment) -> Failure {
         |session: &String| failure.code == ErrorCode::UnknownConversation && failure.about.as_ref() == Some(session);
     match environment.text(env::AGENT_SESSION).filter(is_own) {
         Some(session) => Failure::new(ErrorCode::UnknownConversation, format!("This session ({session}) does not use \
-             ctx."))
+            ctx."))
             .hint("start the agent with `ctx run -- claude`, or run `ctx install claude-code` once; --conv selects \
-                 another conversation"),
+                another conversation"),
         None => failure,
     }
 }

@@ -46,7 +46,7 @@ static INSTALLER: SettingsInstaller = SettingsInstaller {
     needs: Some((
         &["providers", "anthropic", "settings"],
         "set up Anthropic as its provider first (`cline auth`); for an OpenAI-compatible provider, run `cline auth \
-             openai-compatible -b URL/v1 -k KEY -m MODEL` with the daemon's URL",
+         openai-compatible -b URL/v1 -k KEY -m MODEL` with the daemon's URL",
     )),
     server: None,
     variables: &[],

@@ -264,7 +264,7 @@ impl Source {
                 let words = match is_known {
                     true => format!(
                         "`{key}` is ignored: it applies to the whole daemon. Set it in the home's ctx.toml, or start \
-                             the daemon with --config {}",
+                         the daemon with --config {}",
                         self.path.display()
                     ),
                     false => format!("this version does not know `{key}` and ignores it"),

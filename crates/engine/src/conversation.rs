@@ -119,7 +119,7 @@ impl Conversation {
         self.progress.elsewhere.then(|| {
             format!(
                 "The provider keeps the history of this conversation: requests carry only new messages, so they pass \
-                     unchanged and cannot be edited. To edit, have the agent send the whole history: {way_out}."
+                 unchanged and cannot be edited. To edit, have the agent send the whole history: {way_out}."
             )
         })
     }

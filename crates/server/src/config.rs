@@ -108,7 +108,7 @@ pub enum UpstreamUrlError {
     Scheme,
     #[error(
         "the upstream address contains a user name or password; remove it, because each request carries the client's \
-             credentials"
+         credentials"
     )]
     Credentials,
     #[error("the upstream address has a query or a fragment; use only host, port and path")]

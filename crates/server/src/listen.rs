@@ -285,7 +285,7 @@ impl<'a> Acceptor<'a> {
         const AT_ONCE: usize = 32;
         if self.used_up.is_none_or(|last| last.elapsed() > QUIET) {
             tracing::warn!(%error, "all file handles are in use; closing idle connections. If this happens often, \
-                 raise the limit (`ulimit -n`)");
+                raise the limit (`ulimit -n`)");
         }
         self.used_up = Some(Instant::now());
         if self.register.shed(AT_ONCE) == 0

@@ -85,7 +85,7 @@ impl Finding {
             }
             FindingKind::DamagedRecords | FindingKind::DanglingUses => {
                 "they are skipped. If they contained edits, requests of that conversation are withheld until its \
-                     next edit or `ctx rollback source`; `ctx purge` deletes the conversation"
+                 next edit or `ctx rollback source`; `ctx purge` deletes the conversation"
             }
             FindingKind::DamagedBlobs => {
                 "no action needed: the next request with the same message restores it"

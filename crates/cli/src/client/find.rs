@@ -41,7 +41,7 @@ impl Whereabouts {
             let message = format!("the home {home} contains no token: no daemon has used it, or it was emptied");
             Failure::new(ErrorCode::NoDaemon, message).hint(format!(
                 "{START}; if the daemon uses another home, pass --home or CTX_HOME; if its home was emptied, restart \
-                     it"
+                 it"
             ))
         })?;
         Ok((found, token))

@@ -60,7 +60,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     };
     if std::io::stdin().is_terminal() {
         context.note("`ctx mcp` serves MCP on stdin and stdout; to register it with an agent, run `claude mcp add \
-             ctx -- ctx mcp`");
+            ctx -- ctx mcp`");
     }
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
         Failure::new(ErrorCode::NoRuntime, format!("the server cannot start its threads: {error}"))

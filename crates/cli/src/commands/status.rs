@@ -285,7 +285,7 @@ mod tests {
         status          NORMAL, near the limit from 80%; automatic editing observe, provider editing on
         preserved       45,000 tokens of results
         clearable       40,000 tokens: stale_tool_results 40,000
-        saved           9,000 tokens per request, 0 of it by automatic editing
+        saved           9,000 tokens per request, 0 by automatic editing
         left out        700 tokens by the provider
         would save      40,000 more tokens in mode "on"
         proposed        1 change: `ctx waiting` lists them

@@ -142,7 +142,7 @@ fn explain(error: StoreError, home: &Home) -> Failure {
 fn greeting(listen: &str, upstream: &str, link: &str, paint: &output::Paint) -> String {
     format!(
         "{} listens on {listen} and forwards to {upstream}\n\n  {}  ANTHROPIC_BASE_URL=http://{listen} claude\n  {}  \
-             ctx run -- claude\n  {}  {link}\n\nPress Ctrl-C to stop.\n",
+         ctx run -- claude\n  {}  {link}\n\nPress Ctrl-C to stop.\n",
         paint.strong("ctx"),
         paint.faint("use it"),
         paint.faint("or    "),

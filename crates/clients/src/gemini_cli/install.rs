@@ -20,7 +20,7 @@ pub static INSTALLER: SettingsInstaller = SettingsInstaller {
     variables: &[VARIABLE],
     note: Some(
         "only requests with a Gemini API key (GEMINI_API_KEY) use ctx; Gemini CLI reads a single `.env` file, so a \
-             project's file hides this one",
+         project's file hides this one",
     ),
 };
 

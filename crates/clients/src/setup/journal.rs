@@ -73,7 +73,7 @@ impl Journal {
                 format!("{} cannot be read: {why}; nothing was changed", path.display()),
                 format!(
                     "it records the values that `ctx install` replaced; remove the entries from {title}'s settings \
-                         by hand, then delete it"
+                     by hand, then delete it"
                 ),
             )
         };

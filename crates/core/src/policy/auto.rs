@@ -236,7 +236,7 @@ impl Policy for Auto {
 
     fn about(&self) -> &str {
         "trims new results; reduces old results and inputs to their names when that pays off or the cache has \
-             expired"
+         expired"
     }
 
     fn propose(&self, look: &Look) -> Vec<Proposal> {

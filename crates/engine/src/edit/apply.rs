@@ -296,7 +296,7 @@ fn fits(size: Option<(usize, usize)>) -> Result<(), Refusal> {
             ErrorCode::TooLarge,
             format!(
                 "The request would have {new} bytes; the provider accepts at most {LARGEST} (rule {}). The agent's \
-                     own request has {own}.",
+                 own request has {own}.",
                 rules::named("A81")
             ),
             "Write less, or delete or offload content in the same batch.",
@@ -334,7 +334,7 @@ pub fn few_images(conversation: &Conversation, id: CommitId, effects: &[Effect])
         ErrorCode::ManyImages,
         format!(
             "The request would contain {count} images and documents; above {MANY}, the provider refuses large ones \
-                 (rule {}).",
+             (rule {}).",
             rules::named("A82")
         ),
         "Delete some first, or add only the text.",

@@ -197,7 +197,7 @@ impl Engine {
                         " moves it, ",
                         Command::Add,
                         " writes a new one. From the same conversation, you can import only frames that are no longer \
-                             sent: ",
+                         sent: ",
                         Command::List.with("--all"),
                         " shows them."
                     ],

@@ -36,10 +36,10 @@ const WAITING: usize = 16;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 pub const DESCRIPTION: &str = "Events, each with an `id` of the form `EPOCH-SEQ`; `x-events` is the schema of their \
-     data. The first lines carry only the id of the newest event. Without `after` and `Last-Event-ID`, the stream \
-     begins with the next event. If it cannot resume from the given id, it begins with an event named `reset`: \
-     reload your data and keep listening. A restart of the daemon changes the epoch. Lines that start with a colon \
-     keep the connection alive. With `streaming`, replies are reported as they grow.";
+    data. The first lines carry only the id of the newest event. Without `after` and `Last-Event-ID`, the stream \
+    begins with the next event. If it cannot resume from the given id, it begins with an event named `reset`: \
+    reload your data and keep listening. A restart of the daemon changes the epoch. Lines that start with a colon \
+    keep the connection alive. With `streaming`, replies are reported as they grow.";
 
 /// The name of an event in a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]

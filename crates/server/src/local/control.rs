@@ -86,7 +86,7 @@ pub(super) fn refused(refusal: Refusal) -> Response<Body> {
             "The control API needs the daemon's token.",
             hint![
                 "Send it as `Authorization: Bearer …`; it is in the file `token` in the daemon's home. In a browser, \
-                     open the link that ",
+                 open the link that ",
                 Command::Page,
                 " prints."
             ],

@@ -7,7 +7,7 @@ use http::{Response, StatusCode, Uri};
 use super::embedded::Asset;
 
 const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; \
-     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// No script but ours, in nobody's frame, and no word to other sites about where one came from. There are no
 /// CORS headers, here or anywhere: nobody else's page may read anything.
@@ -42,7 +42,7 @@ pub(super) fn serve(assets: &'static [Asset], name: &str, client: &HeaderMap) ->
             StatusCode::OK,
             "This build has no page",
             "Everything else works. To get the page, install Node and run <code>cargo xtask install</code> in the \
-                 source folder.",
+             source folder.",
         ),
         None => small_page(StatusCode::NOT_FOUND, "No such file", "Go back to <a href=\"/ui/\">the page</a>."),
     }
@@ -58,7 +58,7 @@ pub(super) fn needs_link() -> Response<Bytes> {
         StatusCode::UNAUTHORIZED,
         "Open the link with the token",
         "Run <code>ctx ui</code> in a terminal and open the link that it prints. This browser then stays signed in \
-             for thirty days.",
+         for thirty days.",
     )
 }
 

@@ -87,7 +87,7 @@ impl Ask for InProcess {
 fn not_understood(error: &dyn fmt::Display) -> Refusal {
     Refusal::new(
         ErrorCode::NotUnderstood,
-        format!("The daemon's answer is not understood: {error}."),
-        "Compare `ctx --version` with ctx_status: the daemon may be older or newer.",
+        format!("The daemon's response cannot be parsed: {error}."),
+        "Compare `ctx --version` with ctx_status: the versions may differ.",
     )
 }

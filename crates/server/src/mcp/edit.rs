@@ -87,7 +87,7 @@ fn plan(arguments: &Arguments, operations: Vec<Value>) -> Result<Plan, Refusal> 
         .enumerate()
         .map(|(at, operation)| {
             Planned::read(operation).map_err(|error| {
-                let hint = "The schema of ctx_preview says what each operation takes.";
+                let hint = "See the schema of ctx_preview.";
                 Refusal::new(ErrorCode::BadRequest, format!("operations[{at}]: {error}"), hint)
             })
         })
@@ -109,7 +109,7 @@ pub async fn undo(ask: &impl Ask, own: &Own, settings: &Settings, given: &UndoAr
     }
     let action = given.action.as_deref().unwrap_or("undo");
     if !WAYS.contains(&action) {
-        return Err(Refusal::new(ErrorCode::BadAction, format!("There is no action `{action}`."), list_of(&WAYS)));
+        return Err(Refusal::new(ErrorCode::BadAction, format!("No action `{action}`."), list_of(&WAYS)));
     }
     settings.check(action)?;
     let expect = Some(expected(own, given.expect.as_deref())?.to_owned());
@@ -132,7 +132,7 @@ async fn cancel(ask: &impl Ask, own: &Own, settings: &Settings, wish: &str) -> R
     let cancelled = call(ask, Conversation(&own.id).cancel(wish, &Cancel { author: AUTHOR.to_owned() })).await?;
     let summary = short(cancelled.summary.as_str().into());
     let rest = json!({"head": head(own), "id": cancelled.id, "state": cancelled.state, "summary": summary});
-    Ok(Answer::about(own, rest).in_words(format!("{wish} is cancelled: {}", cancelled.summary)))
+    Ok(Answer::about(own, rest).in_words(format!("cancelled {wish}: {}", cancelled.summary)))
 }
 
 /// Makes or previews a plan. The refusal of a stale one lists the newer commits itself, with what they touch.
@@ -153,7 +153,7 @@ async fn changed(ask: &impl Ask, own: &Own, change: Call<Applied>) -> Result<App
     }
 }
 
-const LOOK_AGAIN: &str = "Look at it with ctx_list, then say it again with the new head.";
+const LOOK_AGAIN: &str = "Check ctx_list, then retry with the new head.";
 
 /// What somebody else did meanwhile: the caller must see it before it goes on.
 async fn newest_commits(ask: &impl Ask, own: &Own) -> Vec<Value> {
@@ -183,8 +183,8 @@ fn told(own: &Own, applied: &Applied) -> Answer {
     }
     let done = match (&applied.commit, &applied.waiting) {
         (Some(commit), _) => format!("commit {commit}"),
-        (None, Some(wish)) => format!("{wish} waits for its moment"),
-        (None, None) => "would be".to_owned(),
+        (None, Some(wish)) => format!("{wish} is deferred"),
+        (None, None) => "preview".to_owned(),
     };
     let Applied { summary, tokens_before, tokens_after, .. } = applied;
     let words = format!("{done}: {summary}, {tokens_before} → {tokens_after} tokens");
@@ -195,8 +195,8 @@ fn expected<'a>(own: &Own, expect: Option<&'a str>) -> Result<&'a str, Refusal> 
     expect.filter(|expect| !expect.trim().is_empty()).ok_or_else(|| {
         Refusal::new(
             ErrorCode::ExpectNeeded,
-            "The head that this was made against is missing.",
-            format!("Give `expect`: the `head` that you saw. It is {} now.", head(own)),
+            "`expect` is missing.",
+            format!("Pass the `head` you saw; it is now {}.", head(own)),
         )
     })
 }
@@ -209,19 +209,19 @@ fn operations(given: &Value) -> Result<Vec<Value>, Refusal> {
         Value::String(text) => match serde_json::from_str(text) {
             Ok(Value::Array(list)) => list,
             Ok(one @ Value::Object(_)) => vec![one],
-            _ => return Err(no_operations("`operations` is a text that is not JSON.")),
+            _ => return Err(no_operations("`operations` is a string that is not JSON.")),
         },
         _ => return Err(no_operations("`operations` is not a list.")),
     };
     if list.is_empty() {
-        return Err(no_operations("There is no operation."));
+        return Err(no_operations("`operations` is empty."));
     }
     for operation in &list {
         let name = name(operation);
         if !OPERATIONS.contains(&name) {
             return Err(Refusal::new(
                 ErrorCode::BadOperation,
-                format!("There is no operation `{name}`."),
+                format!("No operation `{name}`."),
                 list_of(&OPERATIONS),
             ));
         }
@@ -234,11 +234,11 @@ fn name(operation: &Value) -> &str {
 }
 
 fn no_operations(why: &str) -> Refusal {
-    Refusal::new(ErrorCode::BadOperation, why, r#"Give a list such as [{"op":"drop-results","ids":["t3"]}]."#)
+    Refusal::new(ErrorCode::BadOperation, why, r#"Pass a list such as [{"op":"drop-results","ids":["t3"]}]."#)
 }
 
 fn list_of(names: &[&str]) -> String {
-    format!("There are {}.", names.join(", "))
+    format!("Use one of {}.", names.join(", "))
 }
 
 #[cfg(test)]

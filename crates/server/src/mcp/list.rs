@@ -55,7 +55,7 @@ pub async fn list(ask: &impl Ask, own: &Own, arguments: &Arguments, copies: usiz
     let rows: Vec<Value> = rows.iter().map(|row| row.cells(steps, width)).collect();
     let shown = rows.len();
     let what = if steps { "steps" } else { "frames" };
-    let words = format!("{shown} of {count} {what}, {} tokens in all", list.tokens);
+    let words = format!("{shown} of {count} {what}, {} tokens in total", list.tokens);
     let answer = json!({
         "head": head(own),
         "tokens": list.tokens,
@@ -120,7 +120,7 @@ fn steps_of(list: &Frames, frame: &str) -> Result<Vec<Row>, Refusal> {
 fn unknown(id: &str) -> Refusal {
     Refusal::new(
         ErrorCode::UnknownId,
-        format!("There is no `{id}` in the list."),
-        "ctx_list without arguments shows the ids.",
+        format!("No `{id}` in the list."),
+        "ctx_list without arguments lists the ids.",
     )
 }

@@ -109,7 +109,7 @@ impl<A: Ask> Server<A> {
                 let given: phase::Arguments = understood(given)?;
                 phase::phase(ask, &self.own(caller, &given.conv).await?, settings, &given).await
             }
-            other => Err(Refusal::new(ErrorCode::UnknownTool, format!("There is no tool `{other}`."), "")),
+            other => Err(Refusal::new(ErrorCode::UnknownTool, format!("No tool `{other}`."), "")),
         }
     }
 }
@@ -118,8 +118,8 @@ fn understood<T: DeserializeOwned>(arguments: Value) -> Result<T, Refusal> {
     serde_json::from_value(arguments).map_err(|error| {
         Refusal::new(
             ErrorCode::BadArguments,
-            format!("The arguments are not understood: {error}."),
-            "The tool's schema says what it takes.",
+            format!("The arguments are invalid: {error}."),
+            "See the tool's schema.",
         )
     })
 }
@@ -200,7 +200,7 @@ impl<A: Ask> ServerHandler for Server<A> {
         let uri = &request.uri;
         let (mut conversation, frame) = resources::place(uri).ok_or_else(|| {
             let form = "A frame is ctx://conversation/ID/frame/t3.";
-            resources::not_found(uri, &Refusal::new(ErrorCode::UnknownResource, "There is no such resource.", form))
+            resources::not_found(uri, &Refusal::new(ErrorCode::UnknownResource, "No such resource.", form))
         })?;
         if conversation == resources::OWN {
             let own =

@@ -70,13 +70,13 @@ impl FoundBy {
         match self {
             Self::Argument => "you named it",
             Self::Flag => "the server was started for it",
-            Self::Call => "this very call was made in it",
-            Self::Session => "it is the main conversation of your session",
+            Self::Call => "it contains this call",
+            Self::Session => "main conversation of your session",
             Self::Directory => {
-                "it is the newest main conversation in your working directory; your session is not known"
+                "newest main conversation in your working directory; your session is unknown"
             }
             Self::Newest => {
-                "it is the newest main conversation; your session is not known, so it may be another agent's"
+                "newest main conversation; your session is unknown, so it may be another agent's"
             }
         }
     }
@@ -105,8 +105,8 @@ pub async fn find(ask: &impl Ask, origin: &Origin, caller: &Caller, named: Optio
         return at(ask, session, FoundBy::Session).await.map_err(|refusal| match refusal.code {
             ReceivedCode::Known(ErrorCode::UnknownConversation) => Refusal::new(
                 ErrorCode::NotThroughCtx,
-                format!("Nothing of this session ({session}) has passed through ctx."),
-                "The agent must speak through ctx: start it with `ctx run -- claude`. Or name a conversation with `conv`.",
+                format!("This session ({session}) does not use ctx."),
+                "Start the agent with `ctx run -- claude`, or name a conversation with `conv`.",
             ),
             _ => refusal,
         });

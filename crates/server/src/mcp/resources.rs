@@ -22,7 +22,7 @@ pub const OWN: &str = "own";
 pub fn templates() -> ListResourceTemplatesResult {
     let template = ResourceTemplate::new("ctx://conversation/{conversation}/frame/{frame}", "frame")
         .with_title("A frame of a conversation")
-        .with_description("Frame, step, message or block as the model is sent it; `own` is your own conversation")
+        .with_description("A frame, step, message or block as sent; `own` is your conversation")
         .with_mime_type(TEXT);
     ListResourceTemplatesResult::with_all_items(vec![template])
 }

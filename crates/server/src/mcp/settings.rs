@@ -39,7 +39,7 @@ impl Settings {
             .filter(|name| !name.is_empty())
             .map(|name| match known(&name) {
                 true => Ok(name.to_owned()),
-                false => Err(format!("there is no operation `{name}`; they are {}", all().join(", "))),
+                false => Err(format!("no operation `{name}`; use {}", all().join(", "))),
             })
             .collect()
     }
@@ -53,16 +53,16 @@ impl Settings {
         if self.read_only {
             return Err(Refusal::new(
                 ErrorCode::ReadOnly,
-                "This server may only look.",
-                "Tell the person what you would change; they can do it with `ctx`, or start the server without --read-only.",
+                "This server is read-only.",
+                "Tell the user what you would change; they can use `ctx`, or start the server without --read-only.",
             ));
         }
         if !self.allows(name) {
             let allow = self.allow.iter().flatten().map(String::as_str).collect::<Vec<_>>().join(", ");
             return Err(Refusal::new(
                 ErrorCode::NotAllowed,
-                format!("`{name}` is not among the operations that this server may do: {allow}."),
-                "Do it with those, or ask the person: --allow and [mcp] allow in ctx.toml decide.",
+                format!("This server does not allow `{name}`, only {allow}."),
+                "Use those, or ask the user to change --allow or [mcp] allow in ctx.toml.",
             ));
         }
         Ok(())

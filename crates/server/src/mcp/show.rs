@@ -100,7 +100,7 @@ pub struct SearchArguments {
 pub async fn search(ask: &impl Ask, own: &Own, arguments: &SearchArguments) -> Result<Answer, Refusal> {
     let wanted = arguments.text.trim();
     if wanted.is_empty() {
-        return Err(Refusal::new(ErrorCode::NothingNamed, "There is nothing to search for.", "Give a `text`."));
+        return Err(Refusal::new(ErrorCode::NothingNamed, "The search is empty.", "Pass a `text`."));
     }
     let limit = arguments.limit.unwrap_or(HITS).clamp(1, MOST_HITS);
     let query = SearchQuery { q: wanted.to_owned(), conv: Some(own.id.clone()), limit: Some(limit) };

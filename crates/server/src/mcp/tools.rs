@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use super::settings::{OPERATIONS, Settings, WAYS};
 
-pub const INSTRUCTIONS: &str = "ctx shows and edits what the model is sent: by default this very conversation. \
-    Ids: t3 is a frame (a user message and all that followed), t3/5 its fifth step, t3#2.1 a block, t2..t5 a range. \
-    To tidy up: ctx_list, decide, ctx_preview, tell the person, ctx_apply with `expect` = the head you saw. \
-    Edits count from the next request on, cut the provider's cache where they begin, and can all be undone. \
-    Leave the frame you are working in alone unless asked.";
+pub const INSTRUCTIONS: &str = "ctx shows and edits the context of this conversation. Ids: t3 is a frame (a user \
+    message and everything up to the next), t3/5 its fifth step, t3#2.1 a block, t2..t5 a range. To tidy up: \
+    ctx_list, choose, ctx_preview, tell the user, ctx_apply with `expect` = the head you saw. Edits apply from the \
+    next request, cost one re-read from the first change on, and can be undone. Do not edit the current frame \
+    unless asked.";
 
 pub const STATUS: &str = "ctx_status";
 pub const LIST: &str = "ctx_list";
@@ -30,55 +30,56 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
     let looking = [
         tool(
             STATUS,
-            "Which conversation is yours and why, its tokens, head, edits and waiting wishes, and what the cache gave last.",
+            "Show your conversation and how it was selected, its tokens, head, edits, deferred edits and last cache \
+             use.",
             json!({}),
         ),
         tool(
             LIST,
-            "The frames of the conversation with their tokens, a row each.",
+            "List frames with their tokens.",
             json!({
-                "larger_than": {"type": "integer", "minimum": 0, "description": "only rows with more tokens"},
-                "steps_of": {"type": "string", "description": "list the steps of this frame instead"},
-                "from": {"type": "string", "description": "begin at this id (`next` of a list that was cut)"},
+                "larger_than": {"type": "integer", "minimum": 0, "description": "only rows above this many tokens"},
+                "steps_of": {"type": "string", "description": "list the steps of this frame"},
+                "from": {"type": "string", "description": "start at this id (`next` of the last page)"},
                 "limit": {"type": "integer", "minimum": 1, "maximum": 250},
-                "all": {"type": "boolean", "description": "also frames from before a compaction, or rewound"},
+                "all": {"type": "boolean", "description": "include frames from before a compaction or rewind"},
             }),
         ),
         tool(
             SHOW,
-            "What a frame, step, message or block holds. Long blocks are folded; name the block to see all of it.",
+            "Show a frame, step, message or block. Long blocks are folded; name a block to read all of it.",
             json!({
                 "id": {"type": "string", "description": "t3, t3/5, t3#2, t3#2.1, system, tools/Bash"},
-                "from": {"type": "integer", "minimum": 0, "description": "begin at this character"},
-                "length": {"type": "integer", "minimum": 1, "maximum": 40000, "description": "characters; 6000 unless told"},
+                "from": {"type": "integer", "minimum": 0, "description": "start at this character"},
+                "length": {"type": "integer", "minimum": 1, "maximum": 40000, "description": "characters, default 6000"},
             }),
         ),
         tool(
             SENT,
-            "A request as it was sent, and what came back.",
+            "Show a request as sent, and its response.",
             json!({
                 "request": {"type": "string", "description": "r17"},
-                "body": {"type": "boolean", "description": "with its body, as JSON"},
+                "body": {"type": "boolean", "description": "include the body, as JSON"},
                 "from": {"type": "integer", "minimum": 0},
             }),
         ),
         tool(
             SEARCH,
-            "Where words stand in the conversation, whatever their case: blocks that hold all of them.",
+            "Find blocks that contain all words, in any case.",
             json!({
-                "text": {"type": "string", "description": "\"in quotes\": a phrase"},
+                "text": {"type": "string", "description": "words; \"in quotes\" for a phrase"},
                 "limit": {"type": "integer", "minimum": 1, "maximum": 50},
             }),
         ),
         tool(
             PREVIEW,
-            "What operations would do, without doing it: tokens before and after, what the provider must read again, \
-             what it costs and when it pays off, thinking that is lost, repairs, and what each puts at risk.",
+            "Preview operations: tokens before and after, re-read tokens, cost, break-even, lost thinking, repairs, \
+             risks.",
             json!({"operations": operations(&OPERATIONS), "expect": expect(), "when": when()}),
         ),
         tool(
             EXPLAIN,
-            "What a rule such as A30 or an error code means, and what to do about it.",
+            "Explain a rule such as A30, or an error code.",
             json!({"name": {"type": "string"}}),
         ),
     ];
@@ -96,30 +97,31 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
     if !allowed.is_empty() {
         tools.push(changes(tool(
             APPLY,
-            "Do operations as one commit, all or nothing. They count from the next request on; ctx_undo takes them back.",
+            "Apply operations as one commit, all or nothing, from the next request on. ctx_undo undoes them.",
             json!({"operations": named(&allowed), "expect": expect(), "note": note(), "when": when()}),
         )));
     }
     tools.push(changes(tool(
         UNDO,
-        "Undo the newest commit, or take another step in the history of edits.",
+        "Undo the newest commit, or run another history action.",
         json!({
-            "action": {"enum": settings.of(&WAYS), "description": "undo unless told"},
-            "target": {"type": "string", "description": "a commit, for revert, rollback, branch and tag"},
-            "name": {"type": "string", "description": "of the branch or tag"},
-            "cascade": {"type": "boolean", "description": "revert also what stands on it"},
-            "dry_run": {"type": "boolean", "description": "only tell what it would do"},
-            "cancel": {"type": "string", "description": "a deferred edit (w1) to cancel instead"},
+            "action": {"enum": settings.of(&WAYS), "description": "default undo"},
+            "target": {"type": "string", "description": "commit, for revert, rollback, branch and tag"},
+            "name": {"type": "string", "description": "branch or tag"},
+            "cascade": {"type": "boolean", "description": "also revert commits that depend on it"},
+            "dry_run": {"type": "boolean", "description": "show the effect only"},
+            "cancel": {"type": "string", "description": "cancel this deferred edit (w1) instead"},
             "expect": expect(),
             "note": note(),
         }),
     )));
     tools.push(changes(tool(
         PHASE,
-        "Say that a phase of your work begins or ends, such as testing; the details of one that has ended may be cleared.",
+        "Mark the beginning or end of a phase of your work, such as testing. Details of finished phases may be \
+         cleared.",
         json!({
             "action": {"enum": ["begin", "end"]},
-            "name": {"type": "string", "description": "at the end: the newest that is open unless told"},
+            "name": {"type": "string", "description": "for end, default the newest open phase"},
         }),
     )));
     tools
@@ -141,7 +143,7 @@ fn tool(name: &'static str, what: &'static str, properties: Value) -> Tool {
         EXPLAIN => vec!["name"],
         _ => Vec::new(),
     };
-    properties.insert("conv".into(), json!({"type": "string", "description": "another conversation than your own"}));
+    properties.insert("conv".into(), json!({"type": "string", "description": "another conversation instead of your own"}));
     let mut schema = JsonObject::new();
     schema.insert("type".into(), "object".into());
     schema.insert("properties".into(), Value::Object(properties));
@@ -153,15 +155,16 @@ fn tool(name: &'static str, what: &'static str, properties: Value) -> Tool {
 }
 
 fn expect() -> Value {
-    json!({"type": "string", "description": "the `head` that you saw (`none`: no commit yet); if it has moved on, nothing is done"})
+    json!({"type": "string", "description": "the `head` you saw (`none`: no commit yet); refused if it has moved"})
 }
 
 fn when() -> Value {
-    json!({"enum": ["now", "cold", "near-limit"], "description": "wait until the cache is cold (the edit is free then) or the context is nearly full"})
+    json!({"enum": ["now", "cold", "near-limit"], "description": "defer until the cache is cold (no cost) or the \
+        context is nearly full"})
 }
 
 fn note() -> Value {
-    json!({"type": "string", "description": "why, for the history"})
+    json!({"type": "string", "description": "reason, for the history"})
 }
 
 /// The operations with all that they take. The JSON is that of `ctx batch`, the API and the log.
@@ -182,18 +185,18 @@ fn operations(names: &[&str]) -> Value {
                 "text": {"type": "string"},
                 "select": {
                     "type": "object",
-                    "description": "narrows the ids; alone, it looks through all of the conversation",
+                    "description": "filters the ids, or the whole conversation",
                     "properties": {
                         "tool": {"type": "string"},
                         "larger_than": {"type": "integer", "description": "tokens"},
-                        "older_than": {"type": "integer", "description": "frames back"},
-                        "superseded": {"type": "boolean", "description": "reads of files that are read again or changed later"},
+                        "older_than": {"type": "integer", "description": "skip this many newest frames"},
+                        "superseded": {"type": "boolean", "description": "reads of files read again or changed later"},
                     },
                 },
-                "result": {"type": "string", "description": "only the result of this tool use id"},
+                "result": {"type": "string", "description": "result of this tool_use id"},
                 "to": {"type": "object", "description": "{after: id} | {start: true} | {end: true}"},
-                "reason": {"type": "string", "description": "why, for the history"},
-                "force": {"type": "boolean", "description": "also what is protected"},
+                "reason": {"type": "string", "description": "reason, for the history"},
+                "force": {"type": "boolean", "description": "include protected content"},
             },
         },
     })

@@ -59,7 +59,7 @@ impl ConnectError {
             Self::TimedOut { .. } => "Check the network connection; you may need a proxy (HTTPS_PROXY).",
             Self::Untrusted { .. } => {
                 "If a company proxy or a private authority issued it, set the authority's PEM file: `ca_files` under \
-                     [upstream] in ctx.toml, or NODE_EXTRA_CA_CERTS."
+                 [upstream] in ctx.toml, or NODE_EXTRA_CA_CERTS."
             }
             Self::Tls { .. } => "Check whether the upstream address is really https.",
             Self::ProxyCredentials { .. } => "Add them to the proxy setting: http://user:password@host:port.",

@@ -85,7 +85,7 @@ impl Failure {
                 code: ErrorCode::UpstreamClosed,
                 message: format!(
                     "{upstream} closed the connection without a response ({reason}). The request may have reached \
-                         it. Try again."
+                     it. Try again."
                 ),
                 permanent: false,
             },
@@ -115,7 +115,7 @@ impl Failure {
                 StatusCode::UPGRADE_REQUIRED,
                 ErrorCode::NoWebsocket,
                 "Context Composer does not support WebSockets, because they carry partial requests. Send HTTP \
-                     requests.",
+                 requests.",
             ),
             Self::Tunnel => Told::refusal(
                 StatusCode::METHOD_NOT_ALLOWED,
@@ -128,7 +128,7 @@ impl Failure {
                 kind: "api_error",
                 code: ErrorCode::TooManyConnections,
                 message: "Context Composer has run out of file handles. Try again later, or start it with a higher \
-                     limit (`ulimit -n`)."
+                    limit (`ulimit -n`)."
                     .to_owned(),
                 permanent: false,
             },
@@ -136,13 +136,13 @@ impl Failure {
                 StatusCode::FORBIDDEN,
                 ErrorCode::ForeignHost,
                 "The request names a host that may not be this machine, as in a DNS rebinding attack. Use 127.0.0.1, \
-                     localhost or another address of this machine in the base URL (ANTHROPIC_BASE_URL).",
+                 localhost or another address of this machine in the base URL (ANTHROPIC_BASE_URL).",
             ),
             Self::Refused(Refusal::Navigation) => Told::refusal(
                 StatusCode::FORBIDDEN,
                 ErrorCode::Navigation,
                 "This address is for programs, not for browsers. To see your conversations, open the link that `ctx \
-                     ui` prints.",
+                 ui` prints.",
             ),
             Self::Refused(_) => Told::refusal(
                 StatusCode::FORBIDDEN,
@@ -160,21 +160,21 @@ fn withheld(why: Withheld) -> Told {
             StatusCode::SERVICE_UNAVAILABLE,
             ErrorCode::StoreUnavailable,
             "Context Composer cannot read its store, so it cannot apply the edits of this conversation. The request \
-                 was not sent. Try again; `ctx doctor` checks the store.",
+             was not sent. Try again; `ctx doctor` checks the store.",
         ),
         Withheld::LostEdits => (
             StatusCode::BAD_REQUEST,
             ErrorCode::EditsLost,
             "A damaged record contained edits of this conversation, so Context Composer cannot apply them. The \
-                 request was not sent. `ctx doctor` names the record, `ctx list` shows the remaining edits. To \
-                 continue without the lost edits, edit again; to continue without any, run `ctx rollback source`.",
+             request was not sent. `ctx doctor` names the record, `ctx list` shows the remaining edits. To \
+             continue without the lost edits, edit again; to continue without any, run `ctx rollback source`.",
         ),
         Withheld::Unreadable(flaw) => (StatusCode::BAD_REQUEST, ErrorCode::UnreadableRequest, unreadable(flaw)),
         Withheld::Defect => (
             StatusCode::SERVICE_UNAVAILABLE,
             ErrorCode::NotComposed,
             "Context Composer failed to apply the edits of this conversation; this is a bug. The request was not \
-                 sent. Try again; if it fails again, `ctx undo` undoes the newest edit.",
+             sent. Try again; if it fails again, `ctx undo` undoes the newest edit.",
         ),
     };
     let kind = if status == StatusCode::BAD_REQUEST { "invalid_request_error" } else { "api_error" };
@@ -185,15 +185,15 @@ fn unreadable(flaw: Flaw) -> &'static str {
     match flaw {
         Flaw::Size => {
             "This request is too large for Context Composer to read, so it cannot apply edits. The request was not \
-                 sent. Compact the conversation, or start a new one."
+             sent. Compact the conversation, or start a new one."
         }
         Flaw::Encoding => {
             "The body of this request does not match its `content-encoding` header, so Context Composer cannot apply \
-                 edits. The request was not sent. Check the header, or send the body without an encoding."
+             edits. The request was not sent. Check the header, or send the body without an encoding."
         }
         Flaw::Json => {
             "The body of this request is not a JSON request, so Context Composer cannot apply edits. The request was \
-                 not sent. Check the client."
+             not sent. Check the client."
         }
     }
 }

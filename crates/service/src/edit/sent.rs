@@ -21,7 +21,7 @@ impl Service {
         let Ok(Some(shared)) = self.get(&ticket.conversation) else { return };
         let mut conversation = lock(&shared);
         tracing::warn!(conversation = %conversation.id, "the provider refused thinking; ctx requests that it be \
-             dropped from now on");
+            dropped from now on");
         if std::mem::replace(&mut conversation.reasoning.is_dropped_by_provider, true) {
             return;
         }
@@ -42,7 +42,7 @@ impl Service {
             return Err(Refusal::new(
                 ErrorCode::Credential,
                 "The body of this request contains a credential. Credentials are never stored, so the exact bytes \
-                     are not available.",
+                 are not available.",
                 hint![Command::Show, " shows the rest."],
             ));
         }

@@ -171,14 +171,14 @@ fn remark(record: &Record, request: u32) -> Option<String> {
         let edits = refused.edits.join(", ");
         return Some(format!(
             "The provider refused {edits} ({}), so the request was sent again without. This body is that of the \
-                 first attempt.",
+             first attempt.",
             refused.words
         ));
     }
     let recovery: serde_json::Value = read(record, log::RECOVERY)?;
     (recovery["request"] == request).then(|| {
         "The provider refused its thinking, so the request was sent again, asking the provider to drop invalid \
-             thinking. This body is that of the first attempt."
+         thinking. This body is that of the first attempt."
             .to_owned()
     })
 }

@@ -69,7 +69,7 @@ pub fn note_loss(database: &Path, kept: u64, acknowledged: u64) {
     let told = database.with_file_name(format!("{LOST}{}-{acknowledged}", kept + 1));
     let words = format!(
         "Acknowledged records {} to {acknowledged} of {} are missing: the file was damaged, truncated, removed or \
-             replaced by an older copy. Edits in these records are lost. Delete this file after reading it.\n",
+         replaced by an older copy. Edits in these records are lost. Delete this file after reading it.\n",
         kept + 1,
         database.display()
     );

@@ -37,7 +37,7 @@ pub fn thinking(blocks: usize, tokens: u64) -> Option<String> {
     let tokens = words::plural(tokens, "token");
     (blocks > 0)
         .then(|| format!("{blocks_in_words} {are} no longer sent ({tokens}): thinking is bound to the content before \
-             it"))
+            it"))
 }
 
 pub fn tell(answer: &[u8], how: &How, output: &Output) -> Result<(), Failure> {

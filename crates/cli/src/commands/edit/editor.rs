@@ -74,7 +74,7 @@ pub fn written(before: &str, editor: &str, draft: &Path) -> Result<String, Failu
     if after.trim().is_empty() {
         return Err(
             Failure::new(ErrorCode::Empty, "the text is empty").hint("nothing was changed; to delete, use `ctx \
-                 delete`")
+                delete`")
         );
     }
     if after == before {

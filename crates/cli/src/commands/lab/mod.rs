@@ -123,7 +123,7 @@ fn gathered(on: &[std::path::PathBuf]) -> Result<ctx_lab::recording::Gathered, F
         };
         return Err(Failure::new(ErrorCode::NoRecordings, format!("No recorded conversation found: {why}."))
             .hint("name a folder of request bodies, an agent's sessions (`--on ~/.claude/projects`), or the home of \
-                 `ctx`"));
+                `ctx`"));
     }
     Ok(gathered)
 }

@@ -22,7 +22,7 @@ use crate::output::{Output, text, words};
 const BAR: usize = 10;
 
 const INCOMPLETE: &str = "the newest requests could not be stored, so frames may be missing; `ctx doctor` shows why. \
-     The next stored request restores them";
+    The next stored request restores them";
 
 /// List the frames of a conversation with their tokens
 #[derive(Args, Debug)]

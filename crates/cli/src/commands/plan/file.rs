@@ -30,7 +30,7 @@ struct Whole {
 
 const EXAMPLE: &str = r#"an example of a line: {"op":"delete","ids":["t3"]}; nothing was changed"#;
 const WHOLE: &str = r#"an example of a plan: \
-     {"note":"…","expect":"HEAD","operations":[{"op":"delete","ids":["t3"],"reason":"…"}]}; nothing was changed"#;
+    {"note":"…","expect":"HEAD","operations":[{"op":"delete","ids":["t3"],"reason":"…"}]}; nothing was changed"#;
 
 impl Plan {
     /// The request for the daemon.

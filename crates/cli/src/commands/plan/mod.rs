@@ -114,7 +114,7 @@ fn stale(conversation: &str, context: &Context) -> Result<Plan, Failure> {
             ErrorCode::NothingToDo,
             format!(
                 "The provider itself clears old tool results of this conversation: {cleared} tokens of the last \
-                     request"
+                 request"
             ),
         )
         .hint("`ctx list --steps` shows the other tokens"));

@@ -91,7 +91,7 @@ impl Launch {
         let given = given.map_or_else(|_| "another address".to_owned(), |url| url.to_string());
         Some(format!(
             "{name} is set to {given}, but this agent uses ctx, which forwards to {upstream}. To change that, run \
-                 `ctx stop`, then `ctx run --upstream URL -- …`"
+             `ctx stop`, then `ctx run --upstream URL -- …`"
         ))
     }
 
@@ -108,7 +108,7 @@ impl Launch {
                 let names = names.join(", ");
                 format!(
                     "{said}. If it did call its model, it ignores {}; if it is one of these agents, pass `--client`: \
-                         {names}",
+                     {names}",
                     claude_code::variables::BASE_URL
                 )
             }

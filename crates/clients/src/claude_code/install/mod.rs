@@ -72,7 +72,7 @@ fn install(wishes: &Wishes, host: &dyn Host) -> Result<Plan, SetupError> {
     if wishes.scope == Scope::Project {
         notes.push(
             "this affects everyone who works in this folder: they need ctx and its daemon too. To avoid this, keep \
-                 .claude/settings.json out of version control"
+             .claude/settings.json out of version control"
                 .to_owned(),
         );
     }

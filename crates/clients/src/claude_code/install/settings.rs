@@ -42,7 +42,7 @@ impl SettingsFile {
         let note = document.relaxed.map(|position| {
             format!(
                 "{} has comments or trailing commas ({position}). ctx keeps them, but Claude Code ignores the file \
-                     until you remove them",
+                 until you remove them",
                 path.display()
             )
         });
@@ -85,7 +85,7 @@ impl SettingsFile {
             ErrorCode::OtherBaseUrl,
             format!("{what}; nothing was changed"),
             "make the daemon forward there (`ctx stop`, then `ctx up --upstream URL`, or `[upstream] url` in \
-                 ctx.toml) and run this again; --force installs anyway",
+             ctx.toml) and run this again; --force installs anyway",
         ))
     }
 

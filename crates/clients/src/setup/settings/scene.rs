@@ -110,7 +110,7 @@ impl<'a> Scene<'a> {
             return Ok(());
         }
         let hint = "add that address as an upstream of the daemon (`[upstream.NAME]` in ctx.toml) and set it to \
-             `/to/NAME/` on the daemon's address yourself; or replace it with --force";
+            `/to/NAME/` on the daemon's address yourself; or replace it with --force";
         Err(SetupError::new(ErrorCode::OtherBaseUrl, format!("{what}; nothing was changed"), hint))
     }
 

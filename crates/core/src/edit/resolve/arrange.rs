@@ -206,7 +206,7 @@ impl Desk<'_> {
                 }
                 [] => {
                     format!("`{}` cannot be split: every split would separate a tool call from its result (rule \
-                         A38).", frame.id)
+                        A38).", frame.id)
                 }
                 _ => format!("`{}` can be split before message {}.", frame.id, numbers.join(", ")),
             }

@@ -213,7 +213,7 @@ impl<'a> Look<'a> {
         if lost.frames(|block| block.facts.kind != Kind::Thinking).contains(&newest) {
             risks.push(match self.is_open() {
                 true => Risk::new(Level::High, format!("the agent is working in {newest}: its tool loop is in \
-                     progress")),
+                    progress")),
                 false => Risk::new(Level::Medium, format!("{newest} is the newest frame")),
             });
         }

@@ -102,7 +102,7 @@ impl Service {
                 // A mistake of ours costs this wish its moment, never the others.
                 if catch_unwind(AssertUnwindSafe(|| service.wake(&id))).is_err() {
                     tracing::error!(conversation = %id, "checking deferred edits failed; the next request checks \
-                         them again");
+                        them again");
                 }
             }
         })?;

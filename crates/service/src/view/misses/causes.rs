@@ -83,7 +83,7 @@ pub fn repaired((rule, what): &(String, String), author: &str, tokens: u64) -> C
     let rule = ctx_wire::rules::named(rule);
     let words = format!(
         "The edited request was repaired differently from the one before ({what}: rule {rule}); everything after the \
-             repair is read again once."
+         repair is read again once."
     );
     CacheMiss::new(Cause::Edited, by_author(author), tokens, words)
 }
@@ -115,7 +115,7 @@ pub fn of_history(asked: &Asked, answered: &Answered, reason: &str, tokens: u64)
 pub fn unexplained(is_foreseen: bool, tokens: u64) -> CacheMiss {
     if is_foreseen {
         let words = "No breakpoint of the request reaches the cached content: a breakpoint looks back only a few \
-             blocks.";
+            blocks.";
         return CacheMiss::new(Cause::OutOfReach, By::Client, tokens, words.to_owned());
     }
     let words = "Nothing changed: the provider had dropped it from its cache.".to_owned();
