@@ -211,27 +211,27 @@ impl Conversation<'_> {
         Call::post(self.path("clear"), wish)
     }
 
-    /// Its pending changes.
+    /// Its deferred edits and proposals.
     pub fn waiting(self) -> Call<WaitingView> {
         Call::get(self.path("waiting"))
     }
 
-    /// Applies a pending change now.
+    /// Applies a deferred edit now.
     pub fn accept(self, id: &str, wish: &Cancel) -> Call<WaitView> {
         Call::post(self.path(&format!("waiting/{}/accept", encoded(id, ""))), wish)
     }
 
-    /// Withdraws a pending change.
+    /// Cancels a deferred edit.
     pub fn cancel(self, id: &str, wish: &Cancel) -> Call<WaitView> {
         Call::post(self.path(&format!("waiting/{}/cancel", encoded(id, ""))), wish)
     }
 
-    /// Applies several pending changes.
+    /// Applies several deferred edits.
     pub fn accept_many(self, wish: &Several) -> Call<PendingOutcome> {
         Call::post(self.path("waiting/accept"), wish)
     }
 
-    /// Withdraws several pending changes.
+    /// Cancels several deferred edits.
     pub fn cancel_many(self, wish: &Several) -> Call<PendingOutcome> {
         Call::post(self.path("waiting/cancel"), wish)
     }

@@ -100,7 +100,7 @@ pub struct FrameView {
     pub pinned: bool,
     /// It ends with a reply that the client has not sent back yet.
     pub pending: bool,
-    /// Pending changes that affect it: deferred edits and proposals, by id.
+    /// Deferred edits and proposals that affect it, by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

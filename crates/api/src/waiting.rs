@@ -14,7 +14,7 @@ pub struct Cancel {
     pub author: String,
 }
 
-/// Several pending changes.
+/// Several deferred edits or proposals.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Several {
@@ -76,7 +76,7 @@ pub struct Unmade {
     pub hint: String,
 }
 
-/// The outcome of accepting or cancelling several pending changes.
+/// The outcome of accepting or cancelling several deferred edits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PendingOutcome {
     pub conversation: String,

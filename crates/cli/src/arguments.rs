@@ -1,4 +1,4 @@
-//! What can be typed: the verbs and the flags that several of them share. A verb's own flags stand in its file.
+//! The command line: the verbs, and flags that several verbs share. The flags of one verb are in its file.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -68,7 +68,7 @@ pub enum Verb {
     Mcp(commands::mcp::Arguments),
 }
 
-/// Which daemon is meant.
+/// Selects the daemon.
 #[derive(Args, Debug, Clone, Default)]
 pub struct PlaceArguments {
     /// The daemon's folder [env: CTX_HOME] [default: the platform's data folder]
@@ -79,7 +79,7 @@ pub struct PlaceArguments {
     pub listen: Option<SocketAddr>,
 }
 
-/// For verbs that print something a program may want to read.
+/// Flags of verbs that can print JSON.
 #[derive(Args, Debug, Clone, Default)]
 pub struct JsonArguments {
     /// Print JSON
@@ -87,7 +87,7 @@ pub struct JsonArguments {
     pub json: bool,
 }
 
-/// For verbs that look at one conversation.
+/// Flags of verbs that read one conversation.
 #[derive(Args, Debug, Clone)]
 pub struct ConversationArguments {
     /// A conversation: an id, the start of one, words of its title, or `active` [env: CTX_CONV] [default: the
@@ -97,20 +97,20 @@ pub struct ConversationArguments {
     pub conversation: String,
 }
 
-/// The conversation that is meant when none is named. An agent that runs `ctx` means its own: another one may have
-/// become the active one meanwhile.
+/// The default conversation. For an agent that runs `ctx`, it is the agent's own, because another one may be active by
+/// now.
 pub fn conversation_meant(environment: &Environment) -> String {
     let named = environment.text(env::CONVERSATION).or_else(|| environment.text(env::AGENT_SESSION));
     named.unwrap_or_else(|| "active".to_owned())
 }
 
-/// Who signs what is done here: an agent that runs `ctx`, or a person.
+/// The author of edits made here: an agent that runs `ctx`, or a person.
 pub fn author(environment: &Environment) -> &'static str {
     if environment.get(env::AGENT_SESSION).is_some() { "agent" } else { "cli" }
 }
 
-/// An agent's own conversation is unknown to a daemon through which it does not speak. Nobody named it, so say whence
-/// the name comes; the active one may be anybody's and is not taken instead.
+/// Explains an unknown conversation that is the agent's own session: the agent does not use this daemon. The active
+/// conversation may be another agent's, so it is no substitute.
 pub fn of_own_session(failure: Failure, environment: &Environment) -> Failure {
     let is_own =
         |session: &String| failure.code == ErrorCode::UnknownConversation && failure.about.as_ref() == Some(session);
@@ -123,7 +123,7 @@ pub fn of_own_session(failure: Failure, environment: &Environment) -> Failure {
     }
 }
 
-/// For verbs that can look back.
+/// Flags of verbs that can show an earlier state.
 #[derive(Args, Debug, Clone, Default)]
 pub struct AtArguments {
     /// Use the state after this commit: an id, the start of one, a tag or a branch
@@ -132,12 +132,12 @@ pub struct AtArguments {
 }
 
 impl AtArguments {
-    /// Whether it is about what is now.
+    /// Whether the newest state is requested.
     pub fn is_now(&self) -> bool {
         self.at.is_none()
     }
 
-    /// A question with this wish added to it.
+    /// The query with this point of the history added.
     pub fn of(&self, question: &str) -> String {
         let Some(at) = &self.at else { return question.to_owned() };
         let joint = if question.contains('?') { '&' } else { '?' };
@@ -145,12 +145,12 @@ impl AtArguments {
     }
 }
 
-/// For verbs that start a daemon.
+/// Flags of verbs that start a daemon.
 #[derive(Args, Debug, Clone, Default)]
 pub struct DaemonArguments {
     /// Forward to URL instead of the Anthropic API, or NAME=URL for another upstream; repeatable [env: CTX_UPSTREAM]
     /// [default: the providers' own addresses]
-    // Not parsed here: a refusal of the parser would repeat it, and it may hold a password.
+    // Parsed later: clap's error would repeat the value, which may contain a password.
     #[arg(long, value_name = "[NAME=]URL")]
     upstream: Vec<String>,
     /// Configuration file [env: CTX_CONFIG] [default: ctx.toml in the home]
@@ -181,7 +181,7 @@ pub fn non_empty(text: &str) -> Result<String, String> {
     if text.trim().is_empty() { Err("must not be empty".to_owned()) } else { Ok(text.to_owned()) }
 }
 
-/// A request by its name, `r17`, or its number.
+/// Parses the name (`r17`) or number of a request.
 pub fn request_name(text: &str) -> Result<u32, String> {
     let number = text.strip_prefix('r').unwrap_or(text).parse::<u32>().ok().filter(|number| *number > 0);
     number.ok_or_else(|| "expected a request such as r17; `ctx timeline` lists them".to_owned())

@@ -1,4 +1,4 @@
-//! No daemon runs, and somebody sits at a terminal: they are asked whether to start one. A program is told, never asked.
+//! Offers to start the daemon if none is running. Only a person at a terminal is asked; a script gets an error.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -10,12 +10,12 @@ use crate::commands::run;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Somebody can read the question and answer it.
+/// Whether a person can read the question and answer it.
 pub fn somebody_is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// What was found; where that is no daemon, one that is started now if that is wished.
+/// Returns the daemon that was found, or starts one if the user agrees.
 pub fn or_start(found: Result<Client, Failure>, context: &Context) -> Result<Client, Failure> {
     match found {
         Err(failure) if failure.code == ErrorCode::NoDaemon => {
@@ -29,7 +29,7 @@ pub fn or_start(found: Result<Client, Failure>, context: &Context) -> Result<Cli
     }
 }
 
-/// Whoever just presses Enter agrees; whoever leaves does not.
+/// Enter means yes; end of input means no.
 fn agrees(input: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<bool> {
     loop {
         write!(out, "No daemon is running. Start it? [Y/n] ")?;

@@ -1,4 +1,4 @@
-//! A daemon that nobody sits in front of: starting one, and waiting until it answers.
+//! Starts a background daemon and waits until it responds.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -17,21 +17,21 @@ use crate::home::{Home, open_private};
 use ctx_api::status::Status;
 use ctx_core::{ErrorCode, ReceivedCode};
 
-/// How long a start may take. It usually takes a tenth of a second; a store may need recovery.
+/// The timeout of a start. It usually takes a tenth of a second; a store may need recovery.
 const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(15);
-/// A log that has grown beyond this is begun anew.
+/// A larger log is truncated at the start.
 const LONG_LOG: u64 = 10 * 1024 * 1024;
 
-/// A daemon that answers after a start.
+/// A daemon that responds after a start.
 pub struct Started {
     pub client: Client,
     pub status: Status,
-    /// It is the one that was started, not one that was there already.
+    /// Whether this call started it.
     pub is_new: bool,
 }
 
-/// The daemon that runs, if one does. Trouble with one that runs is a failure.
+/// The running daemon, if any. Failing to reach a running one is an error.
 pub fn running(context: &Context) -> Result<Option<(Client, Status)>, Failure> {
     let answer = context.found().and_then(|client| client.status().map(|status| (client, status)));
     match answer {
@@ -41,8 +41,8 @@ pub fn running(context: &Context) -> Result<Option<(Client, Status)>, Failure> {
     }
 }
 
-/// Starts `ctx up` with these arguments behind the scenes and waits until one answers. It may be another one,
-/// which was faster: the process number tells.
+/// Starts `ctx up` in the background with these arguments and waits until a daemon responds. It may be another one that
+/// started faster; the process id tells them apart.
 pub fn start(home: &Home, arguments: &[std::ffi::OsString]) -> Result<Started, Failure> {
     home.prepare()?;
     let path = home.log_file();
@@ -53,13 +53,13 @@ pub fn start(home: &Home, arguments: &[std::ffi::OsString]) -> Result<Started, F
     loop {
         if let Some((client, status)) = answering(home) {
             let is_new = status.pid == daemon.id();
-            // Whoever lives on beside it must take note of its end, or the system keeps it as if it still ran.
+            // A longer-lived parent must reap the process, or the system keeps it as a zombie.
             std::thread::spawn(move || daemon.wait());
             return Ok(Started { client, status, is_new });
         }
         if daemon.try_wait().ok().flatten().is_some() {
             let failure = last_words(&path, said_before);
-            // Somebody else was faster with the same wish; that daemon will do as well.
+            // Another program started a daemon first; that one will do.
             if failure.code != ErrorCode::StoreInUse {
                 return Err(failure);
             }
@@ -77,8 +77,8 @@ fn spawn(home: &Home, arguments: &[std::ffi::OsString], log: File) -> Result<Chi
         |error: std::io::Error| Failure::new(ErrorCode::DaemonNotUp, format!("cannot start the daemon: {error}"));
     let mut command = Command::new(std::env::current_exe().map_err(refuse)?);
     command.arg("up").arg("--background").arg("--home").arg(home.path()).args(arguments);
-    // The agent's credentials are none of the daemon's business until they come with a request.
-    // The helper's key is the daemon's own, if the user named it.
+    // The agent's credentials do not belong in the daemon's environment.
+    // The helper's key does, if the user named it.
     let kept = config::key_variable(home, arguments);
     for (name, _) in std::env::vars_os() {
         if ctx_server::is_secret_name(&name.to_string_lossy()) && kept.as_deref() != name.to_str() {
@@ -86,14 +86,13 @@ fn spawn(home: &Home, arguments: &[std::ffi::OsString], log: File) -> Result<Chi
         }
     }
     command.stdin(Stdio::null()).stdout(log.try_clone().map_err(refuse)?).stderr(log);
-    // Ctrl-C in the agent's terminal is meant for the agent.
+    // Ctrl-C in the agent's terminal is for the agent.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command.spawn().map_err(refuse)
 }
 
-/// The daemon of this home, wherever it listens. Only the notice counts here: an address that was asked for
-/// may be another daemon's.
+/// The daemon of this home, at any address. Only its notice counts: a requested address may belong to another daemon.
 pub fn answering(home: &Home) -> Option<(Client, Status)> {
     let notice = home.notice()?;
     let whereabouts = Whereabouts { home: home.clone(), flag: Some(notice.listen), environment: Environment::Process };
@@ -110,7 +109,7 @@ fn open_log(path: &Path) -> std::io::Result<File> {
     open_private(path, |options| options.append(true))
 }
 
-/// Why the daemon ended: its last line tells, in JSON.
+/// The reason why the daemon ended: its last line, in JSON.
 fn last_words(log: &Path, from: u64) -> Failure {
     #[derive(Deserialize)]
     struct Said {

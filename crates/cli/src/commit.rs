@@ -1,14 +1,14 @@
-//! Commits in the words that history, timeline and live view share.
+//! Formats commits for the history, the timeline and the live view.
 
 use ctx_api::history::CommitView;
 use ctx_core::edit::Operation;
 
 use crate::output::words;
 
-/// Reasons that are told of one commit.
+/// The maximum number of reasons per commit.
 const MOST: usize = 12;
 
-/// What it did, after what is odd about it.
+/// The summary, after the states.
 pub fn in_words(commit: &CommitView) -> String {
     let is_asleep = commit.active && commit.asleep;
     let chips = [(!commit.active, "off"), (is_asleep, "asleep"), (commit.source_changed, "source changed")];
@@ -16,21 +16,21 @@ pub fn in_words(commit: &CommitView) -> String {
     format!("{chips}{}", words::grouped(&commit.summary))
 }
 
-/// The names that point at it.
+/// The branches and tags that point to it.
 pub fn names(commit: &CommitView) -> String {
     let tags = commit.tags.iter().map(|tag| format!("tag {tag}"));
     let names: Vec<String> = commit.branches.iter().cloned().chain(tags).collect();
     if names.is_empty() { String::new() } else { format!("({}) ", names.join(", ")) }
 }
 
-/// Why a commit was made: its note, and the reasons of its operations.
+/// The reasons for a commit: its note, and those of its operations.
 pub fn whys(note: Option<&str>, operations: &[Operation], reasons: &[Option<String>]) -> Vec<String> {
     let told = operations.iter().zip(reasons);
     let mut told: Vec<(&Operation, &str)> =
         told.filter_map(|(operation, reason)| Some((operation, reason.as_deref()?))).collect();
-    // What the note says for all of them need not be said of each.
+    // A reason equal to the note is not repeated.
     told.retain(|(_, reason)| note != Some(*reason));
-    // Nor what one reason says of many.
+    // A reason of several operations appears once.
     let mut alike: Vec<(&Operation, &str, usize)> = Vec::new();
     for (operation, reason) in told {
         let same = |other: &&mut (&Operation, &str, usize)| other.0.name() == operation.name() && other.1 == reason;
@@ -53,7 +53,7 @@ pub fn whys(note: Option<&str>, operations: &[Operation], reasons: &[Option<Stri
 
 /// The tokens before and after it.
 pub fn tokens(commit: &CommitView) -> String {
-    // Older forks did not note what they inherited is worth.
+    // Older forks did not record the tokens of inherited commits.
     if commit.kind == "inherit" && commit.tokens_before == 0 {
         return String::new();
     }

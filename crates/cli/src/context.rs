@@ -1,4 +1,4 @@
-//! What every verb is given: the environment, the output, and the way to the daemon that is meant.
+//! The context of every verb: environment, output, and access to the selected daemon.
 
 use crate::arguments::PlaceArguments;
 use crate::autostart;
@@ -25,7 +25,7 @@ impl Context {
         Home::find(self.place.home.as_deref(), &self.environment).map_err(Failure::from)
     }
 
-    /// The daemon, for a verb that cannot do without one: a person in a terminal is asked whether to start it.
+    /// The daemon, for a verb that needs one: offers to start it in a terminal.
     pub fn client(&self) -> Result<Client, Failure> {
         match autostart::somebody_is_there() {
             true => autostart::or_start(self.found().and_then(Client::there), self),
@@ -33,7 +33,7 @@ impl Context {
         }
     }
 
-    /// The daemon that runs, as far as one can tell without asking it.
+    /// The running daemon, as far as is known without a request.
     pub fn found(&self) -> Result<Client, Failure> {
         Client::find(&Whereabouts {
             home: self.home()?,
@@ -42,7 +42,7 @@ impl Context {
         })
     }
 
-    /// Something worth knowing that is neither the answer nor a failure.
+    /// Prints a note that is neither output nor an error.
     pub fn note(&self, note: &str) {
         let paint = &self.output.for_errors;
         eprintln!("{} {}", paint.warning("note:"), crate::output::text::block(note).trim_end());

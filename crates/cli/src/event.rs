@@ -1,4 +1,4 @@
-//! Events in the words that the timeline and the live view share.
+//! Formats events for the timeline and the live view.
 
 use ctx_api::requests::ErrorSaid;
 use ctx_api::timeline::{ProviderEdit, What};
@@ -6,12 +6,12 @@ use ctx_wire::rules;
 
 use crate::output::words;
 
-/// The name of a request, or of the one that an answer belongs to: `r17`.
+/// The name of a request, or of the request of a response: `r17`.
 pub fn request_name(number: u32) -> String {
     format!("r{number}")
 }
 
-/// What happened beside requests and answers.
+/// Events other than requests and responses.
 pub fn aside(what: &What) -> Option<String> {
     Some(match what {
         What::Commit { id, author, summary, tokens_before, tokens_after, .. } => {
@@ -39,7 +39,7 @@ pub fn aside(what: &What) -> Option<String> {
     })
 }
 
-/// What became of a pending change.
+/// The outcome of a deferred edit.
 fn waiting(what: &What) -> String {
     let What::Waiting { state, when, author, summary, commit, failure, .. } = what else { return String::new() };
     match state.as_str() {
@@ -54,7 +54,7 @@ fn waiting(what: &What) -> String {
     }
 }
 
-/// The status as people know it; an exchange without an answer has none.
+/// The HTTP status; none without a response.
 pub fn status_in_words(answer: &What) -> String {
     match answer {
         What::Answer { status, .. } if *status != 0 => status.to_string(),
@@ -67,7 +67,7 @@ pub fn is_failure(answer: &What) -> bool {
     error.is_some() || !(200..400).contains(status) || ending != "complete"
 }
 
-/// How the answer ended, if not in the usual way; else why the model stopped.
+/// The ending of a response if it is unusual, otherwise the stop reason.
 pub fn ending_in_words(answer: &What) -> String {
     match answer {
         What::Answer { ending, stop_reason, .. } if ending == "complete" => stop_reason.clone().unwrap_or_default(),
@@ -76,7 +76,7 @@ pub fn ending_in_words(answer: &What) -> String {
     }
 }
 
-/// What else is worth a line of an answer: errors, the provider's own edits, anything odd.
+/// Notable facts about a response: errors, the provider's own edits, anomalies.
 pub fn remarks(answer: &What) -> Vec<String> {
     let What::Answer {
         error, applied_edits, compacted, transformations, repairs, cache_miss_reason, undecodable, ..
@@ -105,7 +105,7 @@ pub fn remarks(answer: &What) -> Vec<String> {
     remarks
 }
 
-/// What the provider cleared, how much, and where that must have been.
+/// The content that the provider cleared, its size and its place.
 fn edit_in_words(edit: &ProviderEdit) -> String {
     let count = |count: Option<u64>| count.filter(|count| *count > 0);
     let mut parts = Vec::new();
@@ -132,7 +132,7 @@ pub mod tests {
 
     use super::*;
 
-    /// An event with these fields; the others are those of an uneventful one.
+    /// An event with these fields and defaults for the others.
     pub fn event(given: &str) -> Event {
         let given: Value = serde_json::from_str(given).expect("JSON");
         let mut event = match given["kind"].as_str() {

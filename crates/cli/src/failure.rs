@@ -1,5 +1,5 @@
-//! The one place where an error becomes words: `error:` and `hint:` on stderr for people, one JSON object on
-//! stdout for programs. What can fail, and what to advise, is known where it fails.
+//! Turns errors into output: `error:` and `hint:` on stderr for people, one JSON object on stdout for programs.
+//! Messages and hints come from the failing code.
 
 use std::io;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub struct Failure {
     pub code: ReceivedCode,
     pub message: String,
     pub hint: Option<String>,
-    /// The name that the failure is about.
+    /// The name that the failure refers to.
     pub about: Option<String>,
     kind: Kind,
 }
@@ -31,9 +31,9 @@ pub struct Failure {
 enum Kind {
     /// Refused or failed.
     Refused,
-    /// The command itself is wrong.
+    /// The command line is invalid.
     Usage,
-    /// Whoever read our output has left. Nobody is there to be told.
+    /// The reader of the output has closed it, so nothing is reported.
     Unread,
 }
 
@@ -51,17 +51,17 @@ impl Failure {
         self
     }
 
-    /// Something could not be done with a file.
+    /// A failed file operation.
     pub fn file(doing: &str, path: &Path, error: &io::Error) -> Self {
         ConfigError::file(doing, path, error).into()
     }
 
-    /// Says it, and tells how the process shall end.
+    /// Reports the failure and returns the exit code.
     pub fn report(&self, json: bool, output: &Output) -> ExitCode {
         match self.kind {
             Kind::Unread => return ExitCode::SUCCESS,
             Kind::Refused | Kind::Usage if json => {
-                // If even this cannot be written, the exit code still tells.
+                // If this fails too, the exit code remains.
                 let _ = output.print(&format!("{}\n", self.as_json()));
             }
             Kind::Refused | Kind::Usage => eprint!("{}", self.in_words(&output.for_errors)),
@@ -82,7 +82,7 @@ impl Failure {
     }
 }
 
-/// Output that could not be written.
+/// A failed write to the output.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         let kind = if error.kind() == io::ErrorKind::BrokenPipe { Kind::Unread } else { Kind::Refused };
@@ -138,7 +138,7 @@ impl From<DaemonError> for Failure {
     }
 }
 
-/// A refusal of the daemon, as it came.
+/// A refusal of the daemon, unchanged.
 impl From<ApiError> for Failure {
     fn from(error: ApiError) -> Self {
         Self { about: error.about, ..Self::new(error.code, error.message).hint(error.hint.unwrap_or_default()) }

@@ -1,4 +1,4 @@
-//! `ctx --help`: the verbs by what they are for, each with a line to try.
+//! `ctx --help`: the verbs by purpose, each with an example.
 
 use std::fmt::Write;
 
@@ -6,15 +6,15 @@ use clap::Command;
 
 use crate::output::{Output, text};
 
-/// Columns of a page where nobody can tell.
+/// The width if the terminal's is unknown.
 const USUAL: usize = 100;
 const INDENT: usize = 2;
-/// Where what a verb does begins.
+/// The column of the descriptions.
 const ABOUT: usize = 34;
 
 type Group = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// A verb that is not here stands in the last group.
+/// Verbs that are missing here appear in the last group.
 const GROUPS: [Group; 8] = [
     (
         "Start",
@@ -101,12 +101,12 @@ const GROUPS: [Group; 8] = [
 
 const OTHERS: &str = "More";
 
-/// Options that every verb takes: `ctx --help` lists them, and the verbs' own help does not repeat them.
+/// Global options: `ctx --help` lists them, and the help of verbs does not repeat them.
 const GLOBAL: [&str; 3] = ["home", "listen", "version"];
 
-/// The command with a page of help that is grouped.
+/// The command with grouped help.
 pub fn grouped(mut command: Command, output: &Output) -> Command {
-    // Building is what hands the global options down to the verbs.
+    // Building propagates the global options to the verbs.
     command.build();
     let command = command.mut_subcommands(without_global).mut_subcommands(in_flowing_text);
     let width = output.width.unwrap_or(USUAL).min(USUAL);
@@ -117,7 +117,7 @@ pub fn grouped(mut command: Command, output: &Output) -> Command {
     ))
 }
 
-/// A verb whose help does not list the options of every verb.
+/// Hides the global options in the help of a verb.
 fn without_global(verb: Command) -> Command {
     let hidden = verb.mut_args(|option| {
         let is_global = GLOBAL.contains(&option.get_id().as_str());
@@ -126,7 +126,7 @@ fn without_global(verb: Command) -> Command {
     hidden.mut_subcommands(without_global)
 }
 
-/// A verb whose closing words have no line breaks inside of paragraphs: they are wrapped once, to the terminal's width.
+/// Joins the lines of the closing paragraphs, so that they are wrapped once, to the terminal's width.
 fn in_flowing_text(verb: Command) -> Command {
     let verb = verb.mut_subcommands(in_flowing_text);
     match verb.get_after_help().map(|words| flowing(&words.ansi().to_string())) {
@@ -135,7 +135,7 @@ fn in_flowing_text(verb: Command) -> Command {
     }
 }
 
-/// Joins the lines of each paragraph. Indented lines are examples and stay as they are.
+/// Joins the lines of each paragraph. Indented lines are examples and stay unchanged.
 fn flowing(words: &str) -> String {
     let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
     let mut joined = String::with_capacity(words.len());
@@ -177,14 +177,14 @@ fn write_group(page: &mut String, heading: &str, lines: &str, output: &Output) {
     }
 }
 
-/// What to type, and what it does.
+/// The line of a verb: example and description.
 fn line(verb: &Command, example: &str, width: usize, output: &Output) -> String {
     let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
     let typed = format!("ctx {} {example}", verb.get_name());
     let typed = typed.trim_end();
     let painted = format!("ctx {}", output.paint.id(verb.get_name())) + &output.paint.faint(rest(typed, verb));
     let used = INDENT + text::width(typed);
-    // Beside the example where there is room, else below it.
+    // Next to the example if there is space, otherwise below it.
     let is_beside = used + 2 <= ABOUT && ABOUT + 30 <= width;
     let start = if is_beside { ABOUT } else { INDENT * 3 };
     let joint = if is_beside { " ".repeat(ABOUT - used) } else { format!("\n{}", " ".repeat(start)) };
@@ -192,7 +192,7 @@ fn line(verb: &Command, example: &str, width: usize, output: &Output) -> String 
     format!("{}{painted}{joint}{about}\n", " ".repeat(INDENT))
 }
 
-/// What is typed behind the verb.
+/// The arguments after the verb.
 fn rest<'a>(typed: &'a str, verb: &Command) -> &'a str {
     typed.strip_prefix("ctx ").and_then(|typed| typed.strip_prefix(verb.get_name())).unwrap_or_default()
 }
@@ -329,7 +329,7 @@ mod tests {
             if known.find_subcommand(name).is_none() {
                 continue;
             }
-            // Quotes as a shell takes them, no more.
+            // Handles quotes like a shell, and nothing else.
             let words = example.split('\'').enumerate().flat_map(|(number, piece)| match number % 2 {
                 0 => piece.split_whitespace().collect(),
                 _ => vec![piece],

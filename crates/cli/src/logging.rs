@@ -1,7 +1,6 @@
-//! The daemon's log: to stderr, as much of it as CTX_LOG asks for. Other verbs log nothing.
+//! The daemon's log on stderr, filtered by CTX_LOG. Other verbs log nothing.
 //!
-//! An event is one line, whatever the text in it came from: a model's name or a session id with a newline in it must not begin a
-//! line of its own.
+//! Each event is one line: a newline in a model's name or a session id must not start another.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -20,7 +19,7 @@ pub fn start(environment: &Environment) -> Result<(), Failure> {
         Failure::new(ErrorCode::Environment, format!("{} is invalid: {error}", env::LOG.name()))
             .hint("use a level (error, warn, info, debug, trace), or levels by module: ctx_server=debug,warn")
     })?;
-    // It tells whole messages, and those hold what people say to their agents.
+    // It logs whole messages, which contain people's conversations.
     let filter = match "rmcp=off".parse() {
         Ok(off) => filter.add_directive(off),
         Err(_) => filter,
@@ -35,7 +34,7 @@ pub fn start(environment: &Environment) -> Result<(), Failure> {
     started.map_err(|error| Failure::new(ErrorCode::Log, format!("the log cannot be started: {error}")))
 }
 
-/// Writes each event, which the log hands over whole, as one line.
+/// Writes each event as one line; the log passes it whole.
 struct OneLine<W>(W);
 
 impl<W: Write> Write for OneLine<W> {
@@ -49,7 +48,7 @@ impl<W: Write> Write for OneLine<W> {
     }
 }
 
-/// Escape characters are the log's own colours: it escapes those in what it is given.
+/// Escape characters are the log's own colours: it escapes those in its input.
 fn one_line(event: &str) -> String {
     let text = event.strip_suffix('\n').unwrap_or(event);
     let mut line = String::with_capacity(event.len());

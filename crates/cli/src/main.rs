@@ -1,5 +1,5 @@
-//! The `ctx` command: from what was typed to one verb, and from its outcome to an exit code. Each verb has a
-//! file of its own in [`commands`]; all of them are clients of the same daemon.
+//! The `ctx` command: from the command line to a verb, and from its outcome to an exit code. Each verb has its own file
+//! in [`commands`]; all are clients of the daemon.
 
 mod arguments;
 mod autostart;
@@ -27,7 +27,7 @@ use crate::env::Environment;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Copies are made on the proxy's threads and freed on the recorder's: nobody may wait for the other's lock.
+/// Copies are allocated on the proxy's threads and freed on the recorder's, so the allocator must not share a lock.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -81,7 +81,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// How a failure is told. A daemon in the background talks to the program that started it.
+/// Whether failures are reported as JSON. A background daemon reports to the program that started it.
 fn wants_json(given: &ArgMatches) -> bool {
     let said = |flag| given.try_get_one::<bool>(flag).ok().flatten() == Some(&true);
     said("json") || said("background") || given.subcommand().is_some_and(|(_, given)| wants_json(given))

@@ -1,5 +1,5 @@
-//! The daemon is killed without a word, again and again, while a client talks and somebody edits. Whatever was
-//! acknowledged is there afterwards, the store opens, and what is sent is what was sent.
+//! The daemon is killed again and again while a client sends requests and edits are made. Acknowledged records survive,
+//! the store opens, and sent requests can be rebuilt.
 //!
 //! A few rounds by default, 1,000 with `CTX_LONG=1`.
 
@@ -14,7 +14,7 @@ use testkit::{Client, FakeProvider, Options, Random, Session};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// After so many rounds a new conversation begins.
+/// The number of rounds per conversation.
 const LIFE: u64 = 20;
 
 struct House {
@@ -47,7 +47,7 @@ impl House {
         std::fs::read_to_string(self.home.path().join("token")).expect("the token").trim().to_owned()
     }
 
-    /// Asks the control API; `None` when the daemon died meanwhile.
+    /// Calls the control API; `None` if the daemon died in the meantime.
     async fn control(&self, method: &str, path: &str, body: Option<Value>) -> Option<(u16, Value)> {
         let mut client = Client::connect(&format!("http://{}", self.listen)).await.ok()?;
         let headers = [
@@ -103,7 +103,7 @@ fn wait_for(home: &Path) -> SocketAddr {
     }
 }
 
-/// Talks until the daemon is gone.
+/// Sends requests until the daemon is gone.
 async fn talk(house: &House, session: &mut Session, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         grow(session);
@@ -111,7 +111,7 @@ async fn talk(house: &House, session: &mut Session, over: &AtomicBool) {
     }
 }
 
-/// One more turn with its answer, and a new question.
+/// One more turn with its reply, and a new question.
 fn grow(session: &mut Session) {
     session.assistant("that is done").turn().user("and what now?");
 }
@@ -122,7 +122,7 @@ async fn speak(house: &House, session: &Session) -> Option<u16> {
     Some(answer.status)
 }
 
-/// Edits until the daemon is gone; the commits that were acknowledged.
+/// Edits until the daemon is gone; returns the acknowledged commits.
 async fn edit(house: &House, conversation: &str, random: &mut Random, over: &AtomicBool) -> Vec<String> {
     let mut acknowledged = Vec::new();
     while !over.load(Ordering::Relaxed) {
@@ -187,14 +187,14 @@ async fn no_acknowledged_commit_is_lost_to_a_kill() {
         known.extend(acknowledged);
         let (status, history) =
             house.control("GET", &format!("/conversations/{id}/history"), None).await.expect("the history");
-        // What was merely seen may be lost: the client sends it again.
+        // Merely observed requests may be lost: the client sends them again.
         assert!(status == 200 || known.is_empty(), "round {round}: {history}");
         let commits_there = history["commits"].as_array().map(Vec::as_slice).unwrap_or_default();
         let there: Vec<&str> = commits_there.iter().filter_map(|commit| commit["id"].as_str()).collect();
         for commit in &known {
             assert!(there.contains(&commit.as_str()), "round {round}: {commit} was acknowledged and is lost");
         }
-        // The client goes on, is accepted, and what it sends is composed the same way ever after.
+        // The client continues, is accepted, and its requests are composed the same way from then on.
         assert_eq!(speak(&house, &session).await, Some(200), "round {round}");
         let before = house.composed(&id).await;
         if round % 5 == 0 {

@@ -1,5 +1,5 @@
-//! Where the daemon is. Its own notice tells; an address that the user gives wins. The token is sent only to
-//! an address that one of them named, never to whoever happens to sit on the usual port.
+//! Finds the daemon: by its notice, or at the address that the user gives, which takes precedence. The token is sent
+//! only to such an address, never to any program on the default port.
 
 use std::net::SocketAddr;
 
@@ -13,21 +13,21 @@ use crate::env::{self, Environment};
 use crate::failure::Failure;
 use crate::home::Home;
 
-/// All that tells where to look.
+/// The sources of the daemon's address.
 #[derive(Clone, Debug)]
 pub struct Whereabouts {
     pub home: Home,
-    /// `--listen`, as an address to call.
+    /// `--listen`, as an address to connect to.
     pub flag: Option<SocketAddr>,
     pub environment: Environment,
 }
 
-/// Why we believe that a daemon is at an address.
+/// The source of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// The user said so.
+    /// The user gave it.
     Told { address: SocketAddr },
-    /// The daemon's notice said so.
+    /// The daemon's notice contains it.
     Noticed { address: SocketAddr, pid: u32 },
 }
 
@@ -77,7 +77,7 @@ impl Found {
         }
     }
 
-    /// What went wrong between us and the daemon, in words.
+    /// The failed exchange as an error message.
     pub(super) fn explain(self, error: ClientError) -> Failure {
         let address = self.address();
         match (error, self) {
@@ -109,22 +109,22 @@ impl Found {
     }
 }
 
-/// Does a process of this user have this number? One of somebody else is not our daemon.
+/// Whether this user has a process with this id. The daemon cannot be another user's.
 #[cfg(unix)]
 pub fn is_running(pid: u32) -> bool {
     let id = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     id.is_some_and(|id| rustix::process::test_kill_process(id).is_ok()) && !is_zombie(pid)
 }
 
-/// A process that has ended keeps its number until its parent asks for it, which may be never.
+/// A zombie process keeps its id until its parent reaps it, which may never happen.
 #[cfg(unix)]
 fn is_zombie(pid: u32) -> bool {
-    // Name and brackets come before the state; a name may hold brackets too.
+    // The state follows the name in brackets; the name itself may contain brackets.
     let told = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     told.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with(['Z', 'X']))
 }
 
-/// Elsewhere only the daemon's answer tells.
+/// On other systems, only the daemon's response counts.
 #[cfg(not(unix))]
 pub fn is_running(_pid: u32) -> bool {
     true

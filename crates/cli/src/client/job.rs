@@ -1,4 +1,4 @@
-//! Words that are found in the background: waiting for them, and stopping it.
+//! Waits for texts that the helper model writes in the background, or cancels the job.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -17,28 +17,28 @@ const SLOW: Duration = Duration::from_millis(300);
 type Interrupted = Pin<Box<dyn Future<Output = ()>>>;
 
 impl Client {
-    /// Does a wish whose words have to be found first. Ctrl-C stops it, and then nothing is changed.
+    /// Runs an edit whose texts must be written first. Ctrl-C cancels it without a change.
     pub fn find_words(&self, path: &str, wish: &str) -> Result<Bytes, Failure> {
-        // Listened for before the job begins: an interrupt in between must not leave it behind.
+        // Registered before the job starts, so that an interrupt in between does not leave it running.
         let interrupted = self.interrupted();
         let begun: JobView = understood(&self.ask(path, Some(wish))?)?;
         self.wait_unless(begun, interrupted)
     }
 
-    /// Waits for the end of a job.
+    /// Waits until the job ends.
     pub fn wait(&self, job: JobView) -> Result<Bytes, Failure> {
         self.wait_unless(job, self.interrupted())
     }
 
-    /// Comes true with the first Ctrl-C from now on.
+    /// Resolves with the next Ctrl-C.
     fn interrupted(&self) -> Interrupted {
         let mut interrupted: Interrupted = Box::pin(async {
-            // Where nobody can listen for it, it ends the program as ever.
+            // If it cannot be caught, Ctrl-C ends the program as usual.
             if tokio::signal::ctrl_c().await.is_err() {
                 std::future::pending::<()>().await;
             }
         });
-        // The first look at it begins to listen.
+        // The first poll registers the handler.
         let at_once = self.runtime.block_on(async {
             tokio::select! {
                 biased;

@@ -1,5 +1,5 @@
-//! The way to a running daemon: finding it, asking its control API, and telling apart what can go wrong.
-//! What is asked belongs to the verbs.
+//! The connection to a running daemon: finds it, calls its control API, and distinguishes the possible failures. The
+//! calls themselves belong to the verbs.
 
 mod find;
 mod job;
@@ -28,14 +28,14 @@ pub use self::find::{Whereabouts, is_running};
 use crate::failure::Failure;
 use crate::output::busy::Busy;
 
-/// For a look whether anybody is there at all.
+/// The timeout for probing an address.
 const KNOCK: Duration = Duration::from_secs(1);
 
-/// A daemon that has a place, and the token for it. Nothing was sent yet.
+/// A daemon's address and token. Nothing has been sent yet.
 pub struct Client {
     api: ctx_api::client::Client,
     token: Token,
-    /// Why we think that a daemon is at this address, for the message if it is not.
+    /// The source of the address, for error messages.
     found: find::Found,
     runtime: Runtime,
 }
@@ -47,12 +47,12 @@ impl Client {
         Ok(Self { api, token, found, runtime: runtime()? })
     }
 
-    /// The same for an agent, whose hints name tools.
+    /// The same for an agent: hints name tools.
     pub fn for_agent(self) -> Self {
         Self { api: self.api.read_by(Face::Tools), ..self }
     }
 
-    /// The same, if something listens at its address.
+    /// The same, if a program listens at the address.
     pub fn there(self) -> Result<Self, Failure> {
         match std::net::TcpStream::connect_timeout(&self.address(), KNOCK) {
             Ok(_) => Ok(self),
@@ -64,29 +64,29 @@ impl Client {
         self.api.address()
     }
 
-    /// The link that lets a browser in, perhaps to one conversation.
+    /// The link that signs a browser in, optionally to one conversation.
     pub fn page_link(&self, conversation: Option<&str>) -> String {
         page_link(self.address(), &self.token, conversation)
     }
 
-    /// The answer's bytes as they came; `path` is relative to `/control/v1`.
+    /// The bytes of the response; `path` is relative to `/control/v1`.
     pub fn get(&self, path: &str) -> Result<Bytes, Failure> {
         self.ask(path, None)
     }
 
-    /// Makes a call and reads its answer.
+    /// Makes a call and parses its response.
     pub fn call<T: DeserializeOwned>(&self, call: &Call<T>) -> Result<T, Failure> {
         let _busy = Busy::start("waiting for the daemon");
         self.runtime.block_on(self.api.call(call)).map_err(|error| self.found.explain(error))
     }
 
-    /// The whole id of the conversation that is meant by this name.
+    /// The full id of the conversation with this name.
     pub fn resolve(&self, name: &str) -> Result<String, Failure> {
         let query = TimelineQuery { limit: Some(1), ..TimelineQuery::default() };
         Ok(self.call(&Conversation(name).timeline(&query))?.conversation)
     }
 
-    /// The answer to a request with this body.
+    /// The response to a request with this body.
     pub fn post(&self, path: &str, body: &impl Serialize) -> Result<Bytes, Failure> {
         self.ask(path, Some(&serde_json::to_string(body).unwrap_or_default()))
     }
@@ -96,12 +96,12 @@ impl Client {
         self.send(Method::POST, path, Bytes::from(file))
     }
 
-    /// A file, and how much of it has come so far.
+    /// Downloads a file and reports its progress.
     pub fn download(&self, path: &str, progress: &mut dyn FnMut(u64)) -> Result<Vec<u8>, Failure> {
         self.runtime.block_on(self.api.download(path, progress)).map_err(|error| self.found.explain(error))
     }
 
-    /// A GET, or the POST of a body.
+    /// Sends a GET, or a POST with this body.
     pub fn ask(&self, path: &str, body: Option<&str>) -> Result<Bytes, Failure> {
         match body {
             Some(body) => self.send(Method::POST, path, Bytes::from(body.to_owned())),
@@ -114,7 +114,7 @@ impl Client {
         self.runtime.block_on(self.api.ask(method, path, body)).map_err(|error| self.found.explain(error))
     }
 
-    /// Hands every live event's JSON to `sink` until it has enough. An end of the stream is the daemon's end.
+    /// Passes the JSON of every live event to `sink` until it has enough. The stream ends only with the daemon.
     pub fn events(
         &self,
         path: &str,
@@ -131,8 +131,8 @@ impl Client {
     }
 }
 
-/// Sends a request without credentials through the daemon at this address to the upstream. `Ok(None)`: it got
-/// there; `Ok(Some(words))`: the daemon says why not.
+/// Sends a request without credentials through the daemon at this address to the upstream. `Ok(None)`: it arrived;
+/// `Ok(Some(words))`: the daemon's reason why not.
 pub fn reach_upstream(address: SocketAddr, patience: Duration) -> Result<Option<String>, Failure> {
     let reached = ctx_api::client::reach_upstream(callable(address), patience);
     runtime()?.block_on(reached).map_err(|error| find::Found::Told { address }.explain(error))
@@ -149,7 +149,7 @@ pub fn page_link(address: SocketAddr, token: &Token, conversation: Option<&str>)
     format!("http://{}/ui/?token={}{place}", callable(address), token.expose())
 }
 
-/// What an answer means. A daemon of another version may say it differently.
+/// Parses a response. A daemon of another version may use another form.
 pub fn understood<T: DeserializeOwned>(answer: &[u8]) -> Result<T, Failure> {
     serde_json::from_slice(answer).map_err(|error| not_understood(&error))
 }
@@ -164,7 +164,7 @@ pub fn of_conversation(conversation: &str, rest: &str) -> String {
     format!("/conversations/{}/{rest}", encoded(conversation, ""))
 }
 
-/// An address such as 0.0.0.0 can be listened on but not called.
+/// Replaces an address that cannot be connected to, such as 0.0.0.0.
 pub fn callable(listen: SocketAddr) -> SocketAddr {
     match listen {
         SocketAddr::V4(address) if address.ip().is_unspecified() => {

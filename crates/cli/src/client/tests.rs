@@ -1,4 +1,4 @@
-//! Finding a daemon, and the words for not finding one.
+//! Finding a daemon, and the messages if there is none.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -12,7 +12,7 @@ use crate::home::{Home, Notice};
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
-/// Answers one connection with these bytes, and gives back what it was sent.
+/// Answers one connection with these bytes, and returns what it received.
 fn answer_once(answer: &str) -> (SocketAddr, std::thread::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");

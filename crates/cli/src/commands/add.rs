@@ -1,4 +1,4 @@
-//! `ctx add`: a new frame, in words of your own.
+//! `ctx add`: adds a frame with your own text.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `ctx batch`: many operations, one commit, all or nothing.
+//! `ctx batch`: applies several operations as one commit, all or nothing.
 
 use std::path::PathBuf;
 

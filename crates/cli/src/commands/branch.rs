@@ -1,4 +1,4 @@
-//! `ctx branch`: lines of edits of their own over the same conversation.
+//! `ctx branch`: creates, lists and deletes branches of edits.
 
 use clap::Args;
 use ctx_api::history::Action;

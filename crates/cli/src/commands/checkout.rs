@@ -1,4 +1,4 @@
-//! `ctx checkout`: another branch counts from now on.
+//! `ctx checkout`: checks out a branch of edits.
 
 use clap::Args;
 use ctx_api::history::Action;

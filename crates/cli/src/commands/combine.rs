@@ -1,4 +1,4 @@
-//! `ctx combine`: several frames become one.
+//! `ctx combine`: merges frames into one.
 
 use clap::Args;
 use ctx_api::operations::help;

@@ -1,4 +1,4 @@
-//! `ctx compact`: a summary takes the place of what it sums up.
+//! `ctx compact`: replaces content with a summary.
 
 use clap::Args;
 use ctx_api::operations::help;

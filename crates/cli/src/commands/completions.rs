@@ -1,4 +1,4 @@
-//! `ctx completions SHELL`: what a shell needs to complete what is typed.
+//! `ctx completions SHELL`: prints shell completions.
 
 use std::process::ExitCode;
 

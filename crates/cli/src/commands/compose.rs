@@ -1,4 +1,4 @@
-//! `ctx compose`: the body that the provider would get if the newest request came again now.
+//! `ctx compose`: shows the body that the provider would get if the newest request came again now.
 
 use std::process::ExitCode;
 
@@ -70,7 +70,7 @@ fn summary(body: &[u8]) -> String {
     lines
 }
 
-/// Commits of another branch are known by their ids only.
+/// Only the ids of commits on other branches are known.
 fn explanation(explained: &Explained, commits: &[CommitView]) -> String {
     let tokens = words::plural(explained.tokens, "token");
     if explained.untouched {
@@ -92,7 +92,7 @@ fn explanation(explained: &Explained, commits: &[CommitView]) -> String {
     lines
 }
 
-/// A string without its quotes, a number with its digits grouped.
+/// A string without quotes, a number with grouped digits.
 fn plain(json: &str) -> String {
     match serde_json::from_str(json) {
         Ok(Value::String(text)) => text,

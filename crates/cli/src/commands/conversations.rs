@@ -1,4 +1,4 @@
-//! `ctx conversations`: who has been talking.
+//! `ctx conversations`: lists the conversations.
 
 use std::process::ExitCode;
 
@@ -70,13 +70,13 @@ fn render(conversations: &[ConversationView], now: u64, output: &Output) -> Stri
     table.render(output)
 }
 
-/// The name of the client; one that is not known has the name that it gave itself.
+/// The title of the client; an unknown client keeps its own name.
 fn client(conversation: &ConversationView) -> &str {
     let product = conversation.client.as_deref().unwrap_or_default();
     ctx_clients::of_product(product).map_or(product, |client| client.title)
 }
 
-/// What a conversation is to another one.
+/// The relation of a conversation to another one.
 fn kinship(conversation: &ConversationView) -> String {
     match (&conversation.parent, &conversation.forked_from) {
         (Some(parent), _) => format!("(agent of {parent}) "),

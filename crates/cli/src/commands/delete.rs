@@ -1,4 +1,4 @@
-//! `ctx delete`: gone from what the model is sent, until the commit is reverted.
+//! `ctx delete`: removes content from the request until the commit is reverted.
 
 use clap::Args;
 use ctx_api::operations::help;

@@ -1,4 +1,4 @@
-//! `ctx diff`: what the model sees at one commit and at another; the frames first, then their text.
+//! `ctx diff`: compares the requests at two commits, first by frames, then by text.
 
 use std::process::ExitCode;
 
@@ -12,9 +12,9 @@ use crate::failure::Failure;
 use crate::output::difference::{self, Line};
 use crate::output::{Output, text, words};
 
-/// Lines that are shown around a change.
+/// Context lines around a change.
 const AROUND: usize = 3;
-/// Lines that are shown of a run that only one side has.
+/// Lines to show of a run that only one side has.
 const MOST: usize = 8;
 
 /// Columns of a title.
@@ -91,7 +91,7 @@ fn render(diff: &Diff, most: usize, output: &Output) -> String {
     lines
 }
 
-/// The lines that differ, with a few around them.
+/// The differing lines with their context.
 fn body(frame: &FrameDiff, most: usize, output: &Output) -> String {
     let (before, after) = (text::block(&frame.before), text::block(&frame.after));
     let all = difference::lines(&before, &after);
@@ -102,7 +102,7 @@ fn body(frame: &FrameDiff, most: usize, output: &Output) -> String {
         differs.get(next).is_some_and(|other| *other <= at + AROUND)
     };
     let paint = &output.paint;
-    // Whoever wants everything wants long lines whole.
+    // `--full` also keeps long lines whole.
     let room = output.width.filter(|_| most != usize::MAX).map_or(usize::MAX, |width| width.saturating_sub(2));
     let (mut lines, mut folded, mut in_run) = (String::new(), 0, 0);
     let mut before = None;
@@ -126,7 +126,7 @@ fn body(frame: &FrameDiff, most: usize, output: &Output) -> String {
     lines + &fold(folded, output)
 }
 
-/// A line for those that are left out.
+/// A line that stands for omitted ones.
 fn fold(folded: u64, output: &Output) -> String {
     match folded {
         0 => String::new(),

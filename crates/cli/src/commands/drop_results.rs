@@ -1,4 +1,4 @@
-//! `ctx drop-results`: what tools answered gives way to a short note; the calls stay.
+//! `ctx drop-results`: replaces tool results with a placeholder and keeps the calls.
 
 use clap::Args;
 use ctx_api::operations::help;

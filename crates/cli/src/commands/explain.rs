@@ -1,4 +1,4 @@
-//! `ctx explain`: what a rule or an error code means. It needs no daemon.
+//! `ctx explain`: explains a rule or an error code, without a daemon.
 
 use std::process::ExitCode;
 
@@ -47,7 +47,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// Columns for text where the terminal's width is unknown.
+/// Columns for text if the terminal's width is unknown.
 const USUAL_WIDTH: usize = 100;
 
 fn entry(term: &Term, output: &Output) -> String {

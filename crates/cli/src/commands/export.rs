@@ -1,4 +1,4 @@
-//! `ctx export`: a conversation with its history as one file.
+//! `ctx export`: writes a conversation with its history to a file.
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -80,7 +80,7 @@ fn taken(file: &Path) -> Failure {
         .hint("name another file, or use --force")
 }
 
-/// The whole file or none: it gets its name when all of it is there.
+/// Writes the whole file or none: it is renamed once it is complete.
 fn keep(file: &Path, content: &[u8], force: bool) -> Result<(), Failure> {
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let part = file.with_file_name(format!(".{name}.{}.part", std::process::id()));
@@ -95,7 +95,7 @@ fn keep(file: &Path, content: &[u8], force: bool) -> Result<(), Failure> {
     })
 }
 
-/// A link is refused where something is; a disk without links takes a name for it.
+/// Links the file into place, which fails if the name exists; renames it on a disk without links.
 fn name_it(part: &Path, file: &Path) -> io::Result<()> {
     fs::hard_link(part, file).or_else(|error| match fs::symlink_metadata(file) {
         Err(none) if none.kind() == io::ErrorKind::NotFound => fs::rename(part, file),
@@ -103,7 +103,7 @@ fn name_it(part: &Path, file: &Path) -> io::Result<()> {
     })
 }
 
-/// How much has come, on stderr, if it takes a while and somebody looks.
+/// Reports the progress on stderr of a terminal if it takes a while.
 struct Progress {
     begun: Instant,
     told: Option<Instant>,

@@ -1,4 +1,4 @@
-//! `ctx heal`: when the provider refuses a request and names what it does not take, that is taken out.
+//! `ctx heal`: removes content that the provider refuses and names.
 
 use clap::Args;
 

@@ -1,4 +1,4 @@
-//! `ctx helper`: who finds words when nobody gives them, and what that has cost today.
+//! `ctx helper`: shows the helper model, its budget and its jobs.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `ctx history`: the commits of a branch, the newest first.
+//! `ctx history`: lists the commits of a branch, newest first.
 
 use std::process::ExitCode;
 

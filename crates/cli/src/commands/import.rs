@@ -1,4 +1,4 @@
-//! `ctx import`: frames of another conversation, or a whole conversation from a file.
+//! `ctx import`: copies frames from another conversation, or imports a whole conversation from a file.
 
 use std::path::{Path, PathBuf};
 
@@ -58,7 +58,7 @@ impl Arguments {
     }
 }
 
-/// Takes in a conversation.
+/// Imports a conversation from a file.
 pub fn take_in(file: &Path, how: &How, context: &Context) -> Result<(), Failure> {
     let content = super::change::read_bytes(file)?;
     let answer = context.client()?.upload(&format!("/import?dry_run={}", how.dry_run), content)?;

@@ -1,4 +1,4 @@
-//! `ctx install`: makes an agent speak through the daemon wherever it is started, and teaches it to edit its context.
+//! `ctx install`: makes an agent use the daemon, and teaches it to edit its own context.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `ctx man DIR`: the help as pages for `man`.
+//! `ctx man DIR`: writes the help as man pages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ fn write(folder: &Path) -> std::io::Result<Vec<String>> {
     let verbs = command.get_subcommands().map(|verb| (format!("ctx-{}", verb.get_name()), verb));
     for (name, command) in std::iter::once(("ctx".to_owned(), &command)).chain(verbs) {
         let mut page = Vec::new();
-        // The usage line says `ctx list`, and the page is called `ctx-list`.
+        // The usage line says `ctx list`; the page is named `ctx-list`.
         clap_mangen::Man::new(command.clone()).title(name.clone()).render(&mut page)?;
         let file = format!("{name}.1");
         fs::write(folder.join(&file), page)?;

@@ -1,4 +1,4 @@
-//! `ctx mcp`: the MCP server on stdin and stdout. What it can do is the daemon's; this is the way there.
+//! `ctx mcp`: the MCP server on stdin and stdout. The daemon implements the tools; this connects to it.
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -68,7 +68,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let place = Context::of_process(context.place.clone());
     let way = Arc::new(Way(Arc::new(Inside { context: place, flags, starting: Mutex::new(()) })));
     let ended = runtime.block_on(Server::new(way, settings, origin).serve_stdio());
-    // Nobody waits for a question that is still under way.
+    // Drops a call that is still running.
     runtime.shutdown_background();
     ended.map_err(|why| {
         Failure::new(ErrorCode::Mcp, format!("the client did not speak MCP: {why}"))
@@ -77,7 +77,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// The way to the daemon, wherever it is by now: it may have been started anew since the last question.
+/// Finds the daemon for each call: it may have restarted since the last one.
 struct Way(Arc<Inside>);
 
 struct Inside {
@@ -105,7 +105,7 @@ impl Inside {
         }
     }
 
-    /// The daemon of this home, started if there is none. Several calls may find that at once.
+    /// The daemon of this home, started if necessary. Several calls may need it at once.
     fn started(&self) -> Result<Client, Failure> {
         let _one = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
         let home = self.context.home()?;

@@ -1,4 +1,4 @@
-//! One file a verb: its flags, its help, what it asks the daemon and how the answer is shown.
+//! One file per verb: its flags, its help, its request and its output.
 
 pub mod add;
 pub mod batch;

@@ -1,4 +1,4 @@
-//! `ctx models`: prices, windows, and what caches ask for.
+//! `ctx models`: lists prices, windows and cache rules.
 
 use std::process::ExitCode;
 
@@ -34,7 +34,7 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let answer = match context.found() {
         Ok(client) => client.get("/models")?,
-        // What the next daemon would say that is started here.
+        // Without a daemon: the table that a daemon started here would use.
         Err(_) => {
             let home = context.home()?;
             let folder = std::env::current_dir().unwrap_or_default();
@@ -50,7 +50,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// The columns of writes by the seconds that the cache keeps them.
+/// The columns of cache writes, by lifetime in seconds.
 const WRITES: [(u64, &str); 4] = [(300, "5M"), (1800, "30M"), (3600, "1H"), (43_200, "12H")];
 
 fn render(models: &ModelsView, output: &Output) -> String {
@@ -139,7 +139,7 @@ fn lifetime(seconds: u64) -> String {
     }
 }
 
-/// What the provider does for a model by itself.
+/// The provider's own editing for a model.
 fn abilities(model: &ModelView) -> String {
     let abilities = [("clear", model.clearing), ("compact", model.compaction), ("bound", model.bound_thinking)];
     let abilities: Vec<&str> = abilities.iter().filter(|(_, is_so)| *is_so).map(|(name, _)| *name).collect();

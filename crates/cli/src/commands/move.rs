@@ -1,4 +1,4 @@
-//! `ctx move`: another order.
+//! `ctx move`: moves frames.
 
 use clap::Args;
 use ctx_api::operations::help;

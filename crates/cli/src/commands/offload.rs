@@ -1,4 +1,4 @@
-//! `ctx offload`: content goes to a file, a note that names the file takes its place.
+//! `ctx offload`: moves content to a file and leaves a note with its path.
 
 use clap::Args;
 use ctx_api::operations::help;

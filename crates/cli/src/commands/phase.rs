@@ -1,4 +1,4 @@
-//! `ctx phase`: when a phase of the work begins, and when it ends.
+//! `ctx phase`: marks the beginning and end of phases, and lists them.
 
 use std::io::Read;
 use std::process::ExitCode;
@@ -69,13 +69,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     if arguments.format.json {
         output.json(&answer)?;
     } else if !arguments.hook {
-        // What a hook prints may end up in the agent's context.
+        // The output of a hook may end up in the agent's context.
         output.print(&render(&understood(&answer)?, ctx_service::now(), output))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// An agent tells its hooks which session they run in.
+/// An agent passes the session to its hooks.
 fn told_by_hook(input: impl Read) -> Result<String, Failure> {
     const LONGEST: u64 = 10_000_000;
     let mut text = String::new();

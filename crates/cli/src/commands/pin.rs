@@ -1,4 +1,4 @@
-//! `ctx pin`: for people and policies: this stays.
+//! `ctx pin`: exempts content from automatic editing.
 
 use clap::Args;
 use ctx_api::operations::help;

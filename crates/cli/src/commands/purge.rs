@@ -1,4 +1,4 @@
-//! `ctx purge`: forgets conversations for good. A running daemon does it; without one it is done on the store.
+//! `ctx purge`: deletes conversations permanently, through the running daemon, or directly in the store.
 
 use std::fs;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -62,12 +62,12 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         Some(keeper) => keeper.choose(&arguments.which, ctx_service::now())?,
         None => Vec::new(),
     };
-    // Files that were moved aside as damaged hold whole conversations, of which nobody knows which.
+    // Files of a damaged store contain whole conversations, but cannot be listed.
     let mut aside = if all { SqliteStore::moved_aside(context.home()?.path()) } else { Vec::new() };
     if all {
         aside.extend(SqliteStore::losses(context.home()?.path()));
     }
-    // `--all` also takes what no listing shows, so it is done even if there seems to be nothing.
+    // `--all` also deletes unlisted content, so it runs even if the list is empty.
     let has_work = !chosen.is_empty() || !aside.is_empty() || (all && keeper.is_some());
     if arguments.dry_run {
         return tell(&chosen, &aside, arguments.format.json, context);
@@ -103,7 +103,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// What would go.
+/// The conversations and files that would be deleted.
 fn tell(chosen: &[Kept], aside: &[PathBuf], json: bool, context: &Context) -> Result<ExitCode, Failure> {
     if json {
         let ids: Vec<&str> = chosen.iter().map(|kept| kept.id.as_str()).collect();
@@ -125,7 +125,7 @@ fn tell(chosen: &[Kept], aside: &[PathBuf], json: bool, context: &Context) -> Re
     Ok(ExitCode::SUCCESS)
 }
 
-/// Removes these files and tells how many bytes they had.
+/// Removes these files and returns their size in bytes.
 fn remove(paths: &[PathBuf]) -> Result<u64, Failure> {
     let mut bytes = 0;
     for path in paths {
@@ -139,7 +139,7 @@ fn remove(paths: &[PathBuf]) -> Result<u64, Failure> {
     Ok(bytes)
 }
 
-/// Whoever keeps the conversations right now.
+/// The owner of the store: a daemon, or this process.
 enum Keeper {
     Daemon(Box<Client>),
     Store(Box<Service>),
@@ -178,7 +178,7 @@ impl Keeper {
         Ok(kept)
     }
 
-    /// By ids only: a title is no name for what cannot be taken back.
+    /// By id only: a title is too ambiguous for a permanent deletion.
     fn resolve(&self, name: &str, all: &[Kept]) -> Result<String, Failure> {
         let id = match self {
             Self::Daemon(client) => client.resolve(name)?,
@@ -205,7 +205,7 @@ impl Keeper {
         Ok(found)
     }
 
-    /// Those that were chosen and shown, whatever has happened since; or simply all.
+    /// The conversations that were listed, or all.
     fn purge(&self, chosen: &[Kept], all: bool) -> Result<Purged, Failure> {
         let ids: Vec<String> = chosen.iter().map(|conversation| conversation.id.clone()).collect();
         match self {
@@ -224,7 +224,7 @@ impl Keeper {
     }
 }
 
-/// What is said of a conversation before it goes.
+/// The line about a conversation before it is deleted.
 struct Kept {
     id: String,
     title: String,
@@ -239,7 +239,7 @@ impl From<ConversationView> for Kept {
     }
 }
 
-/// Asks, where somebody can answer.
+/// Asks for confirmation in a terminal.
 fn confirmed(chosen: &[Kept], all: bool) -> Result<bool, Failure> {
     const SHOWN: usize = 10;
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {

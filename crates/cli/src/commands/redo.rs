@@ -1,4 +1,4 @@
-//! `ctx redo`: switches what was undone last on again.
+//! `ctx redo`: switches the last undone commit on again.
 
 use clap::Args;
 use ctx_api::history::Action;

@@ -1,4 +1,4 @@
-//! `ctx restore`: what was offloaded stands in its place again.
+//! `ctx restore`: restores offloaded content.
 
 use clap::Args;
 use ctx_api::operations::help;

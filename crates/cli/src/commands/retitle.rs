@@ -1,4 +1,4 @@
-//! `ctx retitle`: for the reader of the list only; the model does not see it.
+//! `ctx retitle`: changes a title in the list; the model does not see it.
 
 use clap::Args;
 use ctx_api::operations::help;

@@ -1,4 +1,4 @@
-//! `ctx search TEXT`: where something was said, called or answered.
+//! `ctx search TEXT`: searches messages, calls and results.
 
 use ctx_engine::view::terms;
 use std::process::ExitCode;
@@ -59,7 +59,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was typed as one query: what the shell was given in quotes is a phrase.
+/// The query: an argument with spaces is a phrase.
 fn query(words: &[String]) -> String {
     let phrase = |word: &String| match word.trim().contains(char::is_whitespace) && !word.trim().starts_with('"') {
         true => format!("\"{}\"", word.trim().replace('"', "\\\"")),
@@ -131,17 +131,17 @@ fn kind(hit: &Hit) -> String {
     }
 }
 
-/// The words stand out.
+/// Highlights the words.
 fn marked(snippet: &str, terms: &[String], style: anstyle::Style) -> Cell {
     let snippet = text::line(snippet);
     let lower = snippet.to_lowercase();
-    // Where small letters are spelt longer than large ones the places do not fit.
+    // If lower case changes the length, the positions do not match.
     let terms = if lower.len() == snippet.len() { terms } else { &[] };
     let mut cell = Cell::default();
     let mut from = 0;
     loop {
         let next = terms.iter().filter_map(|term| Some((from + lower.get(from..)?.find(term)?, term.len())));
-        // Of words that begin alike the longest.
+        // The longest of several words that start alike.
         let next = next.min_by_key(|(at, length)| (*at, std::cmp::Reverse(*length)));
         let pieces = next.and_then(|(at, length)| {
             Some((snippet.get(from..at)?, snippet.get(at..at + length)?, at + length)).filter(|_| length > 0)

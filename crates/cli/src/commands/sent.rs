@@ -1,4 +1,4 @@
-//! `ctx sent REQUEST`: the body that really left for a request, and what came back.
+//! `ctx sent REQUEST`: shows the body that was sent for a request, and the response.
 
 use std::process::ExitCode;
 

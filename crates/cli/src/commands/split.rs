@@ -1,4 +1,4 @@
-//! `ctx split`: one frame becomes several.
+//! `ctx split`: splits a frame into several.
 
 use clap::Args;
 use ctx_api::operations::help;

@@ -1,4 +1,4 @@
-//! `ctx stats`: what requests took and cost, and what operations saved.
+//! `ctx stats`: shows usage, costs and savings.
 
 use std::process::ExitCode;
 
@@ -14,7 +14,7 @@ use crate::output::paint::{BAD, FAINT, GOOD, ID, PLAIN, STRONG};
 use crate::output::table::{Cell, Column, Table};
 use crate::output::{Output, date, text, words};
 
-/// Rows that are shown unless more are asked for.
+/// The default number of rows.
 const USUAL: usize = 30;
 
 /// Show usage, costs and savings
@@ -134,13 +134,13 @@ fn render(stats: &Stats, output: &Output) -> String {
 }
 
 fn name(group: &GroupView, by: Grouping) -> String {
-    // As in the timeline.
+    // The number of the timeline.
     if let Some((conversation, number)) =
         group.key.as_deref().filter(|_| by == Grouping::Request).and_then(|key| key.rsplit_once('/'))
     {
         return format!("{} r{number}", text::line(conversation));
     }
-    // The end of a folder tells more than its beginning.
+    // The end of a path is more specific than its beginning.
     const MOST: usize = 30;
     let Some(key) = &group.key else { return "(unknown)".to_owned() };
     let key = text::line(key);
@@ -220,7 +220,7 @@ fn csv(stats: &Stats) -> String {
         let [key, title, model] =
             [&group.key, &group.title, &group.model].map(|text| quoted(text.as_deref().unwrap_or_default()));
         let at = group.at;
-        // What nobody knows is not nothing.
+        // Unknown is not zero.
         let money = |amount: f64| if unpriced == requests { String::new() } else { amount.to_string() };
         let (cost, saved) = (money(cost), money(saved));
         lines.push_str(&format!(
@@ -230,7 +230,7 @@ fn csv(stats: &Stats) -> String {
     lines
 }
 
-/// A field that a spreadsheet reads as a text, whatever is in it.
+/// A field that a spreadsheet reads as text.
 fn quoted(field: &str) -> String {
     let field = text::line(field);
     let is_formula = field.starts_with(['=', '+', '-', '@']);

@@ -1,4 +1,4 @@
-//! `ctx status`: how the daemon is, and how full the context.
+//! `ctx status`: shows the state of the daemon and the usage of the context.
 
 use std::process::ExitCode;
 
@@ -26,7 +26,7 @@ pub struct Arguments {
     pub format: JsonArguments,
 }
 
-/// What `--json` prints: the daemon's status, and the context of a conversation.
+/// The output of `--json`: the daemon's status, and the context of a conversation.
 #[derive(Serialize)]
 struct Whole<'a> {
     #[serde(flatten)]
@@ -40,7 +40,7 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let client = context.found()?;
     let status = client.status()?;
-    // Before anything has passed there is no conversation, and that is no error.
+    // Without any conversation there is no context; that is not an error.
     let asked = Conversation(&arguments.conversation.conversation);
     let filled = client.call(&asked.context()).ok();
     if arguments.format.json {
@@ -67,7 +67,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     Ok(if lost_commits { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// How full the context is.
+/// The usage of the context.
 fn context_in_words(view: &ContextView, output: &Output) -> String {
     let paint = &output.paint;
     let mut lines = String::from("\n");
@@ -129,7 +129,7 @@ fn context_in_words(view: &ContextView, output: &Output) -> String {
     lines
 }
 
-/// Settings of the project that are not in force, and what to do.
+/// Settings of the project that are not in force, with advice.
 fn project_in_words(project: &ProjectSettings, output: &Output) -> String {
     let place = |setting: &ProjectSetting| match setting.line {
         Some(line) => format!("{}, line {line}", setting.file),
@@ -243,7 +243,7 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
     lines.concat()
 }
 
-/// What the provider edited by itself since the start.
+/// The provider's own edits since the start.
 fn provider_in_words(provider: &ProviderView) -> String {
     let switch = if provider.enabled { "on" } else { "off" };
     let mut parts = vec![format!("{switch}, requested in {}", words::plural(provider.asked, "request"))];

@@ -1,5 +1,5 @@
-//! `ctx status-line`: one short line for the agent's status line. The agent runs it again and again and shows whatever it
-//! says, so it is quick, and silent when it has nothing to say.
+//! `ctx status-line`: prints one line for the agent's status line. The agent runs it often and shows its whole output,
+//! so it is fast, and silent if it has nothing to report.
 
 use std::io::Read;
 use std::process::ExitCode;
@@ -15,9 +15,9 @@ use crate::context::Context;
 use crate::env;
 use crate::failure::Failure;
 
-/// A line that comes later than this is of no use.
+/// A later line is useless.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// The agent says a few kilobytes.
+/// The agent sends a few kilobytes.
 const MOST: u64 = 1024 * 1024;
 
 /// Print context usage in one line, for the agent's status line
@@ -37,13 +37,13 @@ pub fn run(_: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let session = told.session_id.clone().or_else(|| context.environment.text(env::AGENT_SESSION));
     let line = session.and_then(|session| view(&session, context)).map(|view| render(&told, &view));
     if let Some(line) = line {
-        // Nobody reads an error here.
+        // An error would have no reader here.
         let _ = context.output.print(&format!("{line}\n"));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the daemon knows of a session, if it knows it soon.
+/// The daemon's data about a session, if they arrive in time.
 fn view(session: &str, context: &Context) -> Option<ContextView> {
     let whereabouts = Whereabouts {
         home: context.home().ok()?,

@@ -1,4 +1,4 @@
-//! `ctx stop`: ends a daemon, most often one in the background.
+//! `ctx stop`: stops the daemon.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::client::is_running;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Running exchanges may finish first; the daemon itself waits ten seconds for them.
+/// Running requests may finish; the daemon itself waits ten seconds for them.
 const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -36,7 +36,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         say(false, "No daemon is running.")?;
         return Ok(ExitCode::SUCCESS);
     };
-    // It has just told its number itself: no other process can be hit.
+    // The daemon has just reported this process id, so it belongs to no other process.
     terminate(status.pid)?;
     let deadline = Instant::now() + PATIENCE;
     while is_running(status.pid) {

@@ -1,4 +1,4 @@
-//! `ctx summarize-results`: what tools answered becomes a summary; the calls stay.
+//! `ctx summarize-results`: replaces tool results with summaries and keeps the calls.
 
 use clap::Args;
 use ctx_api::operations::help;

@@ -1,4 +1,4 @@
-//! `ctx tag`: names for commits.
+//! `ctx tag`: names commits.
 
 use clap::Args;
 use ctx_api::history::Action;

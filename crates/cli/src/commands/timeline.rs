@@ -1,4 +1,4 @@
-//! `ctx timeline`: what arrived, how it was understood, and what the provider reported; one row an exchange.
+//! `ctx timeline`: lists requests, their verdicts and the provider's figures, one row per request.
 
 use std::process::ExitCode;
 
@@ -35,7 +35,7 @@ pub struct Arguments {
     pub format: JsonArguments,
 }
 
-/// Rows that are shown unless more are asked for.
+/// The default number of rows.
 const USUAL: u32 = 50;
 
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
@@ -43,7 +43,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let question = match arguments.limit {
         Some(limit) if arguments.format.json => format!("timeline?limit={limit}"),
         None if arguments.format.json => "timeline".to_owned(),
-        // An exchange is two events, and others may lie between.
+        // A request and its response are two events, possibly with others between them.
         _ => format!("timeline?limit={}", u64::from(rows) * 2 + 10),
     };
     let answer = context.client()?.get(&of_conversation(&arguments.conversation.conversation, &question))?;
@@ -104,7 +104,7 @@ fn render(timeline: &Timeline, most: usize, now: u64, output: &Output) -> String
     lines
 }
 
-/// What happened between requests, with the reasons of a commit.
+/// Events between requests, with the reasons of a commit.
 fn besides(table: &mut Table, at: u64, what: &What, now: u64) {
     let Some(aside) = event::aside(what) else { return };
     let (change, whys) = match what {

@@ -1,5 +1,5 @@
-//! `ctx trust`: a person vouches for a project's settings, takes that back, or looks at what is trusted. Only the command line
-//! can do it: an agent that works in the project must not.
+//! `ctx trust`: trusts a project's settings, revokes that trust, or lists trusted files. Only the command line can do
+//! this, because an agent must not trust the project it works in.
 
 use std::fs;
 use std::io::{self, IsTerminal};
@@ -47,15 +47,15 @@ pub struct Arguments {
     pub format: JsonArguments,
 }
 
-/// What was done, or is so.
+/// The outcome, or the current state.
 #[derive(Debug, Serialize)]
 struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     folder: Option<PathBuf>,
     files: Vec<FileView>,
-    /// Settings that take effect by this.
+    /// Settings that take effect.
     settings: Vec<SettingView>,
-    /// Settings that are ignored, trusted or not.
+    /// Settings that are ignored regardless of trust.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ignored: Vec<String>,
     /// Every setting of the trusted files is ignored.
@@ -80,7 +80,7 @@ struct FileView {
 #[serde(rename_all = "lowercase")]
 enum State {
     Trusted,
-    /// It is not what was trusted: it waits again.
+    /// Changed since it was trusted; it needs trust again.
     Changed,
     Missing,
     Revoked,
@@ -121,7 +121,7 @@ fn real(folder: &Path) -> Result<PathBuf, Failure> {
     found.ok_or_else(|| Failure::new(ErrorCode::NoFolder, format!("no folder {}", folder.display())))
 }
 
-/// The project's sources, and the home's before them.
+/// The project's sources, after those of the home.
 fn sources(folder: &Path, home: &Home, context: &Context) -> Vec<(Source, Option<Layer>)> {
     let places = Places::new(&Flags::default(), &context.environment, home);
     let skills = places.skills(Some(folder)).into_iter().map(|(_, source)| source);
@@ -149,7 +149,7 @@ fn add(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) -> Re
                 counts |= layer.entries.iter().any(|entry| entry.is_in(EDITING));
             }
             Some(_) => {}
-            // It is another user's, or others can write to it.
+            // Another user owns it, or others can write to it.
             None => {
                 let why = layer.ignored.first().map(|remark| remark.words.clone()).unwrap_or_default();
                 return Err(
@@ -170,8 +170,8 @@ fn add(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) -> Re
     Ok(Answer { folder: Some(folder), files, settings, ignored, nothing_counts: !counts })
 }
 
-/// Only a person trusts. An agent is recognised by the variables that it sets for its commands, or by the missing
-/// terminal. No flag replaces the terminal: an agent could add it.
+/// Only a person can trust. An agent is recognised by the variables that it sets for its commands, or by the missing
+/// terminal. No flag replaces the terminal, because an agent could add it.
 fn refuse_agents(context: &Context) -> Result<(), Failure> {
     const HINT: &str = "run `ctx trust` in your own terminal";
     if let Some(client) = ctx_clients::running_in(|name| context.environment.raw(name).is_some()) {
@@ -185,7 +185,7 @@ fn refuse_agents(context: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A skill that says nothing of this needs no trust.
+/// A skill without such settings needs no trust.
 fn says_something(source: &Source, layer: &Layer) -> bool {
     source.origin == Origin::Project || !layer.entries.is_empty()
 }
@@ -212,7 +212,7 @@ fn setting(setting: WaitingSetting) -> SettingView {
     SettingView { file, line, key, value }
 }
 
-/// How a file is now, compared with how it was trusted.
+/// The state of a file compared with its trusted content.
 fn state(file: &TrustedFile) -> State {
     let Ok(bytes) = fs::read(&file.path) else { return State::Missing };
     let owner = fs::metadata(&file.path).map(|found| ctx_store::confined::Identity::of(&found).owner);

@@ -1,4 +1,4 @@
-//! `ctx ui`: the way to the page.
+//! `ctx ui`: prints the link to the page.
 
 use std::process::{Command, ExitCode, Stdio};
 
@@ -30,7 +30,7 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let client = context.client()?;
-    // Also sees to it that a link is only given to a daemon that is there.
+    // Also verifies that the daemon is running.
     let status = client.status()?;
     let conversation = arguments.conversation.as_deref().map(|name| client.resolve(name)).transpose()?;
     let link = client.page_link(conversation.as_deref());

@@ -1,4 +1,4 @@
-//! `ctx uninstall`: takes back what `ctx install` wrote.
+//! `ctx uninstall`: undoes `ctx install`.
 
 use std::process::ExitCode;
 

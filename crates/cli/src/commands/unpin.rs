@@ -1,4 +1,4 @@
-//! `ctx unpin`: policies may touch it again.
+//! `ctx unpin`: allows automatic editing of content again.
 
 use clap::Args;
 use ctx_api::operations::help;

@@ -1,5 +1,5 @@
-//! `ctx up`: the daemon, in the foreground. Everything is decided and opened here, in order; what it then does
-//! is the server's.
+//! `ctx up`: runs the daemon in the foreground. This loads the settings and opens everything in order; the server does
+//! the rest.
 
 use ctx_engine::automatic::About;
 use std::process::ExitCode;
@@ -50,7 +50,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let store_path = store.path().to_owned();
     let token = Token::load_or_create(home.path())?;
     let offload = match settings.offload {
-        // A person may name any folder in their own settings; a project's stays in the project.
+        // The user's own settings may name any folder; a project's folder must be inside the project.
         Some(offload) if offload.starts_with(&folder) => Folder::in_project(&folder, offload),
         Some(offload) => Folder::in_project(&offload.clone(), offload),
         None => Folder::in_home(home.path()),
@@ -60,7 +60,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let live = Arc::new(LiveRules::new(&flags, &context.environment, &home));
     let service = Arc::new(service.with_provider(live.clone(), &settings.upstream.url.to_string()));
     let rules: Arc<dyn ctx_engine::automatic::Rules> = live;
-    // Where the provider clears by itself, ours waits longer.
+    // If the provider clears too, the automatic editor has a higher threshold.
     let asking = Arc::downgrade(&service);
     let provider = move |about: &About<'_>| asking.upgrade().is_some_and(|service| service.provider_edits(about));
     service.automate(Some(Arc::new(Editor::new(rules.clone(), offload, Box::new(provider)))));
@@ -72,7 +72,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     config.helper = settings.helper;
     let upstream = config.upstream.url.to_string();
 
-    // Two threads: a control request that computes for a while does not keep the port from accepting.
+    // Two threads, so that a long computation of a control request does not block accepting.
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
         Failure::new(ErrorCode::NoRuntime, format!("the daemon cannot start its threads: {error}"))
     })?;
@@ -83,11 +83,11 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         let notice = Notice { pid: std::process::id(), listen, started_at: ctx_service::now() };
         let _up = PutUp::new(&home, notice)?;
         if arguments.background {
-            // Whatever folder it was started from can be removed or unmounted.
+            // Leaves the start folder, which may be removed or unmounted later.
             let _ = std::env::set_current_dir(home.path());
             tracing::info!(%listen, %upstream, home = %home.path().display(), "the daemon is up");
         } else {
-            // The link holds the token, and a file or a pipe may have other readers.
+            // The link contains the token; a file or a pipe may have other readers.
             let link = match context.output.is_terminal() {
                 true => page_link(listen, &token, None),
                 false => "ctx ui".to_owned(),
@@ -100,7 +100,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
             .run(stop.received())
             .await
             .map_err(|error| Failure::new(ErrorCode::Daemon, format!("the daemon failed: {error}")))?;
-        // Threads that end with the process still hold the store, so nothing closes it.
+        // Threads that end with the process still hold the store, so it is not closed.
         if let Err(error) = store.checkpoint() {
             tracing::warn!(%error, "cannot empty the store's write-ahead log; the next start does");
         }
@@ -127,7 +127,7 @@ fn open_store(home: &Home, context: &Context) -> Result<SqliteStore, Failure> {
     Ok(store)
 }
 
-/// A store that is in use has a daemon, and that one can be named.
+/// If the store is in use, names the daemon that uses it.
 fn explain(error: StoreError, home: &Home) -> Failure {
     let in_use = matches!(error, StoreError::InUse { .. });
     let failure = Failure::from(error);
@@ -150,7 +150,7 @@ fn greeting(listen: &str, upstream: &str, link: &str, paint: &output::Paint) -> 
     )
 }
 
-/// The notice, for as long as the daemon runs.
+/// Keeps the notice for as long as the daemon runs.
 struct PutUp<'a> {
     home: &'a Home,
     notice: Notice,
@@ -169,7 +169,7 @@ impl Drop for PutUp<'_> {
     }
 }
 
-/// What ends the daemon: an interrupt, a request to terminate, or the terminal that closes.
+/// The signals that stop the daemon: interrupt, terminate, hang-up.
 #[cfg(unix)]
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
@@ -180,7 +180,7 @@ struct Signals {
 
 #[cfg(unix)]
 impl Signals {
-    /// From here on a signal is heard, also before anybody waits for it.
+    /// Registers the signals, so that none is lost before the daemon waits for them.
     fn listen(outlives_terminal: bool) -> Result<Self, Failure> {
         use tokio::signal::unix::{SignalKind, signal};
         let hear = |kind| {
@@ -197,7 +197,7 @@ impl Signals {
 
     async fn received(mut self) {
         self.next().await;
-        // Running exchanges may finish, which takes a while. Whoever asks twice does not want to wait.
+        // Running requests may finish; a second signal aborts them.
         tokio::spawn(async move {
             self.next().await;
             std::process::exit(130);

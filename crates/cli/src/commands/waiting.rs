@@ -1,4 +1,4 @@
-//! `ctx waiting`: changes that wait for their moment.
+//! `ctx waiting`: lists, accepts and cancels deferred edits.
 
 use std::process::ExitCode;
 
@@ -83,7 +83,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// The id, where just one is named.
+/// The id, if exactly one is named.
 fn lone(ids: &[String]) -> Option<&str> {
     match ids {
         [id] if id != "all" && !id.contains("..") && !id.contains(',') => Some(id),
@@ -91,7 +91,7 @@ fn lone(ids: &[String]) -> Option<&str> {
     }
 }
 
-/// What became of several. It fails if one of them could not be done.
+/// The outcome for several edits. Fails if one of them failed.
 fn many(answer: &[u8], format: &JsonArguments, output: &Output) -> Result<ExitCode, Failure> {
     let outcome: PendingOutcome = understood(answer)?;
     let code = if outcome.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
@@ -120,7 +120,7 @@ fn remark_lines(remarks: &[String]) -> String {
     remarks.iter().map(|remark| format!("  {}\n", text::line(remark))).collect()
 }
 
-/// What a change waits for, and how far that is.
+/// The condition of a deferred edit, and how close it is.
 pub fn moment(when: When, cold_at: u64, now: u64) -> String {
     match when {
         When::Now => "applied at once".to_owned(),

@@ -1,4 +1,4 @@
-//! `ctx watch`: what happens, as it happens.
+//! `ctx watch`: prints events live.
 
 use std::ops::ControlFlow;
 use std::process::ExitCode;
@@ -39,7 +39,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let path = arguments.after.map_or("/events".to_owned(), |after| format!("/events?after={after}"));
     let mut left = arguments.limit;
     client.events(&path, |data| {
-        // What cannot be read comes from another version; the next one may be known again.
+        // Skip an event that cannot be parsed: it comes from another version.
         let Ok(event) = serde_json::from_str::<LiveEvent>(data) else { return ControlFlow::Continue(()) };
         let of = match &event {
             LiveEvent::Happened(event) => Some(&event.conversation),
@@ -87,7 +87,7 @@ fn render(event: &Event, output: &Output) -> String {
     lines
 }
 
-/// What an author or the recorder says beside it.
+/// The remarks of an author or the recorder.
 fn note(what: &What) -> Option<String> {
     match what {
         What::Request { detail: note, .. } | What::Commit { note, .. } | What::Waiting { note, .. } => note.clone(),

@@ -1,4 +1,4 @@
-//! `ctx why-miss`: what the provider's cache missed and why, and whether what was foreseen came true.
+//! `ctx why-miss`: explains cache misses, and reports the accuracy of the cache forecast.
 
 use std::process::ExitCode;
 

@@ -1,16 +1,16 @@
-//! How much something is of something else, at a glance.
+//! Bars that show shares.
 
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 const FULL: &str = "█";
 const WAS: &str = "░";
 
-/// What is there and what was there, each as a piece of a bar of so many columns.
+/// The current and the former amount, each as part of a bar of this many columns.
 pub fn bar(now: u64, was: u64, most: u64, columns: usize) -> (String, String) {
     let eighths = |part: u64| match most {
         0 => 0,
         _ => (u128::from(part) * columns as u128 * 8 / u128::from(most)) as usize,
     };
-    // Whatever is there can be seen.
+    // A nonzero amount is always visible.
     let filled = if now > 0 { eighths(now).max(1) } else { 0 };
     let filled = filled.min(columns * 8);
     let solid = format!("{}{}", FULL.repeat(filled / 8), EIGHTHS.get(filled % 8).unwrap_or(&""));
@@ -18,7 +18,7 @@ pub fn bar(now: u64, was: u64, most: u64, columns: usize) -> (String, String) {
     (solid, WAS.repeat(gone))
 }
 
-/// Amounts beside each other, the highest as high as a line is; those that do not fit are summed up.
+/// Amounts next to each other, scaled to the highest; those that do not fit are merged.
 pub fn sparkline(amounts: &[f64], columns: usize) -> String {
     const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
     let each = amounts.len().div_ceil(columns.max(1)).max(1);

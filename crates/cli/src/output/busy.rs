@@ -1,16 +1,16 @@
-//! A sign of life on stderr while something takes long. In a pipe there is none.
+//! A spinner on stderr for slow operations; none in a pipe.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What is quicker needs no sign.
+/// Faster operations need no spinner.
 const LONG: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(120);
 const FRAMES: [char; 8] = ['⣾', '⣽', '⣻', '⢿', '⡿', '⣟', '⣯', '⣷'];
 
-/// Turns until it is dropped, and leaves nothing behind.
+/// Spins until it is dropped, then clears the line.
 pub struct Busy {
     running: Option<(Sender<()>, JoinHandle<()>)>,
 }
@@ -31,7 +31,7 @@ impl Busy {
                     break;
                 }
                 wait = TICK;
-                // The cursor stays at the start: whatever is printed next covers it.
+                // The cursor stays at the start of the line, so that the next output overwrites it.
                 let _ = write!(io::stderr(), "\r{frame} {with}, {} s\x1b[K\r", begun.elapsed().as_secs());
             }
             if wait == TICK {

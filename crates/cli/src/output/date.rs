@@ -1,9 +1,9 @@
-//! Days and spans of time as people type them.
+//! Parses days and time spans.
 
 const HOUR_MS: u64 = 60 * 60 * 1000;
 const DAY_MS: u64 = 24 * HOUR_MS;
 
-/// From when on.
+/// The start of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
     /// Milliseconds since 1970.

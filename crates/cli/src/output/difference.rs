@@ -1,9 +1,9 @@
-//! The difference of two texts, line by line.
+//! Line differences between two texts.
 
 use similar::{Algorithm, ChangeTag, capture_diff_slices_deadline};
 use std::time::{Duration, Instant};
 
-/// A line, and the text that it stands in.
+/// A line, and the text that contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line<'a> {
     Both(&'a str),
@@ -11,7 +11,7 @@ pub enum Line<'a> {
     New(&'a str),
 }
 
-/// The time after which the rest is compared roughly.
+/// After this time, the rest is compared roughly.
 const LONGEST: Duration = Duration::from_millis(500);
 
 /// The lines of both texts, with as many in common as the time allows.

@@ -1,5 +1,5 @@
-//! Words that people and models write: Markdown, lightly. Lines are folded at the terminal's edge; headings, strong
-//! words and code look like that where there are colours. Without colours every character stays as it was written.
+//! Light Markdown. Lines are wrapped at the terminal's edge; headings, strong text and code are styled if there are
+//! colours. Without colours, every character stays as written.
 
 use anstyle::Style;
 use unicode_width::UnicodeWidthChar;
@@ -7,10 +7,10 @@ use unicode_width::UnicodeWidthChar;
 use super::Output;
 use super::paint::{FAINT, ID, PLAIN, STRONG};
 
-/// Narrower than this nothing is folded: the terminal does it as well.
+/// Narrower text is not wrapped; the terminal does that.
 const NARROWEST: usize = 20;
 
-/// Safe text, indented by so many columns.
+/// Safe text, indented by this many columns.
 pub fn render(content: &str, indent: usize, output: &Output) -> String {
     let lexicon = ctx_clients::lexicon();
     let mut lines = String::new();
@@ -30,10 +30,10 @@ pub fn render(content: &str, indent: usize, output: &Output) -> String {
     lines
 }
 
-/// A line before it is folded.
+/// A line before it is wrapped.
 struct Line {
     letters: Vec<(char, Style)>,
-    /// Columns by which its further lines stand in.
+    /// The indentation of its continuation lines.
     hang: usize,
     folds: bool,
 }
@@ -57,7 +57,7 @@ impl Line {
     }
 }
 
-/// Pieces that fit, cut at spaces where there are any.
+/// Pieces that fit, split at spaces if possible.
 fn folded(letters: &[(char, Style)], room: usize, hang: usize) -> Vec<&[(char, Style)]> {
     let (mut rows, mut rest) = (Vec::new(), letters);
     let mut room_here = room;
@@ -118,18 +118,18 @@ fn written(line: &str, output: &Output) -> Line {
         true => inline(body, style, &mut all),
         false => all.extend(letters(body, style)),
     }
-    // Indents and marks are ASCII: a column each.
+    // Indentation and marks are ASCII: one column each.
     Line { letters: all, hang: start + mark.len(), folds: true }
 }
 
-/// The mark of a list: `-`, `*`, `+`, `1.`, `2)`, `>`.
+/// The mark of a list item: `-`, `*`, `+`, `1.`, `2)`, `>`.
 fn is_item(mark: &str) -> bool {
     let number = mark.trim_end_matches(['.', ')']);
     matches!(mark, "-" | "*" | "+" | ">")
         || (number.len() + 1 == mark.len() && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// `code` and **strong**; what is not closed in its line stays as it is.
+/// `code` and **strong**; unclosed marks stay as they are.
 fn inline(mut rest: &str, style: Style, all: &mut Vec<(char, Style)>) {
     let mut before = ' ';
     while let Some(letter) = rest.chars().next() {

@@ -1,5 +1,4 @@
-//! How things look on a terminal and in a pipe: colours, tables, text that is safe to print. What is shown
-//! belongs to the verbs.
+//! Output to a terminal or a pipe: colours, tables, safe text. The content belongs to the verbs.
 
 pub mod bar;
 pub mod busy;
@@ -16,7 +15,7 @@ use std::io::{self, IsTerminal, Write};
 pub use self::paint::Paint;
 use crate::env::{self, Environment};
 
-/// Where output goes, and what that place can take.
+/// The output and its capabilities.
 #[derive(Clone, Debug)]
 pub struct Output {
     pub paint: Paint,
@@ -40,7 +39,7 @@ impl Output {
         }
     }
 
-    /// Takes no colours and cuts nothing.
+    /// Without colours or cutting.
     #[cfg(test)]
     pub fn plain() -> Self {
         Self { paint: Paint::plain(), for_errors: Paint::plain(), width: None, is_terminal: false }
@@ -52,7 +51,7 @@ impl Output {
         Self { paint: Paint::coloured(), ..Self::plain() }
     }
 
-    /// A terminal of so many columns, without colours.
+    /// A terminal of this many columns, without colours.
     #[cfg(test)]
     pub fn narrow(width: usize) -> Self {
         Self { width: Some(width), ..Self::plain() }
@@ -62,14 +61,14 @@ impl Output {
         self.is_terminal
     }
 
-    /// Prints text for people. Verbs make the texts of others safe where they place them; whatever slips through is
-    /// caught here, so that only our own colours reach the terminal.
+    /// Prints text for people. Verbs make foreign text safe where they insert it; this is a second barrier, which lets
+    /// only our own colours through.
     pub fn print(&self, text: &str) -> io::Result<()> {
         self.bytes(text::printable(text).as_bytes())
     }
 
-    /// Prints JSON as it came, and ends the line. A terminal is spared the few characters that JSON may hold
-    /// and that would drive it; spelt as escapes they mean the same.
+    /// Prints JSON unchanged, and ends the line. On a terminal, control characters are replaced by equivalent JSON
+    /// escapes.
     pub fn json(&self, json: &[u8]) -> io::Result<()> {
         let mut bytes = match self.is_terminal {
             true => text::json(&String::from_utf8_lossy(json)).into_owned().into_bytes(),
@@ -81,7 +80,7 @@ impl Output {
         self.bytes(&bytes)
     }
 
-    /// Prints exactly these bytes.
+    /// Prints these exact bytes.
     pub fn bytes(&self, bytes: &[u8]) -> io::Result<()> {
         let mut out = io::stdout().lock();
         out.write_all(bytes)?;
@@ -89,7 +88,7 @@ impl Output {
     }
 }
 
-/// Colours are for terminals that have them, and for people who want them.
+/// Colours only for terminals that support them, and unless the user disables them.
 fn paint_for(environment: &Environment, is_terminal: bool) -> Paint {
     let is_dull = environment.get(env::NO_COLOR).is_some()
         || environment.text(env::TERM).is_some_and(|terminal| terminal == "dumb");

@@ -1,4 +1,4 @@
-//! Colours, by meaning. Plain paint adds nothing at all.
+//! Colours by meaning. Plain paint adds nothing.
 
 use anstyle::{AnsiColor, Style};
 

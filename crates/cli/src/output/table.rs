@@ -6,16 +6,16 @@ use super::paint::{FAINT, PLAIN};
 use super::{Output, text};
 
 const GAP: &str = "  ";
-/// A column is never cut below this, however narrow the terminal is.
+/// The minimum width of a cut column.
 const NARROWEST: usize = 12;
-/// Before a flexible column is cut below this, others go.
+/// Below this width of a flexible column, other columns are dropped first.
 const COMFORTABLE: usize = 30;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     Left(&'static str),
     Right(&'static str),
-    /// Left-aligned, and cut when the terminal is too narrow for the table.
+    /// Left-aligned, and cut if the terminal is too narrow.
     Flexible(&'static str),
 }
 
@@ -31,19 +31,19 @@ impl Column {
     }
 }
 
-/// A line of text, in pieces that may look different.
+/// A line of text in pieces with different styles.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
     pieces: Vec<(String, Style)>,
 }
 
 impl Cell {
-    /// Makes any text safe to stand in a cell.
+    /// Makes any text safe for a cell.
     pub fn styled(content: &str, style: Style) -> Self {
         Self { pieces: vec![(text::line(content), style)] }
     }
 
-    /// Shifted to the right, to show that it belongs to the row above.
+    /// Indented, to show that it belongs to the row above.
     pub fn indented(content: &str, style: Style) -> Self {
         Self::styled(content, style).shifted()
     }
@@ -53,18 +53,18 @@ impl Cell {
         self
     }
 
-    /// With this behind it.
+    /// With this piece appended.
     pub fn then(self, content: &str, style: Style) -> Self {
         self.then_safe(&text::line(content), style)
     }
 
-    /// With a piece of a safe line behind it, spaces at its ends included.
+    /// With a piece of a safe line appended, including spaces at its ends.
     pub fn then_safe(mut self, piece: &str, style: Style) -> Self {
         self.pieces.push((piece.to_owned(), style));
         self
     }
 
-    /// With a space behind it.
+    /// With a space appended.
     pub fn space(self) -> Self {
         self.then_safe(" ", PLAIN)
     }
@@ -73,7 +73,7 @@ impl Cell {
         self.pieces.iter().map(|(piece, _)| text::width(piece)).sum()
     }
 
-    /// Cut to so many columns. It is known how many it has.
+    /// Cut to this many columns. Its width is already known.
     fn painted(&self, width: usize, columns: usize, output: &Output) -> String {
         let paint = |(piece, style): &(String, Style)| output.paint.apply(*style, piece);
         if width <= columns {
@@ -103,14 +103,14 @@ impl<T: AsRef<str>> From<T> for Cell {
 
 enum Row {
     Cells(Vec<Cell>),
-    /// A remark on the row above, not bound to the columns.
+    /// A remark on the row above, across the columns.
     Remark(Cell),
 }
 
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Row>,
-    /// Headings of columns that may be missing, in the order in which they go.
+    /// Headings of optional columns, in the order in which they are dropped.
     dispensable: &'static [&'static str],
 }
 
@@ -119,7 +119,7 @@ impl Table {
         Self { columns: columns.to_vec(), rows: Vec::new(), dispensable: &[] }
     }
 
-    /// In a narrow terminal these columns go, the first one first, until the rest can be read.
+    /// In a narrow terminal, these columns are dropped, the first one first, until the rest fits.
     pub fn dispensing(self, dispensable: &'static [&'static str]) -> Self {
         Self { dispensable, ..self }
     }
@@ -163,7 +163,7 @@ impl Table {
         line
     }
 
-    /// The width of each column; none for one that has gone.
+    /// The width of each column; none for a dropped one.
     fn widths(&self, available: Option<usize>) -> Vec<Option<usize>> {
         let mut widths: Vec<usize> = self.columns.iter().map(|column| text::width(column.heading())).collect();
         for row in &self.rows {
@@ -186,7 +186,7 @@ impl Table {
             gone.into_iter().for_each(|(width, _)| *width = None);
         }
         let mut excess = total(widths.iter().flatten().copied()).saturating_sub(available);
-        // The last flexible column gives first: it is the one people miss least.
+        // The last flexible column shrinks first.
         for (width, column) in widths.iter_mut().zip(&self.columns).rev() {
             if let Some(width) = width.as_mut().filter(|_| column.is_flexible()) {
                 let given = excess.min(width.saturating_sub(NARROWEST));

@@ -1,5 +1,5 @@
-//! Text of others made safe to print, and measured in columns. Conversations hold whatever tools print; none
-//! of it may move the cursor, change colours or reverse the order of what is read.
+//! Makes foreign text safe to print, and measures it in columns. Conversations contain any output of tools; none of it
+//! may move the cursor, change colours or reverse the reading order.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -8,7 +8,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 const TAB: &str = "    ";
 
-/// Several lines, as they are, without anything that a terminal obeys.
+/// Several lines, without control characters.
 pub fn block(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut letters = letters(text).peekable();
@@ -23,7 +23,7 @@ pub fn block(text: &str) -> String {
     safe
 }
 
-/// All on one line: every run of white space is one space.
+/// Everything on one line: whitespace is collapsed.
 pub fn line(text: &str) -> String {
     if text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return text.to_owned();
@@ -38,7 +38,7 @@ pub fn line(text: &str) -> String {
     safe
 }
 
-/// A finished page of output: lines, tabs and colours stay, everything else that a terminal obeys is spelt out.
+/// A finished page of output: lines, tabs and colours stay; other control characters are escaped.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if letters(text).all(|(letter, active)| !active || matches!(letter, '\n' | '\t')) {
         return Cow::Borrowed(text);
@@ -57,15 +57,15 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// The length of a sequence that only changes colour or weight: `ESC [ 1;31 m`. 0: it is none.
+/// The length of a sequence that only changes colour or weight: `ESC [ 1;31 m`. 0 if it is not one.
 fn colour(text: &str) -> usize {
     let Some(rest) = text.strip_prefix("\x1b[") else { return 0 };
     let digits = rest.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
     if rest.as_bytes().get(digits) == Some(&b'm') { digits + 3 } else { 0 }
 }
 
-/// JSON that means the same and drives no terminal. Inside of strings is the only place where valid JSON can
-/// hold such characters, and there an escape may stand for them.
+/// Equivalent JSON without control characters. Valid JSON can contain them only inside strings, where an escape can
+/// replace them.
 pub fn json(text: &str) -> Cow<'_, str> {
     let harmless = |(letter, active): (char, bool)| !active || matches!(letter, '\n' | '\t');
     if letters(text).all(harmless) {
@@ -76,7 +76,7 @@ pub fn json(text: &str) -> Cow<'_, str> {
         if harmless((letter, active)) {
             safe.push(letter);
         } else if letter != '\r' {
-            // A carriage return can only stand between values, where it is as good as nothing.
+            // A carriage return can only occur between values, where it is meaningless.
             for unit in letter.encode_utf16(&mut [0; 2]) {
                 let _ = write!(safe, "\\u{unit:04x}");
             }
@@ -95,7 +95,7 @@ fn push_visible(safe: &mut String, letter: char, active: bool) {
     }
 }
 
-/// Each character, and whether it acts instead of being read.
+/// Each character, and whether it acts as a control.
 fn letters(text: &str) -> impl Iterator<Item = (char, bool)> {
     let mut before = None;
     let mut letters = text.chars().peekable();
@@ -108,7 +108,7 @@ fn letters(text: &str) -> impl Iterator<Item = (char, bool)> {
     })
 }
 
-/// Persian, Hindi and others write with joiners, and so do emoji. Between other letters a joiner only hides.
+/// Persian, Hindi and other scripts use joiners, and so do emoji. Between other letters, a joiner only hides.
 fn is_joiner(letter: char) -> bool {
     matches!(letter, '\u{200c}' | '\u{200d}')
 }
@@ -117,7 +117,7 @@ fn is_joined(letter: char) -> bool {
     !letter.is_ascii() && !is_active(letter)
 }
 
-/// Controls, marks that reorder what follows, and characters that take no room and so hide in a word.
+/// Controls, marks that reorder text, and invisible characters.
 fn is_active(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
@@ -128,11 +128,11 @@ fn is_active(letter: char) -> bool {
 
 /// Columns on a terminal: wide characters take two.
 pub fn width(text: &str) -> usize {
-    // Most of what is measured is this; what is measured is safe, so every character shows.
+    // The common case; measured text is safe, so every character is visible.
     if text.is_ascii() { text.len() } else { text.width() }
 }
 
-/// Cut to so many columns, with an ellipsis where something is missing.
+/// Cuts to this many columns, with an ellipsis for the missing part.
 pub fn fit(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -141,7 +141,7 @@ pub fn fit(text: &str, columns: usize) -> String {
     let mut used = 0;
     for letter in text.chars() {
         used += letter.width().unwrap_or(0);
-        // The ellipsis needs a column of its own.
+        // The ellipsis needs its own column.
         if used >= columns {
             break;
         }
@@ -153,7 +153,7 @@ pub fn fit(text: &str, columns: usize) -> String {
     cut
 }
 
-/// Words on lines of so many columns; a longer word has a line of its own.
+/// Wraps words to lines of this many columns; a longer word gets its own line.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {

@@ -1,4 +1,4 @@
-//! Numbers, sizes and times as people say them.
+//! Formats numbers, sizes and times.
 
 pub use ctx_core::format::{count, grouped};
 
@@ -32,7 +32,7 @@ pub fn dollars(amount: f64) -> String {
 }
 
 /// `1 step`, `3 steps`.
-/// That a list is not complete yet.
+/// The note that a list is still incomplete.
 pub fn unread(requests: u64) -> Option<String> {
     let verb = if requests == 1 { "is" } else { "are" };
     (requests > 0).then(|| format!("{} {verb} still being read; this list may grow", plural(requests, "request")))
@@ -42,7 +42,7 @@ pub fn plural(number: u64, word: &str) -> String {
     if number == 1 { format!("1 {word}") } else { format!("{} {word}s", count(number)) }
 }
 
-/// `1 copy was`, `2 copies were`: for words whose plural has more to it.
+/// `1 copy was`, `2 copies were`: for irregular plurals.
 pub fn number_of(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
@@ -76,7 +76,7 @@ pub fn duration(milliseconds: u64) -> String {
 
 /// `just now`, `2 min ago`, `3 h ago`, `5 days ago`.
 pub fn ago(now: u64, at: u64) -> String {
-    // A clock that was set back must not make the past a huge number.
+    // A clock that was set back must not yield a huge number.
     let seconds = now.saturating_sub(at) / 1_000;
     match seconds {
         0..5 => "just now".to_owned(),

@@ -1,4 +1,4 @@
-//! The machine that a client is set up on.
+//! The machine on which a client is set up.
 
 use std::ffi::OsString;
 use std::fs;
@@ -50,7 +50,7 @@ impl<'c> ThisHost<'c> {
         Ok(daemon(callable(settings.listen), settings.upstream.url.to_string(), others, false))
     }
 
-    /// Whether a program of this name is on the PATH.
+    /// Whether a program with this name is on the PATH.
     pub fn finds_program(&self, name: &str) -> bool {
         on_path(name, &self.context.environment).is_some()
     }
@@ -103,7 +103,7 @@ impl Host for ThisHost<'_> {
     }
 }
 
-/// `upstreams`: those of other providers than the first.
+/// `upstreams`: those of providers other than the first.
 fn daemon(address: SocketAddr, upstream: String, mut upstreams: Vec<(String, String)>, is_up: bool) -> Daemon {
     upstreams.push((Provider::Anthropic.name().to_owned(), upstream.clone()));
     let mut served = vec!["mcp".to_owned()];
@@ -137,7 +137,7 @@ fn on_path(name: &str, environment: &Environment) -> Option<PathBuf> {
     std::env::split_paths(&folders).map(|folder| folder.join(&name)).find(|path| path.is_file())
 }
 
-/// How the agent calls this program: by its name where that leads here, else by its path.
+/// The agent's command for this program: its name if that resolves to it, otherwise its path.
 fn program(scope: Scope, environment: &Environment) -> (String, Option<String>) {
     let own = std::env::current_exe().and_then(|path| path.canonicalize()).unwrap_or_default();
     let found = on_path("ctx", environment);
@@ -156,7 +156,7 @@ fn program(scope: Scope, environment: &Environment) -> (String, Option<String>) 
     (quoted(&own.to_string_lossy()), Some(note))
 }
 
-/// As a word of the shell.
+/// Quoted for the shell.
 fn quoted(path: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '/' | '.' | '_' | '-' | '+' | ':');
     if path.chars().all(is_plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) }

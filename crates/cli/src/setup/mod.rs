@@ -1,5 +1,5 @@
-//! Setting clients up: the host that their installers work on, the preview of a plan, and its application. What is
-//! written where is known by `ctx_clients`.
+//! Sets up clients: the host for their installers, the preview of a plan, and its application. `ctx_clients` knows the
+//! files and entries.
 
 mod apply;
 mod host;
@@ -16,7 +16,7 @@ use ctx_clients::{CLIENTS, Client};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// For which projects a client is set up.
+/// The projects for which a client is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Scope {
     /// All your projects
@@ -57,7 +57,7 @@ pub fn found(host: &ThisHost<'_>) -> Vec<Agent> {
     installable().filter(|agent| has_program(agent) || agent.installer.is_found(host)).collect()
 }
 
-/// The agents that were set up before.
+/// The agents that are installed.
 pub fn installed(host: &ThisHost<'_>) -> Result<Vec<Agent>, Failure> {
     let mut agents = Vec::new();
     for agent in installable() {
@@ -68,7 +68,7 @@ pub fn installed(host: &ThisHost<'_>) -> Result<Vec<Agent>, Failure> {
     Ok(agents)
 }
 
-/// Plans for several agents. One that cannot be set up does not keep the others from it.
+/// Plans for several agents. An agent that cannot be set up is skipped.
 pub fn plan_all(agents: &[Agent], plan: impl Fn(&Agent) -> Result<Plan, SetupError>, context: &Context) -> Vec<Plan> {
     let mut plans = Vec::new();
     for agent in agents {

@@ -1,4 +1,4 @@
-//! A change of settings, shown before it is made.
+//! The preview of a change of settings.
 
 use std::borrow::Cow;
 
@@ -6,11 +6,11 @@ use crate::output::difference::{self, Line};
 use crate::output::{Paint, text};
 use ctx_clients::setup::Change;
 
-/// Unchanged lines around a change.
+/// Context lines around a change.
 const AROUND: usize = 2;
-/// Columns beyond which a line is cut.
+/// The maximum length of a line.
 const LONGEST: usize = 400;
-/// Lines of a file that comes or goes as a whole, if it has many.
+/// Lines to show of a file that is created or removed.
 const BEGINNING: usize = 6;
 
 pub fn difference(change: &Change, paint: &Paint) -> String {
@@ -52,9 +52,9 @@ fn told(line: &Line, paint: &Paint) -> String {
     }
 }
 
-/// A line of settings without what must not be shown: values whose name says so, and passwords in addresses.
+/// A line of settings with secrets masked: values whose name suggests one, and passwords in addresses.
 fn masked(line: &str) -> Cow<'_, str> {
-    // NAME=value, name: value and name = value, as variables, YAML and TOML are written.
+    // NAME=value, name: value and name = value, as in variables, YAML and TOML.
     if let Some((name, value)) = line.split_once(['=', ':'])
         && !name.contains('"')
         && !value.trim().is_empty()
@@ -64,7 +64,7 @@ fn masked(line: &str) -> Cow<'_, str> {
             return Cow::Owned(line.replacen(value, " …", 1));
         }
     }
-    // "name": "value", as settings are written. Escapes only make a name or value look longer than it is.
+    // "name": "value", as in JSON. Escapes only make a name or value look longer.
     let quotes: Vec<usize> = line.match_indices('"').map(|(at, _)| at).filter(|at| !is_escaped(line, *at)).collect();
     let mut hidden = line.to_owned();
     for four in quotes.windows(4).rev() {

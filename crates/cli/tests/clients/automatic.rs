@@ -1,5 +1,5 @@
-//! Stock Claude Code at a long task, with our own editor and without: without it the client has to summarise what it
-//! knows; with it the task ends as it began, nothing is lost, and the strict provider takes every request.
+//! Stock Claude Code at a long task, with and without the automatic editor: without it, the client has to compact; with
+//! it, the task ends without a compaction, nothing is lost, and the strict provider accepts every request.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,11 +12,11 @@ use crate::stage::{Stage, until};
 
 /// Calls of the task.
 const CALLS: usize = 60;
-/// What the model takes.
+/// The model's window.
 const WINDOW: u64 = 60_000;
 
-/// The client believes in no window below 100,000 tokens. Of those it keeps 20,000 for its summary; 70 % of the rest are
-/// 56,000 tokens, where it would compact in a window of 60,000 with a little room left.
+/// The client assumes a window of at least 100,000 tokens and reserves 20,000 for its summary; 70 % of the rest are
+/// 56,000 tokens, at which it compacts, a little below a window of 60,000.
 const SMALL: [(&str, &str); 3] = [
     ("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "100000"),
     ("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "70"),
@@ -29,14 +29,14 @@ fn toml(mode: &str) -> String {
     format!("[context_editing]\nmode = \"{mode}\"\n{}", models.concat())
 }
 
-/// So many lines of a result, none of which stands anywhere else.
+/// A result of this many unique lines.
 fn lines(number: usize) -> String {
     let line =
         |at: usize| format!("part {number}, line {at}: value_{number}_{at} = {}\n", (number * 7919 + at * 31) % 9973);
     (0..130).map(line).collect()
 }
 
-/// What the model does: notes and a task first, then files and commands by turns, with a thought each.
+/// The model's script: notes and a task first, then files and commands in turn, with thinking.
 fn task(stage: &Stage) -> String {
     std::fs::create_dir(stage.path("work").join("bin")).expect("a folder");
     let notes = stage.file("NOTES.md", &format!("# Notes\n\n{}", lines(900)));
@@ -58,7 +58,7 @@ fn read(bodies: Vec<Vec<u8>>) -> Vec<Value> {
     bodies.iter().map(|body| serde_json::from_slice(body).expect("JSON")).collect()
 }
 
-/// The texts of the results of a request, by their calls.
+/// The texts of the tool results of a request, by call.
 fn results(body: &Value) -> HashMap<String, String> {
     let blocks = body["messages"].as_array().into_iter().flatten().filter_map(|message| message["content"].as_array());
     let results = blocks.flatten().filter(|block| block["type"] == "tool_result");
@@ -76,8 +76,8 @@ fn calls(body: &Value) -> Vec<(String, Value)> {
     calls.map(|block| (block["id"].as_str().expect("an id").to_owned(), block["input"].clone())).collect()
 }
 
-/// What each request of the task was for. What is told is written down behind the requests, so it may come late: it is
-/// waited until it is `told`.
+/// The class of each request of the task. Events are recorded after the requests, so this waits until the expected ones
+/// are there.
 fn classes(stage: &Stage, session: &str, told: impl Fn(&[String]) -> bool) -> Vec<String> {
     let found =
         stage.conversation(|conversation| conversation["session"] == *session && conversation["agent"].is_null());
@@ -97,7 +97,7 @@ fn without_an_editor_the_client_has_to_summarise_and_what_it_sends_is_what_arriv
     let result = claude.ask(&stage, &task, &["--allowedTools", "Bash,Read"]);
     let session = result["session_id"].as_str().expect("a session");
     classes(&stage, session, |classes| classes.iter().any(|class| class == "compaction"));
-    // An editor is there and off: nothing is held, and nothing differs.
+    // The editor is off: nothing is held, and nothing differs.
     stage.assert_faithful();
 }
 
@@ -132,7 +132,7 @@ fn with_the_editor_the_task_ends_without_a_summary_and_nothing_is_lost() {
         let (given, seen) = (&given[call], &seen[call]);
         assert!(at >= 2 || given == seen, "{input} is preserved");
         if !seen.starts_with("[Cleared to save context.") {
-            // At most the numbers of its lines are left out, which the client put there.
+            // At most, the line numbers that the client added are removed.
             assert!(at < 2 || lines(at).lines().all(|line| seen.contains(line)), "{input} says all that it said");
             continue;
         }

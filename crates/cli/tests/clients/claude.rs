@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::stage::{Stage, finish, needed};
 
-/// Marked, so that a test can look for it where it must not be.
+/// Marked, so that tests can search for it in places where it must not occur.
 pub const KEY: &str = "sk-ant-api03-this-credential-is-marked-QJZX7319";
 
 pub struct Claude {
@@ -22,12 +22,12 @@ impl Claude {
         needed("CTX_TEST_CLAUDE").map(|program| Claude { program, hints: false, further: Vec::new() })
     }
 
-    /// Lets the client name the class of its requests.
+    /// Makes the client send the class of its requests.
     pub fn hinting(self) -> Claude {
         Claude { hints: true, ..self }
     }
 
-    /// With these variables, too.
+    /// Adds these variables.
     pub fn knowing(self, further: &[(&'static str, &str)]) -> Claude {
         let further = further.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         Claude { further, ..self }
@@ -57,7 +57,7 @@ impl Claude {
         &self.program
     }
 
-    /// One headless run; its JSON result.
+    /// Runs it headless once; returns its JSON result.
     pub fn ask(&self, stage: &Stage, prompt: &str, arguments: &[&str]) -> Value {
         let mut command = Command::new(&self.program);
         command.args(["-p", prompt, "--output-format", "json", "--permission-mode", "acceptEdits"]).args(arguments);
@@ -68,7 +68,7 @@ impl Claude {
             .unwrap_or_else(|_| panic!("claude said: {said}\n{}", String::from_utf8_lossy(&output.stderr)))
     }
 
-    /// A headless run that must succeed; its session id.
+    /// Runs it headless, expects success, and returns its session id.
     pub fn ask_well(&self, stage: &Stage, prompt: &str, arguments: &[&str]) -> String {
         let result = self.ask(stage, prompt, arguments);
         assert_eq!(result["is_error"], false, "{result:#}");

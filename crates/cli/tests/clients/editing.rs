@@ -1,13 +1,12 @@
-//! Stock Claude Code while its context is edited behind its back: every operation, and the same after a resume, a
-//! fork and a kill of the daemon. The provider is strict and binds thinking, so an edit that it would refuse
-//! fails the client's next turn.
+//! Stock Claude Code while its context is edited: every operation, and the same after a resume, a fork and a kill of
+//! the daemon. The provider is strict and binds thinking, so an invalid edit fails the client's next turn.
 
 use serde_json::Value;
 
 use crate::claude::Claude;
 use crate::stage::Stage;
 
-/// Three turns: a file is read, something is said with thought, something else is said.
+/// Three turns: a file read, a reply with thinking, another reply.
 struct Talk<'a> {
     claude: &'a Claude,
     stage: &'a Stage,
@@ -25,7 +24,7 @@ impl<'a> Talk<'a> {
         talk
     }
 
-    /// One more turn in the same session; it must succeed.
+    /// Takes one more turn in the same session, which must succeed.
     fn turn(&self, prompt: &str) {
         self.claude.ask_well(self.stage, prompt, &["--resume", &self.session]);
     }
@@ -35,18 +34,18 @@ impl<'a> Talk<'a> {
         found["id"].as_str().expect("an id").to_owned()
     }
 
-    /// Runs a `ctx` command on this conversation; what it printed as JSON.
+    /// Runs a `ctx` command on this conversation and returns its JSON.
     fn ctx(&self, arguments: &[&str]) -> Value {
         self.stage.json(&[arguments, &["--conv", &self.conversation()]].concat())
     }
 
-    /// The newest model call as the provider got it.
+    /// The newest model call as the provider received it.
     fn sent(&self) -> String {
         let body = self.stage.received_bodies().pop().expect("a request");
         String::from_utf8(body).expect("text")
     }
 
-    /// Does something, lets the client take a turn, and tells what the provider then got.
+    /// Runs an edit, lets the client take a turn, and returns the request that the provider received.
     fn after(&self, arguments: &[&str]) -> String {
         let applied = self.ctx(arguments);
         assert!(applied["commit"].is_string(), "{applied:#}");

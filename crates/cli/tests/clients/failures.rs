@@ -1,4 +1,4 @@
-//! What goes wrong at the provider reaches the client as it is, and adds nothing to the conversation.
+//! Provider errors reach the client unchanged, and add nothing to the conversation.
 
 use serde_json::Value;
 use testkit::Options;
@@ -14,7 +14,7 @@ fn try_with(prompt: &str) -> Option<(Stage, Value)> {
     Some((stage, result))
 }
 
-/// However often the client tried, the conversation has one frame and the request's bytes are one path.
+/// Retries leave one frame and one path.
 fn assert_one_frame(stage: &Stage) {
     let conversation = stage.conversation(|_| true);
     assert_eq!(stage.turns(&conversation).len(), 1);

@@ -25,7 +25,7 @@ fn gemini_cli_is_seen_and_goes_on_with_an_edited_history() {
     assert!(turn.expect("a turn")["steps"].as_u64().is_some_and(|steps| steps >= 2), "{listed}");
     stage.assert_taken();
 
-    // The resumed client sends each result twice, which the provider refuses; of an edited history each is sent once.
+    // The resumed client sends each result twice, which the provider refuses; an edited history contains each once.
     stage.edit(&["drop-results", "t1/1"]);
     gemini(&["-r", "latest", "-p", "a tangent_word [[say something_else]]"]);
     gemini(&["-r", "latest", "-p", "back [[say back_again]]"]);

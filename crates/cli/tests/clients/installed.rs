@@ -1,5 +1,5 @@
-//! Stock Claude Code with nothing but what `ctx install claude-code` wrote: it goes through the daemon, in both scopes, and
-//! edits its own context when it is asked to with `/compose-context`, without a permission being asked for.
+//! Stock Claude Code with only the settings of `ctx install claude-code`: it uses the daemon, in both scopes, and edits
+//! its own context on `/compose-context` without asking for permissions.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -10,7 +10,7 @@ use crate::claude::Claude;
 use crate::interactive::Terminal;
 use crate::stage::{Stage, finish};
 
-/// A client that was told nothing about the daemon, except by its settings.
+/// A client that knows the daemon only from its settings.
 struct Installed<'a> {
     claude: &'a Claude,
     stage: &'a Stage,
@@ -33,7 +33,7 @@ impl<'a> Installed<'a> {
         for (name, value) in &mut environment {
             match *name {
                 "PATH" => *value = format!("{}:{value}", self.stage.path("bin").display()),
-                // Where it would go without us, nobody listens.
+                // Nothing listens at its default address.
                 "ANTHROPIC_BASE_URL" => *value = "http://127.0.0.1:1".to_owned(),
                 _ => {}
             }
@@ -48,7 +48,7 @@ impl<'a> Installed<'a> {
         finish(command)
     }
 
-    /// One headless run, without any permission beyond what the settings and the skill give.
+    /// Runs it headless once, with only the permissions of the settings and the skill.
     fn ask(&self, prompt: &str, arguments: &[&str]) -> Value {
         let mut command = Command::new(self.claude.program());
         command.args(["-p", prompt, "--output-format", "json"]).args(arguments);
@@ -61,7 +61,7 @@ impl<'a> Installed<'a> {
         result
     }
 
-    /// Lets the provider do what the skill tells the agent to do: the fake one takes its script from the words it reads.
+    /// Makes the provider follow the skill: the fake one takes its script from the text it reads.
     fn script(&self, skill: PathBuf, steps: &[&str]) {
         let mut text = std::fs::read_to_string(&skill).expect("the skill");
         text.push_str(&format!("\n{}\n", steps.join("\nTHEN\n")));
@@ -76,12 +76,12 @@ impl<'a> Installed<'a> {
         result["session_id"].as_str().expect("a session").to_owned()
     }
 
-    /// The newest model call as the provider got it.
+    /// The newest model call as the provider received it.
     fn sent(&self) -> String {
         String::from_utf8(self.stage.received_bodies().pop().expect("a request")).expect("text")
     }
 
-    /// What the tools answered, in order, as the provider got it with the newest call.
+    /// The tool results of the newest call, in order, as the provider received them.
     fn results(&self) -> Vec<String> {
         let sent: Value = serde_json::from_str(&self.sent()).expect("JSON");
         let messages = sent["messages"].as_array().expect("messages").iter();
@@ -110,7 +110,7 @@ fn composes(scope: &str, config: &str) {
         verdicts.iter().all(|(class, _)| class == "main"),
         "the client says what its requests are for: {verdicts:?}"
     );
-    // Another conversation is the active one by now.
+    // Another conversation is active by now.
     installed.ask("SAY:something else", &[]);
 
     installed.script(
@@ -170,7 +170,7 @@ fn the_agent_may_take_the_skill_itself_and_stays_in_the_frame_of_the_wish() {
     installed.script(skill, &[&bash(&format!("ctx batch - <<< '{DROP}'")), "SAY:dropped"]);
     let prompt =
         r#"please forget what you read ;; USE_TOOL:Skill:{"skill":"compose-context","args":"forget what was read"}"#;
-    // That the agent takes it is what a person is asked about; what it then does with it is not.
+    // The user is asked whether the agent may use the skill, not about its actions.
     let result = installed.ask(prompt, &["--resume", &session, "--allowedTools", "Skill"]);
     assert_eq!(result["permission_denials"], serde_json::json!([]), "{result:#}");
     assert!(!installed.sent().contains("the pelican lives"), "{:#?}", installed.results());
@@ -221,7 +221,7 @@ fn after_uninstalling_the_client_does_not_know_us() {
     let installed = Installed::new(&claude, &stage, &["--status-line", "--mcp"]);
     installed.ask("SAY:hello", &[]);
     let before = stage.received_bodies().len();
-    // The client has written its own files meanwhile.
+    // The client has written its own files in the meantime.
     let ran = installed.ctx(&["uninstall", "claude-code", "--yes", "--json"]);
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     assert!(!stage.path("config").join("settings.json").exists() && !stage.path("config").join("skills").exists());

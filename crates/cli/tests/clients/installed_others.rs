@@ -1,5 +1,5 @@
-//! Stock Codex and opencode with nothing but what `ctx install` wrote: their requests come to the daemon, and after
-//! `ctx uninstall` their settings are those of before.
+//! Stock Codex and opencode with only the settings of `ctx install`: their requests reach the daemon, and `ctx
+//! uninstall` restores their settings.
 
 use std::path::Path;
 use std::process::Output;
@@ -10,7 +10,7 @@ fn said(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).concat()
 }
 
-/// Installs the agent, runs it, and uninstalls it; `settings` holds `own` before and after.
+/// Installs the agent, runs it, and uninstalls it; `settings` contains `own` before and after.
 fn goes_through_ctx(stage: &Providers, agent: &str, settings: &Path, own: &str, arguments: &[&str]) {
     std::fs::create_dir_all(settings.parent().expect("a folder")).expect("folders");
     std::fs::write(settings, own).expect("settings");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::claude::{Claude, KEY};
 use crate::stage::{Stage, needed, until};
 
-/// A terminal with the client in it.
+/// A terminal that runs the client.
 pub struct Terminal<'a> {
     stage: &'a Stage,
     tmux: PathBuf,
@@ -65,7 +65,7 @@ impl<'a> Terminal<'a> {
         self.press("Enter");
     }
 
-    /// Goes back to before the newest question.
+    /// Rewinds to before the newest question.
     fn rewind(&self) {
         self.say("/rewind");
         self.wait_for("Rewind");
@@ -85,14 +85,14 @@ impl<'a> Terminal<'a> {
         }
     }
 
-    /// Types a prompt and waits for the answer that it asks the fake provider for.
+    /// Types a prompt and waits for the reply that it requests from the fake provider.
     pub fn ask(&self, prompt: &str, answer: &str) {
         self.say(prompt);
         self.wait_for(answer);
         self.idle();
     }
 
-    /// Waits until nothing is under way any more.
+    /// Waits until no request is running.
     fn idle(&self) {
         let mut quiet = 0;
         until("the client is idle", || {
@@ -118,7 +118,7 @@ fn titles(stage: &Stage, conversation: &Value) -> Vec<String> {
     stage.turns(conversation).iter().map(|turn| turn["title"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// One session through everything that a person does to it. With and without the client's own hints.
+/// One session through all interactive features, with and without the client's own hints.
 fn a_day_at_the_terminal(claude: &Claude) {
     let stage = Stage::new();
     let Some(terminal) = Terminal::open(&stage, claude) else { return };
@@ -141,7 +141,7 @@ fn a_day_at_the_terminal(claude: &Claude) {
         .count();
     assert!(sides >= 1, "{:?}", stage.verdicts(&conversation));
 
-    // Going back: the branch that is left disappears from view.
+    // Rewind: the abandoned branch disappears from view.
     terminal.rewind();
     terminal.ask("SAY:gamma-answer", "● gamma-answer");
     let conversation = main(&stage);
@@ -160,7 +160,7 @@ fn a_day_at_the_terminal(claude: &Claude) {
     assert_eq!(titles(&stage, &conversation).last().map(String::as_str), Some("SAY:delta-answer"));
     stage.assert_dump_was_sent(&conversation);
 
-    // Clearing begins another conversation.
+    // Clearing starts another conversation.
     terminal.say("/clear");
     terminal.idle();
     terminal.ask("SAY:epsilon-answer", "● epsilon-answer");
@@ -185,8 +185,8 @@ fn the_same_with_the_clients_own_hints() {
     a_day_at_the_terminal(&claude.hinting());
 }
 
-/// What is deleted stays away from side questions, from a rewound branch and from the client's own summary; and
-/// the client goes on after all of it.
+/// Deleted content stays out of side questions, a rewound branch and the client's own summary, and the client continues
+/// after all of them.
 #[test]
 fn edits_hold_through_side_questions_rewind_and_the_clients_own_compaction() {
     let Some(claude) = Claude::find() else { return };

@@ -1,6 +1,6 @@
-//! Real clients through the real program: stock Claude Code, headless and in a terminal, Codex, opencode,
-//! Gemini CLI and the official SDKs, in front of strict fake providers. Each test asserts that what the provider got is what the
-//! client sent, byte for byte, and that frames and classes are right.
+//! Real clients through the real program: stock Claude Code, headless and in a terminal, Codex, opencode, Gemini CLI
+//! and the official SDKs, with strict fake providers. Each test asserts that the provider receives the client's bytes,
+//! and that frames and classes are right.
 
 mod automatic;
 mod claude;

@@ -1,5 +1,5 @@
-//! Stock Claude Code while the provider edits by itself because we asked: the client never notices, and every request is
-//! accepted by a provider that refuses what is not asked for properly.
+//! Stock Claude Code while the provider edits at our request: the client does not notice, and a strict provider accepts
+//! every request.
 
 use serde_json::Value;
 use testkit::Options;
@@ -17,7 +17,7 @@ fn bodies(bodies: Vec<Vec<u8>>) -> Vec<Value> {
     bodies.iter().map(|body| serde_json::from_slice(body).expect("JSON")).collect()
 }
 
-/// The newest answers of the session, oldest first.
+/// The newest responses of the session, oldest first.
 fn answers(stage: &Stage, session: &str) -> Vec<Value> {
     let found = stage.conversation(|conversation| conversation["session"] == *session);
     let timeline = stage.json(&["timeline", "--conv", found["id"].as_str().expect("an id")]);
@@ -43,7 +43,7 @@ fn old_results_are_cleared_by_the_provider_and_the_client_goes_on() {
     let cleared = answers.iter().filter(|answer| answer["applied_edits"][0]["cleared_tool_uses"].as_u64() > Some(0));
     assert!(cleared.count() >= 3, "{answers:#?}");
     assert!(answers.iter().all(|answer| answer["status"] == 200), "{answers:#?}");
-    // What the client sends is whole, and what it asks for itself stays.
+    // The client's request is complete, and its own edits stay.
     for (sent, received) in bodies(stage.sent_bodies()).iter().zip(bodies(stage.received_bodies())) {
         assert_eq!(sent["messages"], received["messages"]);
         let edits = received["context_management"]["edits"].as_array().cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The stage for agents that do not speak to Anthropic: a daemon, and a strict stand-in for the other providers' APIs.
+//! The stage for agents of other providers: a daemon, and a strict stand-in for their APIs.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub struct Providers {
 }
 
 impl Providers {
-    /// `None` when the client or the stand-in is missing. `upstream`: the provider that the client speaks to.
+    /// `None` if the client or the stand-in is missing. `upstream`: the client's provider.
     pub fn with(variable: &str, upstream: &str) -> Option<Providers> {
         let program = needed(variable)?;
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/tools/fake_upstreams.py");
@@ -67,7 +67,7 @@ impl Providers {
         self.run(Path::new(env!("CARGO_BIN_EXE_ctx")), arguments)
     }
 
-    /// Runs the agent as its user does, without `ctx run`.
+    /// Runs the agent directly, without `ctx run`.
     pub fn alone(&self, arguments: &[&str]) -> Output {
         self.run(&self.program, arguments)
     }
@@ -91,7 +91,7 @@ impl Providers {
         finish(command)
     }
 
-    /// Runs the agent through the daemon, and gives what it printed.
+    /// Runs the agent through the daemon and returns its output.
     pub fn agent(&self, arguments: &[&str]) -> String {
         let output = self.ctx(&[&["run", "--"], arguments].concat());
         let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
@@ -111,7 +111,7 @@ impl Providers {
         assert!(output.status.success(), "ctx {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// The bodies that the stand-in got, oldest first, and whether it took them.
+    /// The bodies that the stand-in received, oldest first, and whether it accepted them.
     pub fn received(&self) -> Vec<(String, bool)> {
         let entries = std::fs::read_dir(self.path("log")).expect("a log").flatten().map(|entry| entry.path());
         let mut heads: Vec<PathBuf> =
@@ -136,7 +136,7 @@ impl Providers {
         turns.map(|frame| frame["title"].as_str().unwrap_or_default().to_owned()).collect()
     }
 
-    /// Everything that was sent was taken, and the newest request is shown as it left.
+    /// Every request was accepted, and the newest one is shown as sent.
     pub fn assert_taken(&self) {
         let received = self.received();
         assert!(!received.is_empty());

@@ -64,7 +64,7 @@ fn the_typescript_sdk_streams_and_asks_in_one_conversation() {
     let Some(folder) = needed("CTX_TEST_ANTHROPIC_TS") else { return };
     let stage = Stage::new();
     let mut command = Command::new("node");
-    // The package is found from the folder that Node runs in.
+    // Node resolves the package from its working directory.
     command.args(["--input-type=module", "-e", TYPESCRIPT]).env("BASE", stage.front.url()).current_dir(folder);
     assert_two_turns(&stage, command);
 }

@@ -1,4 +1,4 @@
-//! What a session id means: continue, resume, fork, and two sessions that begin alike.
+//! Session ids: continue, resume, fork, and two sessions with the same beginning.
 
 use crate::claude::Claude;
 use crate::stage::Stage;

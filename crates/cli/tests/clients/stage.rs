@@ -8,10 +8,10 @@ use serde_json::Value;
 use testkit::recorder::Exchange;
 use testkit::{FakeProvider, Options, Recorder};
 
-/// A client that takes longer than this hangs.
+/// A client that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Headers that belong to one connection and may differ between two.
+/// Headers of one connection, which may differ between two.
 const HOP: [&str; 6] = ["host", "connection", "keep-alive", "transfer-encoding", "te", "upgrade"];
 
 pub struct Stage {
@@ -31,7 +31,7 @@ impl Stage {
         Stage::configured(options, "")
     }
 
-    /// With this as its `ctx.toml`.
+    /// With this `ctx.toml`.
     pub fn configured(options: Options, toml: &str) -> Stage {
         let provider = FakeProvider::start(options).expect("the fake provider starts");
         let back = Recorder::start(provider.address()).expect("the back recorder starts");
@@ -49,18 +49,18 @@ impl Stage {
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
-        // The client resolves links before it writes a path; so must we.
+        // The client resolves links before it writes a path, so this does too.
         self.folder.path().canonicalize().expect("the folder").join(name)
     }
 
-    /// Puts a file into the folder that the client works in.
+    /// Writes a file into the client's working directory.
     pub fn file(&self, name: &str, text: &str) -> String {
         let path = self.path("work").join(name);
         std::fs::write(&path, text).expect("a file");
         path.display().to_string()
     }
 
-    /// Runs a `ctx` command against the daemon and returns what it printed.
+    /// Runs a `ctx` command against the daemon and returns its output.
     pub fn ctx(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ctx"));
         command.args(arguments).arg("--home").arg(self.path("ctx")).env_clear().current_dir(self.path("work"));
@@ -77,7 +77,7 @@ impl Stage {
         self.json(&["conversations"])["conversations"].as_array().expect("a list").clone()
     }
 
-    /// The one conversation that satisfies `choose`.
+    /// The only conversation that satisfies `choose`.
     pub fn conversation(&self, choose: impl Fn(&Value) -> bool) -> Value {
         let all = self.conversations();
         let found: Vec<&Value> = all.iter().filter(|conversation| choose(conversation)).collect();
@@ -105,8 +105,8 @@ impl Stage {
             .collect()
     }
 
-    /// What the provider got is what the client sent, and what the client got is what the provider sent;
-    /// and the newest main request can be printed again to the byte.
+    /// The provider received what the client sent, the client received what the provider sent, and the newest main
+    /// request can be printed again byte for byte.
     pub fn assert_faithful(&self) {
         let settled = || {
             let (sent, received) = (self.front.exchanges(), self.back.exchanges());
@@ -152,20 +152,20 @@ impl Stage {
         calls.map(|exchange| exchange.request_body).collect()
     }
 
-    /// `ctx compose --dump` of a conversation gives the bytes of one of the requests, to the byte.
+    /// `ctx compose --dump` of a conversation prints the exact bytes of one of the requests.
     pub fn assert_dump_was_sent(&self, conversation: &Value) {
         let dump = self.ctx(&["compose", "--dump", "--conv", conversation["id"].as_str().expect("an id")]);
         assert!(dump.status.success(), "{}", String::from_utf8_lossy(&dump.stderr));
         assert!(self.sent_bodies().contains(&dump.stdout), "the dump is none of the bodies that were sent");
     }
 
-    /// The bodies of the model calls that the provider got.
+    /// The bodies of the model calls that the provider received.
     pub fn received_bodies(&self) -> Vec<Vec<u8>> {
         let calls = self.back.exchanges().into_iter().filter(|exchange| exchange.path() == "/v1/messages");
         calls.map(|exchange| exchange.request_body).collect()
     }
 
-    /// Kills the daemon without a word and starts it again at the same address.
+    /// Kills the daemon and restarts it at the same address.
     pub fn kill_and_start_again(&mut self) {
         let notice = std::fs::read(self.path("ctx").join("daemon.json")).expect("the daemon's notice");
         let listen =
@@ -209,7 +209,7 @@ fn up(listen: &str, upstream: &str, home: &Path, log: std::fs::File) -> Child {
         .expect("ctx up starts")
 }
 
-/// Where the daemon listens, once it does.
+/// The daemon's address, once it listens.
 fn wait_for(home: &Path) -> std::net::SocketAddr {
     until("the daemon is up", || {
         let notice: Value = serde_json::from_slice(&std::fs::read(home.join("daemon.json")).ok()?).ok()?;
@@ -221,12 +221,12 @@ fn end_to_end(headers: &[(String, String)]) -> Vec<&(String, String)> {
     headers.iter().filter(|(name, _)| !HOP.contains(&name.to_ascii_lowercase().as_str())).collect()
 }
 
-/// Waits until `ready` gives something.
+/// Waits until `ready` returns a value.
 pub fn until<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
     eventually(what, || ready().ok_or(""))
 }
 
-/// Waits until `ready` succeeds; tells its last reason when it never does.
+/// Waits until `ready` succeeds; fails with its last reason.
 fn eventually<T, E: std::fmt::Display>(what: &str, mut ready: impl FnMut() -> Result<T, E>) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -257,7 +257,7 @@ fn brief(exchanges: &[Exchange]) -> Vec<String> {
         .collect()
 }
 
-/// Runs a command to its end, or kills it when it hangs.
+/// Runs a command to its end, or kills it if it hangs.
 pub fn finish(mut command: Command) -> Output {
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.unwrap_or_else(|error| panic!("{command:?}: {error}"));
@@ -274,8 +274,8 @@ pub fn finish(mut command: Command) -> Output {
     output
 }
 
-/// The path in an environment variable that `cargo xtask test` sets. Without it the test is left out, loudly;
-/// in CI that is a failure.
+/// The path in an environment variable that `cargo xtask test` sets. Without it, the test is skipped with a message; in
+/// CI it fails.
 pub fn needed(variable: &str) -> Option<PathBuf> {
     let found = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.exists());
     if found.is_none() {

@@ -1,4 +1,4 @@
-//! Commands that make no sense, and help for those that do.
+//! Invalid commands, and help for valid ones.
 
 use crate::place::Place;
 
@@ -23,7 +23,7 @@ const VERBS: [&str; 18] = [
     "purge",
 ];
 
-/// Those that change what is sent.
+/// The editing verbs.
 const CHANGES: [&str; 24] = [
     "delete",
     "edit",

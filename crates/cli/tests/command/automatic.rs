@@ -1,5 +1,5 @@
-//! The automatic editor as people meet it: switched on in `ctx.toml`, seen in `status`, `waiting`, `phase`, `timeline`, told to
-//! a command. The provider is strict and binds thinking.
+//! The automatic editor from the command line: enabled in `ctx.toml`, visible in `status`, `waiting`, `phase` and
+//! `timeline`, signalled to a command. The provider is strict and binds thinking.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -13,7 +13,7 @@ use testkit::{FakeProvider, Options, Session};
 
 use crate::place::{Place, Up, until};
 
-/// Tokens that the model takes.
+/// The model's window in tokens.
 const WINDOW: u64 = 60_000;
 
 struct Work {
@@ -25,12 +25,12 @@ struct Work {
 }
 
 impl Work {
-    /// With this in `[context_editing]`, and what follows it.
+    /// With these lines in `[context_editing]` and after it.
     fn new(toml: &str) -> Work {
         Work::before(toml, ContextEditing::default())
     }
 
-    /// The same before a provider that edits like this.
+    /// The same, with a provider that edits like this.
     fn before(toml: &str, editing: ContextEditing) -> Work {
         let context_editing = Some(editing);
         let provider = FakeProvider::start(Options { context_editing, ..Options::strict() }).expect("a provider");
@@ -46,7 +46,7 @@ impl Work {
         work
     }
 
-    /// The client sends its request, and the provider takes it. What arrived, and the answer.
+    /// Sends the client's request, which the provider must accept. Returns the received request and the response.
     #[track_caller]
     fn send(&mut self) -> (Vec<u8>, Value) {
         self.up.send(&self.session);
@@ -56,7 +56,7 @@ impl Work {
         (record.body.to_vec(), answer["message"].clone())
     }
 
-    /// A call, its result of about 3,000 tokens, and the request that brings it.
+    /// A call, its result of about 3,000 tokens, and the request that carries it.
     #[track_caller]
     fn step(&mut self, tool: &str, input: Value) -> (Vec<u8>, Value) {
         let number = self.texts.len();
@@ -103,7 +103,7 @@ impl Work {
     }
 }
 
-/// The texts of the results of a request, in order.
+/// The texts of the tool results of a request, in order.
 fn results(body: &[u8]) -> Vec<String> {
     let body: Value = serde_json::from_slice(body).expect("JSON");
     let blocks = body["messages"].as_array().into_iter().flatten().filter_map(|message| message["content"].as_array());
@@ -116,7 +116,7 @@ fn cleared(body: &[u8]) -> usize {
     results(body).iter().filter(|text| text.starts_with("[Cleared to save context.")).count()
 }
 
-/// Whether the provider cleared results in an answer.
+/// Whether a response reports cleared results.
 fn provider_cleared(answer: &Value) -> bool {
     let edits = answer["context_management"]["applied_edits"].as_array();
     edits.is_some_and(|edits| edits.iter().any(|edit| edit["cleared_tool_uses"].as_u64() > Some(0)))
@@ -168,7 +168,7 @@ fn where_the_provider_clears_ours_waits_and_takes_over_when_it_cannot() {
 
 #[test]
 fn where_both_have_to_act_they_act_in_turns() {
-    // The provider leaves all files alone, so that what it clears does not suffice.
+    // The provider keeps all file reads, so its own clearing does not suffice.
     let mut work = Work::new(
         "mode = \"on\"\n[context_editing.provider]\nenabled = true\n\
          clear_tool_uses = { exclude_tools = [\"Read\"], clear_at_least = 1000 }",
@@ -300,7 +300,7 @@ fn signals_reach_a_command_the_timeline_and_whoever_watches() {
 fn what_cannot_be_written_stays_and_is_told_of_once() {
     for (place, told) in [("work/NOTES.md", "the ledger "), ("home/offload", "its content cannot be written")] {
         let mut work = Work::new("mode = \"on\"");
-        // Something else stands where it should be written.
+        // Another file is in its place.
         match place {
             "work/NOTES.md" => fs::create_dir(work.place.path(place)).expect("a folder"),
             _ => drop(work.place.write(place, "")),
@@ -317,7 +317,7 @@ fn what_cannot_be_written_stays_and_is_told_of_once() {
     }
 }
 
-/// An address on this machine, and what it is told there.
+/// An address on this machine, and the signals that it receives.
 fn address() -> (String, std::sync::mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}/told", listener.local_addr().expect("an address"));

@@ -1,4 +1,4 @@
-//! `ctx config`: what is in force, who said it, and what is wrong.
+//! `ctx config`: values in force, their sources, and errors.
 
 use std::fs;
 
@@ -149,7 +149,7 @@ fn a_file_that_becomes_wrong_while_the_daemon_runs_is_told_of_once_and_what_it_s
     let mut session = asking(1, "SAY:hello");
     let mut turn = |text: &str| {
         place.write("home/ctx.toml", text);
-        // Files are looked at once a second.
+        // Files are checked once a second.
         std::thread::sleep(std::time::Duration::from_millis(1_100));
         for _ in 0..2 {
             up.send(&session);

@@ -1,4 +1,5 @@
-//! More connections than file handles: whoever works goes on, whoever rests makes room, and `ctx` gets an answer.
+//! More connections than file handles: active connections continue, idle ones are closed, and `ctx` commands still
+//! work.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -15,7 +16,7 @@ fn send(listen: SocketAddr, request: &str) -> TcpStream {
     client
 }
 
-/// A connection that made one request and rests.
+/// An idle connection after one request.
 fn resting(listen: SocketAddr) -> TcpStream {
     let mut client = send(listen, "GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n");
     let mut answer = [0; 12];
@@ -51,8 +52,8 @@ fn without_a_handle_left_the_control_api_still_answers_and_the_log_stays_short()
     let place = Place::new();
     let up = place.up_with_handles(&format!("ulimit -n {HANDLES}"), "http://127.0.0.1:1");
     let told = || up.log().matches("file handles are in use").count();
-    // Readers of events never rest, and each of them takes one handle: only accepting can find none left. A request
-    // would take a second one for its way upstream, and the two would race for the last.
+    // Event readers are never idle, and each takes one handle, so only accepting can run out of them. A request would
+    // need a second one for the upstream, and both would compete for the last.
     let events = format!(
         "GET /control/v1/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n",
         up.listen,

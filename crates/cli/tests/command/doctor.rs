@@ -1,4 +1,4 @@
-//! `ctx doctor`: what is well, what is not, and what to do.
+//! `ctx doctor`: findings and advice.
 
 use std::fs;
 

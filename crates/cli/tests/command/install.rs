@@ -1,4 +1,4 @@
-//! `ctx install claude-code` and `ctx uninstall claude-code`: what is written, what is kept, and that it all comes back.
+//! `ctx install claude-code` and `ctx uninstall claude-code`: written and kept entries, and byte-exact restoration.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::place::{Place, Ran, asking, finish, mode, provider, until};
 
 const SKILL: &str = ".claude/skills/compose-context/SKILL.md";
 
-/// A place in which Claude Code has its settings, perhaps.
+/// A place that may contain settings of Claude Code.
 struct Desk {
     place: Place,
 }
@@ -57,7 +57,7 @@ impl Desk {
         self.run(&[&["uninstall", "claude-code", "--yes"], more].concat())
     }
 
-    /// Every file here but the daemon's, with its text.
+    /// Every file here except the daemon's, with its text.
     fn everything(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = Vec::new();
         let mut folders = vec![self.place.path("")];
@@ -181,7 +181,7 @@ fn what_the_user_changed_since_stays_and_only_ours_goes() {
         "{\n  // my own words\n  \"model\": \"opus\",\n  \"env\": {\n    \"MINE\": \"1\",\n",
     );
     fs::write(desk.settings(), changed).expect("written");
-    // The client writes this file all the time, in its own manner.
+    // The client rewrites this file often, in its own format.
     let servers = desk.place.path(".claude.json");
     let mut written: Value = serde_json::from_slice(&fs::read(&servers).expect("servers")).expect("JSON");
     written["numStartups"] = 7.into();

@@ -1,5 +1,4 @@
-//! `ctx install` and `ctx uninstall` for agents other than Claude Code: what is written into their settings, what is
-//! refused, and that every byte comes back.
+//! `ctx install` and `ctx uninstall` for other agents: written entries, refusals, and byte-exact restoration.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::place::{Place, Ran, finish};
 
-/// An agent, its settings below the home, settings of a user's own, and what is in them afterwards.
+/// An agent, its settings file, a user's settings, and the settings after the installation.
 struct Case {
     agent: &'static str,
     file: &'static str,

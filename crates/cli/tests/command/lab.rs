@@ -1,4 +1,4 @@
-//! `ctx lab`: recordings that lie in files, played again without a daemon.
+//! `ctx lab`: replays of recorded files without a daemon.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::place::Place;
 
-/// A Messages body of so many calls, each with a result of 3,000 tokens and more.
+/// A Messages body with this many calls, each with a result of at least 3,000 tokens.
 fn body(calls: usize) -> Value {
     let mut messages = vec![json!({"role": "user", "content": "please look at all of these files"})];
     for call in 0..calls {

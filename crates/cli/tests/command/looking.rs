@@ -1,4 +1,4 @@
-//! Every verb that looks, at a conversation that really passed, for people and for programs.
+//! Every reading verb on a recorded conversation, for people and for programs.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -210,7 +210,7 @@ fn watching_shows_what_happens_while_it_happens() {
     let (place, provider) = (Place::new(), provider());
     let (up, _) = up_with_a_conversation(&place, &provider);
     for json in [true, false] {
-        // Nobody can tell when the stream is listened to; so it begins where we are now, whenever that is.
+        // The start of listening is unknown, so the stream begins at the current event.
         let events = place.run(&["timeline", "--json"]).ok().json();
         let now =
             events["events"].as_array().and_then(|all| all.last()?["seq"].as_u64()).expect("a number").to_string();

@@ -1,5 +1,4 @@
-//! The `ctx` binary as a person or a script meets it: what it prints, where, and how it exits. Each test has a
-//! home, an environment and ports of its own.
+//! The `ctx` binary from outside: its output and exit codes. Each test has its own home, environment and ports.
 
 mod asked_wrongly;
 mod automatic;

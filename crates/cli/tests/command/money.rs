@@ -1,10 +1,10 @@
-//! Models, the ledger, and why the cache was missed: with the real program, and a provider that has a cache.
+//! Models, costs and cache misses, with the real program and a provider with a cache.
 
 use serde_json::Value;
 
 use crate::editing::scene::Scene;
 
-/// A talk that is long enough to be worth a cache.
+/// A conversation long enough to be cached.
 fn talk() -> Scene {
     let mut scene = Scene::configured("[models.\"claude-opus-5-5\"]\ninput = 8\n");
     for number in 1..5 {

@@ -1,4 +1,4 @@
-//! A place where `ctx` runs and sees nothing of the machine around it.
+//! A place where `ctx` runs in isolation from the machine.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testkit::{Client, FakeProvider, Options, Session};
 
-/// Whatever takes longer hangs.
+/// A slower command hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The verbs that only look, with what they need.
+/// The reading verbs with their required arguments.
 pub const LOOKING: [&[&str]; 14] = [
     &["conversations"],
     &["list"],
@@ -34,7 +34,7 @@ pub struct Place {
     folder: tempfile::TempDir,
 }
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Debug)]
 pub struct Ran {
     pub code: Option<i32>,
@@ -49,7 +49,7 @@ impl Ran {
         self
     }
 
-    /// A refusal: nothing on stdout, the words on stderr.
+    /// A refusal: nothing on stdout, a message on stderr.
     #[track_caller]
     pub fn refused(self) -> Self {
         assert_eq!((self.code, self.out.as_str()), (Some(1), ""), "{self:?}");
@@ -87,7 +87,7 @@ impl Place {
         path
     }
 
-    /// As a daemon makes it: closed to others.
+    /// Private, as the daemon creates it.
     fn make_home(&self) {
         fs::create_dir_all(self.home()).expect("a folder");
         #[cfg(unix)]
@@ -100,7 +100,7 @@ impl Place {
         command
     }
 
-    /// A line for the shell, which finds `ctx`.
+    /// A shell command line in which `ctx` is on the PATH.
     pub fn shell(&self, line: &str) -> Command {
         let mut command = self.alone("sh");
         let before = Path::new(env!("CARGO_BIN_EXE_ctx")).parent().map(Path::to_path_buf);
@@ -126,14 +126,14 @@ impl Place {
         finish(self.ctx(arguments))
     }
 
-    /// The same with a terminal, as a person has one.
+    /// The same in a terminal.
     pub fn run_at_terminal(&self, arguments: &[&str]) -> Ran {
         let mut command = self.ctx(arguments);
         command.stdin(fs::File::open("/dev/ptmx").expect("a terminal"));
         finish(command)
     }
 
-    /// A daemon in the foreground that forwards to `upstream`; it ends with its handle.
+    /// A foreground daemon that forwards to `upstream`; it ends with its handle.
     pub fn up(&self, upstream: &str) -> Up {
         self.up_with(&["--upstream", upstream])
     }
@@ -185,7 +185,7 @@ impl Up {
         format!("http://{}", self.listen)
     }
 
-    /// What it printed so far. The greeting comes right after the notice.
+    /// Its output so far. The greeting comes right after the notice.
     pub fn greeting(&self) -> String {
         until("the greeting is complete", || {
             fs::read_to_string(&self.greeting).ok().filter(|text| text.contains("Ctrl-C"))
@@ -196,12 +196,12 @@ impl Up {
         fs::read_to_string(&self.log).expect("a log")
     }
 
-    /// What opens its control API.
+    /// The token of its control API.
     pub fn token(&self) -> String {
         fs::read_to_string(&self.token).expect("a token").trim().to_owned()
     }
 
-    /// Sends the conversation's current request through the daemon, and waits until it is known: on a busy machine
+    /// Sends the conversation's current request through the daemon, and waits until it is recorded: on a busy machine,
     /// the daemon answers readers before that.
     pub fn send(&self, session: &Session) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -222,7 +222,7 @@ impl Up {
         });
     }
 
-    /// Asks it to end, and waits for that.
+    /// Stops it and waits for its end.
     #[cfg(unix)]
     pub fn terminate(mut self) -> std::process::ExitStatus {
         let told = Command::new("kill").arg(self.pid().to_string()).status().expect("kill runs");
@@ -242,14 +242,14 @@ pub fn provider() -> FakeProvider {
     FakeProvider::start(Options::default()).expect("a provider")
 }
 
-/// A conversation whose first question is this.
+/// A conversation with this first question.
 pub fn asking(seed: u64, question: &str) -> Session {
     let mut session = Session::new(seed).lean().hints(true);
     session.user(question);
     session
 }
 
-/// An address where nobody listens.
+/// An address where nothing listens.
 pub fn closed_port() -> SocketAddr {
     std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("an address")
 }

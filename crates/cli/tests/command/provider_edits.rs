@@ -1,5 +1,5 @@
-//! The provider edits by itself: switched on in `ctx.toml`, asked for beside what the client asks, told everywhere. The
-//! provider is strict, binds thinking and refuses what is not asked for properly.
+//! The provider's own editing: enabled in `ctx.toml`, requested in addition to the client's edits, and reported. The
+//! provider is strict, binds thinking and refuses invalid requests for editing.
 
 use serde_json::{Value, json};
 use testkit::fake_provider::ContextEditing;
@@ -28,7 +28,7 @@ impl Stage {
         stage
     }
 
-    /// Another daemon over the same home; the one before is killed.
+    /// Restarts the daemon on the same home after killing it.
     fn start(&mut self) {
         self.up = None;
         let config = self.place.path("named.toml");
@@ -40,7 +40,7 @@ impl Stage {
         self.up.as_ref().expect("a daemon")
     }
 
-    /// The client sends its request; the answer that it got must be a good one.
+    /// Sends the client's request, which must succeed.
     #[track_caller]
     fn send(&self, session: &Session) -> Value {
         self.up().send(session);
@@ -49,7 +49,7 @@ impl Stage {
         answer["message"].clone()
     }
 
-    /// The client takes an answer as far as it understands it, and goes on.
+    /// Lets the client take the reply, as far as it understands it, and continue.
     fn goes_on(&self, session: &mut Session, answer: &Value, text: &str) {
         let blocks = answer["content"].as_array().expect("blocks").iter();
         let known = blocks.filter(|block| block["type"] != "compaction").cloned().collect();
@@ -66,7 +66,7 @@ impl Stage {
     }
 }
 
-/// So many calls with results of 2,000 characters, behind a list of what is to be done.
+/// This many calls with results of 2,000 characters, after a todo list.
 fn busy(calls: usize) -> Session {
     let mut session = Session::new(7).lean().hints(true);
     session.user("Look around").assistant_tools(&[("TodoWrite", json!({"todos": []}))]).results(&["noted"]);
@@ -86,7 +86,7 @@ fn old_results_are_cleared_by_the_provider_and_everybody_is_told() {
     let answer = stage.send(&session);
     let cleared = &answer["context_management"]["applied_edits"][0];
     assert!(cleared["cleared_tool_uses"].as_u64() > Some(8), "{answer}");
-    // The client's own word stays, and stands first.
+    // The client's own edit stays, and comes first.
     let edits = stage.bodies().pop().expect("a body")["context_management"]["edits"].clone();
     assert_eq!((&edits[0]["type"], &edits[0]["keep"]), (&json!("clear_thinking_20251015"), &json!("all")));
     assert_eq!((&edits[1]["type"], edits.as_array().map(Vec::len)), (&json!("clear_tool_uses_20250919"), Some(2)));
@@ -103,7 +103,7 @@ fn old_results_are_cleared_by_the_provider_and_everybody_is_told() {
     let total = stage.json(&["stats"])["total"].clone();
     assert_eq!(total["clearings"], 1, "{total}");
 
-    // It goes on like that, with operations beside it.
+    // The next request is the same, with operations on top.
     for turn in 0..4 {
         let answer = stage.send(&session);
         stage.goes_on(&mut session, &answer, &format!("THINK:hm ;; SAY:turn {turn}"));
@@ -122,7 +122,7 @@ fn what_the_provider_does_not_know_is_left_out_from_then_on() {
         let toml = format!("{ON}compact = {{ enabled = true }}\n");
         let mut stage = Stage::new(&toml, &[refuses]);
         let mut session = busy(3);
-        // The client asks for nothing itself here: what is refused is ours.
+        // The client requests no edits, so the refused one is ours.
         let bare = |session: &Session| {
             let mut body = session.body_value();
             body.as_object_mut().expect("an object").remove("context_management");
@@ -240,7 +240,7 @@ fn a_project_switches_it_on_while_the_daemon_runs() {
     stage.place.run_at_terminal(&["trust", "../project"]).ok();
     until("the project's own file counts", || (edits(&here) == 1).then_some(()));
     assert_eq!(edits(&elsewhere), 0, "for nobody else");
-    // What has become wrong leaves what it said before; what is taken back does not count any more.
+    // An invalid file keeps its previous settings in force; a removed setting no longer counts.
     stage.place.write("project/ctx.toml", "[context_editing.provider]\nenabled = 3\n");
     until("it is told of", || {
         assert_eq!(edits(&here), 1);

@@ -1,8 +1,8 @@
-//! `ctx purge`: through the daemon and without one.
+//! `ctx purge`, with and without a daemon.
 
 use crate::place::{Place, Up, asking, closed_port, provider, until};
 
-/// Two conversations; the ids, the newest first.
+/// The ids of two conversations, newest first.
 fn two_conversations(place: &Place, up: &Up) -> Vec<String> {
     up.send(&asking(1, "SAY:one"));
     up.send(&asking(2, "SAY:two"));

@@ -1,4 +1,4 @@
-//! A verb answers before anybody has to wait, in a long conversation too.
+//! Verbs respond quickly, even in a long conversation.
 
 use std::time::{Duration, Instant};
 
@@ -8,8 +8,7 @@ use crate::place::{Place, provider, until};
 
 const FRAMES: usize = 1_000;
 
-/// What is promised holds for the program that people get; this one is built for finding faults, and shares the
-/// machine with the other tests.
+/// The promise is about release builds; this is a debug build that shares the machine with other tests.
 const MOST: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1_500 } else { 50 });
 
 fn long() -> Session {
@@ -60,7 +59,7 @@ fn every_verb_answers_at_once_in_a_conversation_of_a_thousand_frames() {
             })
             .collect();
         times.sort();
-        // The machine may be busy with something else; one that is always slow is slow.
+        // The machine may be busy, so the fastest of several runs counts.
         println!("{:>8.1} ms  ctx {}", times[2].as_secs_f64() * 1e3, verb.join(" "));
         if times[0] > MOST {
             slow.push((verb, times[0]));

@@ -1,4 +1,4 @@
-//! `ctx run` and `ctx stop`: the agent in front, a daemon behind the scenes.
+//! `ctx run` and `ctx stop`: an agent in the foreground, a daemon in the background.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -9,7 +9,7 @@ use crate::place::{Place, Ran, closed_port, finish, mode, provider, until};
 const SAY: &str =
     "echo \"base=$ANTHROPIC_BASE_URL hints=$CLAUDE_CODE_GATEWAY_HINT_HEADERS search=$ENABLE_TOOL_SEARCH\"";
 
-/// Ends the daemon in the background with the test, also when it fails.
+/// Stops the background daemon at the end of the test, even if it fails.
 struct Behind<'a>(&'a Place);
 
 impl Drop for Behind<'_> {
@@ -133,7 +133,7 @@ fn signals_reach_the_agent_and_its_end_is_told_by_the_code() {
     let _up = place.up("http://127.0.0.1:1");
     let ran = place.run(&["run", "--", "sh", "-c", "kill -9 $$"]);
     assert_eq!(ran.code, Some(128 + 9), "{ran:?}");
-    // The agent tells its parent, which passes the signal back.
+    // The agent signals its parent, which forwards the signal to it.
     let agent = "sleep 20 >/dev/null 2>&1 & trap 'kill $!; exit 3' TERM; sleep 0.5; kill -TERM $PPID; wait; exit 9";
     let ran = place.run(&["run", "--", "sh", "-c", agent]);
     assert_eq!(ran.code, Some(3), "{ran:?}");
@@ -178,7 +178,7 @@ fn why_a_daemon_does_not_start_is_told_to_the_person() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
     let ran = place.run(&["run", "--listen", &address, "--", "true"]).refused();
-    // A stranger on the port is seen before a daemon is started there.
+    // Another program on the port is detected before a daemon is started.
     assert!(ran.err.contains(&address), "{ran:?}");
 
     fs::write(place.home().join("token"), "not a token").expect("written");

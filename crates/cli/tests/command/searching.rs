@@ -1,4 +1,4 @@
-//! Finding words again, and conversations by their titles.
+//! Searching text, and finding conversations by title.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! `ctx up`: what it refuses before the port is open, what it says, what it leaves behind.
+//! `ctx up`: refusals before the port opens, output, and files left behind.
 
 use std::net::TcpListener;
 

@@ -1,4 +1,4 @@
-//! A conversation goes into a file, and comes out of it as it was.
+//! Exported conversations come back unchanged.
 
 use std::fs;
 
@@ -22,14 +22,14 @@ fn edited() -> Scene {
     scene
 }
 
-/// Another home with a daemon of its own.
+/// Another home with its own daemon.
 fn elsewhere(scene: &Scene) -> (Place, Up) {
     let place = Place::new();
     let up = place.up(&scene.provider.url());
     (place, up)
 }
 
-/// A client that does not say who it is.
+/// An anonymous client.
 fn ask(up: &Up, messages: &[Value]) {
     let body =
         json!({"model": "claude-sonnet-4-5", "max_tokens": 32000, "stream": true, "messages": messages}).to_string();
@@ -84,7 +84,7 @@ fn a_conversation_comes_out_elsewhere_as_it_went_in() {
     let again = there.path("again.ctx").display().to_string();
     there.run(&["export", &again]).ok();
     assert_eq!(fs::read_to_string(&again).expect("text"), content, "and out again");
-    // It lives on.
+    // The conversation continues.
     there.run(&["checkout", "trial"]).ok();
     assert!(dump(&there, &[]).contains("Seven cows."));
     there.run(&["restore", "t3", "--conv", &word(&came["conversation"])]).refused();
@@ -126,7 +126,7 @@ fn beside_the_original_it_is_one_of_its_own() {
     assert_eq!(dump(&scene.place, &["--conv", &copy]), before);
     scene.place.run(&["rollback", "source", "--conv", &copy]).ok();
     assert_eq!(dump(&scene.place, &["--conv", &own]), before, "one does not touch the other");
-    // The session's next request is the original's.
+    // The session's next request belongs to the original.
     scene.next("SAY:on we go");
     let frames = |id: &str| scene.json(&["list", "--conv", id])["frames"].as_array().map(Vec::len);
     assert!(frames(&own) > frames(&copy));

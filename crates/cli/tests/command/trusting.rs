@@ -1,4 +1,4 @@
-//! `ctx trust`: a project's settings wait until a person vouches for them.
+//! `ctx trust`: a project's settings take effect only if a person trusts them.
 
 use serde_json::{Value, json};
 use testkit::Session;

@@ -1,7 +1,7 @@
-//! `docs/walkthrough.md` is true: its commands are run in order, and print what it says. `CTX_BLESS=1` writes it anew.
+//! Verifies `docs/walkthrough.md`: runs its commands in order and compares their output. `CTX_BLESS=1` rewrites it.
 //!
-//! What differs each time is not compared: ids of commits (a later command means the one that really came), times,
-//! hashes and sizes of files, and where the home is.
+//! Values that differ between runs are not compared: commit ids (later commands use the current ones), times, hashes
+//! and sizes of files, and the home.
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::editing::scene::Scene;
 use crate::place::finish;
 
-/// The home that the text speaks of.
+/// The home in the text.
 const HOME: &str = "/home/you/.local/share/ctx";
 
 #[test]
@@ -54,13 +54,13 @@ fn the_walk_through_is_true() {
 
 struct Walk {
     scene: Scene,
-    /// Of each id in the text the one that came.
+    /// Maps each id in the text to the one of this run.
     real: HashMap<String, String>,
     told: Vec<String>,
 }
 
 impl Walk {
-    /// Runs a command and compares. What it was, with the ids of this time, and what it printed.
+    /// Runs a command and compares. Returns the command with the ids of this run, and its output.
     fn run(&mut self, command: &str, expected: &str) -> (String, String) {
         let place = &self.scene.place;
         let mut meant = command.to_owned();
@@ -81,7 +81,7 @@ impl Walk {
     }
 }
 
-/// Words between anything that is no letter and no digit.
+/// Words between characters that are neither letters nor digits.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty())
 }
@@ -97,7 +97,7 @@ fn ids(text: &str) -> impl Iterator<Item = &str> {
     words(text).filter(|word| is_hex(word, 10))
 }
 
-/// Without what differs each time.
+/// The text without the values that differ between runs.
 fn same(text: &str) -> String {
     let mut out = text.to_owned();
     for word in words(text).filter(|word| is_hex(word, 10) || is_hex(word, 12)) {

@@ -1,4 +1,4 @@
-//! No daemon: every verb says so, and what to do.
+//! Without a daemon, every verb says so and gives advice.
 
 use crate::place::{LOOKING, Place, closed_port};
 
@@ -27,7 +27,7 @@ fn programs_get_the_same_as_json_on_stdout() {
     }
 }
 
-/// In a terminal of `script`, which feeds it what it is given.
+/// Runs in a terminal of `script`, which feeds it this input.
 #[cfg(unix)]
 fn in_a_terminal(place: &Place, arguments: &str, keys: &str) -> Option<String> {
     use std::process::{Command, Stdio};
@@ -53,7 +53,7 @@ fn in_a_terminal_one_is_offered_and_started_if_that_is_wished() {
     };
     assert!(told.contains("No daemon is running. Start it? [Y/n]") && told.contains("error: no daemon"), "{told}");
     assert!(place.notice().is_none());
-    // What only tells about the daemon does not start one.
+    // Verbs that only report on the daemon do not start one.
     assert!(!in_a_terminal(&place, "status", "y\n").expect("a terminal").contains("Start it?"));
     let told = in_a_terminal(&place, "conversations", "\n").expect("a terminal");
     assert!(told.contains("Start it? [Y/n]") && told.contains("started the daemon on"), "{told}");

@@ -1,4 +1,4 @@
-//! The MCP server as an agent meets it: JSON-RPC over stdio and over HTTP, and stock Claude Code that edits its own
+//! The MCP server from an agent's view: JSON-RPC over stdio and HTTP, and stock Claude Code that edits its own
 //! conversation.
 
 #[path = "../clients/claude.rs"]

@@ -1,4 +1,4 @@
-//! The same server at `/control/v1/mcp`, behind the doors of the control API.
+//! The same server at `/control/v1/mcp`, with the access checks of the control API.
 
 use serde_json::{Value, json};
 use testkit::Client;
@@ -6,7 +6,7 @@ use testkit::Client;
 use crate::place::Place;
 use crate::scene::Scene;
 
-/// One exchange with the daemon: with the token and its own name, unless other headers are given for them.
+/// One exchange with the daemon, with the token and its own host name unless other headers are given.
 pub fn ask(place: &Place, method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> (u16, Value) {
     let listen = place.notice().expect("a daemon")["listen"].as_str().expect("an address").to_owned();
     let token = std::fs::read_to_string(place.home().join("token")).expect("a token");

@@ -1,4 +1,4 @@
-//! Which conversation is the caller's own.
+//! Selecting the caller's own conversation.
 
 use serde_json::{Value, json};
 use testkit::{FakeProvider, Options, Session};
@@ -28,7 +28,7 @@ impl Hall {
         Speaker::start(command)
     }
 
-    /// A conversation whose model has just made a call; the id of that call.
+    /// A conversation whose model has just made a call; returns the id of the call.
     fn calling(&self, session: &mut Session, words: &str) -> String {
         session.user(&format!("USE_TOOL:Bash:{words}"));
         self.up.send(session);

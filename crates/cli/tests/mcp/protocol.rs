@@ -1,4 +1,4 @@
-//! What the server says, and what comes of it.
+//! The protocol: tools, calls and their results.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The command line, the page, the API, its description and MCP have the same operations: none can do what another cannot.
+//! The command line, the page, the API, its OpenAPI document and MCP offer the same operations.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ fn command_line_page_api_its_description_and_mcp_have_the_same_operations() {
     assert_eq!(operations, names(schema("ctx_apply").pointer(operation)));
     let ways = names(schema("ctx_undo").pointer("/properties/action/enum"));
 
-    // The API says what it would have understood.
+    // The API's error lists the operations it knows.
     let expected = |path: &str, body: Value| -> BTreeSet<String> {
         let answer =
             ask(&scene.place, "POST", &format!("/control/v1/conversations/active/{path}"), &[], &body.to_string());
@@ -43,7 +43,7 @@ fn command_line_page_api_its_description_and_mcp_have_the_same_operations() {
     of_api.insert("heal".into());
     assert_eq!(of_api, ways);
 
-    // So does its description.
+    // So does the OpenAPI document.
     let (_, document) = ask(&scene.place, "GET", "/control/v1/openapi.json", &[], "");
     let described = |pointer: &str| -> &Value {
         let place = document.pointer(pointer).and_then(Value::as_str).expect(pointer);
@@ -57,24 +57,24 @@ fn command_line_page_api_its_description_and_mcp_have_the_same_operations() {
         ways.difference(&heal).cloned().collect::<BTreeSet<_>>()
     });
 
-    // The command line lists its verbs that change something; a batch is operations, as `ctx_apply` is.
+    // The command line lists its editing verbs; a batch is a list of operations, like `ctx_apply`.
     let help = scene.place.run(&["preview", "--help"]).ok().out;
     let verbs = help.split("Verbs:").nth(1).and_then(|rest| rest.split("\n\n").next()).expect(&help);
     let indented = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
     let mut verbs: BTreeSet<String> =
         verbs.lines().filter(indented).filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect();
     assert!(verbs.remove("batch"), "{verbs:?}");
-    // Those two are flags of the verbs that make them.
+    // Those two are flags of the verbs that create them.
     verbs.extend(["remove_branch", "remove_tag"].map(str::to_owned));
     assert_eq!(verbs, operations.union(&ways).cloned().collect::<BTreeSet<_>>());
 
-    // The page has a catalogue of operations, and says the ways through the history where it goes them.
+    // The page has a catalogue of operations, and names the history actions where it runs them.
     let page = read_page();
     let catalogue = page.iter().find(|(path, _)| path.ends_with("edit/operations.ts")).expect("the catalogue");
     let named = catalogue.1.split("name: \"").skip(1).filter_map(|rest| rest.split('"').next());
     assert_eq!(named.map(str::to_owned).collect::<BTreeSet<_>>(), operations);
     for way in ways {
-        // By its name, or by the path that it has.
+        // By name, or by path.
         let ways = [format!("\"{way}\""), format!("/{way}\"")];
         let says = |(path, text): &(PathBuf, String)| {
             !path.ends_with("api/schema.ts") && ways.iter().any(|way| text.contains(way))

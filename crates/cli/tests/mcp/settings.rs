@@ -1,4 +1,4 @@
-//! What an agent may do is decided by flags and by `ctx.toml`; the stricter counts.
+//! Flags and `ctx.toml` limit what an agent may do; the stricter one wins.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! A list must not itself flood the context.
+//! Lists must not flood the context.
 
 use ctx_core::tokens::estimate;
 use serde_json::{Value, json};

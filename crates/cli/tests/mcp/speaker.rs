@@ -14,17 +14,17 @@ pub struct Speaker {
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     asked: u64,
-    /// The id of the call that the model is said to have made.
+    /// The id of the model's call.
     pub call: Option<String>,
 }
 
 impl Speaker {
-    /// Starts the server and shakes hands with it.
+    /// Starts the server and completes the handshake.
     pub fn start(command: Command) -> Speaker {
         Speaker::named(command, "a-test").0
     }
 
-    /// The same under this name, with what the server said of itself.
+    /// The same under this name, with the server's introduction.
     pub fn named(mut command: Command, client: &str) -> (Speaker, Value) {
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let mut child = spawned.expect("ctx mcp starts");
@@ -49,7 +49,7 @@ impl Speaker {
         writeln!(stdin, "{line}").and_then(|()| stdin.flush()).expect("written");
     }
 
-    /// The whole answer to a request.
+    /// The whole response to a request.
     pub fn ask(&mut self, method: &str, params: Value) -> Value {
         self.asked += 1;
         let id = self.asked;
@@ -63,7 +63,7 @@ impl Speaker {
         }
     }
 
-    /// The result of a tool call, whatever it is.
+    /// The result of a tool call, successful or not.
     pub fn result(&mut self, tool: &str, arguments: Value) -> Value {
         let mut params = json!({"name": tool, "arguments": arguments});
         if let Some(call) = &self.call {
@@ -72,7 +72,7 @@ impl Speaker {
         self.ask("tools/call", params)["result"].clone()
     }
 
-    /// What a tool says; it must succeed.
+    /// The result of a tool call, which must succeed.
     #[track_caller]
     pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let result = self.result(tool, arguments.clone());
@@ -80,7 +80,7 @@ impl Speaker {
         result["structuredContent"].clone()
     }
 
-    /// Why a tool refuses; it must.
+    /// The refusal of a tool call, which must fail.
     #[track_caller]
     pub fn refused(&mut self, tool: &str, arguments: Value) -> Value {
         let result = self.result(tool, arguments.clone());
@@ -109,7 +109,7 @@ impl Speaker {
         self.tools().iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
     }
 
-    /// The client leaves; how the server ends.
+    /// Disconnects, and returns how the server ends.
     pub fn leave(mut self) -> Option<i32> {
         drop(self.stdin.take());
         self.child.wait().expect("it ends").code()

@@ -1,4 +1,4 @@
-//! No daemon: one is started, or it is said why not.
+//! Without a daemon, the server starts one or reports the reason.
 
 use serde_json::json;
 

@@ -1,11 +1,11 @@
-//! Stock Claude Code with `ctx mcp` as one of its servers: the model looks at its own conversation and edits it.
+//! Stock Claude Code with `ctx mcp`: the model inspects and edits its own conversation.
 
 use serde_json::{Value, json};
 
 use crate::claude::Claude;
 use crate::stage::Stage;
 
-/// The client's settings for the server, over stdio.
+/// The client's configuration of the server, over stdio.
 fn over_stdio(stage: &Stage) -> Value {
     let home = stage.path("ctx").display().to_string();
     json!({"mcpServers": {"ctx": {"command": env!("CARGO_BIN_EXE_ctx"), "args": ["mcp", "--home", home]}}})
@@ -20,7 +20,7 @@ fn over_http(stage: &Stage) -> Value {
     json!({"mcpServers": {"ctx": {"type": "http", "url": url, "headers": headers}}})
 }
 
-/// What the tools answered, in order, as the model was told.
+/// The tool results, in order, as the model received them.
 fn answers(body: &[u8]) -> Vec<Value> {
     let body: Value = serde_json::from_slice(body).expect("JSON");
     let messages = body["messages"].as_array().expect("messages").iter();
@@ -39,7 +39,7 @@ fn edits_its_own(settings: fn(&Stage) -> Value) {
     let with = ["--mcp-config", config.as_str(), "--allowedTools", "mcp__ctx", "Read"];
     let notes = stage.file("notes.txt", &"the pelican lives in the notes\n".repeat(40));
     let session = claude.ask_well(&stage, &format!("USE_TOOL:Read:{notes} ;; THEN ;; SAY:read"), &with);
-    // Another conversation is active since: it is not the one that is meant.
+    // Another conversation has been active since, but is not selected.
     claude.ask_well(&stage, &format!("USE_TOOL:Read:{notes} ;; THEN ;; SAY:also read"), &[]);
 
     let operations = r#"[{"op":"drop-results","ids":["t1"]}]"#;

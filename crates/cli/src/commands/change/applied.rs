@@ -1,4 +1,4 @@
-//! What came of a change.
+//! Prints the outcome of an edit.
 
 use ctx_api::edit::{Applied, RepairView, When};
 use ctx_api::helper::{Kind, Written};
@@ -12,7 +12,7 @@ use crate::commands::waiting::moment;
 use crate::failure::Failure;
 use crate::output::{Output, text, words};
 
-/// Words that were found for it.
+/// Texts that were written for it.
 fn written(written: &Written) -> String {
     let by = if written.by == SELF { "ctx itself" } else { &written.by };
     let of = &written.of;
@@ -25,12 +25,12 @@ fn written(written: &Written) -> String {
     })
 }
 
-/// What the provider's rules made necessary.
+/// A repair that a provider rule required.
 pub fn repaired(repair: &RepairView) -> String {
     text::line(&format!("repaired by rule {}: {}", rules::named(&repair.rule), repair.what))
 }
 
-/// What cannot be sent any more behind the change.
+/// Thinking that can no longer be sent after the change.
 pub fn thinking(blocks: usize, tokens: u64) -> Option<String> {
     let are = if blocks == 1 { "is" } else { "are" };
     let blocks_in_words = words::plural(blocks as u64, "thinking block");
@@ -49,13 +49,13 @@ pub fn tell(answer: &[u8], how: &How, output: &Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What came of it, for people.
+/// The outcome, for people.
 pub fn render(applied: &Applied, dry_run: bool, when: When, output: &Output) -> String {
     let paint = &output.paint;
     let head = match (applied.commit.as_ref().or(applied.waiting.as_ref()), dry_run) {
         (_, true) => paint.warning("preview"),
         (Some(id), false) => paint.id(&text::line(id)),
-        // A branch without a commit; that is also what `--expect` calls it.
+        // A branch without a commit is `none`, as in `--expect`.
         (None, false) => paint.faint("none"),
     };
     let tokens = match applied.tokens_before == applied.tokens_after {

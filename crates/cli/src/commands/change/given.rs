@@ -1,4 +1,4 @@
-//! Flags that several changes share, and texts that may stand on stdin or in a file.
+//! Flags that several edits share, and texts from stdin or a file.
 
 use std::fs;
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use ctx_core::edit::operation::{Select, Where};
 use crate::arguments::non_empty;
 use crate::failure::Failure;
 
-/// Things that are named one by one.
+/// Content named by id.
 #[derive(Args, Debug)]
 pub struct Ids {
     /// Frames, steps or parts: t3, t3/5..9, 't3#2.1', tools/Bash; several: t2..t5 or t3,t7
@@ -20,7 +20,7 @@ pub struct Ids {
     pub ids: Vec<String>,
 }
 
-/// Things that are named, or chosen by what they are.
+/// Content named by id, or selected by a filter.
 #[derive(Args, Debug)]
 pub struct Selected {
     /// Frames, steps or parts: t3, t3/5..9, 't3#2.1', tools/Bash; several: t2..t5 or t3,t7
@@ -30,7 +30,7 @@ pub struct Selected {
     pub select: Selection,
 }
 
-/// Tool results; all of them unless something narrows it.
+/// Tool results: all of them, unless ids or filters narrow the selection.
 #[derive(Args, Debug)]
 pub struct Results {
     /// Only in these frames or steps
@@ -83,7 +83,7 @@ impl Selection {
     }
 }
 
-/// Where something goes.
+/// The position of a frame.
 #[derive(Args, Debug)]
 #[group(multiple = false)]
 pub struct Place {
@@ -99,19 +99,19 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place; the end if none is named.
+    /// The position; the end by default.
     pub fn place(&self) -> Where {
         let end = self.end || (self.after.is_none() && !self.start);
         Where { after: self.after.clone(), start: self.start, end }
     }
 }
 
-/// A text argument; `-` stands for what is on stdin.
+/// A text argument; `-` reads stdin.
 pub fn text(argument: &str) -> Result<String, Failure> {
     if argument == "-" { read(Path::new("-")).map(without_last_newline) } else { Ok(argument.to_owned()) }
 }
 
-/// What is in a file; `-` is stdin.
+/// The text of a file; `-` reads stdin.
 pub fn read(path: &Path) -> Result<String, Failure> {
     let mut content = String::new();
     let outcome = match path.to_str() {
@@ -121,7 +121,7 @@ pub fn read(path: &Path) -> Result<String, Failure> {
     outcome.map_err(|error| Failure::file("read", path, &error))
 }
 
-/// The same, whatever it is.
+/// The bytes of a file; `-` reads stdin.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut content = Vec::new();
     let outcome = match path.to_str() {
@@ -131,7 +131,7 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     outcome.map_err(|error| Failure::file("read", path, &error))
 }
 
-/// Files and pipes end with a newline that nobody means.
+/// Removes the final newline of files and pipes.
 pub fn without_last_newline(mut text: String) -> String {
     if text.ends_with('\n') {
         text.pop();
@@ -142,7 +142,7 @@ pub fn without_last_newline(mut text: String) -> String {
     text
 }
 
-/// JSON of the user that cannot be read; the error says where and what was expected.
+/// Refuses invalid JSON of the user, with the position and the expected form.
 pub fn invalid_json(what: &str, error: &serde_json::Error) -> Failure {
     Failure::new(
         ErrorCode::InvalidJson,

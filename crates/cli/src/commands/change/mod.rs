@@ -1,5 +1,4 @@
-//! The verbs that change what the model is sent. Each file says what its verb wishes; asking the daemon for it
-//! and telling what came of it is the same for all.
+//! The editing verbs. Each file builds the request of its verb; sending it and printing the outcome are shared.
 
 mod applied;
 mod given;
@@ -77,7 +76,7 @@ changes! {
     Heal in heal,
 }
 
-/// What every change can be told.
+/// Flags of every edit.
 #[derive(Args, Debug, Clone)]
 pub struct How {
     /// Reason, for the history
@@ -104,7 +103,7 @@ impl How {
     }
 }
 
-/// The moment that a change waits for.
+/// The condition that a deferred edit waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Moment {
     /// Immediately
@@ -125,13 +124,13 @@ impl Moment {
     }
 }
 
-/// What the daemon is asked for.
+/// The request to the daemon.
 #[derive(Debug)]
 pub enum Wish {
-    /// As one commit.
+    /// Operations as one commit.
     Operations {
         operations: Vec<Operation>,
-        /// Where a text that somebody took pains with is kept until it is taken.
+        /// The file that keeps a text from the user's editor until the edit is applied.
         draft: Option<PathBuf>,
     },
     History {
@@ -141,18 +140,18 @@ pub enum Wish {
         cascade: bool,
     },
     Heal,
-    /// Operations with their reasons, perhaps only some of them.
+    /// Operations with their reasons, or some of them.
     Plan {
         plan: Plan,
         only: Vec<usize>,
     },
-    /// All that the automatic editor may clear.
+    /// Everything that the automatic editor may clear.
     Clear {
         reason: Option<String>,
     },
-    /// One that was exported.
+    /// An exported conversation.
     Conversation(PathBuf),
-    /// Nothing is to be changed: what there is already.
+    /// Branches or tags to list; nothing changes.
     Look(Names),
 }
 
@@ -163,12 +162,12 @@ impl From<Operation> for Wish {
 }
 
 impl Wish {
-    /// A move in the history that needs nothing but its name, and perhaps a commit.
+    /// A history action with an optional commit.
     pub fn history(action: Action, target: Option<&String>) -> Self {
         Self::History { action, target: target.cloned(), name: None, cascade: false }
     }
 
-    /// About a branch or a tag.
+    /// A history action on a branch or a tag.
     pub fn named(action: Action, name: &str, target: Option<&String>) -> Self {
         Self::History { action, target: target.cloned(), name: Some(name.to_owned()), cascade: false }
     }
@@ -185,7 +184,7 @@ impl Wish {
         }
     }
 
-    /// The request for the daemon.
+    /// The body of the request.
     fn body(&self, how: &How, author: &str) -> String {
         let (author, note, expect) = (author.to_owned(), how.note.clone(), how.expect.clone());
         let (dry_run, when) = (how.dry_run, how.when());
@@ -210,7 +209,7 @@ impl Wish {
         body.unwrap_or_default()
     }
 
-    /// Whether it can wait: it changes what is sent.
+    /// Whether it can be deferred: it changes the request.
     fn can_wait(&self) -> bool {
         match self {
             Self::Operations { .. } | Self::Plan { .. } | Self::Heal => true,
@@ -221,7 +220,7 @@ impl Wish {
         }
     }
 
-    /// Whether words have to be found for it.
+    /// Whether texts must be written for it.
     fn is_open(&self) -> bool {
         matches!(self, Self::Operations { operations, .. } if operations.iter().any(Operation::is_open))
     }

@@ -1,4 +1,4 @@
-//! The branches and tags there are.
+//! Lists branches and tags.
 
 use ctx_api::history::{Branches, Tags};
 

@@ -1,4 +1,4 @@
-//! What a change costs, in words: with the cache as it is now, once, and with each request after that.
+//! The cost of an edit as text: in the current state of the cache, once, and per later request.
 
 use ctx_api::cost::{Cache, Cost};
 use ctx_api::edit::Preview;
@@ -6,7 +6,7 @@ use ctx_models::Rates;
 
 use crate::output::words::{self, dollars};
 
-/// What a preview tells of the price, a line each.
+/// The price of a preview, one line per fact.
 pub fn told(preview: &Preview, now: u64) -> Vec<String> {
     let Some(first) = preview.first_step.as_ref().or(preview.first_change.as_ref()) else { return Vec::new() };
     let ahead = words::plural(preview.tokens_ahead, "token");
@@ -34,7 +34,7 @@ pub fn told(preview: &Preview, now: u64) -> Vec<String> {
     lines
 }
 
-/// In money where the price of the model is known, else in tokens.
+/// In dollars if the model's price is known, otherwise in tokens.
 fn figures(cost: &Cost) -> String {
     let (next, first, before, later, saves, pays, unit) = match &cost.money {
         Some(money) => (

@@ -1,4 +1,4 @@
-//! From what is typed to what the daemon is asked for.
+//! From the command line to the request.
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
@@ -9,7 +9,7 @@ use super::*;
 use crate::arguments::{Cli, PlaceArguments, Verb};
 
 fn change(line: &str) -> Change {
-    // Quotes as a shell takes them, no more.
+    // Handles quotes like a shell, and nothing else.
     let words = line.split('\'').enumerate().flat_map(|(number, piece)| match number % 2 {
         0 => piece.split_whitespace().collect(),
         _ => vec![piece],

@@ -1,4 +1,4 @@
-//! `ctx config check`: every value in force, where it was said, and what is wrong.
+//! `ctx config check`: shows every value in force, its source, and errors.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -113,7 +113,7 @@ fn render(explained: &Explained, output: &Output) -> String {
     page
 }
 
-/// The heading under which a key stands.
+/// The section of a key.
 fn section(key: &str) -> &str {
     [PROVIDER, "context_editing"]
         .into_iter()
@@ -140,7 +140,7 @@ fn sentence(told: &Note, project: &Path) -> String {
     let place = match (file, line) {
         (Some(file), Some(line)) => format!("{}, line {line}: ", shown(file, project)),
         (Some(file), None) => format!("{}: ", shown(file, project)),
-        // What belongs to no file names its key.
+        // A note without a file starts with its key.
         (None, _) => key.as_ref().map(|key| format!("{key}: ")).unwrap_or_default(),
     };
     format!("{place}{message}")
@@ -153,7 +153,7 @@ fn whence(value: &ValueView, project: &Path) -> String {
     }
 }
 
-/// Files of the project are named from there.
+/// Paths of the project are relative to it.
 fn shown(path: &Path, project: &Path) -> String {
     path.strip_prefix(project).unwrap_or(path).display().to_string()
 }

@@ -1,4 +1,4 @@
-//! `ctx config`: what is set, by whom, and what is wrong with it.
+//! `ctx config`: explains the settings, their sources and errors.
 
 mod check;
 

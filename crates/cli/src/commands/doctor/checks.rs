@@ -1,4 +1,4 @@
-//! The files of the home, the configuration and the daemon.
+//! Checks the files of the home, the configuration and the daemon.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::home::Home;
 use crate::output::words;
 use ctx_api::status::Status;
 
-/// Makes a folder and those above it that are missing, and removes them again.
+/// Tries to create a folder and its missing parents, and removes them again.
 fn try_to_make(path: &Path) -> std::io::Result<()> {
     let missing: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
     let made = fs::create_dir_all(path);
@@ -84,7 +84,7 @@ pub(super) fn configuration(flags: &Flags, context: &Context, home: &Home) -> (O
 
 pub(super) fn token(home: &Home) -> Vec<Finding> {
     let path = Token::path(home.path());
-    // Looking comes first: reading the token closes an open file.
+    // Check before reading: reading the token closes the file to others.
     let was_open = is_open_to_others(&path);
     match Token::load(home.path()) {
         Ok(None) => Vec::new(),
@@ -168,7 +168,7 @@ fn about(status: &Status) -> Vec<Finding> {
     findings
 }
 
-/// Drafts of files that were being written when something was killed.
+/// Unfinished files that a killed process left behind.
 pub(super) fn leftovers(home: &Home) -> Vec<Finding> {
     let own = [home.notice_file(), Token::path(home.path())];
     let is_draft = |path: &PathBuf| {

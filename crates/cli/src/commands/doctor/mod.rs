@@ -1,4 +1,4 @@
-//! `ctx doctor`: looks at everything the daemon depends on, and says what to do about what is wrong.
+//! `ctx doctor`: checks everything the daemon depends on, and suggests fixes.
 
 mod checks;
 mod store;
@@ -36,7 +36,7 @@ pub struct Arguments {
 #[serde(rename_all = "lowercase")]
 enum Level {
     Good,
-    /// Worth knowing, and nothing is broken.
+    /// Worth knowing, but not a problem.
     Note,
     Wrong,
 }
@@ -46,7 +46,7 @@ struct Finding {
     about: &'static str,
     level: Level,
     message: String,
-    /// What to do.
+    /// Advice.
     hint: Option<String>,
 }
 

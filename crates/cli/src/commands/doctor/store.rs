@@ -1,4 +1,4 @@
-//! Whether everything that was stored can be read back, also while a daemon writes to it.
+//! Checks that every record of the store is readable, even while a daemon writes to it.
 
 use ctx_store::{FindingKind, Reader, SqliteStore, StoreError};
 

@@ -1,5 +1,4 @@
-//! Whether requests get to the upstream: through the daemon that runs, or through one that lives only for this
-//! question and keeps nothing.
+//! Checks that requests reach the upstream: through the running daemon, or through a temporary one that stores nothing.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -18,14 +17,14 @@ use crate::failure::Failure;
 use crate::home::Home;
 use ctx_api::status::Status;
 
-/// Longer than the daemon itself waits for a connection, so that it can say why there is none.
+/// Longer than the daemon's own connection timeout, so that it can report the cause.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) fn check(daemon: Option<&(SocketAddr, Status)>, settings: Option<&Settings>, home: &Home) -> Vec<Finding> {
     let (upstream, reached) = match (daemon, settings) {
         (Some((address, status)), _) => (status.upstream.clone(), reach_upstream(*address, PATIENCE)),
         (None, Some(settings)) => (settings.upstream.url.to_string(), through_a_daemon_of_our_own(settings, home)),
-        // What is wrong with the configuration has been said.
+        // Configuration errors are already reported.
         (None, None) => return Vec::new(),
     };
     vec![match reached {

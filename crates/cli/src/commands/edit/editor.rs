@@ -1,4 +1,4 @@
-//! A text on its way through the user's editor.
+//! Edits a text in the user's editor.
 
 use std::fs;
 use std::io::Write;
@@ -16,14 +16,14 @@ use crate::env;
 use crate::failure::Failure;
 use crate::home;
 
-/// What the editor was given and gave back.
+/// The content before and after editing.
 pub enum Draft {
     Text(String),
-    /// Several voices, or more than words: messages in JSON.
+    /// Several messages, or more than text: messages in JSON.
     Messages(String),
 }
 
-/// The new content, and the file where it is kept until it has been taken.
+/// The new content, and the file that keeps it until the edit is applied.
 pub fn ask(id: &str, conversation: &str, context: &Context) -> Result<(Draft, PathBuf), Failure> {
     let question = format!("frames/{}", encoded(id, "/"));
     let mut shown: Shown = understood(&context.client()?.get(&of_conversation(conversation, &question))?)?;
@@ -53,7 +53,7 @@ pub fn ask(id: &str, conversation: &str, context: &Context) -> Result<(Draft, Pa
     Ok((after, draft))
 }
 
-/// A text after somebody has edited it.
+/// Opens the editor and returns the edited text.
 pub fn written(before: &str, editor: &str, draft: &Path) -> Result<String, Failure> {
     home::open_private(draft, |options| options.truncate(true))
         .and_then(|mut file| file.write_all(format!("{before}\n").as_bytes()))
@@ -83,7 +83,7 @@ pub fn written(before: &str, editor: &str, draft: &Path) -> Result<String, Failu
     Ok(after)
 }
 
-/// The setting may hold flags and quotes, so the shell reads it.
+/// The setting may contain flags and quotes, so the shell parses it.
 #[cfg(unix)]
 fn command(editor: &str, file: &Path) -> Command {
     let mut command = Command::new("sh");
@@ -99,8 +99,8 @@ fn command(editor: &str, file: &Path) -> Command {
     command
 }
 
-/// What there is now: the words alone where there are only words, else the messages. Thinking cannot be written,
-/// so it is left out.
+/// The current content: plain text if it contains nothing else, otherwise messages in JSON. Thinking cannot be edited,
+/// so it is omitted.
 fn current(shown: &Shown) -> Draft {
     let thinks = |block: &&BlockView| block.kind == "thinking";
     let blocks: Vec<_> = shown.messages.iter().flat_map(|message| &message.blocks).filter(|b| !thinks(b)).collect();
@@ -122,7 +122,7 @@ fn current(shown: &Shown) -> Draft {
     Draft::Messages(serde_json::to_string_pretty(&messages).unwrap_or_default())
 }
 
-/// A block as it is sent, without its cache mark, which is not a person's business.
+/// A block as sent, without its cache breakpoint.
 fn as_block(raw: &str, block: &BlockView) -> Option<Value> {
     let mut value = match serde_json::from_str(raw).ok()? {
         Value::String(text) => json!({ "type": "text", "text": text }),

@@ -1,4 +1,4 @@
-//! `ctx edit`: other words in the place of those that were sent.
+//! `ctx edit`: replaces text or messages.
 
 pub mod editor;
 

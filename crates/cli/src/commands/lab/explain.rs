@@ -1,4 +1,4 @@
-//! `ctx lab explain`: what a policy did before one request of a recording, and why.
+//! `ctx lab explain`: shows the actions of a policy before one request of a recording, with reasons.
 
 use std::cmp::Ordering;
 use std::path::PathBuf;
@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-/// The requests that are told of.
+/// The requests to print.
 fn chosen(played: &Played, turn: Option<u32>) -> Vec<usize> {
     let is_told = |at: &usize| match turn {
         Some(turn) => at + 1 == turn as usize,
@@ -128,7 +128,7 @@ fn render((policy, played): (&str, &Played), none: &Played, turn: Option<u32>, o
     page
 }
 
-/// What was done, each reason below it, and what went along.
+/// The actions with their reasons, and their consequences.
 fn done(turn: &Turn, output: &Output) -> String {
     let mut lines = String::new();
     for told in &turn.done {
@@ -144,7 +144,7 @@ fn done(turn: &Turn, output: &Output) -> String {
     lines
 }
 
-/// The request frame by frame, with the steps in which something changed.
+/// The request frame by frame, with the changed steps.
 fn frames(rows: &[Row]) -> Table {
     let mut table = Table::new(&[
         Column::Left("FRAME"),

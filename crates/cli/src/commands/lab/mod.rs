@@ -1,4 +1,4 @@
-//! `ctx lab`: recorded conversations played again, to see what a policy would have done.
+//! `ctx lab`: replays recorded conversations under editing policies.
 
 mod explain;
 mod run;
@@ -59,7 +59,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     }
 }
 
-/// The policy of a name.
+/// The policy with this name.
 fn named(name: &str) -> Result<Arc<dyn Policy>, Failure> {
     let name = name.trim();
     if name.is_empty() {
@@ -77,7 +77,7 @@ fn named(name: &str) -> Result<Arc<dyn Policy>, Failure> {
     }
 }
 
-/// The models as the configuration has them, and what is wrong with that.
+/// The models of the configuration, and its errors.
 fn models(context: &Context) -> (Models, Option<String>) {
     let folder = std::env::current_dir().unwrap_or_default();
     let flags = Flags::default();
@@ -91,10 +91,10 @@ fn models(context: &Context) -> (Models, Option<String>) {
     }
 }
 
-/// Of files that were left out so many are named.
+/// The number of skipped files to name.
 const SHOWN: usize = 5;
 
-/// Why files and lines were left out, the first few; and how many there are in all.
+/// The reasons for the first skipped files and lines, and the total.
 fn left_out(skipped: &[ctx_lab::recording::Skipped]) -> Vec<String> {
     let mut lines: Vec<String> = skipped
         .iter()
@@ -113,7 +113,7 @@ fn left_out(skipped: &[ctx_lab::recording::Skipped]) -> Vec<String> {
     lines
 }
 
-/// What was found at these places, or why there is nothing to play.
+/// The recordings at these paths, or an error if there are none.
 fn gathered(on: &[std::path::PathBuf]) -> Result<ctx_lab::recording::Gathered, Failure> {
     let gathered = ctx_lab::recording::read(on);
     if gathered.recordings.is_empty() {

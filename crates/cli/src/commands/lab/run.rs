@@ -1,4 +1,4 @@
-//! `ctx lab run`: conversations under one or several policies, compared.
+//! `ctx lab run`: replays conversations and compares policies.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -83,13 +83,13 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-/// So many conversations, and the words that go with them.
+/// The number of conversations with matching pronouns.
 fn these(count: usize) -> (String, &'static str, &'static str) {
     let (are, their) = if count == 1 { ("is", "its") } else { ("are", "their") };
     (words::plural(count as u64, "conversation"), are, their)
 }
 
-/// What a reader should know of the figures.
+/// Caveats about the figures.
 fn remarks(outcome: &Outcome) -> Vec<String> {
     let mut remarks = Vec::new();
     if !outcome.strange_models.is_empty() {
@@ -154,7 +154,7 @@ fn render(groups: &[Group], remarks: &[String], output: &Output) -> String {
     page
 }
 
-/// Between what the change is for most drawings of as many conversations.
+/// The interval that contains the change for most resamples of the conversations.
 fn likely(policy: &Summary) -> String {
     let range = policy.change_range.map(|range| range.map(|change| change * 100.0));
     range.map(|[from, to]| format!("{from:+.0} to {to:+.0} %")).unwrap_or_default()

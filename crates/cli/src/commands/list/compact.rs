@@ -1,11 +1,11 @@
-//! The list in few words: what an agent needs to choose a frame, and no more.
+//! The compact list: what an agent needs to choose a frame.
 
 use ctx_api::frames::{FrameView, Frames, StepView};
 use serde_json::{Map, Value, json};
 
 use crate::output::text;
 
-/// Characters of one entry: forty tokens by our own estimate (`ctx_models::tokens`).
+/// Characters of one entry: forty tokens by the estimate of `ctx_models::tokens`.
 const MOST: usize = 115;
 
 pub fn of(list: &Frames) -> Value {
@@ -29,7 +29,7 @@ fn step(step: &StepView) -> Value {
     entry(&step.id, step.tokens, step.source_tokens.max(step.tokens), &state, &step.title).into()
 }
 
-/// What goes without saying is not said; the title takes the room that is left.
+/// Omits defaults; the title takes the remaining space.
 fn entry(id: &str, tokens: u64, source: u64, state: &[&str], title: &str) -> Map<String, Value> {
     let mut entry = Map::new();
     entry.insert("id".into(), id.into());
@@ -47,7 +47,7 @@ fn entry(id: &str, tokens: u64, source: u64, state: &[&str], title: &str) -> Map
     let cut: String = title
         .chars()
         .take_while(|letter| {
-            // A quote or a backslash is two characters in JSON.
+            // A quote or a backslash takes two characters in JSON.
             let size = if matches!(letter, '"' | '\\') { 2 } else { 1 };
             let fits = size <= room;
             room = room.saturating_sub(size);
@@ -76,7 +76,7 @@ mod tests {
         .expect("a frame")
     }
 
-    /// Our estimate, without what a block costs that holds it.
+    /// The token estimate without the overhead of a block.
     fn weight(entry: &Value) -> f64 {
         let chars = entry.to_string().chars().count() as u32;
         tokens::estimate(chars + 1, 0) - tokens::estimate(0, 0)

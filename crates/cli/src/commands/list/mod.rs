@@ -1,4 +1,4 @@
-//! `ctx list`: the frames of a conversation, in the order in which the model reads them.
+//! `ctx list`: lists the frames of a conversation in the order in which the model reads them.
 
 mod compact;
 
@@ -81,7 +81,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is worth removing, and how to look at it. A list is worth showing without it.
+/// Stale content, and the command that shows it. A failure here does not affect the list.
 pub fn worth_line(context: &Context, conversation: &str) -> Option<String> {
     let answer = context.client().ok()?.get(&of_conversation(conversation, "worth")).ok()?;
     let view: WorthView = understood(&answer).ok()?;
@@ -96,7 +96,7 @@ pub fn moved_line(context: &Context, conversation: &str) -> Option<String> {
 }
 
 fn render(list: &Frames, output: &Output) -> String {
-    // What the agent sent is worth a column only where something else goes out.
+    // The source column appears only if something differs from it.
     let sent = || list.frames.iter().filter(|frame| frame.left.is_none());
     let source: u64 = sent().map(|frame| frame.source_tokens).sum();
     let is_edited = list.frames.iter().any(|frame| frame.tokens != frame.source_tokens);
@@ -148,7 +148,7 @@ fn render(list: &Frames, output: &Output) -> String {
     table.render(output) + &earlier + &format!("{}\n", output.paint.faint(&about(list)))
 }
 
-/// What is not sent because the client has left it behind.
+/// Frames that are no longer sent because of a compaction or a rewind.
 fn earlier(list: &Frames) -> Option<String> {
     let frames = words::plural(list.left_frames as u64, "frame");
     match list.frames.iter().any(|frame| frame.left.is_some()) {
@@ -160,7 +160,7 @@ fn earlier(list: &Frames) -> Option<String> {
     }
 }
 
-/// A title behind what is to be known about it.
+/// A title after its states.
 fn titled<'a>(chips: impl Iterator<Item = &'a str>, title: &str, style: Style) -> Cell {
     let chip = |cell: Cell, chip: &str| cell.then(&format!("[{chip}]"), chip_style(chip)).space();
     chips.fold(Cell::default(), chip).then(title, style)
@@ -175,7 +175,7 @@ fn chip_style(chip: &str) -> Style {
     }
 }
 
-/// The conversation, its model, and how full its window is.
+/// The conversation, its model, and the usage of the window.
 fn about(list: &Frames) -> String {
     let mut about = vec![list.conversation.clone()];
     about.extend(list.model.clone());

@@ -1,4 +1,4 @@
-//! Deciding operation by operation, as with `git add -p`.
+//! Asks about each operation of a plan, like `git add -p`.
 
 use std::io::{BufRead, Write};
 
@@ -19,7 +19,7 @@ use crate::env;
 use crate::failure::Failure;
 use crate::output::{Output, text};
 
-/// Lines of a block that are shown.
+/// Lines to show of a block.
 const LINES: usize = 8;
 
 const HELP: &str = "y  apply this operation
@@ -32,17 +32,17 @@ q  quit without changes
 ?  this help
 ";
 
-/// What the questions need to know of the world.
+/// The questions' access to the daemon and the editor.
 pub trait House {
-    /// What these operations of the plan would do together.
+    /// The effect of these operations of the plan together.
     fn look(&self, plan: &Plan, only: &[usize]) -> Result<PlanView, Failure>;
-    /// What an operation is about, for people.
+    /// The content of an operation's target, for people.
     fn show(&self, ids: &[String], output: &Output) -> Result<String, Failure>;
-    /// A text after somebody has edited it.
+    /// Opens the editor and returns the edited text.
     fn edit(&self, text: &str, ending: &str) -> Result<String, Failure>;
 }
 
-/// The numbers of the operations that were taken; none if somebody quits. The plan may have been edited.
+/// The numbers of the accepted operations; none if the user quits. The plan may have been edited.
 pub fn choose(
     plan: &mut Plan,
     only: &[usize],
@@ -59,7 +59,7 @@ pub fn choose(
             let trial: Vec<usize> = taken.iter().copied().chain([number]).collect();
             let view = match house.look(plan, &trial) {
                 Ok(view) => view,
-                // Nothing of the plan holds any more. What has happened since is compared with all of it.
+                // If nothing of the plan is possible, compare all of it with the newer commits.
                 Err(failure) if failure.code == ErrorCode::Stale => {
                     return Err(house.look(plan, &numbers).err().unwrap_or(failure));
                 }
@@ -76,7 +76,7 @@ pub fn choose(
                     break;
                 }
             };
-            // Somebody may make a commit while we ask; that would be another plan.
+            // A commit made while we ask invalidates the plan.
             plan.expect.get_or_insert_with(|| view.head.clone().unwrap_or_else(|| "none".to_owned()));
             let Some(planned) = view.operations.iter().find(|planned| planned.number == number) else { break };
             if planned.nothing.is_some() {
@@ -143,7 +143,7 @@ fn edit(plan: &mut Plan, number: usize, house: &dyn House) -> Result<(), Failure
     Ok(())
 }
 
-/// The text that an operation brings along.
+/// The text of an operation.
 fn words(operation: &mut Operation) -> Option<&mut String> {
     match operation {
         Operation::Edit { text, .. }
@@ -158,7 +158,7 @@ fn words(operation: &mut Operation) -> Option<&mut String> {
 /// The daemon, and the user's editor.
 pub struct Daemon<'a> {
     client: Client,
-    /// The whole id: which one is active may change while we ask.
+    /// The full id: the active conversation may change while we ask.
     conversation: String,
     context: &'a Context,
 }
@@ -216,7 +216,7 @@ mod tests {
 
     use super::*;
 
-    /// A daemon that takes everything but `split`, and an editor that writes `edited`.
+    /// A daemon that accepts everything but `split`, and an editor that writes `edited`.
     #[derive(Default)]
     struct Fake {
         looked: RefCell<Vec<Vec<usize>>>,

@@ -1,4 +1,4 @@
-//! What a plan looks like in a file: an object with its operations, a list of them, or one operation a line.
+//! Parses a plan: an object with operations, a list of operations, or one operation per line.
 
 use ctx_api::edit::When;
 use ctx_api::plan::Planned;
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 pub struct Plan {
     pub note: Option<String>,
     pub expect: Option<String>,
-    /// The moment that it waits for; a file does not say that.
+    /// The condition of a deferred edit; it comes from a flag, not from the file.
     pub when: When,
     pub operations: Vec<Planned>,
 }
@@ -51,7 +51,7 @@ pub fn read(text: &str) -> Result<Plan, Failure> {
     let is_operation = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
     let lines = (1..).zip(text.lines()).filter(|(_, line)| is_operation(line));
     let first = lines.clone().next().map(|(_, line)| line).unwrap_or_default();
-    // One operation a line, unless the first line is only the beginning of something, or says more than one does.
+    // One operation per line, unless the first line is incomplete JSON or more than one operation.
     let is_line =
         serde_json::from_str::<Value>(first).is_ok_and(|value| value.is_object() && value.get("operations").is_none());
     let is_whole = first.trim_start().starts_with(['{', '[']) && !is_line;
@@ -68,7 +68,7 @@ pub fn read(text: &str) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-/// Whether a line is the beginning of something that goes on behind it.
+/// Whether a line is the beginning of JSON that continues on the next one.
 fn is_begun(line: &str) -> bool {
     match serde_json::from_str::<Value>(line) {
         Ok(value) => value.is_array() || value.get("operations").is_some(),
@@ -76,7 +76,7 @@ fn is_begun(line: &str) -> bool {
     }
 }
 
-/// A plan that is one JSON value.
+/// Parses a plan that is one JSON value.
 fn whole(text: &str) -> Result<Plan, Failure> {
     let told = |error: &serde_json::Error| {
         let said = misread::in_words(&said(error));
@@ -122,7 +122,7 @@ fn said(error: &serde_json::Error) -> String {
     said.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
-/// Where the thing stands that the reader stumbled over. It tells that itself only for what is no JSON at all.
+/// The position of a parse error. The parser reports it only for invalid JSON.
 fn column(line: &str, said: &str) -> Option<usize> {
     let (what, _) = said.split_once(", expected")?;
     let name = ['`', '"'].into_iter().find_map(|quote| what.split(quote).nth(1))?;
@@ -130,7 +130,7 @@ fn column(line: &str, said: &str) -> Option<usize> {
     Some(line.get(..at)?.chars().count() + 1)
 }
 
-/// Which operations of a plan are meant: `1,3..5`.
+/// A selection of operations: `1,3..5`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Only(pub Vec<usize>);
 

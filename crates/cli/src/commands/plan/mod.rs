@@ -1,4 +1,4 @@
-//! `ctx plan`: operations with reasons, looked at as a whole, taken in part or wholly as one commit.
+//! `ctx plan`: previews operations with reasons as a whole, and applies all or some as one commit.
 
 mod ask;
 pub mod file;
@@ -96,7 +96,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a plan would do, or did.
+/// The effect of a plan, or its outcome.
 pub fn tell(plan: &PlanView, when: When, context: &Context) -> io::Result<()> {
     let output = &context.output;
     match plan.applied.commit.as_ref().or(plan.applied.waiting.as_ref()) {
@@ -105,7 +105,7 @@ pub fn tell(plan: &PlanView, when: When, context: &Context) -> io::Result<()> {
     }
 }
 
-/// The plan that removes what is stale or superseded.
+/// The plan that removes stale and superseded content.
 fn stale(conversation: &str, context: &Context) -> Result<Plan, Failure> {
     let view: WorthView = understood(&context.client()?.get(&of_conversation(conversation, "worth"))?)?;
     if view.cleared_by_provider > 0 {
@@ -132,7 +132,7 @@ fn stale(conversation: &str, context: &Context) -> Result<Plan, Failure> {
     Ok(Plan { note: Some(worth.words), expect, when: When::Now, operations })
 }
 
-/// Questions need somebody who answers.
+/// Questions need a terminal.
 fn in_a_terminal(file: Option<&Path>) -> Result<(), Failure> {
     let refuse = |what: &str| {
         Failure::new(ErrorCode::NoTerminal, format!("--interactive needs a terminal for its questions: {what}"))

@@ -1,4 +1,4 @@
-//! A plan in words: each operation with its reason and its risk, then the whole.
+//! Prints a plan: each operation with its reason and risk, then the whole.
 
 use std::fmt::Display;
 
@@ -10,7 +10,7 @@ use ctx_service::now;
 use crate::commands::change::{price, repaired, thinking};
 use crate::output::{Output, text, words};
 
-/// Characters of a new text that are shown.
+/// Characters to show of a new text.
 const WORDS: usize = 60;
 
 pub fn whole(plan: &PlanView, output: &Output) -> String {
@@ -91,7 +91,7 @@ fn marks(marks: usize) -> String {
     }
 }
 
-/// An operation in a line: its name, what it is about, and the beginning of its text.
+/// An operation in one line: its name, its target, and the start of its text.
 pub fn operation(operation: &Operation) -> String {
     let mut line = Line(vec![operation.name().to_owned()]);
     match operation {
@@ -125,7 +125,7 @@ pub fn operation(operation: &Operation) -> String {
     line.0.join(" ")
 }
 
-/// The words of an operation.
+/// The text of an operation.
 struct Line(Vec<String>);
 
 impl Line {
@@ -162,7 +162,7 @@ impl Line {
     fn select(&mut self, select: &Select) -> &mut Line {
         let Select { tool, larger_than, older_than, superseded, calls } = select;
         self.value("tool", tool.as_ref()).value("larger-than", *larger_than).value("older-than", *older_than);
-        // The ids of calls mean nothing to a reader.
+        // Call ids are omitted: they mean nothing to a reader.
         let count = calls.len() as u64;
         self.0.extend((count > 0).then(|| format!("({})", words::plural(count, "call"))));
         self.flag("superseded", *superseded)

@@ -1,5 +1,4 @@
-//! What an agent is started with so that it speaks through the daemon: variables, arguments, a file. The data are those of
-//! its client in `ctx_clients`.
+//! The variables, arguments and files that make an agent use the daemon. The data of each client are in `ctx_clients`.
 
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
@@ -16,10 +15,10 @@ use crate::failure::Failure;
 /// Files for agents, below the home.
 const FOLDER: &str = "agents";
 
-/// An agent and its way to the daemon.
+/// An agent and its route to the daemon.
 pub struct Launch {
     client: &'static Client,
-    /// Whether the client was named or its program is known.
+    /// Whether the user named the client or its program is known.
     is_known: bool,
     route: &'static Route,
     url: String,
@@ -27,8 +26,8 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// The launch of a program; `named`: the client that it is, where the user says so. Any other program gets what
-    /// Claude Code gets.
+    /// The launch of a program. `named`: the client, if the user names it. An unknown program is started like Claude
+    /// Code.
     pub fn of(
         program: &OsStr,
         named: Option<&str>,
@@ -44,7 +43,7 @@ impl Launch {
         Launch { client, is_known: found.is_some(), route, url: format!("http://{address}"), file }
     }
 
-    /// Makes the command speak through the daemon. `rest`: the user's arguments.
+    /// Makes the command use the daemon. `rest`: the user's arguments.
     pub fn prepare(&self, agent: &mut Command, rest: &[OsString], environment: &Environment) -> Result<(), Failure> {
         if let Some((_, contents)) = self.route.file {
             let written = self.file.parent().map_or(Ok(()), std::fs::create_dir_all);
@@ -56,14 +55,14 @@ impl Launch {
         Ok(())
     }
 
-    /// Defaults give way to what the user has set; an address does not.
+    /// The user's values override defaults, but not the address.
     fn variables(&self, environment: &Environment) -> Vec<(&'static str, OsString)> {
         let defaults = self.route.defaults.iter().filter(|(name, _)| environment.raw(name).is_none());
         let all = self.route.variables.iter().chain(defaults);
         let mut set: Vec<_> = all.map(|(name, value)| (*name, self.fill(value).into())).collect();
         let proxied = |variable: Variable| environment.get(variable).is_some();
         if [env::HTTP_PROXY, env::HTTPS_PROXY, env::ALL_PROXY].into_iter().any(proxied) {
-            // The agent would ask the proxy for our loopback address; the way out is the daemon's to find.
+            // Keeps a proxy away from the loopback address; the daemon itself uses the proxy.
             let own = self.url.trim_start_matches("http://").rsplit_once(':').map_or("", |(host, _)| host);
             let own = own.trim_matches(['[', ']']).to_owned();
             let others = environment.text(env::NO_PROXY);
@@ -73,21 +72,21 @@ impl Launch {
         set
     }
 
-    /// Notes before the agent starts. `upstream`: where the daemon forwards to.
+    /// Notes before the start of the agent. `upstream`: where the daemon forwards to.
     pub fn notes(&self, upstream: &str, environment: &Environment) -> Vec<String> {
         let variables = self.route.variables.iter();
         let overridden = variables.filter_map(|(name, value)| self.about_base_url(name, value, upstream, environment));
         self.route.note.map(|note| self.fill(note)).into_iter().chain(overridden).collect()
     }
 
-    /// The user set a base URL. The daemon's upstream decides where requests go, so say it.
+    /// Reports a base URL of the user: requests go to the daemon's upstream instead.
     fn about_base_url(&self, name: &str, value: &str, upstream: &str, environment: &Environment) -> Option<String> {
         let given = environment.named(name)?.parse::<UpstreamUrl>();
         let is = |url: &str| fill(value, url, "").parse::<UpstreamUrl>().is_ok_and(|url| given.as_ref() == Ok(&url));
         if is(upstream) || is(&self.url) {
             return None;
         }
-        // It may hold a password; only what is sure to be an address is repeated.
+        // It may contain a password; only a parsed address is repeated.
         let given = given.map_or_else(|_| "another address".to_owned(), |url| url.to_string());
         Some(format!(
             "{name} is set to {given}, but this agent uses ctx, which forwards to {upstream}. To change that, run \

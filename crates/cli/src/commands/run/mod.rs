@@ -1,5 +1,5 @@
-//! `ctx run -- <agent …>`: the agent, with everything set so that it speaks through the daemon. Signals, the terminal
-//! and the exit code are the agent's own. If no request came by its end, a note says so.
+//! `ctx run -- <agent …>`: runs an agent through the daemon. Signals, the terminal and the exit code are the agent's
+//! own. A note reports a run without a request.
 
 mod launch;
 mod supervise;
@@ -52,7 +52,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     };
     let flags = arguments.daemon.flags(&context.place)?;
     let named = flags.config.clone();
-    // A home has one daemon: if it is up, no other can be started, whatever address is asked for.
+    // A home has one daemon: if it is running, no other can start, at any address.
     let found = match background::answering(&context.home()?) {
         Some(found) => Some(found),
         None => background::running(context)?,
@@ -86,14 +86,14 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     Ok(code)
 }
 
-/// Whether the daemon is the one of before, and has got no request since.
+/// Whether it is the same daemon as before, without a request since.
 fn is_silent(home: &Home, before: &Status) -> bool {
     let after = background::answering(home).map(|(_, status)| status);
     after.is_some_and(|after| after.pid == before.pid && after.requests.total == before.requests.total)
 }
 
-/// Without a home that can be written to there is no daemon, but an agent can work without one; gives the words that say so. Not
-/// where conversations are stored: one of them may be edited, and would be sent as if it were not.
+/// Lets the agent run without a daemon if the home is not writable, and returns the note about it. Not if the home has
+/// a store: an edited conversation would be sent unedited.
 fn may_run_without(home: &Home, failure: Failure) -> Result<String, Failure> {
     if failure.code != ErrorCode::HomeNotWritable || home.has_store() {
         return Err(failure);
@@ -105,7 +105,7 @@ fn may_run_without(home: &Home, failure: Failure) -> Result<String, Failure> {
     ))
 }
 
-/// Settings of this project that are not in force yet.
+/// Notes settings of this project that need trust.
 fn note_waiting(config: Option<PathBuf>, context: &Context) {
     let (Ok(home), Ok(folder)) = (context.home(), std::env::current_dir()) else { return };
     let flags = Flags { config, ..Flags::default() };
@@ -120,10 +120,10 @@ fn note_waiting(config: Option<PathBuf>, context: &Context) {
     }
 }
 
-/// Starts the daemon behind the scenes, and says so.
+/// Starts the daemon in the background, and says so.
 pub fn start(flags: Flags, context: &Context) -> Result<(SocketAddr, Status), Failure> {
     let home = context.home()?;
-    // Read here first: whatever is wrong is told to the person, not to a log.
+    // Loaded here first, so that errors reach the user and not a log.
     let folder = std::env::current_dir().unwrap_or_default();
     Settings::load(&flags, &context.environment, &home, &folder)?;
 
@@ -151,7 +151,7 @@ pub fn start(flags: Flags, context: &Context) -> Result<(SocketAddr, Status), Fa
     Ok((address, status))
 }
 
-/// A daemon that runs already does not change its ways for one agent.
+/// Notes differences from a daemon that is already running.
 fn note_differences(address: SocketAddr, status: &Status, flags: &Flags, context: &Context) {
     if let Some(wanted) = flags.listen.filter(|wanted| !is_at(address, *wanted)) {
         context.note(&format!(
@@ -174,7 +174,7 @@ fn note_differences(address: SocketAddr, status: &Status, flags: &Flags, context
     }
 }
 
-/// Port 0 asks for any port.
+/// Port 0 means any port.
 fn is_at(address: SocketAddr, wanted: SocketAddr) -> bool {
     let wanted = callable(wanted);
     wanted.ip() == address.ip() && (wanted.port() == 0 || wanted.port() == address.port())

@@ -1,5 +1,5 @@
-//! Runs an agent in the foreground and waits for its end. The terminal, its signals and its job control are the agent's:
-//! `ctx` only passes on signals that the agent would not get otherwise.
+//! Runs an agent in the foreground and waits for its end. Terminal, signals and job control are the agent's; `ctx` only
+//! forwards signals that would not reach it.
 
 use std::process::{Command, ExitCode};
 
@@ -7,7 +7,7 @@ use ctx_core::ErrorCode;
 
 use crate::failure::Failure;
 
-/// Becomes the agent: nothing has to be done after its end.
+/// Replaces this process with the agent: nothing remains to be done after its end.
 #[cfg(unix)]
 pub fn become_process(mut command: Command, name: &str) -> Result<ExitCode, Failure> {
     let error = std::os::unix::process::CommandExt::exec(&mut command);
@@ -20,25 +20,25 @@ pub fn become_process(command: Command, name: &str) -> Result<ExitCode, Failure>
     run(command, name)
 }
 
-/// Runs the agent to its end; gives its exit code, or 128 and the number of the signal that ended it.
+/// Runs the agent to its end; returns its exit code, or 128 plus the number of the signal that ended it.
 #[cfg(unix)]
 pub fn run(mut command: Command, name: &str) -> Result<ExitCode, Failure> {
     use rustix::process::Pid;
-    // Started before signals are handled here: the agent has the dispositions that `ctx` was started with.
+    // Started before signals are handled here, so that the agent inherits the original dispositions.
     let agent = command.spawn().map_err(|error| not_started(name, &error))?;
     let Some(pid) = i32::try_from(agent.id()).ok().and_then(Pid::from_raw) else { return Ok(ExitCode::FAILURE) };
     std::thread::spawn(move || pass_on_signals(pid));
     Ok(wait(pid))
 }
 
-/// Runs the agent to its end; gives its exit code.
+/// Runs the agent to its end; returns its exit code.
 #[cfg(not(unix))]
 pub fn run(mut command: Command, name: &str) -> Result<ExitCode, Failure> {
     let status = command.status().map_err(|error| not_started(name, &error))?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-/// Waits for the end of the agent. While it is stopped, so is `ctx`: the shell gets its terminal back.
+/// Waits for the end of the agent. While the agent is stopped, `ctx` stops too, so the shell gets its terminal back.
 #[cfg(unix)]
 fn wait(agent: rustix::process::Pid) -> ExitCode {
     use rustix::io::Errno;
@@ -59,7 +59,7 @@ fn wait(agent: rustix::process::Pid) -> ExitCode {
     }
 }
 
-/// Passes signals on to the agent. A terminal sends its own to both, so those end here.
+/// Forwards signals to the agent. A terminal signals both processes, so those are ignored here.
 #[cfg(unix)]
 fn pass_on_signals(agent: rustix::process::Pid) {
     use rustix::process::{Signal, kill_process};

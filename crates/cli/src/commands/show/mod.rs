@@ -1,4 +1,4 @@
-//! `ctx show ID…`: frames, steps, messages or blocks, readable or exactly as they are.
+//! `ctx show ID…`: shows frames, steps, messages or blocks, formatted or raw.
 
 mod raw;
 pub mod readable;
@@ -14,7 +14,7 @@ use crate::client::{encoded, of_conversation, understood};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Lines of a thinking block, a call or a result that are shown when it is folded.
+/// Lines to show of a folded thinking block, call or result.
 const FOLDED_LINES: usize = 8;
 
 /// Show frames, steps, messages or blocks
@@ -59,7 +59,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
             format!("`{}` has a comma without an id next to it.", arguments.ids.join(" "));
         return Err(Failure::new(ErrorCode::UnknownId, message).hint("write `t3,t7`"));
     }
-    // All of them first: half an answer before a refusal helps nobody.
+    // Fetch all of them first: a partial answer before a refusal does not help.
     let answers = ids.into_iter().map(|id| {
         let question = arguments.at.of(&format!("frames/{}", encoded(id, "/")));
         client.get(&of_conversation(conversation, &question))

@@ -1,10 +1,10 @@
-//! What an id stands for, as JSON as it is sent: whole messages, or the one block or tool that was named.
+//! Content as the JSON that is sent: whole messages, or the block or tool that was named.
 
 use ctx_api::show::{BlockView, MessageView, Shown};
 use ctx_core::edit::address::Address;
 use serde_json::Value;
 
-/// One JSON value each. What the daemon cannot give as JSON text is left out and named.
+/// One JSON value each. Content without JSON text is skipped and named.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Raw {
     pub values: Vec<String>,
@@ -16,7 +16,7 @@ pub fn of(shown: &Shown) -> Raw {
     let is_part = match shown.id.trim().parse() {
         Ok(Address::Frame(_) | Address::Steps { .. } | Address::Message { .. }) => false,
         Ok(_) => true,
-        // A list or a range: of messages, unless it names blocks of the system prompt or tools.
+        // A list or range contains messages, unless it names system blocks or tools.
         Err(_) => !matches!(shown.kind.as_str(), "turn" | "part"),
     };
     for message in &shown.messages {
@@ -32,7 +32,7 @@ pub fn of(shown: &Shown) -> Raw {
     raw
 }
 
-/// A message with these blocks, spelt as the client spells it.
+/// A message with these blocks, in the client's spelling.
 fn whole(message: &MessageView, blocks: Vec<String>) -> String {
     let role = Value::from(message.role.as_str());
     let content = match blocks.as_slice() {
@@ -44,7 +44,7 @@ fn whole(message: &MessageView, blocks: Vec<String>) -> String {
     format!("{{\"role\":{role},\"content\":{content}{other}}}")
 }
 
-/// Content that is a mere string has no blocks; beside others it is one.
+/// A plain string has no blocks; next to others it counts as one.
 fn as_block(raw: String) -> String {
     if is_string(&raw) { format!("{{\"type\":\"text\",\"text\":{raw}}}") } else { raw }
 }
@@ -53,7 +53,7 @@ fn is_string(raw: &str) -> bool {
     raw.starts_with('"')
 }
 
-/// A block as it is sent; the content of a result may be ours.
+/// A block as sent; an edit may have replaced the content of a result.
 fn sent(block: &BlockView) -> Option<String> {
     let raw = block.raw.as_deref()?.get();
     if block.replaced.is_none() || block.kind != "tool_result" {
@@ -81,7 +81,7 @@ mod tests {
                 whole
             })
             .collect();
-        // Through text: the exact spelling of a block only survives there.
+        // Parsed as text, because only text keeps the exact spelling of a block.
         let json = json!({"conversation": "c1", "id": id, "kind": kind, "title": "", "tokens": 1, "calibrated": true,
             "messages": [{"id": "t1#0", "role": "user", "tokens": 1, "step": 0, "pending": false, "blocks": blocks}]});
         serde_json::from_str(&json.to_string()).expect("shown")

@@ -1,4 +1,4 @@
-//! A piece of conversation as a person wants to read it: who speaks, what is said, and the bulk folded.
+//! Formats a part of a conversation: roles, text, and long content folded.
 
 #[cfg(test)]
 mod tests;
@@ -10,7 +10,7 @@ use crate::output::paint::{FAINT, PLAIN};
 use crate::output::{Output, markdown, text, words};
 
 const INDENT: &str = "  ";
-/// A folded line longer than this is cut: one line of JSON can be a whole file.
+/// Longer folded lines are cut: one line of JSON can be a whole file.
 const FOLDED_COLUMNS: usize = 240;
 
 pub fn render(shown: &Shown, most: usize, output: &Output) -> String {
@@ -122,14 +122,14 @@ impl Page<'_> {
         }
     }
 
-    /// The tool that a result belongs to, if its call is on the page.
+    /// The tool of a result, if its call is shown too.
     fn called(&self, result: &BlockView) -> Option<&str> {
         let id = result.tool_use_id.as_ref()?;
         let mut blocks = self.shown.messages.iter().flat_map(|message| &message.blocks);
         blocks.find(|block| block.kind == "tool_use" && block.tool_use_id.as_ref() == Some(id))?.tool.as_deref()
     }
 
-    /// A block under a line that says what it is and how large it is, folded to so many lines.
+    /// A block under a heading with its kind and size, folded to this many lines.
     fn headed(&self, heading: &str, block: &BlockView, content: &str, most: usize, style: Style) -> String {
         let paint = &self.output.paint;
         let heading = text::line(heading);
@@ -147,7 +147,7 @@ impl Page<'_> {
     }
 }
 
-/// The first lines, and how many are left out.
+/// The first lines, and the number of omitted ones.
 fn folded(content: &str, most: usize, columns: usize) -> (String, usize) {
     let content = content.trim_end_matches('\n');
     if most == usize::MAX || content.is_empty() {
@@ -166,7 +166,7 @@ fn indented(content: &str, depth: usize, style: Style, output: &Output) -> Strin
     content.lines().map(line).collect()
 }
 
-/// The input of a call: one line an argument, texts without quotes and escapes.
+/// The input of a call: one line per argument, texts without quotes and escapes.
 fn call(input: &str) -> String {
     let Ok(serde_json::Value::Object(arguments)) = serde_json::from_str(input) else { return input.to_owned() };
     let line = |(name, value): (&String, &serde_json::Value)| match value.as_str() {

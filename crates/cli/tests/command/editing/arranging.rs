@@ -1,8 +1,8 @@
-//! Verbs that change the order and the borders of frames, and what only people see.
+//! Verbs that change the order and borders of frames, or only their titles.
 
 use super::scene::{Scene, four_turns, word};
 
-/// Where this stands in what was sent.
+/// The position of this text in the sent request.
 fn place(sent: &str, words: &str) -> usize {
     sent.find(words).unwrap_or_else(|| panic!("no {words}: {sent}"))
 }

@@ -1,4 +1,4 @@
-//! Words that nobody gave: ctx's own, or a helper's.
+//! Missing texts: extracted by ctx, or written by a helper model.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -25,7 +25,7 @@ fn a_summary_is_found_when_none_is_given() {
     assert!(told.contains("none; ctx extracts summaries and titles"), "{told}");
 }
 
-/// Takes connections and answers each with these bytes, or never.
+/// Answers each connection with these bytes, or never.
 fn helper(answer: Option<&'static str>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -47,7 +47,7 @@ fn helper(answer: Option<&'static str>) -> u16 {
     port
 }
 
-/// With a helper in the home's settings. The scene's project says nothing about it.
+/// With a helper model in the home's settings, but not in the project's.
 fn helped(answer: Option<&'static str>) -> Scene {
     let mut scene = Scene::new();
     let port = helper(answer);

@@ -1,4 +1,4 @@
-//! The history: going back and forth, and looking at it.
+//! The history: navigating and reading it.
 
 use super::scene::{Scene, word};
 use crate::place::finish;

@@ -1,4 +1,4 @@
-//! Editing a conversation: each verb on the way from the command line to what the provider really gets.
+//! Editing: each verb from the command line to the request that the provider receives.
 
 mod arranging;
 mod helping;

@@ -1,4 +1,4 @@
-//! Plans: looked at as a whole, taken in part, refused when they do not fit any more.
+//! Plans: previewed as a whole, applied in part, refused when they are no longer possible.
 
 use serde_json::{Value, json};
 
@@ -69,7 +69,7 @@ fn some_of_a_plan_becomes_one_commit_with_its_reasons() {
         let told = scene.place.run(&[verb]).ok().out;
         assert!(told.contains("delete t1: a dead end") && told.contains("only what came of it"), "{verb}: {told}");
     }
-    // The head has moved on, but nothing says that it must not.
+    // The head has moved, but the plan expects no particular head.
     let (_, sent) = scene.change(&["batch", &file, "--only", "2", "--note", "the rest"]);
     assert!(!sent.contains("seven cows"), "{sent}");
     assert_eq!(scene.json(&["history"])["commits"][0]["note"], "the rest", "it wins over that of the plan");
@@ -108,7 +108,7 @@ fn an_open_loop_results_that_are_worked_on_and_thinking_are_told() {
     };
     scene.next("THINK:how many ;; SAY:many");
     scene.next(&calls("Edit"));
-    // The call has come back and waits for its result.
+    // The call has arrived and waits for its result.
     let plan = |operations: Value| scene.json(&["plan", &path(&scene, &operations)]);
     let one = plan(json!([{"op": "drop-results", "ids": ["t1"]}]));
     let told = one["operations"][0]["risks"].to_string();
@@ -146,7 +146,7 @@ fn a_plan_that_does_not_fit_any_more_is_refused_and_told_why() {
         );
         assert!(told.contains("pin t4\n") || told.ends_with("pin t4"), "the other one touches nothing: {told}");
     }
-    // The same plan without that expectation: what is gone already is passed over.
+    // The same plan without `expect`: already removed content is skipped.
     let head = word(&scene.json(&["history"])["head"]);
     let applied = scene.json(&["plan", &file, "--expect", &head]);
     assert!(word(&applied["operations"][0]["nothing"]).contains("t1"), "{applied}");
@@ -194,7 +194,7 @@ fn plans_that_are_none_are_refused_with_their_place() {
     assert!(refused.err.contains("this is not a terminal") && refused.err.contains("--only"), "{refused:?}");
 }
 
-/// In a terminal of `script`, which feeds it what it is given.
+/// Runs in a terminal of `script`, which feeds it this input.
 #[cfg(unix)]
 fn in_a_terminal(scene: &Scene, file: &str, keys: &str) -> Option<String> {
     use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! What cannot be done is refused with a reason and a hint, and nothing changes.
+//! Impossible edits are refused with a reason and a hint, and nothing changes.
 
 use super::scene::{Scene, four_turns, word};
 
@@ -94,7 +94,7 @@ fn nothing_goes_before_the_first_user_message() {
 fn what_sleeps_cannot_be_worked_on_and_wakes_when_it_returns() {
     let mut scene = Scene::new();
     let (_, deleted) = scene.change(&["delete", "t3"]);
-    // The client goes back to where only two turns had passed.
+    // The client rewinds to its second turn.
     let whole = scene.session.clone();
     let mut short = rewound();
     std::mem::swap(&mut scene.session, &mut short);
@@ -109,7 +109,7 @@ fn what_sleeps_cannot_be_worked_on_and_wakes_when_it_returns() {
     assert!(!scene.place.run(&["history"]).ok().out.contains("[asleep]"));
 }
 
-/// The same session, of which only the first turn has passed.
+/// The same session, with only its first turn.
 fn rewound() -> testkit::Session {
     let mut session = testkit::Session::new(1).lean().hints(true);
     session
@@ -124,7 +124,7 @@ fn rewound() -> testkit::Session {
 #[test]
 fn a_file_that_cannot_be_written_refuses_the_offload() {
     let scene = Scene::new();
-    // Where the folder should be there is a file.
+    // A file is in place of the folder.
     std::fs::write(scene.place.home().join("offload"), "in the way").expect("written");
     let error = scene.refused(&["offload", "t1"]);
     assert!(word(&error["message"]).contains("offload"), "{error}");
@@ -147,7 +147,7 @@ fn restoring_what_is_there_and_deleting_what_is_gone_is_refused() {
 #[test]
 fn what_the_provider_names_is_healed() {
     let mut scene = Scene::new();
-    // The fourth message of the request is what the provider does not take.
+    // The provider refuses the fourth message of the request.
     scene.session.assistant("you are welcome").user("FAIL:400:1:messages.1.content.0: Could not process image");
     scene.send_anyway();
     let told = scene.json(&["preview", "heal"]);

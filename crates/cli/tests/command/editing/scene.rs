@@ -1,4 +1,4 @@
-//! A conversation to edit: a plain client, the daemon, and a provider that refuses what the real one refuses.
+//! A conversation to edit: a plain client, the daemon, and a provider as strict as the real one.
 
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -13,12 +13,12 @@ pub struct Scene {
     pub provider: FakeProvider,
     up: Option<Up>,
     pub session: Session,
-    /// How many requests the provider has answered.
+    /// The number of requests that the provider has answered.
     answered: Cell<usize>,
 }
 
 impl Scene {
-    /// Four turns that have passed: `t1` to `t3` with calls, `t4` a word of thanks.
+    /// Four past turns: `t1` to `t3` with calls, `t4` a word of thanks.
     pub fn new() -> Self {
         Self::configured("")
     }
@@ -38,13 +38,13 @@ impl Scene {
         self.up.as_ref().expect("a daemon")
     }
 
-    /// Another daemon over the same home; the one before is killed.
+    /// Restarts the daemon on the same home after killing it.
     pub fn restart(&mut self) {
         drop(self.up.take());
         self.up = Some(self.place.up(&self.provider.url()));
     }
 
-    /// Waits until every answer is known and written: what was merely observed may be lost with the daemon.
+    /// Waits until every response is stored: merely observed ones may be lost with the daemon.
     pub fn settle(&self) {
         until("the answers are known", || {
             let told = self.json(&["timeline", "--limit", "1000"]);
@@ -54,7 +54,7 @@ impl Scene {
         self.dump();
     }
 
-    /// The client sends its newest request (again). What the provider got; it must have taken it.
+    /// Sends the client's newest request again. Returns the request that the provider received and accepted.
     #[track_caller]
     pub fn send(&self) -> Vec<u8> {
         self.up().send(&self.session);
@@ -65,7 +65,7 @@ impl Scene {
         record.body.to_vec()
     }
 
-    /// Whatever the provider says to it.
+    /// The same with any response of the provider.
     pub fn send_anyway(&self) {
         self.up().send(&self.session);
     }
@@ -75,7 +75,7 @@ impl Scene {
         self.up().send(other);
     }
 
-    /// The client takes the provider's last answer and goes on. What the provider got.
+    /// Lets the client take the provider's last reply and continue. Returns the request that the provider received.
     #[track_caller]
     pub fn next(&mut self, text: &str) -> String {
         let answer = self.provider.requests().pop().and_then(|record| record.answer).expect("an answer");
@@ -84,7 +84,7 @@ impl Scene {
         String::from_utf8(self.send()).expect("text")
     }
 
-    /// Exactly what would be sent now.
+    /// The exact body that would be sent now.
     pub fn dump(&self) -> String {
         let dumped = self.place.ctx(&["compose", "--dump"]).output().expect("it runs");
         assert!(dumped.status.success(), "{}", String::from_utf8_lossy(&dumped.stderr));
@@ -95,9 +95,9 @@ impl Scene {
         self.place.run(&[arguments, &["--json"]].concat()).ok().json()
     }
 
-    /// Makes a change and checks what holds for each: the answer has a commit and the figures, `compose --dump`
-    /// is what the provider gets when the request comes again, and the provider takes it. Gives the answer and
-    /// what was sent.
+    /// Makes an edit and checks the common properties: the answer has a commit and the figures, `compose --dump` equals
+    /// the next request that the provider receives, and the provider accepts it. Returns the answer and the sent
+    /// request.
     #[track_caller]
     pub fn change(&self, arguments: &[&str]) -> (Value, String) {
         let applied = self.json(arguments);
@@ -113,7 +113,7 @@ impl Scene {
         (applied, sent)
     }
 
-    /// A change that is refused: exit 1, words for people and for programs, and nothing changed.
+    /// A refused edit: exit code 1, messages for people and programs, and no change.
     #[track_caller]
     pub fn refused(&self, arguments: &[&str]) -> Value {
         let before = (self.dump(), self.json(&["history"]));
@@ -129,7 +129,7 @@ impl Scene {
         error
     }
 
-    /// One frame, as the list tells it.
+    /// One frame of the list.
     #[track_caller]
     pub fn frame(&self, id: &str) -> Value {
         let list = self.json(&["list"]);
@@ -146,7 +146,7 @@ impl Scene {
             .collect()
     }
 
-    /// Runs with this on stdin.
+    /// Runs with this input on stdin.
     pub fn run_with(&self, arguments: &[&str], input: &str) -> Ran {
         let file = self.place.write("input", input);
         let mut command = self.place.ctx(arguments);

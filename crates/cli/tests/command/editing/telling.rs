@@ -1,4 +1,4 @@
-//! What people are told: what a commit did, what stays, what is left out, what is refused and why.
+//! Messages: the effect of a commit, kept and omitted content, refusals with reasons.
 
 use serde_json::{Value, json};
 
@@ -98,7 +98,7 @@ fn all_say_the_same_of_how_large_a_conversation_is() {
     let listed = || {
         (scene.json(&["conversations"])["conversations"][0]["tokens"].clone(), scene.json(&["list"])["tokens"].clone())
     };
-    // Its results go with the call: a rule takes them out, not the edit.
+    // Its results go with the call, because of a rule.
     scene.change(&["delete", "t2#1.0"]);
     let (card, list) = listed();
     assert_eq!(card, list);

@@ -1,11 +1,11 @@
-//! Changes that wait for their moment, from the command line to what the provider really gets.
+//! Deferred edits from the command line to the request that the provider receives.
 
 use std::time::Duration;
 
 use super::scene::{Scene, word};
 use crate::place::until;
 
-/// The provider's cache is taken to live so long here.
+/// The assumed lifetime of the provider's cache.
 const SHORT: &str = "[edits]\ncache_seconds = 3\n";
 const LONG: &str = "[edits]\ncache_seconds = 3600\n";
 
@@ -53,7 +53,7 @@ fn a_killed_daemon_forgets_nothing_that_waits_and_the_request_that_finds_it_cold
     assert_eq!((state(&scene, "w1"), state(&scene, "w2")), ("waiting".into(), "waiting".into()));
     assert!(String::from_utf8(scene.send()).expect("text").contains("Find the needle"), "the cache is warm");
     scene.settle();
-    // While the daemon is away the cache goes cold.
+    // The cache expires while the daemon is down.
     scene.place.write("home/ctx.toml", "[edits]\ncache_seconds = 1\n");
     std::thread::sleep(Duration::from_secs(2));
     scene.restart();

@@ -1,4 +1,4 @@
-//! Verbs that change what is said.
+//! Verbs that change text.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! How a piece of conversation reads.
+//! Formatted parts of a conversation.
 
 use serde_json::json;
 
