@@ -1,6 +1,5 @@
-//! Puts the built page (`web/dist`) into the binary, if it is there. Without it the daemon works the same and
-//! `/ui/` says how to get the page. `CTX_WEB_DIST` names another folder. Each file is there as it is and packed, for
-//! browsers that take it so: all of them.
+//! Embeds the built page (`web/dist`) in the binary, if it exists. Without it, the daemon works the same and `/ui/`
+//! explains how to get the page. `CTX_WEB_DIST` names another folder. Each file is embedded plain and compressed.
 
 use std::env;
 use std::fmt::Write as _;
@@ -21,7 +20,7 @@ fn main() -> io::Result<()> {
         collect(&dist, &mut files)?;
         files.sort();
     } else if web.is_dir() {
-        // Watching a path that does not exist would rebuild every time; its parent changes when it appears.
+        // Watching a missing path would rebuild every time; its parent changes when it appears.
         println!("cargo:rerun-if-changed={}", web.display());
     }
 

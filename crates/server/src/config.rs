@@ -1,5 +1,5 @@
-//! What the caller decides before the port is opened. Plain values, completely parsed: this crate reads
-//! neither the environment nor a configuration file.
+//! The daemon's configuration: plain, completely parsed values. This crate reads neither the environment nor a
+//! configuration file.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -17,21 +17,21 @@ use crate::secret::Secret;
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
     pub listen: SocketAddr,
-    /// Listening on an address that other machines can reach is refused unless this is set.
+    /// Allows an address that other machines can reach.
     pub allow_remote: bool,
-    /// Where requests to Anthropic go, and all that name no provider.
+    /// The upstream for Anthropic, and for requests without a known provider.
     pub upstream: Upstream,
-    /// Where all others go, by the name of the upstream.
+    /// All other upstreams, by name.
     pub upstreams: Vec<(String, Upstream)>,
     pub token: Token,
     pub limits: Limits,
     /// Threads that forward requests; 0 chooses by the number of processors.
     pub workers: usize,
-    /// What agents may do over MCP.
+    /// Limits for agents over MCP.
     pub mcp: crate::mcp::Settings,
-    /// What somebody wants of the automatic editor; nothing: there is none.
+    /// The settings of the automatic editor; none disables it.
     pub rules: Option<Rules>,
-    /// Who finds words for operations that lack them.
+    /// The helper model.
     pub helper: crate::helper::Settings,
 }
 
@@ -52,7 +52,7 @@ impl ServerConfig {
     }
 }
 
-/// What somebody wants of the automatic editor. What is said may change while the daemon runs.
+/// The settings of the automatic editor. Their values may change while the daemon runs.
 #[derive(Clone)]
 pub struct Rules(pub Arc<dyn ctx_engine::automatic::Rules>);
 
@@ -62,12 +62,12 @@ impl fmt::Debug for Rules {
     }
 }
 
-/// Where requests go, and how to get there.
+/// An upstream and the way to it.
 #[derive(Clone, Debug)]
 pub struct Upstream {
     pub url: UpstreamUrl,
-    /// PEM files with authorities to trust besides the system's (also the values of variables such as
-    /// `SSL_CERT_FILE` and `NODE_EXTRA_CA_CERTS`, if the caller honours them).
+    /// PEM files with authorities to trust in addition to the system's, including the values of variables such as
+    /// `SSL_CERT_FILE` and `NODE_EXTRA_CA_CERTS`, if the caller honours them.
     pub extra_ca: Vec<PathBuf>,
     pub proxies: ProxySettings,
     /// Offer HTTP/2 to a TLS upstream. HTTP/1.1 is always offered.
@@ -80,8 +80,8 @@ impl Upstream {
     }
 }
 
-/// The values of `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`. The addresses may hold
-/// credentials, so they have the type that cannot be printed.
+/// The values of `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`. The addresses may contain credentials, so
+/// their type cannot be printed.
 #[derive(Clone, Debug, Default)]
 pub struct ProxySettings {
     pub http: Option<Secret>,
@@ -90,8 +90,7 @@ pub struct ProxySettings {
     pub no: Option<String>,
 }
 
-/// The upstream's address: scheme, host, port and perhaps a base path. It holds no credentials, so it
-/// may be shown.
+/// The upstream's address: scheme, host, port and optional base path. It contains no credentials, so it may be shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UpstreamUrl {
     scheme: Scheme,
@@ -99,7 +98,7 @@ pub struct UpstreamUrl {
     base_path: String,
 }
 
-/// Messages never repeat the given text: it may hold credentials.
+/// Messages never repeat the input, which may contain credentials.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum UpstreamUrlError {
     #[error("the upstream address is not a URL such as https://api.anthropic.com")]
@@ -124,7 +123,7 @@ impl UpstreamUrl {
         &self.scheme
     }
 
-    /// Host and port as written: what the `Host` header says.
+    /// Host and port as written, for the `Host` header.
     pub fn authority(&self) -> &Authority {
         &self.authority
     }
@@ -137,7 +136,7 @@ impl UpstreamUrl {
         self.authority.port_u16().unwrap_or(if self.is_https() { 443 } else { 80 })
     }
 
-    /// Without the slash at its end; empty when there is none.
+    /// Without the final slash; empty if there is none.
     pub fn base_path(&self) -> &str {
         &self.base_path
     }
@@ -183,25 +182,25 @@ impl fmt::Debug for UpstreamUrl {
     }
 }
 
-/// How long, how many, how much. The defaults are for people; tests shorten them.
+/// Timeouts and limits. The defaults are for people; tests shorten them.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// A request's head must be complete this long after its first byte (a new connection: after opening).
+    /// The time for a request's head, from its first byte (on a new connection: from its opening).
     pub head_timeout: Duration,
-    /// Longest silence in the middle of a request body while the upstream waits for more.
+    /// The longest pause in a request body while the upstream waits for more.
     pub body_idle_timeout: Duration,
-    /// A client's connection may rest this long between requests.
+    /// The time for which a client's connection may be idle.
     pub client_idle_timeout: Duration,
-    /// Name lookup, connection, proxy and TLS together. There is no limit on the answer.
+    /// Name lookup, connection, proxy and TLS together. There is no limit on the response.
     pub connect_timeout: Duration,
-    /// A resting upstream connection is dropped after this.
+    /// The time for which an upstream connection may be idle.
     pub pool_idle_timeout: Duration,
     pub max_headers: usize,
     pub max_head_bytes: usize,
-    /// On shutdown, running exchanges may take this long to finish.
+    /// The time for running requests to finish on shutdown.
     pub shutdown_grace: Duration,
-    /// After an answer that came before the end of the request, the rest of the request is read and thrown
-    /// away until it is silent for this long, so that the client gets to see the answer.
+    /// After a response that came before the end of its request, the rest of the request is read and discarded until it
+    /// pauses for this long, so that the client receives the response.
     pub linger: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! The whole daemon: the proxy in front, the service behind it, the control API beside it.
+//! The whole daemon: the proxy, the service behind it, and the control API.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::observer::{ComposerObserver, Traffic};
 use crate::signals;
 use ctx_api::status::UpstreamView;
 
-/// What is observed when the daemon stops may take this long to be stored.
+/// The time for storing observed requests on shutdown.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 pub struct Daemon {
@@ -66,7 +66,7 @@ impl Daemon {
         self.bound.local_addr()
     }
 
-    /// Serves until `shutdown` is ready, then lets running exchanges finish and stores the last of them.
+    /// Serves until `shutdown` is ready, then lets running requests finish and stores the last of them.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> std::io::Result<()> {
         let ended = self.bound.run(shutdown).await;
         let recorder = self.recorder;

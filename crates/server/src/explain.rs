@@ -1,5 +1,5 @@
-//! What a rule of the provider or an error code means, why it exists and what to do: one answer for the API, MCP and the
-//! command line.
+//! Explains a provider rule or an error code: its meaning, its reason and advice, for the API, MCP and the command
+//! line.
 
 use ctx_api::codes;
 use ctx_api::explain::{Term, TermKind, Terms};
@@ -27,7 +27,7 @@ pub fn known() -> Terms {
     Terms { terms: rules::all().map(rule).chain(codes).collect() }
 }
 
-/// The one with this name, whatever its case. Where there is none, the nearest names are in the hint.
+/// The explanation with this name, ignoring case. If there is none, the hint contains the nearest names.
 pub fn find<'a>(terms: &'a Terms, name: &str) -> Result<&'a Term, ControlError> {
     let wanted = name.trim();
     let wanted = wanted.strip_prefix("rule ").unwrap_or(wanted);

@@ -1,21 +1,21 @@
-//! File handles: how many there are, and what is kept back. Every connection needs one or two, and without any left the
-//! daemon could not even say what is wrong.
+//! File handles: their limit, and a reserve. Every connection needs one or two, and without any left, the daemon could
+//! not even report the problem.
 
 use std::fs::File;
 use std::io;
 
-/// Handles that are neither a client's nor for a client's request: store, log, event loops, lookups.
+/// Handles for other purposes than clients: store, log, event loops, lookups.
 const OWN: u64 = 64;
 
-/// So many questions to the control API are answered when all other handles are taken.
+/// The number of control requests that are answered when all other handles are in use.
 const SPARE: usize = 8;
 
-/// Raises the soft limit to the hard one, as servers do, and returns the limit that holds then. `None`: there is none,
-/// or the system does not tell.
+/// Raises the soft limit to the hard one, as servers do, and returns the resulting limit. `None`: there is none, or the
+/// system does not report it.
 #[cfg(unix)]
 pub(crate) fn raise_limit() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    /// Some systems have a hard limit that they do not grant, but always this one.
+    /// Some systems do not grant their hard limit, but always this one.
     const GRANTED: u64 = 10_240;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current != maximum {
@@ -35,7 +35,7 @@ pub(crate) fn raise_limit() -> Option<u64> {
     None
 }
 
-/// So many connections of clients may be open before those that rest are closed: each may need one to the upstream.
+/// The number of client connections above which idle ones are closed: each may need another one to the upstream.
 pub(crate) fn most_connections(limit: Option<u64>) -> usize {
     limit.map_or(usize::MAX, |limit| (limit.saturating_sub(OWN) / 2).max(8) as usize)
 }
@@ -51,7 +51,7 @@ pub(crate) fn are_used_up(_error: &io::Error) -> bool {
     false
 }
 
-/// Handles that are held only to be given back when there are no others.
+/// Reserved handles, to be released when no others are left.
 #[derive(Default)]
 pub(crate) struct Spare(Vec<File>);
 
@@ -65,7 +65,7 @@ impl Spare {
         }
     }
 
-    /// Frees one handle. False: there is none left to free.
+    /// Releases one handle. False: none is left.
     pub(crate) fn release(&mut self) -> bool {
         self.0.pop().is_some()
     }

@@ -1,6 +1,6 @@
-//! The daemon: forwards every request to the provider, lets an [`Observer`] read a copy, and serves its own paths (control
-//! API and page) behind access checks. What no operation touches passes untouched and unparsed while it arrives; what one
-//! may touch is held until the service has said how it leaves. It reads no environment and no configuration file.
+//! The daemon: forwards every request to the provider, gives an [`Observer`] a copy, and serves its own paths (control
+//! API and page) behind access checks. Requests that no edit affects pass unparsed as they arrive; others are held
+//! until the service has composed them. This crate reads neither the environment nor a configuration file.
 //!
 //! ```text
 //! listen ─► connection ─► router ─► proxy  ─► upstream      everything that is the provider's

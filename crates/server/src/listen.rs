@@ -1,8 +1,7 @@
-//! The port: opening it, accepting on it, sharing connections among the workers, and coming to an end.
+//! The port: opens it, accepts connections, distributes them among the workers, and shuts down.
 //!
-//! Each worker is a thread with a runtime of its own, and a connection stays with its worker, together with
-//! the upstream connection it uses. So a byte that arrives wakes exactly the task that sends it on, and no
-//! other thread.
+//! Each worker is a thread with its own runtime, and a connection stays with its worker, together with its upstream
+//! connection. So an arriving byte wakes exactly the task that forwards it.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -28,9 +27,9 @@ use crate::proxy::{Proxy, SetupError, Target, Targets};
 use crate::router::PathRouter;
 use crate::watch::Observer;
 
-/// Connections that the system completes before we accept them; a burst of clients must not be turned away.
+/// The backlog of connections; a burst of clients must not be refused.
 const BACKLOG: u32 = 1024;
-/// A start does not wait longer than this for the upstream's name to be looked up.
+/// The time that a start waits for the lookup of the upstream's name.
 const LOOKUP: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +49,7 @@ pub enum BindError {
 }
 
 impl BindError {
-    /// What to do about it.
+    /// Advice.
     pub fn hint(&self) -> &'static str {
         match self {
             BindError::RemoteRefused { .. } => "listen on 127.0.0.1, or add --allow-remote",
@@ -72,8 +71,8 @@ fn by(holder: &Option<PortHolder>) -> String {
 pub struct Server;
 
 impl Server {
-    /// Checks everything and opens the port. `control` holds the routes below `/control/v1`; the access
-    /// checks are put before them here and cannot be left out.
+    /// Checks everything and opens the port. `control` contains the routes below `/control/v1`; the access checks are
+    /// added here and cannot be left out.
     pub async fn bind(config: ServerConfig, observer: Arc<dyn Observer>, control: Router) -> Result<Bound, BindError> {
         let ServerConfig {
             listen,
@@ -123,13 +122,13 @@ impl Server {
     }
 }
 
-/// A person's agents need few threads; each one more costs memory for its pool and its runtime.
+/// One person's agents need few threads; each costs memory for its pool and its runtime.
 fn default_workers() -> usize {
     thread::available_parallelism().map_or(2, usize::from).clamp(1, 4)
 }
 
-/// Would a request to the upstream arrive at the port that we have just opened? A name is looked up only if
-/// the port is the same, which it hardly ever is; one that cannot be looked up is not ours.
+/// Whether a request to the upstream would arrive at the port that we have just opened. A name is looked up only if the
+/// port is the same, which is rare; an unknown name is not ours.
 async fn leads_back(upstream: &UpstreamUrl, own: SocketAddr) -> bool {
     if upstream.port() != own.port() {
         return false;
@@ -154,14 +153,14 @@ async fn leads_back(upstream: &UpstreamUrl, own: SocketAddr) -> bool {
 
 fn open(listen: SocketAddr) -> io::Result<TcpListener> {
     let socket = if listen.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // Without this a restart would have to wait until the last connections of the old daemon are forgotten.
+    // Otherwise a restart would have to wait until the last connections of the old daemon time out.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(listen)?;
     socket.listen(BACKLOG)
 }
 
-/// An open port that nobody answers yet.
+/// An open port that does not accept yet.
 pub struct Bound {
     most_connections: usize,
     listener: TcpListener,
@@ -179,8 +178,8 @@ impl Bound {
         self.address
     }
 
-    /// Serves until `shutdown` is ready; then lets running exchanges finish for a while. Dropping the returned
-    /// future ends everything at once. Control handlers run on the runtime that polls it.
+    /// Serves until `shutdown` is ready; then lets running requests finish for a while. Dropping the returned future
+    /// ends everything at once. Control handlers run on the runtime that polls it.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> io::Result<()> {
         let (progress, stage) = watch::channel(At::Open);
         let stage = Stage(stage);
@@ -219,24 +218,24 @@ impl Bound {
         thread::Builder::new().name(format!("ctx-worker-{number}")).spawn(move || {
             let _alive: oneshot::Sender<Infallible> = alive;
             work(&runtime, accepted, &router, &limits, stage);
-            // A name lookup may still hang in the background; nobody waits for it.
+            // Does not wait for name lookups that still hang in the background.
             runtime.shutdown_background();
         })?;
         Ok(Worker { accepted: sender, ended })
     }
 }
 
-/// After the handles were used up, it is logged again only when all was well for so long.
+/// After running out of handles, the warning is repeated only after this time without one.
 const QUIET: Duration = Duration::from_secs(60);
 
-/// Takes connections and hands them to the workers in turn. When there are too many, those that rest make room.
+/// Accepts connections and distributes them among the workers. If there are too many, idle ones are closed.
 struct Acceptor<'a> {
     listener: TcpListener,
     workers: std::iter::Cycle<std::slice::Iter<'a, Worker>>,
     register: Arc<Register>,
     most: usize,
     spare: Spare,
-    /// When the handles were used up last.
+    /// The last time without free handles.
     used_up: Option<Instant>,
 }
 
@@ -257,7 +256,7 @@ impl<'a> Acceptor<'a> {
             };
             match accepted {
                 Ok((socket, _)) => self.hand_over(socket, false),
-                // The client gave up before we came to it: its own affair.
+                // The client gave up before the connection was accepted.
                 Err(error) if is_the_clients(&error) => {}
                 Err(error) if files::are_used_up(&error) => self.make_room(&error).await,
                 Err(error) => {
@@ -274,13 +273,12 @@ impl<'a> Acceptor<'a> {
         let _ = worker.accepted.send(Accepted { socket, place, on_spare });
         let above = self.register.count().saturating_sub(self.most);
         if above > 0 {
-            // Some more than needed, so that not every new connection looks for the next one.
+            // A few more than needed, so that not every new connection has to free one.
             self.register.shed(above + self.most / 16);
         }
     }
 
-    /// Accepting failed for want of a handle. If no connection rests, one of the handles that were kept back lets the
-    /// control API answer.
+    /// Accepting failed for lack of a handle. If no connection is idle, a reserved handle lets the control API respond.
     async fn make_room(&mut self, error: &io::Error) {
         const AT_ONCE: usize = 32;
         if self.used_up.is_none_or(|last| last.elapsed() > QUIET) {
@@ -315,7 +313,7 @@ fn work(
     mut stage: Stage,
 ) {
     runtime.block_on(async {
-        // Every connection holds a clone of `busy`; when the last one is gone, `idle` hears it.
+        // Every connection holds a clone of `busy`; when the last one is gone, `idle` resolves.
         let (busy, mut idle) = mpsc::channel::<Infallible>(1);
         while let Some(Accepted { socket, place, on_spare }) = accepted.recv().await {
             let Ok(socket) = TcpStream::from_std(socket) else { continue };
@@ -337,16 +335,16 @@ fn work(
     });
 }
 
-/// How far the daemon's life has got, seen from anywhere.
+/// The daemon's state of shutdown, shared by all tasks.
 #[derive(Clone)]
 pub(crate) struct Stage(watch::Receiver<At>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum At {
     Open,
-    /// No new connections; what runs may finish.
+    /// No new connections; running requests may finish.
     Closing,
-    /// What still runs is cut.
+    /// Running requests are aborted.
     Over,
 }
 
@@ -359,7 +357,7 @@ impl Stage {
         self.reach(At::Over).await;
     }
 
-    /// A sender that is gone means that everything is over.
+    /// A dropped sender means that everything is over.
     async fn reach(&mut self, at: At) {
         let _ = self.0.wait_for(|stage| *stage >= at).await;
     }

@@ -1,6 +1,6 @@
-//! Lets the service look at what passes, and hold what it must compose: model calls only, everything else stays
-//! a plain pipe. Where the provider is asked to edit by itself, it is also heard what it says of its models when a
-//! client asks for them.
+//! Connects the service to the traffic: it observes model calls and holds those that it must compose; everything else
+//! is a plain pipe. If the provider's own editing is on, it also reads the provider's list of models when a client
+//! requests it.
 
 use ctx_engine::provider::Refused;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use ctx_wire::{Call, Provider, answer};
 
 use crate::watch::{Ending, Observer, RequestHead, RequestWatch, ResponseHead, ResponseWatch, Watch};
 
-/// What has passed since the start.
+/// Counters since the start.
 #[derive(Debug, Default)]
 pub struct Traffic {
     total: AtomicU64,
@@ -30,11 +30,11 @@ pub struct Traffic {
 pub struct Counts {
     pub total: u64,
     pub in_flight: u64,
-    /// Without a whole answer, though the client waited for it.
+    /// Without a complete response, although the client waited.
     pub failed: u64,
-    /// The client left before the answer was whole.
+    /// The client disconnected before the response was complete.
     pub cancelled: u64,
-    /// Calls of a provider in a format that is not read: they passed, and nothing of them is shown.
+    /// Calls in an unknown format: forwarded, and not shown.
     pub unread: u64,
 }
 
@@ -85,7 +85,7 @@ impl Observer for ComposerObserver {
         let headers = head.headers();
         let model = wire.model(head.path()).map(Into::into);
         let hints = Hints { model, ..Hints::read(|name| headers.text(name)) };
-        // There is nothing to learn from a count; what it counts must be what would be sent.
+        // A token count teaches nothing, but must count the composed request.
         if call == Call::Count && !self.service.holds(&hints) {
             return None;
         }
@@ -156,10 +156,10 @@ impl ResponseWatch for Response {
     }
 }
 
-/// No list of models is longer.
+/// Larger than any list of models.
 const LONGEST_LIST: usize = 4 * 1024 * 1024;
 
-/// Looks at no request.
+/// Ignores the request.
 struct IgnoreRequest;
 
 impl RequestWatch for IgnoreRequest {
@@ -168,10 +168,10 @@ impl RequestWatch for IgnoreRequest {
     fn end(&mut self, _complete: bool) {}
 }
 
-/// Hears what the provider says of its models.
+/// Reads the provider's list of models.
 struct Listening {
     recorder: Recorder,
-    /// Its encoding, and what came so far; nothing where there is nothing to hear.
+    /// Its encoding, and the bytes so far; none if it is ignored.
     heard: Option<(Option<Box<str>>, Vec<u8>)>,
 }
 

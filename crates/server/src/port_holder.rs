@@ -1,4 +1,4 @@
-//! Who holds a port that we wanted: another daemon of ours, or some program whose name the system tells.
+//! Finds the program that holds a port: another daemon, or a program that the system names.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -35,7 +35,7 @@ pub(crate) async fn find(listen: SocketAddr) -> Option<PortHolder> {
     tokio::task::spawn_blocking(move || program_on(listen.port())).await.ok().flatten().map(PortHolder::Program)
 }
 
-/// An address such as 0.0.0.0 can be listened on but not called.
+/// Replaces an address that cannot be connected to, such as 0.0.0.0.
 fn reachable(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -45,7 +45,7 @@ fn reachable(listen: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, listen.port())
 }
 
-/// A daemon refuses this request (it carries no token), and the refusal is signed.
+/// A daemon refuses this request, which has no token, and marks the refusal as its own.
 async fn is_daemon(address: SocketAddr) -> bool {
     let ask = async {
         let mut socket = TcpStream::connect(address).await?;
@@ -71,7 +71,7 @@ fn program_on(port: u16) -> Option<String> {
     if sockets.is_empty() {
         return None;
     }
-    // Processes of other users keep their files to themselves; then the name stays unknown.
+    // Other users' processes hide their files; then the name stays unknown.
     let processes = std::fs::read_dir("/proc").ok()?;
     for process in processes.flatten() {
         let Some(id) = process.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
@@ -93,8 +93,8 @@ fn program_on(_port: u16) -> Option<String> {
     None
 }
 
-/// The inodes of listening sockets on a port, from a table such as `/proc/net/tcp`: columns are number, local
-/// address, remote address, state (0A = listening) …, and the inode is the tenth.
+/// The inodes of listening sockets on a port, from a table such as `/proc/net/tcp`: the columns are number, local
+/// address, remote address, state (0A = listening) …; the inode is the tenth.
 #[cfg(target_os = "linux")]
 fn listening_inodes(table: &str, port: u16) -> Vec<String> {
     let suffix = format!(":{port:04X}");

@@ -1,4 +1,4 @@
-//! The one body type that goes back to clients, whoever made it.
+//! The body type of all responses to clients.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,21 +18,21 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 pub(crate) struct Reply {
     content: Content,
-    /// Tells the connection, by being dropped, that this reply is through.
+    /// Its drop tells the connection that this reply is complete.
     turn: Option<Turn>,
     breaking: Option<Breaking>,
 }
 
-/// A reply that ends in the middle. hyper throws away what it has not written yet when a body fails, but what
-/// the upstream sent before it died is the client's: so the failure waits until the rest has been written.
+/// A reply that ends in the middle. hyper discards unwritten data when a body fails, but the client should get
+/// everything that the upstream sent before it died: so the failure waits until the rest has been written.
 struct Breaking {
     error: Option<BoxError>,
-    /// The connection's count of flushes when it began.
+    /// The connection's count of flushes at the start.
     flushes: u32,
     patience: Pin<Box<Sleep>>,
 }
 
-/// A client that does not read on loses the rest after this.
+/// The time after which a client that does not read loses the rest.
 const BREAKING_PATIENCE: Duration = Duration::from_secs(10);
 
 enum Content {
@@ -50,8 +50,7 @@ impl Reply {
         Self { content: Content::Whole(Some(bytes).filter(|bytes| !bytes.is_empty())), turn: None, breaking: None }
     }
 
-    /// A reply from one of our own paths. Live streams have no end of their own; `closing` ends them when
-    /// the daemon stops.
+    /// A reply from one of our own paths. Live streams never end; `closing` ends them when the daemon stops.
     pub(crate) fn local(body: axum::body::Body, closing: Closing) -> Self {
         Self { content: Content::Room { body, closing }, turn: None, breaking: None }
     }
@@ -64,7 +63,7 @@ impl Reply {
 impl Reply {
     fn poll_breaking(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let Some(breaking) = &mut self.breaking else { return Poll::Ready(None) };
-        // Nobody has to wake us when it has been written: hyper asks a body for more after every flush.
+        // No wake-up is needed: hyper polls a body after every flush.
         let written = self.turn.as_ref().is_none_or(|turn| turn.flushes() != breaking.flushes);
         if written || breaking.patience.as_mut().poll(context).is_ready() {
             return Poll::Ready(breaking.error.take().map(Err));

@@ -1,4 +1,4 @@
-//! Which way a request goes: our own paths, `/control` and `/ui`, everything else to the provider.
+//! Routes requests: `/control` and `/ui` are ours, everything else goes to the provider.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::proxy::Proxy;
 use crate::proxy::errors::Failure;
 use crate::reply::Reply;
 
-/// One worker's router: its own proxy, and the local paths that all share.
+/// One worker's router: its own proxy, and the local paths that all workers share.
 pub(crate) struct PathRouter {
     proxy: Proxy,
     local: Arc<LocalPaths>,
@@ -21,7 +21,7 @@ impl PathRouter {
         Self { proxy, local }
     }
 
-    /// `on_spare`: the connection got one of the last file handles, and those are for the control API.
+    /// `on_spare`: the connection got one of the last file handles, which are reserved for the control API.
     pub(crate) async fn answer(&self, request: Request<Incoming>, on_spare: bool) -> Response<Reply> {
         match Way::of(request.uri().path()) {
             Way::Upstream if on_spare => Failure::Crowded.into_response(request.uri().path()).map(Reply::whole),

@@ -1,5 +1,5 @@
-//! What is secret, and the type that keeps it from being printed. Every decision about which header or
-//! query parameter holds a credential is made here and nowhere else.
+//! Secrets, and a type that cannot be printed. This is the only module that decides which headers and query parameters
+//! contain credentials.
 
 use ctx_engine::Credentials;
 use std::borrow::Cow;
@@ -8,7 +8,7 @@ use std::fmt;
 use http::Uri;
 use http::header::{self, HeaderMap, HeaderName};
 
-/// Text that may be used but never shown: its `Debug` says only that there is something.
+/// Text that may be used but never shown: its `Debug` reveals only its presence.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -17,7 +17,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself. The name is long so that a reader stops at every use.
+    /// The text itself. The long name makes a reader stop at every use.
     pub fn expose_secret(&self) -> &str {
         &self.0
     }
@@ -29,8 +29,8 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Words that make a header or a parameter a credential when they stand alone between separators.
-/// `token` is here and `tokens` is not: `anthropic-ratelimit-tokens-limit` is a count, not a key.
+/// Words that mark a header or parameter as a credential if they stand alone between separators. `token` is one and
+/// `tokens` is not: `anthropic-ratelimit-tokens-limit` is a count, not a key.
 const SECRET_WORDS: [&str; 12] = [
     "authorization",
     "auth",
@@ -46,10 +46,10 @@ const SECRET_WORDS: [&str; 12] = [
     "signature",
 ];
 
-/// The same for words that only together make a credential.
+/// Words that mark a credential only together.
 const SECRET_PAIRS: [&str; 4] = ["api-key", "api_key", "access-key", "accesskey"];
 
-/// Does a header or parameter of this name carry a credential?
+/// Whether a header or parameter with this name contains a credential.
 pub fn is_secret_name(name: &str) -> bool {
     if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
         is_secret_lowercase(&name.to_ascii_lowercase())
@@ -68,8 +68,8 @@ fn is_secret_lowercase(name: &str) -> bool {
         || name == "key"
 }
 
-/// Marks the usual credentials of a message, so that a `Debug` of it cannot print them. Only the usual
-/// ones: this runs on every request, while [`is_secret_name`] guards what is handed out.
+/// Marks the usual credentials of a message, so that a `Debug` cannot print them. Only the usual ones: this runs on
+/// every request, while [`is_secret_name`] guards everything handed out.
 pub(crate) fn seal(headers: &mut HeaderMap) {
     const USUAL: [HeaderName; 4] =
         [header::AUTHORIZATION, HeaderName::from_static("x-api-key"), header::COOKIE, header::PROXY_AUTHORIZATION];
@@ -80,10 +80,10 @@ pub(crate) fn seal(headers: &mut HeaderMap) {
     }
 }
 
-/// The values of all credentials in a request, so that its answer can be cleaned of them. This runs on every model
-/// call and only copies; their other spellings are looked for where an answer needs cleaning.
+/// The values of all credentials in a request, so that they can be removed from the record of its response. This runs
+/// on every model call and only copies; other spellings are computed when a response needs cleaning.
 pub(crate) fn credentials(uri: &Uri, headers: &HeaderMap) -> Credentials {
-    /// Cookies hold preferences too; one shorter than this is not a session.
+    /// Cookies hold preferences too; a shorter one is not a session.
     const SHORTEST_COOKIE: usize = 6;
     let mut found = Credentials::default();
     for (name, value) in headers.iter().filter(|(name, _)| is_secret_header(name)) {

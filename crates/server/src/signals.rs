@@ -1,4 +1,4 @@
-//! Tells signals of the automatic editor to a command, or to an address on this machine.
+//! Sends signals of the automatic editor to a command, or to an address on this machine.
 
 use ctx_engine::automatic::Rules;
 use std::collections::HashSet;
@@ -17,12 +17,12 @@ use tokio::process::Command;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// Signals that wait; more than these are lost, and are in the timeline all the same.
+/// The queue of signals; further ones are dropped, but stay in the timeline.
 const WAITING: usize = 64;
-/// Nobody waits longer for a command or an address.
+/// The timeout of a command or an address.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Listens from now on, until the service ends.
+/// Runs from now on, until the service ends.
 pub(crate) fn tell(service: &Service, rules: Arc<dyn Rules>) {
     let (send, mut heard) = mpsc::channel::<(String, u64, Told)>(WAITING);
     service.listen(move |record| {
@@ -36,7 +36,7 @@ pub(crate) fn tell(service: &Service, rules: Arc<dyn Rules>) {
     tokio::spawn(async move {
         let mut complained = HashSet::new();
         while let Some((conversation, at, told)) = heard.recv().await {
-            // They are the person's own: a project says nothing of them.
+            // They come from the user's own settings, never from a project's.
             let settings = rules.of(None, &[]);
             let body = body(&conversation, at, &told).to_string();
             if let Some(command) = &settings.hook {
@@ -58,7 +58,7 @@ fn body(conversation: &str, at: u64, told: &Told) -> Value {
     body
 }
 
-/// Says once what goes wrong in the same way again and again, until it goes well.
+/// Logs a repeated failure once, until it succeeds again.
 fn complain(
     who: &'static str,
     outcome: Result<Result<(), String>, tokio::time::error::Elapsed>,
@@ -74,7 +74,7 @@ fn complain(
     }
 }
 
-/// A command gets the signal's name as its argument, and all of it on its input.
+/// A command gets the signal's name as its argument, and the whole signal on stdin.
 async fn run(command: &str, signal: &str, body: &str) -> Result<(), String> {
     let mut child = Command::new("sh")
         .args(["-c", &format!("{command} \"$@\""), "sh", signal])
@@ -85,7 +85,7 @@ async fn run(command: &str, signal: &str, body: &str) -> Result<(), String> {
         .spawn()
         .map_err(|error| error.to_string())?;
     if let Some(mut input) = child.stdin.take() {
-        // It need not read it.
+        // It need not read its input.
         let _ = input.write_all(body.as_bytes()).await;
     }
     let status = child.wait().await.map_err(|error| error.to_string())?;

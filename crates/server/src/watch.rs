@@ -1,7 +1,6 @@
-//! The seam through which somebody may look at what flows. The proxy calls, it never waits: an observer
-//! takes its copy of a chunk and returns at once. The exception is a request that the observer holds: it is read
-//! to its end and then leaves as the observer composes it. Credentials do not fit through: heads
-//! show only what [`crate::secret`] calls harmless. What is done with the copies belongs elsewhere.
+//! The interface of observers. The proxy calls them and never waits: an observer takes its copy of a chunk and returns
+//! at once. The exception is a held request, which is read to its end and sent as the observer composes it. Credentials
+//! are filtered: heads contain only what [`crate::secret`] calls harmless.
 
 use ctx_engine::Credentials;
 use ctx_engine::provider::Refused;
@@ -16,62 +15,61 @@ use http::{Method, StatusCode, Uri};
 
 use crate::secret;
 
-/// Decides, for every request that is about to be forwarded, whether it is looked at.
+/// Decides about every request whether it is observed.
 pub trait Observer: Send + Sync + 'static {
     /// `None` makes the exchange a plain pipe.
     fn begin(&self, head: &RequestHead<'_>) -> Option<Watch>;
 }
 
-/// The two halves of one observed exchange. They are separate values because request and response
-/// flow at the same time: each half moves into its own body, and neither needs a lock of ours.
+/// The two halves of an observed exchange. They are separate because request and response flow at the same time: each
+/// half moves into its own body, without a shared lock.
 pub struct Watch {
     pub request: Box<dyn RequestWatch>,
     pub response: Box<dyn ResponseWatch>,
 }
 
-/// Sees the request body pass. `end` is called exactly once, last; `compose` takes its place when a held
-/// request is there.
+/// Observes the request body. `end` is called exactly once, last; for a held request, `compose` replaces it.
 pub trait RequestWatch: Send + 'static {
     /// Whether the request must be composed before it leaves.
     fn is_held(&self) -> bool {
         false
     }
-    /// The last byte of a held request has come. `reply` is told, later and from any thread, how it should
-    /// leave. Returns all that came.
+    /// The last byte of a held request has arrived. `reply` gets the composition, later and from any thread. Returns
+    /// everything received.
     fn compose(&mut self, reply: Reply) -> Pieces {
         reply(Err(Withheld::Defect));
         Pieces::default()
     }
     fn chunk(&mut self, chunk: &Bytes);
-    /// `complete` is false when the client or the upstream went away before the last byte.
+    /// `complete` is false if the client or the upstream disconnected before the last byte.
     fn end(&mut self, complete: bool);
 }
 
-/// Sees the response pass. `head` comes at most once and first; `end` is called exactly once, last.
+/// Observes the response. `head` is called at most once, first; `end` exactly once, last.
 pub trait ResponseWatch: Send + 'static {
-    /// The provider refused the thinking in a composed request; it is sent once more, without.
+    /// The provider refused the thinking in a composed request, which is sent again without it.
     fn unbound(&mut self) {}
-    /// The provider did not take what was asked of it beside the client; without it the request went through.
+    /// The provider refused an edit that we requested; without it, the request succeeded.
     fn refused(&mut self, _refused: Refused) {}
     fn head(&mut self, head: &ResponseHead<'_>);
     fn chunk(&mut self, chunk: &Bytes);
     fn end(&mut self, ending: Ending);
 }
 
-/// How an exchange came to its end.
+/// The outcome of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The upstream's answer passed to its last byte.
+    /// The upstream's response was complete.
     Complete,
-    /// The upstream stopped in the middle of its answer.
+    /// The upstream stopped in the middle of its response.
     Cut,
-    /// The client went away first.
+    /// The client disconnected first.
     Cancelled,
-    /// There was no answer: the upstream could not be reached, or closed without one.
+    /// No response: the upstream could not be reached, or closed without one.
     Unreachable,
 }
 
-/// Looks at nothing.
+/// Observes nothing.
 pub struct NoObserver;
 
 impl Observer for NoObserver {
@@ -100,7 +98,7 @@ impl<'a> RequestHead<'a> {
         self.uri.path()
     }
 
-    /// The query, with the values of parameters such as `key` or `access_token` left out.
+    /// The query, without the values of parameters such as `key` or `access_token`.
     pub fn query(&self) -> Option<Cow<'a, str>> {
         self.uri.query().map(secret::visible_query)
     }
@@ -109,7 +107,7 @@ impl<'a> RequestHead<'a> {
         self.headers
     }
 
-    /// All of its credentials, in a form that can only hide them.
+    /// All its credentials, in a type that can only hide them.
     pub fn credentials(&self) -> Credentials {
         secret::credentials(self.uri, self.headers.0)
     }
@@ -135,17 +133,17 @@ impl<'a> ResponseHead<'a> {
     }
 }
 
-/// Headers seen through the filter: those that hold credentials are not there.
+/// Headers without those that contain credentials.
 #[derive(Clone, Copy)]
 pub struct VisibleHeaders<'a>(&'a HeaderMap);
 
 impl<'a> VisibleHeaders<'a> {
     pub fn get(&self, name: &str) -> Option<&'a HeaderValue> {
-        // Most that are asked for are not there, and looking at a name costs more than looking it up.
+        // Most requested headers are absent, and checking a name costs more than looking it up.
         self.0.get(name).filter(|_| !secret::is_secret_name(name))
     }
 
-    /// The value as text; absent also when it is not plain ASCII.
+    /// The value as text; none if it is not plain ASCII.
     pub fn text(&self, name: &str) -> Option<&'a str> {
         self.get(name).and_then(|value| value.to_str().ok())
     }
@@ -179,7 +177,7 @@ impl fmt::Debug for ResponseHead<'_> {
     }
 }
 
-/// Holds a request half and keeps the promise of its trait: one `end`, also when it is merely dropped.
+/// Holds a request half and guarantees one `end`, even if it is dropped.
 pub(crate) struct RequestTap(Option<Box<dyn RequestWatch>>);
 
 impl RequestTap {
@@ -217,7 +215,7 @@ impl Drop for RequestTap {
     }
 }
 
-/// Holds a response half and keeps the promise of its trait: dropped without an end, the client left.
+/// Holds a response half and guarantees one `end`: dropped without one, the client disconnected.
 pub(crate) struct ResponseTap(Option<Box<dyn ResponseWatch>>);
 
 impl ResponseTap {

@@ -1,4 +1,4 @@
-//! What is malformed, endless or late is answered in the provider's shape or cut, and never leaves anything stuck.
+//! Malformed, endless or late input gets an error in the provider's format or is cut off, and blocks nothing.
 
 mod support;
 
@@ -10,12 +10,12 @@ use support::{Daemon, Plan, provider_error};
 
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// Sends bytes to a daemon whose upstream must not hear of them; returns the answer.
+/// Sends bytes to a daemon, which must not forward them; returns the response.
 async fn answer_to(bytes: impl AsRef<[u8]>) -> String {
     let upstream = RawServer::open().await;
     let daemon = Daemon::before(upstream.address).await;
     let mut client = daemon.connect().await;
-    // The daemon may answer and close before everything is sent.
+    // The daemon may respond and close before everything is sent.
     let _ = client.try_send(bytes).await;
     let answer = String::from_utf8_lossy(&client.rest().await).into_owned();
     assert!(upstream.stays_alone(Duration::from_millis(20)).await);
@@ -39,7 +39,7 @@ async fn what_is_not_http_is_answered_in_the_providers_shape() {
         "GET / HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n",
         "POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n",
         "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n",
-        // A client that was told https.
+        // A client that uses https.
         "\u{16}\u{3}\u{1}\u{2}\0\u{1}\0\u{1}\u{fc}\u{3}\u{3}",
     ] {
         let answer = answer_to(bytes).await;
@@ -124,7 +124,7 @@ async fn a_rebound_name_and_a_browsers_navigation_never_reach_the_provider() {
 
 #[tokio::test]
 async fn garbage_after_a_request_does_not_spoil_its_answer() {
-    // One byte more than announced: it belongs to the next request, which is none.
+    // One byte more than announced: it belongs to the next request, which is invalid.
     let upstream = RawServer::open().await;
     let daemon = Daemon::before(upstream.address).await;
     let mut client = daemon.connect().await;
@@ -163,7 +163,7 @@ async fn a_head_that_comes_too_slowly_is_given_up() {
         client.send(beginning).await;
         assert_eq!(client.rest().await, b"");
     }
-    // One byte at a time does not help.
+    // Sending one byte at a time does not help.
     let mut client = daemon.connect().await;
     for byte in "GET / HTTP/1.1\r\nHost: x".bytes().cycle() {
         if client.try_send([byte]).await.is_err() {
@@ -193,7 +193,7 @@ async fn a_connection_may_rest_longer_than_a_head_may_take() {
         }
         let peer = peer.as_mut().expect("a connection");
         peer.head().await;
-        // Neither the wait for the answer nor the rest after it counts as slowness.
+        // Neither the wait for the response nor the idle time after it counts as slowness.
         tokio::time::sleep(Duration::from_millis(200)).await;
         peer.send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
         client.head().await;

@@ -1,4 +1,4 @@
-//! The helper: words for operations that lack them, from a model that may be down, slow, dear or mad.
+//! The helper model: writes missing texts, and may be down, slow, expensive or broken.
 
 mod support;
 
@@ -16,14 +16,14 @@ use tokio::net::TcpListener;
 const KEY: &str = "own-key-of-the-helper";
 const CLIENTS: &str = "credential-of-the-client";
 
-/// Answers every request alike, and remembers them.
+/// Gives every request the same response, and records the requests.
 struct Fake {
     address: SocketAddr,
     asked: Arc<Mutex<Vec<(String, Value)>>>,
 }
 
 impl Fake {
-    /// `None`: it never answers.
+    /// `None`: it never responds.
     async fn saying(answer: Option<(&'static str, String)>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -78,7 +78,7 @@ fn anthropic(text: &str) -> String {
         .to_string()
 }
 
-/// Two questions with long results; the client's credentials came along.
+/// Two questions with long results, sent with credentials of the client.
 async fn house(settings: Settings) -> Router {
     house_on(Arc::new(ctx_store::MemoryStore::new()), settings).await
 }

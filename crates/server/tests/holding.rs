@@ -1,4 +1,4 @@
-//! Requests of edited conversations: held until they are complete, composed, and framed as they must be.
+//! Requests of edited conversations: held until complete, composed, and framed correctly.
 
 mod support;
 
@@ -13,7 +13,7 @@ use support::{header_of, provider_error, soon};
 
 const MOMENT: Duration = Duration::from_millis(150);
 
-/// A daemon that knows the conversation `one`, whose second question is deleted.
+/// A daemon with the conversation `one`, whose second question is deleted.
 async fn edited() -> (RawServer, Router) {
     let server = RawServer::open().await;
     let house = Router::before(&server).await;
@@ -98,7 +98,7 @@ async fn an_encoded_request_leaves_plain_when_it_is_composed_and_encoded_when_no
 #[tokio::test]
 async fn a_held_request_that_nothing_touches_leaves_byte_for_byte() {
     let (server, house) = edited().await;
-    // A session that is not known may be a fork of one that is edited, so it is held.
+    // An unknown session may be a fork of an edited one, so it is held.
     let odd = conversation("new", 2).replace(':', " : ");
     let mut client = house.connect().await;
     let whole = request("new", &odd);
@@ -166,7 +166,7 @@ async fn requests_sent_ahead_on_one_connection_are_composed_in_order() {
 #[tokio::test]
 async fn large_requests_are_held_whole() {
     let (server, house) = edited().await;
-    // No limit of ours: what is too large, the provider says.
+    // There is no limit of ours: the provider decides about the size.
     let body = conversation("one", 4).replace("question 4", &"x".repeat(9_000_000));
     let arrived = house.talk(&server, "one", &body).await;
     assert_eq!(arrived.questions()[2].len(), 9_000_000 + 4);
@@ -234,7 +234,7 @@ async fn a_client_that_leaves_before_the_answer_takes_its_held_request_along() {
     settled(&house).await;
 }
 
-/// Nothing is under way any more.
+/// No request is running.
 async fn settled(house: &Router) {
     soon("no request in flight", async {
         while house.get("status").await["requests"]["in_flight"] != 0 {
@@ -305,7 +305,7 @@ async fn an_upstream_that_hangs_up_on_a_held_request_is_told_and_it_is_not_repea
     assert!(server.stays_alone(MOMENT).await);
 }
 
-/// Counts go to their own path.
+/// Token counts have their own path.
 fn count(session: &str, body: &str) -> String {
     request(session, body).replacen("/v1/messages", "/v1/messages/count_tokens", 1)
 }
@@ -344,7 +344,7 @@ async fn an_open_stream_delays_neither_a_commit_nor_a_held_request() {
     let house = Router::before(&server).await;
     house.talk(&server, "one", &conversation("one", 3)).await;
     house.talk(&server, "two", &conversation("two", 3)).await;
-    // A stream that does not end, of each of the two.
+    // An endless stream on each of the two.
     let mut open = Vec::new();
     for session in ["one", "two"] {
         let mut client = house.connect().await;
@@ -375,7 +375,7 @@ async fn held_requests_cross_http2() {
     let house = Router::with(&url, |config| config.upstream.extra_ca.push(file)).await;
     let (send, mut received) = tokio::sync::mpsc::unbounded_channel();
     let upstream = tokio::spawn(async move {
-        // Each worker has a connection of its own.
+        // Each worker has its own connection.
         loop {
             let stream = tls::accept(&acceptor, server.accept_tcp().await).await;
             let send = send.clone();
@@ -426,7 +426,7 @@ async fn held_requests_cross_http2() {
     upstream.abort();
 }
 
-/// Holds everything and composes nothing: a defect.
+/// Holds everything and composes nothing, like a bug.
 struct Broken;
 
 impl Observer for Broken {

@@ -1,4 +1,4 @@
-//! The port: who may open it, who holds it already, and how it is closed.
+//! The port: opening it, conflicts with other programs, and closing it.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Live events: every one has an id, and a stream goes on from it.
+//! Live events: each has an id from which a stream can resume.
 
 mod support;
 
@@ -26,12 +26,12 @@ impl Heard {
 
 struct Listener {
     peer: Peer,
-    /// Told already, and not looked at.
+    /// Parsed, but not consumed yet.
     told: String,
 }
 
 impl Listener {
-    /// The next event; the first lines of a stream, which have an id alone, are one too.
+    /// The next event; the first lines of a stream, with only an id, count too.
     async fn next(&mut self) -> Heard {
         let end = loop {
             match self.told.find("\n\n") {
@@ -73,7 +73,7 @@ async fn known() -> (RawServer, Router) {
     let server = RawServer::open().await;
     let house = Router::before(&server).await;
     house.talk(&server, "one", &conversation("one", 4)).await;
-    // It waits until all of it is stored.
+    // Waits until everything is stored.
     house.get("conversations/one/frames").await;
     (server, house)
 }
@@ -92,7 +92,7 @@ async fn a_reader_that_comes_back_hears_everything_it_missed_and_nothing_twice()
     pin(&house, "t2").await;
     pin(&house, "t3").await;
     let resumed = format!("Last-Event-ID: {}\r\n", heard.id);
-    // Where both are given the header counts: a browser that comes back repeats the query it began with.
+    // If both are given, the header wins: a reconnecting browser repeats its first query.
     for (query, lines) in [
         ("", resumed.clone()),
         ("?after=0", resumed),
@@ -106,11 +106,11 @@ async fn a_reader_that_comes_back_hears_everything_it_missed_and_nothing_twice()
         }
     }
 
-    // The id that came first is good for coming back too.
+    // The first id also works for resuming.
     let (mut stream, _) = listening(&house, "", &format!("Last-Event-ID: {}\r\n", first.id)).await;
     assert_eq!(stream.next().await.id, heard.id);
 
-    // From the beginning: what passed before anybody listened.
+    // From the beginning: requests before the first listener.
     let (mut stream, _) = listening(&house, "?after=0", "").await;
     assert_eq!(stream.next().await.data["kind"], "opened");
     assert_eq!(stream.next().await.data["kind"], "request");
@@ -129,7 +129,7 @@ async fn a_reader_is_told_when_the_stream_cannot_go_on() {
         assert_eq!((reset.name.as_str(), &reset.data["reason"]), ("reset", &json!(reason)), "{lines}");
         assert_eq!((&reset.id, &reset.data["seq"]), (&newest.id, &json!(newest.number())));
     }
-    // It goes on all the same.
+    // It continues nevertheless.
     let (mut stream, _) = listening(&house, "", "Last-Event-ID: 1-1\r\n").await;
     pin(&house, "t1").await;
     assert_eq!(stream.next().await.data["kind"], "commit");
@@ -154,12 +154,12 @@ async fn a_reader_is_told_that_the_daemon_was_started_again() {
     assert_ne!(reset.id, before.id);
     pin(&house, "t1").await;
     assert_eq!(stream.next().await.data["kind"], "commit");
-    // Numbers go on: one alone is good for every epoch.
+    // Numbers continue: a bare one is valid in every epoch.
     let (mut stream, _) = listening(&house, &format!("?after={}", before.number()), "").await;
     assert_eq!(stream.next().await.data["kind"], "commit");
 }
 
-/// An event of a stream of the provider's.
+/// An event of the provider's stream.
 fn said(data: Value) -> String {
     format!("event: {}\ndata: {data}\n\n", data["type"].as_str().expect("a type"))
 }
@@ -173,7 +173,7 @@ async fn a_reply_is_told_while_it_grows_to_those_who_want_it() {
     let (server, house) = known().await;
     let (mut plain, _) = listening(&house, "", "").await;
     let (mut stream, _) = listening(&house, "?streaming=true", "").await;
-    // It never reads.
+    // A reader that never reads.
     let (_slow, _) = listening(&house, "?streaming=true", "").await;
     let mut client = house.connect().await;
     client.send(request("one", &conversation("one", 5))).await;
@@ -198,7 +198,7 @@ async fn a_reply_is_told_while_it_grows_to_those_who_want_it() {
         provider.send(format!("{:x}\r\n{piece}\r\n", piece.len())).await;
         tokio::time::sleep(Duration::from_millis(60)).await;
     }
-    // While the reply is still under way.
+    // While the reply is still streaming.
     let (mut told, mut count) = (std::collections::BTreeMap::<String, String>::new(), 0);
     while told.get("text").is_none_or(|text| !text.contains("word 5")) {
         let heard = stream.next().await;
@@ -216,7 +216,7 @@ async fn a_reply_is_told_while_it_grows_to_those_who_want_it() {
     assert!(count < 10, "{count} of {} are too many", pieces.len());
     provider.send("0\r\n\r\n").await;
 
-    // The client got every byte; those who did not ask for it heard nothing of it.
+    // The client received every byte; other listeners received nothing of it.
     client.head().await;
     assert_eq!(String::from_utf8(client.chunked().await.0).expect("text"), pieces.concat());
     for kind in ["request", "answer"] {
@@ -240,7 +240,7 @@ async fn a_wish_that_waits_is_told_and_so_is_what_becomes_of_it() {
     house.post("conversations/one/operations", &wish(json!(["t1", "t2"]))).await;
     stream.next().await;
 
-    // A request that nears the limit: it is the moment, and leaves without what was wished away.
+    // A request near the limit triggers the deferred edit and leaves without the deleted content.
     let mut body: Value = serde_json::from_str(&conversation("one", 4)).expect("JSON");
     let messages = body["messages"].as_array_mut().expect("messages");
     messages.push(json!({"role": "assistant", "content": "an answer"}));

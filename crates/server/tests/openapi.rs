@@ -1,5 +1,5 @@
-//! The description of the API, and whether the daemon keeps to it: schemathesis asks everything that the description
-//! allows, and much that it does not.
+//! The OpenAPI document and the daemon's conformance: schemathesis sends everything that the document allows, and much
+//! that it does not.
 
 mod support;
 
@@ -11,7 +11,7 @@ use support::body_of;
 use support::house::{Router, conversation};
 use support::raw::RawServer;
 
-/// Names that a request has some luck with, and some that it has none with.
+/// Known and unknown names for requests.
 const CONVERSATIONS: [&str; 5] = ["one", "two", "active", "question", "nobody"];
 const FRAMES: [&str; 14] = [
     "t1",
@@ -33,7 +33,7 @@ const REQUESTS: [&str; 4] = ["r1", "2", "r99", "none"];
 const JOBS: [&str; 3] = ["h1", "h2", "none"];
 const WISHES: [&str; 3] = ["w1", "w2", "none"];
 const POINTS: [&str; 4] = ["HEAD", "source", "main", "aaaa"];
-/// Types that are only written: what is given in them can be chosen.
+/// Input-only types, whose values can be chosen.
 const WRITTEN: [&str; 6] = ["Wish", "Way", "Heal", "Plan", "Planned", "Cancel"];
 
 /// A conversation with tools, results and thinking, and one with an edit.
@@ -68,11 +68,11 @@ async fn the_daemon_describes_its_api() {
     assert_eq!((&document["openapi"], &document["servers"][0]["url"]), (&json!("3.1.0"), &json!("/control/v1")));
     let paths = document["paths"].as_object().expect("paths");
     for (path, methods) in paths {
-        // Every path that is described is there, and takes no other method than those.
+        // Every documented path exists, with no other methods.
         let path = path.replace("{conversation}", "one").replace("{id}", "t1").replacen('/', "", 1);
         for method in ["GET", "POST", "PUT", "DELETE", "PATCH"] {
             let described = methods.get(method.to_lowercase()).is_some();
-            // Their answers are no JSON.
+            // Their responses are not JSON.
             if (path == "events" || path.ends_with("/export")) && described {
                 continue;
             }
@@ -83,7 +83,7 @@ async fn the_daemon_describes_its_api() {
     }
 }
 
-/// Names worth trying in the place of any text.
+/// Names worth trying for any text.
 fn likely(name: &str) -> Option<&'static [&'static str]> {
     match name {
         "ids" | "id" | "after" => Some(&FRAMES),
@@ -96,7 +96,7 @@ fn likely(name: &str) -> Option<&'static [&'static str]> {
     }
 }
 
-/// Puts names that are there beside texts of any kind.
+/// Adds known names to arbitrary texts.
 fn choose(name: &str, schema: &mut Value) {
     let Some(names) = likely(name) else { return };
     match schema["type"].clone() {
@@ -119,7 +119,7 @@ fn choose_within(schema: &mut Value) {
     }
 }
 
-/// Nothing may be answered that the description does not name.
+/// Every response must be documented.
 fn close(schema: &mut Value) {
     let Some(map) = schema.as_object_mut() else { return };
     let is_closed = map.contains_key("additionalProperties") || !map.contains_key("properties");
@@ -130,7 +130,7 @@ fn close(schema: &mut Value) {
     map.get_mut("items").into_iter().for_each(close);
     for list in ["oneOf", "anyOf", "allOf"] {
         for inner in map.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-            // The fields around it are not seen from within.
+            // The surrounding fields are not visible from inside.
             if flattened { close_fields(inner) } else { close(inner) }
         }
     }
@@ -144,7 +144,7 @@ fn close_fields(schema: &mut Value) {
     fields.into_iter().flat_map(|fields| fields.values_mut()).for_each(close);
 }
 
-/// The description as the daemon gives it, narrower in what is answered and in what is asked.
+/// The daemon's document, with narrower responses and requests.
 fn narrowed(mut document: Value, file: &str) -> Value {
     let types = document["components"]["schemas"].as_object_mut().expect("types");
     for (name, schema) in types {
@@ -163,14 +163,14 @@ fn narrowed(mut document: Value, file: &str) -> Value {
             }
         }
     }
-    // It cannot write lines of JSON; a text is one too, and some are a conversation.
+    // It cannot generate JSON lines; a plain text is one too, and some are a conversation.
     let half = &file[..file.len() / 2];
     document["paths"]["/import"]["post"]["requestBody"]["content"] =
         json!({"text/plain": {"schema": {"anyOf": [{"enum": [file, half]}, {"type": "string"}]}}});
     document
 }
 
-/// The program that `cargo xtask test` installs. Without it the test is left out, loudly; in CI that is a failure.
+/// The program that `cargo xtask test` installs. Without it, the test is skipped with a message; in CI it fails.
 fn schemathesis() -> Option<PathBuf> {
     let found = std::env::var_os("CTX_TEST_SCHEMATHESIS").map(PathBuf::from).filter(|path| path.exists());
     if found.is_none() {
@@ -185,7 +185,7 @@ async fn asked(program: &Path, house: &Router, folder: &Path, paths: &[&str]) {
     let mut command = Command::new(program);
     command.args(["run", "openapi.json", "--no-color", "--output-truncate", "false"]);
     command.args(["--phases", "examples,coverage,fuzzing", "--continue-on-failure", "--warnings", "off"]);
-    // Refusing what is well formed is this API's business: an id that is not there, an edit that does not fit.
+    // This API may refuse well-formed requests: an unknown id, an impossible edit.
     command.args(["--exclude-checks", "positive_data_acceptance", "--request-timeout", "60"]);
     match long {
         true => command.args(["--max-examples", "500", "--generation-database", "none"]),
@@ -211,7 +211,7 @@ async fn schemathesis_finds_no_failure_and_nothing_that_is_not_described() {
     let document = narrowed(house.get("openapi.json").await, body_of(&exported));
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("openapi.json"), document.to_string()).expect("a file");
-    // Events never end; what forgets or takes in whole conversations comes last.
+    // Events never end; deleting and importing conversations come last.
     let first = ["/events", "/purge", "/import"].iter().flat_map(|path| ["--exclude-path", path]).collect::<Vec<_>>();
     asked(&program, &house, folder.path(), &first).await;
     assert_eq!(house.get("conversations").await["conversations"].as_array().map(Vec::len), Some(2), "both are there");

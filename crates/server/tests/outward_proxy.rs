@@ -1,5 +1,4 @@
-//! The way out through somebody's proxy: tunnels for https, whole addresses for http, and around it where
-//! NO_PROXY says so.
+//! Outgoing proxies: tunnels for https, full addresses for http, and no proxy for the hosts in NO_PROXY.
 
 mod support;
 
@@ -100,7 +99,7 @@ async fn no_proxy_leads_around_the_proxy() {
     assert!(proxy.stays_alone(Duration::from_millis(50)).await);
 }
 
-/// The message of the error that a proxy's answer to `CONNECT` leads to.
+/// The error message for a proxy's response to `CONNECT`.
 async fn refused_with(answer: &'static str) -> String {
     let authority = Authority::new();
     let proxy = RawServer::open().await;

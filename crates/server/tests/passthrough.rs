@@ -1,4 +1,4 @@
-//! What goes in comes out: requests and answers cross the proxy byte for byte.
+//! Requests and responses cross the proxy byte for byte.
 
 mod support;
 
@@ -7,13 +7,13 @@ use std::time::Duration;
 use support::raw::RawServer;
 use support::{Daemon, Plan};
 
-/// A moment in which nothing is expected to happen.
+/// A moment in which nothing should happen.
 const MOMENT: Duration = Duration::from_millis(100);
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 const GET: &str = "GET /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
-/// Sends a request through a fresh daemon and returns the head that the upstream got.
+/// Sends a request through a new daemon and returns the head that the upstream received.
 async fn head_upstream(request: &str) -> String {
     let upstream = RawServer::open().await;
     let daemon = Daemon::before(upstream.address).await;
@@ -26,7 +26,7 @@ async fn head_upstream(request: &str) -> String {
     head.replace(&upstream.address.to_string(), "UPSTREAM")
 }
 
-/// Sends a request through a fresh daemon, answers it, and checks what the client gets, to the byte.
+/// Sends a request through a new daemon, responds, and compares the client's bytes.
 async fn comes_back(request: &str, answer: &str, expected: &str) {
     let upstream = RawServer::open().await;
     let daemon = Daemon::before(upstream.address).await;
@@ -257,7 +257,7 @@ async fn answers_without_a_body_keep_the_length_they_speak_of() {
         ("GET", "HTTP/1.1 204 No Content\r\nB: 2\r\n\r\n"),
         ("DELETE", "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\nB: 2\r\n\r\n"),
     ] {
-        // All on one connection: a wrong idea of where an answer ends would show in the next one.
+        // All on one connection: a wrong end of a response would break the next one.
         client.send(format!("{request} / HTTP/1.1\r\nHost: x\r\n\r\n")).await;
         if peer.is_none() {
             peer = Some(upstream.accept().await);
@@ -327,7 +327,7 @@ async fn connections_are_used_again_on_both_sides() {
     let mut peer = upstream.accept().await;
     for number in 0..20 {
         assert!(peer.head().await.starts_with(&format!("GET /{number} ")));
-        // All three framings must leave the connection fit for the next request.
+        // All three framings must leave the connection ready for the next request.
         match number % 3 {
             0 => peer.send(OK).await,
             1 => peer.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n").await,
@@ -372,7 +372,7 @@ async fn a_connection_that_died_while_resting_costs_the_client_nothing() {
         assert!(client.head().await.starts_with("HTTP/1.1 200 OK\r\n"));
         client.exactly(2).await;
         drop(peer);
-        // The worker must have had a chance to hear of it; then it opens a new connection by itself.
+        // Once the worker notices, it opens a new connection by itself.
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

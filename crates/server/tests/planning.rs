@@ -94,7 +94,7 @@ async fn a_conversation_is_exported_and_taken_in() {
     let came = taken(&other, "import", file).await;
     assert_eq!((&came["session"], &came["frames"]), (&json!("one"), &json!(4)), "{came}");
     assert_eq!(other.composed("one").await, house.composed("one").await);
-    // Its session goes on, edited: the daemon was told in time.
+    // Its session continues, edited: the daemon knows it in time.
     let arrived = other.talk(&there, "one", &conversation("one", 5)).await;
     let sent = String::from_utf8_lossy(&arrived.body).into_owned();
     assert!(!sent.contains("question 2") && sent.contains("question 5"), "{sent}");

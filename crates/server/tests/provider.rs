@@ -1,4 +1,4 @@
-//! Where the provider is asked to edit by itself: what it is sent, what happens when it refuses, and what is told of it.
+//! The provider's own editing: the requests for it, refusals, and reports.
 
 mod support;
 
@@ -35,12 +35,12 @@ async fn stage() -> (RawServer, Router) {
     (server, house)
 }
 
-/// So many questions to a model that can do it.
+/// This many questions to a model that supports it.
 fn asked(questions: usize) -> String {
     conversation("one", questions).replace(r#""model":"m""#, r#""model":"claude-opus-5-5""#)
 }
 
-/// The client asks for thinking to stay, as Claude Code does.
+/// The client asks to keep thinking, as Claude Code does.
 fn as_claude_code(questions: usize) -> String {
     let own = r#""context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]},"max_tokens""#;
     asked(questions).replace(r#""max_tokens""#, own)
@@ -80,7 +80,7 @@ async fn with_it_on_only_the_range_of_the_edits_differs() {
         let mut arrived = Arrived::at(&server).await;
         assert_eq!(edits(&arrived), ["clear_thinking_20251015", "clear_tool_uses_20250919"]);
         assert_eq!(arrived.header("anthropic-beta"), Some(format!("a-1,{BETA}").as_str()));
-        // One piece was put in, and nothing else is different.
+        // One piece was inserted; everything else is the same.
         let sent = arrived.text().to_owned();
         let same = body.bytes().zip(sent.bytes()).take_while(|(one, other)| one == other).count();
         let behind = body.bytes().rev().zip(sent.bytes().rev()).take_while(|(one, other)| one == other).count();
@@ -92,7 +92,7 @@ async fn with_it_on_only_the_range_of_the_edits_differs() {
     let named = events(&house, "request").await.pop().expect("a request");
     assert_eq!(named["asks"], json!(["clear_tool_uses_20250919"]));
     assert_eq!(house.get("status").await["provider"]["asked"], 2);
-    // What is dumped is what is sent, and a beta that is named is not named again.
+    // The dump equals the sent request, and a named beta is not named again.
     let dumped = house.composed("one").await;
     let mut client = house.connect().await;
     let named = format!("Anthropic-Beta: {BETA}\r\nX-Last");
@@ -127,7 +127,7 @@ async fn a_refusal_of_ours_is_tried_once_without_and_remembered() {
     let listed = first.get("status").await["provider"]["refused"].clone();
     assert_eq!(listed.as_array().map(Vec::len), Some(2), "{listed}");
 
-    // It is not asked again, nor by the next daemon; another model is.
+    // It is not requested again, not even by the next daemon; for another model it is.
     assert_eq!(first.talk(&server, "one", &asked(3)).await.text(), asked(3));
     drop(first);
     let second = house(&server, store, on()).await;
@@ -198,7 +198,7 @@ async fn an_edited_conversation_is_asked_too_and_falls_back_to_its_edits() {
     first.peer.send(answer("400 Bad Request", REFUSED)).await;
     let mut second = Arrived::at(&server).await;
     assert_eq!((edits(&second).len(), second.questions()), (0, first.questions()));
-    // What is left may still be refused for its thinking, and that has a way out of its own.
+    // The rest may still be refused for its thinking, which is handled separately.
     let unbound = r#"{"type":"error","error":{"message":"The block is bound to a different conversation."}}"#;
     second.peer.send(answer("400 Bad Request", unbound)).await;
     let mut third = Arrived::at(&server).await;
@@ -247,7 +247,7 @@ async fn agents_are_meant_or_not() {
     }
 }
 
-/// Half of a body is at the upstream before the rest has come, or is not.
+/// Whether half of a body reaches the upstream before the rest has arrived.
 async fn passes_at_once(house: &Router, server: &RawServer, session: &str, body: &str) -> bool {
     let mut client = house.connect().await;
     let whole = request(session, body).into_bytes();
@@ -334,7 +334,7 @@ async fn what_the_provider_cleared_is_told_with_its_place_and_spoils_no_figure()
     let after = tell(with_results(8), said(500, edit)).await;
     assert!(after.abs_diff(before) <= 10, "what is cleared still is the client's: {before} and {after}");
     let told = events(&house, "answer").await.pop().expect("an answer")["applied_edits"][0].clone();
-    // The list of what is to be done is not cleared, so the first one is the second call.
+    // The todo list is not cleared, so the first cleared call is the second.
     assert_eq!((&told["first"], &told["last"]), (&json!("t1/2"), &json!("t1/4")), "{told}");
     let status = house.get("status").await["provider"].clone();
     let count = |name: &str| status[name].as_u64();
@@ -366,7 +366,7 @@ async fn a_summary_of_the_providers_comes_back_where_the_client_left_it_out() {
     let told = events(&house, "answer").await.pop().expect("an answer");
     assert_eq!((&told["compacted"], &house.get("status").await["provider"]["summaries"]), (&json!(true), &json!(1)));
 
-    // The client forgets it, on this turn and on later ones, and so does the next daemon's client.
+    // The client forgets it, on this turn and later ones, and so does the next daemon's client.
     let expected = format!(r#""content":[{block},{{"type":"text","text":"one answer 2"}}]"#);
     let sent = house.talk(&server, "one", &asked(3)).await;
     assert!(sent.text().contains(&expected), "{}", sent.text());
@@ -374,7 +374,7 @@ async fn a_summary_of_the_providers_comes_back_where_the_client_left_it_out() {
     drop(house);
     let house = self::house(&server, store.clone(), wish).await;
     assert!(house.talk(&server, "one", &asked(5)).await.text().contains(&expected));
-    // A client that sends it back is left alone, and so is a history that does not hold that answer any more.
+    // A client that sends it back is left alone, and so is a history without that response.
     let own = asked(5).replace(
         r#""content":"one answer 2""#,
         &format!(r#""content":[{block},{{"type":"text","text":"one answer 2"}}]"#),
@@ -383,7 +383,7 @@ async fn a_summary_of_the_providers_comes_back_where_the_client_left_it_out() {
     let other = asked(5).replace("one answer 2", "something else");
     assert_eq!(house.talk(&server, "one", &other).await.text().matches(block).count(), 0);
     drop(house);
-    // Switched off, it is not sent; one that the client has from us is taken out, for nobody would take it.
+    // Once disabled, it is not sent; a client that got it from us has it removed, because the provider would refuse it.
     let house = self::house(&server, store, Wish::default()).await;
     assert_eq!(house.talk(&server, "one", &asked(5)).await.text(), asked(5));
     let taken_out = own.replace(&format!("{block},"), "");

@@ -1,5 +1,4 @@
-//! A refusal of thinking that only composing can have caused is answered by asking once more; every other refusal
-//! is the client's.
+//! A refusal of thinking that only composing can have caused is retried; every other refusal goes to the client.
 
 mod support;
 
@@ -58,7 +57,7 @@ async fn refused_thinking_is_asked_for_once_more_and_the_second_answer_counts() 
     assert_eq!(statuses, [200, 200], "what is noted is what the client got");
     assert_eq!(events(&house, "recovery").await.len(), 1);
 
-    // From now on it is asked for at once, and named once.
+    // From now on it is requested at once, and named once.
     let mut client = house.connect().await;
     let named = format!("Anthropic-Beta: {BETA},a-1\r\nX-Last");
     client.send(request("one", &conversation("one", 4)).replace("X-Last", &named)).await;
@@ -79,7 +78,7 @@ async fn it_is_asked_for_once_and_only_once() {
     assert!(client.head().await.starts_with("HTTP/1.1 400 Bad Request"));
     assert_eq!(client.rest().await, UNBOUND.as_bytes());
     assert!(server.stays_alone(MOMENT).await);
-    // The next one asks from the start, and is not repeated either.
+    // The next request asks from the start, and is not retried either.
     let mut client = house.connect().await;
     client.send(request("one", &conversation("one", 4))).await;
     let mut arrived = Arrived::at(&server).await;

@@ -1,4 +1,4 @@
-//! The control API and the page, seen from outside: every way in and every refusal.
+//! The control API and the page from outside: every kind of access and every refusal.
 
 mod support;
 
@@ -14,7 +14,7 @@ use http_body::{Body, Frame};
 use support::raw::RawServer;
 use support::{Daemon, Plan, body_of, header_of};
 
-/// A daemon with three handlers, whose upstream must never hear of them.
+/// A daemon with three handlers, whose requests must never reach the upstream.
 async fn house() -> (RawServer, Daemon) {
     let control = Router::new()
         .route("/status", get(|| async { "all is well" }))
@@ -30,7 +30,7 @@ fn broken() -> &'static str {
     panic!("a defect in a handler")
 }
 
-/// One event, and then silence for ever.
+/// One event, and then endless silence.
 #[derive(Default)]
 struct Endless {
     said: bool,
@@ -52,7 +52,7 @@ fn bearer(daemon: &Daemon) -> String {
     format!("Authorization: Bearer {}\r\n", daemon.token)
 }
 
-/// Opens the link, and returns what the browser sends from then on: its cookie, and the key that the page adds.
+/// Opens the link, and returns the browser's credentials: its cookie, and the page key.
 async fn log_in(daemon: &Daemon) -> (String, String) {
     let answer = daemon.get(&format!("/ui/?token={}", daemon.token), "").await;
     let cookie = header_of(&answer, "set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
@@ -69,7 +69,7 @@ async fn session(daemon: &Daemon) -> String {
     cookie + &key
 }
 
-/// Checks that an answer is an error in the control API's shape.
+/// Checks that a response is an error in the control API's format.
 fn control_error(answer: &str, status: u16, code: &str) {
     assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
     let body: serde_json::Value = serde_json::from_str(body_of(answer)).expect(answer);
@@ -183,7 +183,7 @@ async fn the_link_is_exchanged_for_a_session_and_the_token_leaves_the_address() 
     for cookie in cookies {
         assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
     }
-    // The cookie shows the page; the control API wants the page's key besides.
+    // The cookie shows the page; the control API also needs the page key.
     let (cookie, key) = log_in(&daemon).await;
     assert!(daemon.get("/ui/", &cookie).await.starts_with("HTTP/1.1 200 "));
     control_error(&daemon.get("/control/v1/status", &cookie).await, 401, "token-needed");

@@ -1,4 +1,4 @@
-//! Credentials that an upstream repeats in its answer reach the client and nobody else.
+//! Credentials that an upstream repeats in its response reach only the client.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Bytes flow as they come, in both directions, and stop when one side stops.
+//! Bytes flow as they arrive, in both directions, and stop when one side stops.
 
 mod support;
 
@@ -9,7 +9,7 @@ use support::raw::{self, End, Peer, RawServer};
 use support::{Daemon, soon};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// A moment in which nothing is expected to happen.
+/// A moment in which nothing should happen.
 const MOMENT: Duration = Duration::from_millis(100);
 
 const CHUNKED: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -22,7 +22,7 @@ async fn pair() -> (RawServer, Daemon, Peer) {
     (upstream, daemon, client)
 }
 
-/// Starts an exchange and answers it with a chunked head and one event.
+/// Starts an exchange and responds with a chunked head and one event.
 async fn streaming() -> (RawServer, Daemon, Peer, Peer) {
     let (upstream, daemon, mut client) = pair().await;
     client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n").await;
@@ -35,7 +35,7 @@ async fn streaming() -> (RawServer, Daemon, Peer, Peer) {
     (upstream, daemon, client, peer)
 }
 
-/// Bytes that tell where they stood.
+/// Bytes that encode their position.
 fn pattern(count: usize) -> Vec<u8> {
     let mut bytes = (0..=250u8).collect::<Vec<u8>>().repeat(count / 251 + 1);
     bytes.truncate(count);
@@ -121,7 +121,7 @@ async fn who_does_not_read_stops_who_writes() {
     peer.send(format!("HTTP/1.1 200 OK\r\ncontent-length: {most}\r\n\r\n")).await;
     let sent = peer.send_until_stuck(most, Duration::from_millis(500)).await;
     assert!(sent < 48 * 1024 * 1024, "{sent} bytes went somewhere, and nobody read them");
-    // Nothing was lost, and reading sets everything in motion again.
+    // Nothing was lost, and reading resumes everything.
     client.head().await;
     client.exactly(sent).await;
     assert!(peer.send_until_stuck(1024 * 1024, Duration::from_millis(500)).await >= 1024 * 1024);
@@ -201,7 +201,7 @@ async fn what_was_sent_right_before_a_cut_still_arrives() {
         assert_eq!(client.head().await, CHUNKED);
         let rest = client.rest().await;
         assert!(!rest.ends_with(b"0\r\n\r\n"), "no last chunk was invented");
-        // A large chunk may be passed on in several.
+        // A large chunk may be forwarded in several.
         let letters = |bytes: &[u8]| bytes.iter().filter(|byte| b"hlox".contains(byte)).count();
         assert_eq!(letters(&rest), letters(body.as_bytes()), "{} bytes arrived", rest.len());
         assert_eq!(daemon.recorder.ending(0).await, Ending::Cut);
@@ -256,11 +256,11 @@ async fn a_refusal_that_comes_before_the_body_is_through_reaches_the_client() {
     let mut peer = upstream.accept().await;
     peer.head().await;
     let sender = tokio::spawn(async move {
-        // The client goes on sending for as long as it can, like one that does not look for an answer.
+        // The client keeps sending, like one that does not read the response.
         client.send_until_stuck(MANY, Duration::from_millis(300)).await;
         client
     });
-    // More than the client's socket holds: whoever closes while the client still sends loses the rest of it.
+    // More than the client's socket buffers: closing while the client still sends would lose the rest.
     let words = "too large, ".repeat(100_000);
     let head = format!("HTTP/1.1 413 Payload Too Large\r\ncontent-length: {}\r\n\r\n", words.len());
     peer.send(format!("{head}{words}")).await;
@@ -281,7 +281,7 @@ async fn a_client_that_reads_only_after_sending_gets_a_large_early_answer() {
         raw::head_of(&mut socket).await;
         let (mut reading, mut writing) = socket.into_split();
         let drain = tokio::spawn(async move {
-            // Everything is read, whatever becomes of the answer.
+            // Everything is read, regardless of the response.
             let mut buffer = vec![0; 256 * 1024];
             let mut total = 0;
             while total < MANY {
@@ -309,7 +309,7 @@ async fn a_client_that_reads_only_after_sending_gets_a_large_early_answer() {
 async fn nobody_waits_for_a_client_that_does_not_read() {
     let (upstream, daemon, _) = pair().await;
     daemon.recorder.blind.store(true, std::sync::atomic::Ordering::Relaxed);
-    // As many stuck streams as workers, and some more.
+    // As many stalled streams as workers, and a few more.
     let mut stuck = Vec::new();
     for _ in 0..6 {
         let mut client = daemon.connect().await;
@@ -354,7 +354,7 @@ async fn many_slow_streams_run_side_by_side() {
 
 #[tokio::test]
 async fn a_client_that_only_stops_sending_counts_as_gone() {
-    // A closed sending side cannot be told from a closed connection; every client of the provider keeps both open.
+    // A closed sending side looks like a closed connection; every client of the provider keeps both open.
     let (_upstream, daemon, mut client, mut peer) = streaming().await;
     client.close_sending().await;
     assert_eq!(peer.end().await, (Vec::new(), End::Closed));

@@ -1,4 +1,4 @@
-//! Upstreams over TLS: HTTP/1.1 and HTTP/2, authorities of one's own, and certificates nobody vouches for.
+//! Upstreams over TLS: HTTP/1.1 and HTTP/2, private authorities, and untrusted certificates.
 
 mod support;
 
@@ -49,7 +49,7 @@ impl Secured {
     }
 }
 
-/// An HTTP/2 upstream under the test's control. Frames move only while somebody awaits its next event.
+/// An HTTP/2 upstream under the test's control. Frames move only while the test awaits its next event.
 struct Http2(server::Connection<TlsStream<TcpStream>, Bytes>);
 
 impl Http2 {
@@ -171,7 +171,7 @@ async fn a_status_without_words_gets_none_invented() {
     running.abort();
 }
 
-/// Answers over HTTP/2 with one chunk and then resets the stream for the given reason.
+/// Responds over HTTP/2 with one chunk and then resets the stream for the given reason.
 async fn reset_in_the_middle(reason: Reason, with_length: bool) -> (Vec<u8>, Ending) {
     let secured = Secured::open(H2).await;
     let daemon = secured.plan().start().await;
@@ -232,7 +232,7 @@ async fn an_http1_connection_that_breaks_inside_tls_cuts_its_answer() {
     client.send(OPEN_GET).await;
     let mut peer = secured.accept().await;
     peer.head().await;
-    // Without a length, only the missing farewell of TLS tells a cut from an end.
+    // Without a length, only the missing close message of TLS tells a cut from an end.
     peer.send("HTTP/1.1 200 OK\r\n\r\nhello").await;
     client.head().await;
     client.exactly(10).await;
@@ -296,8 +296,8 @@ async fn an_early_answer_over_http2_reaches_the_client_whole() {
         head = client.head() => assert!(head.starts_with("HTTP/1.1 413 "), "{head}"),
         _ = upstream.0.accept() => panic!("no other request"),
     }
-    // Whoever lets go of a stream in this way resets it politely, after what it still has to say. Both arrive at
-    // once, so that the reset is known before the last words have been passed on.
+    // Dropping a stream like this resets it gracefully, after its remaining data. Both arrive at once, so the reset is
+    // known before the last data have been forwarded.
     stream.send_data(Bytes::from_static(b"too large"), true).expect("sent");
     drop((stream, respond, request));
     let running = upstream.run();
@@ -403,7 +403,7 @@ async fn a_missing_certificate_file_is_found_before_the_port_is_opened() {
 
 #[tokio::test]
 async fn the_daemon_answers_while_its_upstream_is_being_looked_for() {
-    // A connection attempt that hangs must not hold up anybody else.
+    // A hanging connection attempt must not block others.
     let server = RawServer::open().await;
     let daemon: Daemon = Plan::new(&format!("https://localhost:{}", server.address.port())).start().await;
     let mut hanging = daemon.connect().await;

@@ -1,4 +1,4 @@
-//! What an observer sees: everything that passes, nothing that is secret, and always an end.
+//! Observers see everything that passes, no secrets, and always an end.
 
 mod support;
 

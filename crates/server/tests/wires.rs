@@ -1,4 +1,4 @@
-//! Clients of the formats of OpenAI and Google through the whole daemon: seen, edited, and answered in their own words.
+//! Clients of OpenAI's and Google's formats through the whole daemon: recorded, edited, and answered in their format.
 
 #[path = "wires/elsewhere.rs"]
 mod elsewhere;
@@ -20,12 +20,12 @@ use support::{body_of, header_of};
 
 const MOMENT: Duration = Duration::from_millis(150);
 
-/// A daemon before two providers: Anthropic's, which nothing may reach here, and OpenAI's.
+/// A daemon with two providers: Anthropic, which must not be reached here, and OpenAI.
 async fn daemon() -> (RawServer, RawServer, Router) {
     daemon_on(Arc::new(MemoryStore::new())).await
 }
 
-/// The same with what another one has stored.
+/// The same on another one's store.
 async fn daemon_on(store: Arc<MemoryStore>) -> (RawServer, RawServer, Router) {
     let (anthropic, openai) = (RawServer::open().await, RawServer::open().await);
     let url = format!("http://{}", openai.address);
@@ -46,7 +46,7 @@ fn post(path: &str, session: &str, body: &str) -> String {
     )
 }
 
-/// One exchange from end to end; what the provider got.
+/// One complete exchange; returns the request that the provider received.
 async fn talk(router: &Router, provider: &RawServer, (path, session): (&str, &str), body: &str, said: &str) -> Arrived {
     let mut client = router.connect().await;
     client.send(post(path, session, body)).await;
@@ -142,7 +142,7 @@ async fn responses_are_edited_with_their_steps_and_never_over_a_websocket() {
     assert_eq!(sent["input"][2]["encrypted_content"], "gAAA", "sealed reasoning is carried");
     assert_eq!(arrived.text(), router.composed("thread").await);
 
-    // What compacts the history gets it edited, too.
+    // A compaction request gets the edited history too.
     let mut client = router.connect().await;
     client.send(post("/v1/responses/compact", "thread", &responses(3))).await;
     let compacting = Arrived::at(&openai).await;
@@ -259,7 +259,7 @@ async fn calls_without_ids_are_edited_in_their_pairs() {
     let cut = json!({"operations": [{"op": "split", "id": "t1", "at": [2]}], "author": "test"}).to_string();
     router.refuses("POST", "conversations/gem/operations", &cut, 422, "cuts-a-pair").await;
 
-    // The result of the second call goes, and the call with it.
+    // The result of the second call goes, together with the call.
     router.edit("gem", json!([{"op": "delete", "ids": ["t1#2.1"]}, {"op": "delete", "ids": ["t2"]}])).await;
     let arrived = talk(&router, &gemini, at, &contents(3), CONTENT).await;
     let sent: Value = serde_json::from_slice(&arrived.body).expect("JSON");

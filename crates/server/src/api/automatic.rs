@@ -1,4 +1,4 @@
-//! The automatic editor: how full a context is, and clearing by hand.
+//! The automatic editor: context usage, and clearing by hand.
 
 use axum::Json;
 use axum::extract::rejection::JsonRejection;

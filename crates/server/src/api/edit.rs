@@ -1,4 +1,4 @@
-//! Wishes that change what is sent. Each becomes a commit, or is refused and changes nothing.
+//! Edit requests. Each becomes a commit, or is refused without a change.
 
 use axum::Json;
 use axum::extract::rejection::JsonRejection;

@@ -1,4 +1,4 @@
-//! Rules and error codes, explained.
+//! Explains rules and error codes.
 
 use axum::Json;
 use axum::extract::Path;

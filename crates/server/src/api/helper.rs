@@ -1,4 +1,4 @@
-//! The helper: words that operations lack, found in the background.
+//! The helper model: writes missing texts of operations in the background.
 
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
@@ -35,7 +35,7 @@ pub async fn status(State(api): State<Api>, headers: HeaderMap) -> Answer<Helper
     }))
 }
 
-/// A question that costs next to nothing.
+/// A test request that costs next to nothing.
 pub async fn test(State(api): State<Api>) -> Answer<HelperTested> {
     let helper = &api.0.helper;
     if !helper.is_on() {
@@ -80,8 +80,8 @@ pub async fn retry(State(api): State<Api>, Path(job): Path<String>, headers: Hea
     Ok(Json(start(&api, job.view(face).conversation, job.wish()).await?.view(face)))
 }
 
-/// Whether a model is to be asked on the way. A preview asks nobody: ctx's own words stand in for those to come. Who
-/// wants to read the helper's words before they count begins a job.
+/// Whether the helper model is called. A preview does not call it and uses extracts as placeholders. To read the
+/// model's texts before a commit, start a job.
 pub fn is_wanted(api: &Api, wish: &Wish) -> bool {
     !wish.dry_run && can_help(api, wish)
 }
@@ -90,14 +90,14 @@ fn can_help(api: &Api, wish: &Wish) -> bool {
     api.0.helper.is_on() && wish.operations.iter().any(|operation| operation.is_open())
 }
 
-/// For those who wait for the commit.
+/// Waits for the commit.
 pub async fn apply(api: &Api, name: String, wish: Wish) -> Answer<Applied> {
     start(api, name, wish).await?.outcome().await.map(Json).map_err(refused)
 }
 
 async fn start(api: &Api, name: String, wish: Wish) -> Result<Handle, ControlError> {
     let (again, asks) = (wish.clone(), can_help(api, &wish));
-    // What is wrong with the wish is told before anybody is asked.
+    // Reports errors in the request before calling the model.
     let open = api.ask(move |service| service.questions(&name, wish)).await?;
     let commit = api.clone();
     let helper = asks.then(|| api.0.helper.clone());

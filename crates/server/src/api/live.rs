@@ -1,7 +1,7 @@
-//! What happens, as it happens: server-sent events, resumed by number.
+//! Live events, as server-sent events that can be resumed by number.
 //!
-//! Nothing is kept here for a reader. Each has its place in the log and reads on from there when something new is
-//! stored, a page at a time and only as fast as it takes it: a slow one waits behind and misses nothing.
+//! Nothing is buffered per reader. Each reader has a position in the log and reads on from there, a page at a time and
+//! at its own pace, so a slow reader misses nothing.
 
 use ctx_api::live::{After, LiveEvent, Reason, Reset};
 use ctx_engine::Refusal;
@@ -27,11 +27,11 @@ use super::Api;
 use super::read::{asked, bad_request};
 use crate::local::ControlError;
 
-/// Records that are read at a time: all that a reader holds.
+/// Records per page: all that a reader holds in memory.
 const PAGE: usize = 64;
-/// One that is further behind is quicker when it reads everything again.
+/// A reader that is further behind should reload everything.
 const MOST: u64 = 100_000;
-/// Pieces of growing replies that wait for a reader.
+/// Buffered additions to growing replies, per reader.
 const WAITING: usize = 16;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
@@ -41,10 +41,10 @@ pub const DESCRIPTION: &str = "Events, each with an `id` of the form `EPOCH-SEQ`
     reload your data and keep listening. A restart of the daemon changes the epoch. Lines that start with a colon \
     keep the connection alive. With `streaming`, replies are reported as they grow.";
 
-/// The name of an event in a stream.
+/// The id of an event in a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Id {
-    /// The number alone is good for every epoch.
+    /// A bare number is valid in every epoch.
     epoch: Option<u64>,
     seq: u64,
 }
@@ -58,14 +58,14 @@ fn parse(text: &str) -> Option<Id> {
     Some(Id { epoch, seq })
 }
 
-/// Where a stream begins.
+/// The start of a stream.
 #[derive(Debug, PartialEq, Eq)]
 enum Start {
     After(u64),
     Reset(Reason),
 }
 
-/// `last` is the newest event. `Some(None)`: an id was given and cannot be read.
+/// `last` is the newest event. `Some(None)`: the given id is invalid.
 fn start(wanted: Option<Option<Id>>, epoch: u64, last: u64) -> Start {
     match wanted {
         None => Start::After(last),
@@ -87,7 +87,7 @@ pub async fn events(
         parse(&after).ok_or_else(|| bad_request(format!("`after` must be the number or id of an event, not `{after}`")))
     });
     let after = after.transpose()?;
-    // A browser that comes back asks as it did first, and says in the header where it has got to.
+    // A reconnecting browser repeats its first query and adds its position as a header.
     let resumed = headers.get("last-event-id").map(|id| id.to_str().ok().and_then(parse));
     let service = api.0.service.clone();
     let (told, newest) = watch::channel(0);
@@ -109,14 +109,14 @@ pub async fn events(
     Ok((head, Body::new(Stream(receive))))
 }
 
-/// Replies while they grow, and what keeps them coming.
+/// Growing replies, and the subscription to them.
 type Growing = (mpsc::Receiver<Bytes>, Watching);
 
 fn growing(service: &Service) -> Growing {
     let (send, receive) = mpsc::channel(WAITING);
     let watching = service.streams().watch(move |streaming| {
         let data = serde_json::to_string(&LiveEvent::Streaming(streaming.clone())).unwrap_or_default();
-        // One that has no room is dropped: nobody waits for a reader.
+        // Dropped if there is no space: the proxy never waits for a reader.
         let _ = send.try_send(format!("data: {data}\n\n").into());
     });
     (receive, watching)
@@ -132,7 +132,7 @@ async fn grown(growing: &mut Option<Growing>) -> Bytes {
     }
 }
 
-/// What is the same for all that a reader is told.
+/// The settings of one reader.
 #[derive(Clone)]
 struct Reader {
     service: Arc<Service>,
@@ -140,7 +140,7 @@ struct Reader {
     brief: bool,
 }
 
-/// Tells all that is stored after a number, and then what comes, until the reader is gone.
+/// Sends everything stored after a number, then new events, until the reader disconnects.
 async fn tell(
     reader: Reader,
     mut at: u64,
@@ -154,7 +154,7 @@ async fn tell(
     loop {
         let reader = reader.clone();
         let read = tokio::task::spawn_blocking(move || page(&reader, at)).await;
-        // The reader comes back and is told then why nothing can be read.
+        // The reader reconnects and then gets the reason.
         let Ok(Ok(page)) = read else { return };
         at = page.last.unwrap_or(at);
         if !page.lines.is_empty() && send.send(page.lines.into()).await.is_err() {
@@ -168,7 +168,7 @@ async fn tell(
                 more = newest.changed() => if more.is_ok() { break } else { return },
                 () = send.closed() => return,
                 line = grown(&mut growing) => line,
-                // A quiet line would look dead.
+                // Keeps the connection alive.
                 _ = beats.tick() => Bytes::from_static(b": still here\n\n"),
             };
             if send.send(line).await.is_err() {
@@ -178,11 +178,11 @@ async fn tell(
     }
 }
 
-/// A stretch of the log.
+/// A page of the log.
 struct Page {
-    /// Records in it, sound or not.
+    /// Records in it, including damaged ones.
     count: usize,
-    /// The last record's number.
+    /// The number of the last record.
     last: Option<u64>,
     lines: Vec<u8>,
 }

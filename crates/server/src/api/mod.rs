@@ -1,4 +1,4 @@
-//! The control API, `/control/v1/…`: thin handlers over the service. What they show is made there.
+//! The control API, `/control/v1/…`: thin handlers over the service, which builds the views.
 
 mod automatic;
 mod edit;
@@ -60,10 +60,10 @@ use ctx_api::timeline::TimelineQuery;
 use ctx_api::waiting::{Cancel, Several};
 use ctx_core::ErrorCode;
 
-/// A reader sees all that passed before it asked, unless the disk is slower than this.
+/// The time to wait until earlier requests are visible to a reader.
 const SETTLE: Duration = Duration::from_millis(500);
 
-/// The provider takes no request half as large.
+/// Twice the largest request that the provider accepts.
 const LARGEST_BODY: usize = 64 * 1024 * 1024;
 
 #[derive(Clone)]
@@ -108,13 +108,13 @@ impl Api {
         }))
     }
 
-    /// Known only once the port is open.
+    /// Known once the port is open.
     pub fn listens_on(&self, address: SocketAddr) {
         let _ = self.0.listen.set(address);
         self.0.helper.listens_on(address);
     }
 
-    /// Runs `ask` where it may block, after everything that has passed is known.
+    /// Runs `ask` where it may block, after all earlier requests are recorded.
     async fn ask<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&Service) -> Result<T, Refusal> + Send + 'static,
@@ -135,7 +135,7 @@ impl Api {
     }
 }
 
-/// The routes, relative to `/control/v1`, with the description of each.
+/// The routes, relative to `/control/v1`, each with its description.
 fn routes() -> Routes {
     Routes::default()
         .get("/status", read::status, told("status", "The state of the daemon").answers::<Status>())

@@ -1,4 +1,4 @@
-//! Plans: looked at as a whole, and made if that is wanted.
+//! Plans: previewed as a whole, and applied on request.
 
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
@@ -18,7 +18,7 @@ pub async fn plan(
     if !plan.apply || !is_open {
         return api.ask(move |service| service.plan(&name, plan)).await.map(Json);
     }
-    // Words are missing. If a model is to find them, that takes its time and must hold up nobody.
+    // Texts are missing. If a model writes them, that takes time and must not block others.
     let look = Plan { apply: false, ..plan.clone() };
     let mut view = api.ask(move |service| service.plan(&name, look)).await?;
     let wish = ctx_engine::edit::plan_wish(&plan, view.head.as_deref()).map_err(refused)?;

@@ -1,4 +1,4 @@
-//! Questions with one answer.
+//! Read-only requests with a single answer.
 
 use ctx_api::conversations::{Purge, Purged};
 use ctx_api::frames::{AtQuery, FramesQuery};
@@ -71,7 +71,7 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
     }))
 }
 
-/// The memory this process holds, where the system tells.
+/// The memory of this process, if the system reports it.
 fn memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     Some(text.split(' ').nth(1)?.parse::<u64>().ok()? * 4096)
@@ -150,7 +150,7 @@ pub async fn explain(
     let AtQuery { at } = asked(query)?;
     api.ask(move |service| {
         let explained = service.explain(&name, at.as_deref())?;
-        // Health is the rule, and it comes as a refusal.
+        // Usually nothing is wrong, which the service reports as a refusal.
         let problem = service.illness(&explained.conversation).ok().map(|illness| illness.problem);
         Ok(Explanation { explained, problem })
     })
@@ -225,7 +225,7 @@ pub async fn purge(State(api): State<Api>, wish: Result<Json<Purge>, JsonRejecti
     }
     api.ask(move |service| {
         let ids: Vec<String> = match wish.older_than_days {
-            // The store's own list: side traffic alone makes records that no listing shows.
+            // The store's own list: side traffic creates records that no list shows.
             _ if wish.all => service.store().conversations()?.into_iter().map(|found| found.id).collect(),
             Some(days) => service.inactive_since(now().saturating_sub(days.saturating_mul(DAY_MS)))?,
             None => wish.conversations.iter().map(|name| service.resolve(name)).collect::<Result<_, Refusal>>()?,
@@ -240,7 +240,7 @@ pub fn asked<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ControlErr
     query.map(|Query(query)| query).map_err(|why| bad_request(why.body_text()))
 }
 
-/// A body, or what is wrong with it and where.
+/// A parsed body, or an error with its position.
 pub fn understood<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, ControlError> {
     body.map(|Json(body)| body).map_err(|why| match why.status() {
         StatusCode::PAYLOAD_TOO_LARGE => ControlError::new(
@@ -252,14 +252,14 @@ pub fn understood<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, ControlE
     })
 }
 
-/// What is wrong with a body: where, and in plain words.
+/// The error in a body: its position, and a plain message.
 fn in_words(said: &str) -> String {
     let said = said.strip_prefix("Failed to deserialize the JSON body into the target type: ").unwrap_or(said);
     if let Some(said) = said.strip_prefix("Failed to parse the request body as JSON: ") {
         let place = said.find(" at line ").map_or("", |at| &said[at..]);
         return format!("{}{place}", misread::in_words(said));
     }
-    // The place comes first, where there is one.
+    // The position comes first, if there is one.
     match said.split_once(": ").filter(|(place, _)| !place.contains(' ')) {
         Some((place, what)) if place.contains("operations[") => format!("{place}: {}", misread::of_operation(what)),
         Some((place, what)) => format!("{place}: {}", misread::in_words(what)),

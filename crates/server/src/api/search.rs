@@ -1,4 +1,4 @@
-//! Words found again in what has passed.
+//! Searches the text of conversations.
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
@@ -9,7 +9,7 @@ use ctx_api::search::SearchQuery;
 use super::Api;
 use super::read::{Answer, asked};
 
-/// Hits that are enough unless more are wanted.
+/// The default number of hits.
 const USUAL: usize = 20;
 
 pub async fn search(State(api): State<Api>, query: Result<Query<SearchQuery>, QueryRejection>) -> Answer<Found> {

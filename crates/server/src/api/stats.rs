@@ -1,4 +1,4 @@
-//! Money and the cache: models, the ledger, and why something was missed.
+//! Costs and the cache: models, usage, and cache misses.
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
@@ -13,7 +13,7 @@ use ctx_service::view::Asked;
 use super::Api;
 use super::read::{Answer, asked, request_number};
 
-/// Misses that are listed unless more are wanted.
+/// The default number of misses.
 const USUAL: usize = 20;
 
 pub async fn models(State(api): State<Api>) -> Answer<ModelsView> {

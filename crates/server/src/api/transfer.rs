@@ -1,4 +1,4 @@
-//! A conversation with its history as one file, and back.
+//! Exports and imports a conversation with its history as one file.
 
 use axum::Json;
 use axum::body::{Body, to_bytes};
@@ -14,9 +14,9 @@ use super::Api;
 use super::read::{Answer, asked};
 use crate::local::ControlError;
 
-/// Lines of JSON.
+/// JSON lines.
 pub const MEDIA: &str = "application/x-ndjson";
-/// A conversation that fills the largest window over and over is smaller.
+/// Larger than a conversation that fills the largest window many times.
 const LARGEST_FILE: usize = 1024 * 1024 * 1024;
 
 pub async fn export(State(api): State<Api>, Path(name): Path<String>) -> Result<impl IntoResponse, ControlError> {

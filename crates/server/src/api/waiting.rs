@@ -1,4 +1,4 @@
-//! Pending changes: deferred edits and proposals.
+//! Deferred edits and proposals.
 
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
@@ -12,7 +12,7 @@ use super::Api;
 use super::read::{Answer, understood};
 use crate::local::face_of;
 
-/// Makes several that wait, whatever they wait for.
+/// Applies several of them now.
 pub async fn accept_many(
     State(api): State<Api>,
     Path(name): Path<String>,
@@ -37,7 +37,7 @@ pub async fn waiting(State(api): State<Api>, Path(name): Path<String>) -> Answer
     api.ask(move |service| service.waiting(&name)).await.map(Json)
 }
 
-/// Makes one that waits, whatever it waits for.
+/// Applies one of them now.
 pub async fn accept(
     State(api): State<Api>,
     Path((name, wish)): Path<(String, String)>,

@@ -1,6 +1,6 @@
-//! Access checks. Proxied paths take any local program and no foreign web page; the control API and the page need the
-//! daemon's token, under the daemon's own name. Decisions only: [`crate::proxy::errors`] and [`crate::local`] write the
-//! refusals.
+//! Access checks. Proxied paths accept any local program and no foreign page; the control API and the page need the
+//! daemon's token, under the daemon's own name. This module only decides: [`crate::proxy::errors`] and [`crate::local`]
+//! write the refusals.
 
 mod own;
 mod session;
@@ -14,25 +14,25 @@ pub(crate) use session::Login;
 use session::Sessions;
 pub use token::{Token, TokenError};
 
-/// Before cookies were one half of a session, this one was the token itself.
+/// The cookie of an older version, which was the token itself.
 const OLD_COOKIE: &str = "ctx_token";
 /// The other half of a browser's session, sent by the page.
 const PAGE_KEY: HeaderName = HeaderName::from_static("x-ctx-page-key");
-/// Browsers open an event stream without headers of the page's own, so its address has the page key.
+/// Browsers open an event stream without custom headers, so its address contains the page key.
 const EVENTS: &str = "/control/v1/events";
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 const SEC_FETCH_USER: HeaderName = HeaderName::from_static("sec-fetch-user");
 
-/// Why somebody was not let in.
+/// The reason for a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// The request names another host: the sign of a DNS rebinding attack.
     ForeignHost,
-    /// A web page of somebody else is speaking.
+    /// The request comes from a foreign page.
     ForeignOrigin,
-    /// A browser would show the provider's answer as a page of ours.
+    /// A browser would show the provider's response as one of our pages.
     Navigation,
     TokenMissing,
     TokenWrong,
@@ -50,9 +50,9 @@ impl Auth {
         Self { token, own, sessions }
     }
 
-    /// Proxied paths: the credentials are the client's own, so no token is asked for. But a browser sends
-    /// requests on behalf of any page it shows, and no page is a client of ours. Nor is a provider's answer ever a
-    /// page: it would run in our origin, with the session of our own page.
+    /// Proxied paths: the client brings its own credentials, so no token is needed. But a browser sends requests on
+    /// behalf of any page it shows, and no page is a client of ours. Nor may a browser show a provider's response: it
+    /// would run in our origin, with the session of our own page.
     pub(crate) fn admit_proxied(&self, parts: &Parts) -> Result<(), Refusal> {
         let headers = &parts.headers;
         self.check_origin(headers)?;
@@ -62,8 +62,8 @@ impl Auth {
         if is_navigation(headers) {
             return Err(Refusal::Navigation);
         }
-        // A program may call us by an alias. A browser that does so was led here, and one that was led here by a name
-        // server does not always say that it is a browser.
+        // A program may use an alias of this host. A browser that does so was led here, and one that a name server led
+        // here does not always identify itself as a browser.
         if is_from_a_browser(headers) { self.check_host(parts) } else { check_not_rebound(parts) }
     }
 
@@ -77,7 +77,7 @@ impl Auth {
         self.check_token(parts)
     }
 
-    /// The page: a person may come from anywhere with the link, but the cookie counts only on our own site.
+    /// The page: a person may follow the link from anywhere, but the cookie counts only on our own site.
     pub(crate) fn admit_page(&self, parts: &Parts) -> Result<PagePass, Refusal> {
         self.check_host(parts)?;
         self.check_origin(&parts.headers)?;
@@ -94,13 +94,13 @@ impl Auth {
         }
     }
 
-    /// A new session for a browser that came with the token. `None`: the system gives no random bytes.
+    /// A new session for a browser with the token. `None`: the system provides no random bytes.
     pub(crate) fn log_in(&self) -> Option<Login> {
         self.sessions.begin()
     }
 
-    /// The cookies of a session: one for each room instead of one for `/`, so the browser never adds it to a request
-    /// that goes upstream. They replace those that held the token.
+    /// The cookies of a session: one per path of ours instead of one for `/`, so that the browser never adds them to a
+    /// request that goes upstream. They replace those that contained the token.
     pub(crate) fn set_cookies(&self, login: &Login) -> impl Iterator<Item = HeaderValue> {
         let cookie = format!("{}={}", self.sessions.cookie_name(), login.cookie);
         let age = session::LIFETIME.as_secs();
@@ -114,8 +114,8 @@ impl Auth {
         })
     }
 
-    /// The cookies of a proxied request without ours, if ours is among them: they are not the provider's. `None` when
-    /// there is nothing to remove.
+    /// The cookies of a proxied request without ours, which must not reach the provider. `None` if there is nothing to
+    /// remove.
     pub(crate) fn without_own_cookie(&self, value: &HeaderValue) -> Option<Option<HeaderValue>> {
         let line = value.to_str().ok()?;
         let is_own = |pair: &&str| {
@@ -172,21 +172,21 @@ impl Auth {
     }
 }
 
-/// How somebody was let in to the page.
+/// The credentials that gave access to the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PagePass {
-    /// By the token in the link: the browser gets its cookie and goes on without the token in its address.
+    /// The token in the link: the browser gets its cookie and continues without the token in its address.
     Link,
     Known,
 }
 
-/// Browsers say where a request comes from. `same-site` is another port of this machine: not ours either.
+/// Browsers state the origin of a request. `same-site` is another port of this machine, and not ours either.
 fn is_from_another_site(headers: &HeaderMap) -> bool {
     headers.get_all(SEC_FETCH_SITE).iter().any(|site| site != "same-origin" && site != "none")
 }
 
-/// Whether a browser would show the answer, or run it. Programs fetch: their destination, if they name one, is `empty`.
-/// Some browsers describe their requests to secure origins only, but all say that they want a page.
+/// Whether a browser would show or run the response. Programs fetch: their destination, if any, is `empty`. Some
+/// browsers describe their requests only to secure origins, but all state that they want a page.
 fn is_navigation(headers: &HeaderMap) -> bool {
     let wants_page = headers.get(header::ACCEPT).is_some_and(|types| types.as_bytes().starts_with(b"text/html"));
     let is_mozilla = headers.get(header::USER_AGENT).is_some_and(|agent| agent.as_bytes().starts_with(b"Mozilla/"));
@@ -197,7 +197,7 @@ fn is_navigation(headers: &HeaderMap) -> bool {
         || (wants_page && is_mozilla)
 }
 
-/// The one host that a request names, if it names one.
+/// The host that a request names, if it names exactly one.
 fn named(parts: &Parts) -> Result<Option<&str>, Refusal> {
     let mut names = parts.headers.get_all(header::HOST).iter();
     match (parts.uri.authority(), names.next(), names.next()) {
@@ -216,8 +216,8 @@ fn check_not_rebound(parts: &Parts) -> Result<(), Refusal> {
     }
 }
 
-/// Browsers describe what they fetch from a secure origin, and no page can keep them from it. The mode alone tells
-/// nothing: programs built on a library's `fetch` send it as well.
+/// Browsers describe their requests to a secure origin, and no page can prevent it. The mode alone proves nothing:
+/// libraries with `fetch` send it as well.
 fn is_from_a_browser(headers: &HeaderMap) -> bool {
     headers.keys().any(|name| name.as_str().starts_with("sec-fetch-") && name != SEC_FETCH_MODE)
 }

@@ -1,4 +1,4 @@
-//! The names under which the daemon is addressed by those who mean it.
+//! The names of the daemon.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -19,9 +19,9 @@ impl OwnAddresses {
         self.port
     }
 
-    /// Is `host[:port]` one of ours? Only `localhost` counts as a name: every other name is resolved by a
-    /// name server that may belong to an attacker. When listening on all addresses any *number* will do,
-    /// because nobody can rebind a number.
+    /// Whether `host[:port]` is ours. The only name is `localhost`: every other name is resolved by a name server that
+    /// may belong to an attacker. When listening on all addresses, any *numeric* address counts, because nobody can
+    /// rebind it.
     pub(crate) fn contains(&self, host_and_port: &str) -> bool {
         if host_and_port.contains(['@', '/']) {
             return false;
@@ -49,9 +49,9 @@ impl OwnAddresses {
     }
 }
 
-/// Could a name server of an attacker have led a browser here under this `host[:port]`? Not under a number, and not
-/// under names that no public name server answers for: those without a dot, `*.localhost`, and `*.internal`, under
-/// which containers reach their host.
+/// Whether an attacker's name server could have led a browser to this `host[:port]`. Not to a numeric address, and not
+/// to names outside public name servers: those without a dot, `*.localhost`, and `*.internal`, under which containers
+/// reach their host.
 pub(super) fn may_be_rebound(host_and_port: &str) -> bool {
     let Ok(authority) = host_and_port.parse::<Authority>() else { return true };
     let host = authority.host();

@@ -1,10 +1,10 @@
-//! The session of a browser. Cookies know no ports: a browser sends ours to every other server on this host. So the
-//! cookie is not the token, and it is only one half. The other half, the page key, is handed to the page once and kept
-//! in the storage of its origin, which does include the port; the page sends it with every question. Neither half
-//! opens the control API alone, and neither reveals the other or the token.
+//! The session of a browser. Cookies ignore ports: a browser sends ours to every other server on this host. So the
+//! cookie is not the token, and only one half. The page gets the other half, the page key, once, keeps it in the
+//! storage of its origin, which includes the port, and sends it with every request. Neither half opens the control API
+//! alone, and neither reveals the other or the token.
 //!
-//! Both are derived from the token, the port and the login, so they survive a restart of the daemon without being
-//! stored, and a new token ends them all.
+//! Both are derived from the token, the port and the login, so they survive a restart without being stored, and a new
+//! token ends all sessions.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,7 +12,7 @@ use subtle::ConstantTimeEq;
 
 use super::token::{Token, hex, random};
 
-/// A browser has to log in again after this.
+/// The lifetime of a session.
 pub(super) const LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 pub(super) struct Sessions {
@@ -33,7 +33,7 @@ impl Sessions {
         Self { key, cookie_name: format!("ctx_session_{port}") }
     }
 
-    /// Two daemons on one host keep their cookies apart by the port.
+    /// The port keeps the cookies of two daemons on one host apart.
     pub(super) fn cookie_name(&self) -> &str {
         &self.cookie_name
     }
@@ -46,7 +46,7 @@ impl Sessions {
         })
     }
 
-    /// Whether a cookie is ours. That shows the page's files, which are no secret.
+    /// Whether a cookie is ours. That suffices for the page's files, which are not secret.
     pub(super) fn knows(&self, cookie: &str) -> bool {
         self.login(cookie).is_some()
     }

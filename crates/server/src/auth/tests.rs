@@ -16,7 +16,7 @@ fn parts(uri: &str, headers: &[(&str, &str)]) -> Parts {
 
 const HOST: (&str, &str) = ("host", "127.0.0.1:8788");
 
-/// The header lines of a browser that has logged in: its cookie among others, and the page's key.
+/// The header lines of a signed-in browser: its cookie among others, and the page key.
 fn session(auth: &Auth) -> (String, String) {
     let login = auth.log_in().expect("a session");
     (format!("other=1; ctx_session_8788={}; more=2", login.cookie), login.page_key)
@@ -143,7 +143,7 @@ fn a_browser_that_was_led_here_under_another_name_is_refused() {
         assert_eq!(admit(&[sign]), Err(Refusal::ForeignHost), "{sign:?}");
         assert_eq!(admit(&[HOST, sign]), Ok(()), "{sign:?}");
     }
-    // Browsers do not describe requests to an origin that is not secure.
+    // Browsers do not describe requests to an insecure origin.
     assert_eq!(admit(&[rebound]), Err(Refusal::ForeignHost));
     assert_eq!(admit(&[HOST, rebound]), Err(Refusal::ForeignHost));
     let absolute = parts("http://evil.example:8788/v1/models", &[HOST]);

@@ -1,5 +1,5 @@
-//! The daemon's token: made once, kept in a file that only its owner can read, compared in constant time.
-//! Who must show it, and how, is decided in the parent module.
+//! The daemon's token: created once, stored in a private file, compared in constant time. The parent module decides
+//! where it is required.
 
 use std::fmt;
 use std::fs;
@@ -28,7 +28,7 @@ pub enum TokenError {
 }
 
 impl TokenError {
-    /// What to do about it; empty if nothing is known.
+    /// Advice; empty if there is none.
     pub fn hint(&self) -> &'static str {
         match self {
             TokenError::Read { .. } => "check that you own the file",
@@ -44,12 +44,12 @@ impl Token {
         Ok(Self(Secret::new(hex(&random::<TOKEN_BYTES>()?))))
     }
 
-    /// The file of the token inside the daemon's home.
+    /// The token file in the daemon's home.
     pub fn path(home: &Path) -> PathBuf {
         home.join("token")
     }
 
-    /// Reads the token of a daemon's home. `Ok(None)`: there is none yet.
+    /// Reads the token of a home. `Ok(None)`: there is none yet.
     pub fn load(home: &Path) -> Result<Option<Self>, TokenError> {
         let path = Self::path(home);
         let text = match fs::read_to_string(&path) {
@@ -65,8 +65,8 @@ impl Token {
         Ok(Some(Self(Secret::new(text))))
     }
 
-    /// Reads the token, or makes it. Two daemons that start at once end up with the same one: the file
-    /// appears complete or not at all, and the first wins.
+    /// Reads the token, or creates it. Two daemons that start at once get the same one: the file appears complete or
+    /// not at all, and the first wins.
     pub fn load_or_create(home: &Path) -> Result<Self, TokenError> {
         if let Some(token) = Self::load(home)? {
             return Ok(token);
@@ -75,7 +75,7 @@ impl Token {
         let fail = |source| TokenError::Write { path: path.clone(), source };
         create_private_folder(home).map_err(fail)?;
         let token = Self::generate()?;
-        // The draft's name cannot be guessed and holds nothing of the token itself.
+        // The name of the draft is unguessable and contains nothing of the token.
         let draft = home.join(format!("token.{}.{}", std::process::id(), hex(&random::<8>()?)));
         let linked = write_private(&draft, token.expose())
             .and_then(|()| fs::hard_link(&draft, &path).or_else(|error| without_links(error, &draft, &path)));
@@ -87,7 +87,7 @@ impl Token {
         }
     }
 
-    /// The token's text, for the link that a person opens and the header that the CLI sends.
+    /// The text of the token, for the link of the page and the header of the CLI.
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
@@ -103,7 +103,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Some file systems have no hard links; there a rename is the next best thing.
+/// Falls back to a rename on file systems without hard links.
 fn without_links(error: io::Error, draft: &Path, path: &Path) -> io::Result<()> {
     match error.kind() {
         io::ErrorKind::AlreadyExists => Err(error),
@@ -140,7 +140,7 @@ fn create_private_folder(home: &Path) -> io::Result<()> {
     builder.create(home)
 }
 
-/// A token file that others could read (copied, restored from a backup) is closed again.
+/// Closes a token file that others can read (copied, or restored from a backup).
 #[cfg(unix)]
 fn keep_private(path: &Path) -> Result<(), TokenError> {
     use std::os::unix::fs::PermissionsExt;

@@ -1,7 +1,6 @@
-//! The client's socket, with two manners that hyper does not have. Answers that hyper's parser gives by itself
-//! (400, 414, 431) are replaced by ones in the provider's shape. And when we close first, the rest of what the
-//! client sends is read and thrown away for a moment: closing with unread bytes resets the connection, and the
-//! client would lose the answer it was about to read.
+//! The client's socket, with two additions to hyper. Errors of hyper's own parser (400, 414, 431) are replaced with
+//! errors in the provider's format. And when we close first, the rest of the client's data is read and discarded for a
+//! moment: closing with unread bytes resets the connection, and the client would lose the response.
 
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -19,16 +18,16 @@ use tokio::time::{Instant, Sleep};
 use super::phase::{Phase, PhaseCell};
 use crate::proxy::errors;
 
-/// A client that goes on sending is listened to for this many times the allowed silence.
+/// A client that keeps sending is read for this many times the allowed pause.
 const LONGEST_LINGER: u32 = 15;
 
 pub(super) struct ClientWire {
     socket: TcpStream,
     phase: Arc<PhaseCell>,
-    /// Our own words in place of the parser's, as far as they are not yet written.
+    /// The rest of our own response in place of the parser's.
     refusal: Bytes,
     linger: Duration,
-    /// When silence has lasted too long, and when everything has.
+    /// The deadlines for a pause, and in total.
     lingering: Option<(Pin<Box<Sleep>>, Instant)>,
 }
 
@@ -37,7 +36,7 @@ impl ClientWire {
         Self { socket, phase, refusal: Bytes::new(), linger, lingering: None }
     }
 
-    /// Bytes written while no request is being served can only be the parser's own answer.
+    /// Bytes written outside a request can only be the parser's own response.
     fn takes_over(&mut self, first: &[u8]) -> bool {
         match self.phase.get() {
             Phase::Serving | Phase::Finishing => false,
@@ -61,7 +60,7 @@ impl ClientWire {
         Poll::Ready(Ok(()))
     }
 
-    /// Ready when the client has closed too, has been silent for a while, or does not come to an end.
+    /// Ready when the client has closed too, has paused, or does not stop.
     fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let limit = self.linger;
         let (silence, last) = self.lingering.get_or_insert_with(|| {
@@ -119,7 +118,7 @@ impl AsyncWrite for ClientWire {
         self.socket.is_write_vectored()
     }
 
-    /// hyper flushes when it has handed over everything: a reply that was finishing is finished now.
+    /// hyper flushes after handing over everything, so a finishing reply is finished now.
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         this.phase.step(Phase::Finishing, Phase::Resting);

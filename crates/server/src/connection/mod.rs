@@ -1,5 +1,4 @@
-//! One client connection: HTTP/1.1 on the socket, patience with the client, a clean goodbye. What the
-//! requests mean is for [`crate::router`].
+//! One client connection: HTTP/1.1 on the socket, timeouts, and a clean end. [`crate::router`] handles the requests.
 
 mod client_wire;
 mod patience;
@@ -26,15 +25,15 @@ use crate::config::Limits;
 use crate::reply::{Closing, Reply};
 use crate::router::PathRouter;
 
-/// A connection that was accepted.
+/// An accepted connection.
 pub(crate) struct Accepted<Socket> {
     pub(crate) socket: Socket,
     pub(crate) place: Place,
-    /// It got the last file handles: only the control API answers, and it does not rest.
+    /// It got one of the last file handles: only the control API responds, and it must not idle.
     pub(crate) on_spare: bool,
 }
 
-/// Serves a client until it leaves, wears out our patience, makes room for others, or `closing` asks for an end.
+/// Serves a client until it disconnects, times out, makes space for others, or `closing` ends it.
 pub(crate) async fn serve(
     accepted: Accepted<TcpStream>,
     router: Arc<PathRouter>,
@@ -58,7 +57,7 @@ pub(crate) async fn serve(
             .keep_alive(!on_spare)
             .max_headers(limits.max_headers)
             .max_header_size(limits.max_head_bytes)
-            // hyper's own timeout would also close connections that merely rest; `Patience` knows the difference.
+            // hyper's own timeout would also close idle connections; `Patience` distinguishes them.
             .header_read_timeout(None)
             .serve_connection(TokioIo::new(wire), service)
     );

@@ -1,4 +1,4 @@
-//! How long a client may keep a connection waiting: a head must come soon (slow-loris), rest may last long.
+//! Timeouts of a client connection: short for a request's head (slow loris), long for an idle connection.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -33,7 +33,7 @@ impl Patience {
         let limit = match phase.get() {
             Phase::New | Phase::ReadingHead => self.head,
             Phase::Resting => self.rest,
-            // The upstream may take all the time it needs, and bodies have their own limit.
+            // The upstream may take any time, and bodies have their own limit.
             Phase::Serving | Phase::Finishing | Phase::Refusing => return false,
         };
         if self.seen != phase.changes() {
@@ -43,7 +43,7 @@ impl Patience {
         }
         let deadline = self.since + limit;
         let alarm = self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
-        // An alarm that rings too early is simply set again; only one that would ring too late is moved.
+        // A timer that fires too early is set again; only one that would fire too late is moved.
         if alarm.deadline() > deadline {
             alarm.as_mut().reset(deadline);
         }

@@ -1,5 +1,5 @@
-//! What a client connection is doing. Three parties need to know and each sees only a part: the socket
-//! wrapper, the service and the reply's body. All run in one task; the atomics only make it shareable.
+//! The phase of a client connection. The socket wrapper, the service and the reply's body each see only a part of it.
+//! All run in one task; the atomics only make it shareable.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -9,17 +9,17 @@ use tokio::time::Instant;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Just opened, no byte yet.
+    /// Just opened, without a byte.
     New,
-    /// The first bytes of a request's head have come, not yet all.
+    /// Part of a request's head has arrived.
     ReadingHead,
     /// A request is being served.
     Serving,
-    /// The reply has been produced, but not all of it has been written to the socket.
+    /// The reply has been produced, but not completely written to the socket.
     Finishing,
     /// Between two requests.
     Resting,
-    /// The parser refused what came, and an answer in our own words is on its way.
+    /// The parser refused the input, and our own response is being written.
     Refusing,
 }
 
@@ -54,7 +54,7 @@ impl PhaseCell {
         }
     }
 
-    /// Grows with every change, so that an observer can tell "still" from "again".
+    /// Increases with every change, so that an observer can tell "still" from "again".
     pub(super) fn changes(&self) -> u32 {
         self.changes.load(Ordering::Relaxed)
     }
@@ -64,17 +64,17 @@ impl PhaseCell {
         self.changes.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Everything that was produced so far has been written to the socket.
+    /// Everything produced so far has been written to the socket.
     pub(super) fn flushed(&self) {
         self.flushes.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Nothing would be lost if the connection were closed now.
+    /// Closing the connection now would lose nothing.
     pub(super) fn is_idle(&self) -> bool {
         matches!(self.get(), Phase::New | Phase::Resting)
     }
 
-    /// Since when it could make room for others, if it could. A client that has just come is about to ask.
+    /// The time since when it could be closed for others, if at all. A new client is about to send a request.
     pub(super) fn could_leave_since(&self) -> Option<u64> {
         const ABOUT_TO_ASK: Duration = Duration::from_secs(1);
         let since = self.idle_since.load(Ordering::Relaxed);
@@ -103,7 +103,7 @@ fn clock(at: Instant) -> u64 {
     at.saturating_duration_since(*FIRST.get_or_init(|| at)).as_millis() as u64
 }
 
-/// Travels with a reply's body. When it is dropped, the reply has been produced.
+/// Travels with a reply's body. Its drop means that the reply has been produced.
 pub(crate) struct Turn(Arc<PhaseCell>);
 
 impl Turn {
@@ -111,7 +111,7 @@ impl Turn {
         Self(phase)
     }
 
-    /// Grows whenever all that was produced has been written.
+    /// Increases whenever everything produced has been written.
     pub(crate) fn flushes(&self) -> u32 {
         self.0.flushes.load(Ordering::Relaxed)
     }

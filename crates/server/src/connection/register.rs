@@ -1,4 +1,4 @@
-//! All client connections that are open, so that those that rest can make room for others.
+//! The register of open client connections, from which idle ones are closed to free file handles.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,12 +22,12 @@ struct Entry {
     leave: oneshot::Sender<()>,
 }
 
-/// A connection's place in the register. It is given back when it is dropped.
+/// A connection's entry in the register; dropping it removes the entry.
 pub(crate) struct Place {
     register: Arc<Register>,
     number: u64,
     pub(super) phase: Arc<PhaseCell>,
-    /// Ready when the connection should make room.
+    /// Ready when the connection should close.
     pub(super) leave: oneshot::Receiver<()>,
 }
 
@@ -51,7 +51,7 @@ impl Register {
         self.lock().connections.len()
     }
 
-    /// Asks those that have rested longest to leave, at most `most` of them, and returns how many were asked.
+    /// Asks the longest idle connections to close, at most `most`, and returns their number.
     pub(crate) fn shed(&self, most: usize) -> usize {
         let mut open = self.lock();
         let mut resting: Vec<(u64, u64)> = open
@@ -69,14 +69,14 @@ impl Register {
         resting.len()
     }
 
-    /// Nothing that holds this lock can panic half-way.
+    /// Code under this lock cannot panic halfway.
     fn lock(&self) -> MutexGuard<'_, Open> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Place {
-    /// A request came just before the connection was asked to leave: it stays, and can be asked again.
+    /// A request arrived just before the connection was asked to close: it stays, and can be asked again.
     pub(super) fn stay(&mut self) {
         *self = self.register.enter_as(self.phase.clone());
     }

@@ -1,5 +1,5 @@
-//! The two ways of asking over HTTP: what is sent, and where in the answer the words are. Keys go into headers that
-//! no `Debug` prints.
+//! Calls the helper model over HTTP in two formats: the request, and the text in the response. Keys go into headers
+//! that no `Debug` prints.
 
 use bytes::Bytes;
 use ctx_engine::helper::Prompt;
@@ -12,7 +12,7 @@ use crate::proxy::Target;
 use crate::proxy::call::{self, CallError};
 use crate::secret::Secret;
 
-/// No answer that makes sense is longer.
+/// A meaningful response is never longer.
 const LONGEST: usize = 1024 * 1024;
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
@@ -54,13 +54,13 @@ pub(super) async fn openai(
     });
     let answer = post(target, "/v1/chat/completions", headers, &body).await?;
     let text = answer["choices"][0]["message"]["content"].as_str().ok_or(Trouble::Nonsense("it has no content"))?;
-    // Models that think aloud say the words behind it.
+    // Models that think aloud put the text after that.
     let text = text.rsplit_once("</think>").map_or(text, |(_, words)| words);
     Ok(Said { text: text.to_owned(), tokens: answer["usage"]["total_tokens"].as_u64() })
 }
 
 async fn post(target: &Target, path: &str, headers: HeaderMap, body: &Value) -> Result<Value, Trouble> {
-    // People write addresses with and without the version.
+    // Addresses come with and without the version.
     let path = if target.base_path().ends_with("/v1") { path.trim_start_matches("/v1") } else { path };
     let credentials = crate::secret::credentials(&Uri::default(), &headers);
     let (status, body) = call::post(target, path, headers, Bytes::from(body.to_string()), LONGEST).await?;
@@ -69,7 +69,7 @@ async fn post(target: &Target, path: &str, headers: HeaderMap, body: &Value) -> 
         return answer.ok_or(Trouble::Nonsense("it is not JSON"));
     }
     let said = answer.as_ref().and_then(|answer| answer["error"]["message"].as_str());
-    // A stranger's words: a line of them will do, and the key that it may repeat is no part of it.
+    // Foreign text: one line suffices, without the key that it may repeat.
     let said = said.map(|said| credentials.hide(said).chars().filter(|c| !c.is_control()).take(200).collect());
     Err(Trouble::Refused { status, said })
 }
@@ -101,7 +101,7 @@ impl From<CallError> for Trouble {
     }
 }
 
-/// Whether it may be otherwise in a moment.
+/// Whether a retry may succeed.
 pub(super) fn is_passing(status: StatusCode) -> bool {
     status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS
 }

@@ -1,4 +1,4 @@
-//! The user's own `claude -p`, with nothing around it but an empty folder.
+//! Calls the user's own `claude -p`, in an empty folder.
 
 use ctx_engine::helper::Prompt;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use tokio::process::Command;
 use super::settings::Settings;
 use super::{Said, Trouble};
 
-/// No answer that makes sense is longer.
+/// A meaningful response is never longer.
 const LONGEST: u64 = 1024 * 1024;
 
 pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<Said, Trouble> {
@@ -47,7 +47,7 @@ pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<Said, Tr
     let (mut input, output) = (running.stdin.take(), running.stdout.take());
     let write = async {
         if let Some(input) = &mut input {
-            // Whether it took all of it, its answer tells.
+            // Its response shows whether it read everything.
             let _ = input.write_all(prompt.user.as_bytes()).await;
         }
         drop(input);
@@ -78,7 +78,7 @@ pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<Said, Tr
     Ok(Said { text: result.ok_or(Trouble::Nonsense("it has no result"))?, tokens })
 }
 
-/// An empty folder that nobody else can look into, for a while.
+/// A temporary, empty and private folder.
 struct Folder(PathBuf);
 
 impl Folder {

@@ -1,4 +1,4 @@
-//! Words that are being found, in the background: how far it is, how to stop it, how to try again.
+//! Background jobs of the helper model: progress, cancelling, retrying.
 
 use ctx_api::helper::{JobError, JobView, State};
 use ctx_engine::Refusal;
@@ -16,11 +16,11 @@ use tokio::task::AbortHandle;
 
 use super::Helper;
 
-/// Jobs that are remembered after their end.
+/// Finished jobs to keep.
 const KEPT: usize = 100;
 
 struct Job {
-    /// For another try.
+    /// For a retry.
     wish: Wish,
     view: watch::Sender<JobView>,
     error: Mutex<Option<Refusal>>,
@@ -31,9 +31,9 @@ struct Job {
 enum Phase {
     #[default]
     Beginning,
-    /// It can be stopped.
+    /// It can be cancelled.
     Asking(AbortHandle),
-    /// It cannot any more: a commit is made or it is not.
+    /// It can no longer be cancelled: the commit is being made.
     Committing,
     Stopped,
 }
@@ -48,7 +48,7 @@ struct Inside {
 }
 
 impl Jobs {
-    /// Begins to find words, and does the wish with them when they are there. Without a helper they are ctx's own.
+    /// Starts writing the texts, and applies the edit with them. Without a helper model, ctx extracts them.
     pub(crate) fn begin<F>(
         &self,
         helper: Option<Arc<Helper>>,
@@ -105,7 +105,7 @@ impl Jobs {
         })
     }
 
-    /// The newest first.
+    /// Newest first.
     pub(crate) fn all(&self, face: Face) -> Vec<JobView> {
         lock(&self.0).jobs.values().rev().map(|job| job.view(face)).collect()
     }
@@ -145,7 +145,7 @@ impl Job {
         *lock(&self.phase) = Phase::Committing;
     }
 
-    /// Stops it, if that is still possible.
+    /// Cancels it, if that is still possible.
     fn stop(&self) -> bool {
         let mut phase = lock(&self.phase);
         if let Phase::Asking(task) = &*phase {
@@ -180,7 +180,7 @@ impl Job {
     }
 }
 
-/// A job, from outside.
+/// A job, as callers see it.
 pub(crate) struct Handle(Arc<Job>);
 
 impl Handle {
@@ -204,7 +204,7 @@ impl Handle {
         )));
     }
 
-    /// Waits for the end.
+    /// Waits until it ends.
     pub(crate) async fn outcome(self) -> Result<Applied, Refusal> {
         let mut views = self.0.view.subscribe();
         let _ = views.wait_for(|view| view.state != State::Asking).await;

@@ -1,6 +1,5 @@
-//! The helper model: finds words for operations that lack them. It is asked by the daemon, in the background, with
-//! credentials of its own; what the client sends with its requests is never used for it. What it is asked, and what
-//! of its answer is used, is decided in [`ctx_service::helper`].
+//! The helper model: writes missing texts of operations. The daemon calls it in the background with separate
+//! credentials, never with the client's. [`ctx_service::helper`] decides about the prompt and the use of the answer.
 
 mod api;
 mod claude;
@@ -29,13 +28,13 @@ use crate::proxy::Target;
 
 const ANTHROPIC: &str = "https://api.anthropic.com";
 
-/// What was said, and what it cost if that was said too.
+/// The text, and its cost if reported.
 struct Said {
     text: String,
     tokens: Option<u64>,
 }
 
-/// Why there are no words.
+/// The reason for a missing text.
 #[derive(Debug)]
 enum Trouble {
     Settings { what: String, hint: Hint },
@@ -63,7 +62,7 @@ pub(crate) struct Helper {
 }
 
 impl Helper {
-    /// `upstream` lends its ways out: proxies and authorities.
+    /// `upstream` provides proxies and authorities.
     pub(crate) fn new(settings: Settings, upstream: &config::Upstream, limits: &Limits, home: &Path) -> Self {
         let url = match settings.provider {
             Provider::None | Provider::Claude => None,
@@ -90,12 +89,12 @@ impl Helper {
         &self.budget
     }
 
-    /// Whether a model is asked.
+    /// Whether a model is called.
     pub(crate) fn is_on(&self) -> bool {
         self.settings.provider != Provider::None
     }
 
-    /// Who writes, for people to read.
+    /// The name of the writer, for people.
     pub(crate) fn name(&self) -> String {
         match self.settings.provider {
             Provider::None => ctx_engine::helper::SELF.to_owned(),
@@ -104,7 +103,7 @@ impl Helper {
         }
     }
 
-    /// The words that a question asks for.
+    /// The text that a question asks for.
     pub(crate) async fn words(&self, question: &Question) -> Result<String, Refusal> {
         let prompt = question.prompt(self.settings.max_chars, ctx_service::now());
         let text = self.ask(&prompt).await?;
@@ -117,7 +116,7 @@ impl Helper {
         })
     }
 
-    /// Asks, within the budget and the time.
+    /// Calls the model within the budget and the timeout.
     pub(crate) async fn ask(&self, prompt: &Prompt) -> Result<String, Refusal> {
         self.check().map_err(|trouble| self.refusal(&trouble))?;
         let reserved = self.budget.reserve(prompt.estimate())?;
@@ -128,7 +127,7 @@ impl Helper {
                 Ok(said.text)
             }
             Err(trouble) => {
-                // What never got an answer from a model has cost nothing; of the others nobody knows.
+                // A call that never reached a model has cost nothing; the cost of the others is unknown.
                 if matches!(trouble, Trouble::Settings { .. } | Trouble::Refused { .. } | Trouble::Down(_)) {
                     reserved.settle(Some(0));
                 }
@@ -147,7 +146,7 @@ impl Helper {
         }
     }
 
-    /// What is wrong with the settings, before anything is sent.
+    /// Errors in the settings, before anything is sent.
     fn check(&self) -> Result<(), Trouble> {
         let wrong = |what: String| Err(Trouble::Settings { what, hint: see_settings() });
         let settings = &self.settings;

@@ -1,4 +1,4 @@
-//! Which model helps with words, and how much it may.
+//! The settings of the helper model.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -11,12 +11,12 @@ use crate::secret::Secret;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Provider {
-    /// ctx finds the words by itself.
+    /// No model: ctx extracts the texts.
     #[default]
     None,
-    /// The provider's API, with a key of the user's own.
+    /// Anthropic's API, with the user's own key.
     Anthropic,
-    /// Anything that speaks `/v1/chat/completions`, a model on this machine too.
+    /// Any server of `/v1/chat/completions`, including local models.
     OpenAi,
     /// The user's own `claude -p`.
     Claude,
@@ -50,18 +50,18 @@ pub struct Settings {
     pub provider: Provider,
     pub url: Option<UpstreamUrl>,
     pub model: Option<String>,
-    /// The variable that holds the key. Its name may be shown.
+    /// The variable that contains the key. Its name may be shown.
     pub key_env: Option<String>,
     pub key: Option<Secret>,
-    /// Tokens, in and out.
+    /// Tokens, input and output.
     pub budget_per_day: u64,
-    /// How long one answer may take.
+    /// The timeout of one response.
     pub timeout: Duration,
-    /// The most characters of a conversation that are shown to it at once.
+    /// The maximum number of characters of a conversation per request.
     pub max_chars: usize,
-    /// Titles of frames that have grown much are re-written in the background.
+    /// Rewrite the titles of frames that have grown much, in the background.
     pub titles: bool,
-    /// What `claude` finds in its environment: nothing that leads it back to us.
+    /// The environment of `claude`, without anything that leads it back to us.
     pub environment: Variables,
 }
 
@@ -83,7 +83,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The model that is asked.
+    /// The name of the model.
     pub fn model(&self) -> &str {
         self.model.as_deref().unwrap_or(match self.provider {
             Provider::Anthropic => "claude-haiku-5-5",
@@ -93,12 +93,12 @@ impl Settings {
     }
 }
 
-/// Variables whose values are nobody's business.
+/// Variables whose values must not be shown.
 #[derive(Clone, Default)]
 pub struct Variables(Vec<(OsString, OsString)>);
 
 impl Variables {
-    /// Without what would lead a client to us, or tell it that it is part of another session.
+    /// Without variables that would lead a client to us, or make it part of another session.
     pub fn without_hints(all: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let is_hint = |name: &str| {
             let name = name.to_ascii_uppercase();

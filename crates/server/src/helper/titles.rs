@@ -1,4 +1,4 @@
-//! Frames that have grown much get another title, once, while nobody waits for it.
+//! Rewrites the titles of frames that have grown much, once, in the background.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use tokio::sync::mpsc;
 
 use super::Helper;
 
-/// Conversations that wait; more than these will be heard of again.
+/// The queue of conversations; later ones come up again.
 const WAITING: usize = 64;
-/// An agent at work answers every few seconds: what it does is looked at when it pauses.
+/// A working agent sends a request every few seconds: titles wait for a pause.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Listens from now on, until the service ends.
+/// Runs from now on, until the service ends.
 pub(crate) fn retitle(helper: Arc<Helper>, service: Arc<Service>) {
     let (send, mut heard) = mpsc::channel::<String>(WAITING);
     service.listen(move |record| {
@@ -26,7 +26,7 @@ pub(crate) fn retitle(helper: Arc<Helper>, service: Arc<Service>) {
     });
     let service = Arc::downgrade(&service);
     tokio::spawn(async move {
-        // Each is asked for once in a daemon's life, whatever came of it.
+        // Each title is requested once per run of the daemon.
         let mut asked = HashSet::new();
         while let Some(first) = heard.recv().await {
             tokio::time::sleep(PAUSE).await;

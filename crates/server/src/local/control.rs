@@ -1,4 +1,4 @@
-//! The words of the control API that do not belong to any one handler: its error shape and its refusals.
+//! The error format of the control API, and refusals that belong to no handler.
 
 use axum::body::Body;
 use axum::response::IntoResponse;
@@ -16,23 +16,23 @@ use super::json;
 use crate::auth::Refusal;
 use crate::proxy::errors::ERROR_HEADER;
 
-/// What every control handler answers when it cannot do what was asked.
+/// The error of every control handler.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ControlError {
     pub status: StatusCode,
-    /// Stable, for programs.
+    /// A stable code, for programs.
     pub code: ErrorCode,
     /// One sentence, for people.
     pub message: String,
-    /// What to do about it.
+    /// Advice.
     pub hint: Hint,
-    /// The name that it is about.
+    /// The name that it refers to.
     pub about: Option<String>,
 }
 
 impl ControlError {
-    /// The status follows from the code.
+    /// The code determines the status.
     pub fn new(code: ErrorCode, message: impl Into<String>, hint: impl Into<Hint>) -> Self {
         let status = StatusCode::from_u16(status_of(code)).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Self { status, code, message: message.into(), hint: hint.into(), about: None }
@@ -40,7 +40,7 @@ impl ControlError {
 }
 
 impl ControlError {
-    /// The answer for this reader.
+    /// The response for this reader.
     fn answer(self, face: Face) -> Response<Body> {
         let error = ApiError {
             code: self.code.into(),
@@ -67,13 +67,13 @@ impl From<ctx_engine::Refusal> for ControlError {
     }
 }
 
-/// The answer in the words of its reader.
+/// The response in the words of its reader.
 pub(crate) fn worded(response: Response<Body>, face: Face) -> Response<Body> {
     let Some(error) = response.extensions().get::<ControlError>().filter(|_| face != Face::default()) else {
         return response;
     };
     let mut reworded = error.clone().answer(face);
-    // The router says which methods a path takes.
+    // The router names the methods of a path.
     let allowed = response.headers().get(header::ALLOW).cloned();
     reworded.headers_mut().extend(allowed.map(|allowed| (header::ALLOW, allowed)));
     reworded

@@ -1,17 +1,17 @@
-//! The page's files, put into the binary when it was built (see `build.rs`).
+//! The page's files, embedded at build time (see `build.rs`).
 
 /// One file of the page.
 pub(crate) struct Asset {
     /// Relative to `/ui/`.
     pub(crate) name: &'static str,
     pub(crate) bytes: &'static [u8],
-    /// The same, as gzip.
+    /// The same, compressed with gzip.
     pub(crate) packed: &'static [u8],
 }
 
 include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
-/// Was the page there when this binary was built?
+/// Whether this binary contains the page.
 pub fn is_embedded() -> bool {
     ASSETS.iter().any(|asset| asset.name == "index.html")
 }

@@ -1,5 +1,5 @@
-//! Our own paths: the control API and the page. Every request passes the access checks here, once; a handler cannot be
-//! reached in any other way.
+//! Our own paths: the control API and the page. Every request passes the access checks here, once; no other path leads
+//! to a handler.
 
 mod control;
 mod embedded;
@@ -29,14 +29,14 @@ const NO_SNIFF: HeaderName = header::X_CONTENT_TYPE_OPTIONS;
 pub(crate) struct LocalPaths {
     auth: Arc<Auth>,
     router: Router,
-    /// Handlers run here and not on the worker that accepted the request: one that computes for a while
-    /// must not hold up the streams of that worker.
+    /// The runtime of the handlers. It is not that of the worker, because a long computation must not block the
+    /// worker's streams.
     runtime: Handle,
     stage: Stage,
 }
 
 impl LocalPaths {
-    /// `control` has its routes relative to `/control/v1`.
+    /// `control` has routes relative to `/control/v1`.
     pub(crate) fn new(auth: Arc<Auth>, control: Router, runtime: Handle, stage: Stage) -> Self {
         let control = control.fallback(control::unknown_path).method_not_allowed_fallback(control::wrong_method);
         let router = Router::new().nest("/control/v1", control).fallback(control::unknown_path);
@@ -86,7 +86,7 @@ impl LocalPaths {
         response.map(Reply::whole)
     }
 
-    /// The link is exchanged for a session: the browser gets the cookie, the page its key.
+    /// Exchanges the link for a session: the browser gets the cookie, the page its key.
     fn log_in(&self, link: &Uri) -> Response<Bytes> {
         let Some(login) = self.auth.log_in() else { return page::no_session() };
         let mut response = page::moved(&page::with_key(link, &login.page_key));
@@ -110,7 +110,7 @@ fn json(status: StatusCode, value: &serde_json::Value) -> Response<Body> {
     response
 }
 
-/// The reader of the hints in the answer to a request.
+/// The reader of the hints in the response to a request.
 pub(crate) fn face_of(headers: &HeaderMap) -> Face {
     Face::named(headers.get(face::HEADER).map(HeaderValue::as_bytes))
 }

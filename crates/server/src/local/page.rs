@@ -1,4 +1,4 @@
-//! The page: its files, its security headers, and the small pages shown in its place.
+//! The page: its files, its security headers, and small pages in its place.
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -9,8 +9,8 @@ use super::embedded::Asset;
 const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// No script but ours, in nobody's frame, and no word to other sites about where one came from. There are no
-/// CORS headers, here or anywhere: nobody else's page may read anything.
+/// Only our scripts, no framing, no referrer for other sites. There are no CORS headers anywhere: no other page may
+/// read anything.
 pub(super) fn secure(headers: &mut HeaderMap) {
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CONTENT_SECURITY_POLICY));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -21,7 +21,7 @@ pub(super) fn secure(headers: &mut HeaderMap) {
 }
 
 /// A file of the page by its name below `/ui/`. Names without an extension are places inside the page. A client that
-/// takes gzip gets it packed.
+/// accepts gzip gets it compressed.
 pub(super) fn serve(assets: &'static [Asset], name: &str, client: &HeaderMap) -> Response<Bytes> {
     let find = |wanted: &str| assets.iter().find(|asset| asset.name == wanted);
     let is_place = !name.rsplit('/').next().unwrap_or_default().contains('.');
@@ -85,8 +85,8 @@ pub(super) fn moved(to: &str) -> Response<Bytes> {
     response
 }
 
-/// The same address with the page's key in place of the token. The page keeps the key and takes it out of its address;
-/// in a browser's history it is worth nothing without the cookie.
+/// The same address with the page key in place of the token. The page stores the key and removes it from its address;
+/// in a browser's history it is worthless without the cookie.
 pub(super) fn with_key(uri: &Uri, page_key: &str) -> String {
     let path = if uri.path() == "/ui" { "/ui/" } else { uri.path() };
     let pairs = uri.query().unwrap_or_default().split('&');
@@ -118,7 +118,7 @@ fn small_page(status: StatusCode, title: &str, text: &str) -> Response<Bytes> {
     response
 }
 
-/// The builder puts a hash into the names below `assets/`: what such a name holds never changes.
+/// Names below `assets/` contain a hash, so their content never changes.
 fn caching(name: &str) -> &'static str {
     if name.starts_with("assets/") { "private, max-age=31536000, immutable" } else { "no-cache" }
 }

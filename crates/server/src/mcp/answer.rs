@@ -1,4 +1,4 @@
-//! What goes back to the model: small, and the same whether its client shows it the structure or the text.
+//! Answers for the model: small, and the same whether its client shows the structure or the text.
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
@@ -6,19 +6,19 @@ use serde_json::{Map, Value, json};
 use super::ask::Refusal;
 use super::own::{Caller, Own};
 
-/// Lists and texts inside an answer are cut here; what was cut is told.
+/// Lists and texts in an answer are cut here, with a note.
 const MOST_ITEMS: usize = 20;
 const LONGEST_TEXT: usize = 300;
 
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub value: Map<String, Value>,
-    /// The same in a line.
+    /// The same in one line.
     pub text: String,
 }
 
 impl Answer {
-    /// Every answer begins with which conversation it is about, and why that one.
+    /// Every answer starts with its conversation and how it was selected.
     pub fn about(own: &Own, rest: Value) -> Answer {
         let mut value = Map::new();
         value.insert("conversation".into(), own.id.clone().into());
@@ -40,7 +40,7 @@ impl Answer {
         self
     }
 
-    /// Clients that show their model the structure need no more than a line of text. Others get all of it as text.
+    /// A client that shows the structure needs only one line of text. Others get everything as text.
     pub fn into_result(self, caller: &Caller) -> CallToolResult {
         let value = Value::Object(self.value);
         let text = if copies(caller) == 1 { self.text } else { value.to_string() };
@@ -63,14 +63,14 @@ pub fn refused(refusal: &Refusal) -> CallToolResult {
     result
 }
 
-/// How many copies of an answer the client may show to its model.
+/// The number of copies of an answer that the client may show to its model.
 pub fn copies(caller: &Caller) -> usize {
     let is_caller = |client: &ctx_clients::McpCaller| caller.client.as_deref() == Some(client.name);
     let reads_structure = ctx_clients::mcp_callers().any(|client| client.reads_structure && is_caller(&client));
     if reads_structure { 1 } else { 2 }
 }
 
-/// Long lists and texts of an answer of the control API, cut.
+/// Cuts long lists and texts of an answer of the control API.
 pub fn short(value: Value) -> Value {
     match value {
         Value::String(text) => line(&text, LONGEST_TEXT).into(),
@@ -88,7 +88,7 @@ pub fn short(value: Value) -> Value {
     }
 }
 
-/// A text cut to so many characters.
+/// A text cut to this many characters.
 pub fn line(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();

@@ -1,5 +1,5 @@
-//! The way to the control API. The tools ask it like any other client: in the daemon without leaving the process,
-//! in `ctx mcp` over HTTP.
+//! Access to the control API. The tools call it like any other client: in the daemon within the process, in `ctx mcp`
+//! over HTTP.
 
 use std::fmt;
 
@@ -17,28 +17,28 @@ use tower_service::Service;
 
 use crate::local::worded;
 
-/// No answer of the control API is larger; a conversation has less than half of it.
+/// Twice the largest answer of the control API.
 const LARGEST_ANSWER: usize = 256 * 1024 * 1024;
 
-/// Somebody who asks the control API. `path` is relative to `/control/v1`.
+/// A caller of the control API. `path` is relative to `/control/v1`.
 pub trait Ask: Send + Sync + 'static {
-    /// A question without a body is a GET, one with a body is a POST.
+    /// Sends a GET without a body, a POST with one.
     fn ask(&self, path: String, body: Option<String>) -> impl Future<Output = Result<Bytes, Refusal>> + Send;
 }
 
-/// Makes a call and reads its answer.
+/// Makes a call and parses its answer.
 pub async fn call<T: DeserializeOwned>(ask: &impl Ask, call: Call<T>) -> Result<T, Refusal> {
     let answer = ask.ask(call.path.clone(), call.body.clone()).await?;
     call.read(&answer).map_err(|error| not_understood(&error))
 }
 
-/// What could not be done: what, why, and what to do.
+/// A refusal: the problem, its cause and advice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub code: ReceivedCode,
     pub message: String,
     pub hint: String,
-    /// What happened meanwhile, if that is why.
+    /// Newer commits, if they are the cause.
     pub since: Vec<Value>,
 }
 
@@ -55,7 +55,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// The control API of this very process.
+/// The control API of this process.
 pub struct InProcess(pub Router);
 
 impl Ask for InProcess {

@@ -1,5 +1,5 @@
-//! `ctx_preview`, `ctx_apply` and `ctx_undo`: operations in the JSON that the command line, the API and the log have
-//! too. Whoever changes something says which head it saw, so that nobody overwrites what a person has just done.
+//! `ctx_preview`, `ctx_apply` and `ctx_undo`: operations in the JSON of the command line, the API and the log. Each
+//! edit names the head that the caller saw, so that it never overwrites a newer edit of a person.
 
 use ctx_api::call::{Call, Conversation};
 use ctx_api::edit::{Applied, Heal, When};
@@ -16,9 +16,9 @@ use super::list::head;
 use super::own::Own;
 use super::settings::{OPERATIONS, Settings, WAYS};
 
-/// Who makes the commits.
+/// The author of the commits.
 pub(super) const AUTHOR: &str = "mcp";
-/// Commits that are told when the head has moved on.
+/// The number of newer commits to report.
 const SINCE: usize = 5;
 
 #[derive(Debug, Deserialize)]
@@ -46,11 +46,11 @@ pub struct UndoArguments {
     dry_run: bool,
     note: Option<String>,
     expect: Option<String>,
-    /// A wish that waits, to be taken back.
+    /// A deferred edit to cancel.
     cancel: Option<String>,
 }
 
-/// What operations would do. Looking is free: only `ctx_apply` asks whether they are allowed.
+/// The effect of operations. Previews are always allowed: only `ctx_apply` checks the permissions.
 pub async fn preview(ask: &impl Ask, own: &Own, arguments: &Arguments) -> Result<Answer, Refusal> {
     let plan = plan(arguments, operations(&arguments.operations)?)?;
     let view = planned(ask, &own.id, &plan).await?;
@@ -59,7 +59,7 @@ pub async fn preview(ask: &impl Ask, own: &Own, arguments: &Arguments) -> Result
     Ok(answer)
 }
 
-/// What an operation puts at risk, if it does.
+/// The risk of an operation, if any.
 fn risks(operation: &PlannedView) -> Option<Value> {
     let what: Vec<Value> = operation.risks.iter().map(|risk| short(risk.what.clone().into())).collect();
     match &operation.nothing {
@@ -80,7 +80,7 @@ pub async fn apply(ask: &impl Ask, own: &Own, settings: &Settings, arguments: &A
     Ok(told(own, &view.applied))
 }
 
-/// The plan that a call asks for.
+/// The plan of a call.
 fn plan(arguments: &Arguments, operations: Vec<Value>) -> Result<Plan, Refusal> {
     let operations: Result<Vec<Planned>, Refusal> = operations
         .into_iter()
@@ -126,7 +126,7 @@ pub async fn undo(ask: &impl Ask, own: &Own, settings: &Settings, given: &UndoAr
     Ok(told(own, &applied))
 }
 
-/// Takes back a wish that waits. As the way back it is always allowed to whoever may change something.
+/// Cancels a deferred edit. Like undo, this is allowed to everyone who may edit.
 async fn cancel(ask: &impl Ask, own: &Own, settings: &Settings, wish: &str) -> Result<Answer, Refusal> {
     settings.check("undo")?;
     let cancelled = call(ask, Conversation(&own.id).cancel(wish, &Cancel { author: AUTHOR.to_owned() })).await?;
@@ -135,7 +135,7 @@ async fn cancel(ask: &impl Ask, own: &Own, settings: &Settings, wish: &str) -> R
     Ok(Answer::about(own, rest).in_words(format!("cancelled {wish}: {}", cancelled.summary)))
 }
 
-/// Makes or previews a plan. The refusal of a stale one lists the newer commits itself, with what they touch.
+/// Applies or previews a plan. The refusal of a stale one lists the newer commits itself, with the frames they touch.
 async fn planned(ask: &impl Ask, conversation: &str, plan: &Plan) -> Result<PlanView, Refusal> {
     call(ask, Conversation(conversation).plan(plan)).await.map_err(|refusal| match refusal.code == ErrorCode::Stale {
         true => Refusal { hint: LOOK_AGAIN.to_owned(), ..refusal },
@@ -143,7 +143,7 @@ async fn planned(ask: &impl Ask, conversation: &str, plan: &Plan) -> Result<Plan
     })
 }
 
-/// Makes a change. Its refusal lists the newest commits if it is stale.
+/// Makes an edit. If it is stale, its refusal lists the newest commits.
 async fn changed(ask: &impl Ask, own: &Own, change: Call<Applied>) -> Result<Applied, Refusal> {
     match call(ask, change).await {
         Err(refusal) if refusal.code == ErrorCode::Stale => {
@@ -155,7 +155,7 @@ async fn changed(ask: &impl Ask, own: &Own, change: Call<Applied>) -> Result<App
 
 const LOOK_AGAIN: &str = "Check ctx_list, then retry with the new head.";
 
-/// What somebody else did meanwhile: the caller must see it before it goes on.
+/// The newer commits, which the caller must see before it continues.
 async fn newest_commits(ask: &impl Ask, own: &Own) -> Vec<Value> {
     let query = HistoryQuery { limit: Some(SINCE), ..HistoryQuery::default() };
     let history = call(ask, Conversation(&own.id).history(&query)).await;
@@ -201,7 +201,7 @@ fn expected<'a>(own: &Own, expect: Option<&'a str>) -> Result<&'a str, Refusal> 
     })
 }
 
-/// Models also send a single operation, or the list as a text.
+/// Models also send a single operation, or the list as a string.
 fn operations(given: &Value) -> Result<Vec<Value>, Refusal> {
     let list = match given {
         Value::Array(list) => list.clone(),

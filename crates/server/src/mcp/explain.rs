@@ -1,4 +1,4 @@
-//! `ctx_explain`: what a rule or an error code means, and what to do about it.
+//! `ctx_explain`: explains a rule or an error code.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};

@@ -1,5 +1,5 @@
-//! The server beside the control API: `/control/v1/mcp`, streamable HTTP without sessions. The access checks of
-//! the control API come before it, so host, origin and token are known to be right.
+//! The server at `/control/v1/mcp`: streamable HTTP without sessions. The access checks of the control API come first,
+//! so host, origin and token are valid.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::{Server, Settings};
 
 const LARGEST_BODY: usize = 64 * 1024 * 1024;
 
-/// The control API with the MCP server beside it, which asks that same API.
+/// The control API together with the MCP server, which calls that API.
 pub fn beside(control: Router, settings: Settings) -> Router {
     let ask = Arc::new(InProcess(control.clone()));
     let config = StreamableHttpServerConfig::default()

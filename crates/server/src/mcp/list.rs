@@ -1,5 +1,4 @@
-//! `ctx_list`: the frames, a row each. However many there are, the list stays within its budget: the more rows, the
-//! shorter the titles.
+//! `ctx_list`: the frames, one row each. The list stays within its budget: the more rows, the shorter the titles.
 
 use ctx_api::call::Conversation;
 use ctx_api::frames::{FrameView, Frames, FramesQuery, StepView};
@@ -13,7 +12,7 @@ use super::own::Own;
 
 /// Characters of a whole answer: about 5,000 tokens.
 const BUDGET: usize = 15_000;
-/// What a row has beside its title.
+/// Characters of a row without its title.
 const FRAME_OF_ROW: usize = 24;
 const SHORTEST_TITLE: usize = 12;
 const LONGEST_TITLE: usize = 60;
@@ -69,7 +68,7 @@ pub async fn list(ask: &impl Ask, own: &Own, arguments: &Arguments, copies: usiz
     Ok(Answer::about(own, answer).in_words(words))
 }
 
-/// What `expect` wants to hear.
+/// The value for `expect`.
 pub fn head(own: &Own) -> &str {
     own.head.as_deref().unwrap_or("none")
 }
@@ -78,7 +77,7 @@ pub fn head(own: &Own) -> &str {
 struct Row {
     id: String,
     tokens: u64,
-    /// Of a frame.
+    /// Only for frames.
     steps: usize,
     title: String,
     state: String,
@@ -102,7 +101,7 @@ impl From<&StepView> for Row {
 }
 
 impl Row {
-    /// The cells in the order of the columns; the last one is left out where there is nothing to tell.
+    /// The cells in the order of the columns; an empty last one is omitted.
     fn cells(&self, is_step: bool, width: usize) -> Value {
         let mut cells = vec![json!(self.id), json!(self.tokens)];
         cells.extend((!is_step).then(|| json!(self.steps)));

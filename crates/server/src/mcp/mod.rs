@@ -1,6 +1,6 @@
-//! The MCP server: an agent's own hands. It is a client of the control API like the command line and the page, can do
-//! what they can, and makes ordinary commits, signed `mcp`. One handler serves two ways in: `ctx mcp` (stdio), and
-//! `/control/v1/mcp` of the daemon (streamable HTTP).
+//! The MCP server for agents. It is a client of the control API like the command line and the page, with the same
+//! abilities, and makes ordinary commits, signed `mcp`. One handler serves `ctx mcp` (stdio) and `/control/v1/mcp` of
+//! the daemon (streamable HTTP).
 //!
 //! ```text
 //! tools ─┬─► own       which conversation is the caller's
@@ -55,12 +55,12 @@ impl<A: Ask> Server<A> {
         Self { ask, settings, origin }
     }
 
-    /// Serves one client on stdin and stdout until it leaves.
+    /// Serves one client on stdin and stdout until it disconnects.
     pub async fn serve_stdio(self) -> Result<(), String> {
         let pipes = (tokio::io::stdin(), tokio::io::stdout());
         let ask = self.ask.clone();
         let running = self.serve(pipes).await.map_err(|error| error.to_string())?;
-        // The agent will speak through the daemon in a moment: it shall be up by then.
+        // Start the daemon now: the agent will soon need it.
         tokio::spawn(async move { ask.ask("/status".to_owned(), None).await });
         running.waiting().await.map(|_| ()).map_err(|error| error.to_string())
     }
@@ -124,7 +124,7 @@ fn understood<T: DeserializeOwned>(arguments: Value) -> Result<T, Refusal> {
     })
 }
 
-/// Who makes a call, as far as the client and its request tell.
+/// The caller, as far as the client and its request identify it.
 fn caller(context: &RequestContext<RoleServer>) -> Caller {
     let parts = context.extensions.get::<Parts>();
     let header = |name: &str| parts.and_then(|parts| Some(parts.headers.get(name)?.to_str().ok()?.to_owned()));
@@ -177,7 +177,7 @@ impl<A: Ask> ServerHandler for Server<A> {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        // Clients ask when they start, before anything has passed: that is no error.
+        // Clients list resources at their start, before the first request: that is not an error.
         let Ok(own) = self.own(&caller(&context), &None).await else { return Ok(ListResourcesResult::default()) };
         let cursor = request.and_then(|request| request.cursor);
         let listed = resources::list(&*self.ask, &own, cursor.as_deref()).await;

@@ -1,5 +1,5 @@
-//! Which conversation a call is about: the caller's own, unless it names another. How it was found is part of every
-//! answer, because an edit of somebody else's conversation would be worse than none.
+//! Selects the conversation of a call: the caller's own, unless it names another. Every answer states how it was
+//! selected, because an edit of another conversation would be worse than none.
 
 use std::cmp::Reverse;
 use std::path::PathBuf;
@@ -13,29 +13,29 @@ use ctx_core::{ErrorCode, ReceivedCode};
 
 use super::ask::{Ask, Refusal, call};
 
-/// What is known of whoever started the server.
+/// The origin of the server's process.
 #[derive(Debug, Clone, Default)]
 pub struct Origin {
-    /// The one conversation that is meant unless a call names another.
+    /// The default conversation of all calls.
     pub conversation: Option<String>,
     /// The session of the agent.
     pub session: Option<String>,
-    /// The folder that the agent works in.
+    /// The agent's working directory.
     pub directory: Option<PathBuf>,
 }
 
-/// What a single call tells of who makes it.
+/// The caller of a single call.
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
-    /// The id of the tool call itself: it stands in the conversation that makes it, and nowhere else. So it tells a
-    /// sub-agent from its parent, and is still right when the session has changed (`/clear`).
+    /// The id of the tool call: it occurs only in the conversation that makes it. It therefore distinguishes a
+    /// sub-agent from its parent, and stays right when the session changes (`/clear`).
     pub call: Option<String>,
     pub session: Option<String>,
-    /// The program that asks.
+    /// The calling program.
     pub client: Option<String>,
 }
 
-/// A conversation, and how it was found.
+/// A conversation, and how it was selected.
 #[derive(Debug, Clone)]
 pub struct Own {
     pub id: String,
@@ -82,9 +82,9 @@ impl FoundBy {
     }
 }
 
-/// How many conversations are looked through for a call or a folder, the newest first.
+/// The number of newest conversations to search for a call or a folder.
 const LOOKED_AT: usize = 6;
-/// The answer that makes the call may not be over yet when the call comes.
+/// The response that makes the call may still be streaming when the call arrives.
 const LOOKS: usize = 3;
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -128,7 +128,7 @@ async fn all(ask: &impl Ask) -> Result<Vec<ConversationView>, Refusal> {
     Ok(call(ask, ctx_api::call::conversations()).await?.conversations)
 }
 
-/// The conversations that were active last, those of the session first.
+/// The most recently active conversations, those of the session first.
 async fn newest(ask: &impl Ask, session: Option<&String>) -> Result<Vec<ConversationView>, Refusal> {
     let mut all = all(ask).await?;
     let is_of_session = |one: &ConversationView| session.is_some() && one.session.as_ref() == session;
@@ -144,7 +144,7 @@ async fn calling(ask: &impl Ask, call: &str, session: Option<&String>) -> Result
             tokio::time::sleep(PAUSE).await;
         }
         for one in newest(ask, session).await? {
-            // One that vanishes meanwhile is not the one that calls.
+            // A conversation that disappears in the meantime is not the caller's.
             if makes(ask, &one.id, call).await.unwrap_or(false) {
                 return Ok(Some(one.id));
             }
@@ -157,15 +157,15 @@ async fn makes(ask: &impl Ask, id: &str, tool_call: &str) -> Result<bool, Refusa
     let frames = call(ask, Conversation(id).frames(&FramesQuery::default())).await?.frames;
     let pending = frames.iter().find(|frame| frame.pending);
     let last = pending.or_else(|| frames.iter().rfind(|frame| frame.kind == "turn"));
-    // The newest step is enough: a frame may hold hundreds.
+    // The newest step suffices: a frame may contain hundreds.
     let Some(step) = last.map(|frame| format!("{}/{}", frame.id, frame.steps)) else { return Ok(false) };
     let shown = call(ask, Conversation(id).show(&step, &AtQuery::default())).await?;
     let mut blocks = shown.messages.iter().flat_map(|message| &message.blocks);
     Ok(blocks.any(|block| block.tool_use_id.as_deref() == Some(tool_call)))
 }
 
-/// The main conversation that was told our working directory: the active one, else the newest. A copy from a file was
-/// told of it too, and nobody speaks in it.
+/// The main conversation in our working directory: the active one, otherwise the newest. Imported copies do not count,
+/// because no agent uses them.
 async fn in_directory(ask: &impl Ask, origin: &Origin) -> Result<Option<String>, Refusal> {
     let Some(directory) = origin.directory.as_ref().and_then(|path| path.to_str()) else { return Ok(None) };
     let mut mains = all(ask).await?;
@@ -207,7 +207,7 @@ mod tests {
         assert!(tells("Working directory: /x", "/x"));
     }
 
-    /// A daemon whose conversations were all told the same folder.
+    /// A daemon whose conversations all have the same folder.
     struct Daemon(Value);
 
     impl Ask for Daemon {
@@ -241,7 +241,7 @@ mod tests {
             one("newer", "main", 9, json!({})),
             one("active", "main", 8, json!({ "active": true })),
         ];
-        // However many sub-agents are at work.
+        // With any number of sub-agents.
         all.extend((0..10).map(|number| one(&format!("s{number}"), "subagent", 50, json!({}))));
         let origin = Origin { directory: Some("/x".into()), ..Origin::default() };
         let found = find(&Daemon(json!(all)), &origin, &Caller::default(), None).await.expect("found");

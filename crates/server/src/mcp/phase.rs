@@ -1,4 +1,4 @@
-//! `ctx_phase`: the agent says when a phase of its work begins and when it ends.
+//! `ctx_phase`: marks the beginning and end of a phase of the agent's work.
 
 use ctx_api::call::Conversation;
 use ctx_api::phases::{PhaseAction, PhaseWish};

@@ -13,7 +13,7 @@ use super::own::Own;
 use super::show;
 
 const PAGE: usize = 100;
-/// Characters of one resource at most: reading one must not flood a context.
+/// The maximum number of characters of a resource: reading one must not flood a context.
 const LONGEST: usize = 100_000;
 const TEXT: &str = "text/plain";
 /// Stands for the caller's own conversation.
@@ -27,7 +27,7 @@ pub fn templates() -> ListResourceTemplatesResult {
     ListResourceTemplatesResult::with_all_items(vec![template])
 }
 
-/// The frames of a conversation, a page of them.
+/// A page of the frames of a conversation.
 pub async fn list(ask: &impl Ask, own: &Own, cursor: Option<&str>) -> Result<ListResourcesResult, Refusal> {
     let frames = call(ask, Conversation(&own.id).frames(&FramesQuery::default())).await?.frames;
     let start = cursor.and_then(|cursor| frames.iter().position(|frame| frame.id == cursor)).unwrap_or(0);
@@ -58,7 +58,7 @@ pub fn not_found(uri: &str, refusal: &Refusal) -> ErrorData {
     ErrorData::resource_not_found(refusal.to_string(), Some(serde_json::json!({"uri": uri, "code": refusal.code})))
 }
 
-/// The conversation and the frame that a URI names.
+/// The conversation and the frame in a URI.
 pub fn place(uri: &str) -> Option<(String, String)> {
     let rest = uri.strip_prefix("ctx://conversation/")?;
     let (conversation, frame) = rest.split_once("/frame/")?;

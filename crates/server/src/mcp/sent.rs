@@ -1,4 +1,4 @@
-//! `ctx_sent`: a request as it left, and what came back.
+//! `ctx_sent`: a request as sent, and its response.
 
 use ctx_api::call::Conversation;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use super::answer::Answer;
 use super::ask::{Ask, Refusal, call};
 use super::own::Own;
 
-/// Characters of a body that are shown at a time.
+/// Characters of a body per answer.
 const LENGTH: usize = 6_000;
 
 #[derive(Debug, Deserialize)]

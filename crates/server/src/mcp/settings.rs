@@ -1,4 +1,4 @@
-//! What an agent may do.
+//! The permissions of an agent.
 
 use std::collections::BTreeSet;
 
@@ -8,20 +8,20 @@ pub use ctx_api::operations::NAMES as OPERATIONS;
 
 use super::ask::Refusal;
 
-/// The ways through the history. The first two take back what an agent did itself.
+/// The history actions. The first two undo an agent's own edits.
 pub const WAYS: [&str; 10] =
     ["undo", "redo", "revert", "rollback", "branch", "checkout", "tag", "remove_branch", "remove_tag", "heal"];
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// Nothing can be changed: the writing tools are not offered.
+    /// Read-only: editing tools are not offered.
     pub read_only: bool,
-    /// Only these operations; `None`: all of them. Undo and redo are always among them.
+    /// Only these operations; `None`: all. Undo and redo are always allowed.
     pub allow: Option<BTreeSet<String>>,
 }
 
 impl Settings {
-    /// Of several settings the stricter ones count: no file can allow what another one forbids.
+    /// Combines settings; the stricter one wins, so no file can allow what another one forbids.
     pub fn and(self, other: Settings) -> Settings {
         let allow = match (self.allow, other.allow) {
             (Some(one), Some(another)) => Some(one.intersection(&another).cloned().collect()),
@@ -30,7 +30,7 @@ impl Settings {
         Settings { read_only: self.read_only || other.read_only, allow }
     }
 
-    /// A list such as `delete,drop-results`; an unknown name is told.
+    /// A list such as `delete,drop-results`; unknown names are errors.
     pub fn allowing<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<BTreeSet<String>, String> {
         let known = |name: &&str| OPERATIONS.contains(name) || WAYS.contains(name);
         names
@@ -68,7 +68,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Those of a list that are allowed.
+    /// The allowed ones of a list.
     pub(super) fn of<'a>(&self, names: &[&'a str]) -> Vec<&'a str> {
         names.iter().copied().filter(|name| self.allows(name)).collect()
     }

@@ -1,4 +1,4 @@
-//! `ctx_show` and `ctx_search`: what a frame holds, and where something stands.
+//! `ctx_show` and `ctx_search`: the content of a frame, and the places of a text.
 
 use ctx_api::call::Conversation;
 use ctx_api::frames::AtQuery;
@@ -13,10 +13,10 @@ use super::ask::{Ask, Refusal, call};
 use super::list::head;
 use super::own::Own;
 
-/// Characters that are shown unless more is asked for, and at most.
+/// The default and maximum number of characters.
 const LENGTH: usize = 6_000;
 const LONGEST: usize = 40_000;
-/// A block among others is folded after so many; shown alone it is not.
+/// A block among others is folded after this many; alone it is not.
 const FOLD: usize = 1_500;
 const HITS: usize = 10;
 const MOST_HITS: usize = 50;
@@ -59,7 +59,7 @@ pub async fn fetch(ask: &impl Ask, conversation: &str, id: &str) -> Result<Shown
     call(ask, Conversation(conversation).show(id.trim(), &AtQuery::default())).await
 }
 
-/// Messages and blocks under their ids, so that each can be named.
+/// Messages and blocks with their ids.
 pub fn readable(shown: &Shown, fold: Option<usize>) -> String {
     let blocks = shown.messages.iter().flat_map(|message| message.blocks.iter().map(move |block| (message, block)));
     let blocks: Vec<(&MessageView, &BlockView)> = blocks.collect();

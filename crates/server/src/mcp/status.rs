@@ -1,4 +1,4 @@
-//! `ctx_status`: which conversation it is and why, how full, what was edited, and what the cache gave last.
+//! `ctx_status`: the conversation and how it was selected, its usage, its edits, and the last cache figures.
 
 use ctx_api::call::Conversation;
 use ctx_api::frames::AtQuery;
@@ -19,10 +19,10 @@ pub struct Arguments {
     pub conv: Option<String>,
 }
 
-/// Events among which the newest answer is looked for.
+/// The number of events in which the newest response is searched.
 const LOOKED_AT: usize = 8;
 
-/// Wishes that are told.
+/// The number of deferred edits to report.
 const MOST_WISHES: usize = 10;
 
 pub async fn status(ask: &impl Ask, own: &Own, settings: &Settings) -> Result<Answer, Refusal> {
@@ -63,7 +63,7 @@ pub async fn status(ask: &impl Ask, own: &Own, settings: &Settings) -> Result<An
     Ok(answer)
 }
 
-/// Those that wait, and those that could not be made.
+/// Deferred edits, and failed ones.
 fn wishes(view: &WaitingView) -> Value {
     let open = view.wishes.iter().filter(|wish| wish.state == "waiting" || wish.state == "failed");
     let told = open.map(|wish| {

@@ -1,5 +1,5 @@
-//! What the tools are called, what they are for and what they take. Every word here stands in the context of
-//! whoever uses them, so there are few.
+//! The tools: names, descriptions and arguments. Every word here costs tokens in the caller's context, so there are
+//! few.
 
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
         return tools;
     }
     let allowed = settings.of(&OPERATIONS);
-    // Undone with one call, so nothing is destroyed.
+    // One call undoes it, so it is not destructive.
     let changes = |tool: Tool| {
         tool.annotate(ToolAnnotations::new().read_only(false).destructive(false).idempotent(false).open_world(false))
     };
@@ -167,7 +167,7 @@ fn note() -> Value {
     json!({"type": "string", "description": "reason, for the history"})
 }
 
-/// The operations with all that they take. The JSON is that of `ctx batch`, the API and the log.
+/// The operations with their arguments. The JSON is that of `ctx batch`, the API and the log.
 fn operations(names: &[&str]) -> Value {
     let known = names.iter().filter_map(|name| ctx_api::operations::find(name));
     let arguments: Vec<String> = known.map(|known| format!("{} {{{}}}", known.name, known.arguments)).collect();
@@ -202,7 +202,7 @@ fn operations(names: &[&str]) -> Value {
     })
 }
 
-/// The same in short, for the second tool that takes them.
+/// A short form, for the second tool that takes operations.
 fn named(names: &[&str]) -> Value {
     json!({
         "type": "array",

@@ -1,4 +1,4 @@
-//! The upstream's answer while it streams in, together with the connection that brings it.
+//! The upstream's response as it streams in, together with its connection.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -18,17 +18,17 @@ use super::pool::{Line, Pool, Seat};
 pub(crate) struct Answer {
     incoming: Incoming,
     via: Via,
-    /// What was read before its time.
+    /// Data that was read in advance.
     ahead: VecDeque<Result<Frame<Bytes>, Cut>>,
-    /// Nothing comes behind it.
+    /// No data follow it.
     is_read: bool,
 }
 
-/// What the answer holds on to while it lasts.
+/// The resources that the response keeps alive.
 pub(super) enum Via {
-    /// An HTTP/1.1 connection that this answer drives, and the pool it goes back to.
+    /// An HTTP/1.1 connection that this response drives, and the pool it returns to.
     Line(Line, Arc<Pool>),
-    /// An HTTP/1.1 connection that drives itself; it ends with the answer.
+    /// An HTTP/1.1 connection that drives itself and ends with the response.
     Alone(
         #[expect(dead_code, reason = "held so that the connection lives as long as the answer")]
         http1::SendRequest<RequestBody>,
@@ -63,8 +63,7 @@ impl Answer {
         hint
     }
 
-    /// The whole body, if it is no longer than `most` and there by the deadline. Whoever reads the answer afterwards
-    /// misses nothing.
+    /// The whole body, if it is at most `most` long and complete by the deadline. A later reader misses nothing.
     pub(super) async fn peek(&mut self, most: usize, deadline: Instant) -> Option<Vec<u8>> {
         if self.size_hint().lower() > most as u64 {
             return None;
@@ -122,13 +121,13 @@ impl Answer {
         })
     }
 
-    /// HTTP/2 lets an upstream reset a stream "without error", and hyper then ends the body as if it were
-    /// complete. It is complete only if the upstream had also said so.
+    /// HTTP/2 lets an upstream reset a stream "without error", and hyper then ends the body as if it were complete. It
+    /// is complete only if the upstream had also said so.
     fn was_reset_politely(&self) -> bool {
         matches!(self.via, Via::Seat(_)) && !self.incoming.is_end_stream()
     }
 
-    /// The answer is through: its connection may serve the next request.
+    /// The response is complete: its connection may serve the next request.
     fn release(&mut self) {
         if let Via::Line(line, pool) = std::mem::replace(&mut self.via, Via::Nothing)
             && line.is_free()

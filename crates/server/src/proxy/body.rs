@@ -1,6 +1,5 @@
-//! The two bodies of an exchange as they pass: each chunk is shown to the observer and goes on in the same
-//! breath. Nothing is collected; who reads slowly makes the other side write slowly. (A request that was held
-//! is whole before it passes.)
+//! The two bodies of an exchange: each chunk is shown to the observer and forwarded at once. Nothing is buffered; a
+//! slow reader slows the writer down. (A held request is complete before it is forwarded.)
 
 use std::fmt;
 use std::future::Future;
@@ -19,8 +18,8 @@ use super::answer::Answer;
 use super::held::Whole;
 use crate::watch::{Ending, RequestTap, ResponseTap};
 
-/// How far the request body got. Shared with the response side: an answer that comes early is handled
-/// differently, and a broken request explains a broken exchange.
+/// The progress of the request body. Shared with the response side: an early response is handled differently, and a
+/// broken request explains a broken exchange.
 #[derive(Default)]
 pub(super) struct Progress(AtomicU8);
 
@@ -38,7 +37,7 @@ impl Progress {
         self.0.load(Ordering::Acquire) == COMPLETE
     }
 
-    /// The client stopped in the middle; nobody else is to blame.
+    /// The client stopped in the middle.
     pub(super) fn is_broken(&self) -> bool {
         self.0.load(Ordering::Acquire) == BROKEN
     }
@@ -48,7 +47,7 @@ impl Progress {
     }
 }
 
-/// A body that ended before its end. Ends the other side's connection the same way.
+/// A body that ended early. It ends the other side's connection the same way.
 #[derive(Debug)]
 pub(crate) struct Cut {
     whose: &'static str,
@@ -73,7 +72,7 @@ impl fmt::Display for Cut {
 
 impl std::error::Error for Cut {}
 
-/// The client's body on its way to the upstream.
+/// The client's body, forwarded to the upstream.
 pub(super) struct RequestBody {
     source: Source,
     progress: Arc<Progress>,
@@ -137,7 +136,7 @@ impl Body for RequestBody {
     }
 }
 
-/// Sent on while it arrives.
+/// Forwarded as it arrives.
 struct Streamed {
     incoming: Incoming,
     eye: RequestTap,
@@ -185,8 +184,8 @@ impl Streamed {
     }
 }
 
-/// Measures how long a body has been silent while somebody waited for it. The timer is set once and moved
-/// only when it rings, so that a busy body costs no timer work.
+/// Measures the pause of a body that is being read. The timer is set once and moved only when it fires, so a busy body
+/// costs no timer work.
 struct Silence {
     limit: Duration,
     since: Option<Instant>,
@@ -215,20 +214,20 @@ impl Silence {
     }
 }
 
-/// The upstream's body on its way to the client.
+/// The upstream's body, forwarded to the client.
 pub(crate) struct AnswerBody {
     answer: Answer,
     eye: ResponseTap,
     shape: Shape,
 }
 
-/// What hyper is told about the body before it flows. It writes a declared length only if it thinks that a
-/// body follows, so an empty body with a declared length pretends to be one until it is asked.
+/// The size that hyper is told in advance. It writes a declared length only if it expects a body, so an empty body with
+/// a declared length pretends to be one until it is polled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     AsItCame,
     EmptyWithLength,
-    /// Such as a 304: the length is that of a body which is not sent.
+    /// For example for a 304: the length of a body that is not sent.
     EmptyWithForeignLength,
 }
 

@@ -1,5 +1,5 @@
-//! One request of our own, over the same ways as those of the client: proxy, authorities, time to connect. It shares
-//! no connection with them and carries nothing of theirs.
+//! A request of our own, with the same proxy, authorities and connect timeout as the client's. It shares no connection
+//! with them and carries none of their data.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 
 use super::upstream::Target;
 
-/// Why there is no answer.
+/// The reason for a missing response.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CallError {
     #[error("{0}")]
@@ -25,7 +25,7 @@ pub(crate) enum CallError {
     TooLong(usize),
 }
 
-/// Posts a body to a path behind the target's base path. `most`: the longest answer that is read.
+/// Posts a body to a path below the target's base path. `most`: the maximum size of the response.
 pub(crate) async fn post(
     target: &Target,
     path: &str,
@@ -37,7 +37,7 @@ pub(crate) async fn post(
     let wire = target.connector.connect().await.map_err(|error| CallError::Unreachable(error.to_string()))?;
     let (mut sender, driver) =
         http1::Builder::new().handshake(TokioIo::new(wire)).await.map_err(|error| broken(&error))?;
-    // Ends with this call, however it ends.
+    // Ends with this call in any case.
     let mut driving = JoinSet::new();
     driving.spawn(driver);
 

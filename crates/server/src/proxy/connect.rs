@@ -1,5 +1,5 @@
-//! The way to the upstream: name, socket, perhaps a proxy in between, TLS. Ends with a [`Wire`] or with an
-//! error that says what to do. Which requests travel on the wire is not its business.
+//! The connection to the upstream: name, socket, optional proxy, TLS. Returns a [`Wire`], or an error with advice,
+//! regardless of the request.
 
 use std::error::Error as StdError;
 use std::future::Future;
@@ -35,7 +35,7 @@ pub(super) struct Connector {
     timeout: Duration,
 }
 
-/// The name that a certificate must carry, and how to check it.
+/// The name in the certificate, and how to verify it.
 type Identity = (ServerName<'static>, Arc<ClientConfig>);
 
 enum Route {
@@ -63,7 +63,7 @@ impl Connector {
         let proxy = intercept(&upstream.proxies, &destination)?;
         let https_proxy = proxy.as_ref().map(Intercept::uri).filter(|proxy| proxy.scheme_str() == Some("https"));
         let (mut tls, mut proxy_tls) = (None, None);
-        // Reading the authorities takes a few milliseconds: only when somebody needs them.
+        // Reading the authorities takes a few milliseconds, so it happens on demand.
         if url.is_https() || https_proxy.is_some() {
             let trust = Trust::load(&upstream.extra_ca, upstream.http2)?;
             if url.is_https() {
@@ -80,8 +80,8 @@ impl Connector {
         Ok(Self { destination, tls, route, dial: Dial::new(proxy_tls), timeout })
     }
 
-    /// Plain requests through a forwarding proxy name their destination in full, and may need credentials
-    /// for the proxy.
+    /// Plain requests through a forwarding proxy name their destination in full, and may need credentials for the
+    /// proxy.
     pub(super) fn forwards(&self) -> Option<Option<&HeaderValue>> {
         match &self.route {
             Route::Forward { credentials, .. } => Some(credentials.as_ref()),
@@ -161,7 +161,7 @@ fn server_name(host: &str) -> Result<ServerName<'static>, SetupError> {
     ServerName::try_from(bare.to_owned()).map_err(|_| SetupError::Host(host.to_owned()))
 }
 
-/// Proxy addresses without a port mean 80 or 443, and 1080 for SOCKS.
+/// The default ports of proxies are 80 and 443, and 1080 for SOCKS.
 fn with_port(uri: &Uri) -> Result<Uri, SetupError> {
     let host = uri.host().ok_or(SetupError::Proxy)?;
     let port = uri.port_u16().unwrap_or(match uri.scheme_str() {
@@ -174,8 +174,8 @@ fn with_port(uri: &Uri) -> Result<Uri, SetupError> {
     Uri::from_parts(parts).map_err(|_| SetupError::Proxy)
 }
 
-/// The proxy for this destination, if the settings ask for one. A setting that cannot be understood is an
-/// error: going around a proxy that the user asked for would be worse than stopping.
+/// The proxy for this destination, if configured. An invalid setting is an error: bypassing a configured proxy would be
+/// worse than stopping.
 fn intercept(settings: &ProxySettings, destination: &Uri) -> Result<Option<Intercept>, SetupError> {
     let text = |setting: &Option<Secret>| {
         setting.as_ref().map_or(String::new(), |value| value.expose_secret().trim().to_owned())
@@ -192,8 +192,8 @@ fn intercept(settings: &ProxySettings, destination: &Uri) -> Result<Option<Inter
     Ok(Matcher::builder().all(asked).no(no).build().intercept(destination))
 }
 
-/// Opens sockets to the upstream or to the proxy before it; to an `https` proxy with TLS. The upstream's own
-/// TLS comes later, over the finished route. Shaped as a service because the proxy protocols build on one.
+/// Opens sockets to the upstream or its proxy; to an `https` proxy with TLS. The upstream's own TLS comes later, over
+/// the finished route. It is a service because the proxy protocols build on one.
 #[derive(Clone)]
 struct Dial {
     sockets: HttpConnector,
@@ -207,7 +207,7 @@ impl Dial {
         let mut sockets = HttpConnector::new();
         sockets.enforce_http(false);
         sockets.set_nodelay(true);
-        // An answer may be silent for minutes; only this tells a quiet upstream from one that is gone.
+        // A response may pause for minutes; only this tells a quiet upstream from a dead one.
         sockets.set_keepalive(Some(Duration::from_secs(60)));
         sockets.set_keepalive_interval(Some(Duration::from_secs(15)));
         sockets.set_keepalive_retries(Some(4));

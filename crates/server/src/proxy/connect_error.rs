@@ -1,4 +1,4 @@
-//! Why the upstream could not be reached, in words that help. No credentials: a proxy is named by host and
+//! The reasons for a failed connection to the upstream, with advice. Without credentials: a proxy is named by host and
 //! port only.
 
 use std::error::Error as StdError;
@@ -8,7 +8,7 @@ use http::Uri;
 
 use super::trust::TrustError;
 
-/// Something is wrong with the settings; found before the port is opened.
+/// Invalid settings, found before the port is opened.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     #[error(transparent)]
@@ -20,7 +20,7 @@ pub enum SetupError {
 }
 
 impl SetupError {
-    /// What to do about it.
+    /// Advice.
     pub fn hint(&self) -> &'static str {
         match self {
             SetupError::Trust(error) => error.hint(),
@@ -30,7 +30,7 @@ impl SetupError {
     }
 }
 
-/// The sentence says why; [`ConnectError::advice`] says what to do.
+/// The message gives the reason; [`ConnectError::advice`] the advice.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConnectError {
     #[error("its name cannot be resolved")]
@@ -68,7 +68,7 @@ impl ConnectError {
         }
     }
 
-    /// Trying again will not help until somebody changes something.
+    /// A retry cannot succeed without a change.
     pub(super) fn is_permanent(&self) -> bool {
         matches!(self, Self::Untrusted { .. } | Self::ProxyCredentials { .. })
     }
@@ -93,7 +93,7 @@ impl ConnectError {
     }
 
     pub(super) fn from_proxy(proxy: &Uri, error: &(dyn StdError + 'static)) -> Self {
-        // The tunnel's error type is not public; its words are all there is.
+        // The tunnel's error type is private, so only its text is available.
         if error.to_string().contains("proxy authorization required") {
             return Self::ProxyCredentials { proxy: address(proxy) };
         }

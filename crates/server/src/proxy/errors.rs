@@ -1,5 +1,5 @@
-//! The one place where errors on the proxied side become responses: always in the provider's own shape, so
-//! that every client knows how to read them, and with a header that says they are ours.
+//! Turns errors of the proxied side into responses: always in the provider's format, so that every client can parse
+//! them, and with a header that marks them as ours.
 
 use bytes::Bytes;
 use http::header::{self, HeaderName, HeaderValue};
@@ -12,47 +12,47 @@ use crate::watch::Ending;
 use ctx_core::ErrorCode;
 use ctx_service::recorder::{Flaw, Withheld};
 
-/// Marks an answer as ours and tells which error it is.
+/// Marks a response as ours and names the error.
 pub(crate) const ERROR_HEADER: HeaderName = HeaderName::from_static("x-context-composer-error");
 
-/// Everything that can go wrong between a client's request and the upstream's answer.
+/// All failures between a client's request and the upstream's response.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Unreachable {
         upstream: UpstreamUrl,
         cause: ConnectError,
     },
-    /// The upstream took the request, or part of it, and closed without an answer.
+    /// The upstream received the request, at least in part, and closed without a response.
     NoAnswer {
         upstream: UpstreamUrl,
         reason: String,
     },
-    /// The client stopped sending in the middle of its body.
+    /// The client stopped in the middle of its body.
     ClientStalled {
         seconds: u64,
     },
-    /// The client went away or broke its own framing; nobody reads this answer.
+    /// The client disconnected or broke its own framing; nobody reads this response.
     ClientBroke,
-    /// Its conversation is edited, or may be, and the edits could not be applied. What an edit took out must not
-    /// leave, so nothing does.
+    /// The conversation is edited, or may be, and the edits could not be applied. Deleted content must not leave, so
+    /// nothing does.
     Withheld(Withheld),
-    /// `/to/NAME/…` with a name that no setting gives, or a provider without an upstream.
+    /// `/to/NAME/…` with an unknown name, or a provider without an upstream.
     NoSuchUpstream {
         name: String,
         known: Vec<String>,
     },
-    /// A client wants to speak over a WebSocket. It comes back without when it is told so.
+    /// The client requests a WebSocket. It falls back to HTTP when it is refused.
     Upgrade,
-    /// `CONNECT` asks for a tunnel, and we are not that kind of proxy.
+    /// `CONNECT` requests a tunnel, which this proxy does not offer.
     Tunnel,
-    /// All file handles are taken, and no connection rests.
+    /// All file handles are in use, and no connection is idle.
     Crowded,
-    /// It does not come from a program that means us.
+    /// It does not come from a local program.
     Refused(Refusal),
 }
 
 impl Failure {
-    /// How the exchange ended for whoever looks on.
+    /// The outcome of the exchange, for the observer.
     pub(crate) fn ending(&self) -> Ending {
         match self {
             Self::ClientStalled { .. } | Self::ClientBroke => Ending::Cancelled,
@@ -60,7 +60,7 @@ impl Failure {
         }
     }
 
-    /// The answer in the words of the provider that the path belongs to.
+    /// The response in the format of the path's provider.
     pub(crate) fn into_response(self, path: &str) -> Response<Bytes> {
         let told = self.tell();
         if let Self::Withheld(why) = self {
@@ -153,7 +153,7 @@ impl Failure {
     }
 }
 
-/// The client retries what may work the next time. It does not retry what stays as it is.
+/// The client retries errors that may pass, and no others.
 fn withheld(why: Withheld) -> Told {
     let (status, code, message) = match why {
         Withheld::Store => (
@@ -198,7 +198,7 @@ fn unreadable(flaw: Flaw) -> &'static str {
     }
 }
 
-/// The answers that the HTTP parser gives before a request exists.
+/// The responses of the HTTP parser, before a request exists.
 pub(crate) fn malformed(status: StatusCode) -> Response<Bytes> {
     let told = match status {
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Told::refusal(
@@ -244,7 +244,7 @@ impl Told {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         if self.permanent {
-            // Clients of the provider honour this; otherwise they repeat a 502 for minutes.
+            // The provider's clients honour this; otherwise they retry a 502 for minutes.
             headers.insert("x-should-retry", HeaderValue::from_static("false"));
         }
         headers.insert(header::CONTENT_LENGTH, length);

@@ -1,6 +1,6 @@
-//! Which headers cross the proxy. Everything does, in the order and spelling it came, except what belongs
-//! to one connection only. Nothing is added. (Values of one name that stood apart come out together, because
-//! the map groups them; among themselves they keep their order.)
+//! The headers that cross the proxy: all of them, in the original order and spelling, except those of a single
+//! connection. Nothing is added. (Separate values of one name come out together, because the map groups them, in their
+//! order.)
 
 use http::header::{self, Entry, HeaderMap, HeaderName, HeaderValue};
 
@@ -11,7 +11,7 @@ const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection")
 const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
 const HTTP2_SETTINGS: HeaderName = HeaderName::from_static("http2-settings");
 
-/// The headers of a request as they leave: for HTTP/1.1. [`for_http2`] takes away what HTTP/2 forbids.
+/// The outgoing headers of a request, for HTTP/1.1. [`for_http2`] removes those that HTTP/2 forbids.
 pub(super) fn outgoing(headers: HeaderMap, host: &HeaderValue, auth: &Auth) -> HeaderMap {
     let named = Named::by(&headers);
     let wants_trailers = asks_for_trailers(&headers);
@@ -19,7 +19,7 @@ pub(super) fn outgoing(headers: HeaderMap, host: &HeaderValue, auth: &Auth) -> H
     let mut outgoing = rebuild(headers, |name, value| match *name {
         header::HOST => Some(host.clone()),
         header::COOKIE => auth.without_own_cookie(&value).unwrap_or(Some(value)),
-        // The answer's trailers can only come back if they are asked for, and that takes both headers.
+        // The response has trailers only if they are requested, which takes both headers.
         header::TE if wants_trailers => Some(HeaderValue::from_static("trailers")),
         header::CONNECTION if wants_trailers => Some(HeaderValue::from_static("TE")),
         header::PROXY_AUTHORIZATION => None,
@@ -32,8 +32,8 @@ pub(super) fn outgoing(headers: HeaderMap, host: &HeaderValue, auth: &Auth) -> H
     outgoing
 }
 
-/// The headers of a request whose body was composed: not encoded, and as long as it is now. One that came without
-/// a length leaves without one.
+/// The headers of a composed request: not encoded, and with its new length. A request without a length stays without
+/// one.
 pub(super) fn composed(headers: HeaderMap, length: usize, betas: &[&str]) -> HeaderMap {
     let mut composed = rebuild(headers, |name, value| match *name {
         header::CONTENT_ENCODING => None,
@@ -44,7 +44,7 @@ pub(super) fn composed(headers: HeaderMap, length: usize, betas: &[&str]) -> Hea
     composed
 }
 
-/// Names a beta once, behind those that are named already.
+/// Adds a beta once, after the existing ones.
 fn name_beta(headers: &mut HeaderMap, beta: &str) {
     let is_beta = |name: &[u8]| name.trim_ascii() == beta.as_bytes();
     if headers.get_all(BETA).iter().any(|value| value.as_bytes().split(|byte| *byte == b',').any(is_beta)) {
@@ -68,23 +68,23 @@ pub(super) fn for_http2(headers: &mut HeaderMap) {
     });
 }
 
-/// The headers of a response as they go back to the client.
+/// The headers of a response to the client.
 pub(super) fn returning(headers: HeaderMap) -> HeaderMap {
-    // Most answers have nothing to drop: leave those exactly as they are.
+    // Most responses have nothing to remove and stay exactly as they are.
     let chunked = headers.contains_key(header::TRANSFER_ENCODING);
     if !headers.keys().any(|name| is_hop_by_hop(name) || (chunked && *name == header::CONTENT_LENGTH)) {
         return headers;
     }
     let named = Named::by(&headers);
     rebuild(headers, |name, value| match *name {
-        // Two framings contradict each other; the chunked one is what was read.
+        // Two framings contradict each other; the chunked one was used.
         header::CONTENT_LENGTH if chunked => None,
         _ if is_hop_by_hop(name) || named.contains(name) => None,
         _ => Some(value),
     })
 }
 
-/// Filters into a new map, because removing from a map moves its last entry into the gap.
+/// Filters into a new map, because removing an entry moves the last one into its place.
 fn rebuild(headers: HeaderMap, mut keep: impl FnMut(&HeaderName, HeaderValue) -> Option<HeaderValue>) -> HeaderMap {
     let mut rebuilt = HeaderMap::with_capacity(headers.keys_len());
     let mut current: Option<HeaderName> = None;
@@ -95,7 +95,7 @@ fn rebuild(headers: HeaderMap, mut keep: impl FnMut(&HeaderName, HeaderValue) ->
             is_first = true;
         }
         let Some(name) = &current else { continue };
-        // `TE` and `Connection` are rewritten as a whole: one value stands for all.
+        // `TE` and `Connection` are rewritten as a whole: one value for all.
         let is_rewritten = matches!(*name, header::TE | header::CONNECTION | header::HOST);
         if is_rewritten && !is_first {
             continue;
@@ -108,8 +108,8 @@ fn rebuild(headers: HeaderMap, mut keep: impl FnMut(&HeaderName, HeaderValue) ->
     rebuilt
 }
 
-/// `transfer-encoding` is not here: it is framing, and hyper frames anew from it. `trailer` announces what
-/// the body will bring, so it travels with the body.
+/// `transfer-encoding` is not listed: hyper rebuilds the framing from it. `trailer` announces the end of the body, so
+/// it travels with the body.
 fn is_hop_by_hop(name: &HeaderName) -> bool {
     matches!(*name, header::CONNECTION | header::UPGRADE | header::TE)
         || *name == KEEP_ALIVE
@@ -126,7 +126,7 @@ fn asks_for_trailers(headers: &HeaderMap) -> bool {
         .any(|coding| coding.trim().eq_ignore_ascii_case("trailers"))
 }
 
-/// The headers that `Connection` names as its own.
+/// The headers that `Connection` lists.
 struct Named(Vec<HeaderName>);
 
 impl Named {
@@ -138,7 +138,7 @@ impl Named {
             .flat_map(|line| line.split(','))
             .filter_map(|name| HeaderName::try_from(name.trim()).ok())
             .filter(|name| *name != KEEP_ALIVE && name.as_str() != "close")
-            // Nobody may talk a message out of its framing or its addressee.
+            // `Connection` cannot remove the framing or the host.
             .filter(|name| {
                 !matches!(*name, header::HOST | header::CONTENT_LENGTH | header::TRANSFER_ENCODING | header::TE)
             })

@@ -1,4 +1,4 @@
-//! A request that may not leave before it is composed: it is read completely, and then sent in one go.
+//! A held request: read completely, composed, and then sent.
 
 use ctx_engine::edit::{Outgoing, Part};
 use std::future::poll_fn;
@@ -23,27 +23,27 @@ use super::errors::Failure;
 use super::headers;
 use crate::watch::RequestTap;
 
-/// Less than this is copied together: a frame of its own would cost more.
+/// Smaller pieces are merged: a frame for each would cost more.
 const SMALL: usize = 4 * 1024;
-/// So much is copied together at most.
+/// The maximum size of merged pieces.
 const TOGETHER: usize = 64 * 1024;
 
-/// A request whose last byte is here.
+/// A completely received request.
 pub(super) struct Held {
-    /// Encoded as it came.
+    /// Encoded, as it came.
     came: Pieces,
-    /// Decoded; what a composed request takes its parts from.
+    /// Decoded; the source of a composed request.
     pub(super) source: Pieces,
     pub(super) wire: &'static dyn Wire,
-    /// `None`: it leaves as it came.
+    /// `None`: sent unchanged.
     pub(super) outgoing: Option<Outgoing>,
     trailers: Option<HeaderMap>,
-    /// Its length was announced, so it is again.
+    /// Its length was announced, so it is announced again.
     is_sized: bool,
 }
 
 impl Held {
-    /// Reads to the end, however long that is, and waits until it is composed.
+    /// Reads to the end and waits for the composition.
     pub(super) async fn read(mut incoming: Incoming, mut eye: RequestTap, patience: Duration) -> Result<Self, Failure> {
         let is_sized = incoming.size_hint().exact().is_some();
         let mut trailers = None;
@@ -69,7 +69,7 @@ impl Held {
         }
     }
 
-    /// Byte for byte what the client sent.
+    /// The client's exact bytes.
     pub(super) fn untouched(&self, head: Parts) -> Request<RequestBody> {
         let length = self.came.iter().map(|piece| piece.as_ref().len()).sum();
         self.request(head, Chunks::new(Outgoing::whole(length).into(), &self.came), length)
@@ -88,12 +88,12 @@ impl Held {
     }
 }
 
-/// Here to its last byte before the first one leaves.
+/// Complete before its first byte leaves.
 pub(super) struct Whole {
     chunks: Chunks,
-    /// Boxed, because hardly any request has some.
+    /// Boxed, because few requests have them.
     trailers: Option<Box<HeaderMap>>,
-    /// What is left of it, if its length is announced.
+    /// The remaining length, if it is announced.
     length: Option<u64>,
 }
 
@@ -117,17 +117,17 @@ impl Whole {
     }
 }
 
-/// The bytes of a request, made while it leaves. What is the client's is not copied, unless it is small.
+/// The bytes of a request, produced as it leaves. The client's bytes are not copied, unless they are few.
 struct Chunks {
     outgoing: Arc<Outgoing>,
-    /// The part that is sent next.
+    /// The next part to send.
     next: usize,
     pieces: Pieces,
-    /// Where each piece begins.
+    /// The start of each piece.
     starts: Vec<usize>,
-    /// What is left of the part that is being sent.
+    /// The rest of the current part.
     rest: Range<usize>,
-    /// It comes next, behind what was copied.
+    /// Comes next, after the copied bytes.
     large: Option<Bytes>,
 }
 
@@ -148,7 +148,7 @@ impl Chunks {
             && self.outgoing.parts.get(self.next..).is_none_or(|rest| rest.iter().all(Part::is_empty))
     }
 
-    /// As much of the client's bytes as stand in one piece. False when they are not there.
+    /// The client's bytes in one piece, as many as possible. False if they are missing.
     fn source(&mut self, small: &mut Vec<u8>) -> bool {
         let at = self.starts.partition_point(|start| *start <= self.rest.start).saturating_sub(1);
         let (Some(start), Some(piece)) = (self.starts.get(at), self.pieces.get(at)) else { return false };
@@ -187,7 +187,7 @@ impl Iterator for Chunks {
     }
 }
 
-/// Small bytes go to the others; large ones are handed back, to be sent by themselves.
+/// Merges small pieces; returns large ones, to be sent separately.
 fn keep(small: &mut Vec<u8>, bytes: &[u8], large: impl FnOnce() -> Bytes) -> Option<Bytes> {
     if bytes.len() >= SMALL {
         return Some(large());

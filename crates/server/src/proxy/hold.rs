@@ -1,6 +1,6 @@
-//! The life of a held request, and of the two answers that are not simply handed back: a refusal of something that we
-//! asked of the provider beside the client (C13), and a refusal of thinking that only our composing can have caused
-//! (rulebook A63, A68, A71). Each is tried once more, at most.
+//! The life of a held request, and two refusals that are handled here: of an edit that we requested in addition to the
+//! client's (C13), and of thinking that only composing can have invalidated (rulebook A63, A68, A71). Each is retried
+//! at most once.
 
 use ctx_engine::edit::{Otherwise, Outgoing};
 use ctx_engine::provider::Refused;
@@ -25,9 +25,9 @@ use super::upstream::Upstream;
 use super::{Proxy, failure, hand_back};
 use crate::watch::{RequestTap, ResponseTap};
 
-/// No refusal of the provider is longer.
+/// Larger than any refusal of the provider.
 const LONGEST_REFUSAL: usize = 256 * 1024;
-/// A refusal comes as a whole, right behind its head. One that does not is passed on as it comes.
+/// A refusal arrives whole, right after its head. Any other response is passed on.
 const REFUSAL_PATIENCE: Duration = Duration::from_secs(1);
 const LONGEST_DECODED: usize = 4 * 1024 * 1024;
 
@@ -76,7 +76,7 @@ impl Proxy {
             };
             response = try_send(upstream, again).await?;
             deadline = Instant::now() + REFUSAL_PATIENCE;
-            // If it is refused without ours too, ours was not the reason.
+            // If it is refused without our edits too, they were not the cause.
             if !is_refusal(response.status()) {
                 response_eye.refused(Refused { model, kinds, answer });
             }
@@ -89,7 +89,7 @@ impl Proxy {
         let asked = asking_to_drop(outgoing, held.source.clone(), held.wire).await;
         let Some(outgoing) = asked else { return Ok(response) };
         response_eye.unbound();
-        // Once: whatever comes now is the client's.
+        // One retry; the next response goes to the client.
         try_send(upstream, held.composed(head, &outgoing.into())).await
     }
 }
@@ -105,7 +105,7 @@ fn is_refusal(status: StatusCode) -> bool {
     matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY)
 }
 
-/// Which of our edits an answer refuses, and its words.
+/// The edit of ours that a response refuses, and its message.
 async fn refused_edits(
     response: &mut Response<Answer>,
     ours: &[Kind],
@@ -120,7 +120,7 @@ async fn refused_edits(
     (!kinds.is_empty()).then_some((kinds, answer))
 }
 
-/// Reads a refusal without taking it away.
+/// Reads a refusal without consuming it.
 async fn refuses_thinking(wire: &dyn Wire, response: &mut Response<Answer>, deadline: Instant) -> bool {
     let Some(body) = response.body_mut().peek(LONGEST_REFUSAL, deadline).await else { return false };
     wire.is_unbound(response.status().as_u16(), &decoded(response.headers(), body))
@@ -135,17 +135,17 @@ fn decoded(headers: &HeaderMap, body: Vec<u8>) -> Vec<u8> {
     encoding::decode_all(&encodings, &body, LONGEST_DECODED).unwrap_or(body)
 }
 
-/// The same request, asking the provider to drop thinking that does not fit, or without any. `None`: it did already, or
-/// cannot.
+/// The same request, asking the provider to drop invalid thinking, or without any thinking. `None`: it did so already,
+/// or cannot.
 async fn asking_to_drop(mut outgoing: Outgoing, source: Pieces, wire: &'static dyn Wire) -> Option<Outgoing> {
     if outgoing.asks_to_drop {
         return None;
     }
-    // Reading a large body takes a while, and this worker has other streams.
+    // Reading a large body takes time, and this worker has other streams.
     let asked = tokio::task::spawn_blocking(move || {
         let body = Body::parse(concat(&source), wire).ok()?;
         outgoing.ask_to_drop(&body);
-        // Where the provider cannot be asked, the reasoning stays behind.
+        // If the provider cannot be asked, the reasoning is removed.
         if outgoing.asks_to_drop { Some(outgoing) } else { outgoing.without_reasoning(body.bytes(), wire) }
     });
     asked.await.ok().flatten()

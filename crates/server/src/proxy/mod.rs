@@ -1,6 +1,6 @@
-//! The forwarding proxy. [`Proxy::forward`] is the life of a request from top to bottom; the files beside it
-//! hold one concern each. Nothing here waits for a body or parses one: whoever wants to know looks through
-//! [`crate::watch`]. Only a request that must be composed is held first.
+//! The forwarding proxy. [`Proxy::forward`] is the life of a request from top to bottom; the other files each handle
+//! one concern. Nothing here waits for a body or parses one: observers use [`crate::watch`]. Only a request that must
+//! be composed is held first.
 
 mod answer;
 mod body;
@@ -38,16 +38,16 @@ use crate::auth::Auth;
 use crate::secret;
 use crate::watch::{Observer, RequestHead, RequestTap, ResponseTap, Watch};
 
-/// One worker's proxy: everything it needs to forward, and a pool of connections that is its own.
+/// One worker's proxy, with its own pool of connections.
 pub(crate) struct Proxy {
     auth: Arc<Auth>,
     observer: Arc<dyn Observer>,
-    /// By their names.
+    /// By name.
     upstreams: Vec<(String, Upstream)>,
     body_idle_timeout: Duration,
 }
 
-/// The upstreams that all workers share, by their names.
+/// The upstreams that all workers share, by name.
 pub(crate) type Targets = Vec<(String, Arc<Target>)>;
 
 impl Proxy {
@@ -65,7 +65,7 @@ impl Proxy {
         let (mut head, incoming) = request.into_parts();
         secret::seal(&mut head.headers);
 
-        // Refuse what cannot come from a program that means us, before anybody looks at it.
+        // Refuse requests that cannot come from a local program, before any observer sees them.
         if head.method == Method::CONNECT {
             return Err(Failure::Tunnel);
         }
@@ -76,24 +76,24 @@ impl Proxy {
             return Err(Failure::Upgrade);
         }
 
-        // Let the observer decide whether it watches. From here on its two halves travel with the bodies,
-        // and are told how it ended even if this function is dropped because the client left.
+        // Let the observer decide whether it watches. From here on, its two halves travel with the bodies, and learn
+        // the outcome even if this function is dropped because the client disconnected.
         let watch = self.observer.begin(&RequestHead::new(&head.method, &head.uri, &head.headers));
         let (request_eye, mut response_eye) = eyes(watch);
 
-        // Readdress the head. It keeps its order and spelling: the names' spelling is in its extensions.
+        // Readdress the head. It keeps its order and spelling: the spelling of names is in its extensions.
         let target = upstream.target();
         let is_head = head.method == Method::HEAD;
         head.uri = readdress(path, target.url.base_path());
         head.headers = headers::outgoing(head.headers, &target.host, &self.auth);
 
-        // What has to be composed cannot leave before it is here. Boxed, so that nobody else pays for it.
+        // A request to compose must be complete first. Boxed, so that other requests do not pay for it.
         if request_eye.is_held() {
             return Box::pin(self.forward_held(upstream, head, incoming, request_eye, response_eye)).await;
         }
 
-        // Send it while it arrives. Dropping this future drops the upstream connection or stream with it:
-        // a client that leaves takes its request along.
+        // Forward it as it arrives. Dropping this future drops the upstream connection or stream: a disconnecting
+        // client cancels its request.
         let body = RequestBody::new(incoming, request_eye, self.body_idle_timeout);
         let progress = body.progress();
         let sent = upstream.send(Request::from_parts(head, body)).await;
@@ -112,12 +112,12 @@ impl Proxy {
             }
         };
 
-        // Hand the answer back as it comes, trailers and all.
+        // Forward the response as it arrives, including trailers.
         Ok(hand_back(response, response_eye, is_head))
     }
 
-    /// The upstream that a request is for, and its path there: `/to/NAME/…` names one, else the provider is told by the
-    /// call. Credentials of one provider go to no other.
+    /// The upstream of a request, and its path there: `/to/NAME/…` names one, otherwise the call determines the
+    /// provider. Credentials of one provider go to no other.
     fn destination(&self, uri: &Uri, headers: &HeaderMap) -> Result<(&Upstream, PathAndQuery), Failure> {
         let path = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
         let (name, path) = match named(&path) {
@@ -134,12 +134,12 @@ impl Proxy {
     }
 }
 
-/// Whether a client wants to go on over a WebSocket.
+/// Whether a client requests a WebSocket.
 fn is_websocket(headers: &HeaderMap) -> bool {
     headers.get(header::UPGRADE).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"))
 }
 
-/// What `/to/NAME/…` says: the name of an upstream, and the path there.
+/// Parses `/to/NAME/…`: the name of an upstream, and the path there.
 fn named(path: &PathAndQuery) -> Option<(String, PathAndQuery)> {
     let rest = path.as_str().strip_prefix("/to/")?;
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -163,7 +163,7 @@ fn eyes(watch: Option<Watch>) -> (RequestTap, ResponseTap) {
     }
 }
 
-/// The path and query as they came, after the upstream's base path. `*` (as in `OPTIONS *`) stays alone.
+/// The original path and query after the upstream's base path. `*` (as in `OPTIONS *`) stays alone.
 fn readdress(path: PathAndQuery, base_path: &str) -> Uri {
     if base_path.is_empty() || path.as_str() == "*" {
         return Uri::from(path);
@@ -175,12 +175,12 @@ fn readdress(path: PathAndQuery, base_path: &str) -> Uri {
 fn hand_back(response: Response<Answer>, mut eye: ResponseTap, is_head: bool) -> Response<AnswerBody> {
     let (mut head, answer) = response.into_parts();
     eye.head(head.status, &head.headers);
-    // Each side of a proxy speaks its own version.
+    // Each side of a proxy has its own version.
     let from_http2 = head.version == Version::HTTP_2;
     head.version = Version::HTTP_11;
     head.headers = headers::returning(head.headers);
     if from_http2 && head.status.canonical_reason().is_none() {
-        // HTTP/2 has no reason phrases; better none than an invented one.
+        // HTTP/2 has no reason phrases; none is better than an invented one.
         head.extensions.insert(ReasonPhrase::from_static(b""));
     }
     let shape = shape(head.status, &head.headers, answer.is_over(), is_head);

@@ -1,8 +1,8 @@
-//! Connections to the upstream, and where they rest between requests. HTTP/1.1 connections are lent to one
-//! exchange at a time and *driven by it*: the task that serves the client also moves the bytes of its upstream
-//! connection, so no byte waits for another task to wake up. HTTP/2 connections are shared and drive themselves.
+//! The pool of upstream connections. HTTP/1.1 connections are lent to one exchange at a time and *driven by it*: the
+//! task that serves the client also moves the bytes of its upstream connection, so no byte waits for another task.
+//! HTTP/2 connections are shared and drive themselves.
 //!
-//! Each worker thread has a pool of its own: connections never change threads.
+//! Each worker thread has its own pool: connections never change threads.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -17,12 +17,12 @@ use hyper_util::rt::TokioIo;
 use super::body::RequestBody;
 use super::wire::Wire;
 
-/// Upstreams allow at least this many streams on one connection; beyond it a further connection is opened
-/// instead of letting a request wait for another one's end.
+/// Upstreams allow at least this many streams per connection; above that, another connection is opened instead of
+/// delaying a request.
 const STREAMS_PER_CONNECTION: usize = 100;
 
-/// One HTTP/1.1 connection together with the state machine that drives it. Boxed, because it moves with every
-/// exchange and is large.
+/// An HTTP/1.1 connection with the state machine that drives it. Boxed, because it is large and moves with every
+/// exchange.
 pub(super) struct Line(Box<Driven>);
 
 struct Driven {
@@ -43,7 +43,7 @@ impl Line {
         &mut self.0.sender
     }
 
-    /// Moves whatever can be moved on the socket, in both directions.
+    /// Moves data on the socket in both directions.
     pub(super) fn drive(&mut self, context: &mut Context<'_>) {
         let Driven { driver, is_over, .. } = &mut *self.0;
         if !*is_over && Pin::new(driver).poll(context).is_ready() {
@@ -51,12 +51,12 @@ impl Line {
         }
     }
 
-    /// Nothing under way and the upstream still there: fit for the next request.
+    /// Idle and still connected: ready for the next request.
     pub(super) fn is_free(&self) -> bool {
         !self.0.is_over && self.0.sender.is_ready()
     }
 
-    /// Lets the connection run on its own, for the rare exchange in which both directions stay open.
+    /// Lets the connection drive itself, for the rare exchange with both directions open.
     pub(super) fn let_go(self) -> http1::SendRequest<RequestBody> {
         let Driven { sender, driver, is_over } = *self.0;
         if !is_over {
@@ -70,7 +70,7 @@ impl Line {
     }
 }
 
-/// An HTTP/2 connection in use by one more stream. Gives its place back when dropped.
+/// A stream on an HTTP/2 connection. Dropping it releases its place.
 pub(super) struct Seat {
     pub(super) sender: http2::SendRequest<RequestBody>,
     usage: Arc<Usage>,
@@ -108,7 +108,7 @@ impl Shared {
     }
 }
 
-/// A connection, or a part of one, that can take a request.
+/// A connection, or a place on one, that can take a request.
 pub(super) enum Connection {
     Line(Line),
     Seat(Seat),
@@ -131,7 +131,7 @@ impl Pool {
         Arc::new(Self { limit, resting: Mutex::default() })
     }
 
-    /// The connection that rested shortest is the likeliest to be alive.
+    /// The connection with the shortest idle time is most likely alive.
     pub(super) async fn take(&self) -> Option<Connection> {
         loop {
             let (mut line, rest) = {
@@ -141,7 +141,7 @@ impl Pool {
                 }
                 resting.lines.pop()?
             };
-            // The upstream may have hung up meanwhile; that shows only when somebody looks.
+            // The upstream may have closed it in the meantime, which only a check reveals.
             poll_fn(|context| {
                 line.drive(context);
                 Poll::Ready(())
@@ -159,7 +159,7 @@ impl Pool {
         self.sweep_soon(&mut resting);
     }
 
-    /// Shares a new HTTP/2 connection and takes the first seat on it.
+    /// Shares a new HTTP/2 connection and takes the first place on it.
     pub(super) fn share(self: &Arc<Self>, sender: http2::SendRequest<RequestBody>) -> Seat {
         let usage = Arc::new(Usage { streams: AtomicUsize::new(1), rested: Mutex::new(Rest::begin()) });
         let mut resting = lock(&self.resting);
@@ -168,7 +168,7 @@ impl Pool {
         Seat { sender, usage }
     }
 
-    /// One sweeper at a time, and none while nothing rests: an idle daemon does not wake up.
+    /// At most one sweeper, and none while nothing is idle: an idle daemon does not wake up.
     fn sweep_soon(self: &Arc<Self>, resting: &mut Resting) {
         if !std::mem::replace(&mut resting.is_swept, true) {
             tokio::spawn(sweep(Arc::downgrade(self), self.limit));
@@ -190,8 +190,8 @@ async fn sweep(pool: Weak<Pool>, limit: Duration) {
     }
 }
 
-/// Since when a connection rests, by two clocks: the steady one stands still while the machine sleeps, and
-/// after waking up every connection that looks young is dead.
+/// The start of the idle time, by two clocks: the steady one stops while the machine sleeps, and after a wake-up,
+/// connections that look young are dead.
 struct Rest {
     steady: Instant,
     wall: SystemTime,
@@ -207,7 +207,7 @@ impl Rest {
     }
 }
 
-/// Nothing that holds these locks can panic half-way, so a poisoned one is as good as new.
+/// Code under these locks cannot panic halfway, so a poisoned lock is still valid.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,6 @@
-//! Whom we believe: the system's certificate authorities, the bundled ones where the system has none, and
-//! the extra files the user names. (Finding the system's authorities honours `SSL_CERT_FILE` and `SSL_CERT_DIR`, as
-//! every program does that trusts what the system trusts; it is the one place where the environment is read.)
+//! Trusted certificate authorities: the system's, bundled ones if the system has none, and the user's files. (Finding
+//! the system's authorities honours `SSL_CERT_FILE` and `SSL_CERT_DIR`, like every program that uses them; this is the
+//! only place that reads the environment.)
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub enum TrustError {
 }
 
 impl TrustError {
-    /// What to do about it; empty if nothing is known.
+    /// Advice; empty if there is none.
     pub fn hint(&self) -> &'static str {
         match self {
             TrustError::File { .. } => "check the path; the file must be PEM",
@@ -30,7 +30,7 @@ impl TrustError {
     }
 }
 
-/// The settings for connections to the upstream, and for those to a proxy that speaks TLS itself.
+/// The TLS settings for the upstream, and for proxies that use TLS themselves.
 pub(super) struct Trust {
     pub(super) upstream: Arc<ClientConfig>,
     pub(super) proxy: Arc<ClientConfig>,

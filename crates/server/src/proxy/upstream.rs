@@ -1,5 +1,5 @@
-//! Sends one request to the upstream and brings back its answer: chooses or opens a connection, gives the
-//! request the form that connection needs, and keeps the connection for the next one.
+//! Sends one request to the upstream and returns its response: chooses or opens a connection, adapts the request to it,
+//! and keeps the connection for the next one.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -22,12 +22,12 @@ use super::headers;
 use super::pool::{Connection, Line, Pool};
 use crate::config::{self, Limits, UpstreamUrl};
 
-/// One stalled client may hold this much of an HTTP/2 connection's window; the connection's own window is
-/// large enough that a hundred of them do not stop the others.
+/// The part of an HTTP/2 connection's window that one stalled client may hold; the connection's own window is large
+/// enough for a hundred of them.
 const STREAM_WINDOW: u32 = 512 * 1024;
 const CONNECTION_WINDOW: u32 = 64 * 1024 * 1024;
 
-/// Everything about the upstream that all workers share.
+/// The upstream's state that all workers share.
 pub(crate) struct Target {
     pub(super) url: UpstreamUrl,
     pub(super) host: HeaderValue,
@@ -58,7 +58,7 @@ pub(super) struct Upstream {
 #[derive(Debug)]
 pub(super) enum SendError {
     Connect(ConnectError),
-    /// The connection broke between the request and the answer's head.
+    /// The connection broke between the request and the head of the response.
     Broken(hyper::Error),
 }
 
@@ -73,8 +73,8 @@ impl Upstream {
     }
 
     pub(super) async fn send(&self, mut request: Request<RequestBody>) -> Result<Response<Answer>, SendError> {
-        // A resting connection may have died unnoticed. As long as nothing of the request was sent on it,
-        // the request comes back and another connection gets it; in all other cases we never repeat.
+        // An idle connection may have died unnoticed. If nothing of the request was sent on it, the request comes back
+        // and another connection gets it; nothing else is ever repeated.
         while let Some(connection) = self.pool.take().await {
             match self.exchange(connection, request).await {
                 Ok(response) => return Ok(response),
@@ -130,8 +130,8 @@ impl Upstream {
                 let via = if progress.is_complete() {
                     Via::Line(line, self.pool.clone())
                 } else {
-                    // The answer came before the request was through. From here on the two directions must
-                    // not wait for each other, so the connection gets a task of its own.
+                    // The response came before the end of the request. From here on, the directions must not wait for
+                    // each other, so the connection gets its own task.
                     Via::Alone(line.let_go())
                 };
                 (response, via)
@@ -149,7 +149,7 @@ impl Upstream {
         *request.version_mut() = Version::HTTP_11;
         request.headers_mut().entry(header::HOST).or_insert_with(|| self.target.host.clone());
         let Some(credentials) = self.target.connector.forwards() else { return };
-        // A forwarding proxy wants the whole address in the first line.
+        // A forwarding proxy needs the full address in the first line.
         *request.uri_mut() = self.absolute(request.uri());
         if let Some(credentials) = credentials {
             request.headers_mut().insert(header::PROXY_AUTHORIZATION, credentials.clone());
@@ -171,7 +171,7 @@ impl Upstream {
     }
 }
 
-/// Sends on an HTTP/1.1 connection, driving it until the head of the answer is there.
+/// Sends on an HTTP/1.1 connection, driving it until the head of the response has arrived.
 async fn converse(
     line: &mut Line,
     request: Request<RequestBody>,

@@ -1,5 +1,5 @@
-//! The byte stream to the upstream: a plain socket, or TLS over one, or TLS inside TLS behind a proxy that
-//! speaks TLS itself.
+//! The byte stream to the upstream: a plain socket, TLS over one, or TLS inside TLS behind a proxy that uses TLS
+//! itself.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! The whole daemon with its service, before an upstream whose every byte the test writes.
+//! The whole daemon with its service, and an upstream whose every byte the test writes.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -31,12 +31,12 @@ impl Router {
         Self::on(Arc::new(MemoryStore::new()), upstream, change).await
     }
 
-    /// With what another one has stored.
+    /// On another one's store.
     pub async fn on(store: Arc<MemoryStore>, upstream: &str, change: impl FnOnce(&mut ServerConfig)) -> Self {
         Self::asking(store, upstream, change, Rules::default()).await
     }
 
-    /// One that asks the provider to edit by itself.
+    /// With the provider's own editing.
     pub async fn asking(
         store: Arc<MemoryStore>,
         upstream: &str,
@@ -68,12 +68,12 @@ impl Router {
         Peer::connect(self.address).await
     }
 
-    /// Asks the control API; the whole raw answer.
+    /// Calls the control API; returns the raw response.
     pub async fn raw(&self, method: &str, path: &str, body: &str) -> String {
         self.raw_with(method, path, body, "").await
     }
 
-    /// The answer to a GET for this reader of hints, whatever its status.
+    /// The response to a GET for this reader of hints, with any status.
     pub async fn read_by(&self, reader: &str, path: &str) -> Value {
         let answer = self.raw_with("GET", path, "", &format!("ctx-client: {reader}\r\n")).await;
         serde_json::from_str(body_of(&answer)).expect(&answer)
@@ -95,12 +95,12 @@ impl Router {
         &self.token
     }
 
-    /// Live events, from their head on.
+    /// Live events, including the head.
     pub async fn listen(&self) -> Peer {
         self.listen_from("", "").await
     }
 
-    /// With a query and lines of the head.
+    /// With a query and header lines.
     pub async fn listen_from(&self, query: &str, lines: &str) -> Peer {
         let mut listener = self.connect().await;
         let (host, token) = (self.address, &self.token);
@@ -140,12 +140,12 @@ impl Router {
             .await
     }
 
-    /// A second question is deleted: what is sent from now on is composed.
+    /// Deletes a second question, so that later requests are composed.
     pub async fn delete_second(&self, session: &str) {
         self.edit(session, json!([{"op": "delete", "ids": ["t2"]}])).await;
     }
 
-    /// One exchange from end to end; what the upstream got.
+    /// One complete exchange; returns the request that the upstream received.
     pub async fn talk(&self, server: &RawServer, session: &str, body: &str) -> Arrived {
         let mut client = self.connect().await;
         client.send(request(session, body)).await;
@@ -156,7 +156,7 @@ impl Router {
         arrived
     }
 
-    /// What the provider would get now.
+    /// The request that the provider would get now.
     pub async fn composed(&self, session: &str) -> String {
         let answer = self.raw("GET", &format!("conversations/{session}/compose"), "").await;
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
@@ -166,7 +166,7 @@ impl Router {
 
 pub const ANSWER: &str = r#"{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":2}}"#;
 
-/// So many questions, all but the last answered.
+/// This many questions, all but the last answered.
 pub fn conversation(topic: &str, questions: usize) -> String {
     let mut messages = Vec::new();
     for number in 1..=questions {
@@ -182,14 +182,14 @@ pub fn request(session: &str, body: &str) -> String {
     head(session, &format!("Content-Length: {}\r\n", body.len())) + body
 }
 
-/// A head with the given framing; `X-Last` comes behind it.
+/// A head with the given framing, followed by `X-Last`.
 pub fn head(session: &str, framing: &str) -> String {
     format!(
         "POST /v1/messages HTTP/1.1\r\nHost: x\r\nX-Session-Id: {session}\r\n{framing}X-Last: 1\r\nConnection: close\r\n\r\n"
     )
 }
 
-/// An answer after which the upstream hangs up.
+/// A response after which the upstream closes the connection.
 pub fn answer(status: &str, body: &str) -> String {
     format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
@@ -197,7 +197,7 @@ pub fn answer(status: &str, body: &str) -> String {
     )
 }
 
-/// A request as the upstream got it.
+/// A request as the upstream received it.
 pub struct Arrived {
     pub head: String,
     pub body: Vec<u8>,
@@ -226,7 +226,7 @@ impl Arrived {
         super::header_of(&self.head, name)
     }
 
-    /// The questions in it.
+    /// Its questions.
     pub fn questions(&self) -> Vec<String> {
         let body: Value = serde_json::from_slice(&self.body).expect("JSON");
         let messages = body["messages"].as_array().expect("messages").iter();

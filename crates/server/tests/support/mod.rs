@@ -1,5 +1,5 @@
-//! What the tests of this crate share: a daemon on a free port, peers that speak raw bytes on both sides of it,
-//! and an observer that writes down what it sees. Everything runs on loopback and stops by itself.
+//! Shared test support: a daemon on a free port, raw peers on both sides of it, and a recording observer. Everything
+//! runs on loopback and stops by itself.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 pub mod house;
@@ -20,10 +20,10 @@ use tokio::task::JoinHandle;
 use self::raw::Peer;
 use self::recorder::Recorder;
 
-/// Nothing on loopback takes this long; whoever waits longer waits for ever.
+/// Nothing on loopback takes this long; a longer wait would be endless.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Waits, but not for ever.
+/// Waits with a timeout.
 pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(PATIENCE, future).await {
         Ok(value) => value,
@@ -102,14 +102,14 @@ impl Daemon {
         Peer::connect(self.address).await
     }
 
-    /// Sends one request on a connection of its own and reads the answer to its end.
+    /// Sends one request on its own connection and reads the response to its end.
     pub async fn ask(&self, request: &str) -> String {
         let mut client = self.connect().await;
         client.send(request).await;
         String::from_utf8_lossy(&client.rest().await).into_owned()
     }
 
-    /// A `GET` with `Connection: close`, the right `Host` and the given further header lines.
+    /// A `GET` with `Connection: close`, the right `Host` and these header lines.
     pub async fn get(&self, path: &str, lines: &str) -> String {
         let host = self.address;
         self.ask(&format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n{lines}Connection: close\r\n\r\n")).await
@@ -126,7 +126,7 @@ impl Daemon {
     }
 }
 
-/// The body of a raw answer.
+/// The body of a raw response.
 pub fn body_of(answer: &str) -> &str {
     answer.split_once("\r\n\r\n").map_or("", |(_, body)| body)
 }
@@ -139,7 +139,7 @@ pub fn header_of<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-/// Checks that an answer is an error in the provider's shape, and returns its message.
+/// Checks that a response is an error in the provider's format, and returns its message.
 pub fn provider_error(answer: &str, status: u16, kind: &str, code: &str) -> String {
     assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
     assert_eq!(header_of(answer, "x-context-composer-error"), Some(code), "{answer}");

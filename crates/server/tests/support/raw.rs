@@ -1,4 +1,4 @@
-//! Peers that speak raw bytes, for tests in which the exact bytes matter.
+//! Peers that exchange raw bytes, for tests about exact bytes.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -47,7 +47,7 @@ impl Peer {
         .await
     }
 
-    /// Writes until the other side takes no more for `quiet`, or an error; returns how many bytes went.
+    /// Writes until the other side accepts nothing for `quiet`, or an error; returns the number of bytes.
     pub async fn send_until_stuck(&mut self, most: usize, quiet: Duration) -> usize {
         let block = vec![b'x'; 64 * 1024];
         let mut sent = 0;
@@ -60,7 +60,7 @@ impl Peer {
         sent
     }
 
-    /// A head up to and with its empty line.
+    /// A head, including its empty line.
     pub async fn head(&mut self) -> String {
         let end = soon("a head", async {
             loop {
@@ -143,7 +143,7 @@ impl Peer {
         self.end().await.0
     }
 
-    /// Nothing more has come for a moment.
+    /// Nothing more arrives for a moment.
     pub async fn is_quiet(&mut self, moment: Duration) -> bool {
         let more = tokio::time::timeout(moment, self.more()).await;
         self.read.is_empty() && !matches!(more, Ok(Err(_)))
@@ -167,7 +167,7 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 
-/// An upstream whose every byte is written by the test.
+/// An upstream whose every byte the test writes.
 pub struct RawServer {
     listener: TcpListener,
     pub address: SocketAddr,
@@ -190,13 +190,13 @@ impl RawServer {
         soon("a connection from the proxy", self.listener.accept()).await.expect("accepted").0
     }
 
-    /// No connection comes for a moment.
+    /// No connection arrives for a moment.
     pub async fn stays_alone(&self, moment: Duration) -> bool {
         tokio::time::timeout(moment, self.listener.accept()).await.is_err()
     }
 }
 
-/// Reads the head of a request byte by byte, so that nothing behind it is taken away.
+/// Reads the head of a request byte by byte, so that nothing after it is consumed.
 pub async fn head_of(stream: &mut (impl AsyncRead + Unpin)) -> String {
     let mut head = Vec::new();
     soon("a head", async {
@@ -208,7 +208,7 @@ pub async fn head_of(stream: &mut (impl AsyncRead + Unpin)) -> String {
     String::from_utf8(head).expect("text")
 }
 
-/// An address on which nobody listens.
+/// An address where nothing listens.
 pub async fn nobody() -> SocketAddr {
     RawServer::open().await.address
 }

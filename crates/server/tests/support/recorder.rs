@@ -1,4 +1,4 @@
-//! An observer that writes everything down.
+//! An observer that records everything.
 
 use std::sync::{Arc, Mutex};
 
@@ -33,7 +33,7 @@ impl Recorder {
         self.seen.lock().unwrap().iter().map(|seen| seen.lock().unwrap().clone()).collect()
     }
 
-    /// The ending of the given exchange, once it is known.
+    /// The outcome of the given exchange, once it is known.
     pub async fn ending(&self, number: usize) -> Ending {
         super::until("the ending", || self.seen().get(number).is_some_and(|seen| seen.ending.is_some())).await;
         self.seen()[number].ending.unwrap()

@@ -1,4 +1,4 @@
-//! An authority of our own, and upstreams that present its certificates.
+//! A private authority, and upstreams with its certificates.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

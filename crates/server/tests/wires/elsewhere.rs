@@ -1,23 +1,23 @@
-//! The provider keeps the history, and requests carry only what is new.
+//! Conversations whose history the provider keeps: requests carry only new messages.
 
 use super::*;
 
 const SECOND: &str = r#"{"id":"resp_2","object":"response","status":"completed","model":"gpt-5.6-sol","output":[],"usage":{"input_tokens":60,"output_tokens":3}}"#;
 
-/// A request that goes on from an answer.
+/// A request that continues from a response.
 fn delta(after: &str) -> String {
     let said = json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "and then?"}]});
     json!({"model": "gpt-5.6-sol", "input": [said], "previous_response_id": after}).to_string()
 }
 
-/// One exchange of a client that names no session.
+/// One exchange of a client without a session.
 async fn nameless(router: &Router, provider: &RawServer, path: &str, body: &str, said: &str) -> Arrived {
     let mut client = router.connect().await;
     client.send(post(path, "x", body).replace("X-Session-Id: x\r\n", "")).await;
     let mut arrived = Arrived::at(provider).await;
     arrived.peer.send(answer("200 OK", said)).await;
     client.rest().await;
-    // It is known before the next one comes.
+    // It is recorded before the next one arrives.
     router.get("conversations").await;
     arrived
 }

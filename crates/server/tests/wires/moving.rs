@@ -54,7 +54,7 @@ async fn edits_are_offered_and_carried_over_when_a_session_moves_to_another_form
     assert_eq!(has(arrived.text(), EDITS), [false, false], "{}", arrived.text());
     assert!(arrived.text().contains("another coding agent") && arrived.text().contains("go on"));
 
-    // Back again: both conversations keep their edits, also after a restart.
+    // Back again: both conversations keep their edits, even after a restart.
     let back = talk(&router, &openai, here, &chat(3), CHAT).await;
     assert_eq!(has(back.text(), EDITS), [false, false], "{}", back.text());
     drop(router);

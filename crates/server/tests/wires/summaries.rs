@@ -1,4 +1,4 @@
-//! Clients that ask for a summary of the history as one text.
+//! Clients that request a summary of the history as one text.
 
 use super::*;
 

@@ -72,7 +72,7 @@ async fn a_reader_that_does_not_read_holds_a_page_and_misses_nothing_later() {
     }
     assert_eq!(read, (101..=6000).collect::<Vec<_>>());
 
-    // What comes now is told at once, and a reader that leaves is noticed at once.
+    // New events are sent at once, and a disconnecting reader is noticed at once.
     append(&*store, 1);
     told.send(6001).expect("it listens");
     assert_eq!(numbers(std::str::from_utf8(&receive.recv().await.expect("more")).expect("text")), [6001]);

@@ -1,4 +1,4 @@
-//! Puts the document together.
+//! Assembles the OpenAPI document.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ pub fn of(routes: &Routes) -> Value {
     }
     let (mut types, differ) = schemas.finish();
     types.values_mut().for_each(describe_operations);
-    // Only bodies refer to what is written; parameters are written out.
+    // Only bodies refer to input types; parameters are inlined.
     for body in paths.values_mut().filter_map(|methods| methods.pointer_mut("/post/requestBody")) {
         rename(body, &differ);
     }
@@ -54,7 +54,7 @@ pub fn of(routes: &Routes) -> Value {
     })
 }
 
-/// Gives each operation the help of the registry, before what its type says.
+/// Adds the help of the registry to each operation, before the description of its type.
 fn describe_operations(schema: &mut Value) {
     for variant in schema.get_mut("oneOf").and_then(Value::as_array_mut).into_iter().flatten() {
         let name = variant.pointer("/properties/op/const").and_then(Value::as_str);
@@ -103,7 +103,7 @@ fn operation(described: &Described, schemas: &mut Schemas) -> Value {
         operation["requestBody"] = json!({ "required": true, "content": { media: { "schema": schema } } });
     }
     if let Some(events) = told.events {
-        // OpenAPI 3.1 has no word for the parts of a stream.
+        // OpenAPI 3.1 cannot describe the parts of a stream.
         operation["x-events"] = schemas.answered(events);
     }
     operation
@@ -135,7 +135,7 @@ fn in_query(query: &Value) -> Vec<Value> {
         .map(|(name, field)| {
             let mut schema = field.clone();
             let what = schema.as_object_mut().and_then(|schema| schema.remove("description"));
-            // A parameter that is there has a value: what may be missing is left out.
+            // A parameter that is present has a value; optional ones are omitted.
             if let Some(kinds) = schema["type"].as_array().cloned() {
                 schema["type"] = kinds.into_iter().find(|kind| kind != "null").unwrap_or_default();
             }
@@ -144,7 +144,7 @@ fn in_query(query: &Value) -> Vec<Value> {
         .collect()
 }
 
-/// The statuses that an operation can refuse with.
+/// The error statuses of an operation.
 fn refusals(described: &Described) -> BTreeSet<StatusCode> {
     let told = &described.told;
     let (edits, named) = (described.method == "post", described.path.contains('{'));

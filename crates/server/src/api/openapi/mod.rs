@@ -1,5 +1,5 @@
-//! The description of the control API, OpenAPI 3.1, made from the routes and the types that they take and give.
-//! A route cannot be added without its description: [`Routes`] takes both at once.
+//! The OpenAPI 3.1 description of the control API, generated from the routes and their types. A route needs a
+//! description: [`Routes`] takes both at once.
 
 mod document;
 mod schemas;
@@ -16,7 +16,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::Api;
 
-/// A type, as far as a description needs it.
+/// A type in a description.
 type Of = fn(&mut SchemaGenerator) -> Schema;
 
 #[derive(Default)]
@@ -49,7 +49,7 @@ impl Routes {
     }
 }
 
-/// What there is to tell of one operation.
+/// The description of one operation.
 pub struct Told {
     id: &'static str,
     summary: &'static str,
@@ -59,17 +59,17 @@ pub struct Told {
     /// The media type of a body that is a file.
     file: Option<&'static str>,
     answer: Answered,
-    /// What a stream is made of.
+    /// The content of a stream.
     events: Option<Of>,
 }
 
 enum Answered {
     Json(Of),
-    /// A media type, and what it is.
+    /// A media type, and its description.
     Other(&'static str, &'static str),
 }
 
-/// `id` is for programs that are made from the description.
+/// `id` names the operation in generated clients.
 pub fn told(id: &'static str, summary: &'static str) -> Told {
     let answer = Answered::Other("application/json", "");
     Told { id, summary, query: None, header: None, body: None, file: None, answer, events: None }

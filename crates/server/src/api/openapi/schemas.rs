@@ -1,5 +1,5 @@
-//! The types of the API as JSON schemas. What is written and what is answered differ a little: a field with a default
-//! may be left out by the writer and is always there in the answer.
+//! The types of the API as JSON schemas. Input and output differ: a field with a default is optional in a request and
+//! always present in an answer.
 
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
@@ -39,19 +39,19 @@ impl Schemas {
         of(&mut self.answered).to_value()
     }
 
-    /// What a reference stands for.
+    /// The target of a reference.
     pub fn looked_up(&self, schema: &Value) -> Value {
         let name = schema["$ref"].as_str().and_then(|name| name.strip_prefix(PLACE));
         let found = name.and_then(|name| self.written.definitions().get(name));
         found.cloned().unwrap_or_else(|| schema.clone())
     }
 
-    /// All types by name. One that is not the same in both directions has two: the written one with `Input` behind
-    /// its name, which is put into `document` where it is referred to from something written.
+    /// All types by name. A type that differs between input and output has two schemas; the input one has the suffix
+    /// `Input`, and is added to `document` where input refers to it.
     pub fn finish(mut self) -> (Map<String, Value>, Vec<String>) {
         let mut all = self.answered.take_definitions(true);
         let written = self.written.take_definitions(true);
-        // One that refers to one that differs has to be another one too.
+        // A type that refers to such a type differs too.
         let mut differ: Vec<String> = Vec::new();
         loop {
             let more = written.iter().filter(|(name, schema)| {
@@ -74,7 +74,7 @@ impl Schemas {
     }
 }
 
-/// Makes references to these types references to what is written.
+/// Redirects references to these types to their input schemas.
 pub fn rename(value: &mut Value, names: &[String]) {
     match value {
         Value::Object(map) => {

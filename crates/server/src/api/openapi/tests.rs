@@ -8,7 +8,7 @@ fn document() -> Value {
     super::document::of(&routes())
 }
 
-/// Every value under this key, anywhere.
+/// Every value under this key, at any depth.
 fn under<'a>(value: &'a Value, key: &str, found: &mut Vec<&'a Value>) {
     match value {
         Value::Object(map) => map.iter().for_each(|(name, inner)| {
@@ -29,7 +29,7 @@ fn every_reference_leads_somewhere_and_every_type_is_used() {
     for reference in &references {
         assert!(document.pointer(reference.trim_start_matches('#')).is_some(), "{reference}");
     }
-    // Those of queries are written out as parameters, and some statuses belong to no operation.
+    // Queries are inlined as parameters, and some statuses belong to no operation.
     let aside = |name: &str| name.ends_with("Query") || name == "After" || name.starts_with("Refused");
     for name in document["components"]["schemas"].as_object().expect("types").keys() {
         assert!(aside(name) || references.contains(format!("#/components/schemas/{name}").as_str()), "{name}");
@@ -52,7 +52,7 @@ fn every_operation_says_what_it_takes_and_gives() {
             for parameter in operation["parameters"].as_array().into_iter().flatten() {
                 assert!(parameter["description"].is_string(), "{name}: {parameter}");
             }
-            // What is done with a job needs no more than its name.
+            // Actions on a job need only its name.
             let takes = method == "post" && !path.starts_with("/control/v1/helper/") && !path.starts_with("/helper/");
             assert_eq!(takes, operation["requestBody"].is_object(), "{name}");
         }
