@@ -23,11 +23,7 @@ pub const OPERATIONS: [OperationInfo; 15] = [
     operation("delete", "ids|select", "Remove content from the request"),
     operation("edit", "id, text|raw", "Replace text or messages"),
     operation("compact", "ids|select, text?: the summary", "Replace content with a summary"),
-    operation(
-        "offload",
-        "ids|select, summary?",
-        "Move content to a file that the agent can read, and leave a note",
-    ),
+    operation("offload", "ids|select, summary?", "Move content to a file that the agent can read, and leave a note"),
     operation("restore", "ids", "Restore offloaded content"),
     operation("move", "ids, to", "Move frames"),
     operation("add", "text, role?, to", "Add a frame"),

@@ -115,10 +115,17 @@ pub fn of_own_session(failure: Failure, environment: &Environment) -> Failure {
     let is_own =
         |session: &String| failure.code == ErrorCode::UnknownConversation && failure.about.as_ref() == Some(session);
     match environment.text(env::AGENT_SESSION).filter(is_own) {
-        Some(session) => Failure::new(ErrorCode::UnknownConversation, format!("This session ({session}) does not use \
-            ctx."))
-            .hint("start the agent with `ctx run -- claude`, or run `ctx install claude-code` once; --conv selects \
-                another conversation"),
+        Some(session) => Failure::new(
+            ErrorCode::UnknownConversation,
+            format!(
+                "This session ({session}) does not use \
+            ctx."
+            ),
+        )
+        .hint(
+            "start the agent with `ctx run -- claude`, or run `ctx install claude-code` once; --conv selects \
+                another conversation",
+        ),
         None => failure,
     }
 }

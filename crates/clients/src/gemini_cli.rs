@@ -26,8 +26,10 @@ pub static CLIENT: Client = Client {
 
 const ROUTE: Route = Route {
     variables: &[("GOOGLE_GEMINI_BASE_URL", "{url}")],
-    check: Some("ctx sees only requests with a Gemini API key (GEMINI_API_KEY), not those of a Google login or \
-        Vertex AI"),
+    check: Some(
+        "ctx sees only requests with a Gemini API key (GEMINI_API_KEY), not those of a Google login or \
+        Vertex AI",
+    ),
     ..Route::BASE
 };
 

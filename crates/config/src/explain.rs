@@ -352,10 +352,7 @@ impl Explained {
         };
         let (threshold, target) = (settings.compact_threshold_percent, settings.target(false));
         if target < settings.target_percent {
-            note(
-                "target_percent",
-                format!("it must be well below the threshold of {threshold} %; using {target} %"),
-            );
+            note("target_percent", format!("it must be well below the threshold of {threshold} %; using {target} %"));
         }
         if settings.threshold_with_provider_percent < threshold {
             let message = format!("it is below `compact_threshold_percent`; using {threshold} %");

@@ -173,10 +173,7 @@ impl Source {
             )));
         }
         if self.leads_out() {
-            return Some(Layer::unreadable(Remark::new(
-                0,
-                "it is a link out of the skills folder, so it is not read",
-            )));
+            return Some(Layer::unreadable(Remark::new(0, "it is a link out of the skills folder, so it is not read")));
         }
         let content = match self.is_of_project {
             true => self.content_of_project(),

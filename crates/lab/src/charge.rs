@@ -1,8 +1,8 @@
-//! The model that a turn of a recording is charged as.
+//! The model whose prices a turn of a recording is charged at.
 
 use ctx_models::{CacheRules, Lookup, Model, Models, Price};
 
-/// Recordings of models without a price are charged as this one.
+/// The model for recordings without a known price.
 const LIKE: &str = "claude-opus-4-5";
 
 #[derive(Debug, Clone, Copy)]
@@ -10,28 +10,28 @@ pub struct Charge<'m> {
     model: Option<&'m Model>,
     is_listed: bool,
     window: Option<u64>,
-    /// Every model has a cache of its own.
+    /// Every model has its own cache.
     pub cache: &'m str,
 }
 
 impl<'m> Charge<'m> {
-    /// The model of this name, the nearest of its family, or the usual one.
+    /// The model with this name, the nearest of its family, or the default.
     pub fn of(models: &'m Models, name: &'m str) -> Charge<'m> {
         let found = models.of(name);
         let priced = found.model().filter(|model| model.price.is_some());
         let is_listed = priced.is_some() && matches!(found, Lookup::Listed(_));
         let cache = if is_listed { priced.map_or(name, |model| &model.name) } else { name };
-        // Some names ask for a larger window: `claude-sonnet-4-5[1m]`.
+        // Some names request a larger window: `claude-sonnet-4-5[1m]`.
         let window = priced.filter(|_| is_listed && !name.contains('[')).and_then(|model| model.window);
         Charge { model: priced.or_else(|| models.of(LIKE).model()), is_listed, window, cache }
     }
 
-    /// The model that stands in for one that is not listed.
+    /// The substitute for an unlisted model.
     pub fn stand_in(&self) -> Option<&'m str> {
         (!self.is_listed).then(|| self.model.map_or("nothing", |model| &model.name))
     }
 
-    /// For a prompt of so many tokens.
+    /// The prices for a prompt of this size.
     pub fn price(&self, prompt: f64) -> Price {
         let price = self.model.and_then(|model| model.price(prompt.round() as u64));
         price.unwrap_or_else(|| Price::by_rules(0.0, 0.0, &CacheRules::default()))
@@ -41,12 +41,12 @@ impl<'m> Charge<'m> {
         self.model.map(Model::cache_rules).unwrap_or_default()
     }
 
-    /// Seconds that its cache lives: a setting for the model comes before the recording.
+    /// The lifetime of its cache in seconds: a setting for the model takes precedence over the recording.
     pub fn lifetime(&self, recorded: u64) -> u64 {
         self.model.and_then(|model| model.cache_seconds).unwrap_or(recorded)
     }
 
-    /// The most that it takes, where that is known.
+    /// Its window, if known.
     pub fn window(&self) -> Option<u64> {
         self.window
     }

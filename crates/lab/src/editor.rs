@@ -1,4 +1,4 @@
-//! A policy at the engine's door, and what it did there.
+//! Runs a policy in the engine, and records its actions.
 
 use crate::needs::{value_of, words_in};
 use ctx_core::ErrorCode;
@@ -13,33 +13,33 @@ use serde::Serialize;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// As long as the sentence that tells where a content was written to; here nothing is written.
+/// As long as the sentence with the path of a file; no file is written here.
 const KEPT: &str = "Read it in /home/somebody/.local/share/ctx/offload/c4f2a91/read-0c6bb0a3e1.txt if needed.";
 
 /// The policy of the automatic editor.
 const SHIPPED: &str = "auto";
 
-/// What was done on the arrival of a request.
+/// The actions on the arrival of a request.
 #[derive(Debug, Default)]
 pub struct Done {
     pub told: Vec<Told>,
-    /// The results that got another content: their calls, and that.
+    /// Replaced results: their calls, and the new content.
     pub results: Vec<(Box<str>, String)>,
     /// Something changed that had been sent before.
     pub cleared: bool,
-    /// The calls that were shortened, and what is left of the words they were asked with.
+    /// The shortened calls, and the rest of their inputs.
     pub inputs: Vec<(Box<str>, String)>,
-    /// What the conversation was before, as people name it.
+    /// The conversation before the change, for people.
     pub before: Option<String>,
 }
 
-/// What a policy did at once, and why.
+/// The actions of a policy at one request, with reasons.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Told {
     pub what: String,
     /// Each reason once.
     pub why: Vec<String>,
-    /// What the operations themselves take away.
+    /// The tokens that the operations themselves remove.
     pub tokens_less: u64,
 }
 
@@ -53,7 +53,7 @@ impl Editor {
         Arc::new(Editor { policy, inside: Mutex::default() })
     }
 
-    /// What was done since somebody asked last.
+    /// The actions since the last call.
     pub fn take(&self) -> Done {
         std::mem::take(&mut self.inside().1)
     }
@@ -71,7 +71,7 @@ impl Automatic for Editor {
         (settings, facts): (&Settings, Facts<'_>),
         _: bool,
     ) -> Vec<Proposal> {
-        // What is shipped is played with all that it heeds beside the policy.
+        // The shipped policy is replayed with all its other rules.
         let proposed = match self.policy.name() {
             SHIPPED => {
                 choose(settings, look, facts, Force::Usual { provider_edits: false, cleared: 0, provider_first: false })

@@ -1,4 +1,4 @@
-//! A request of a replay, frame by frame: what the client said, what was sent of it, and what a policy changed here.
+//! A request of a replay, frame by frame: the client's content, the sent content, and the changes of a policy.
 
 use ctx_api::frames::{FrameView, StepView};
 use ctx_engine::Refusal;
@@ -6,28 +6,28 @@ use ctx_service::Service;
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// A frame, or a step in which something changed.
+/// A frame, or a changed step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Row {
     pub id: String,
     pub title: String,
-    /// Tokens as the client has it.
+    /// Tokens of the client's version.
     pub source: u64,
-    /// As it would have been sent, and as it was.
+    /// Tokens as it would have been sent, and as it was sent.
     pub before: u64,
     pub sent: u64,
-    /// The frame of which it is a step.
+    /// The frame of a step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_of: Option<String>,
 }
 
-/// All tokens of a conversation as it was at `before`, and as it is.
+/// All tokens of a conversation at `before`, and now.
 pub fn totals(service: &Service, conversation: &str, before: &str) -> Result<[u64; 2], Refusal> {
     let tokens = |at| service.frames(conversation, false, at).map(|frames| frames.tokens);
     Ok([tokens(Some(before))?, tokens(None)?])
 }
 
-/// Every frame of a conversation, each followed by its steps that are others than they were at `before`.
+/// Every frame of a conversation, each followed by the steps that have changed since `before`.
 pub fn rows(service: &Service, conversation: &str, before: &str) -> Result<Vec<Row>, Refusal> {
     let earlier = service.frames(conversation, true, Some(before))?.frames;
     let steps = earlier.iter().flat_map(|frame| frame.step_list.iter().flatten());

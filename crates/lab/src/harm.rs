@@ -1,4 +1,4 @@
-//! Which steps relied on something that a policy had taken away.
+//! Finds steps that relied on content that a policy had removed.
 
 use crate::needs::{Kind, Need, Place, bare};
 use crate::recording::Recording;
@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 /// A result of a recording.
 pub struct Recorded {
     place: Place,
-    /// Where its call stands.
+    /// The position of its call.
     asked: Option<Place>,
     call: String,
     text: String,
@@ -33,20 +33,20 @@ pub fn results(recording: &Recording) -> Vec<Recorded> {
     results
 }
 
-/// What of a recording is not to be seen in its newest request as it was recorded, and what stands there instead.
+/// The content of a recording that is hidden in its newest request, and its replacements.
 pub struct Sight<'r> {
     by_call: HashMap<&'r str, &'r Recorded>,
-    /// Where the calls stand.
+    /// The positions of the calls.
     calls: HashMap<&'r str, Place>,
     hidden: HashMap<Place, Instead>,
 }
 
-/// What stands in the place of a result.
+/// The replacement of a result.
 struct Instead {
     text: String,
-    /// The same without what a tool printed before each line.
+    /// The same without line prefixes of a tool.
     bare: Option<String>,
-    /// Every line of the result is there still.
+    /// Every line of the result is still there.
     whole: bool,
 }
 
@@ -75,7 +75,7 @@ impl<'r> Sight<'r> {
         Sight { by_call, calls, hidden: HashMap::new() }
     }
 
-    /// A result got another content.
+    /// A result was replaced.
     pub fn replaced(&mut self, call: &str, text: String) {
         let Some(result) = self.by_call.get(call) else { return };
         match text == result.text {
@@ -84,15 +84,15 @@ impl<'r> Sight<'r> {
         }
     }
 
-    /// What a call was asked with was shortened to these words.
+    /// The input of a call was shortened to this text.
     pub fn asked(&mut self, call: &str, words: String) {
         if let Some(place) = self.calls.get(call) {
             self.hidden.insert(*place, Instead { text: words, bare: None, whole: false });
         }
     }
 
-    /// Whether what an answer relied on is nowhere to be seen. To read a file again is no loss as long as its result
-    /// stands.
+    /// Whether the content that a reply relied on is hidden everywhere. Reading a file again is no loss as long as its
+    /// result is visible.
     pub fn misses(&self, need: &Need) -> bool {
         let is_lost = |place: &Place| match self.hidden.get(place) {
             None => false,

@@ -1,5 +1,5 @@
-//! The laboratory: recorded conversations are played again, turn by turn, through the engine that edits live ones, and
-//! what a policy would have done to tokens, money and quality is counted.
+//! The lab: replays recorded conversations, turn by turn, through the engine that edits live ones, and measures the
+//! effect of a policy on tokens, cost and quality.
 
 mod charge;
 pub mod editor;

@@ -1,5 +1,5 @@
-//! A recording is played again: each request goes through the engine with what a policy has done so far, and is charged
-//! by the model of the provider's cache.
+//! Replays a recording: each request passes through the engine with the edits of a policy so far, and is charged by a
+//! model of the provider's cache.
 
 use crate::charge::Charge;
 use crate::editor::{Editor, Told};
@@ -22,10 +22,10 @@ use ctx_wire::answer::{Ending, Usage};
 use ctx_wire::rope::Arriving;
 use std::sync::Arc;
 
-/// Fewer tokens may come from rounding.
+/// Smaller differences may come from rounding.
 const ROUNDING: u64 = 10;
 
-/// What became of a recording under a policy.
+/// The outcome of a recording under a policy.
 #[derive(Debug, Clone, Default)]
 pub struct Played {
     pub name: String,
@@ -35,45 +35,45 @@ pub struct Played {
 #[derive(Debug, Clone, Default)]
 pub struct Turn {
     pub reading: Reading,
-    /// In dollars: what was read, and what was answered.
+    /// In dollars: input, and output.
     pub input_cost: f64,
     pub output_cost: f64,
-    /// Dollars that reading something again would cost, which the policy forced.
+    /// The cost in dollars of re-reads that the policy forced.
     pub forced: f64,
-    /// What the policy did before this request, and why.
+    /// The actions of the policy before this request, with reasons.
     pub done: Vec<Told>,
-    /// The engine's tokens of the request without what was done right before it, and with it, where somebody wants to
-    /// know and something was done.
+    /// The engine's tokens of the request without and with the actions right before it, if requested and if there were
+    /// any.
     pub totals: Option<[u64; 2]>,
-    /// Something of it had been sent before.
+    /// Part of it had been sent before.
     pub cleared: bool,
-    /// The request frame by frame, where somebody wants to see it.
+    /// The request frame by frame, if requested.
     pub frames: Vec<Row>,
-    /// What the answer relied on and could not see any more.
+    /// Content that the reply relied on and could not see.
     pub missed: Vec<(Kind, String)>,
 }
 
 impl Turn {
-    /// Tokens that what was done took along beside what it took away by itself: thinking may not stay behind a change.
+    /// Tokens removed in addition by the actions: thinking cannot stay after a change.
     pub fn taken_along(&self) -> u64 {
         let own: u64 = self.done.iter().map(|told| told.tokens_less).sum();
         let along = self.totals.map_or(0, |[before, after]| before.saturating_sub(after).saturating_sub(own));
-        // Each frame is rounded by itself; a block of thinking is larger than that.
+        // Each frame is rounded separately; a thinking block is larger than the error.
         if along < ROUNDING { 0 } else { along }
     }
 }
 
-/// What somebody wants to see of a replay beside its figures.
+/// Details to record beside the figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watch {
     Nothing,
-    /// What each change did to its request.
+    /// The effect of each change on its request.
     Changes,
     /// The same, and the frames of one turn, counted from 0.
     Turn(usize),
 }
 
-/// Why a recording cannot be played.
+/// The reason why a recording cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum Unplayable {
     #[error("the engine cannot take a request: {0}")]
@@ -86,7 +86,7 @@ pub enum Unplayable {
     Lost,
 }
 
-/// What is known of a recording before any policy.
+/// The data of a recording that no policy affects.
 pub struct Known<'k> {
     pub script: &'k Script<'k>,
     pub needs: &'k [Need],
@@ -95,7 +95,7 @@ pub struct Known<'k> {
 }
 
 impl<'k> Known<'k> {
-    /// What a turn is charged as.
+    /// The model that a turn is charged as.
     pub(crate) fn charge(&self, turn: usize) -> Charge<'k> {
         Charge::of(self.models, self.script.recording.model_of(turn))
     }
@@ -111,10 +111,10 @@ pub fn play(known: &Known<'_>, policy: Arc<dyn Policy>) -> Result<Played, Unplay
     play_watching(known, policy, Watch::Nothing)
 }
 
-/// The same, with what somebody wants to see.
+/// The same, with details.
 pub fn play_watching(known: &Known<'_>, policy: Arc<dyn Policy>, watch: Watch) -> Result<Played, Unplayable> {
     let script = known.script;
-    // It is another one for each recording.
+    // Differs for each recording.
     let policy = match policy.name() {
         foresight::NAME => Arc::new(Foresight::of(script.recording, known.needs)),
         _ => policy,
@@ -188,7 +188,7 @@ impl Player<'_> {
         Ok(Turn { reading, input_cost, output_cost, done, totals, cleared, frames, ..Turn::default() })
     }
 
-    /// A request goes through the engine; what leaves it is given back.
+    /// Sends a request through the engine; returns the composed one.
     fn send(&self, body: &[u8], at: u64) -> Result<(Ticket, Vec<u8>), Unplayable> {
         let session = &*self.known.script.recording.name;
         let hints = Hints::of_turn(session);
@@ -202,7 +202,7 @@ impl Player<'_> {
         ticket.map(|ticket| (ticket, sent)).ok_or(Unplayable::Lost)
     }
 
-    /// The answer that was recorded, with what the provider would have counted.
+    /// The recorded reply, with the counts that the provider would have reported.
     fn answer(&self, ticket: &Ticket, turn: usize, reading: &Reading, at: u64) -> Result<(), Unplayable> {
         let script = self.known.script;
         let recording = script.recording;
@@ -225,8 +225,8 @@ impl Player<'_> {
         Ok(self.service.answered(ticket, Some(Ending::Complete), Some(answer), timing)?)
     }
 
-    /// What it costs to look again at what was taken away: one more request with all of the context, a short call, and
-    /// the result.
+    /// The cost of fetching removed content again: one more request with the whole context, a short call, and the
+    /// result.
     fn forced(&self, turn: usize, played: &Turn) -> f64 {
         const CALL: f64 = 100.0;
         const RESULT: f64 = 2000.0;

@@ -1,4 +1,4 @@
-//! A recording as the requests that were sent: with a head of the size it had, and the marks that the client sets.
+//! A recording as the sent requests: with a head of the original size, and the client's breakpoints.
 
 use crate::recording::{Recording, Turn, Usage};
 use ctx_core::{Key, tokens};
@@ -9,41 +9,41 @@ use ctx_wire::dress::undress;
 use ctx_wire::{Opening, body};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What a recording says of its head when it does not say how large it was.
+/// The head of a recording whose size is unknown.
 const USUAL_HEAD: f64 = 20_000.0;
 
 pub struct Script<'r> {
     pub recording: &'r Recording,
-    /// Its messages, every content a list: with and without a mark they are the same.
+    /// Its messages, with every content as a list, so that breakpoints do not change them.
     messages: Vec<String>,
-    /// Everything before the first message, by the model and how many seconds the cache lives.
+    /// Everything before the first message, by model and cache lifetime in seconds.
     heads: HashMap<(&'r str, u64), String>,
-    /// Identifies it, whatever the marks.
+    /// Identifies it regardless of breakpoints.
     head_key: Key,
     head_tokens: f64,
-    /// Estimates of what stands before each message.
+    /// Estimated tokens before each message.
     before: Vec<f64>,
-    /// From estimates to what the provider counted.
+    /// The factor from estimates to the provider's counts.
     pub scale: f64,
-    /// How many seconds the provider keeps what each turn writes.
+    /// The cache lifetime of the content that each turn writes, in seconds.
     lifetimes: Vec<u64>,
     /// Whether the provider's counts were recorded.
     pub counted: bool,
-    /// Whether it is known when each request was sent.
+    /// Whether the time of each request is known.
     pub timed: bool,
 }
 
-/// What is known of messages that were sent, by their bytes.
+/// The data of sent messages, by their bytes.
 #[derive(Default)]
 pub struct Seen(HashMap<Key, Part>);
 
-/// One message of a request, as the cache sees it.
+/// A message of a request, as the cache sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Part {
-    /// Identifies what it says; where breakpoints stand does not count.
+    /// Identifies its content, regardless of breakpoints.
     key: Key,
     tokens: f64,
-    /// The number of places that it takes when a breakpoint looks back.
+    /// The number of places it takes in the look-back of a breakpoint.
     places: usize,
     /// It ends with a breakpoint.
     marked: bool,
@@ -55,12 +55,12 @@ pub struct Prompt {
     after: Vec<Key>,
     breakpoints: Breakpoints,
     places: Vec<usize>,
-    /// Up to the end of the head, and of each message.
+    /// The tokens up to the end of the head, and of each message.
     tokens: Vec<f64>,
 }
 
 impl Prompt {
-    /// What the provider would report of it, if its cache lives for so many seconds.
+    /// The provider's report for it, with this cache lifetime in seconds.
     pub fn send(
         &self,
         cache: &mut PromptCache<Key>,
@@ -136,7 +136,7 @@ impl<'r> Script<'r> {
         body.into_bytes()
     }
 
-    /// A request as the cache sees it; `None` if it cannot be read.
+    /// A request as the cache sees it; `None` if it cannot be parsed.
     pub fn prompt(&self, sent: &[u8], seen: &mut Seen) -> Option<Prompt> {
         let wire = self.recording.wire();
         let spans = body::parse(sent, wire.shape()).ok()?;
@@ -163,19 +163,19 @@ impl<'r> Script<'r> {
         Some(prompt)
     }
 
-    /// How many seconds the provider keeps what a turn writes.
+    /// The cache lifetime of the content that a turn writes, in seconds.
     pub fn lifetime(&self, turn: usize) -> u64 {
         self.lifetimes.get(turn).copied().unwrap_or(FIVE_MINUTES)
     }
 
-    /// Tokens of a request as it was recorded.
+    /// Tokens of a request as recorded.
     pub fn size(&self, turn: usize) -> f64 {
         let answer = self.recording.turns.get(turn).map_or(0, |turn| turn.answer);
         self.head_tokens + self.before.get(answer).copied().unwrap_or(0.0) * self.scale
     }
 
-    /// Tokens of an answer: what was recorded of them, or what is there to be seen, where that is more. Clients often
-    /// write down the count that stood at the beginning of a stream.
+    /// Tokens of a reply: the recorded count, or an estimate of its content if that is higher. Clients often record the
+    /// count at the beginning of a stream.
     pub fn output(&self, turn: usize) -> f64 {
         let messages = self.recording.messages.get(self.recording.answer(turn)).unwrap_or_default();
         let bytes = messages.iter().map(|message| message.get().as_bytes());
@@ -186,7 +186,7 @@ impl<'r> Script<'r> {
         (seen * self.scale).max(counted)
     }
 
-    /// When a turn was asked; where that is not known, right after the one before.
+    /// The time of a turn; if unknown, right after the previous one.
     pub fn at(&self, turn: usize) -> i64 {
         self.recording.turns.get(turn).and_then(|turn| turn.at).unwrap_or(turn as i64 * 1000)
     }
@@ -196,7 +196,7 @@ fn prompt(usage: &Usage) -> f64 {
     (usage.input + usage.cache_read + usage.cache_written) as f64
 }
 
-/// The scale and the head that make estimates of messages what the provider counted, at the first and the last request.
+/// The scale and the head with which estimates match the provider's counts at the first and the last request.
 fn fit(counts: &[(f64, f64)]) -> (f64, f64) {
     let (Some((first, counted_first)), Some((last, counted_last))) = (counts.first(), counts.last()) else {
         return (1.0, USUAL_HEAD);
@@ -206,12 +206,12 @@ fn fit(counts: &[(f64, f64)]) -> (f64, f64) {
     (scale, (counted_first - first * scale).max(0.0))
 }
 
-/// How long what each turn wrote was kept. Where that was not recorded it is as in the turn before; where it never was,
-/// the pauses tell.
+/// The cache lifetime of each turn's content. If it was not recorded, that of the turn before; if it never was, the
+/// pauses suggest it.
 fn lifetimes(recording: &Recording) -> Vec<u64> {
     let told = |turn: &Turn| {
         let usage = turn.usage.filter(|usage| usage.cache_written > 0)?;
-        // Results of the provider's own tools are written for minutes beside all else.
+        // Results of the provider's own tools are written for minutes.
         usage.cache_written_1h.map(|long| if long * 2 >= usage.cache_written { ONE_HOUR } else { FIVE_MINUTES })
     };
     let mut lifetime = recording.turns.iter().find_map(told).unwrap_or_else(|| guessed_lifetime(recording));
@@ -222,7 +222,7 @@ fn lifetimes(recording: &Recording) -> Vec<u64> {
     recording.turns.iter().map(of_turn).collect()
 }
 
-/// Where something was read from the cache after minutes, it was kept for an hour.
+/// A cache read after several minutes means a lifetime of an hour.
 fn guessed_lifetime(recording: &Recording) -> u64 {
     const PAUSE: i64 = (FIVE_MINUTES * 1000) as i64 + 100_000;
     let pairs = recording.turns.iter().zip(recording.turns.iter().skip(1));
@@ -232,7 +232,7 @@ fn guessed_lifetime(recording: &Recording) -> u64 {
     if is_long { ONE_HOUR } else { FIVE_MINUTES }
 }
 
-/// The tools that are called in it: a provider refuses calls of others, and session files do not say which there were.
+/// The tools that are called in it: a provider refuses calls of others, and session files do not list the tools.
 fn tools_of(recording: &Recording) -> Vec<String> {
     let facts = recording
         .messages

@@ -1,4 +1,4 @@
-//! Many recordings under several policies, on all cores.
+//! Replays many recordings under several policies, on all cores.
 
 use crate::harm::results;
 use crate::needs::{Kind, needs};
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Estimates may be off by some percent.
+/// Estimates may be off by a few percent.
 const SURELY: f64 = 1.05;
 
 /// One recording under one policy.
@@ -24,19 +24,19 @@ pub struct Score {
     pub peak_tokens: u64,
     pub input_cost: f64,
     pub output_cost: f64,
-    /// What reading again would cost that the policy forced.
+    /// The cost of forced re-reads.
     pub forced_cost: f64,
     pub read: f64,
     pub prompt: f64,
-    /// Requests before which the policy changed something that had been sent.
+    /// Requests before which the policy changed something already sent.
     pub clear_events: usize,
-    /// Steps that relied on something that was not to be seen any more, and of them those that edited.
+    /// Steps that relied on hidden content, and those among them that edited.
     pub harmed: usize,
     pub harmed_edits: usize,
     pub harmed_rereads: usize,
-    /// The models that it is charged as and that are not its own; none is the usual case.
+    /// The substitute models it is charged as; usually none.
     pub stand_in: Vec<String>,
-    /// It was recorded larger than its model takes.
+    /// It was recorded larger than its model's window.
     pub beyond_window: bool,
 }
 
@@ -71,26 +71,26 @@ impl Score {
     }
 }
 
-/// What came of all recordings.
+/// The outcome of all recordings.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// By policy, in the order they were given: the recordings in theirs.
+    /// By policy, in the given order, each with the recordings in their order.
     pub scores: Vec<Vec<Score>>,
     pub unplayable: Vec<(String, String)>,
-    /// Models that are not listed, and which one they were charged as.
+    /// Unlisted models, and their substitutes.
     pub strange_models: BTreeMap<String, String>,
-    /// Recordings without times: how long the pauses were is not known.
+    /// Recordings without times: their pauses are unknown.
     pub untimed: usize,
     /// Recordings without the provider's counts: their figures are estimates.
     pub uncounted: usize,
-    /// Recordings that are larger than their model takes.
+    /// Recordings larger than their model's window.
     pub beyond_window: usize,
 }
 
-/// A recording, by its place, under every policy, and the models that others stand in for.
+/// A recording, by index, under every policy, and the substitute models.
 type Done = (usize, Result<(Vec<Score>, BTreeMap<String, String>), Unplayable>);
 
-/// Plays every recording under every policy.
+/// Replays every recording under every policy.
 pub fn run(recordings: &[Recording], policies: &[Arc<dyn Policy>], models: &Models) -> Outcome {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<Done>> = Mutex::default();
@@ -124,7 +124,7 @@ pub fn run(recordings: &[Recording], policies: &[Arc<dyn Policy>], models: &Mode
     outcome
 }
 
-/// The largest first would be faster; in order is simpler, and the files of a folder are much alike.
+/// Largest first would be faster; in order is simpler, and the files of a folder are similar.
 fn take<'r>(next: &AtomicUsize, recordings: &'r [Recording]) -> Option<(usize, &'r Recording)> {
     let at = next.fetch_add(1, Ordering::Relaxed);
     recordings.get(at).map(|recording| (at, recording))
@@ -141,20 +141,20 @@ fn one(
     })
 }
 
-/// Runs `with` on what is known of a recording before any policy.
+/// Runs `with` on the data of a recording that no policy affects.
 pub fn with_known<T>(recording: &Recording, models: &Models, with: impl FnOnce(&Known<'_>) -> T) -> T {
     let script = Script::of(recording);
     with(&Known { script: &script, needs: &needs(recording), results: &results(recording), models })
 }
 
-/// The models of a recording that are not listed, and what each is charged as.
+/// The unlisted models of a recording, and their substitutes.
 fn stand_ins(known: &Known<'_>) -> BTreeMap<String, String> {
     let recording = known.script.recording;
     let strange = |turn| Some((recording.model_of(turn).to_owned(), known.charge(turn).stand_in()?.to_owned()));
     (0..recording.turns.len()).filter_map(strange).collect()
 }
 
-/// Whether a request is surely larger than its model takes. What the provider has counted it has taken.
+/// Whether a request is certainly larger than its model's window. A request that the provider counted was accepted.
 fn is_beyond_window(known: &Known<'_>) -> bool {
     let mut turns = known.script.recording.turns.iter().enumerate().filter(|(_, turn)| turn.usage.is_none());
     let is_beyond = |turn, window: u64| known.script.size(turn) > window as f64 * SURELY;

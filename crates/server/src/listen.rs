@@ -40,9 +40,7 @@ pub enum BindError {
     PortTaken { listen: SocketAddr, holder: Option<PortHolder> },
     #[error("cannot listen on {listen}: {source}")]
     Listen { listen: SocketAddr, source: io::Error },
-    #[error(
-        "the upstream {upstream} is this daemon itself, which listens on {listen}; requests would loop forever"
-    )]
+    #[error("the upstream {upstream} is this daemon itself, which listens on {listen}; requests would loop forever")]
     Loop { listen: SocketAddr, upstream: String },
     #[error(transparent)]
     Setup(#[from] SetupError),

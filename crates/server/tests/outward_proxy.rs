@@ -132,10 +132,7 @@ async fn a_proxy_that_is_not_there_is_named() {
     let server = RawServer::open().await;
     let daemon = through(https_before(&server, &authority), nobody.to_string(), "").start().await;
     let message = provider_error(&daemon.ask(GET).await, 502, "api_error", "upstream-unreachable");
-    assert!(
-        message.contains(&format!("the proxy {nobody} did not connect (the connection was refused)")),
-        "{message}"
-    );
+    assert!(message.contains(&format!("the proxy {nobody} did not connect (the connection was refused)")), "{message}");
 }
 
 #[tokio::test]

@@ -103,9 +103,7 @@ impl StoreError {
             }
             Self::OtherProgram { .. } => "choose another home; the file is unchanged",
             Self::OpenToOthers { .. } => "choose an empty folder as home, or make this one private (chmod 700)",
-            Self::Damaged(_) => {
-                "`ctx doctor` shows the damage; to start over, stop the daemon and move the file away"
-            }
+            Self::Damaged(_) => "`ctx doctor` shows the damage; to start over, stop the daemon and move the file away",
             Self::DamagedBlob { .. } => {
                 "the next request with the same content restores it; `ctx doctor` shows other damage"
             }
@@ -114,9 +112,7 @@ impl StoreError {
             Self::Full(_) => "nothing was stored; free some disk space or purge old conversations",
             Self::File { .. } => "check that the folder exists and that you own it and can write to it",
             Self::Compression(_) => "nothing was stored; check the free memory",
-            Self::Gone { .. } => {
-                "new records would be lost; put the file back, or restart the daemon"
-            }
+            Self::Gone { .. } => "new records would be lost; put the file back, or restart the daemon",
             Self::Slow => "try again in a moment; if this persists, check what else uses the disk",
             Self::Database(_) => "`ctx doctor` checks the store",
         }

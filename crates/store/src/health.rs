@@ -87,9 +87,7 @@ impl Finding {
                 "they are skipped. If they contained edits, requests of that conversation are withheld until its \
                  next edit or `ctx rollback source`; `ctx purge` deletes the conversation"
             }
-            FindingKind::DamagedBlobs => {
-                "no action needed: the next request with the same message restores it"
-            }
+            FindingKind::DamagedBlobs => "no action needed: the next request with the same message restores it",
             FindingKind::DamagedNotes => "no action needed: notes are rebuilt from the log",
             FindingKind::LostRecords => {
                 "edits in them are lost: check `ctx history`, repeat missing edits, then delete that file"

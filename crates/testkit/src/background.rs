@@ -1,7 +1,7 @@
-//! A listener on loopback with a thread and a runtime of its own, so that a test, async or not,
-//! can start a server with one call and stop it by dropping the handle.
+//! A listener on loopback with its own thread and runtime, so that a test, async or not, can start a server with one
+//! call and stop it by dropping the handle.
 //!
-//! What is said on the connections belongs to the callers.
+//! The callers handle the connections.
 
 use std::future::Future;
 use std::io;
@@ -11,8 +11,7 @@ use std::thread::JoinHandle;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 
-/// Load tests open a thousand connections at once; a short backlog would make them wait for
-/// retransmitted SYNs.
+/// Load tests open a thousand connections at once; a short backlog would delay them by retransmitted SYNs.
 const BACKLOG: u32 = 4096;
 
 pub(crate) struct Background {
@@ -22,8 +21,7 @@ pub(crate) struct Background {
 }
 
 impl Background {
-    /// Listens on `127.0.0.1:port` (0 picks a free one) and gives every connection, with its
-    /// number counted from 1, to `serve`.
+    /// Listens on `127.0.0.1:port` (0 picks a free one) and passes every connection, numbered from 1, to `serve`.
     pub(crate) fn listen<S, F>(port: u16, name: &str, serve: S) -> io::Result<Self>
     where
         S: Fn(TcpStream, u64) -> F + Send + 'static,
@@ -46,7 +44,7 @@ impl Background {
 impl Drop for Background {
     fn drop(&mut self) {
         if let Some(stop) = self.stop.take() {
-            // An error means that the thread is gone already, which is what we want.
+            // An error means that the thread has already ended.
             let _ = stop.send(());
         }
         if let Some(thread) = self.thread.take() {
@@ -82,7 +80,7 @@ where
             }
         }
     });
-    // Streams that are still being written to are dropped here, which closes their sockets.
+    // Dropping streams that are still written to closes their sockets.
     runtime.shutdown_background();
 }
 
@@ -103,11 +101,11 @@ where
         match listener.accept().await {
             Ok((stream, _)) => {
                 number += 1;
-                // Small writes must arrive one by one: tests measure them.
+                // Small writes must arrive separately: tests measure them.
                 let _ = stream.set_nodelay(true);
                 tokio::spawn(serve(stream, number));
             }
-            // Out of file descriptors, most likely: let some connections end first.
+            // Probably out of file handles: let some connections end first.
             Err(_) => tokio::time::sleep(std::time::Duration::from_millis(10)).await,
         }
     }

@@ -1,15 +1,15 @@
-//! What tests ask about where they run: how long they may take, and whether there are recorded conversations.
+//! The environment of tests: their time limit, and the recorded conversations.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Whether many more cases are wanted: `cargo xtask test --long`, or `CTX_LONG=1` by hand.
+/// Whether to run many more cases: `cargo xtask test --long`, or `CTX_LONG=1`.
 pub fn is_long() -> bool {
     std::env::var("CTX_LONG").is_ok_and(|value| value != "0")
 }
 
-/// The first seed of a random test: `CTX_FIRST` if it is set, else 0, or a new one each time in a long run. It is printed,
-/// so that the same run can be repeated.
+/// The first seed of a random test: `CTX_FIRST` if it is set, otherwise 0, or a new one each time in a long run. It is
+/// printed, so that the run can be repeated.
 pub fn first_seed() -> u64 {
     let given = std::env::var("CTX_FIRST").ok().and_then(|first| first.parse().ok());
     let first = given.unwrap_or_else(|| if is_long() { fresh_seed() } else { 0 });
@@ -19,14 +19,14 @@ pub fn first_seed() -> u64 {
     first
 }
 
-/// Another one each time. Short enough to be typed, with room behind it.
+/// Different each time. Short enough to type.
 fn fresh_seed() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (now.as_nanos() as u64 ^ u64::from(std::process::id())) % 1_000_000_000
 }
 
-/// The recorded conversations beside the project, each a request body under its name. On machines that do not
-/// have them that is said; in CI they must be there.
+/// The recorded conversations next to the project, each a request body with its name. Without them, this says so; in CI
+/// they are required.
 pub fn recorded_conversations() -> Vec<(String, Vec<u8>)> {
     let files = recorded_files("corpus").into_iter();
     files.map(|(name, path)| (name, std::fs::read(&path).expect("a readable file"))).collect()

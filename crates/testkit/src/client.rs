@@ -1,7 +1,7 @@
-//! A raw HTTP/1.1 client: sends exactly the headers and bytes it is given, and tells exactly what
-//! came back, a cut connection included.
+//! A raw HTTP/1.1 client: sends the exact headers and bytes it is given, and returns the exact response, including cut
+//! connections.
 //!
-//! It has no opinion: no redirects, no retries, no decoding of content.
+//! It does not redirect, retry or decode.
 
 use crate::http1::{Ending, Event, Headers, HttpError, Parser, ResponseHead, header};
 use bytes::Bytes;
@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// A test that waits longer waits for ever.
+/// A longer wait would be endless.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Debug, thiserror::Error)]
@@ -69,8 +69,8 @@ impl Client {
         Ok(Self { stream, host: host.to_owned(), parser: Parser::default() })
     }
 
-    /// Sends a request and reads the whole answer. `Host` and `Content-Length` are added at the
-    /// end, where the stock client has them, unless they are given.
+    /// Sends a request and reads the whole response. `Host` and `Content-Length` are added at the end, like in the
+    /// stock client, unless they are given.
     pub async fn send(
         &mut self,
         method: &str,
@@ -92,7 +92,7 @@ impl Client {
         self.send("GET", target, &[], b"").await
     }
 
-    /// Sends a request and waits for the head of its answer only.
+    /// Sends a request and waits for the head of its response.
     pub async fn start(
         &mut self,
         method: &str,
@@ -145,8 +145,7 @@ impl Client {
         Ok(Response { status: head.status, headers: head.headers, body: body.into(), ending })
     }
 
-    /// `None` when the connection closed. A reset counts as closed: the parser knows whether
-    /// something was missing.
+    /// `None` if the connection closed. A reset counts as closed: the parser knows whether something was missing.
     async fn event(&mut self, bodiless: bool) -> Result<Option<Event<ResponseHead>>, ClientError> {
         loop {
             if let Some(event) = self.parser.next(bodiless)? {
@@ -163,7 +162,7 @@ impl Client {
     }
 }
 
-/// Values are Latin-1, as they are when read.
+/// Values are Latin-1, as when read.
 fn push_header(wire: &mut Vec<u8>, name: &str, value: &str) {
     wire.extend_from_slice(name.as_bytes());
     wire.extend_from_slice(b": ");

@@ -1,10 +1,9 @@
-//! What tests and benches of every other crate stand on: a scripted provider, a recording
-//! forwarder, a raw client and a builder of realistic conversations.
+//! Shared tools for the tests and benches of all other crates: a scripted provider, a recording forwarder, a raw client
+//! and a builder of realistic conversations.
 //!
-//! Nothing here ships with `ctx`, and nothing here knows `ctx`: the kit looks at it from outside,
-//! through sockets. HTTP/1.1 is read with `httparse` on bare sockets instead of a server
-//! framework, because the kit has to see header case and order, exact body bytes and cut
-//! connections, which frameworks hide.
+//! The kit does not ship with `ctx` and does not depend on it: it uses `ctx` from outside, through sockets. It parses
+//! HTTP/1.1 with `httparse` on bare sockets, because it must see header case and order, exact body bytes and cut
+//! connections, which server frameworks hide.
 
 mod background;
 #[cfg(target_os = "linux")]

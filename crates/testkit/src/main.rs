@@ -1,5 +1,5 @@
-//! The test kit by hand: `cargo run -p testkit -- fake-provider` starts a provider to try `ctx`
-//! against without a key.
+//! The test kit on the command line: `cargo run -p testkit -- fake-provider` starts a provider to try `ctx` without a
+//! key.
 
 use clap::{Args, Parser, Subcommand};
 use std::io;
@@ -18,10 +18,10 @@ struct Cli {
 enum Command {
     /// A scripted stand-in for the Anthropic Messages API, on 127.0.0.1
     FakeProvider(Provider),
-    /// Measures `ctx` beside nginx; `cargo xtask bench` builds both and calls this
+    /// Compare `ctx` with nginx; `cargo xtask bench` builds both and calls this
     #[cfg(target_os = "linux")]
     Bench(Bench),
-    /// The bench's upstream; says where it listens and ends with its standard input
+    /// The bench's upstream: prints its address and ends with its standard input
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     BenchSink,
@@ -38,7 +38,7 @@ struct Bench {
     /// Fewer rounds: two minutes instead of eight
     #[arg(long)]
     quick: bool,
-    /// Only one series
+    /// Run only this series
     #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(testkit::bench::names()))]
     only: Option<String>,
     /// Write the result here as JSON
@@ -51,22 +51,22 @@ struct Provider {
     /// 0 picks a free one
     #[arg(long, default_value_t = 9100)]
     port: u16,
-    /// Write the port number here once listening
+    /// Write the port number to this file once listening
     #[arg(long, value_name = "FILE")]
     port_file: Option<PathBuf>,
-    /// Write every request here as JSON
+    /// Write every request to this folder as JSON
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
-    /// Keep the raw body beside it
+    /// Also write the raw body
     #[arg(long)]
     record_raw: bool,
-    /// Refuse what the real API refuses
+    /// Refuse everything that the real API refuses
     #[arg(long)]
     strict: bool,
-    /// Refuse (or drop, if asked) thinking whose prefix was altered
+    /// Refuse (or drop on request) thinking whose prefix was altered
     #[arg(long)]
     bind_thinking: bool,
-    /// Compress responses when accepted
+    /// Compress responses if accepted
     #[arg(long)]
     gzip: bool,
     /// Seconds of retry-after on 429 and 529
@@ -75,16 +75,16 @@ struct Provider {
     /// Answer unknown paths with 200 {} instead of 404
     #[arg(long)]
     unknown_200: bool,
-    /// Extra response header, may repeat
+    /// Extra response header; repeatable
     #[arg(long = "header", value_name = "NAME:VALUE", value_parser = header)]
     headers: Vec<(String, String)>,
     /// System blocks starting with this do not count for the prompt cache
     #[arg(long, value_name = "TEXT", default_value = VOLATILE_SYSTEM)]
     volatile_system: String,
-    /// Edit prompts when asked to, and refuse what is not asked for properly
+    /// Edit prompts on request, and refuse invalid requests for that
     #[arg(long)]
     context_editing: bool,
-    /// Forget bodies once answered, for long runs
+    /// Discard bodies of answered requests, for long runs
     #[arg(long)]
     forget_bodies: bool,
 }
@@ -127,7 +127,7 @@ fn bench_sink() -> ExitCode {
     match testkit::bench::sink::start() {
         Ok(address) => {
             println!("{address}");
-            // Whoever started it holds the other end.
+            // The parent process holds the other end.
             let _ = io::copy(&mut io::stdin(), &mut io::sink());
             ExitCode::SUCCESS
         }
@@ -172,13 +172,13 @@ fn run(arguments: Provider) -> io::Result<()> {
         announce(file, provider.address().port())?;
     }
     println!("fake provider on {}", provider.url());
-    // It serves on its own threads until the process is told to stop.
+    // It serves on its own threads until the process ends.
     loop {
         std::thread::park();
     }
 }
 
-/// Whoever waits for the file never reads half a number.
+/// A reader of the file never sees a partial number.
 fn announce(file: &Path, port: u16) -> io::Result<()> {
     let mut unfinished = file.as_os_str().to_owned();
     unfinished.push(".tmp");

@@ -1,10 +1,10 @@
-//! A list that a server writes and a test reads, with waiting for a condition instead of sleeping.
+//! A list that a server writes and a test reads, waiting for a condition instead of sleeping.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// How long a test waits for something that should happen at once.
+/// The timeout for events that should happen at once.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The awaited condition did not come true in time.
@@ -41,7 +41,7 @@ impl<T: Clone> Observed<T> {
     pub(crate) async fn wait_until(&self, condition: impl Fn(&[T]) -> bool) -> Result<Vec<T>, NotObserved> {
         let watch = async {
             loop {
-                // Registered before looking, so that a change in between is not missed.
+                // Registered before the check, so that no change is missed.
                 let changed = self.changed.notified();
                 tokio::pin!(changed);
                 changed.as_mut().enable();

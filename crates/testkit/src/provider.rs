@@ -1,7 +1,7 @@
-//! The strict provider as a function, for tests that send many thousand requests: no sockets, no events, no clock.
+//! The strict provider as a function, for tests with many thousand requests: no sockets, no events, no clock.
 //!
-//! It checks what the fake provider checks, and beside it what only matters to somebody who edits: the pairs of the
-//! provider's own tools, tools that are used but not loaded, system messages on models without them, and more.
+//! It checks everything that the fake provider checks, and rules that only an editor can break: pairs of the provider's
+//! own tools, tools that are used but not loaded, system messages on models without them, and more.
 
 mod rules;
 
@@ -12,7 +12,7 @@ use crate::fake_provider::request::{Request, is_thinking, kind_of};
 use crate::fake_provider::{VOLATILE_SYSTEM, validate};
 use serde_json::Value;
 
-/// What it cost, in tokens.
+/// The cost in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     pub fresh: u64,
@@ -26,7 +26,7 @@ impl Usage {
         self.fresh + self.read + self.written
     }
 
-    /// What the input costs in tokens that are read afresh: a read a tenth, a write a quarter more.
+    /// The cost of the input in uncached tokens: a read costs a tenth, a write a quarter more.
     pub fn cost(&self) -> f64 {
         self.fresh as f64 + self.read as f64 * 0.1 + self.written as f64 * 1.25
     }
@@ -34,7 +34,7 @@ impl Usage {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// The blocks of the answer, its thinking signed.
+    /// The blocks of the answer, with signed thinking.
     pub blocks: Vec<Value>,
     pub usage: Usage,
 }
@@ -52,13 +52,13 @@ impl Provider {
         Provider { cache: PromptCache::heeding_manner(), ..Provider::default() }
     }
 
-    /// One that caches nothing below so many tokens.
+    /// Caches nothing below this many tokens.
     pub fn caching_from(tokens: u64) -> Provider {
         Provider { cache: PromptCache::from_tokens(tokens), ..Provider::default() }
     }
 
     /// Checks a body, accounts for it, and answers with the blocks of `script`. Its thinking blocks need no signature:
-    /// each is signed for exactly what was sent before it. The error is the provider's sentence.
+    /// each is signed for exactly the content before it. The error is the provider's message.
     pub fn answer(&mut self, body: &[u8], betas: &str, script: Vec<Value>) -> Result<Reply, String> {
         let value = read(body)?;
         let fields = value.as_object().ok_or("the body is no object")?;
@@ -79,7 +79,7 @@ impl Provider {
         Ok(Reply { blocks, usage })
     }
 
-    /// `count_tokens`: the same checks, no account.
+    /// `count_tokens`: the same checks, without accounting.
     pub fn count(&self, body: &[u8], betas: &str) -> Result<u64, String> {
         let mut value = read(body)?;
         let fields = value.as_object_mut().ok_or("the body is no object")?;
@@ -110,7 +110,7 @@ fn checked<'a>(body: &'a Fields, betas: &str, memory: &rules::Memory) -> Result<
         return Err("thinking.block_binding: Extra inputs are not permitted".into());
     }
     let drops = wish.and_then(|wish| wish["prefix_mismatch_behavior"].as_str()) == Some("drop_block");
-    // Models that are told how much to think do not bind what they thought.
+    // Models with a thinking budget do not bind their thinking.
     let binds = !model.contains("-4-5") && thinking.and_then(|thinking| text(thinking, "type")) != Some("enabled");
     let (prefix, unbound) = binding::unbound(&request, VOLATILE_SYSTEM);
     match unbound.first() {
@@ -121,7 +121,7 @@ fn checked<'a>(body: &'a Fields, betas: &str, memory: &rules::Memory) -> Result<
     }
 }
 
-/// A tool has to be loaded where tools are given, and given where they are used (A9, A45).
+/// A tool must be loaded where tools are given, and given where they are used (A9, A45).
 fn tools(request: &Request<'_>) -> Result<(), String> {
     if !request.tools.is_empty() && request.loaded_tools().next().is_none() {
         return Err("tools: at least one tool must be loaded".into());
@@ -229,7 +229,7 @@ mod tests {
         assert!(ask(&thoughts, false).is_ok());
         assert!(ask(&[], false).is_err());
         assert!(ask(&[], true).is_ok());
-        // All that it thought.
+        // All its thinking.
         assert!(ask(&thoughts[..1], false).is_err());
         assert!(ask(&thoughts[..1], true).is_ok());
     }

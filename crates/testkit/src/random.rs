@@ -1,5 +1,4 @@
-//! Random numbers that are the same on every machine and every run (splitmix64), so that a failing
-//! test fails again.
+//! Random numbers that are the same on every machine and in every run (splitmix64), so that failures are reproducible.
 
 #[derive(Debug, Clone)]
 pub struct Random {
@@ -19,7 +18,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `limit`; 0 if there is none.
+    /// A number below `limit`; 0 if `limit` is 0.
     pub fn below(&mut self, limit: usize) -> usize {
         match limit {
             0 => 0,

@@ -1,9 +1,8 @@
-//! A recording forwarder that stands in front of a server under test.
+//! A recording forwarder in front of a server under test.
 //!
-//! Each client connection gets a connection of its own to the target, and bytes are copied both
-//! ways as they come, heads included: nothing is parsed on the way, so nothing can be altered, a
-//! cut stays a cut, a reset a reset and a half-closed side half-closed. What is recorded is read
-//! from a passive copy. Even `Host` stays what the client wrote: the recorder's own address.
+//! Each client connection gets its own connection to the target, and bytes are copied both ways as they arrive: nothing
+//! is parsed on the way, so nothing can be altered; a cut stays a cut, a reset a reset and a half-closed side
+//! half-closed. The records come from a passive copy. Even `Host` stays the recorder's own address.
 
 use crate::background::Background;
 use crate::http1::{Ending, Event, Head, Headers, Parser, RequestHead, ResponseHead, header};
@@ -17,20 +16,20 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 
-/// One request and, once it came, its response.
+/// A request and its response, once it has arrived.
 #[derive(Debug, Clone)]
 pub struct Exchange {
-    /// Counted from 1 in the order they were opened.
+    /// Counted from 1 in the order of opening.
     pub connection: u64,
     pub method: String,
     pub target: String,
-    /// In the order and case they were sent.
+    /// In the original order and case.
     pub request_headers: Headers,
-    /// The head of the request, byte for byte.
+    /// The exact head of the request.
     pub request_head: Vec<u8>,
-    /// The body of the request, chunk framing removed.
+    /// The body of the request, without chunk framing.
     pub request_body: Vec<u8>,
-    /// `None` while the request is on its way.
+    /// `None` while the request is being sent.
     pub request_ending: Option<Ending>,
     pub response: Option<RecordedResponse>,
 }
@@ -39,9 +38,9 @@ pub struct Exchange {
 pub struct RecordedResponse {
     pub status: u16,
     pub headers: Headers,
-    /// The body as it was sent, still compressed if it was; chunk framing removed.
+    /// The body as sent, still compressed if it was; without chunk framing.
     pub body: Vec<u8>,
-    /// `None` while the response is on its way.
+    /// `None` while the response is being sent.
     pub ending: Option<Ending>,
 }
 
@@ -55,7 +54,7 @@ impl Exchange {
         self.target.split('?').next().unwrap_or_default()
     }
 
-    /// Whether the response came, to its end or to a cut.
+    /// Whether the response has ended, complete or cut.
     pub fn is_over(&self) -> bool {
         let response = self.response.as_ref();
         response.is_some_and(|response| response.ending.is_some())
@@ -88,7 +87,7 @@ impl Recorder {
         format!("http://{}", self.address())
     }
 
-    /// In the order in which the requests began.
+    /// In the order of the starts of the requests.
     pub fn exchanges(&self) -> Vec<Exchange> {
         self.exchanges.all()
     }
@@ -100,7 +99,7 @@ impl Recorder {
 }
 
 async fn forward(mut client: TcpStream, target: SocketAddr, conversation: Conversation) {
-    // A target that cannot be reached looks to the client like one that hangs up.
+    // To the client, an unreachable target looks like one that closes the connection.
     let Ok(mut server) = TcpStream::connect(target).await else {
         return;
     };
@@ -113,13 +112,13 @@ async fn forward(mut client: TcpStream, target: SocketAddr, conversation: Conver
         tokio::try_join!(copy(from_client, to_server, requests), copy(from_server, to_client, responses))
     };
     if outcome.is_err() {
-        // A reset is passed on as a reset, to whichever side did not send it.
+        // A reset is passed on to the other side.
         let _ = client.set_zero_linger();
         let _ = server.set_zero_linger();
     }
 }
 
-/// Closes what it watches at the latest when it is dropped: a reset of one direction ends the other, too.
+/// Closes both directions when it is dropped: a reset of one ends the other too.
 struct UntilClosed<W: Watch> {
     watch: W,
     is_closed: bool,
@@ -139,8 +138,8 @@ impl<W: Watch> Drop for UntilClosed<W> {
     }
 }
 
-/// Copies one direction until it ends, and ends the other side the same way. An error means that
-/// the sender reset the connection.
+/// Copies one direction until it ends, and ends the other side the same way. An error means that the sender reset the
+/// connection.
 async fn copy(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>, watch: impl Watch) -> io::Result<()> {
     let mut watch = UntilClosed { watch, is_closed: false };
     let mut buffer = BytesMut::with_capacity(64 * 1024);
@@ -151,32 +150,32 @@ async fn copy(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>, watch: impl Watch) 
             watch.close();
         }
         if read? == 0 {
-            // An error means that the other side is closed already.
+            // An error means that the other side is already closed.
             let _ = to.shutdown().await;
             return Ok(());
         }
-        // Recorded before it is passed on: whoever got it finds it in the records.
+        // Recorded before it is forwarded, so that its receiver finds the record.
         watch.watch.see(&buffer);
         if to.write_all(&buffer).await.is_err() {
-            // Nobody reads this direction any more; the other one may still have an answer in it.
+            // This direction has no reader any more; the other one may still carry a response.
             watch.close();
             return Ok(());
         }
     }
 }
 
-/// A passive reader of one direction. It never fails: what it cannot read it leaves out.
+/// A passive reader of one direction. It never fails: it skips what it cannot parse.
 trait Watch {
     fn see(&mut self, bytes: &[u8]);
     fn close(&mut self);
 }
 
-/// The exchanges of one connection: answers come in the order of the requests.
+/// The exchanges of one connection: responses come in the order of the requests.
 #[derive(Clone)]
 struct Conversation {
     exchanges: Arc<Observed<Exchange>>,
     connection: u64,
-    /// Where in the list the exchanges without a response are, and whether they are HEADs.
+    /// The positions of exchanges without a response, and whether they are HEADs.
     open: Arc<Mutex<VecDeque<(usize, bool)>>>,
 }
 
@@ -201,7 +200,7 @@ impl Conversation {
 struct Requests {
     conversation: Conversation,
     parser: Parser<RequestHead>,
-    /// The exchange whose body is arriving: its answer may come, and end, before the body does.
+    /// The exchange whose body is arriving: its response may arrive, and end, before the body does.
     current: Option<usize>,
 }
 
@@ -310,7 +309,7 @@ impl Watch for Responses {
     }
 }
 
-/// The next event; bytes that are no HTTP end the reading, not the copying.
+/// The next event; bytes that are not HTTP end the parsing, not the copying.
 fn next<H: Head>(parser: &mut Parser<H>, bodiless: bool) -> Option<Event<H>> {
     parser.next(bodiless).unwrap_or_default()
 }

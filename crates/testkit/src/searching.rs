@@ -1,4 +1,4 @@
-//! A long search through the web: many large results, of which little is needed again.
+//! A long web search: many large results, few of which are needed again.
 
 use serde_json::{Value, json};
 
@@ -9,8 +9,8 @@ const WORDS: [&str; 48] = [
     "be", "learned", "from", "water", "light",
 ];
 
-/// The body of a conversation that has searched `turns` times. Each search finds ten pages; now and then one of the
-/// newest is opened, and seldom one from long ago.
+/// The body of a conversation with `turns` searches. Each search finds ten pages; sometimes one of the newest is
+/// opened, rarely an old one.
 pub fn searching(turns: usize) -> Value {
     let mut words = Words(7);
     let mut messages = vec![json!({"role": "user", "content": "Find out what is known of it, and keep at it."})];
@@ -38,7 +38,7 @@ fn url(turn: usize, page: usize) -> String {
     format!("https://example.org/{turn}/{page}")
 }
 
-/// Words in an order that is always the same.
+/// Words in a fixed order.
 struct Words(u64);
 
 impl Words {

@@ -1,4 +1,4 @@
-//! Built conversations: shaped as the stock client's, and accepted by the strict provider.
+//! Built conversations: in the stock client's shape, and accepted by the strict provider.
 
 use serde_json::{Value, json};
 use testkit::fake_provider::{FakeProvider, Options};
@@ -168,7 +168,7 @@ fn a_session_grows_to_the_size_asked_for_and_on_from_there() {
         for size in [30_000, 300_000, 1_400_000] {
             let body = session.grow_to(size).body();
             assert!((size..size + 200_000).contains(&body.len()), "{}", body.len());
-            // The first messages are those of the smaller body.
+            // The first messages equal those of the smaller body.
             let (shorter, longer) = (&before, &body);
             let start = shorter.len().saturating_sub(80_000);
             assert_eq!(shorter.get(..start), longer.get(..start));

@@ -1,5 +1,5 @@
-//! The provider from outside, through a socket. Its answers are compared with the reference in
-//! `parity.rs`; here is what only shows on the wire or in the records.
+//! The provider through a socket. `parity.rs` compares its answers with the reference; these tests cover what only
+//! shows on the wire or in the records.
 
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
@@ -138,7 +138,7 @@ async fn answers_are_compressed_for_those_who_accept_it_event_by_event() {
         let piece = client.piece().await.expect("no cut").expect("no end");
         compressed.extend_from_slice(&piece);
         plain.clear();
-        // The stream has no end yet; what was flushed must be readable all the same.
+        // The stream has not ended; flushed data must be readable nevertheless.
         let _ = GzDecoder::new(&compressed[..]).read_to_end(&mut plain);
     }
 

@@ -1,4 +1,4 @@
-//! The recorder between a client and a provider: nothing altered, everything noted.
+//! The recorder between a client and a provider: nothing is altered, everything is recorded.
 
 use serde_json::json;
 use std::time::Duration;
@@ -86,7 +86,7 @@ async fn a_reset_is_copied_as_a_reset() {
         let read = stream.read(&mut request).await.expect("a request");
         assert!(read > 0);
         stream.write_all(START).await.expect("room");
-        // The bytes must have been read before the reset, or it may overtake them.
+        // The bytes must be read before the reset, which may overtake them.
         let mut more = [0; 1];
         stream.read_exact(&mut more).await.expect("the go-ahead");
         stream.set_zero_linger().expect("a socket");

@@ -16,11 +16,7 @@ pub(super) const CODES: &[Explanation] = &[
         "the request is not well-formed HTTP/1.1",
         "Check the client; it must use http, not https.",
     ),
-    other(
-        Navigation,
-        "a browser opened an address for programs",
-        "Open the link that `ctx ui` prints.",
-    ),
+    other(Navigation, "a browser opened an address for programs", "Open the link that `ctx ui` prints."),
     other(
         NoSuchUpstream,
         "the path `/to/NAME/` names an unknown upstream",

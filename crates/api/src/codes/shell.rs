@@ -45,16 +45,8 @@ pub(super) const CODES: &[Explanation] = &[
     other(NoDaemon, "no daemon is running", "Start it with `ctx up` or `ctx run`."),
     other(NoHome, "the home folder is unknown", "Set HOME, or CTX_HOME."),
     other(NoPort, "the daemon's port is unknown", "Pass `--listen`."),
-    other(
-        NoProjectSettings,
-        "this agent reads its base URL only from the user's settings",
-        "Omit `--scope project`.",
-    ),
-    other(
-        NoRecordings,
-        "the folder contains no recorded conversation",
-        "Name a folder with session files or exports.",
-    ),
+    other(NoProjectSettings, "this agent reads its base URL only from the user's settings", "Omit `--scope project`."),
+    other(NoRecordings, "the folder contains no recorded conversation", "Name a folder with session files or exports."),
     other(NoRuntime, "the system does not allow more threads", "Close other programs, or raise the limits."),
     other(NoSuchTurn, "the conversation has fewer turns", "Use a smaller number."),
     other(
@@ -77,11 +69,7 @@ pub(super) const CODES: &[Explanation] = &[
         "another user owns, or can write to, the file or folder",
         "Trust only files that you alone can write to.",
     ),
-    other(
-        NothingToTrust,
-        "the project has no settings to trust",
-        "Write a ctx.toml first.",
-    ),
+    other(NothingToTrust, "the project has no settings to trust", "Write a ctx.toml first."),
     other(
         OtherBaseUrl,
         "the agent's settings already point to another address",
@@ -118,11 +106,7 @@ pub(super) const CODES: &[Explanation] = &[
         "Put the file back, or restart the daemon.",
     ),
     other(StoreInUse, "another daemon uses this store", "Use that daemon, stop it, or choose another home."),
-    other(
-        StoreOfAnotherProgram,
-        "the file belongs to another program",
-        "Choose another home; the file is unchanged.",
-    ),
+    other(StoreOfAnotherProgram, "the file belongs to another program", "Choose another home; the file is unchanged."),
     other(
         StoreOpenToOthers,
         "other users can read the home",

@@ -92,11 +92,10 @@ impl Found {
                 Failure::new(ErrorCode::NoDaemon, format!("no daemon responds on {address}: {why}"))
                     .hint(format!("{START}; --listen or CTX_LISTEN selects another address"))
             }
-            (ClientError::NotADaemon, _) => Failure::new(
-                ErrorCode::NotADaemon,
-                format!("the program on {address} is not a ctx daemon"),
-            )
-            .hint("start the daemon on another port (`ctx up --listen 127.0.0.1:PORT`), or stop that program"),
+            (ClientError::NotADaemon, _) => {
+                Failure::new(ErrorCode::NotADaemon, format!("the program on {address} is not a ctx daemon"))
+                    .hint("start the daemon on another port (`ctx up --listen 127.0.0.1:PORT`), or stop that program")
+            }
             (ClientError::TooSlow, _) => {
                 Failure::new(ErrorCode::TooSlow, format!("the daemon on {address} did not respond in time"))
                     .hint("try again, or restart it with `ctx stop` and `ctx up`")

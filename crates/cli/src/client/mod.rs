@@ -139,9 +139,10 @@ pub fn reach_upstream(address: SocketAddr, patience: Duration) -> Result<Option<
 }
 
 fn runtime() -> Result<Runtime, Failure> {
-    Builder::new_current_thread().enable_all().build().map_err(|error| {
-        Failure::new(ErrorCode::NoRuntime, format!("cannot start the client: {error}"))
-    })
+    Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(ErrorCode::NoRuntime, format!("cannot start the client: {error}")))
 }
 
 pub fn page_link(address: SocketAddr, token: &Token, conversation: Option<&str>) -> String {

@@ -13,14 +13,12 @@ use crate::output::{Output, text};
 
 /// Explain a provider rule or an error code
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Repairs and refusals name rules, such as A30. Errors have codes, in --json output and the API.
+#[command(after_help = "Repairs and refusals name rules, such as A30. Errors have codes, in --json output and the API.
 
 Examples:
   ctx explain A65
   ctx explain unknown-id
-  ctx explain                            list all rules and codes"
-)]
+  ctx explain                            list all rules and codes")]
 pub struct Arguments {
     /// Rule or code [default: list all]
     #[arg(value_name = "RULE|CODE", value_parser = non_empty)]

@@ -34,7 +34,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     } else {
         let number = words::plural(pages.len() as u64, "page");
         let folder = text::line(&folder.display().to_string());
-        context.output.print(&format!("Wrote {number} to {folder}. `man ctx` needs this folder in its search path.\n"))?;
+        context
+            .output
+            .print(&format!("Wrote {number} to {folder}. `man ctx` needs this folder in its search path.\n"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -59,12 +59,15 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         directory: Some(folder),
     };
     if std::io::stdin().is_terminal() {
-        context.note("`ctx mcp` serves MCP on stdin and stdout; to register it with an agent, run `claude mcp add \
-            ctx -- ctx mcp`");
+        context.note(
+            "`ctx mcp` serves MCP on stdin and stdout; to register it with an agent, run `claude mcp add \
+            ctx -- ctx mcp`",
+        );
     }
-    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
-        Failure::new(ErrorCode::NoRuntime, format!("the server cannot start its threads: {error}"))
-    })?;
+    let runtime =
+        Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
+            Failure::new(ErrorCode::NoRuntime, format!("the server cannot start its threads: {error}"))
+        })?;
     let place = Context::of_process(context.place.clone());
     let way = Arc::new(Way(Arc::new(Inside { context: place, flags, starting: Mutex::new(()) })));
     let ended = runtime.block_on(Server::new(way, settings, origin).serve_stdio());

@@ -13,14 +13,12 @@ use crate::output::{Output, text, words};
 
 /// Show a request as it was sent, with its response
 #[derive(Args, Debug)]
-#[command(
-    after_help = "`ctx timeline` lists the requests. For the request that would be sent now, see `ctx compose`.
+#[command(after_help = "`ctx timeline` lists the requests. For the request that would be sent now, see `ctx compose`.
 
 Examples:
   ctx sent r17
   ctx sent r17 --dump > body.json        the exact bytes
-  ctx sent r17 --json | jq .answer.usage"
-)]
+  ctx sent r17 --json | jq .answer.usage")]
 pub struct Arguments {
     /// Request, such as r17
     #[arg(value_name = "REQUEST", value_parser = request_name)]

@@ -279,19 +279,19 @@ mod tests {
             "cache": null, "hindrances": ["ctx.toml, line 3: 140 is too much; its previous settings stay in force"],
         }))
         .expect("a view");
-        insta::assert_snapshot!(context_in_words(&view, &Output::plain()), @r"
+        insta::assert_snapshot!(context_in_words(&view, &Output::plain()), @r#"
 
         context         142,000 of 200,000 tokens (71%), c1
         status          NORMAL, near the limit from 80%; automatic editing observe, provider editing on
         preserved       45,000 tokens of results
         clearable       40,000 tokens: stale_tool_results 40,000
         saved           9,000 tokens per request, 0 by automatic editing
-        left out        700 tokens by the provider
+        cleared         700 tokens by the provider
         would save      40,000 more tokens in mode "on"
         proposed        1 change: `ctx waiting` lists them
         phases          testing
         note: ctx.toml, line 3: 140 is too much; its previous settings stay in force
-        ");
+        "#);
     }
 
     #[test]

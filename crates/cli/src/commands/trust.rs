@@ -152,9 +152,7 @@ fn add(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) -> Re
             // Another user owns it, or others can write to it.
             None => {
                 let why = layer.ignored.first().map(|remark| remark.words.clone()).unwrap_or_default();
-                return Err(
-                    Failure::new(ErrorCode::NotYours, why).hint("trust only files that you alone can write to")
-                );
+                return Err(Failure::new(ErrorCode::NotYours, why).hint("trust only files that you alone can write to"));
             }
         }
     }

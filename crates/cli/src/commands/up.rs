@@ -73,9 +73,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let upstream = config.upstream.url.to_string();
 
     // Two threads, so that a long computation of a control request does not block accepting.
-    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
-        Failure::new(ErrorCode::NoRuntime, format!("the daemon cannot start its threads: {error}"))
-    })?;
+    let runtime =
+        Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
+            Failure::new(ErrorCode::NoRuntime, format!("the daemon cannot start its threads: {error}"))
+        })?;
     runtime.block_on(async {
         let daemon = Daemon::bind(config, service, home.path().to_owned(), store_path).await?;
         let stop = Signals::listen(arguments.background)?;

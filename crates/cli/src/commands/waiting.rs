@@ -129,7 +129,9 @@ pub fn moment(when: When, cold_at: u64, now: u64) -> String {
         }
         When::Cold => "waits until the cache is cold".to_owned(),
         When::NearLimit => "waits until the context nears the model's limit".to_owned(),
-        When::Accepted => "proposed; `ctx waiting accept ID` applies it, `ctx waiting cancel ID` declines it".to_owned(),
+        When::Accepted => {
+            "proposed; `ctx waiting accept ID` applies it, `ctx waiting cancel ID` declines it".to_owned()
+        }
     }
 }
 

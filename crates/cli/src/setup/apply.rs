@@ -99,9 +99,12 @@ fn told(plan: &Plan, written: bool) -> serde_json::Value {
 
 fn confirmed(json: bool) -> Result<bool, Failure> {
     if json || !io::stdin().is_terminal() {
-        return Err(Failure::new(ErrorCode::NotConfirmed, "nothing was changed: this is not a terminal, so ctx cannot \
-            ask for confirmation")
-            .hint("pass --yes to make these changes, or --dry-run to show them"));
+        return Err(Failure::new(
+            ErrorCode::NotConfirmed,
+            "nothing was changed: this is not a terminal, so ctx cannot \
+            ask for confirmation",
+        )
+        .hint("pass --yes to make these changes, or --dry-run to show them"));
     }
     eprint!("\nMake these changes? [y/N] ");
     io::stderr().flush()?;

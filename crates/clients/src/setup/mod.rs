@@ -99,8 +99,7 @@ impl Plan {
             .collect();
         let (name, other) = (scope.name(), scope.other().name());
         let done = format!("Done. {client} no longer uses ctx from its next start.");
-        let nothing =
-            format!("ctx is not installed there ({name} scope); try `--scope {other}`.");
+        let nothing = format!("ctx is not installed there ({name} scope); try `--scope {other}`.");
         Plan { scope, client, journal, changes, notes, base_url: None, done, nothing }
     }
 }

@@ -152,7 +152,11 @@ impl Engine {
             let line = ledger_line::line(&about, (&named, asked), why, file);
             before = Some(reason);
             editor.note(&about, &settings, &line).map_err(|why| {
-                Refusal::new(ErrorCode::NotWritten, format!("Nothing was changed: {why}."), "Fix this, then accept it again.")
+                Refusal::new(
+                    ErrorCode::NotWritten,
+                    format!("Nothing was changed: {why}."),
+                    "Fix this, then accept it again.",
+                )
             })?;
         }
         let mut step = Step::default();

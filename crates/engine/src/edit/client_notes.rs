@@ -31,9 +31,7 @@ pub fn removed(conversation: &Conversation, ground: &Ground<'_>, (old, new): (&V
         gone.retain(|at| !written.has(conversation, *at));
     }
     let (ids, tokens) = named(conversation, old, &ground.messages, &gone)?;
-    Some(format!(
-        "removes the client's own notes ({WHAT}), {tokens} tokens: {ids}; the agent does not send them again"
-    ))
+    Some(format!("removes the client's own notes ({WHAT}), {tokens} tokens: {ids}; the agent does not send them again"))
 }
 
 /// The blocks that edits wrote. An edit in JSON writes anew what it keeps.

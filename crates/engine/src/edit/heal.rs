@@ -66,11 +66,7 @@ pub fn ours(conversation: &Conversation, said: &str) -> Refusal {
         }
         None => hint![Command::Timeline, " shows the provider's error."],
     };
-    Refusal::new(
-        ErrorCode::Ours,
-        format!("The provider refuses content that an edit wrote: {said}"),
-        hint,
-    )
+    Refusal::new(ErrorCode::Ours, format!("The provider refuses content that an edit wrote: {said}"), hint)
 }
 
 pub fn answer_of(record: &Record) -> Option<Answered> {

@@ -125,5 +125,9 @@ pub fn misfit(mut misfits: Vec<(usize, Refusal)>, plan: &Plan) -> Refusal {
         [] => hint![Command::List, " shows the content. Nothing was changed."],
         rest => hint!["To apply the others: ", Argument::new("only").with(rest.join(",")), ". Nothing was changed."],
     };
-    Refusal::new(ErrorCode::DoesNotFit, format!("{} operations are not possible:\n{}", told.len(), told.join("\n")), hint)
+    Refusal::new(
+        ErrorCode::DoesNotFit,
+        format!("{} operations are not possible:\n{}", told.len(), told.join("\n")),
+        hint,
+    )
 }

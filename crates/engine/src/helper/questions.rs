@@ -171,13 +171,7 @@ impl Engine {
                     return Err(Refusal::new(
                         ErrorCode::Titled,
                         format!("A person wrote the title of `{}`.", frame.id),
-                        hint![
-                            "Change it with ",
-                            Argument::new("title"),
-                            ", or undo it with ",
-                            Command::Revert,
-                            "."
-                        ],
+                        hint!["Change it with ", Argument::new("title"), ", or undo it with ", Command::Revert, "."],
                     ));
                 }
                 Ok(vec![(filled, Kind::Title, self.material(conversation, &desk, &targets)?)])

@@ -41,11 +41,7 @@ impl Engine {
         let desk = conversation.desk(view, &source, &weights, &scale, 0);
         let targets = desk.named(&[id.to_owned()])?;
         let [first, ..] = targets.as_slice() else {
-            return Err(Refusal::new(
-                ErrorCode::NothingNamed,
-                "No id was given.",
-                "Name a frame, such as `t3`.",
-            ));
+            return Err(Refusal::new(ErrorCode::NothingNamed, "No id was given.", "Name a frame, such as `t3`."));
         };
         if matches!(first.scope, Scope::System | Scope::Tool) {
             let address: Address = id.trim().parse().map_err(|_| {

@@ -98,7 +98,10 @@ fn words(percent: u64, worth: &Worth, pays_off_after: u64) -> String {
         1 => format!("costs {} once, pays off after 1 turn", count(worth.reread)),
         turns => format!("costs {} once, pays off after {} turns", count(worth.reread), count(turns)),
     };
-    format!("{percent} % of this context is stale or superseded: removing it saves {} tokens per turn, {price}.", count(worth.removed))
+    format!(
+        "{percent} % of this context is stale or superseded: removing it saves {} tokens per turn, {price}.",
+        count(worth.removed)
+    )
 }
 
 #[cfg(test)]

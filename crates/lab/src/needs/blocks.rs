@@ -9,12 +9,12 @@ use serde_json::Value;
 pub(super) struct Block {
     pub(super) place: Place,
     pub(super) what: What,
-    /// Everything of it that can be read; of a call the texts of its input.
+    /// All its readable text; for a call, the texts of its input.
     pub(super) text: String,
 }
 
 pub(super) enum What {
-    /// A text of the model.
+    /// Text of the model.
     Said,
     Call {
         id: String,
@@ -28,7 +28,7 @@ pub(super) enum What {
     Other,
 }
 
-/// Nothing for a message that cannot be read.
+/// None for a message that cannot be parsed.
 pub(super) fn read(wire: &dyn Wire, json: &str, message: usize) -> Vec<Block> {
     let by_model = wire.glance(json.as_bytes()).0 == Role::Assistant;
     let contents = wire.contents(json.as_bytes()).into_iter().enumerate();
@@ -53,7 +53,7 @@ pub(crate) fn value_of(CallInput::Json(input): &CallInput) -> Value {
     serde_json::from_str(input).unwrap_or_default()
 }
 
-/// All words of a content that a model could rely on. Reasoning is not sent for good, and images have none.
+/// All text of a content that a model could rely on. Reasoning is not sent permanently, and images have no text.
 fn words(content: &Content, text: &mut String) {
     match content {
         Content::Text { text: said } => add(said, text),
@@ -76,7 +76,7 @@ fn add(found: &str, text: &mut String) {
     text.push_str(found);
 }
 
-/// All texts in a JSON text, each on lines of its own.
+/// All texts in a JSON text, each on its own lines.
 pub(super) fn words_of(json: &str) -> String {
     let mut text = String::new();
     gather(&serde_json::from_str(json).unwrap_or_default(), &mut text);
@@ -94,7 +94,7 @@ fn gather(value: &Value, text: &mut String) {
     match value {
         Value::String(found) => add(found, text),
         Value::Array(values) => values.iter().for_each(|value| gather(value, text)),
-        // Bytes of images and the like are no words.
+        // Bytes of images and the like are not text.
         Value::Object(fields) if fields.get("type").is_some_and(|kind| kind == "base64" || kind == "image") => {}
         Value::Object(fields) => {
             fields.iter().filter(|(key, _)| *key != "type").for_each(|(_, value)| gather(value, text));

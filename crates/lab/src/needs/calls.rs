@@ -1,8 +1,8 @@
-//! What calls are made of, whatever the tool is named.
+//! The parts of calls, for any tool.
 
 use serde_json::Value;
 
-/// Fields with what a call writes, or replaces: what stands there was not looked up but written.
+/// Fields with text that a call writes or replaces: it was written, not looked up.
 const WRITTEN: [&str; 11] = [
     "content",
     "new_string",
@@ -17,7 +17,7 @@ const WRITTEN: [&str; 11] = [
     "edits",
 ];
 
-/// Fields with a command of a shell.
+/// Fields with a shell command.
 const COMMAND: [&str; 3] = ["command", "cmd", "script"];
 
 pub(super) fn is_written(key: &str) -> bool {
@@ -32,19 +32,19 @@ pub(super) fn word<'v>(input: &'v Value, keys: &[&str]) -> Option<&'v str> {
     keys.iter().find_map(|key| input.get(key)).and_then(Value::as_str)
 }
 
-/// The file that a call is about.
+/// The file of a call.
 pub(super) fn path(input: &Value) -> Option<&str> {
     word(input, &["file_path", "path", "notebook_path", "filename"])
 }
 
-/// The command of a shell, if that is what is called.
+/// The shell command of a call, if it is one.
 pub(super) fn shell<'v>(tool: &str, input: &'v Value) -> Option<&'v str> {
     let tool = tool.to_ascii_lowercase();
     let is_shell = ["bash", "shell", "terminal", "execute", "command"].iter().any(|word| tool.contains(word));
     word(input, &COMMAND).filter(|_| is_shell)
 }
 
-/// A command without the documents that it carries (`<<EOF`).
+/// A command without its here-documents (`<<EOF`).
 pub(super) fn without_documents(command: &str) -> String {
     let mut kept = String::new();
     let mut until: Option<&str> = None;
@@ -76,7 +76,7 @@ const LOOKING: [&str; 22] = [
     "rg", "sort", "stat", "tail", "tree", "wc",
 ];
 
-/// Whether a command changes no file, as far as its programs tell.
+/// Whether a command changes no file, judging by its programs.
 pub(super) fn only_looks(command: &str) -> bool {
     let command =
         ["2>&1", "2>/dev/null", "2> /dev/null"].iter().fold(command.to_owned(), |left, part| left.replace(part, ""));

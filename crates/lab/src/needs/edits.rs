@@ -1,14 +1,14 @@
-//! Texts that an answer replaced in files.
+//! Texts that a reply replaced in files.
 
 use super::blocks::Block;
 use super::index::Index;
 use super::{Place, calls_of};
 use serde_json::Value;
 
-/// A line with fewer visible characters says nothing about where it comes from.
+/// A line with fewer visible characters does not identify its origin.
 const DISTINCTIVE: usize = 12;
 
-/// The texts that the edits of an answer replace.
+/// The texts that the edits of a reply replace.
 pub(super) fn replaced(blocks: &[Block]) -> Vec<String> {
     let mut found = Vec::new();
     for (_, _, input) in calls_of(blocks) {
@@ -48,7 +48,7 @@ fn hunks(patch: &str, found: &mut Vec<String>) {
     found.push(old.join("\n"));
 }
 
-/// Where a replaced text stands: as a whole, or line by line.
+/// The places of a replaced text: as a whole, or line by line.
 pub(super) fn sources(text: &str, index: &Index) -> Vec<(String, Vec<Place>)> {
     let text = text.trim_matches('\n');
     let whole = index.text(text);
@@ -62,7 +62,7 @@ pub(super) fn sources(text: &str, index: &Index) -> Vec<(String, Vec<Place>)> {
     lines.into_iter().map(|line| (line.to_owned(), index.text(line))).collect()
 }
 
-/// A result without what a tool printed before each line; none when it printed nothing there.
+/// A result without line prefixes of a tool; none if it has no prefixes.
 pub(crate) fn bare(text: &str) -> Option<String> {
     let is_diff = text.contains("@@ -");
     let mut bare = String::new();
@@ -84,14 +84,14 @@ fn unnumbered(line: &str) -> Option<&str> {
     if rest.len() == line.len() { None } else { rest.strip_prefix(['→', '\t']) }
 }
 
-/// `12:text`, `path:12:text`, and the same with `-` beside a hit.
+/// `12:text`, `path:12:text`, and the same with `-` next to a hit.
 fn found(line: &str) -> Option<&str> {
     let mut from = 0;
     loop {
         let left = line.get(from..)?;
         let digits = from + left.find(|letter: char| letter.is_ascii_digit())?;
         let before = line.get(..digits)?;
-        // A place has no blanks in it.
+        // A path contains no blanks.
         if before.contains(char::is_whitespace) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Where a text stands: the words of all blocks so far, so that only blocks which can hold it are looked through.
+//! An index of the words of all blocks so far, so that only blocks that can contain a text are searched.
 
 use super::Place;
 use super::blocks::{Block, What};
@@ -6,7 +6,7 @@ use super::edits;
 use memchr::memmem::Finder;
 use std::collections::HashMap;
 
-/// Shorter words are in every block.
+/// Shorter words occur in every block.
 const SHORTEST: usize = 3;
 
 #[derive(Default)]
@@ -20,11 +20,11 @@ pub(super) struct Index {
 struct Entry {
     place: Place,
     text: String,
-    /// The text without what a tool printed before each line, where it printed something.
+    /// The text without line prefixes of a tool, if it has any.
     bare: Option<String>,
 }
 
-/// Where a name was found among the blocks looked through so far.
+/// The places of a name in the blocks searched so far.
 #[derive(Default)]
 struct Known {
     looked: usize,
@@ -52,10 +52,10 @@ impl Index {
         self.blocks.push(Entry { place: block.place, text: block.text, bare });
     }
 
-    /// The blocks that hold `text`, as it is or without what a tool printed before each line.
+    /// The blocks that contain `text`, with or without line prefixes.
     pub(super) fn text(&self, text: &str) -> Vec<Place> {
         let finder = Finder::new(text);
-        // A word at an end of the text may be a part of a longer one.
+        // A word at an end of the text may be part of a longer one.
         let inner = words(text).filter(|(word, at)| *at > 0 && at + word.len() < text.len()).map(|(word, _)| word);
         let holds = |entry: &&Entry| {
             let texts = std::iter::once(&entry.text).chain(&entry.bare);
@@ -68,8 +68,8 @@ impl Index {
             .collect()
     }
 
-    /// The name, or the longest end of a path, that stands before as a whole word, and where. None when it stands
-    /// nowhere, or in what is always visible.
+    /// The name, or the longest end of a path, that occurs earlier as a whole word, with its places. None if it occurs
+    /// nowhere, or in content that is always visible.
     pub(super) fn name(&mut self, name: &str) -> Option<(String, Vec<Place>)> {
         let mut end = name;
         loop {
@@ -99,7 +99,7 @@ impl Index {
         places
     }
 
-    /// The blocks from `first` on that hold the rarest of the words; all of them when there is no word to go by.
+    /// The blocks from `first` on that contain the rarest of the words; all of them if there is no such word.
     fn candidates<'i>(
         &'i self,
         words: impl Iterator<Item = &'i str>,
@@ -115,7 +115,7 @@ impl Index {
     }
 }
 
-/// The words of a text and where they begin.
+/// The words of a text and their positions.
 fn words(text: &str) -> impl Iterator<Item = (&str, usize)> {
     let mut rest = 0;
     std::iter::from_fn(move || {
@@ -142,8 +142,8 @@ fn stands_in(finder: &Finder, name: &str, text: &str) -> bool {
     finder.find_iter(text.as_bytes()).any(whole)
 }
 
-/// Whether a name between these two is a word of its own. An identifier is one in `a.name.b`, a path is one in `/a/path`
-/// and in `path/b`; `config.json` is none in `config.json5`, `my-config.json` and `config.json.old`.
+/// Whether a name between these characters is a whole word. An identifier is one in `a.name.b`, a path in `/a/path` and
+/// `path/b`; `config.json` is none in `config.json5`, `my-config.json` and `config.json.old`.
 fn is_whole(name: &str, before: &str, after: &str) -> bool {
     let mut before = before.chars().rev();
     let starts = match before.next() {

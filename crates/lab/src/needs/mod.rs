@@ -1,23 +1,23 @@
-//! What later steps relied on, and where that stood. It is computed once for a recording and knows no policy: a policy
-//! harms a step when all sources of one of the step's needs are no longer visible in its request.
+//! The content that later steps relied on, and its places. Computed once per recording, independently of policies: a
+//! policy harms a step if all sources of one of the step's needs are hidden in its request.
 //!
-//! A step is an answer of the model. What it relied on is told by what it did:
+//! A step is a reply of the model. Its actions show what it relied on:
 //!
-//! - **Edit**: it replaced a text in a file, so it had to know that text. The need is the replaced text if one block
-//!   before holds it as a whole, else each of its distinctive lines (12 and more visible characters) that stands in a
-//!   block before. Line numbers of a file view, places of a search and the marks of a diff before a line do not count as
-//!   part of it. Lines that stand nowhere before were written by the model and are no need.
-//! - **Name**: it used a path or an identifier in a call (not in what the call writes), or quoted one in backticks, that
-//!   stands in a block before as a whole word. A name has 6 and more characters and the shape of one: a `/`, `_`, `.` or
-//!   `-` inside, a digit, or a capital inside. Of a path that stands nowhere, the longest end that does is meant. The
-//!   programs and options of a command are not names.
-//! - **Reread**: it read a range of a file, by a tool or by a plain command, that a result of the last 20 steps had shown
-//!   as a whole, and nothing is known to have changed the file since. The agent did that with the earlier result in
-//!   sight. When a policy had hidden that result, the step counts as a forced re-read.
+//! - **Edit**: it replaced a text in a file, so it had to know that text. The need is the replaced text if an earlier
+//!   block contains it as a whole, otherwise each of its distinctive lines (12 or more visible characters) that occurs in
+//!   an earlier block. Line numbers of a file view, places of a search and marks of a diff do not count. Lines that occur
+//!   nowhere were written by the model and are no need.
+//! - **Name**: it used a path or an identifier in a call (not in text that the call writes), or quoted one in
+//!   backticks, that occurs in an earlier block as a whole word. A name has 6 or more characters and the form of one: a
+//!   `/`, `_`, `.` or `-` inside, a digit, or a capital inside. For a path that occurs nowhere, its longest known end
+//!   counts. Programs and options of a command are not names.
+//! - **Reread**: it read a range of a file, with a tool or a plain command, that a result of the last 20 steps had
+//!   shown completely, and no change of the file since is known. The agent did that with the earlier result in view. If a
+//!   policy had hidden that result, the step counts as a forced re-read.
 //!
-//! Sources are texts, calls and results of earlier messages. Thinking is none, because it is not sent for good; what
-//! stands in the system prompt or the tools is always visible and no need. Of more than 64 sources the first 16 and the
-//! last 48 are kept.
+//! Sources are texts, calls and results of earlier messages. Thinking is none, because it is not sent permanently; the
+//! system prompt and the tools are always visible and no need. Of more than 64 sources, the first 16 and the last 48
+//! are kept.
 
 mod blocks;
 mod calls;
@@ -35,15 +35,15 @@ use blocks::{Block, What};
 use index::Index;
 use std::collections::HashSet;
 
-/// A thing that an answer relied on.
+/// Something that a reply relied on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Need {
-    /// The turn whose answer relied on it, as an index into the turns of the recording.
+    /// The turn of the reply, as an index into the turns of the recording.
     pub turn: usize,
     pub kind: Kind,
     /// The replaced text or line, the name, or the file and range.
     pub text: String,
-    /// Where it stood, oldest first; never empty.
+    /// Its places, oldest first; never empty.
     pub sources: Vec<Place>,
 }
 
@@ -54,7 +54,7 @@ pub enum Kind {
     Reread,
 }
 
-/// A block of a message. A content that is a text is block 0.
+/// A block of a message. Plain text is block 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     pub message: usize,
@@ -104,7 +104,7 @@ fn bounded(mut sources: Vec<Place>) -> Vec<Place> {
     sources
 }
 
-/// The calls of a message: their id, tool and input.
+/// The calls of a message: id, tool and input.
 fn calls_of(blocks: &[Block]) -> impl Iterator<Item = (&str, &str, &serde_json::Value)> {
     blocks.iter().filter_map(|block| match &block.what {
         What::Call { id, name, input } => Some((id.as_str(), name.as_str(), input)),

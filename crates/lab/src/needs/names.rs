@@ -1,14 +1,14 @@
-//! Paths and identifiers that an answer used.
+//! Paths and identifiers in a reply.
 
 use super::blocks::{Block, What};
 use super::{calls, calls_of};
 use serde_json::Value;
 
 const SHORTEST: usize = 6;
-/// No path or identifier is longer; no quotation with one is.
+/// Longer than any path or identifier, and than any quotation with one.
 const LONGEST: usize = 300;
 
-/// The names in the calls of an answer and in the backticks of its text, each once, in their order.
+/// The names in the calls of a reply and in the backticks of its text, each once, in order.
 pub(super) fn used(blocks: &[Block]) -> Vec<String> {
     let mut names = Vec::new();
     for block in blocks.iter().filter(|block| matches!(block.what, What::Said)) {
@@ -33,7 +33,7 @@ fn in_input(key: &str, value: &Value, names: &mut Vec<String>) {
     match value {
         Value::String(_) if calls::is_written(key) => {}
         Value::String(text) if calls::is_command(key) => in_command(&calls::without_documents(text), names),
-        // Prose uses many words by itself; what it takes from before it quotes.
+        // Prose uses many words freely; it quotes those it takes from earlier text.
         Value::String(text) if text.trim().contains(char::is_whitespace) && !key.contains("pattern") => {
             quoted(text, names)
         }
@@ -47,7 +47,7 @@ fn in_input(key: &str, value: &Value, names: &mut Vec<String>) {
     }
 }
 
-/// The words of a command but for its programs and options.
+/// The words of a command without its programs and options.
 fn in_command(command: &str, names: &mut Vec<String>) {
     for line in command.lines() {
         for simple in line.split(['|', ';', '&']) {
@@ -83,7 +83,7 @@ fn in_words(text: &str, names: &mut Vec<String>) {
     }
 }
 
-/// The names in the backticks of a text; blocks of code are written, not quoted.
+/// The names in the backticks of a text; code blocks are written, not quoted.
 fn quoted(text: &str, names: &mut Vec<String>) {
     for (index, part) in text.split("```").enumerate() {
         if index % 2 == 0 {

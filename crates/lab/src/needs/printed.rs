@@ -1,14 +1,14 @@
-//! Commands that print a file, or a part of one, and do nothing else.
+//! Commands that only print a file or a part of one.
 
 use super::reads::Read;
 use std::fmt;
 
-/// Which part of a file is shown.
+/// The displayed part of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Range {
     /// From this line to that one, counted from 1.
     Lines(u64, u64),
-    /// Told in another way: only the same words mean the same.
+    /// Expressed in another way: only equal text means the same.
     Other(String),
 }
 
@@ -20,7 +20,7 @@ impl Range {
         }
     }
 
-    /// The part of this that a part of it is.
+    /// The part of this part.
     fn narrowed(self, from: u64, to: u64) -> Range {
         match self {
             Range::Lines(first, last) => {
@@ -43,7 +43,7 @@ impl fmt::Display for Range {
     }
 }
 
-/// `cat FILE`, `sed -n 1,20p FILE`, `nl -ba FILE | head -50`, after a `cd` perhaps.
+/// `cat FILE`, `sed -n 1,20p FILE`, `nl -ba FILE | head -50`, possibly after a `cd`.
 pub(super) fn printed(command: &str) -> Option<Read> {
     let command = command.trim().trim_end_matches("2>&1").trim_end();
     let rest = match command.split_once("&&") {
@@ -88,7 +88,7 @@ pub(super) fn printed(command: &str) -> Option<Read> {
     Some(Read { path: path?, range })
 }
 
-/// The only word after `skipped` ones that is neither an option nor a number that belongs to one.
+/// The only word after `skipped` ones that is neither an option nor its number.
 fn operand<'w>(words: &[&'w str], skipped: usize) -> Option<Option<&'w str>> {
     let is_plain = |word: &&&str| !word.starts_with('-') && !word.bytes().all(|byte| byte.is_ascii_digit());
     let mut plain = words.iter().filter(is_plain).skip(skipped);
@@ -96,7 +96,7 @@ fn operand<'w>(words: &[&'w str], skipped: usize) -> Option<Option<&'w str>> {
     if plain.next().is_some() { None } else { Some(first.copied()) }
 }
 
-/// How many lines `head` shows.
+/// The number of lines that `head` prints.
 fn count(words: &[&str]) -> u64 {
     let number = words.iter().find_map(|word| word.trim_start_matches(['-', 'n', '=']).parse().ok());
     number.unwrap_or(10)

@@ -7,10 +7,10 @@ use ctx_core::ToolRole;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// An older read is out of mind.
+/// Older reads do not count.
 const STEPS: usize = 20;
 
-/// How many lines a read shows that names no limit.
+/// The number of lines of a read without a limit.
 const LINES: u64 = 2000;
 
 /// A file, or a part of one.
@@ -22,16 +22,16 @@ pub(super) struct Read {
 
 #[derive(Default)]
 pub(super) struct Reads {
-    /// How many answers there were. A result is noted after its answer was counted.
+    /// The number of replies. A result is recorded after its reply was counted.
     step: usize,
-    /// What is still as it was read: in which step, and where the result stands.
+    /// Unchanged reads: their step, and the place of the result.
     known: Vec<(Read, usize, Place)>,
     /// Calls without a result so far.
     open: HashMap<String, Read>,
 }
 
 impl Reads {
-    /// The reads of an answer that show nothing but what was read before.
+    /// The reads of a reply that show only known content.
     pub(super) fn again(&self, answer: &[Block]) -> Vec<(String, Vec<Place>)> {
         let mut again = Vec::new();
         for read in calls_of(answer).filter_map(|(_, tool, input)| read(tool, input)) {
@@ -42,7 +42,7 @@ impl Reads {
         again
     }
 
-    /// Takes in a message: the reads and changes of an answer, or the results.
+    /// Processes a message: the reads and changes of a reply, or the results.
     pub(super) fn note(&mut self, blocks: &[Block]) {
         let mut answers = false;
         for block in blocks {
@@ -56,7 +56,7 @@ impl Reads {
                 }
                 What::Result { id, is_error } => {
                     let failed = *is_error || ctx_clients::lexicon().is_failed_result(&block.text);
-                    // Then it says where the file is to be seen instead of showing it.
+                    // Then it refers to the file instead of showing it.
                     let refers = ctx_clients::lexicon().is_repeated_result(&block.text);
                     if let Some(read) = self.open.remove(id).filter(|_| !failed && !refers) {
                         self.known.push((read, self.step, block.place));
@@ -97,7 +97,7 @@ impl Reads {
     }
 }
 
-/// One path may be told from the root, the other from a folder on the way.
+/// One path may start at the root, the other at a folder below it.
 fn is_same(one: &str, other: &str) -> bool {
     let (long, short) = if one.len() > other.len() { (one, other) } else { (other, one) };
     let rest = long.strip_suffix(short.trim_start_matches("./"));

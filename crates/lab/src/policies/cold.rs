@@ -5,7 +5,7 @@ use ctx_core::policy::{Look, Policy, Proposal};
 
 const STEPS: usize = 5;
 
-/// Clears all older results when the provider's cache has expired: everything is written anew then, and clearing costs
+/// Clears all older results when the provider's cache has expired: everything is written again then, so clearing costs
 /// nothing. Otherwise as the provider does.
 pub struct Cold;
 

@@ -1,5 +1,5 @@
-//! A policy that knows the future. None can; it tells how much there is to save at all: what no later step relies on
-//! goes, of what is only named later the names stay, and how many requests are to come is no guess.
+//! A policy that knows the future, as an upper bound for savings: it removes everything that no later step relies on,
+//! keeps only the names of content that is merely named later, and knows the number of requests to come.
 
 use crate::harm::text_of;
 use crate::needs::{Kind, Need, Place, value_of};
@@ -9,22 +9,22 @@ use ctx_core::policy::stub::{BARE, top_names};
 use ctx_core::policy::{Action, Auto, Cut, Item, Look, Policy, Price, Proposal};
 use std::collections::HashMap;
 
-/// How it is called.
+/// Its name.
 pub const NAME: &str = "foresight";
-/// Answers for which every result stays, as the settings of the automatic editor have it.
+/// The number of replies for which every result is kept, as in the automatic editor's settings.
 const RECENT: usize = 6;
-/// Below that nothing is done; and below the second nothing that costs something.
+/// Below the first, it does nothing; below the second, nothing that costs.
 const FLOOR: u64 = 20_000;
 const ABOVE: u64 = 50_000;
-/// Fewer tokens are not worth it.
+/// Fewer tokens are not worth an edit.
 const LEAST: u64 = 200;
-/// An input of fewer characters is not shortened.
+/// Shorter inputs are not shortened.
 const SHORT: usize = 300;
 
-/// It acts when that saves so many times what it costs: who waits a little has more to save at once.
+/// It acts when the savings exceed the cost by this factor: waiting a little increases the savings of one edit.
 const PATIENCE: f64 = 2.0;
 
-/// The newest turn that relies on something, by the call.
+/// The newest turn that relies on something, by call.
 type Until = HashMap<Box<str>, usize>;
 
 #[derive(Default)]
@@ -35,7 +35,7 @@ pub struct Foresight {
     turns: usize,
 }
 
-/// What stands in a block: a result, or what its call was asked with.
+/// The content of a block: a result, or the input of its call.
 struct Said {
     call: Box<str>,
     is_input: bool,
@@ -44,7 +44,7 @@ struct Said {
 }
 
 impl Said {
-    /// Whether a name is still told when it was shortened.
+    /// Whether a name is still visible after shortening.
     fn names(&self, name: &str) -> bool {
         self.names.iter().any(|told| told.contains(name)) || (self.is_input && self.length < SHORT)
     }
@@ -54,7 +54,7 @@ fn said(recording: &Recording) -> HashMap<Place, Said> {
     let mut all = HashMap::new();
     for (message, json) in recording.messages.iter().enumerate() {
         let contents = recording.wire().contents(json.get().as_bytes());
-        // A call that is answered where it stands is one of the provider's own: it stays as it is.
+        // A call with its result in the same message is the provider's own and stays.
         let is_own = |id: &str| contents.iter().any(|content| content.answers() == Some(id));
         for (block, content) in contents.iter().enumerate() {
             let of = |call: &str, is_input, text: String| Said {
@@ -80,9 +80,9 @@ impl Foresight {
     pub fn of(recording: &Recording, needs: &[Need]) -> Foresight {
         let said = said(recording);
         let mut known = Foresight { turns: recording.turns.len(), ..Foresight::default() };
-        // From the end on: what is kept for a later step is there for the earlier ones.
+        // From the end: content kept for a later step is also there for earlier ones.
         for need in needs.iter().rev() {
-            // What stands elsewhere too stays anyway.
+            // Content with another copy stays anyway.
             let sources: Option<Vec<&Said>> = need.sources.iter().map(|place| said.get(place)).collect();
             if let Some(sources) = sources {
                 known.keep(need, &sources);
@@ -113,7 +113,7 @@ impl Foresight {
         }
     }
 
-    /// What may go, in the order in which it stands.
+    /// The removable content, in order.
     fn unneeded(&self, look: &Look<'_>) -> Vec<(Cut, Proposal)> {
         let needed = |until: &Until, item: &Item| until.get(&item.call).is_some_and(|turn| *turn >= look.steps);
         let reason = "nobody will need it";

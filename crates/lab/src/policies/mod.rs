@@ -1,5 +1,5 @@
-//! The policies that the lab can play: the automatic editor's own, simple ones to compare it with, and one that knows
-//! the future. A new policy is a file here and a line in [`all`].
+//! The policies of the lab: the automatic editor's own, simple ones for comparison, and one that knows the future. A
+//! new policy is a file here and a line in [`all`].
 
 mod cold;
 pub mod foresight;
@@ -20,7 +20,7 @@ pub use superseded::Superseded;
 use ctx_core::policy::{Auto, Policy};
 use std::sync::Arc;
 
-/// Every policy that can be played.
+/// All policies.
 pub fn all() -> Vec<Arc<dyn Policy>> {
     vec![
         Arc::new(Nothing),

@@ -1,10 +1,10 @@
-//! Clears each result when it reaches an age.
+//! Clears each result at a certain age.
 
 use ctx_core::policy::{Look, Policy, Proposal};
 
 const STEPS: usize = 20;
 
-/// Clears each result as soon as it is 20 steps old. Each one alone, so the cache is written again all the time.
+/// Clears each result as soon as it is 20 steps old. One at a time, so the cache is rewritten constantly.
 pub struct Old;
 
 impl Policy for Old {

@@ -1,11 +1,11 @@
-//! Clears file reads that a later read or change made out of date.
+//! Clears file reads that a later read or change superseded.
 
 use ctx_core::policy::{Look, Policy, Proposal};
 
 /// Fewer tokens are not worth an edit.
 const LEAST: u64 = 5_000;
 
-/// Clears what was read from files that were read again, or changed, later, as soon as it is enough.
+/// Clears reads of files that were read again or changed later, as soon as they are large enough.
 pub struct Superseded;
 
 impl Policy for Superseded {

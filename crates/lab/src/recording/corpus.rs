@@ -1,5 +1,5 @@
-//! A request body as it stood at the last request of a conversation, and beside it what the provider reported for each
-//! request: `conversations/<name>.json` and `usage/<name>.json`. A body of any wire is read; usage may be missing.
+//! The request body of the last request of a conversation, and the provider's report for each request:
+//! `conversations/<name>.json` and `usage/<name>.json`. Bodies of any wire are read; the usage may be missing.
 
 use super::{Recording, Turn, Usage, time};
 use ctx_core::message::Role;
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 
-/// The conversation in a body, or why there is none.
+/// The conversation in a body, or the reason why there is none.
 pub(super) fn read(name: String, body: &[u8], usage: Option<&[u8]>) -> Result<Recording, String> {
     let recording = all(name, body, usage)?;
     match recording.turns.is_empty() {
@@ -23,7 +23,7 @@ pub(super) fn read(name: String, body: &[u8], usage: Option<&[u8]>) -> Result<Re
     }
 }
 
-/// The same of one whose answer stands elsewhere.
+/// The same for a body whose response is elsewhere.
 pub(super) fn unanswered(name: String, body: &[u8]) -> Result<Recording, String> {
     all(name, body, None)
 }
@@ -56,7 +56,7 @@ fn all(name: String, body: &[u8], usage: Option<&[u8]>) -> Result<Recording, Str
     Ok(Recording { name, wire: wire.id(), model, head: head(&fields, wire.shape().list)?, lead, messages, turns })
 }
 
-/// Refuses a message that could not be played.
+/// Refuses a message that cannot be replayed.
 fn check(wire: WireId, index: usize, message: &RawValue) -> Result<(), String> {
     if wire != WireId::Anthropic {
         return Ok(());
@@ -70,12 +70,12 @@ fn check(wire: WireId, index: usize, message: &RawValue) -> Result<(), String> {
     }
 }
 
-/// Where the usage of a conversation would lie.
+/// The path of the usage of a conversation.
 pub(super) fn usage_of(conversation: &Path) -> Option<std::path::PathBuf> {
     Some(conversation.parent()?.parent()?.join("usage").join(conversation.file_name()?))
 }
 
-/// Whether this is a file that belongs to a corpus and holds no conversation: reports of usage, or the index.
+/// Whether a file belongs to a corpus but contains no conversation: usage reports, or the index.
 pub(super) fn belongs(bytes: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Entry<'a> {
@@ -104,7 +104,7 @@ type Report = (Option<i64>, Option<Usage>);
 fn reports(bytes: &[u8]) -> Result<HashMap<usize, Report>, String> {
     #[derive(Deserialize)]
     struct Entry<'a> {
-        /// The length of the request in messages.
+        /// The number of messages of the request.
         #[serde(alias = "items", alias = "messages", alias = "contents")]
         msg: usize,
         #[serde(default)]
@@ -113,7 +113,7 @@ fn reports(bytes: &[u8]) -> Result<HashMap<usize, Report>, String> {
         cache_creation: u64,
         #[serde(default)]
         cache_read: u64,
-        /// The share of `input` that was read from the cache.
+        /// The part of `input` that was read from the cache.
         #[serde(default)]
         cached: u64,
         #[serde(default)]
@@ -155,7 +155,7 @@ struct Shape<'a> {
     content: &'a RawValue,
 }
 
-/// The fields of an object in their order, with the bytes of their values.
+/// The fields of an object in order, with the bytes of their values.
 struct Object<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Object<'de> {

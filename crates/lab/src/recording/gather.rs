@@ -1,5 +1,5 @@
-//! Finding recordings in files and folders. What a file is, is told by what is in it; what cannot be used is named, with
-//! the reason.
+//! Finds recordings in files and folders. The content determines the kind of a file; unusable files are named, with the
+//! reason.
 
 use super::{Recording, corpus, sessions, store};
 use serde::Serialize;
@@ -7,29 +7,27 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// No conversation is as large as this.
+/// Larger than any conversation.
 const LARGEST: u64 = 1 << 30;
 
-/// What was found, in the order of the files' names.
+/// The recordings, in the order of the file names.
 #[derive(Debug, Default)]
 pub struct Gathered {
     pub recordings: Vec<Recording>,
     pub skipped: Vec<Skipped>,
 }
 
-/// A file, or one line of it, that could not be used.
+/// An unusable file, or one line of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Skipped {
     pub file: PathBuf,
-    /// Counted from 1; none when it is about the whole file.
+    /// Counted from 1; none if it concerns the whole file.
     pub line: Option<usize>,
     pub why: String,
 }
 
-/// Reads files and folders: request bodies with or without usage, clients' session files, and the folder of a store
-/// of our own. In folders, and the
-/// folders in them, the files whose names end in `.json` and `.jsonl` are looked at. A file is read once, however often
-/// it is named.
+/// Reads files and folders: request bodies with or without usage, clients' session files, and the folder of our own
+/// store. In folders, recursively, it reads files ending in `.json` and `.jsonl`. Each file is read once.
 pub fn read(paths: &[PathBuf]) -> Gathered {
     let mut reading = Reading::default();
     for path in paths {
@@ -69,7 +67,7 @@ impl Reading {
         let mut entries: Vec<_> = entries.flatten().collect();
         entries.sort_by_key(|entry| entry.file_name());
         for entry in entries {
-            // Links to folders are not followed: they may lead in circles.
+            // Links to folders are not followed: they may form cycles.
             let path = entry.path();
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 self.folder(&path);
@@ -107,7 +105,7 @@ impl Reading {
         }
     }
 
-    /// Two conversations never have one name.
+    /// Makes names unique.
     fn keep(&mut self, mut recording: Recording) {
         let count = self.names.entry(recording.name.clone()).or_default();
         *count += 1;
@@ -122,7 +120,7 @@ impl Reading {
     }
 }
 
-/// Files that lie beside recordings and are known to hold none.
+/// Known files without recordings.
 fn passed_over(path: &Path, bytes: &[u8]) -> bool {
     sessions::passes_over(path) || corpus::belongs(bytes)
 }

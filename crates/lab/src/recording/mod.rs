@@ -1,4 +1,4 @@
-//! What was recorded of a conversation: its messages as they were sent, and what is known of each request.
+//! A recorded conversation: its messages as sent, and the data of each request.
 
 mod corpus;
 mod gather;
@@ -13,34 +13,33 @@ use ctx_wire::{Wire, WireId};
 use serde_json::value::RawValue;
 use std::ops::Range;
 
-/// One conversation, as it stood at its last request. The request of a turn is everything before its answer.
+/// A conversation at its last request. The request of a turn is everything before its reply.
 #[derive(Debug)]
 pub struct Recording {
     pub name: String,
     /// The format of its messages.
     pub wire: WireId,
-    /// Of its last answer, as it was recorded; which prices hold for it is decided elsewhere.
+    /// The model of its last reply, as recorded; prices are decided elsewhere.
     pub model: String,
-    /// The request without its messages: system, tools and settings, as an object.
-    /// Where a recording does not tell them they are absent.
+    /// The request without its messages: system, tools and settings, as an object. Unrecorded ones are absent.
     pub head: Box<RawValue>,
     /// The messages at its beginning that belong to the system prompt.
     pub lead: Vec<Box<RawValue>>,
-    /// The bytes that were recorded; only a message that was recorded in pieces is written anew.
+    /// The recorded bytes; only a message that was recorded in pieces is rewritten.
     pub messages: Vec<Box<RawValue>>,
     pub turns: Vec<Turn>,
 }
 
-/// One request and its answer. Not every answer among the messages has a turn: what a compaction kept was answered in
-/// the recording before.
+/// A request and its reply. Not every reply among the messages has a turn: those that a compaction kept belong to the
+/// earlier recording.
 #[derive(Debug, Clone, Default)]
 pub struct Turn {
-    /// The first message that the model answered with. The request held the messages before it.
+    /// The first message of the reply. The request contained the messages before it.
     pub answer: usize,
-    /// When it was asked, in milliseconds since 1970, if that is known.
+    /// The time of the request in milliseconds since 1970, if known.
     pub at: Option<i64>,
     pub usage: Option<Usage>,
-    /// Which model answered, where that is known of each.
+    /// The model of this reply, if known.
     pub model: Option<Box<str>>,
 }
 
@@ -50,7 +49,7 @@ impl Recording {
         ctx_wire::wire(self.wire)
     }
 
-    /// The messages of a turn's answer: one, or as many items as the model gave.
+    /// The messages of a turn's reply: one, or several items.
     pub fn answer(&self, turn: usize) -> Range<usize> {
         let Some(start) = self.turns.get(turn).map(|turn| turn.answer) else { return 0..0 };
         let next = self.turns.get(turn + 1).map_or(self.messages.len(), |next| next.answer);
@@ -67,13 +66,13 @@ impl Recording {
     }
 }
 
-/// What the provider reported for a request.
+/// The provider's report for a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
     pub input: u64,
     pub cache_read: u64,
     pub cache_written: u64,
-    /// What of it was written for an hour, where that was told.
+    /// The part written for an hour, if reported.
     pub cache_written_1h: Option<u64>,
     pub output: u64,
 }

@@ -4,17 +4,17 @@ use super::{Recording, Turn, Usage, time};
 use ctx_clients::{CLIENTS, SessionConversation, SessionFile, SessionFiles, SessionTurn, SessionUsage};
 use std::path::Path;
 
-/// The first client takes every file of lines, so it is asked last.
+/// The first client accepts every file of lines, so it is tried last.
 fn kinds() -> impl Iterator<Item = SessionFiles> {
     CLIENTS.iter().rev().filter_map(|client| client.sessions)
 }
 
-/// The session of a client in a file; `None` where it is no such file.
+/// The session of a client in a file; `None` if it is not one.
 pub(super) fn read(path: &Path, name: &str, bytes: &[u8]) -> Option<SessionFile> {
     kinds().find(|files| (files.recognises)(path, bytes)).map(|files| (files.read)(name, bytes))
 }
 
-/// Whether a file lies beside session files and holds no conversation.
+/// Whether a file accompanies session files and contains no conversation.
 pub(super) fn passes_over(path: &Path) -> bool {
     kinds().any(|files| (files.passes_over)(path))
 }

@@ -1,4 +1,4 @@
-//! Conversations that `ctx` itself took note of: the folder that the daemon keeps its data in.
+//! Conversations that `ctx` itself recorded, in the daemon's home.
 
 use super::{Recording, Usage, corpus};
 use ctx_service::replay_source::{Asked, Recorded, recorded};
@@ -7,12 +7,12 @@ use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Whether a folder holds a store.
+/// Whether a folder contains a store.
 pub(super) fn is_store(folder: &Path) -> bool {
     SqliteStore::open_reader(folder).is_ok_and(|reader| reader.path().is_file())
 }
 
-/// Its conversations; and of those that cannot be played, which and why.
+/// Its conversations, and the reasons for those that cannot be replayed.
 pub(super) fn read(folder: &Path) -> Result<(Vec<Recording>, Vec<String>), String> {
     let told = |error: ctx_store::StoreError| format!("the store cannot be read: {error}");
     let store = SqliteStore::open_reader(folder).map_err(told)?;
@@ -31,7 +31,7 @@ pub(super) fn read(folder: &Path) -> Result<(Vec<Recording>, Vec<String>), Strin
 
 fn recording(id: &str, found: Recorded) -> Result<Recording, String> {
     let mut recording = corpus::read(id.to_owned(), &found.body, None).or_else(|why| match &found.reply {
-        // Only its first request is known yet.
+        // Only its first request is known so far.
         Some(_) => corpus::unanswered(id.to_owned(), &found.body),
         None => Err(why),
     })?;
@@ -49,7 +49,7 @@ fn recording(id: &str, found: Recorded) -> Result<Recording, String> {
             input: usage.input,
             cache_read: usage.cache_read,
             cache_written: usage.cache_write,
-            // The store writes it down only where there is some.
+            // The store records it only if it is present.
             cache_written_1h: Some(usage.cache_write_1h.unwrap_or(0)),
             output: usage.output,
         });

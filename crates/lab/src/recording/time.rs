@@ -1,7 +1,7 @@
-//! Moments as recordings write them.
+//! Parses times in recordings.
 
-/// Milliseconds since 1970 of a moment like `2026-01-23T10:12:36.437Z`, with or without a fraction or an offset.
-/// `None` for everything else: a moment that cannot be read is an unknown one.
+/// Milliseconds since 1970 of a time like `2026-01-23T10:12:36.437Z`, with or without a fraction or an offset. `None`
+/// for everything else: an invalid time is unknown.
 pub(super) fn milliseconds(text: &str) -> Option<i64> {
     let (date, clock) = text.trim().split_once(['T', ' '])?;
     let mut date = date.splitn(3, '-').map(number);
@@ -42,7 +42,7 @@ fn offset(zone: &str) -> Option<i64> {
     Some(sign * (number(hours)? * 60 + number(minutes)?))
 }
 
-/// Days since 1970-01-01. Years are counted from March, so that the leap day is the last of its year.
+/// Days since 1970-01-01. Years start in March, so that the leap day comes last.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = year / 4 - year / 100 + year / 400;

@@ -1,4 +1,4 @@
-//! A page that needs nothing but itself: the table, and what became of each conversation drawn as bars.
+//! A self-contained page: the table, and bars for the outcome of each conversation.
 
 use super::{Group, LONG, Summary, plot};
 use crate::run::{Outcome, Score};
@@ -14,7 +14,7 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem .8rem;font-size
 svg{width:100%;height:auto}text{font:11px system-ui,sans-serif;fill:currentColor}.better{fill:#18794e}.worse{fill:#b42318}
 @media(prefers-color-scheme:dark){body{color:#e6e8eb;background:#16181c}th,td{border-color:#2c3036}.good{color:#5bd1a0}.bad{color:#ff8a7a}.faint{color:#9ba1a8}.better{fill:#5bd1a0}.worse{fill:#ff8a7a}}";
 
-/// The columns, and what each of them is.
+/// The columns with their explanations.
 const COLUMNS: [(&str, &str); 9] = [
     ("tokens", "all tokens of all requests"),
     ("peak", "the largest request"),
@@ -30,7 +30,7 @@ const COLUMNS: [(&str, &str); 9] = [
     ("harm", "the share of steps that relied on something that was not to be seen any more"),
 ];
 
-/// `remarks` are what a reader should know of the figures.
+/// `remarks` are caveats about the figures.
 pub fn html(outcome: &Outcome, groups: &[Group], remarks: &[String]) -> String {
     let mut page = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>Policies compared</title><style>{STYLE}</style>\n<h1>Policies compared</h1>\n"
@@ -74,7 +74,7 @@ pub fn html(outcome: &Outcome, groups: &[Group], remarks: &[String]) -> String {
     page
 }
 
-/// Each conversation against the same one under the first policy.
+/// Each conversation compared with the first policy.
 fn changes<'s>(scores: &'s [Score], first: &[Score], of: impl Fn(&Score) -> f64) -> Vec<plot::Bar<'s>> {
     let pairs = scores.iter().zip(first).filter(|(_, first)| of(first) > 0.0);
     pairs.map(|(own, first)| (own.conversation.as_str(), of(own) / of(first) - 1.0)).collect()

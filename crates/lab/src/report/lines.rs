@@ -1,4 +1,4 @@
-//! One line a conversation and policy, for a spreadsheet and for programs.
+//! One line per conversation and policy, for spreadsheets and programs.
 
 use crate::run::Outcome;
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub struct Line<'o> {
     pub clear_events: usize,
     pub harmed_steps: usize,
     pub harmed_edits: usize,
-    /// The models that it was charged as because its own are not listed.
+    /// The substitute models, if its own are not listed.
     pub stand_in: String,
     /// It was recorded larger than its model's window.
     pub beyond_window: bool,
@@ -28,7 +28,7 @@ pub struct Line<'o> {
 const HEAD: &str = "policy,conversation,steps,final_tokens,cumulative_tokens,peak_tokens,cost,forced_cost,\
 cache_read_share,clear_events,harmed_steps,harmed_edits,stand_in,beyond_window";
 
-/// By policy, in the order they were given. `names` are the policies with a line on each.
+/// By policy, in the given order. `names`: the policies with a description each.
 pub fn lines<'o>(outcome: &'o Outcome, names: &'o [(String, String)]) -> Vec<Line<'o>> {
     let mut lines = Vec::new();
     for (scores, (policy, _)) in outcome.scores.iter().zip(names) {

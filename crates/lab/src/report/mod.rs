@@ -1,4 +1,4 @@
-//! What a run came to, for people, for programs and for a spreadsheet.
+//! The report of a run, for people, programs and spreadsheets.
 
 mod html;
 mod lines;
@@ -10,7 +10,7 @@ pub use lines::{Line, csv, lines};
 use crate::run::{Outcome, Score};
 use serde::Serialize;
 
-/// From so many tokens on a conversation counts as long.
+/// The tokens from which a conversation counts as long.
 pub const LONG: u64 = 150_000;
 
 /// All conversations under one policy.
@@ -23,37 +23,37 @@ pub struct Summary {
     pub final_tokens: u64,
     pub cumulative_tokens: u64,
     pub peak_tokens: u64,
-    /// In dollars, answers and forced re-reads included.
+    /// In dollars, including output and forced re-reads.
     pub cost: f64,
-    /// Against the first policy: −0.2 is a fifth less.
+    /// Relative to the first policy: −0.2 is a fifth less.
     pub change: f64,
-    /// What of that the middle 95 % of drawings of as many conversations gave; one alone tells nothing of that.
+    /// The middle 95 % over resamples of as many conversations; none for a single one.
     pub change_range: Option<[f64; 2]>,
-    /// The dearest and the cheapest conversation, against the first policy.
+    /// The most expensive and the cheapest conversation, relative to the first policy.
     pub worst: f64,
     pub best: f64,
-    /// The cost of reading again what was taken away, in it.
+    /// The part of the cost for forced re-reads.
     pub forced_cost: f64,
     pub cache_read_share: f64,
     pub clear_events: usize,
-    /// The share of steps that relied on something that was not to be seen any more.
+    /// The share of steps that relied on hidden content.
     pub harm: f64,
     pub harmed_steps: usize,
     pub harmed_edits: usize,
-    /// Conversations that were charged, in part at least, as another model because their own is not listed.
+    /// Conversations charged, at least in part, as another model, because their own is not listed.
     pub stand_in_conversations: usize,
-    /// Conversations that are larger than their model's window.
+    /// Conversations larger than their model's window.
     pub beyond_window_conversations: usize,
 }
 
-/// Conversations of some length.
+/// Conversations of a certain length.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Group {
     pub name: &'static str,
     pub policies: Vec<Summary>,
 }
 
-/// A summary of all conversations, and of the long and the short ones. `names` are the policies with a line on each.
+/// A summary of all conversations, and of long and short ones. `names`: the policies with a description each.
 pub fn groups(outcome: &Outcome, names: &[(String, String)]) -> Vec<Group> {
     let length: Vec<u64> =
         outcome.scores.first().map(|scores| scores.iter().map(|score| score.peak_tokens).collect()).unwrap_or_default();
@@ -110,10 +110,10 @@ fn change(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
     if first > 0.0 { own / first - 1.0 } else { 0.0 }
 }
 
-/// The middle 95 % of what the change would be if as many conversations were drawn from these, again and again.
+/// The middle 95 % of the change over repeated resamples of as many conversations.
 fn drawings(pairs: &[(f64, f64)]) -> [f64; 2] {
     const DRAWINGS: usize = 1000;
-    // The same numbers every time: a report does not change by itself.
+    // A fixed seed: a report is reproducible.
     let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut draw = || {
         state ^= state << 13;

@@ -1,20 +1,20 @@
-//! Bars drawn as SVG, one a conversation.
+//! Bars as SVG, one per conversation.
 
 use super::html::escaped;
 use std::fmt::Write;
 
 const WIDTH: f64 = 1000.0;
-/// Of the longest bar.
+/// The length of the longest bar.
 const LONGEST: f64 = 90.0;
-/// What is left free for words.
+/// The space for labels.
 const EDGE: f64 = 14.0;
 /// Longer bars are cut off.
 const MOST: f64 = 1.0;
 
-/// What is drawn of one conversation: what it is called, and a share.
+/// The data of one bar: a name and a share.
 pub type Bar<'b> = (&'b str, f64);
 
-/// What became more or less, from the best to the worst: up is more.
+/// Changes from the best to the worst: up is more.
 pub fn changes(page: &mut String, title: &str, bars: &[Bar<'_>]) {
     let most = bars.iter().map(|(_, change)| change.abs()).fold(0.1, f64::max);
     draw(page, title, bars, most.min(MOST), "+");
@@ -32,7 +32,7 @@ fn draw(page: &mut String, title: &str, bars: &[Bar<'_>], most: f64, plus: &str)
     let high = |share: f64| share.abs().min(most) / most * LONGEST;
     let lowest = bars.first().map_or(0.0, |bar| bar.1.min(0.0));
     let highest = bars.last().map_or(0.0, |bar| bar.1.max(0.0));
-    // Only the sides on which something stands are drawn.
+    // Only sides with bars are drawn.
     let zero = if highest > 0.0 { EDGE + high(highest) } else { 1.0 };
     let height = zero + if lowest < 0.0 { high(lowest) + EDGE } else { 1.0 };
     let title = escaped(title);

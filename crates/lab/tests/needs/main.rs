@@ -1,4 +1,4 @@
-//! What later steps relied on.
+//! Content that later steps relied on.
 
 mod edits;
 mod names;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 /// A need: its turn, its text, and its sources as (message, block).
 type Told = (usize, String, Vec<(usize, usize)>);
 
-/// A conversation in the making. Each answer is a turn.
+/// A conversation under construction. Each reply is a turn.
 struct Talk {
     head: Value,
     messages: Vec<Value>,

@@ -1,4 +1,4 @@
-//! The recorded conversations beside the project.
+//! The recorded conversations next to the project.
 
 use ctx_lab::needs::{Kind, Need, needs};
 use ctx_lab::recording::read;
@@ -39,7 +39,7 @@ fn needs_of_recorded_conversations_point_backwards_and_are_plausible() {
     }
     println!("needs and steps with one: {counts:?}; {steps} steps have needs; computed in {took:?}");
     let count = |kind| counts.get(&kind).copied().unwrap_or_default();
-    // Nearly each of the 578 edits relied on something, most steps name something, and reading again is rare.
+    // Nearly all of the 578 edits relied on something, most steps name something, and re-reads are rare.
     assert!((500..=578).contains(&count(Kind::Edit).1), "{counts:?}");
     assert!((2000..=3000).contains(&count(Kind::Name).1), "{counts:?}");
     assert!((10..=60).contains(&count(Kind::Reread).1), "{counts:?}");

@@ -1,4 +1,4 @@
-//! Broken and foreign files: they are skipped, with the line and the reason, and never stop anything.
+//! Broken and foreign files: skipped with the line and the reason, without stopping.
 
 use super::sessions::{Session, call, result, say};
 use super::{answers, outline, read_files};

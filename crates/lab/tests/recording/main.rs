@@ -1,4 +1,4 @@
-//! What the laboratory reads.
+//! Reading recordings.
 
 mod bodies;
 mod broken;
@@ -15,7 +15,7 @@ fn read_all(folder: &Path) -> Gathered {
     read(&[folder.to_owned()])
 }
 
-/// Files in a folder of their own, read.
+/// Reads these files in a new folder.
 fn read_files(files: &[(&str, &str)]) -> (Gathered, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, text) in files {

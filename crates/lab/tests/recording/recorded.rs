@@ -1,4 +1,4 @@
-//! The recorded conversations beside the project.
+//! The recorded conversations next to the project.
 
 use super::read_all;
 use std::path::Path;

@@ -5,7 +5,7 @@ use ctx_lab::recording::Usage;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Lines of a session; each follows the one before it unless it says otherwise.
+/// Lines of a session; each follows the previous one by default.
 #[derive(Default)]
 pub struct Session {
     lines: Vec<Value>,

@@ -21,11 +21,11 @@ fn bodies_of_chat_and_responses_are_read_with_what_the_provider_counted() {
     let Some(corpus) = corpus() else { return };
     let gathered = read_all(&corpus.join("bodies"));
     let of = |wire: WireId| gathered.recordings.iter().filter(move |recording| recording.wire == wire);
-    // One holds a history that was compacted and not continued.
+    // One contains a history that was compacted and not continued.
     assert_eq!((of(WireId::OpenaiResponses).count(), of(WireId::OpenaiChat).count()), (57, 20));
     let (mut counted, mut turns) = (0, 0);
     for recording in gathered.recordings.iter().filter(|recording| !recording.name.starts_with("gemini")) {
-        // What a compaction kept was counted in the window before.
+        // Content that a compaction kept was counted in the window before.
         counted += recording.turns.iter().filter(|turn| turn.usage.is_some() && turn.at.is_some()).count();
         turns += recording.turns.len();
         assert!(answers(recording).iter().all(|answer| *answer > 0 && *answer < recording.messages.len()));

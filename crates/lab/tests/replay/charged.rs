@@ -1,4 +1,4 @@
-//! What the requests of a recording are charged as.
+//! The prices of the requests of a recording.
 
 use crate::{played, recording};
 use ctx_lab::policies::{Keep, Nothing};
@@ -10,7 +10,7 @@ use serde_json::json;
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
 
-/// A conversation whose answers were given by these models.
+/// A conversation whose replies came from these models.
 fn by(models: &[&str]) -> Recording {
     let mut recording = recording(models.len() - 1);
     for (turn, model) in recording.turns.iter_mut().zip(models) {
@@ -19,7 +19,7 @@ fn by(models: &[&str]) -> Recording {
     recording
 }
 
-/// Dollars that the tokens of a turn cost at these prices for a million.
+/// The cost in dollars of a turn's tokens, at these prices per million.
 fn bill(turn: &Turn, (read, write, input): (f64, f64, f64)) -> f64 {
     (turn.reading.read * read + turn.reading.written * write + turn.reading.input * input) / 1e6
 }
@@ -55,7 +55,7 @@ fn a_long_prompt_has_the_price_of_long_prompts() {
 #[test]
 fn what_was_written_for_an_hour_costs_that_and_so_does_looking_again() {
     let mut recording = recording(20);
-    // The last answer replaces what the first result alone says.
+    // The last reply replaces text that only the first result contains.
     let input = json!({"file_path": "/src/file0.rs", "old_string": "fn word_0() { } fn", "new_string": "x"});
     let edit =
         json!({"role": "assistant", "content": [{"type": "tool_use", "id": "e", "name": "Edit", "input": input}]});

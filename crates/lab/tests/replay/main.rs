@@ -1,4 +1,4 @@
-//! Recordings played again through the engine.
+//! Recordings replayed through the engine.
 
 mod charged;
 mod recorded;
@@ -14,7 +14,7 @@ use ctx_models::Models;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-/// A conversation of so many calls, each with a result of 3,000 tokens and more.
+/// A conversation with this many calls, each with a result of at least 3,000 tokens.
 fn recording(calls: usize) -> Recording {
     let mut messages = vec![json!({"role": "user", "content": "please look at all of these files"})];
     for call in 0..calls {
@@ -87,7 +87,7 @@ fn who_knows_the_future_clears_what_nobody_needs_and_harms_nobody() {
     assert!(missed == 0 && cost < without * 0.75, "{cost} of {without}, {missed}");
 }
 
-/// What was paid, and how often something was missed.
+/// The cost, and the number of harmed steps.
 fn bill(played: &Played) -> (f64, usize) {
     let missed = played.turns.iter().map(|turn| turn.missed.len()).sum();
     (played.turns.iter().map(|turn| turn.input_cost + turn.output_cost + turn.forced).sum(), missed)

@@ -1,4 +1,4 @@
-//! The recorded conversations, played again.
+//! Replays of the recorded conversations.
 
 use crate::played;
 use ctx_core::policy::{Auto, Policy};
@@ -24,7 +24,7 @@ fn prompt(usage: &Usage) -> u64 {
     usage.input + usage.cache_read + usage.cache_written
 }
 
-/// The medians of how far estimates of requests are off: as they are, and as corrected by the request before.
+/// The median errors of request estimates: raw, and corrected by the request before.
 #[test]
 fn estimates_are_near_what_the_provider_counted() {
     let Some(recordings) = recorded() else { return };
@@ -38,7 +38,7 @@ fn estimates_are_near_what_the_provider_counted() {
         each.for_each(|own| sums.push(sums[sums.len() - 1] + own));
         let counted = recording.turns.iter().filter_map(|turn| Some((sums[turn.answer], prompt(turn.usage.as_ref()?))));
         let counted: Vec<(f64, u64)> = counted.filter(|(_, counted)| *counted > 0).collect();
-        // What stands before the messages was not recorded: it is what the first request was more.
+        // The head was not recorded: it is the difference at the first request.
         let Some(&(first, all)) = counted.first() else { continue };
         let head = (all as f64 - first).max(0.0);
         let mut calibration = Calibration::default();
@@ -59,7 +59,7 @@ fn estimates_are_near_what_the_provider_counted() {
     assert!(before < 0.05 && after < 0.02, "{before} {after}");
 }
 
-/// What the model of the cache says of requests as they were, against what the provider reported.
+/// The cache model's figures for the original requests, compared with the provider's.
 #[test]
 fn the_cache_is_modelled_as_the_provider_has_it() {
     let Some(recordings) = recorded() else { return };
@@ -78,7 +78,7 @@ fn the_cache_is_modelled_as_the_provider_has_it() {
     assert!((modelled / reported - 1.0).abs() < 0.05, "{modelled} {reported}");
 }
 
-/// What all conversations that are chosen cost against doing nothing, and the share of their steps that are harmed.
+/// The cost of the chosen conversations relative to no edits, and the share of harmed steps.
 fn change(none: &[Score], auto: &[Score], is_chosen: impl Fn(&Score) -> bool) -> (usize, f64, f64) {
     let chosen: Vec<(&Score, &Score)> = none.iter().zip(auto).filter(|(none, _)| is_chosen(none)).collect();
     let sum = |of: &dyn Fn(&(&Score, &Score)) -> f64| chosen.iter().map(of).sum::<f64>();
@@ -87,7 +87,7 @@ fn change(none: &[Score], auto: &[Score], is_chosen: impl Fn(&Score) -> bool) ->
     (chosen.len(), change, harm)
 }
 
-/// Thinking that is dropped behind a change is not counted as sent.
+/// Thinking that is dropped after a change does not count as sent.
 #[test]
 fn what_is_told_of_a_request_after_a_change_is_what_the_provider_counts() {
     let Some(recordings) = recorded() else { return };
@@ -103,7 +103,7 @@ fn what_is_told_of_a_request_after_a_change_is_what_the_provider_counts() {
     assert!(off.abs() < 0.02, "{told} told, {} counted", turn.reading.prompt());
 }
 
-/// What the documents promise of the automatic editor as it is shipped.
+/// The documented promises of the automatic editor as shipped.
 #[test]
 fn the_automatic_policy_saves_much_does_little_harm_and_never_costs_more() {
     const LONG: u64 = 150_000;

@@ -1,4 +1,4 @@
-//! A hundred searches of the web: most of what is found is never needed again.
+//! A hundred web searches: most results are never needed again.
 
 use ctx_core::policy::Auto;
 use ctx_lab::policies::Nothing;

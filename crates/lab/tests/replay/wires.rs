@@ -1,4 +1,4 @@
-//! Conversations of Codex (Responses) and opencode (Chat Completions), played again.
+//! Replays of conversations of Codex (Responses) and opencode (Chat Completions).
 
 use ctx_core::policy::{Auto, Policy};
 use ctx_lab::policies::Nothing;

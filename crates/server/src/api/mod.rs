@@ -199,18 +199,16 @@ fn routes() -> Routes {
         .post(
             "/conversations/{conversation}/history",
             edit::history,
-            told("go", "Undoes, redoes, reverts or rolls back; manages branches and tags").body::<Way>().answers::<Applied>(),
+            told("go", "Undoes, redoes, reverts or rolls back; manages branches and tags")
+                .body::<Way>()
+                .answers::<Applied>(),
         )
         .get(
             "/conversations/{conversation}/branches",
             read::branches,
             told("branches", "The branches").answers::<Branches>(),
         )
-        .get(
-            "/conversations/{conversation}/tags",
-            read::tags,
-            told("tags", "The tags").answers::<Tags>(),
-        )
+        .get("/conversations/{conversation}/tags", read::tags, told("tags", "The tags").answers::<Tags>())
         .post(
             "/conversations/{conversation}/operations",
             edit::operations,
@@ -219,21 +217,15 @@ fn routes() -> Routes {
         .post(
             "/conversations/{conversation}/plan",
             plan::plan,
-            told(
-                "plan",
-                "The effect and risk of operations, one by one and together; `apply` applies them",
-            )
-            .body::<Plan>()
-            .answers::<PlanView>(),
+            told("plan", "The effect and risk of operations, one by one and together; `apply` applies them")
+                .body::<Plan>()
+                .answers::<PlanView>(),
         )
         .get(
             "/conversations/{conversation}/waiting",
             waiting::waiting,
-            told(
-                "waiting",
-                "Deferred edits and proposals, and the outcome of earlier ones, newest first",
-            )
-            .answers::<WaitingView>(),
+            told("waiting", "Deferred edits and proposals, and the outcome of earlier ones, newest first")
+                .answers::<WaitingView>(),
         )
         .post(
             "/conversations/{conversation}/waiting/accept",
@@ -245,16 +237,12 @@ fn routes() -> Routes {
         .post(
             "/conversations/{conversation}/waiting/cancel",
             waiting::cancel_many,
-            told("cancel_many", "Cancels several deferred edits, or all")
-                .body::<Several>()
-                .answers::<PendingOutcome>(),
+            told("cancel_many", "Cancels several deferred edits, or all").body::<Several>().answers::<PendingOutcome>(),
         )
         .post(
             "/conversations/{conversation}/waiting/{wish}/cancel",
             waiting::cancel,
-            told("cancel", "Cancels a deferred edit, or dismisses a failed one")
-                .body::<Cancel>()
-                .answers::<WaitView>(),
+            told("cancel", "Cancels a deferred edit, or dismisses a failed one").body::<Cancel>().answers::<WaitView>(),
         )
         .post(
             "/conversations/{conversation}/waiting/{wish}/accept",
@@ -269,11 +257,8 @@ fn routes() -> Routes {
         .get(
             "/conversations/{conversation}/worth",
             automatic::worth,
-            told(
-                "worth",
-                "Stale and superseded content, the cost and savings of removing it, and the plan",
-            )
-            .answers::<WorthView>(),
+            told("worth", "Stale and superseded content, the cost and savings of removing it, and the plan")
+                .answers::<WorthView>(),
         )
         .post(
             "/conversations/{conversation}/clear",
@@ -308,11 +293,7 @@ fn routes() -> Routes {
             helper::status,
             told("helper", "The helper model, its budget and its jobs").answers::<HelperView>(),
         )
-        .post(
-            "/helper/test",
-            helper::test,
-            told("helper_test", "Tests the helper model").answers::<HelperTested>(),
-        )
+        .post("/helper/test", helper::test, told("helper_test", "Tests the helper model").answers::<HelperTested>())
         .get("/helper/jobs/{job}", helper::job, told("helper_job", "The progress of a job").answers::<JobView>())
         .post(
             "/helper/jobs/{job}/cancel",
@@ -327,9 +308,7 @@ fn routes() -> Routes {
         .post(
             "/conversations/{conversation}/heal",
             edit::heal,
-            told("heal", "Repairs a conversation that the provider refuses")
-                .body::<Heal>()
-                .answers::<Applied>(),
+            told("heal", "Repairs a conversation that the provider refuses").body::<Heal>().answers::<Applied>(),
         )
         .get(
             "/conversations/{conversation}/map",
@@ -352,24 +331,13 @@ fn routes() -> Routes {
                 .query::<MissesQuery>()
                 .answers::<Misses>(),
         )
-        .get(
-            "/stats",
-            stats::stats,
-            told("stats", "Usage, costs and savings")
-                .query::<StatsQuery>()
-                .answers::<Stats>(),
-        )
+        .get("/stats", stats::stats, told("stats", "Usage, costs and savings").query::<StatsQuery>().answers::<Stats>())
         .get(
             "/models",
             stats::models,
-            told("models", "Models with prices, windows and cache rules")
-                .answers::<ModelsView>(),
+            told("models", "Models with prices, windows and cache rules").answers::<ModelsView>(),
         )
-        .get(
-            "/explain",
-            explain::all,
-            told("terms", "Explains all provider rules and error codes").answers::<Terms>(),
-        )
+        .get("/explain", explain::all, told("terms", "Explains all provider rules and error codes").answers::<Terms>())
         .get(
             "/explain/{name}",
             explain::one,
@@ -378,9 +346,7 @@ fn routes() -> Routes {
         .get(
             "/search",
             search::search,
-            told("search", "Searches all conversations, or one")
-                .query::<SearchQuery>()
-                .answers::<Found>(),
+            told("search", "Searches all conversations, or one").query::<SearchQuery>().answers::<Found>(),
         )
         .get(
             "/events",

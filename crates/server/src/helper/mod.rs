@@ -142,7 +142,9 @@ impl Helper {
             (Provider::Anthropic, Some(Ok(target)), Some(key)) => api::anthropic(target, key, model, prompt).await,
             (Provider::OpenAi, Some(Ok(target)), key) => api::openai(target, key.as_ref(), model, prompt).await,
             (Provider::Claude, ..) => claude::ask(&self.settings, prompt).await,
-            _ => Err(Trouble::Settings { what: "The helper model is not configured.".to_owned(), hint: see_settings() }),
+            _ => {
+                Err(Trouble::Settings { what: "The helper model is not configured.".to_owned(), hint: see_settings() })
+            }
         }
     }
 
@@ -183,7 +185,10 @@ impl Helper {
             }
             Trouble::Refused { status, said } => {
                 let said = said.as_ref().map(|said| format!(": {said}")).unwrap_or_default();
-                let message = unchanged(format!("The helper model ({name}) refused the request with status {}{said}.", status.as_u16()));
+                let message = unchanged(format!(
+                    "The helper model ({name}) refused the request with status {}{said}.",
+                    status.as_u16()
+                ));
                 match api::is_passing(*status) {
                     true => Refusal::new(ErrorCode::HelperDown, message, or_text()),
                     false => Refusal::new(ErrorCode::HelperRefused, message, or_text()),

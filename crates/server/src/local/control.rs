@@ -128,13 +128,7 @@ pub(super) fn failed() -> Response<Body> {
 }
 
 fn other_version() -> Hint {
-    hint![
-        "Client and daemon may have different versions; compare ",
-        Command::Version,
-        " with ",
-        Command::Status,
-        "."
-    ]
+    hint!["Client and daemon may have different versions; compare ", Command::Version, " with ", Command::Status, "."]
 }
 
 pub(super) async fn unknown_path() -> ControlError {

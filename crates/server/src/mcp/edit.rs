@@ -219,11 +219,7 @@ fn operations(given: &Value) -> Result<Vec<Value>, Refusal> {
     for operation in &list {
         let name = name(operation);
         if !OPERATIONS.contains(&name) {
-            return Err(Refusal::new(
-                ErrorCode::BadOperation,
-                format!("No operation `{name}`."),
-                list_of(&OPERATIONS),
-            ));
+            return Err(Refusal::new(ErrorCode::BadOperation, format!("No operation `{name}`."), list_of(&OPERATIONS)));
         }
     }
     Ok(list)

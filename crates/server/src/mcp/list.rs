@@ -117,9 +117,5 @@ fn steps_of(list: &Frames, frame: &str) -> Result<Vec<Row>, Refusal> {
 }
 
 fn unknown(id: &str) -> Refusal {
-    Refusal::new(
-        ErrorCode::UnknownId,
-        format!("No `{id}` in the list."),
-        "ctx_list without arguments lists the ids.",
-    )
+    Refusal::new(ErrorCode::UnknownId, format!("No `{id}` in the list."), "ctx_list without arguments lists the ids.")
 }

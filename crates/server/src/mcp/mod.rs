@@ -116,11 +116,7 @@ impl<A: Ask> Server<A> {
 
 fn understood<T: DeserializeOwned>(arguments: Value) -> Result<T, Refusal> {
     serde_json::from_value(arguments).map_err(|error| {
-        Refusal::new(
-            ErrorCode::BadArguments,
-            format!("The arguments are invalid: {error}."),
-            "See the tool's schema.",
-        )
+        Refusal::new(ErrorCode::BadArguments, format!("The arguments are invalid: {error}."), "See the tool's schema.")
     })
 }
 

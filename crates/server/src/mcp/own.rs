@@ -72,12 +72,8 @@ impl FoundBy {
             Self::Flag => "the server was started for it",
             Self::Call => "it contains this call",
             Self::Session => "main conversation of your session",
-            Self::Directory => {
-                "newest main conversation in your working directory; your session is unknown"
-            }
-            Self::Newest => {
-                "newest main conversation; your session is unknown, so it may be another agent's"
-            }
+            Self::Directory => "newest main conversation in your working directory; your session is unknown",
+            Self::Newest => "newest main conversation; your session is unknown, so it may be another agent's",
         }
     }
 }

@@ -77,11 +77,7 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
              risks.",
             json!({"operations": operations(&OPERATIONS), "expect": expect(), "when": when()}),
         ),
-        tool(
-            EXPLAIN,
-            "Explain a rule such as A30, or an error code.",
-            json!({"name": {"type": "string"}}),
-        ),
+        tool(EXPLAIN, "Explain a rule such as A30, or an error code.", json!({"name": {"type": "string"}})),
     ];
     let looking =
         looking.into_iter().map(|tool| tool.annotate(ToolAnnotations::new().read_only(true).open_world(false)));
@@ -143,7 +139,8 @@ fn tool(name: &'static str, what: &'static str, properties: Value) -> Tool {
         EXPLAIN => vec!["name"],
         _ => Vec::new(),
     };
-    properties.insert("conv".into(), json!({"type": "string", "description": "another conversation instead of your own"}));
+    properties
+        .insert("conv".into(), json!({"type": "string", "description": "another conversation instead of your own"}));
     let mut schema = JsonObject::new();
     schema.insert("type".into(), "object".into());
     schema.insert("properties".into(), Value::Object(properties));

@@ -50,7 +50,8 @@ impl Service {
         })?;
         let message =
             self.engine.source_of(&conversation, message).ok_or_else(|| ours(&conversation, &error.message))?;
-        let (id, kind) = id_of(&conversation, message, block).ok_or_else(|| healthy("the message that it names is gone"))?;
+        let (id, kind) =
+            id_of(&conversation, message, block).ok_or_else(|| healthy("the message that it names is gone"))?;
         let problem = format!("the provider refuses `{id}`: {}", error.message);
         let operation = match kind {
             // A result has to stay beside its call; what is wrong is in what it says.

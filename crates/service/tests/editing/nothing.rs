@@ -56,7 +56,11 @@ fn the_same_again_changes_nothing() {
     only_once(&world, title, "`retitle` has no effect: `t1` is already in that state.");
     let drop = json!({"op": "drop-results", "ids": ["t2"]});
     only_once(&world, drop, "All matching tool results in `t2` are dropped already.");
-    only_once(&world, json!({"op": "edit", "id": "t1", "text": "new"}), "`edit` has no effect: `t1` is already in that state.");
+    only_once(
+        &world,
+        json!({"op": "edit", "id": "t1", "text": "new"}),
+        "`edit` has no effect: `t1` is already in that state.",
+    );
     let compact = json!({"op": "compact", "ids": ["t1"], "text": "short"});
     only_once(&world, compact, "`compact` has no effect: `t1` is already in that state.");
     only_once(&world, json!({"op": "offload", "ids": ["t1"]}), "`t1` is already offloaded.");

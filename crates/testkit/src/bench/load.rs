@@ -1,4 +1,4 @@
-//! The client side: blocking sockets and bytes that lie ready, so that its own work does not show.
+//! The client side: blocking sockets and prepared bytes, so that its own work does not show.
 
 use super::script::{self, Script};
 use super::sink;
@@ -6,10 +6,10 @@ use std::io::{self, IoSlice, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Nothing in the bench takes as long; who does is stuck.
+/// Longer than anything in the bench; a slower peer is stuck.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// One connection to whoever is measured.
+/// One connection to the measured server.
 pub struct Connection {
     stream: TcpStream,
     host: String,
@@ -26,8 +26,7 @@ impl Connection {
         Ok(Self { stream, host: address.to_string(), head: Vec::new(), answer: Vec::with_capacity(16 * 1024) })
     }
 
-    /// Sends one request of a script and reads the whole answer: from the first byte written to the
-    /// last byte read.
+    /// Sends one request of a script and reads the whole response: from the first byte written to the last byte read.
     pub fn exchange(&mut self, script: &Script, number: usize) -> io::Result<Duration> {
         script.head(number, &self.host, &mut self.head);
         let mut slices = script::slices(&self.head, script.body(number));
@@ -42,7 +41,7 @@ impl Connection {
         Ok(taken)
     }
 
-    /// Sends a body of any kind and returns the status of its answer, whose rest is not read.
+    /// Sends any body and returns the status of the response, without reading the rest.
     pub fn post(mut self, session: &str, encoding: Option<&str>, body: &[u8]) -> io::Result<u16> {
         let encoding = encoding.map_or(String::new(), |name| format!("Content-Encoding: {name}\r\n"));
         let head = format!(
@@ -57,8 +56,7 @@ impl Connection {
         status.ok_or_else(|| io::Error::other("no status in the answer"))
     }
 
-    /// Sends a request that asks for a slow stream and tells, for each of its events, how long it
-    /// travelled from the sink to here.
+    /// Sends a request for a slow stream and returns the travel time of each event from the sink.
     pub fn follow(&mut self, script: &Script, number: usize, events: usize) -> io::Result<Vec<Duration>> {
         script.head(number, &self.host, &mut self.head);
         self.answer.clear();
@@ -88,7 +86,7 @@ impl Connection {
         }
     }
 
-    /// A fast wrong answer would be a fine number and no use.
+    /// A fast but wrong response would be a useless number.
     fn check(&self, events: usize) -> io::Result<()> {
         let found = memchr::memmem::find_iter(&self.answer, b"event: ").count();
         if self.answer.starts_with(b"HTTP/1.1 200") && found == events {
@@ -99,10 +97,10 @@ impl Connection {
     }
 }
 
-/// Events around the stamped ones: two before, three behind.
+/// Events around the stamped ones: two before, three after.
 const STREAM_FRAME: usize = 5;
 
-/// The next stamp from `from` on whose event is there to its last byte, and where that ends.
+/// The next stamp from `from` on whose event is complete, and its end.
 fn next_stamp(answer: &[u8], from: usize) -> Option<(u64, usize)> {
     let rest = answer.get(from..)?;
     let digits = memchr::memmem::find(rest, sink::STAMP)? + sink::STAMP.len();

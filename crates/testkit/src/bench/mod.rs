@@ -1,9 +1,8 @@
-//! The bench: `ctx` beside nginx before the same upstream, under the same load, in alternating
-//! rounds. `cargo xtask bench` builds what it needs and starts it; `docs/bench.md` tells what the
-//! numbers mean.
+//! The bench: `ctx` and nginx with the same upstream, under the same load, in alternating rounds. `cargo xtask bench`
+//! builds and starts everything; `docs/bench.md` explains the numbers.
 //!
-//! [`script`] makes the load, [`load`] sends it, [`sink`] answers it, [`stage`] starts those who are
-//! measured, and each of [`series`] measures one thing. Every loop is bounded in count and in time.
+//! [`script`] generates the load, [`load`] sends it, [`sink`] answers it, [`stage`] starts the measured servers, and
+//! each of [`series`] measures one thing. Every loop is bounded in count and time.
 
 mod load;
 mod process;
@@ -21,16 +20,16 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// What to measure, and with which programs.
+/// The measurements, and the programs for them.
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub ctx: PathBuf,
     pub nginx: PathBuf,
     /// Fewer rounds: two minutes instead of eight.
     pub quick: bool,
-    /// Only the series of this name.
+    /// Only the series with this name.
     pub only: Option<String>,
-    /// Where to write the result as JSON.
+    /// The file for the result as JSON.
     pub json: Option<PathBuf>,
 }
 
@@ -48,12 +47,12 @@ const SERIES: [(&str, Series); 9] = [
     ("growth", series::growth::run),
 ];
 
-/// The names that [`Plan::only`] may hold.
+/// The possible names in [`Plan::only`].
 pub fn names() -> impl Iterator<Item = &'static str> {
     SERIES.iter().map(|(name, _)| *name)
 }
 
-/// Measures, prints, and tells how many goals were missed.
+/// Measures, prints, and returns the number of missed goals.
 pub fn run(plan: &Plan) -> io::Result<usize> {
     let stage = Stage::set(&plan.ctx, &plan.nginx)?;
     let mut report = Report::new(plan.quick);
@@ -69,7 +68,7 @@ pub fn run(plan: &Plan) -> io::Result<usize> {
     Ok(report.missed())
 }
 
-/// The three that a series compares.
+/// The three servers that a series compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rival {
     Direct,
@@ -78,7 +77,7 @@ enum Rival {
 }
 
 impl Rival {
-    /// The order of a round: forth in one, back in the next, so that none always comes first.
+    /// The order of a round: forwards in one, backwards in the next, so that none always comes first.
     fn in_round(round: usize) -> [Rival; 3] {
         match round % 2 {
             0 => [Rival::Direct, Rival::Nginx, Rival::Ctx],
@@ -105,7 +104,7 @@ impl Rounds {
     }
 }
 
-/// As many rounds as wanted, but no new one once the time is up; three in any case.
+/// As many rounds as requested, but no new one once the time is up; at least three.
 struct Pace {
     rounds: usize,
     until: Instant,

@@ -1,11 +1,11 @@
-//! Processes that the bench starts, ends, and reads the numbers of. Linux only, like the bench.
+//! Processes that the bench starts, stops and measures. Linux only, like the bench.
 
 use std::io;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command};
 use std::time::{Duration, Instant};
 
-/// A child that ends with the bench, at the latest.
+/// A child process that ends with the bench at the latest.
 pub struct Running {
     child: Child,
 }
@@ -22,20 +22,20 @@ impl Running {
         self.child.id()
     }
 
-    /// What it prints, if that was piped.
+    /// Its output, if it was piped.
     pub fn output(&mut self) -> Option<ChildStdout> {
         self.child.stdout.take()
     }
 
-    /// How it ended, if it has.
+    /// Its exit status, if it has ended.
     pub fn has_ended(&mut self) -> io::Result<Option<std::process::ExitStatus>> {
         self.child.try_wait()
     }
 
-    /// Asks it to end and waits until it has, a few seconds at most.
+    /// Stops it and waits, a few seconds at most.
     pub fn stop(&mut self) -> io::Result<()> {
         if let Some(process) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-            // It may be gone already, which is what is wanted.
+            // It may have ended already.
             let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
         }
         let deadline = Instant::now() + Duration::from_secs(10);
@@ -57,7 +57,7 @@ impl Drop for Running {
     }
 }
 
-/// Memory that a process has in use, in bytes.
+/// The memory of a process, in bytes.
 pub fn resident(process: u32) -> io::Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -65,7 +65,7 @@ pub fn resident(process: u32) -> io::Result<u64> {
     kilobytes.map(|number| number * 1024).ok_or_else(|| io::Error::other("the process tells no VmRSS"))
 }
 
-/// Processor time used so far by the threads of a process whose name begins with one of `names`.
+/// Processor time of the threads of a process whose names begin with one of `names`.
 pub fn thread_time(process: u32, names: &[&str]) -> io::Result<Duration> {
     let mut total = 0;
     for task in std::fs::read_dir(format!("/proc/{process}/task"))? {

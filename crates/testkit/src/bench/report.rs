@@ -1,10 +1,10 @@
-//! What was measured, beside what was wanted: as a table for people and as JSON for scripts.
+//! The results and the goals, as a table for people and as JSON for scripts.
 
 use super::stats;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// What a row promises.
+/// The goal of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Goal {
     AtMost(f64),
@@ -31,7 +31,7 @@ impl Goal {
     }
 }
 
-/// One line of the result. The figure is what the goal speaks of.
+/// One row of the result. The goal refers to the figure.
 #[derive(Debug, Clone)]
 pub struct Row {
     pub series: &'static str,
@@ -45,7 +45,7 @@ pub struct Row {
     pub goal: Goal,
 }
 
-/// The measurements of one kind in every round: one list for each of the three.
+/// The measurements of one kind in every round: one list for each of the three servers.
 #[derive(Debug, Clone, Default)]
 pub struct Rounds {
     pub direct: Vec<f64>,
@@ -61,8 +61,8 @@ impl Rounds {
         Row { series, what, unit, direct: Some(direct), nginx: Some(nginx), ctx, figure, figure_name: "× nginx", goal }
     }
 
-    /// A row of medians whose figure is what `ctx` adds to `direct`: in each round, for what disturbs the one mostly
-    /// disturbs the other too.
+    /// A row of medians whose figure is the difference of `ctx` and `direct`, computed per round, because disturbances
+    /// mostly affect both.
     pub fn added(&self, series: &'static str, what: String, unit: &'static str, goal: Goal) -> Row {
         let (direct, nginx, ctx) = (stats::median(&self.direct), stats::median(&self.nginx), stats::median(&self.ctx));
         let added: Vec<f64> = self.ctx.iter().zip(&self.direct).map(|(ctx, direct)| ctx - direct).collect();
@@ -72,13 +72,13 @@ impl Rounds {
 }
 
 impl Row {
-    /// A row that is about `ctx` alone.
+    /// A row about `ctx` alone.
     pub fn alone(series: &'static str, what: String, unit: &'static str, ctx: f64, goal: Goal) -> Self {
         Self { series, what, unit, direct: None, nginx: None, ctx, figure: ctx, figure_name: unit, goal }
     }
 }
 
-/// Where it was measured. Nothing here names a machine.
+/// The environment of the measurement, without anything that identifies a machine.
 #[derive(Debug, Clone)]
 pub struct Machine {
     pub cores: usize,
@@ -118,7 +118,7 @@ impl Report {
         Self { machine: Machine::look(), quick, rows: Vec::new(), notes: Vec::new() }
     }
 
-    /// Takes a row and says it at once: a bench is long.
+    /// Adds a row and prints it at once: a bench takes long.
     pub fn add(&mut self, row: Row) {
         println!("{}", line(&row));
         self.rows.push(row);
@@ -133,7 +133,7 @@ impl Report {
         self.rows.iter().filter(|row| row.goal.holds(row.figure) == Some(false)).count()
     }
 
-    /// A table as the documentation shows it.
+    /// A table as in the documentation.
     pub fn table(&self) -> String {
         let machine = &self.machine;
         let mut text = format!(
@@ -224,7 +224,7 @@ fn line(row: &Row) -> String {
     )
 }
 
-/// Three figures are all that such a measurement is worth.
+/// Such a measurement has three significant digits.
 fn short(value: f64) -> String {
     match value.abs() {
         size if size >= 100.0 || size == 0.0 => format!("{value:.0}"),

@@ -1,25 +1,24 @@
-//! What the load sends: a conversation near a given size that grows by one turn with each request,
-//! rendered before the clock starts.
+//! The load: a conversation near a given size that grows by one turn with each request, rendered in advance.
 //!
-//! Successive bodies share all but their end, so a script keeps one long body and, for each request,
-//! how much of it to send and what comes then. Variants of a script are other conversations of the
-//! same shape: another session, other ids in every message, so nothing is recognised from before.
+//! Successive bodies differ only at the end, so a script keeps one long body and, for each request, the length of its
+//! beginning and its own end. Variants of a script are conversations of the same shape with another session and other
+//! ids in every message, so that nothing is recognised.
 
 use crate::{Random, Session};
 use std::io::IoSlice;
 
-/// Every id of a call begins like this; the last two letters tell variants apart.
+/// Every call id begins like this; the last two letters distinguish variants.
 const CALL_ID: &[u8] = b"toolu_01";
 const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// How large bodies are, and how they grow.
+/// The size of bodies, and their growth.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
     pub name: &'static str,
     pub bytes: usize,
-    /// The length of the one tool result that each turn brings.
+    /// The length of the tool result of each turn.
     pub result: usize,
-    /// Smaller than the stock client's first request: most of system prompt and tools is left out.
+    /// Smaller than the stock client's first request: without most of the system prompt and the tools.
     lean: bool,
 }
 
@@ -30,14 +29,14 @@ pub const SIZES: [Size; 4] = [
     Size { name: "5.3 MB", bytes: 5_300_000, result: 3000, lean: false },
 ];
 
-/// Longer than any real request, and as long as a provider takes.
+/// Longer than any real request, and as long as a provider accepts.
 pub const GIANT: Size = Size { name: "30 MB", bytes: 30_000_000, result: 200_000, lean: true };
 
 #[derive(Debug, Clone)]
 pub struct Script {
-    /// Head of each request up to the host.
+    /// The head of each request up to the host.
     head: Vec<u8>,
-    /// The body that holds the beginning of all others.
+    /// The body that contains the beginning of all others.
     longest: Vec<u8>,
     requests: Vec<Request>,
     session: Vec<u8>,
@@ -50,7 +49,7 @@ struct Request {
 }
 
 impl Script {
-    /// `count` requests of about `size`, or fewer where more would leave it by a twelfth.
+    /// `count` requests of about `size`, or fewer if more would exceed it by a twelfth.
     pub fn near(size: Size, seed: u64, count: usize) -> Self {
         let mut session = Session::new(seed);
         if size.lean {
@@ -71,8 +70,8 @@ impl Script {
         writing.finish(requests)
     }
 
-    /// A whole conversation from its first request on: each turn is a question and one step of a tool
-    /// loop, which makes two requests.
+    /// A whole conversation from its first request on: each turn is a question and one step of a tool loop, and makes
+    /// two requests.
     pub fn turns(seed: u64, turns: usize, result: usize) -> Self {
         let mut session = Session::new(seed);
         let mut words = Random::new(seed);
@@ -118,7 +117,7 @@ impl Script {
         out.extend_from_slice(format!("Host: {host}\r\nContent-Length: {length}\r\n\r\n").as_bytes());
     }
 
-    /// Asks the sink for slow streams.
+    /// Requests slow streams from the sink.
     pub fn slow(mut self, events: usize, gap_micros: u64) -> Self {
         let target = format!("?events={events}&gap={gap_micros}");
         if let Some(at) = memchr::memmem::find(&self.head, b"?beta=true") {
@@ -150,19 +149,19 @@ impl Script {
     }
 }
 
-/// A session as its bytes grow. The client writes everything anew for each request; all but the last
-/// message comes out the same, so here only what is new is written.
+/// A session with growing bytes. The client rewrites everything for each request, but only the last message differs, so
+/// only new messages are written here.
 struct Writing {
     session: Session,
-    /// The body up to and with the last message that no longer carries the mark.
+    /// The body up to the last message without the breakpoint.
     settled: Vec<u8>,
     messages: usize,
-    /// The body behind the messages.
+    /// The body after the messages.
     behind: Vec<u8>,
 }
 
 impl Writing {
-    /// The session has a message already.
+    /// Whether the session has a message.
     fn begin(session: Session) -> Self {
         let body = session.body();
         let messages: Vec<String> =
@@ -191,7 +190,7 @@ impl Writing {
         Request { kept: self.settled.len(), tail }
     }
 
-    /// About the length of its body.
+    /// The approximate length of its body.
     fn length(&self) -> usize {
         self.settled.len() + self.behind.len()
     }
@@ -205,7 +204,7 @@ impl Writing {
     }
 }
 
-/// Replaces every `old` by `new`, which is as long.
+/// Replaces every `old` with `new` of the same length.
 fn overwrite(bytes: &mut [u8], old: &[u8], new: &[u8]) {
     let places: Vec<usize> = memchr::memmem::find_iter(bytes, old).collect();
     for at in places {

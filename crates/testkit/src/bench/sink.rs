@@ -1,8 +1,8 @@
-//! The upstream of the bench: reads request bodies at memory speed, forgets them, and answers with a
-//! canned event stream. One blocking thread a connection, because nothing is cheaper on the way in.
+//! The upstream of the bench: reads request bodies at memory speed, discards them, and responds with a canned event
+//! stream. One blocking thread per connection is the cheapest way to read.
 //!
-//! `POST …?events=N&gap=MICROSECONDS` asks for a slow stream: N events, each written by itself and
-//! carrying the moment of its writing, so that whoever reads it can tell how long it travelled.
+//! `POST …?events=N&gap=MICROSECONDS` requests a slow stream: N events, each written separately with its time of
+//! writing, from which a reader computes the travel time.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -12,37 +12,37 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Events of the canned answer.
 pub const EVENTS: usize = 10;
 
-/// Stands before the moment of writing in each event of a slow stream.
+/// Precedes the time of writing in each event of a slow stream.
 pub const STAMP: &[u8] = b"\"at\":";
 
-/// The last bytes of every answer.
+/// The last bytes of every response.
 pub const END: &[u8] = b"\r\n0\r\n\r\n";
 
-/// Reads of this size are as fast as larger ones, and a thousand connections stay small.
+/// Larger reads are not faster, and a thousand connections stay small.
 const BUFFER: usize = 256 * 1024;
-/// A thousand connections at once find room; the standard library waits with 128, and the rest is tried again only
+/// Fits a thousand simultaneous connections; the standard library's backlog is 128, and the rest would be retried only
 /// after seconds.
 const BACKLOG: i32 = 4096;
 /// Threads only read, write and sleep.
 const STACK: usize = 128 * 1024;
-/// A head longer than this is not ours.
+/// A longer head is not ours.
 const LONGEST_HEAD: usize = 64 * 1024;
 
-/// Listens on a free port of loopback and serves until the process ends.
+/// Listens on a free loopback port and serves until the process ends.
 pub fn start() -> io::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     rustix::net::listen(&listener, BACKLOG)?;
     let address = listener.local_addr()?;
     thread::Builder::new().name("sink".into()).spawn(move || {
         for stream in listener.incoming().flatten() {
-            // A connection that gets no thread is closed, and its client says so.
+            // A connection without a thread is closed, and its client reports it.
             let _ = thread::Builder::new().stack_size(STACK).spawn(move || serve(stream));
         }
     })?;
     Ok(address)
 }
 
-/// Ends, whatever the reason, with the connection.
+/// Ends with the connection.
 fn serve(mut stream: TcpStream) -> Option<()> {
     stream.set_nodelay(true).ok()?;
     let canned = canned();
@@ -88,7 +88,7 @@ fn content_length(head: &[u8]) -> Option<usize> {
     value.map_or(Some(0), |value| value.trim().parse().ok())
 }
 
-/// A stream that takes its time.
+/// A slow stream.
 struct Slow {
     events: usize,
     gap: Duration,
@@ -130,7 +130,7 @@ impl Slow {
     }
 }
 
-/// Nanoseconds since 1970: the one clock that two processes share without further ado.
+/// Nanoseconds since 1970: a clock that two processes share.
 pub fn nanos() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
@@ -155,7 +155,7 @@ const CLOSING: [(&str, &str); 3] = [
     ("message_stop", r#"{"type":"message_stop"}"#),
 ];
 
-/// The answer that most series get: head and ten events, each a chunk of its own, in one write.
+/// The default response: head and ten events, each its own chunk, in one write.
 fn canned() -> Vec<u8> {
     let mut answer = HEAD.to_vec();
     push_chunk(&mut answer, START.0, START.1);

@@ -1,5 +1,5 @@
-//! Who is measured: `ctx up` and nginx before the same sink, and the sink itself. Each is a process
-//! of its own on loopback, with its files in a folder that goes away with the bench.
+//! The measured servers: `ctx up` and nginx with the same sink, and the sink itself. Each is a separate process on
+//! loopback, with its files in a temporary folder.
 
 use super::process::Running;
 use std::io::{self, BufRead, BufReader};
@@ -9,19 +9,19 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Who did not listen by then never will.
+/// The timeout for a server to listen.
 const STARTING: Duration = Duration::from_secs(10);
 
 pub struct Stage {
     program: PathBuf,
     nginx: (Running, SocketAddr),
     sink: (Running, SocketAddr),
-    /// Last, so that it goes when nobody uses it any more.
+    /// Last, so that it is dropped when no longer used.
     folder: TempDir,
 }
 
 impl Stage {
-    /// Starts the sink and nginx before it. `program` is the `ctx` binary.
+    /// Starts the sink and nginx. `program` is the `ctx` binary.
     pub fn set(program: &Path, nginx: &Path) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("ctx-bench-").tempdir()?;
         let sink = start_sink()?;
@@ -37,14 +37,14 @@ impl Stage {
         self.nginx.1
     }
 
-    /// A folder for a daemon's files that did not exist before.
+    /// A new folder for a daemon's files.
     pub fn home(&self, name: &str) -> io::Result<PathBuf> {
         let home = self.folder.path().join(name);
         std::fs::create_dir(&home)?;
         Ok(home)
     }
 
-    /// Starts a daemon and waits until it accepts connections; tells how long that took.
+    /// Starts a daemon and waits until it accepts connections; returns the time it took.
     pub fn daemon(&self, home: &Path) -> io::Result<Daemon> {
         let address = free_address()?;
         let mut command = self.ctx(home);
@@ -59,7 +59,7 @@ impl Stage {
         Ok(Daemon { running, address, started_in: began.elapsed() })
     }
 
-    /// The `ctx` command with this home and without what the user's own shell says.
+    /// The `ctx` command with this home and a clean environment.
     pub fn ctx(&self, home: &Path) -> Command {
         let mut command = Command::new(&self.program);
         for (name, _) in std::env::vars_os() {
@@ -89,7 +89,7 @@ impl Daemon {
         self.running.stop()
     }
 
-    /// Waits until what has passed is also recorded: until its threads rest.
+    /// Waits until everything is recorded: until its threads are idle.
     pub fn settle(&self) -> io::Result<Duration> {
         const REST: Duration = Duration::from_millis(40);
         let began = Instant::now();
@@ -106,7 +106,7 @@ impl Daemon {
     }
 }
 
-/// This very program again, as the sink. It ends when its standard input does: with the bench.
+/// This program again, as the sink. It ends when its standard input closes, with the bench.
 fn start_sink() -> io::Result<(Running, SocketAddr)> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("bench-sink").stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -118,15 +118,15 @@ fn start_sink() -> io::Result<(Running, SocketAddr)> {
     Ok((running, address))
 }
 
-/// A plain reverse proxy, set up as its manual says for streaming answers. Request bodies are passed on
-/// while they arrive, as `ctx` does: by default nginx would first write them to a file. One worker per
-/// processor is what Debian's own configuration says; connections to the upstream are kept open.
+/// A plain reverse proxy, configured for streaming as its manual says. Request bodies are forwarded as they arrive,
+/// like in `ctx`: by default, nginx would first write them to a file. One worker per processor is Debian's default;
+/// upstream connections are kept open.
 fn start_nginx(program: &Path, folder: &Path, sink: SocketAddr) -> io::Result<(Running, SocketAddr)> {
     let address = free_address()?;
     let files = folder.join("nginx");
     std::fs::create_dir(&files)?;
     let place = files.display();
-    // Started by root, its workers would become another user, who may not enter our folder.
+    // Started by root, its workers would change to another user without access to our folder.
     let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
     let text = format!(
         "{user}

@@ -1,15 +1,15 @@
-//! Percentiles and medians, and durations as people read them.
+//! Percentiles, medians and formatted durations.
 
 use std::time::Duration;
 
-/// The value below which `share` of the samples lie (nearest rank). Zero when there are none.
+/// The value below which `share` of the samples lie (nearest rank). Zero if there are none.
 pub fn percentile(samples: &mut [Duration], share: f64) -> Duration {
     samples.sort_unstable();
     let rank = (share * samples.len() as f64).ceil() as usize;
     samples.get(rank.saturating_sub(1)).or(samples.last()).copied().unwrap_or_default()
 }
 
-/// The middle of the values. Zero when there are none.
+/// The median of the values. Zero if there are none.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

@@ -1,12 +1,11 @@
-//! Making a conversation longer by itself, in the proportions of recorded sessions: mostly tool
-//! results, then tool inputs, then text.
+//! Extends a conversation in the proportions of recorded sessions: mostly tool results, then tool inputs, then text.
 
 use super::{Random, Session, prose};
 use serde_json::{Value, json};
 
 impl Session {
-    /// One whole turn: a question, a few steps with calls and results, an answer. What is open
-    /// before is answered first. After it a question is due, so [`Session::user`] comes next.
+    /// One whole turn: a question, a few steps with calls and results, a reply. An open question is answered first.
+    /// Afterwards, [`Session::user`] comes next.
     pub fn turn(&mut self) -> &mut Self {
         self.settle();
         let sentences = self.random.between(1, 4);
@@ -20,7 +19,7 @@ impl Session {
         self.assistant(&answer)
     }
 
-    /// Answers what waits for an answer.
+    /// Answers everything open.
     fn settle(&mut self) {
         if !self.pending_calls.is_empty() {
             self.results(&[]);
@@ -47,7 +46,7 @@ impl Session {
         self.results(&outputs)
     }
 
-    /// One call and a result of about this many bytes: for bodies that have to stay near a size.
+    /// One call and a result of about this many bytes, for bodies near a given size.
     pub fn step_of(&mut self, bytes: usize) -> &mut Self {
         let path = prose::path(&mut self.random);
         let output = prose::source(&mut self.random, bytes);
@@ -55,8 +54,7 @@ impl Session {
         self.results(&[&output])
     }
 
-    /// Adds turns, then a last question, until the body is at least this long. Overshoots by a
-    /// turn at most.
+    /// Adds turns, then a last question, until the body is at least this long. Exceeds it by at most one turn.
     pub fn grow_to(&mut self, bytes: usize) -> &mut Self {
         self.settle();
         let question = prose::sentence(&mut self.random);
@@ -73,7 +71,7 @@ impl Session {
     }
 }
 
-/// A call and what came of it.
+/// A call and its result.
 fn work(random: &mut Random) -> ((&'static str, Value), String) {
     let path = prose::path(random);
     // A few large results make up most of a history.

@@ -1,11 +1,11 @@
-//! Request bodies as stock Claude Code writes them, byte for byte, for a conversation that grows.
+//! Request bodies as stock Claude Code writes them, byte for byte, for a growing conversation.
 //!
-//! A [`Session`] keeps one conversation and renders the request of its current state: system
-//! blocks, tools, metadata, reminders or system messages according to the model family, thinking
-//! signed so that the strict fake provider accepts it, and the cache mark on the last block, which
-//! moves on each turn and flips contents between string and list. Everything follows from a seed.
+//! A [`Session`] keeps one conversation and renders its current request: system blocks, tools, metadata, reminders or
+//! system messages according to the model family, thinking signed so that the strict fake provider accepts it, and the
+//! cache breakpoint on the last block, which moves each turn and changes contents between string and list. A seed
+//! determines everything.
 //!
-//! The words and tools are made up; only the shape is the client's.
+//! Words and tools are invented; only the shape is the client's.
 
 mod growth;
 mod prose;
@@ -20,37 +20,37 @@ use crate::fake_provider::json::Fields;
 use scenery::Scenery;
 use serde_json::{Value, json};
 
-/// How the client writes for a model.
+/// The client's format for a model family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// Newer models: what the client has to tell comes as messages of role "system".
+    /// Newer models: the client's notes are messages of role "system".
     A,
-    /// Older models: it comes as reminders inside user messages and tool results.
+    /// Older models: they are reminders inside user messages and tool results.
     B,
 }
 
-/// A message before it is rendered: always blocks, never marked.
+/// A message before rendering: always blocks, without breakpoints.
 #[derive(Debug, Clone)]
 struct Message {
     role: &'static str,
     blocks: Vec<Value>,
-    /// Stands beside the content of some system messages.
+    /// Members next to the content of some system messages.
     output_config: Option<Value>,
 }
 
-/// A sub-agent's place in its session.
+/// A sub-agent of a session.
 #[derive(Debug, Clone)]
 struct Agent {
     id: String,
     parent: Option<String>,
 }
 
-/// One conversation of a client; see the module for what it renders.
+/// One conversation of a client; see the module for its requests.
 #[derive(Debug, Clone)]
 pub struct Session {
     random: Random,
     family: Family,
-    /// Instead of the family's own.
+    /// Overrides the family's default.
     model: Option<String>,
     interactive: bool,
     thinking: bool,
@@ -69,17 +69,17 @@ pub struct Session {
     messages: Vec<Message>,
     /// Calls of the last assistant message without a result.
     pending_calls: Vec<String>,
-    /// What the client will tell with the next user message.
+    /// Notes of the client for the next user message.
     events: Vec<String>,
-    /// What was typed while a tool ran.
+    /// Text typed while a tool ran.
     interjections: Vec<String>,
     prefix: Prefix,
-    /// Of the rendered messages, about.
+    /// The approximate size of the rendered messages.
     message_bytes: usize,
 }
 
 impl Session {
-    /// An interactive main conversation of family A with thinking, not begun.
+    /// A new interactive main conversation of family A with thinking.
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let mut session = Self {
@@ -109,28 +109,28 @@ impl Session {
         session
     }
 
-    /// Writes for a model of this family. To be chosen before the first message.
+    /// Uses the format of this model family. Call it before the first message.
     pub fn family(mut self, family: Family) -> Self {
         self.family = family;
         self.furnish();
         self
     }
 
-    /// A tenth of the usual system prompt and tools, for bodies smaller than the client's first
-    /// one. To be chosen before the first message.
+    /// A tenth of the usual system prompt and tools, for bodies smaller than the client's first one. Call it before the
+    /// first message.
     pub fn lean(mut self) -> Self {
         self.lean = true;
         self.furnish();
         self
     }
 
-    /// Whether answers begin with a signed thinking block.
+    /// Whether replies begin with a signed thinking block.
     pub fn thinking(mut self, thinking: bool) -> Self {
         self.thinking = thinking;
         self
     }
 
-    /// A person at a terminal, or `-p`.
+    /// Interactive, or `-p`.
     pub fn interactive(mut self, interactive: bool) -> Self {
         self.interactive = interactive;
         self
@@ -141,7 +141,7 @@ impl Session {
         self
     }
 
-    /// Whether the headers tell the class of the request.
+    /// Whether the headers name the class of the request.
     pub fn hints(mut self, hints: bool) -> Self {
         self.hints = hints;
         self
@@ -160,12 +160,12 @@ impl Session {
         self.agent.as_ref().map(|agent| agent.id.as_str())
     }
 
-    /// The number of messages, those of role "system" included.
+    /// The number of messages, including those of role "system".
     pub fn messages(&self) -> usize {
         self.messages.len()
     }
 
-    /// A sub-agent of this session: same session id, an agent id, a conversation of its own.
+    /// A sub-agent of this session: the same session id, an agent id, its own conversation.
     pub fn subagent(&mut self) -> Self {
         let mut agent = Self::new(self.random.number());
         agent.session_id.clone_from(&self.session_id);
@@ -183,7 +183,7 @@ impl Session {
         agent
     }
 
-    /// The same history under a new session id, as `--fork-session` gives it.
+    /// The same history under a new session id, as with `--fork-session`.
     pub fn fork(&mut self) -> Self {
         let mut fork = self.clone();
         fork.session_id = self.random.uuid();
@@ -191,19 +191,19 @@ impl Session {
         fork
     }
 
-    /// Something the client will tell the model with the next user message.
+    /// A note of the client for the next user message.
     pub fn event(&mut self, text: &str) -> &mut Self {
         self.events.push(text.to_owned());
         self
     }
 
-    /// Text typed while a tool runs: it goes out with the results.
+    /// Text typed while a tool runs: it is sent with the results.
     pub fn interject(&mut self, text: &str) -> &mut Self {
         self.interjections.push(text.to_owned());
         self
     }
 
-    /// What the human types.
+    /// The user's text.
     pub fn user(&mut self, text: &str) -> &mut Self {
         self.prompt_id = self.random.uuid();
         let first = self.messages.is_empty();
@@ -234,14 +234,14 @@ impl Session {
         self
     }
 
-    /// An answer of text.
+    /// A text reply.
     pub fn assistant(&mut self, text: &str) -> &mut Self {
         let mut blocks = self.thoughts();
         blocks.push(text_block(text));
         self.assistant_blocks(blocks)
     }
 
-    /// An answer that calls tools, in parallel if there are several.
+    /// A reply that calls tools, in parallel if there are several.
     pub fn assistant_tools(&mut self, calls: &[(&str, Value)]) -> &mut Self {
         let mut blocks = self.thoughts();
         for (name, input) in calls {
@@ -253,7 +253,7 @@ impl Session {
         self.assistant_blocks(blocks)
     }
 
-    /// An answer as the provider gave it.
+    /// A reply as the provider gave it.
     pub fn assistant_blocks(&mut self, blocks: Vec<Value>) -> &mut Self {
         let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
         let ids = calls.filter_map(|call| call["id"].as_str());
@@ -262,8 +262,8 @@ impl Session {
         self
     }
 
-    /// The results of the pending calls, in their order. A call without one gets an empty output,
-    /// a result without a call is left out.
+    /// The results of the pending calls, in order. A call without one gets an empty output; a result without a call is
+    /// ignored.
     pub fn results(&mut self, outputs: &[&str]) -> &mut Self {
         let calls = std::mem::take(&mut self.pending_calls);
         let mut outputs: Vec<String> = outputs.iter().map(|text| (*text).to_owned()).collect();
@@ -296,7 +296,7 @@ impl Session {
         self
     }
 
-    /// Thinking as answers of this family begin with it: newer models do not show theirs.
+    /// Thinking at the beginning of this family's replies: newer models hide theirs.
     fn thoughts(&mut self) -> Vec<Value> {
         if !self.thinking {
             return Vec::new();
@@ -333,7 +333,7 @@ impl Session {
         Scenery { family: self.family, is_agent: self.agent.is_some(), lean: self.lean }
     }
 
-    /// System and tools for the family, of a conversation that has not begun.
+    /// System and tools of the family, for a new conversation.
     fn furnish(&mut self) {
         let mut random = Random::new(self.random.clone().number());
         let scenery = self.scenery();

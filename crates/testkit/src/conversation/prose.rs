@@ -1,5 +1,5 @@
-//! Text that looks like what agents read and write: sentences, code, listings, logs. Made up, and
-//! about as compressible and as full of escapes as the real thing.
+//! Text that resembles what agents read and write: sentences, code, listings, logs. Invented, and about as compressible
+//! and as full of escapes as real text.
 
 use super::Random;
 
@@ -44,7 +44,7 @@ pub(super) fn paragraph(random: &mut Random, sentences: usize) -> String {
     sentences.join(" ")
 }
 
-/// Paragraphs with headings and lists until there are `bytes` of them.
+/// At least `bytes` of paragraphs with headings and lists.
 pub(super) fn document(random: &mut Random, bytes: usize) -> String {
     let mut text = String::new();
     while text.len() < bytes {
@@ -80,7 +80,7 @@ pub(super) fn source(random: &mut Random, bytes: usize) -> String {
     text
 }
 
-/// What a command prints.
+/// The output of a command.
 pub(super) fn log(random: &mut Random, bytes: usize) -> String {
     let mut text = String::new();
     while text.len() < bytes {

@@ -1,4 +1,4 @@
-//! From a session to the bytes on the wire: key order, marks and headers of the stock client.
+//! Renders a session to bytes: key order, breakpoints and headers of the stock client.
 
 use super::{Family, Message, Session, scenery};
 use crate::fake_provider::VOLATILE_SYSTEM;
@@ -18,7 +18,7 @@ impl Session {
         self.body_value().to_string().into_bytes()
     }
 
-    /// One message as it stands in the body, with the cache mark or without it.
+    /// One message as in the body, with or without the breakpoint.
     pub fn message(&self, index: usize, marked: bool) -> String {
         let mark = json!({"type": "ephemeral"});
         self.messages.get(index).map_or_else(String::new, |each| message(each, marked.then_some(&mark)).to_string())
@@ -66,8 +66,8 @@ impl Session {
         body
     }
 
-    /// The headers in the client's order and case, less `Connection`, `Host` and
-    /// `Content-Length`, which belong to whoever sends them.
+    /// The headers in the client's order and case, without `Connection`, `Host` and `Content-Length`, which the sender
+    /// adds.
     pub fn headers(&self) -> Vec<(String, String)> {
         let entrypoint = self.entrypoint();
         let betas = match self.family {
@@ -124,8 +124,8 @@ impl Session {
     }
 }
 
-/// A lone text of user or client is a string; under a mark it has to be a list, since a string
-/// cannot carry one. The assistant always speaks in lists.
+/// A single text of the user or the client is a string; with a breakpoint it must be a list. The assistant always uses
+/// lists.
 pub(super) fn message(message: &Message, mark: Option<&Value>) -> Value {
     let mut rendered = Map::new();
     rendered.insert("role".into(), message.role.into());

@@ -1,11 +1,11 @@
-//! What surrounds the messages: system prompt, tools, and what the client tells at the start. The
-//! sizes are those of the stock client; the text is not.
+//! The head of a request: system prompt, tools, and the client's first notes. The sizes are those of the stock client;
+//! the text is not.
 
 use super::prose;
 use super::{Family, Random};
 use serde_json::{Value, json};
 
-/// Name, what it takes, and how long its description is. Sorted, as the client sorts them.
+/// Name, arguments, and length of the description. Sorted, as in the client.
 const TOOLS: &[(&str, &[&str], usize)] = &[
     ("Agent", &["description", "prompt", "subagent_type"], 5200),
     ("Bash", &["command", "description", "timeout"], 8600),
@@ -27,7 +27,7 @@ pub(super) fn model(family: Family) -> &'static str {
     }
 }
 
-/// What the surroundings depend on.
+/// The parameters of the head.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scenery {
     pub(super) family: Family,
@@ -36,7 +36,7 @@ pub(super) struct Scenery {
 }
 
 impl Scenery {
-    /// The system blocks after the attribution: identity and main prompt, both marked.
+    /// The system blocks after the attribution: identity and main prompt, both with breakpoints.
     pub(super) fn system(self, random: &mut Random) -> Vec<Value> {
         let size = match (self.is_agent, self.family) {
             (true, _) => 2500,
@@ -69,12 +69,12 @@ impl Scenery {
         tools
     }
 
-    /// The reminder with the project's own instructions, before the first words of the human.
+    /// The reminder with the project's instructions, before the first user text.
     pub(super) fn project_notes(self, random: &mut Random) -> String {
         format!("Notes of the project:\n{}", self.document(random, 1200))
     }
 
-    /// What the client tells about machine, model, agents and skills at the start.
+    /// The client's notes about machine, model, agents and skills at the start.
     pub(super) fn environment(self, random: &mut Random) -> String {
         let size = match self.family {
             Family::A => 9500,

@@ -1,7 +1,7 @@
-//! The plan of an answer: which blocks, how it stops, what goes wrong on the way. It follows from
-//! what was enqueued, from the directives of the prompt, or from the kind of the request.
+//! The plan of an answer: its blocks, its end, and its failures. It follows from queued answers, from directives of the
+//! prompt, or from the kind of the request.
 //!
-//! Signing, counting and sending belong elsewhere.
+//! Signing, counting and sending are elsewhere.
 
 use super::directives::{self, Directive, Written};
 use super::json::{Fields, compact};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-/// An explicit answer for the next request, or the next one that holds `matching`.
+/// An explicit answer for the next request, or for the next one that contains `matching`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct QueuedAnswer {
@@ -21,9 +21,9 @@ pub struct QueuedAnswer {
     pub stop_reason: Option<String>,
     /// An HTTP error instead of an answer.
     pub status: Option<u16>,
-    /// The sentence of that error.
+    /// The message of that error.
     pub message: String,
-    /// Text that the request's compact JSON must contain.
+    /// Text that the compact JSON of the request must contain.
     #[serde(rename = "match")]
     pub matching: String,
 }
@@ -35,12 +35,12 @@ pub(crate) struct Plan {
     /// Input tokens to report instead of the counted ones.
     pub(crate) usage: Option<i64>,
     pub(crate) delay: Duration,
-    /// An HTTP error and its sentence.
+    /// An HTTP error and its message.
     pub(crate) failure: Option<(u16, String)>,
     pub(crate) course: Course,
 }
 
-/// How a stream goes: what happens after its first delta, and how slow it is.
+/// The course of a stream: the event after its first delta, and its speed.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Course {
     pub(crate) slow: Duration,
@@ -49,7 +49,7 @@ pub(crate) struct Course {
     pub(crate) cut: bool,
 }
 
-/// The memory between requests that answers depend on.
+/// The state between requests that answers depend on.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     pub(crate) queue: VecDeque<QueuedAnswer>,
@@ -146,7 +146,7 @@ impl Script {
         }
     }
 
-    /// The text of an answer that nobody scripted.
+    /// The text of an unscripted answer.
     fn default_text(&mut self, body: &Fields, sides: &[Side]) -> String {
         let schema = prompt::output_format(body).and_then(|format| format.get("schema"));
         if let Some(schema) = schema.filter(|schema| super::json::is_truthy(Some(schema))) {

@@ -1,5 +1,5 @@
-//! Thinking bound to its conversation: each block is valid only after exactly the system, tools
-//! and messages it was produced after (rulebook A60 to A75).
+//! Bound thinking: each block is valid only after exactly the system, tools and messages it was produced after
+//! (rulebook A60 to A75).
 
 use super::json::{Fields, is_truthy, text};
 use super::request::{Request, is_thinking, kind_of, without_mark};
@@ -10,9 +10,9 @@ use serde_json::Value;
 /// The beta header value without which `thinking.block_binding` is refused.
 pub(crate) const BETA: &str = "thinking-binding-controls-2026-08-01";
 
-/// Running hash of what comes before a thinking block: system less the volatile block, tools less
-/// the deferred ones that nothing has referred to yet, and every message block but thinking. Cache marks, key order, message
-/// borders and the string form of a text do not count.
+/// A running hash of the content before a thinking block: system without the volatile block, tools without unreferenced
+/// deferred ones, and every message block except thinking. Breakpoints, key order, message borders and the string form
+/// of a text do not count.
 #[derive(Debug, Clone)]
 pub(crate) struct Prefix {
     hash: blake3::Hasher,
@@ -38,25 +38,24 @@ impl Prefix {
         prefix
     }
 
-    /// Goes on past a block that was said.
+    /// Continues after this block.
     pub(crate) fn feed(&mut self, role: Option<&str>, block: &Fields) {
         if is_thinking(block) {
             self.last = signature_of(block).map(|signature| signature.name);
         } else {
-            // Hashers take every byte.
+            // Writing to a hasher cannot fail.
             let _ = serde_json::to_writer(&mut self.hash, &(role, Sorted::Bare(block)));
         }
     }
 
-    /// Whether a thinking block may stand here. The first one may follow any other that was left
-    /// out before it.
+    /// Whether a thinking block is valid here. The first one may follow any other that was omitted before it.
     fn accepts(&self, block: &Fields) -> bool {
         let first = self.last.as_deref() == Some(NONE);
         signature_of(block)
             .is_some_and(|signature| signature.prefix == self.now() && (first || Some(signature.before) == self.last))
     }
 
-    /// Signs a new thinking block that stands here, under the given name.
+    /// Signs a new thinking block at this position, under the given name.
     pub(crate) fn sign(&self, block: &mut Fields, name: &str) {
         let (key, thought) = match kind_of(block) {
             Some("thinking") => ("signature", text(block, "thinking").unwrap_or_default()),
@@ -72,8 +71,8 @@ impl Prefix {
     }
 }
 
-/// The prefix after the whole request, and the places (message, block) of the thinking blocks
-/// that no longer follow the conversation they were produced in. One spoils all later ones.
+/// The prefix after the whole request, and the positions (message, block) of the thinking blocks that no longer follow
+/// their original conversation. One invalidates all later ones.
 pub(crate) fn unbound(request: &Request<'_>, volatile: &str) -> (Prefix, Vec<(usize, usize)>) {
     let mut prefix = Prefix::new(request.system.iter().map(AsRef::as_ref), request.loaded_tools(), volatile);
     let mut bad = Vec::new();
@@ -96,7 +95,7 @@ pub(crate) fn unbound(request: &Request<'_>, volatile: &str) -> (Prefix, Vec<(us
     (prefix, bad)
 }
 
-/// The tools that a value refers to, however deep (A61).
+/// The tools that a value refers to, at any depth (A61).
 fn referred(value: &Value) -> Vec<String> {
     match value {
         Value::Object(fields) if kind_of(fields) == Some("tool_reference") => {
@@ -108,7 +107,7 @@ fn referred(value: &Value) -> Vec<String> {
     }
 }
 
-/// A system block that the API takes out before anything else, such as the attribution.
+/// A system block that the API removes first, such as the attribution.
 pub(crate) fn is_volatile(block: &Fields, volatile: &str) -> bool {
     !volatile.is_empty() && text(block, "text").is_some_and(|text| text.starts_with(volatile))
 }
@@ -118,7 +117,7 @@ fn signature_of(block: &Fields) -> Option<Signature> {
     Signature::read(value)
 }
 
-/// A value with the keys of all its objects in order.
+/// A value with sorted keys in all objects.
 enum Sorted<'a> {
     Bare(&'a Fields),
     Any(&'a Value),
@@ -155,7 +154,7 @@ mod tests {
         unbound(&Request::read(fields).expect("a request"), VOLATILE).1
     }
 
-    /// A conversation of two answers that begin with thinking, signed as the provider would.
+    /// A conversation of two replies that begin with thinking, signed as the provider would.
     fn conversation() -> Value {
         let mut body = json!({
             "system": [{"type": "text", "text": "x-volatile 1"}, {"type": "text", "text": "s"}],
@@ -228,7 +227,7 @@ mod tests {
         assert_eq!(places(&long), []);
         let middle = long["messages"][3]["content"].as_array_mut();
         middle.expect("a list").remove(0);
-        // The last one follows what it was made after, and is spoiled by the one before.
+        // The last one follows its original prefix, but the one before invalidates it.
         assert_eq!(places(&long), [(5, 0), (6, 0)]);
     }
 }

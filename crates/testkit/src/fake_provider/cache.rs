@@ -1,5 +1,5 @@
-//! The provider's prompt cache: what it would have read and written for a request, from the
-//! request's own `cache_control` marks. Nothing expires.
+//! The provider's prompt cache: the tokens read and written for a request, from its `cache_control` breakpoints.
+//! Nothing expires.
 
 use super::binding::is_volatile;
 use super::json::{Fields, compact, is_truthy, tokens};
@@ -7,7 +7,7 @@ use super::request::{Request, without_mark};
 use serde_json::json;
 use std::collections::HashSet;
 
-/// Blocks before a mark in which a stored prefix is found.
+/// The look-back of a breakpoint, in blocks.
 const LOOK_BACK: usize = 20;
 
 /// Input tokens of one request.
@@ -26,9 +26,9 @@ impl Account {
 
 #[derive(Debug, Default)]
 pub(crate) struct PromptCache {
-    /// What is shorter is not stored.
+    /// Shorter prefixes are not stored.
     least: u64,
-    /// Messages are found only under the same manner: [`manner`].
+    /// Messages are found only under the same settings: [`manner`].
     heeds_manner: bool,
     stored: HashSet<blake3::Hash>,
 }
@@ -48,7 +48,7 @@ impl PromptCache {
         PromptCache { heeds_manner: true, ..PromptCache::default() }
     }
 
-    /// Accounts for a request and stores the prefixes it marks.
+    /// Accounts for a request and stores the prefixes at its breakpoints.
     pub(crate) fn account(&mut self, request: &Request<'_>, volatile: &str) -> Account {
         let manner = if self.heeds_manner { manner(request.body) } else { String::new() };
         let (prefixes, marks) = prefixes(request, volatile, &manner);
@@ -69,7 +69,7 @@ impl PromptCache {
     }
 }
 
-/// All prefixes in the order the API renders a request, and which of them end at a mark.
+/// All prefixes in the order in which the API renders a request, and which of them end at a breakpoint.
 fn prefixes(request: &Request<'_>, volatile: &str, manner: &str) -> (Vec<Prefix>, Vec<usize>) {
     let tools = request.loaded_tools().map(|tool| (Some("tool"), tool));
     let system = request.system.iter().map(|block| (Some("system"), block.as_ref()));
@@ -87,7 +87,7 @@ fn prefixes(request: &Request<'_>, volatile: &str, manner: &str) -> (Vec<Prefix>
         }
         let json = compact(&Bare(block));
         total += tokens(&json);
-        // A message of role "system" is treated like the top-level system here.
+        // A message of role "system" counts like the top-level system here.
         if !(role == Some("system") && is_volatile(block, volatile)) {
             hash.update(role.unwrap_or_default().as_bytes());
             hash.update(json.as_bytes());
@@ -100,7 +100,7 @@ fn prefixes(request: &Request<'_>, volatile: &str, manner: &str) -> (Vec<Prefix>
     (prefixes, marks)
 }
 
-/// How the model shall choose tools and think, as far as that is not the default.
+/// The settings for tool choice and thinking, unless they are the defaults.
 fn manner(body: &Fields) -> String {
     let typed = |name: &str, default: &str| {
         let said = body.get(name).filter(|said| **said != json!({"type": default}));
@@ -111,7 +111,7 @@ fn manner(body: &Fields) -> String {
     all.into_iter().flatten().collect()
 }
 
-/// A block without its mark, keys in their own order: the cache sees bytes, not meaning.
+/// A block without its breakpoint, with its original key order: the cache compares bytes, not meaning.
 struct Bare<'a>(&'a Fields);
 
 impl serde::Serialize for Bare<'_> {
@@ -131,7 +131,7 @@ mod tests {
         (account.fresh, account.read, account.written)
     }
 
-    /// Four tokens each, marked where asked.
+    /// Four tokens each, with breakpoints where requested.
     fn conversation(blocks: usize, marked: &[usize]) -> Value {
         let block = |index: usize| {
             let text = format!("{index:04}");

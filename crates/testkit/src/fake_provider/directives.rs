@@ -1,9 +1,9 @@
-//! Directives: the lines of a prompt that script the answer. Reading them from a text belongs
-//! here; finding that text in a conversation belongs to `prompt`, obeying them to `answer`.
+//! Directives: the lines of a prompt that script the answer. This module parses them; `prompt` finds the text in a
+//! conversation, `answer` executes them.
 
 use std::time::Duration;
 
-/// What `BIG` may ask for, so that a slip of the finger does not eat the memory.
+/// The limit of `BIG`, so that a typo does not exhaust the memory.
 const BIGGEST: usize = 256 * 1024 * 1024;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -33,18 +33,18 @@ pub(crate) enum Directive {
     Cut {
         times: u64,
     },
-    /// It has the form of a directive and cannot be obeyed.
+    /// It looks like a directive but is invalid.
     Bad(String),
 }
 
-/// A directive and how it was written, which tells one that fails a few times from another.
+/// A directive and its text, which distinguishes failing directives.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Written {
     pub(crate) raw: String,
     pub(crate) directive: Directive,
 }
 
-/// The directives of a text, one list for each assistant message; no list at all without any.
+/// The directives of a text, one list per assistant message; no list without any.
 pub(crate) fn parse(text: &str) -> Vec<Vec<Written>> {
     let mut steps = vec![Vec::new()];
     for part in lines(text).flat_map(|line| line.split(";;")) {
@@ -72,7 +72,7 @@ fn read(part: &str) -> Option<Directive> {
     let obeyable = match name {
         "REDACTED" if !with_argument => Some(Directive::Redacted),
         "CUT" if !with_argument => Some(Directive::Cut { times: 1 }),
-        // Unlike the others a CUT with anything but digits after it is ordinary text.
+        // Unlike others, a CUT followed by anything but digits is ordinary text.
         "CUT" if is_digits(written) => argument.parse().map(|times| Directive::Cut { times }).ok(),
         "CUT" | "REDACTED" => return None,
         _ if !with_argument => return None,
@@ -116,14 +116,14 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The lines of a text, at every line break Unicode knows and at the separators of ASCII.
+/// The lines of a text, at every line break of Unicode and at the separators of ASCII.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter| {
         matches!(letter, '\n' | '\r' | '\x0b' | '\x0c' | '\x1c'..='\x1e' | '\u{85}' | '\u{2028}' | '\u{2029}')
     })
 }
 
-/// White space as the provider sees it: Unicode's, and the separators of ASCII.
+/// White space for the provider: Unicode's, and the separators of ASCII.
 fn is_white(letter: char) -> bool {
     letter.is_whitespace() || matches!(letter, '\x1c'..='\x1f')
 }

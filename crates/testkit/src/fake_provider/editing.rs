@@ -1,4 +1,4 @@
-//! The API's own context editing: what it refuses, what it clears, and the summaries it writes.
+//! The API's own context editing: refusals, clearings and summaries.
 
 use super::Options;
 use super::cache::PromptCache;
@@ -15,24 +15,24 @@ const BETA: &str = "context-management-2025-06-27";
 const COMPACT_BETA: &str = "compact-2026-01-12";
 const CLEARED: &str = "[cleared]";
 
-/// How the provider edits.
+/// The provider's editing.
 #[derive(Debug, Clone, Default)]
 pub struct ContextEditing {
-    /// Types of edits, betas, or `context_management` itself, that it does not know.
+    /// Unsupported types of edits, betas, or `context_management` itself.
     pub refuses: Vec<String>,
 }
 
-/// What became of a prompt.
+/// The outcome of editing a prompt.
 #[derive(Debug, Default)]
 pub(crate) struct Edited {
     /// The prompt that the model reads.
     pub(crate) body: Fields,
     pub(crate) applied: Vec<Value>,
-    /// A block that stands for all before it.
+    /// A block that replaces everything before it.
     pub(crate) summary: Option<Fields>,
 }
 
-/// The body without blocks that are summaries: thinking is bound as if there were none.
+/// The body without summary blocks: thinking is bound as if there were none.
 pub(crate) fn without_summaries(body: &Fields) -> Fields {
     let mut bare = body.clone();
     for blocks in contents(&mut bare) {
@@ -103,7 +103,7 @@ fn only(fields: &Fields, allowed: &[&str], place: &str) -> Result<(), Refusal> {
     }
 }
 
-/// `{"type": one of these, "value": a number}`; nothing when it is not given.
+/// `{"type": one of these, "value": a number}`; none if it is absent.
 fn amount(wish: &Fields, key: &str, types: &[&str], place: &str) -> Result<Option<(String, u64)>, Refusal> {
     let Some(value) = wish.get(key).filter(|value| !value.is_null()) else { return Ok(None) };
     let fields = value.as_object().ok_or_else(|| Refusal::NotAnObject(format!("{place}.{key}")))?;
@@ -198,7 +198,7 @@ fn summarise(options: &Options, edited: &mut Edited, wish: &Fields, place: &str)
     Ok(())
 }
 
-/// The prompt from its newest summary on: what stands before is not read.
+/// The prompt from its newest summary on; earlier content is not read.
 fn since_summary(body: &Fields, allowed: bool) -> Result<Fields, Refusal> {
     let mut bare = body.clone();
     let Some(Value::Array(messages)) = bare.get_mut("messages") else { return Ok(bare) };
@@ -229,7 +229,7 @@ fn size(options: &Options, body: &Fields) -> u64 {
     request.map_or(0, |request| PromptCache::default().account(&request, &options.volatile_system).total())
 }
 
-/// The field of the answer.
+/// The field of the response.
 pub(crate) fn report(applied: Vec<Value>) -> Value {
     json!({"applied_edits": applied})
 }

@@ -1,9 +1,8 @@
-//! JSON spelled the way the provider counts it.
+//! JSON in the provider's spelling.
 //!
-//! Token counts and the number of stream deltas follow from the length of the JSON text, so the
-//! spelling is part of the provider's behaviour: compact and unescaped for counting, spaced and
-//! ASCII only for the deltas of tool inputs, and floats with Python's exponents in both. Integers
-//! beyond 64 bits are counted as the float they were read as.
+//! Token counts and the number of stream deltas follow from the length of the JSON text, so the spelling is part of the
+//! provider's behaviour: compact and unescaped for counting, spaced and ASCII only for the deltas of tool inputs, and
+//! floats with Python's exponents in both. Integers beyond 64 bits count as the float they were parsed as.
 
 use serde::Serialize;
 use serde_json::ser::Formatter;
@@ -25,7 +24,7 @@ pub(crate) fn tokens(json: &str) -> u64 {
     (json.len() as u64 / 4).max(1)
 }
 
-/// Whether a value says something: not null, false, zero or empty.
+/// Whether a value is neither null, false, zero nor empty.
 pub(crate) fn is_truthy(value: Option<&Value>) -> bool {
     match value {
         None | Some(Value::Null) => false,
@@ -37,7 +36,7 @@ pub(crate) fn is_truthy(value: Option<&Value>) -> bool {
     }
 }
 
-/// The object at `key`, if there is one.
+/// The object at `key`, if any.
 pub(crate) fn object<'a>(fields: &'a Fields, key: &str) -> Option<&'a Fields> {
     fields.get(key).and_then(Value::as_object)
 }

@@ -1,5 +1,5 @@
-//! `POST /v1/messages`: from a body to a reply, without I/O. Reads top to bottom as the API works:
-//! check, bind, plan, sign, count, answer.
+//! `POST /v1/messages`: from a body to a reply, without I/O, in the API's order: check, bind, plan, sign, count,
+//! answer.
 
 use super::Options;
 use super::answer::{Plan, Script};
@@ -17,14 +17,14 @@ use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What one request leaves for the next.
+/// The state that one request leaves for the next.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     pub(crate) script: Script,
     pub(crate) cache: PromptCache,
 }
 
-/// The reply to a body, and what the records should say of it.
+/// The reply to a body, and its record.
 pub(crate) fn reply(
     options: &Options,
     memory: &mut Memory,
@@ -48,7 +48,7 @@ fn answer(
     if options.strict {
         validate::required(body)?;
     }
-    // What the model reads, where the provider edits it; thinking is bound to what was sent.
+    // The edited prompt that the model reads; thinking is bound to the sent one.
     let edited = match &options.context_editing {
         Some(editing) => Some(editing::edit(options, editing, headers, body)?),
         None => None,
@@ -94,8 +94,7 @@ fn answer(
     Ok((reply.after(plan.delay), recorded))
 }
 
-/// What the API leaves out and reports when it is told to drop unbound thinking instead of
-/// refusing it.
+/// The thinking that the API drops and reports if the request asks for that instead of a refusal.
 fn dropped_thinking(
     body: &Fields,
     headers: &[(String, String)],
@@ -123,7 +122,7 @@ fn dropped_thinking(
     }
 }
 
-/// Signs the thinking of an answer: each block after what was said before it.
+/// Signs the thinking of an answer: each block after the content before it.
 fn sign(blocks: &mut [Fields], prefix: &mut Prefix) {
     for block in blocks {
         if is_thinking(block) {
@@ -133,7 +132,7 @@ fn sign(blocks: &mut [Fields], prefix: &mut Prefix) {
     }
 }
 
-/// The answer as a client that does not stream gets it.
+/// The answer for a client that does not stream.
 fn message(body: &Fields, plan: &mut Plan, account: Account, dropped: Vec<Value>) -> Fields {
     let hit = stop_sequence(body, &mut plan.blocks);
     let calls = plan.blocks.iter().any(|block| kind_of(block) == Some("tool_use"));
@@ -204,8 +203,7 @@ fn tool_id() -> String {
     format!("toolu_fake{:x}{call:04x}", unique())
 }
 
-/// Nanoseconds since 1970, never the same twice: a conversation may be continued with another
-/// provider, whose ids must not repeat.
+/// Nanoseconds since 1970, unique: a conversation may continue with another provider, whose ids must not repeat.
 pub(crate) fn unique() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH);

@@ -1,10 +1,9 @@
 //! A strict, scripted stand-in for the Anthropic Messages API, on loopback.
 //!
-//! It takes its answers from directives in the prompt itself, so that one prompt string drives a
-//! whole agent loop without any set-up on this side. The newest human text is searched (reminders
-//! and tool results are not human); a directive stands on a line of its own or between `;;`.
-//! Directives before a `THEN` make one assistant message; `THEN` starts the one that answers the
-//! tool results.
+//! Directives in the prompt itself script its answers, so that one prompt string drives a whole agent loop without any
+//! set-up here. It searches the newest human text (not reminders and tool results); a directive is on its own line or
+//! between `;;`. Directives before a `THEN` make one assistant message; `THEN` starts the one that answers the tool
+//! results.
 //!
 //! | directive | effect |
 //! |---|---|
@@ -23,8 +22,8 @@
 //! | `MIDERR:type[:k]` | an error event after the first delta, first k attempts |
 //! | `CUT[:k]` | drop the connection after the first delta, first k attempts |
 //!
-//! Without directives it says `ok N`; a request for JSON gets the smallest value of its schema, a
-//! request for a summary gets one, and a classifier is told `<block>no</block>`.
+//! Without directives it says `ok N`; a request for JSON gets the smallest value of its schema, a request for a summary
+//! gets one, and a classifier gets `<block>no</block>`.
 //!
 //! Endpoints: `POST /v1/messages`, `POST /v1/messages/count_tokens`, `GET /v1/models[/{id}]`,
 //! `GET|HEAD /` and `/api/hello`; for tests in other languages `GET /_fake/requests[/{n}]`,
@@ -59,35 +58,35 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// System blocks that start with this are taken out by the API before anything else.
+/// The API removes system blocks that start with this first.
 pub const VOLATILE_SYSTEM: &str = "x-anthropic-billing-header";
 
 #[derive(Debug, Clone)]
 pub struct Options {
     /// 0 picks a free port.
     pub port: u16,
-    /// Refuse what the real API refuses.
+    /// Refuse everything that the real API refuses.
     pub strict: bool,
-    /// Refuse, or drop if the request asks for it, thinking whose prefix was altered.
+    /// Refuse, or drop on request, thinking whose prefix was altered.
     pub bind_thinking: bool,
     /// Compress responses for clients that accept it.
     pub gzip: bool,
     /// Write every request into this folder.
     pub record: Option<PathBuf>,
-    /// Keep the raw body beside it.
+    /// Also write the raw body.
     pub record_raw: bool,
-    /// Seconds of the `retry-after` header on 429 and 529; 0 leaves it out.
+    /// Seconds of the `retry-after` header on 429 and 529; 0 omits it.
     pub retry_after: u64,
     /// Further response headers.
     pub headers: Vec<(String, String)>,
     /// Answer unknown paths with 200 and an empty object instead of 404.
     pub unknown_ok: bool,
     pub volatile_system: String,
-    /// Edits prompts by itself when asked, and refuses what it is not asked properly for.
+    /// Edits prompts on request, and refuses invalid requests for that.
     pub context_editing: Option<ContextEditing>,
-    /// What `GET /v1/models` tells of a model beside its name, by id.
+    /// The data of a model in `GET /v1/models`, by id.
     pub models: Vec<(String, serde_json::Value)>,
-    /// Forget the bodies of requests once answered: for load tests and long runs.
+    /// Discard the bodies of answered requests: for load tests and long runs.
     pub forget_bodies: bool,
 }
 
@@ -112,7 +111,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// As unforgiving as the API is on its newest models.
+    /// As strict as the API on its newest models.
     pub fn strict() -> Self {
         Self { strict: true, bind_thinking: true, ..Self::default() }
     }
@@ -147,7 +146,7 @@ impl FakeProvider {
         format!("http://{}", self.address())
     }
 
-    /// What was received since the start or the last reset, in order of arrival.
+    /// The requests since the start or the last reset, in order of arrival.
     pub fn requests(&self) -> Vec<RequestRecord> {
         self.provider.records.all()
     }
@@ -164,7 +163,7 @@ impl FakeProvider {
         self.provider.enqueue(answer);
     }
 
-    /// Forgets records, failure counters, the prompt cache and enqueued answers.
+    /// Clears records, failure counters, the prompt cache and queued answers.
     pub fn reset(&self) {
         self.provider.reset();
     }

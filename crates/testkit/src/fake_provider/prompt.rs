@@ -1,5 +1,5 @@
-//! What a request asks for: the newest words of the human and how far their answer has come, or
-//! one of the side requests a client makes in which directives are only quoted.
+//! The intent of a request: the newest human text and the progress of its answer, or a side request in which directives
+//! are only quoted.
 
 use super::directives::{self, trim};
 use super::json::{Fields, compact, is_truthy, object, text};
@@ -15,7 +15,7 @@ pub(crate) fn find(messages: &[Message<'_>]) -> (String, usize) {
             continue;
         }
         let text = human_text(message);
-        // Text beside a tool result was put there by the client, unless it scripts an answer.
+        // Text next to a tool result comes from the client, unless it contains directives.
         let counts = !message.has("tool_result") || !directives::parse(&text).is_empty();
         if !text.is_empty() && counts {
             return (text, since);
@@ -56,7 +56,7 @@ fn without_reminders(text: &str) -> String {
 /// A request that is not a turn of the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// JSON of a given form: titles and the like.
+    /// JSON of a given form, such as a title.
     Structured,
     /// A summary of the conversation.
     Compaction,
@@ -64,8 +64,8 @@ pub(crate) enum Side {
     Classifier,
 }
 
-/// A request can be a side request in several ways at once; the first one listed decides the
-/// answer, except that a form without a schema leaves it to the others.
+/// A request can be a side request in several ways at once; the first one listed decides, except that a form without a
+/// schema leaves it to the others.
 pub(crate) fn sides(request: &Request<'_>) -> Vec<Side> {
     let mut sides = Vec::new();
     if output_format(request.body).is_some() {
@@ -85,7 +85,7 @@ pub(crate) fn output_format(body: &Fields) -> Option<&Value> {
     format.filter(|format| is_truthy(Some(format)))
 }
 
-/// The last text asks for an answer in these tags.
+/// The last text requests an answer in these tags.
 fn asks_for(request: &Request<'_>, tags: &[&str]) -> bool {
     let Some(message) = request.messages.last() else {
         return false;

@@ -1,5 +1,4 @@
-//! What the provider received and how it answered: in memory for tests in this process, as files
-//! for everybody else.
+//! The requests and answers of the provider: in memory for tests in this process, as files for others.
 
 use super::Options;
 use crate::http1::{Headers, header};
@@ -8,12 +7,12 @@ use serde_json::{Value, json};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// How the exchange ended.
+/// The end of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The whole answer was sent.
     Complete,
-    /// The connection was dropped because a directive said so.
+    /// A directive dropped the connection.
     Cut,
     /// The client closed the connection before the end of the answer.
     ClientGone,
@@ -25,20 +24,20 @@ pub struct RequestRecord {
     pub number: u64,
     /// Seconds since the provider started.
     pub seconds: f64,
-    /// Counted from 1 in the order they were opened.
+    /// Counted from 1 in the order of opening.
     pub connection: u64,
     pub nth_on_connection: u64,
     pub version: String,
     pub method: String,
     pub target: String,
-    /// In the order and case they came in.
+    /// In the original order and case.
     pub headers: Headers,
     pub body_bytes: usize,
-    /// The body exactly as it came, still compressed if it was; chunk framing removed.
+    /// The exact body, still compressed if it was; without chunk framing.
     pub body: Bytes,
-    /// Status and message or error, as soon as it is decided.
+    /// Status and message or error, as soon as they are decided.
     pub answer: Option<Value>,
-    /// `None` while the answer is on its way.
+    /// `None` while the answer is being sent.
     pub outcome: Option<Outcome>,
 }
 
@@ -85,7 +84,7 @@ impl RequestRecord {
         whole
     }
 
-    /// Writes the request into the folder that the options name, if they do.
+    /// Writes the request to the folder of the options, if any.
     pub(crate) fn save(&self, options: &Options) {
         let Some(folder) = &options.record else {
             return;
@@ -116,7 +115,7 @@ pub(crate) fn decoded(headers: &[(String, String)], body: &Bytes) -> io::Result<
     Ok(plain.into())
 }
 
-/// Readers that watch the folder never see half a file.
+/// Readers of the folder never see a partial file.
 fn write_whole(folder: &Path, name: &str, value: &Value) -> io::Result<()> {
     let mut bytes = Vec::new();
     let indented = serde_json::ser::PrettyFormatter::with_indent(b" ");
@@ -127,7 +126,7 @@ fn write_whole(folder: &Path, name: &str, value: &Value) -> io::Result<()> {
     std::fs::rename(unfinished, folder.join(name))
 }
 
-/// Recording is a side show: a full disk does not stop the answers.
+/// A failed recording, such as on a full disk, does not stop the answers.
 fn report(written: io::Result<()>) {
     if let Err(error) = written {
         eprintln!("fake provider: a request was not recorded: {error}");

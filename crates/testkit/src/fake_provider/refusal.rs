@@ -1,6 +1,6 @@
-//! Every sentence the provider refuses a request with, as a value. Status 400 for all of them.
+//! Every refusal message of the provider, as a value. All have status 400.
 
-/// Why a request is refused. The words are the API's own: clients match on them.
+/// The reason for a refusal. The words are the API's own: clients match on them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error("The request body is not valid JSON")]
@@ -115,7 +115,7 @@ pub(crate) enum Refusal {
 
 const ANYWHERE: &str = "the directive-only form (content: [] with output_config) is accepted at any position";
 
-/// Where a block stands.
+/// The position of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) message: usize,

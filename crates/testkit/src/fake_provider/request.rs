@@ -1,8 +1,7 @@
-//! A typed view of a request body: messages, system, tools and blocks as objects, string content
-//! as the one text block it stands for.
+//! A typed view of a request body: messages, system, tools and blocks as objects, string content as one text block.
 //!
-//! Whether the conversation is legal belongs to `validate`; here only the types are checked, in
-//! strict mode or not, since nothing can be answered to a message that is no object.
+//! `validate` checks the conversation; this module checks only the types, in strict mode or not, because a message that
+//! is not an object cannot be answered.
 
 use super::json::{Fields, is_truthy, text};
 use super::refusal::Refusal;
@@ -56,7 +55,7 @@ impl<'a> Request<'a> {
         self.tools.iter().copied().filter(|tool| !is_truthy(tool.get("defer_loading")))
     }
 
-    /// The messages less those of role "system".
+    /// The messages without those of role "system".
     pub(crate) fn spoken(&self) -> impl DoubleEndedIterator<Item = &Message<'a>> {
         self.messages.iter().filter(|message| !message.is_system())
     }
@@ -89,7 +88,7 @@ pub(crate) fn is_thinking(block: &Fields) -> bool {
     matches!(kind_of(block), Some("thinking" | "redacted_thinking"))
 }
 
-/// The fields that count: a cache mark is never part of what is said.
+/// The relevant fields: a breakpoint is never part of the content.
 pub(crate) fn without_mark(block: &Fields) -> impl Iterator<Item = (&String, &Value)> {
     block.iter().filter(|(key, _)| *key != "cache_control")
 }

@@ -1,4 +1,4 @@
-//! Which request gets which reply, without I/O, and the state that all connections share.
+//! Routes requests to replies, without I/O, and holds the state that all connections share.
 
 use super::messages::{self, Memory};
 use super::records::{Outcome, RequestRecord};
@@ -18,11 +18,11 @@ pub(crate) struct Provider {
     memory: Mutex<Memory>,
 }
 
-/// What goes back.
+/// The reply.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
-    /// Time before the head.
+    /// The delay before the head.
     pub(crate) delay: Duration,
     pub(crate) content: Content,
 }
@@ -42,7 +42,7 @@ impl Reply {
         Self { status: 200, delay: Duration::ZERO, content: Content::Stream { moves, slow } }
     }
 
-    /// An error in the API's shape.
+    /// An error in the API's format.
     pub(crate) fn error(status: u16, sentence: &str) -> Self {
         let kind = error_kind(status).unwrap_or("api_error");
         let error = json!({
@@ -104,8 +104,7 @@ impl Provider {
         self.records.change(Vec::clear);
     }
 
-    /// The reply to a request of the provider's own API; what the records should say of the answer
-    /// comes along.
+    /// The reply to a request of the provider's own API, with its record.
     pub(crate) fn reply(&self, request: &RequestRecord, body: Option<&Value>) -> (Reply, Option<Value>) {
         let reply = match (request.method.as_str(), request.path()) {
             ("POST", "/v1/messages") => {
@@ -131,7 +130,7 @@ impl Provider {
         (reply, None)
     }
 
-    /// The reply to a request of a test that drives the provider from outside.
+    /// The reply to a request of a test that controls the provider.
     pub(crate) fn control(&self, method: &str, path: &str, body: Option<&Value>) -> Reply {
         match (method, path) {
             ("POST", "/_fake/reset") => {

@@ -1,5 +1,4 @@
-//! The sockets of the provider: reads requests as they come, writes replies as they are planned,
-//! and notices when a client goes away in between.
+//! The sockets of the provider: reads requests, writes replies as planned, and notices disconnecting clients.
 
 use super::messages::unique;
 use super::records::{Outcome, RequestRecord, decoded};
@@ -16,7 +15,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Serves one connection until either side is done with it.
+/// Serves one connection until either side ends it.
 pub(crate) async fn connection(provider: Arc<Provider>, stream: TcpStream, number: u64) {
     let mut connection = Connection { stream, parser: Parser::default() };
     let mut nth = 0;
@@ -39,7 +38,7 @@ pub(crate) async fn connection(provider: Arc<Provider>, stream: TcpStream, numbe
     }
 }
 
-/// One request and its answer; false when the connection ends with it.
+/// One request and its answer; false if the connection ends with it.
 async fn exchange(
     provider: &Provider,
     connection: &mut Connection,
@@ -87,7 +86,7 @@ async fn exchange(
     if let Some(answer) = answer {
         provider.decided(number, answer);
     }
-    // Said before the last bytes leave: whoever got them finds it in the records.
+    // Recorded before the last bytes leave, so that a reader of them finds the record.
     let completed = || provider.ended(number, Outcome::Complete);
     match answering.send(reply, completed).await {
         Ok(()) => persistent,
@@ -111,7 +110,7 @@ struct Connection {
     parser: Parser<RequestHead>,
 }
 
-/// Why no request could be read.
+/// The reason why no request could be read.
 enum Broken {
     NotHttp,
     Socket,
@@ -130,7 +129,7 @@ impl From<io::Error> for Broken {
 }
 
 impl Connection {
-    /// The next request with its whole body; `None` when the client is done.
+    /// The next request with its whole body; `None` if the client is done.
     async fn request(&mut self) -> Result<Option<(RequestHead, Bytes)>, Broken> {
         let mut head = None;
         let mut pieces = Vec::new();
@@ -154,7 +153,7 @@ impl Connection {
         }
     }
 
-    /// Waits, unless the client closes the connection meanwhile.
+    /// Waits, unless the client closes the connection.
     async fn wait(&mut self, time: Duration) -> Result<(), Stopped> {
         if time.is_zero() {
             return Ok(());
@@ -166,12 +165,12 @@ impl Connection {
     }
 }
 
-/// Ends when the client is gone. What it sends before is kept for the next request.
+/// Ends when the client disconnects. Its earlier data are kept for the next request.
 async fn closed(stream: &mut TcpStream, parser: &mut Parser<RequestHead>) {
     while !matches!(stream.read_buf(parser.buffer()).await, Ok(0) | Err(_)) {}
 }
 
-/// Why an answer was not sent to its end.
+/// The reason for an incomplete answer.
 enum Stopped {
     Cut,
     ClientGone,
@@ -240,7 +239,7 @@ impl Answering<'_> {
                     let data = match &mut encoder {
                         Some(encoder) => {
                             encoder.write_all(event.as_bytes())?;
-                            // Every event must reach the client now, not when a block is full.
+                            // Every event must reach the client at once, not when a block is full.
                             encoder.flush()?;
                             std::mem::take(encoder.get_mut())
                         }

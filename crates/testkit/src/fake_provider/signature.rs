@@ -1,6 +1,5 @@
-//! Signatures of thinking blocks. One holds a keyed hash of the thinking text, the prefix the
-//! block was produced after, its own name and the name of the thinking block before it, so that
-//! both altered thinking and an altered prefix are noticed.
+//! Signatures of thinking blocks. Each contains a keyed hash of the thinking text, the prefix of the block, its own
+//! name and the name of the thinking block before it, so that altered thinking and altered prefixes are detected.
 
 use base64::Engine;
 use base64::alphabet;
@@ -9,10 +8,10 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STAN
 
 const CONTEXT: &str = "testkit fake provider thinking signature";
 
-/// The name that stands for "no thinking before".
+/// The name for "no thinking before".
 pub(crate) const NONE: &str = "-";
 
-/// What a signature of ours says.
+/// The content of a signature of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Signature {
     pub(crate) text_hash: String,
@@ -27,7 +26,7 @@ pub(crate) fn sign(text: &str, prefix: &str, name: &str, before: &str) -> String
 }
 
 impl Signature {
-    /// `None` if we did not make it.
+    /// `None` if it is not ours.
     pub(crate) fn read(signature: &str) -> Option<Self> {
         let plain = String::from_utf8(decode(signature)?).ok()?;
         let parts: Vec<&str> = plain.split(':').collect();
@@ -57,8 +56,8 @@ fn text_hash(text: &str) -> String {
     short(&blake3::keyed_hash(&key, text.as_bytes()))
 }
 
-/// Base64 as leniently as the provider reads it: letters that do not belong are skipped, what
-/// follows the padding is ignored, missing padding is not forgiven.
+/// Base64 as lenient as the provider: invalid letters are skipped, data after the padding are ignored, missing padding
+/// is an error.
 fn decode(signature: &str) -> Option<Vec<u8>> {
     const LENIENT: GeneralPurpose = GeneralPurpose::new(
         &alphabet::STANDARD,

@@ -1,5 +1,4 @@
-//! The events of a streamed answer, in order, with what happens between them. Sending them
-//! belongs to `serve`.
+//! The events of a streamed answer, in order, with the actions between them. `serve` sends them.
 
 use super::answer::Course;
 use super::json::{Fields, compact, spaced, text};
@@ -7,11 +6,11 @@ use super::request::kind_of;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Characters of one delta, unless the text is so long that it would make more than fifty.
+/// The characters of a delta, unless the text would make more than fifty.
 const PIECE: usize = 40;
 const MOST_PIECES: usize = 50;
 
-/// One move of a stream.
+/// One step of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Move {
     /// A whole server-sent event, empty line included.
@@ -21,7 +20,7 @@ pub(crate) enum Move {
     Cut,
 }
 
-/// The stream of `message`, which is the answer as a client that does not stream would get it.
+/// The stream of `message`, the answer for a client that does not stream.
 pub(crate) fn moves(message: &Fields, course: &Course) -> Vec<Move> {
     let mut moves = vec![event("message_start", json!({"message": opening(message)})), event("ping", json!({}))];
     let blocks = message.get("content").and_then(Value::as_array);
@@ -33,7 +32,7 @@ pub(crate) fn moves(message: &Fields, course: &Course) -> Vec<Move> {
         moves.push(event("content_block_start", json!({"index": index, "content_block": shell})));
         for (position, delta) in deltas.into_iter().enumerate() {
             moves.push(event("content_block_delta", json!({"index": index, "delta": delta})));
-            // Whatever goes wrong goes wrong once something of the answer was said.
+            // Failures happen after the first part of the answer.
             if index == 0 && position == 0 {
                 if let Some(kind) = &course.mid_error {
                     let error = json!({"error": {"type": kind, "message": kind}});
@@ -65,12 +64,12 @@ fn event(kind: &str, fields: Value) -> Move {
     Move::Send(format!("event: {kind}\ndata: {}\n\n", compact(&data)))
 }
 
-/// The message as it stands when nothing of it was said.
+/// The message before any of its content.
 fn opening(message: &Fields) -> Fields {
     let mut opening = message.clone();
     opening.insert("content".into(), json!([]));
     opening.insert("stop_reason".into(), Value::Null);
-    // It is known at the end only.
+    // Known only at the end.
     opening.remove("context_management");
     if let Some(usage) = opening.get_mut("usage").and_then(Value::as_object_mut) {
         usage.insert("output_tokens".into(), 1.into());
@@ -99,7 +98,7 @@ fn closing(message: &Fields) -> Value {
     closing
 }
 
-/// A block as it starts, and the deltas that make it whole.
+/// A block at its start, and the deltas that complete it.
 fn unfold(block: &Fields) -> (Value, Vec<Value>) {
     match kind_of(block) {
         Some("text") => {

@@ -1,5 +1,5 @@
-//! The API's own checks (rulebook part A): the mistakes that a proxy which edits conversations
-//! can make. Checked in the API's order, the first mistake is reported.
+//! The API's own checks (rulebook part A): the mistakes that a proxy can make by editing conversations. Checked in the
+//! API's order; the first mistake is reported.
 
 use super::Options;
 use super::binding;
@@ -14,7 +14,7 @@ use std::collections::HashSet;
 const MOST_MARKS: usize = 4;
 const SMALLEST_BUDGET: f64 = 1024.0;
 
-/// What the provider checks before it answers, in its order, without a server: the sentence it would refuse with.
+/// Checks a body in the provider's order, without a server; returns the refusal message.
 pub fn check(body: &[u8], options: &Options) -> Result<(), String> {
     let refuse = |refusal: Refusal| refusal.to_string();
     let body: Value = serde_json::from_slice(body).map_err(|_| refuse(Refusal::NotJson))?;
@@ -32,7 +32,7 @@ pub fn check(body: &[u8], options: &Options) -> Result<(), String> {
     }
 }
 
-/// A thinking block as the provider would give it after this body; `None` if that cannot be read.
+/// A thinking block as the provider would give it after this body; `None` if the body cannot be parsed.
 pub fn thinking_after(body: &[u8], thought: &str, name: &str) -> Option<Value> {
     let body: Value = serde_json::from_slice(body).ok()?;
     let request = Request::read(body.as_object()?).ok()?;
@@ -44,7 +44,7 @@ pub fn thinking_after(body: &[u8], thought: &str, name: &str) -> Option<Value> {
     Some(block.into())
 }
 
-/// What must be there before anything else is looked at.
+/// The required fields.
 pub(crate) fn required(body: &Fields) -> Result<(), Refusal> {
     for key in ["model", "messages", "max_tokens"] {
         if !body.contains_key(key) {
@@ -93,8 +93,8 @@ fn system(request: &Request<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Where a message of role "system" may stand. Neighbouring ones are judged as one group; the
-/// form that only holds settings may stand anywhere.
+/// The valid positions of messages of role "system". Neighbours count as one group; the form that only contains
+/// settings is valid anywhere.
 fn system_message(messages: &[Message<'_>], index: usize, message: &Message<'_>) -> Result<(), Refusal> {
     let empty_list = message.fields.get("content") == Some(&Value::Array(Vec::new()));
     if empty_list && is_truthy(message.fields.get("output_config")) {
@@ -124,7 +124,7 @@ fn system_message(messages: &[Message<'_>], index: usize, message: &Message<'_>)
     Ok(())
 }
 
-/// Calls and results as they meet while the messages are read in order.
+/// Calls and results in the order of the messages.
 struct Pairing<'a> {
     tools: HashSet<Option<&'a Value>>,
     seen: HashSet<Option<Value>>,
@@ -164,7 +164,7 @@ impl<'a> Pairing<'a> {
                 return Err(Refusal::MissingResults(index, self.pending.join(", ")));
             }
         } else {
-            // Assistant messages in a row are one turn for the API: their calls add up.
+            // Consecutive assistant messages are one turn for the API: their calls add up.
             self.collect_calls(index, message)?;
         }
         Ok(())
@@ -231,7 +231,7 @@ impl<'a> Pairing<'a> {
         Ok(())
     }
 
-    /// What can only be told when all messages were read.
+    /// Checks that need all messages.
     fn end(self, request: &Request<'_>) -> Result<(), Refusal> {
         if !self.pending.is_empty() {
             let last = request.messages.len().saturating_sub(1);
@@ -278,7 +278,7 @@ fn thinking_block(place: Place, role: &str, block: &Fields) -> Result<(), Refusa
     }
 }
 
-/// Number, place and order of the cache marks.
+/// Number, position and order of the breakpoints.
 fn marks(request: &Request<'_>) -> Result<(), Refusal> {
     let said = || request.messages.iter().flat_map(|message| &message.blocks);
     if said().any(|block| is_thinking(block) && is_truthy(block.get("cache_control"))) {
@@ -320,7 +320,7 @@ fn budget(body: &Fields) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// An id or a name as it stands in a sentence.
+/// An id or a name in a message.
 fn spoken(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => "None".to_owned(),

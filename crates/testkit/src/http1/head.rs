@@ -1,21 +1,20 @@
-//! Heads of requests and responses, and what they say about the length of the body.
+//! Heads of requests and responses, and the length of the body that they imply.
 
 use super::HttpError;
 use bytes::Bytes;
 
-/// More than any client sends; a flood beyond it is an error.
+/// Longer than any client's head; more is an error.
 const MOST_HEADERS: usize = 256;
 
-/// Names and values in the order and case they came in. Values are read as Latin-1, which keeps
-/// every byte.
+/// Names and values in the original order and case. Values are read as Latin-1, which keeps every byte.
 pub type Headers = Vec<(String, String)>;
 
-/// The value of the last header with this name, whatever its case.
+/// The value of the last header with this name, ignoring case.
 pub fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
     headers.iter().rev().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
 }
 
-/// What the length of a body follows from.
+/// The data that determine the length of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
     None,
@@ -26,7 +25,7 @@ pub enum Framing {
 
 /// The two kinds of heads, for the parser they share.
 pub trait Head: Sized {
-    /// The head at the start of `bytes` with its length, or `None` if it is not all there yet.
+    /// The head at the start of `bytes` with its length, or `None` if it is incomplete.
     fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, HttpError>;
     fn framing(&self) -> Result<Framing, HttpError>;
     /// A 1xx response: another head follows.
@@ -43,7 +42,7 @@ pub struct RequestHead {
     /// `HTTP/1.1` or `HTTP/1.0`.
     pub version: String,
     pub headers: Headers,
-    /// The head as it came, the empty line included.
+    /// The original head, including the empty line.
     pub raw: Bytes,
 }
 
@@ -51,7 +50,7 @@ pub struct RequestHead {
 pub struct ResponseHead {
     pub status: u16,
     pub headers: Headers,
-    /// The head as it came, the empty line included.
+    /// The original head, including the empty line.
     pub raw: Bytes,
 }
 

@@ -1,7 +1,7 @@
-//! HTTP/1.1 as bytes: a parser without I/O for both directions, that keeps what the kit must see
-//! (header case and order, the raw head, whether a message ended or was cut).
+//! HTTP/1.1 as bytes: a parser without I/O for both directions that keeps header case and order, the raw head, and
+//! whether a message was cut.
 //!
-//! Sockets belong to the provider, the recorder and the client.
+//! The provider, the recorder and the client handle sockets.
 
 mod head;
 mod parser;
@@ -9,12 +9,12 @@ mod parser;
 pub use head::{Head, Headers, RequestHead, ResponseHead, header};
 pub use parser::{Event, Parser};
 
-/// How a message ended.
+/// The end of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// With its last byte.
     Complete,
-    /// The connection closed before.
+    /// The connection closed early.
     Cut,
 }
 

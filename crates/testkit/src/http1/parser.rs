@@ -1,17 +1,16 @@
-//! The parser: bytes in, events out. One parser follows one direction of one connection through
-//! all its messages.
+//! The parser: bytes in, events out. One parser follows one direction of one connection through all its messages.
 
 use super::head::Framing;
 use super::{Ending, Head, HttpError};
 use bytes::{Buf, Bytes, BytesMut};
 
-/// What one read may bring.
+/// The events of a read.
 const ROOM: usize = 32 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event<H> {
     Head(H),
-    /// A piece of the body, chunk framing removed.
+    /// A piece of the body, without chunk framing.
     Body(Bytes),
     End,
 }
@@ -41,14 +40,14 @@ impl<H> Default for Parser<H> {
 }
 
 impl<H: Head> Parser<H> {
-    /// Where the next bytes of the connection go; a socket may read right into it.
+    /// The buffer for the next bytes; a socket may read directly into it.
     pub fn buffer(&mut self) -> &mut BytesMut {
         self.buffer.reserve(ROOM);
         &mut self.buffer
     }
 
-    /// The next event, or `None` if more bytes are needed. `bodiless` says that the head to come
-    /// has no body whatever it declares: the answer to a HEAD.
+    /// The next event, or `None` if more bytes are needed. `bodiless`: the next message has no body in any case, such
+    /// as the response to a HEAD.
     pub fn next(&mut self, bodiless: bool) -> Result<Option<Event<H>>, HttpError> {
         loop {
             match self.state {

@@ -1,4 +1,4 @@
-//! Rules that only somebody who edits can break, and what the provider has to remember for them.
+//! Rules that only an editor can break, and the provider's state for them.
 
 use crate::fake_provider::json::{Fields, object, text};
 use crate::fake_provider::request::{Message, Request, is_thinking, kind_of, without_mark};
@@ -8,18 +8,18 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// What earlier requests and answers told.
+/// The state from earlier requests and answers.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    /// How many thinking blocks the answer has that one of this signature is from.
+    /// The number of thinking blocks in the answer that contains this signature.
     thoughts: HashMap<String, usize>,
-    /// Tools that came in the middle of a conversation, each with whose that is: elsewhere it may be a tool like any other.
+    /// Tools added in the middle of a conversation, with their owner: elsewhere they may be ordinary tools.
     tools: HashSet<(String, String)>,
-    /// Calls that it made.
+    /// Calls of the provider.
     calls: HashSet<String>,
-    /// Answers that it paused, by the call that was under way: what they said, and the tools they had.
+    /// Paused answers, by their running call: their content, and their tools.
     paused: HashMap<String, (Vec<Value>, Vec<Value>)>,
-    /// The tools of the request that is being answered.
+    /// The tools of the current request.
     tools_now: Vec<Value>,
 }
 
@@ -27,7 +27,7 @@ impl Memory {
     pub(super) fn asked(&mut self, request: &Request<'_>) {
         self.tools_now = request.tools.iter().map(|tool| bare(tool)).collect();
         let whose = whose(request);
-        // One that is there from the start is a tool like any other.
+        // A tool that is there from the start is an ordinary one.
         for name in request.tools.iter().filter_map(|tool| text(tool, "name")) {
             self.tools.remove(&(whose.clone(), name.to_owned()));
         }
@@ -61,17 +61,17 @@ pub(super) fn check(request: &Request<'_>, memory: &Memory) -> Result<(), String
     }
 }
 
-/// A block or a tool without its cache mark.
+/// A block or a tool without its breakpoint.
 fn bare(fields: &Fields) -> Value {
     without_mark(fields).map(|(key, value)| (key.clone(), value.clone())).collect::<Fields>().into()
 }
 
-/// What was said, without thinking and cache marks.
+/// The content, without thinking and breakpoints.
 fn said<'b>(blocks: impl Iterator<Item = &'b Fields>) -> Vec<Value> {
     blocks.filter(|block| !is_thinking(block)).map(bare).collect()
 }
 
-/// The call of a provider's tool that an answer stopped at, waiting for nothing of the client's.
+/// The provider's tool call at which an answer stopped, if it waits for nothing from the client.
 fn under_way(blocks: &[Value]) -> Option<String> {
     let found = |call: &Value| blocks.iter().any(|block| block["tool_use_id"] == call["id"]);
     let calls_client = blocks.iter().any(|block| block["type"] == "tool_use");
@@ -79,7 +79,7 @@ fn under_way(blocks: &[Value]) -> Option<String> {
     call.filter(|_| !calls_client)?["id"].as_str().map(str::to_owned)
 }
 
-/// A paused answer that comes back to be continued is as it was given, and so are the tools (A44).
+/// A paused answer comes back unchanged, with the same tools (A44).
 fn paused(request: &Request<'_>, memory: &Memory) -> Result<(), String> {
     let Some(last) = request.spoken().next_back().filter(|last| is_paused(last)) else { return Ok(()) };
     let calls = last.blocks.iter().filter(|block| kind_of(block) == Some("server_tool_use"));
@@ -94,7 +94,7 @@ fn paused(request: &Request<'_>, memory: &Memory) -> Result<(), String> {
     }
 }
 
-/// PDF documents have at most so many pages in all (A83).
+/// The limit of PDF pages in total (A83).
 fn pages(request: &Request<'_>) -> Result<(), String> {
     let most = if text(request.body, "model").is_some_and(|model| model.contains("-4-5")) { 100 } else { 600 };
     let count = |block: &Fields| {
@@ -127,8 +127,8 @@ fn is_server_result(block: &Fields) -> bool {
     kind_of(block).is_some_and(|kind| kind.ends_with("_tool_result"))
 }
 
-/// Each call of a provider's tool has its result in the answer of the assistant (A40). One that waits for tools of
-/// the client has it in the next one, and the user gives nothing but results between (A46).
+/// Each call of a provider's tool has its result in the same assistant turn (A40). One that waits for client tools has
+/// it in the next one, and the user sends only results in between (A46).
 fn server_pairs(request: &Request<'_>) -> Result<(), String> {
     let mut open: Vec<(&str, usize)> = Vec::new();
     let mut seen: Vec<&str> = Vec::new();
@@ -181,7 +181,7 @@ fn server_pairs(request: &Request<'_>) -> Result<(), String> {
     }
 }
 
-/// What a model that gave up thought and called is not sent again, and the mark is no answer of its own (A48).
+/// Thinking and calls of a model that gave up are not sent again, and the mark is not an answer by itself (A48).
 fn fallbacks(request: &Request<'_>) -> Result<(), String> {
     for (at, message) in request.messages.iter().enumerate() {
         let is_mark = |block: &Fields| kind_of(block) == Some("fallback");
@@ -197,7 +197,7 @@ fn fallbacks(request: &Request<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The tool that a block adds or removes, and whether it brings its definition.
+/// The tool that a block adds or removes, and whether the block contains its definition.
 fn changed(block: &Fields) -> Option<(String, bool)> {
     let tool = object(block, "tool")?;
     match object(tool, "definition") {
@@ -206,7 +206,7 @@ fn changed(block: &Fields) -> Option<(String, bool)> {
     }
 }
 
-/// A tool is there before it is used, offered or removed (A23), and no change of tools follows the assistant.
+/// A tool exists before it is used, offered or removed (A23), and no change of tools follows the assistant.
 fn changes(request: &Request<'_>, memory: &Memory) -> Result<(), String> {
     let names = request.tools.iter().filter_map(|tool| text(tool, "name"));
     let mut known: HashSet<String> = names.map(str::to_owned).collect();
@@ -240,7 +240,7 @@ fn changes(request: &Request<'_>, memory: &Memory) -> Result<(), String> {
     Ok(())
 }
 
-/// Of the latest answer either all thinking is there or none (A51).
+/// The latest answer has either all its thinking or none (A51).
 fn latest_thinking(request: &Request<'_>, memory: &Memory) -> Result<(), String> {
     let latest = request.messages.iter().rfind(|message| message.role == Some("assistant"));
     let thoughts: Vec<&str> = latest
@@ -256,7 +256,7 @@ fn latest_thinking(request: &Request<'_>, memory: &Memory) -> Result<(), String>
     }
 }
 
-/// As long as results are what is said last, the first and the last answer of the loop begin with thinking (A55).
+/// While results come last, the first and the last answer of the loop begin with thinking (A55).
 fn open_loop(request: &Request<'_>) -> Result<(), String> {
     let spoken: Vec<&Message<'_>> = request.spoken().collect();
     let Some(last) = spoken.last().filter(|last| last.role == Some("user") && last.has("tool_result")) else {

@@ -1,12 +1,12 @@
-//! What a client can see of a response, less what is unique by nature.
+//! The visible parts of a response, without inherently unique values.
 
 use flate2::read::GzDecoder;
 use serde_json::Value;
 use std::io::Read;
 use testkit::client::Response;
 
-/// A response made comparable, line by line: status, ending, headers in order, and the body as
-/// JSON or as the sequence of its events, key order included.
+/// A comparable response, line by line: status, ending, headers in order, and the body as JSON or as the sequence of
+/// its events, including key order.
 pub fn seen(response: &Response) -> Vec<String> {
     let compressed = response.header("content-encoding").is_some();
     let mut lines = vec![format!("status {}, {:?}", response.status, response.ending)];
@@ -89,7 +89,7 @@ fn normal_text(json: &str) -> String {
     }
 }
 
-/// Ids and signatures keep their length only; records do not tell the time.
+/// Ids and signatures are reduced to their length; times are removed.
 fn normal(value: Value) -> Value {
     match value {
         Value::String(text) => without_ids(&text).into(),

@@ -1,5 +1,4 @@
-//! Conversations to send: prompts with every directive, side requests, live sessions, built ones
-//! and recorded ones.
+//! Conversations to send: prompts with every directive, side requests, live sessions, built and recorded ones.
 
 use crate::reference::shared;
 use crate::twins::{Pair, Twins};
@@ -107,7 +106,7 @@ pub fn side_requests() -> Vec<(String, Value)> {
     requests
 }
 
-/// A finished loop with thinking, two calls in parallel and a system message, one question open.
+/// A finished loop with thinking, two parallel calls and a system message, and an open question.
 pub async fn tool_loop(pair: &mut Pair) -> Twins {
     let prompt = "THINK:hm;;SAY:let me look;;USE_TOOL:Read:/a;;USE_TOOL:Bash:ls;;\
         THEN;;THINK:so;;SAY:done";
@@ -130,7 +129,7 @@ pub async fn tool_loop(pair: &mut Pair) -> Twins {
     twins
 }
 
-/// Built sessions, without thinking: signatures are the servers' own.
+/// Built sessions without thinking: signatures are specific to each server.
 pub fn built() -> Vec<Twins> {
     let mut sessions = Vec::new();
     for (seed, family) in [(1, Family::A), (2, Family::B), (3, Family::A), (4, Family::B)] {
@@ -141,7 +140,7 @@ pub fn built() -> Vec<Twins> {
     sessions
 }
 
-/// Recorded conversations, the smaller ones, with and without their foreign thinking.
+/// The smaller recorded conversations, with and without their foreign thinking.
 pub fn corpus() -> Vec<Twins> {
     let Ok(folder) = std::fs::read_dir(shared().join("corpus/conversations")) else {
         eprintln!("SKIPPED: the corpus is not beside this project");
@@ -172,7 +171,7 @@ pub fn strip_thinking(body: &mut Value) {
     }
 }
 
-/// A session of several turns with moving marks, in which earlier things are changed now and then.
+/// A session of several turns with moving breakpoints and occasional changes of earlier content.
 pub async fn session(pair: &mut Pair, seed: u64) {
     let mut random = Random::new(seed);
     let mut built = Session::new(seed).thinking(false).lean();
@@ -202,7 +201,7 @@ pub async fn session(pair: &mut Pair, seed: u64) {
                 break;
             }
         }
-        // An edit of the past: refused on bound thinking, or dropped on request.
+        // An edit of the past: refused with bound thinking, or dropped on request.
         let mut edited = twins.clone();
         edited.push(&json!({"role": "user", "content": "SAY:edited"}));
         let mut gap = edited.clone();
@@ -221,7 +220,7 @@ pub async fn session(pair: &mut Pair, seed: u64) {
     }
 }
 
-/// Leaves out the nth thinking block and keeps the others.
+/// Removes the nth thinking block and keeps the others.
 fn leave_gap(body: &mut Value, nth: usize) {
     let mut count = 0;
     let messages = body["messages"].as_array_mut().into_iter().flatten();
@@ -234,7 +233,7 @@ fn leave_gap(body: &mut Value, nth: usize) {
     }
 }
 
-/// The mark of the messages goes to the last block, as a client's does.
+/// Moves the breakpoint of the messages to the last block, like a client.
 fn move_mark(body: &mut Value) {
     let Some(messages) = body["messages"].as_array_mut() else {
         return;

@@ -1,9 +1,9 @@
-//! Our provider against the reference implementation in Python: the same requests to both, and
-//! everything that a client can see must be the same, less what is unique by nature (ids,
-//! signatures, times). Conversations go on with each server's own answers.
+//! Compares our provider with the reference implementation in Python: the same requests to both, and everything that a
+//! client can see must be equal, except inherently unique values (ids, signatures, times). Conversations continue with
+//! each server's own answers.
 //!
-//! The reference and the corpus lie beside the project; without them nothing is compared, which
-//! is said, and in CI a missing interpreter is an error.
+//! The reference and the corpus are next to the project; without them, the tests say so and compare nothing, and in CI
+//! a missing interpreter is an error.
 
 mod compare;
 mod conversations;

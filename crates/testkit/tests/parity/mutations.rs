@@ -1,4 +1,4 @@
-//! Random changes to a request, the same for the same seed whatever the ids in it are.
+//! Random changes to a request, determined by the seed and independent of ids.
 
 use crate::conversations::strip_thinking;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ fn push(body: &mut Value, message: Value) {
     messages(body).push(message);
 }
 
-/// Whole messages trade places or roles.
+/// Messages swap places or roles.
 fn structure(body: &mut Value, random: &mut Random) {
     let messages = messages(body);
     let (one, two) = (random.below(messages.len()), random.below(messages.len()));
@@ -64,7 +64,7 @@ fn remove_or_repeat(body: &mut Value, random: &mut Random) {
     }
 }
 
-/// Something inside one message.
+/// Changes inside one message.
 fn block(body: &mut Value, random: &mut Random) {
     let messages = messages(body);
     let place = random.below(messages.len());
@@ -118,7 +118,7 @@ fn block(body: &mut Value, random: &mut Random) {
     }
 }
 
-/// Another cache mark, anywhere.
+/// Another breakpoint, anywhere.
 fn mark(body: &mut Value, random: &mut Random) {
     let marks = [
         json!({"type": "ephemeral"}),

@@ -1,4 +1,4 @@
-//! Starting the reference with the same options as ours, or saying why not.
+//! Starts the reference with the same options as ours, or reports why not.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -51,7 +51,7 @@ impl Flags {
     }
 }
 
-/// The folder beside the project that holds reference and corpus.
+/// The folder next to the project with the reference and the corpus.
 pub fn shared() -> PathBuf {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
     PathBuf::from(root)
@@ -64,7 +64,7 @@ pub struct Reference {
     _folder: tempfile::TempDir,
 }
 
-/// `None` if it is not there. In CI the interpreter must be.
+/// `None` if it is missing. In CI the interpreter is required.
 pub async fn start(flags: Flags) -> Option<Reference> {
     let script = shared().join("tools/fake_upstream.py");
     if !script.exists() {

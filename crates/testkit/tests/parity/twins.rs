@@ -1,5 +1,4 @@
-//! The two servers side by side, and conversations that exist once for each of them because ids
-//! and signatures differ.
+//! The two servers in parallel, and conversations in two versions, because ids and signatures differ.
 
 use crate::compare::{content, difference, plain, seen};
 use crate::reference::{self, Flags, Reference};
@@ -30,7 +29,7 @@ impl Twins {
         self.edit(|body| push(body, message.clone()));
     }
 
-    /// Appends to each what its own server answered, and results for the calls in it.
+    /// Appends the answer of each server, and results for its calls.
     pub fn carry_on(&mut self, answers: &(Response, Response)) {
         for (body, answer) in [(&mut self.ours, &answers.0), (&mut self.theirs, &answers.1)] {
             let blocks = content(answer);
@@ -77,7 +76,7 @@ impl Pair {
         })
     }
 
-    /// Sends the same bytes to both and compares the answers.
+    /// Sends the same bytes to both and compares the responses.
     pub async fn bytes(
         &mut self,
         label: &str,
@@ -91,14 +90,13 @@ impl Pair {
         self.judge(label, ours, theirs)
     }
 
-    /// Sends each its own body and compares the answers.
+    /// Sends each its own body and compares the responses.
     pub async fn send(&mut self, label: &str, twins: &Twins) -> (Response, Response) {
         let (ours, theirs) = self.ask(twins).await;
         self.judge(label, ours, theirs)
     }
 
-    /// The same for bodies on which the reference may break off instead of answering. Ours must
-    /// answer.
+    /// The same for bodies on which the reference may fail instead of responding. Ours must respond.
     pub async fn send_leniently(&mut self, label: &str, twins: &Twins) {
         let (ours, theirs) = self.ask(twins).await;
         if matches!(theirs, Err(ClientError::NoAnswer)) {
@@ -108,7 +106,7 @@ impl Pair {
         self.judge(label, ours, theirs);
     }
 
-    /// Sends, compares, and wants a refusal that contains these words; none if there are none.
+    /// Sends, compares, and expects a refusal with these words; none if they are empty.
     pub async fn expect(&mut self, label: &str, twins: &Twins, refusal: &str) {
         let (ours, _) = self.send(label, twins).await;
         let body = plain(&ours);
@@ -122,7 +120,7 @@ impl Pair {
         }
     }
 
-    /// Compares what the servers recorded, less how connections were used.
+    /// Compares the records of the servers, except the use of connections.
     pub async fn records(&mut self, target: &str) {
         let (ours, theirs) = (self.ours.get(target).await, self.theirs.get(target).await);
         let comparable = |response: Response| -> Vec<Value> {
@@ -134,12 +132,12 @@ impl Pair {
         self.compared += 1;
     }
 
-    /// The test compared at least so many answers.
+    /// The test compared at least this many answers.
     pub fn finish(self, at_least: usize) {
         assert!(self.compared >= at_least, "only {} compared", self.compared);
     }
 
-    /// The same, with at least `each` refusals and as many acceptances among them.
+    /// The same, with at least `each` refusals and acceptances among them.
     pub fn finish_mixed(self, at_least: usize, each: usize) {
         let accepted = self.compared - self.refused;
         let refused = self.refused;
@@ -174,7 +172,7 @@ impl Pair {
     }
 }
 
-/// One server and the connection to it, opened again when it was closed.
+/// One server and the connection to it, reopened if it was closed.
 struct Side {
     url: String,
     client: Option<Client>,

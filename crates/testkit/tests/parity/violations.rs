@@ -1,5 +1,5 @@
-//! One violation of every rule, and the edge of each that is still allowed. All start from
-//! `conversations::tool_loop`: question, two calls, results, system message, answer, question.
+//! One violation of every rule, and the allowed limit of each. All start from `conversations::tool_loop`: question, two
+//! calls, results, system message, answer, question.
 
 use serde_json::{Value, json};
 
@@ -8,12 +8,12 @@ pub const BETA: &str = "thinking-binding-controls-2026-08-01";
 pub struct Violation {
     pub name: &'static str,
     pub edit: fn(&mut Value),
-    /// Words of the refusal; empty if it is none.
+    /// Words of the refusal; empty if it is accepted.
     pub refusal: &'static str,
 }
 
 impl Violation {
-    /// Those that need the beta header say so in their name.
+    /// Names contain the beta header if one is needed.
     pub fn headers(&self) -> Vec<(String, String)> {
         let beta = self.name.contains("with beta");
         let header = ("Anthropic-Beta".to_owned(), format!("a,{BETA}"));

@@ -35,9 +35,12 @@ pub fn thinking(blocks: usize, tokens: u64) -> Option<String> {
     let are = if blocks == 1 { "is" } else { "are" };
     let blocks_in_words = words::plural(blocks as u64, "thinking block");
     let tokens = words::plural(tokens, "token");
-    (blocks > 0)
-        .then(|| format!("{blocks_in_words} {are} no longer sent ({tokens}): thinking is bound to the content before \
-            it"))
+    (blocks > 0).then(|| {
+        format!(
+            "{blocks_in_words} {are} no longer sent ({tokens}): thinking is bound to the content before \
+            it"
+        )
+    })
 }
 
 pub fn tell(answer: &[u8], how: &How, output: &Output) -> Result<(), Failure> {

@@ -234,9 +234,7 @@ pub fn run(mut change: Change, context: &Context) -> Result<ExitCode, Failure> {
     let wish = change.wish(context)?;
     let how = change.how();
     if how.when() != When::Now && !wish.can_wait() {
-        return Err(Failure::usage(
-            "--when applies only to edits; this command cannot be deferred",
-        ));
+        return Err(Failure::usage("--when applies only to edits; this command cannot be deferred"));
     }
     if let Wish::Conversation(file) = &wish {
         super::import::take_in(file, how, context)?;

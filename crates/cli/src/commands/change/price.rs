@@ -44,11 +44,7 @@ fn figures(cost: &Cost) -> String {
             dollars(money.later),
             money.saves > 0.0,
             money.pays_off_after,
-            if money.nearest {
-                " (≈ priced as the nearest model of its family)".to_owned()
-            } else {
-                String::new()
-            },
+            if money.nearest { " (≈ priced as the nearest model of its family)".to_owned() } else { String::new() },
         ),
         None => (
             words::count(cost.next_without),

@@ -30,11 +30,8 @@ pub fn ask(id: &str, conversation: &str, context: &Context) -> Result<(Draft, Pa
     shown.messages.iter_mut().for_each(|message| message.blocks.retain(|block| block.covered.is_none()));
     shown.messages.retain(|message| !message.blocks.is_empty());
     let editor = context.environment.text(env::EDITOR).ok_or_else(|| {
-        Failure::new(
-            ErrorCode::NoEditor,
-            "no text was given, and no editor is set (VISUAL, EDITOR)",
-        )
-        .hint("use --text, --raw or --file, or set EDITOR")
+        Failure::new(ErrorCode::NoEditor, "no text was given, and no editor is set (VISUAL, EDITOR)")
+            .hint("use --text, --raw or --file, or set EDITOR")
     })?;
     let current = current(&shown);
     let (before, ending) = match &current {
@@ -72,10 +69,10 @@ pub fn written(before: &str, editor: &str, draft: &Path) -> Result<String, Failu
     }
     let after = without_last_newline(read(draft)?);
     if after.trim().is_empty() {
-        return Err(
-            Failure::new(ErrorCode::Empty, "the text is empty").hint("nothing was changed; to delete, use `ctx \
-                delete`")
-        );
+        return Err(Failure::new(ErrorCode::Empty, "the text is empty").hint(
+            "nothing was changed; to delete, use `ctx \
+                delete`",
+        ));
     }
     if after == before {
         return Err(Failure::new(ErrorCode::Unchanged, "the text is unchanged").hint(hint));

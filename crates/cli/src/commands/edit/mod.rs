@@ -83,8 +83,9 @@ fn is_json(file: &Path) -> bool {
 
 fn raw(json: &str, whence: &str) -> Result<Value, Failure> {
     serde_json::from_str(json).map_err(|error| {
-        invalid_json(whence, &error)
-            .hint("a message is {\"role\":\"user\",\"content\":\"…\"}; put several in [ ]; for plain text, use \
-                --text")
+        invalid_json(whence, &error).hint(
+            "a message is {\"role\":\"user\",\"content\":\"…\"}; put several in [ ]; for plain text, use \
+                --text",
+        )
     })
 }

@@ -55,9 +55,15 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
                 play(known, Arc::new(ctx_lab::policies::Nothing))?,
             ))
         });
-        let (played, none) =
-            played.map_err(|error| Failure::new(ErrorCode::Unplayable, format!("The conversation cannot be replayed: \
-                {error}.")))?;
+        let (played, none) = played.map_err(|error| {
+            Failure::new(
+                ErrorCode::Unplayable,
+                format!(
+                    "The conversation cannot be replayed: \
+                {error}."
+                ),
+            )
+        })?;
         let count = played.turns.len();
         if let Some(turn) = arguments.turn.filter(|turn| *turn as usize > count) {
             let requests = words::plural(count as u64, "request");

@@ -121,9 +121,10 @@ fn gathered(on: &[std::path::PathBuf]) -> Result<ctx_lab::recording::Gathered, F
             left if left.is_empty() => "no file there ends in .json or .jsonl".to_owned(),
             left => left.join("; "),
         };
-        return Err(Failure::new(ErrorCode::NoRecordings, format!("No recorded conversation found: {why}."))
-            .hint("name a folder of request bodies, an agent's sessions (`--on ~/.claude/projects`), or the home of \
-                `ctx`"));
+        return Err(Failure::new(ErrorCode::NoRecordings, format!("No recorded conversation found: {why}.")).hint(
+            "name a folder of request bodies, an agent's sessions (`--on ~/.claude/projects`), or the home of \
+                `ctx`",
+        ));
     }
     Ok(gathered)
 }

@@ -70,8 +70,7 @@ pub fn choose(
                 }
                 Err(failure) => {
                     let told = text::line(&failure.message);
-                    let why =
-                        if failure.code == ErrorCode::NothingToDo { "skipped" } else { "skipped, not possible" };
+                    let why = if failure.code == ErrorCode::NothingToDo { "skipped" } else { "skipped, not possible" };
                     writeln!(out, "({number}/{all}) {why}: {told}")?;
                     break;
                 }
@@ -197,10 +196,11 @@ impl House for Daemon<'_> {
     }
 
     fn edit(&self, text: &str, ending: &str) -> Result<String, Failure> {
-        let editor =
-            self.context.environment.text(env::EDITOR).ok_or_else(|| {
-                Failure::new(ErrorCode::NoEditor, "no editor is set (VISUAL, EDITOR)")
-            })?;
+        let editor = self
+            .context
+            .environment
+            .text(env::EDITOR)
+            .ok_or_else(|| Failure::new(ErrorCode::NoEditor, "no editor is set (VISUAL, EDITOR)"))?;
         let draft = self.context.home()?.path().join(format!("plan-{}.{ending}", std::process::id()));
         let edited = editor::written(text, &editor, &draft);
         let _ = std::fs::remove_file(&draft);
@@ -272,10 +272,7 @@ mod tests {
         let (chosen, plan, told) = asked("y\nn\ny\n", &[]);
         assert_eq!(chosen, Some(vec![1, 4]));
         assert_eq!(plan.expect.as_deref(), Some("00000000a1"), "the head that was seen");
-        assert!(
-            told.contains("(1/4) Take this operation") && told.contains("(3/4) skipped, not possible"),
-            "{told}"
-        );
+        assert!(told.contains("(1/4) Take this operation") && told.contains("(3/4) skipped, not possible"), "{told}");
         assert_eq!(asked("y\n", &[2]).0, Some(vec![2]));
     }
 

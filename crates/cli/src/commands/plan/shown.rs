@@ -50,11 +50,7 @@ pub fn one(planned: &PlannedView, output: &Output) -> String {
     let paint = &output.paint;
     let head = format!("{:>2}  {}", planned.number, text::line(&operation(&planned.operation)));
     if let Some(nothing) = &planned.nothing {
-        return format!(
-            "{}\n      {}\n",
-            paint.faint(&head),
-            paint.faint(&text::line(&format!("skipped: {nothing}")))
-        );
+        return format!("{}\n      {}\n", paint.faint(&head), paint.faint(&text::line(&format!("skipped: {nothing}"))));
     }
     let size = tokens(planned.tokens_before, planned.tokens_after);
     let mut lines = format!("{head}  {}  {}\n", paint.faint(&size), level(planned.risk, output));

@@ -99,10 +99,7 @@ fn may_run_without(home: &Home, failure: Failure) -> Result<String, Failure> {
         return Err(failure);
     }
     let hint = failure.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-    Ok(format!(
-        "{}{hint}. THE AGENT RUNS WITHOUT CTX: nothing is recorded, and nothing can be edited",
-        failure.message
-    ))
+    Ok(format!("{}{hint}. THE AGENT RUNS WITHOUT CTX: nothing is recorded, and nothing can be edited", failure.message))
 }
 
 /// Notes settings of this project that need trust.
@@ -113,10 +110,7 @@ fn note_waiting(config: Option<PathBuf>, context: &Context) {
     let waiting = project.map(|project| project.waiting).unwrap_or_default();
     if !waiting.is_empty() {
         let keys: Vec<&str> = waiting.iter().map(|setting| setting.key.as_str()).collect();
-        context.note(&format!(
-            "some settings of this project need your trust: {}; run `ctx trust`",
-            keys.join(", ")
-        ));
+        context.note(&format!("some settings of this project need your trust: {}; run `ctx trust`", keys.join(", ")));
     }
 }
 

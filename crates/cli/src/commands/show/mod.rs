@@ -55,8 +55,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let conversation = &arguments.conversation.conversation;
     let ids: Vec<&str> = arguments.ids.iter().flat_map(|ids| ids.split(',')).map(str::trim).collect();
     if ids.contains(&"") {
-        let message =
-            format!("`{}` has a comma without an id next to it.", arguments.ids.join(" "));
+        let message = format!("`{}` has a comma without an id next to it.", arguments.ids.join(" "));
         return Err(Failure::new(ErrorCode::UnknownId, message).hint("write `t3,t7`"));
     }
     // Fetch all of them first: a partial answer before a refusal does not help.

@@ -41,8 +41,7 @@ fn a_plan_is_looked_at_and_changes_nothing() {
     assert_eq!(scene.dump(), before);
 
     let told = scene.place.run(&["plan", &file]).ok().out;
-    for words in
-        ["preview", "a dead end", "removes the request in t1", "again once", "pays off after", "overall risk"]
+    for words in ["preview", "a dead end", "removes the request in t1", "again once", "pays off after", "overall risk"]
     {
         assert!(told.contains(words), "{words}: {told}");
     }

@@ -205,8 +205,11 @@ impl Desk<'_> {
                     format!("`{}` is a single message; frames are split between messages.", frame.id)
                 }
                 [] => {
-                    format!("`{}` cannot be split: every split would separate a tool call from its result (rule \
-                        A38).", frame.id)
+                    format!(
+                        "`{}` cannot be split: every split would separate a tool call from its result (rule \
+                        A38).",
+                        frame.id
+                    )
                 }
                 _ => format!("`{}` can be split before message {}.", frame.id, numbers.join(", ")),
             }

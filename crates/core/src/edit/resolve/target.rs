@@ -442,7 +442,11 @@ impl Desk<'_> {
         Some(Refusal::new(
             ErrorCode::Combined,
             format!("`{id}` is now part of {}: commit {} combined them.", now.join(", "), became.by.commit),
-            hint![format!("Name {}, or one of its steps or messages; ", now.join(" or ")), Command::Steps, " shows them."],
+            hint![
+                format!("Name {}, or one of its steps or messages; ", now.join(" or ")),
+                Command::Steps,
+                " shows them."
+            ],
         ))
     }
 

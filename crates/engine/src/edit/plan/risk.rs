@@ -212,8 +212,13 @@ impl<'a> Look<'a> {
         let Some(newest) = self.newest_frame(was) else { return };
         if lost.frames(|block| block.facts.kind != Kind::Thinking).contains(&newest) {
             risks.push(match self.is_open() {
-                true => Risk::new(Level::High, format!("the agent is working in {newest}: its tool loop is in \
-                    progress")),
+                true => Risk::new(
+                    Level::High,
+                    format!(
+                        "the agent is working in {newest}: its tool loop is in \
+                    progress"
+                    ),
+                ),
                 false => Risk::new(Level::Medium, format!("{newest} is the newest frame")),
             });
         }

@@ -32,7 +32,9 @@ pub fn check(
     });
     let Some(since) = since else {
         let message = match then {
-            Some(_) => format!("The plan was written for {expect}, which is not on the branch `{}`.", history.current()),
+            Some(_) => {
+                format!("The plan was written for {expect}, which is not on the branch `{}`.", history.current())
+            }
             None => format!("The plan was written for {expect}, which is not a commit of this conversation."),
         };
         let hint = hint![

@@ -23,11 +23,8 @@ pub fn first_request(usage: &Usage) -> Option<CacheMiss> {
 
 pub fn model_changed(last: &Asked, asked: &Asked, tokens: u64) -> CacheMiss {
     let name = |asked: &Asked| asked.model.clone().unwrap_or_else(|| "another".to_owned());
-    let words = format!(
-        "The client changed the model from {} to {}; each model has its own cache.",
-        name(last),
-        name(asked)
-    );
+    let words =
+        format!("The client changed the model from {} to {}; each model has its own cache.", name(last), name(asked));
     CacheMiss::new(Cause::ModelChanged, By::Client, tokens, words)
 }
 

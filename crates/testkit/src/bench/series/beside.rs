@@ -1,7 +1,7 @@
-//! A held request of one conversation while another conversation keeps the daemon busy.
+//! Held requests of one conversation while another conversation keeps the daemon busy.
 //!
-//! Each row sends small held requests without a pause, starts something large beside them, and reports by how much the
-//! slowest of them exceeds a typical one. The first row has nothing beside it: it is the noise of the machine.
+//! Each row sends small held requests without a pause, starts something large at the same time, and reports by how much
+//! the slowest of them exceeds a typical one. The first row has no other load: it shows the noise of the machine.
 
 use super::editing::finish;
 use super::parallel::Edited;
@@ -15,9 +15,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Milliseconds that another conversation may cost.
+/// The milliseconds that another conversation may cost.
 const ADDED: Goal = Goal::AtMost(20.0);
-/// A large request is read after it has passed, and freed later.
+/// A large request is parsed after it has passed, and freed later.
 const AFTERWARDS: Duration = Duration::from_secs(2);
 const REQUESTS: usize = 200;
 const MESSAGES: usize = 19_000;
@@ -65,10 +65,10 @@ const COMMANDS: [(&str, &[&str]); 4] = [
     ("list --steps", &["list", "--steps"]),
 ];
 
-/// What is odd about it, its encoding, and its body.
+/// Its peculiarity, its encoding, and its body.
 type OddRequest = (&'static str, Option<&'static str>, Vec<u8>);
 
-/// Bodies that are small to send and large to read.
+/// Bodies that are small to send and expensive to parse.
 fn odd_requests() -> io::Result<Vec<OddRequest>> {
     let whole = |messages: &str| {
         format!(r#"{{"model":"claude-sonnet-4-5","max_tokens":10,"messages":[{messages}]}}"#).into_bytes()
@@ -93,7 +93,7 @@ fn packed(body: &[u8]) -> io::Result<Vec<u8>> {
     packer.finish()
 }
 
-/// The conversation whose requests are timed.
+/// The conversation whose requests are measured.
 struct Held {
     edited: Edited,
     next: usize,
@@ -140,7 +140,7 @@ impl Held {
         report.add(Row::alone("beside", format!("{name}: slowest held request, added"), "ms", added, goal));
     }
 
-    /// Milliseconds of the slowest request while `other` runs, and a little longer.
+    /// The slowest request in milliseconds while `other` runs, and a little longer.
     fn beside(&mut self, other: impl FnOnce() -> io::Result<()> + Send) -> io::Result<f64> {
         std::thread::scope(|scope| {
             let running = scope.spawn(other);

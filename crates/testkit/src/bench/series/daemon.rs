@@ -1,5 +1,4 @@
-//! The daemon by itself: how fast it starts, what it takes while it rests, how fast it answers a
-//! person.
+//! The daemon alone: its start, its idle usage, and its response times for commands.
 
 use crate::bench::load::Connection;
 use crate::bench::report::{Goal, Report, Row};
@@ -75,7 +74,7 @@ fn megabytes(process: u32) -> io::Result<f64> {
     Ok(process::resident(process)? as f64 / 1e6)
 }
 
-/// Runs a command to its end, as a person or a script does.
+/// Runs a command to its end.
 fn time(stage: &Stage, home: &Path, listen: &str, arguments: &[&str]) -> io::Result<(Duration, String)> {
     let mut command = stage.ctx(home);
     command.args(arguments).env("CTX_LISTEN", listen).stdin(Stdio::null());

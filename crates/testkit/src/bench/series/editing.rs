@@ -1,5 +1,5 @@
-//! A long conversation with many operations: how much later its requests leave than through nginx, and how fast
-//! an operation is acknowledged.
+//! A long conversation with many operations: the delay of its requests compared with nginx, and the time until an
+//! operation is acknowledged.
 
 use crate::bench::load::Connection;
 use crate::bench::report::{Goal, Report, Rounds, Row};
@@ -40,12 +40,12 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     automatic(stage, plan, report)
 }
 
-/// The same with an editor that edits by itself: the conversation is larger than any window, so most of it goes, and each
-/// later request is looked at again.
+/// The same with automatic editing: the conversation is larger than any window, so most of it is cleared, and each
+/// later request is examined again.
 fn automatic(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     let size = SIZES[SIZES.len() - 1];
     let home = stage.home("automatic")?;
-    // A daemon makes its home private before anything else is in it.
+    // A daemon makes its home private first.
     stage.daemon(&home)?.stop()?;
     fs::write(home.join("ctx.toml"), "[context_editing]\nmode = \"on\"\n")?;
     let daemon = stage.daemon(&home)?;
@@ -61,7 +61,7 @@ fn automatic(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> 
     daemon.stop()
 }
 
-/// Typical and worst latencies of the requests that follow upon `prepare`, which is told how long the first one was.
+/// Typical and worst latencies of the requests after `prepare`, which gets the length of the first one.
 fn compare(
     stage: &Stage,
     plan: &Plan,
@@ -83,7 +83,7 @@ fn compare(
             if rival == Rival::Ctx {
                 daemon.settle()?;
                 prepare(script.length(0))?;
-                // The first request after an edit is no different from the others, but it is not what is asked.
+                // The first request after an edit is not measured.
                 connection.exchange(&script, 1)?;
             }
             let mut samples = Vec::new();
@@ -98,7 +98,7 @@ fn compare(
     Ok((typical, worst))
 }
 
-/// Makes the operations, as one commit, and sees that they count.
+/// Applies the operations as one commit, and verifies their effect.
 fn edit(stage: &Stage, home: &Path, daemon: &Daemon, sent: usize) -> io::Result<()> {
     let operation = |step: usize| match step % 3 {
         0 => json!({"op": "delete", "ids": [format!("t1/{step}")]}),

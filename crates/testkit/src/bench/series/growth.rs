@@ -1,5 +1,5 @@
-//! One conversation that grows long: what the store takes for it, and what the recorder works for it,
-//! at its beginning and at its end.
+//! One conversation that grows long: the size of its store and the work of the recorder, at its beginning and at its
+//! end.
 
 use crate::bench::load::Connection;
 use crate::bench::report::{Goal, Report, Row};
@@ -11,9 +11,9 @@ use std::path::Path;
 use std::time::Duration;
 
 const STORE: Goal = Goal::AtMost(1.2);
-/// The threads that work behind the bytes.
+/// The background threads.
 const BEHIND: [&str; 2] = ["ctx-recorder", "ctx-writer"];
-/// Requests at the end of a stretch whose work is measured.
+/// The requests at the end of a stretch whose work is measured.
 const WINDOW: usize = 50;
 
 pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
@@ -21,7 +21,7 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     let turns = marks.last().copied().unwrap_or_default();
     let script = Script::turns(600, turns, 900);
     let home = stage.home("growth")?;
-    // The empty store is not growth.
+    // The empty store does not count as growth.
     stage.daemon(&home)?.stop()?;
     let (mut stored, mut sent, mut next) = (size_of(&home)?, 0, 0);
     for &mark in marks {
@@ -53,7 +53,7 @@ fn send(connection: &mut Connection, script: &Script, numbers: std::ops::Range<u
     Ok(())
 }
 
-/// Processor time behind each request.
+/// Background processor time per request.
 fn work_of(
     daemon: &Daemon,
     connection: &mut Connection,

@@ -8,10 +8,10 @@ use crate::bench::{Pace, Plan, Rival, stats};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// Timed requests for each size in a round: enough that the 99th percentile is not the slowest one.
+/// Measured requests per size and round: enough to tell the 99th percentile from the slowest.
 const REQUESTS: [usize; 4] = [1000, 600, 400, 200];
 const GOAL: Goal = Goal::AtMost(2.0);
-/// Without a pause, where the recorder works at the same time.
+/// Without a pause, while the recorder works.
 const SUSTAINED: (Goal, Goal) = (Goal::AtMost(1.8), Goal::AtMost(3.0));
 
 pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
@@ -46,7 +46,7 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     daemon.stop()
 }
 
-/// A load without a pause: nothing can be put off until it is over.
+/// A load without a pause, so that no work can be postponed.
 fn sustained(stage: &Stage, daemon: &Daemon, plan: &Plan, report: &mut Report) -> io::Result<()> {
     let (rounds, time) = if plan.quick { (1, 3) } else { (3, 6) };
     let base = Script::near(SIZES[0], 200, REQUESTS[0]);
@@ -73,8 +73,7 @@ fn sustained(stage: &Stage, daemon: &Daemon, plan: &Plan, report: &mut Report) -
     Ok(())
 }
 
-/// The first request of a session is sent but not timed: at these sizes there is no such thing, a
-/// conversation arrives there turn by turn.
+/// The first request of a session is sent but not measured: a real conversation reaches these sizes turn by turn.
 fn measure(connection: &mut Connection, scripts: &[Script]) -> io::Result<Vec<Duration>> {
     let mut samples = Vec::new();
     for script in scripts {

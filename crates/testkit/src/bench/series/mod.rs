@@ -1,4 +1,4 @@
-//! One file a series: what is sent, what is timed, and the goal beside it.
+//! One file per series: its load, its measurement and its goal.
 
 pub mod beside;
 pub mod daemon;

@@ -1,4 +1,4 @@
-//! Edited conversations side by side: eight at once against one after another.
+//! Edited conversations in parallel: eight at once compared with one after another.
 
 use super::editing::finish;
 use crate::bench::Plan;
@@ -11,9 +11,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const CONVERSATIONS: usize = 8;
-/// Requests of a conversation in each of the two parts.
+/// Requests per conversation in each of the two parts.
 const REQUESTS: usize = 12;
-/// Two processors are shared with the load and the upstream, so nothing is gained; but nothing may be lost.
+/// Load and upstream share the two processors, so no gain is expected, but no loss either.
 const AT_ONCE: Goal = Goal::AtMost(1.2);
 
 pub fn run(stage: &Stage, _: &Plan, report: &mut Report) -> io::Result<()> {
@@ -54,7 +54,7 @@ impl Edited {
         Edited::begin_at(stage, home, daemon, script, 0)
     }
 
-    /// The first request of the script that is sent is this one; the next one leaves edited.
+    /// This is the first request of the script that is sent; the next one leaves edited.
     pub fn begin_at(stage: &Stage, home: &Path, daemon: &Daemon, script: Script, first: usize) -> io::Result<Edited> {
         let mut connection = Connection::open(daemon.address)?;
         connection.exchange(&script, first)?;

@@ -1,4 +1,4 @@
-//! What many commits and many messages cost: the held request, the commit and the views of a conversation with two
+//! The cost of many commits and messages: the held request, the commit and the views of a conversation with two
 //! thousand commits, and of one with nineteen thousand messages.
 
 use super::editing::finish;
@@ -13,10 +13,10 @@ use std::time::Instant;
 
 const FEW: usize = 10;
 const TURNS: usize = 60;
-/// Requests that are timed.
+/// The number of measured requests.
 const WINDOW: usize = 20;
 const COMMITS: Goal = Goal::AtMost(3.0);
-/// Milliseconds of a command that shows something, with its start.
+/// The milliseconds of a reading command, including its start.
 const SHOWN: Goal = Goal::AtMost(500.0);
 const MESSAGES: usize = 19_000;
 const SHOWS: [(&str, &[&str]); 4] = [

@@ -1,4 +1,4 @@
-//! Slow streams: how much later an event arrives, and how much memory a thousand of them take.
+//! Slow streams: the delay of events, and the memory of a thousand streams.
 
 use crate::bench::load::Connection;
 use crate::bench::report::{Goal, Report, Rounds, Row};
@@ -14,12 +14,12 @@ use std::time::Duration;
 
 const ADDED: Goal = Goal::AtMost(100.0);
 const MANY_WORST: Goal = Goal::AtMost(1.5);
-/// Streams at once, events of each, and microseconds between two of them.
+/// Simultaneous streams, events per stream, and microseconds between two of them.
 const CASES: [(usize, usize, u64); 2] = [(1, 400, 1000), (50, 60, 20_000)];
 
 const MANY: usize = 1000;
 const MANY_MEMORY: Goal = Goal::AtMost(150.0);
-/// Threads of the load that only read.
+/// Reading threads of the load.
 const STACK: usize = 128 * 1024;
 
 pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
@@ -41,7 +41,7 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
         }
         let name = if streams == 1 { "one stream".to_owned() } else { format!("{streams} streams") };
         report.add(typical.added("event", format!("{name} p50"), "µs", ADDED));
-        // Fifty events that are due at once wait for each other whoever passes them on; nginx says how long.
+        // Fifty simultaneous events delay each other in any proxy; nginx shows by how much.
         report.add(match streams {
             1 => worst.added("event", format!("{name} p99"), "µs", ADDED),
             _ => worst.ratio("event", format!("{name} p99"), "µs", MANY_WORST),
@@ -51,7 +51,7 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     many(stage, plan, report)
 }
 
-/// A fresh daemon, so that its memory is that of the streams.
+/// A new daemon, so that its memory is that of the streams.
 fn many(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     let daemon = stage.daemon(&stage.home("many")?)?;
     let (events, gap) = if plan.quick { (10, 200_000) } else { (30, 200_000) };
@@ -67,7 +67,7 @@ fn many(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     daemon.stop()
 }
 
-/// How many streams came to their end with every event, the most memory seen meanwhile, and what one lacked.
+/// The number of complete streams, the peak memory, and the first missing event.
 fn watched(daemon: &Daemon, scripts: &[Script], events: usize) -> io::Result<(usize, u64, Option<io::Error>)> {
     let complete = AtomicUsize::new(0);
     let ended = AtomicUsize::new(0);
@@ -100,7 +100,7 @@ fn watched(daemon: &Daemon, scripts: &[Script], events: usize) -> io::Result<(us
     Ok((complete.load(Ordering::Relaxed), most, broken.into_inner()))
 }
 
-/// How long each event of all streams travelled.
+/// The travel time of each event of all streams.
 fn follow(address: SocketAddr, scripts: &[Script], events: usize) -> io::Result<Vec<Duration>> {
     thread::scope(|scope| {
         let threads: Vec<_> = scripts

@@ -1,4 +1,4 @@
-//! Thirty-two connections, each with conversations of its own, as fast as they are answered.
+//! Thirty-two connections, each with its own conversations, at full speed.
 
 use crate::bench::load::Connection;
 use crate::bench::report::{Goal, Report, Rounds};
@@ -26,7 +26,7 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
         let mut speed = Rounds::default();
         let mut behind = Vec::new();
         for round in Pace::new(rounds, Duration::from_secs(time)).rounds() {
-            // Conversations that this round alone has.
+            // Conversations of this round only.
             let first = round * CONNECTIONS * sessions;
             let scripts: Vec<Vec<Script>> = (0..CONNECTIONS)
                 .map(|connection| {
@@ -47,7 +47,7 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     daemon.stop()
 }
 
-/// Requests answered in a second.
+/// Responses per second.
 fn measure(address: SocketAddr, scripts: &[Vec<Script>]) -> io::Result<f64> {
     let mut connections = Vec::with_capacity(scripts.len());
     for _ in scripts {
