@@ -97,7 +97,7 @@ mod tests {
             ("[listen]\naddress = \"somewhere\"", 2, "an address and a port"),
             ("[mcp]\nread_only = 1", 2, "`mcp.read_only` must be true or false, not a number"),
             ("[mcp]\nallow = \"delete\"", 2, "`mcp.allow` must be a list of texts in quotes, not a text"),
-            ("[mcp]\nallow = [\"delte\"]", 2, "there is no operation `delte`"),
+            ("[mcp]\nallow = [\"delte\"]", 2, "no operation `delte`"),
             (
                 "[edits]\nnear_limit_percent = 0",
                 2,

@@ -133,7 +133,7 @@ impl Reader {
         }
         // The provider's editing is set in TOML only.
         if self.origin == Origin::Yaml && name == "provider" {
-            self.ignore(member.line, key, format!("this version does not know `{key}` and ignores it"));
+            self.ignore(member.line, key, format!("`{key}` is unknown to this version and ignored"));
             return true;
         }
         let is_refused = self.origin == Origin::Skill && !name.contains('.') && !OF_SKILLS.contains(&name);
@@ -178,7 +178,7 @@ impl Reader {
         }
         let section = if shown.is_empty() || is_figure { String::new() } else { format!("{shown}.") };
         let near = check::did_you_mean(&member.key, &section, &known);
-        self.ignore(member.line, &key, format!("this version does not know `{key}` and ignores it{near}"));
+        self.ignore(member.line, &key, format!("`{key}` is unknown to this version and ignored{near}"));
     }
 
     /// Checks names, and keys of one section together.

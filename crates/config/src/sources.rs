@@ -264,7 +264,7 @@ impl Source {
                          the daemon with --config {}",
                         self.path.display()
                     ),
-                    false => format!("this version does not know `{key}` and ignores it"),
+                    false => format!("`{key}` is unknown to this version and ignored"),
                 };
                 Remark { line, key, words }
             }));

@@ -102,7 +102,7 @@ fn a_projects_file_decides_nothing_for_the_daemon_unless_it_is_named() {
             remark.contains(&format!("line 2: `{key}` is ignored")) || remark.contains(&format!("line 1: `{key}` is")),
             "{remark}"
         );
-        assert!(remark.contains("the ctx.toml of the home") && remark.contains("--config"), "{remark}");
+        assert!(remark.contains("the home's ctx.toml") && remark.contains("--config"), "{remark}");
         assert_eq!(format!("{:?}", Settings { remarks: Vec::new(), ..settings }), usual, "{text}");
         let flags = Flags { config: Some(path), ..Flags::default() };
         let named = place.load(&flags, &[], "project").expect(text);

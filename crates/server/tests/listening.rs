@@ -54,7 +54,7 @@ async fn a_port_taken_by_another_daemon_is_told() {
     let mut plan = Plan::new("http://127.0.0.1:9");
     plan.config.listen = first.address;
     let error = refused(plan).await.to_string();
-    assert!(error.contains("taken by another ctx daemon"), "{error}");
+    assert!(error.contains("in use by another ctx daemon"), "{error}");
 }
 
 #[cfg(target_os = "linux")]

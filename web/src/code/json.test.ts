@@ -18,9 +18,9 @@ test("what JSON.parse refuses has a problem, wherever it is cut", () => {
 });
 
 test.each([
-  ['{"a": 1\n "b": 2}', "Here should be a comma or }", 2, 2],
-  ['{"a": 1,\n}', "There is a comma before the }", 2, 1],
-  ["[1, 2,]", "There is a comma before the ]", 1, 7],
+  ['{"a": 1\n "b": 2}', "Expected a comma or }", 2, 2],
+  ['{"a": 1,\n}', "Remove the comma before }", 2, 1],
+  ["[1, 2,]", "Remove the comma before ]", 1, 7],
   ["{a: 1}", "Expected a name in double quotes", 1, 2],
   ["{'a': 1}", "Expected a name in double quotes", 1, 2],
   ["['a']", 'Use straight quotes: "', 1, 2],
@@ -29,11 +29,11 @@ test.each([
   ['["a\nb"]', "Write a line break or tab inside quotes as \\n or \\t", 1, 4],
   ['["a\\x"]', "Unknown escape; write a backslash as \\\\", 1, 4],
   ['["abc', "Unclosed quotes", 1, 2],
-  ["[1", "Here should be a comma or ]", 1, 3],
+  ["[1", "Expected a comma or ]", 1, 3],
   ["", "This is empty", 1, 1],
   ["{} {}", "Unexpected text after the end", 1, 4],
   ["// a", "JSON does not allow comments", 1, 1],
-  ["[01]", "Here should be a comma or ]", 1, 3],
+  ["[01]", "Expected a comma or ]", 1, 3],
 ])("%j: %s", (text, message, line, column) => {
   expect(jsonProblem(text)).toMatchObject({ message, line, column });
 });

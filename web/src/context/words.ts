@@ -100,5 +100,5 @@ export function facts(fill: ContextFill, calibrated: boolean, now: number): Fact
 function cacheState({ tokens, warm, expires_at }: NonNullable<ContextFill["cache"]>, now: number): string {
   const left = Math.ceil((expires_at - now) / 60_000);
   if (!warm || left <= 0) return "cold: edits cost nothing now";
-  return `warm: ${count(tokens)} tokens, for another ${plural(left, "minute")}`;
+  return `warm: ${count(tokens)} tokens, for ${plural(left, "more minute")}`;
 }

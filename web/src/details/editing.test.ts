@@ -25,7 +25,7 @@ test("a message of several blocks is edited block by block", () => {
   ]);
   const whole = choices(said).at(-1);
   expect(whole?.text).not.toContain("thinking");
-  expect(whole?.note).toContain("thinking");
+  expect(whole?.note).toContain("Thinking");
 });
 
 test("results, system blocks and tools have names", () => {

@@ -20,5 +20,5 @@ test("a job ends with a commit, with nothing, or with the reason why there is no
   expect(outcome(job({ state: "cancelled" }))).toBeNull();
   const error = { code: "helper-slow", message: "Too slow.", hint: "Wait." };
   expect(() => outcome(job({ state: "failed", error }))).toThrow(ApiError);
-  expect(() => outcome(job({}))).toThrow("no words");
+  expect(() => outcome(job({}))).toThrow("no text");
 });

@@ -30,14 +30,14 @@ test("what was observed says what would have gone, and why", () => {
 
 test("signals come with their figures", () => {
   const figures = { ...at, kind: "signal", request: 28, tokens: 10_108, window: 12_000, percent: 80, limit: 9600 } as const;
-  expect(words({ ...figures, signal: "CONTEXT_NEAR_LIMIT" })).toEqual(["near the limit", "10,108 of 12,000 tokens", "near from 80% on"]);
+  expect(words({ ...figures, signal: "CONTEXT_NEAR_LIMIT" })).toEqual(["near the limit", "10,108 of 12,000 tokens", "threshold 80%"]);
   const done = words({ ...figures, signal: "COMPACTION_COMPLETE", tokens: 7000, tokens_before: 10_108, cleared: 6, commit: "0000000001" });
   expect(done).toEqual(["cleared", "10,108 → 7,000 tokens, 6 pieces cleared", "commit 0000000001"]);
 });
 
 test("a refusal says what is not asked for any more", () => {
   const [badge, said] = words({ ...at, kind: "refused", request: 2, model: "claude-x", edits: ["clear_tool_uses_20250919"], words: "not here" });
-  expect([badge, said]).toEqual(["refused", "The provider does not clear tool results with claude-x: not here"]);
+  expect([badge, said]).toEqual(["refused", "The provider refuses to clear tool results for claude-x: not here"]);
   expect(editWords("compact_20260112")).toBe("write summaries");
   expect(editWords("clear_moods_20300101")).toBe("clear moods");
 });

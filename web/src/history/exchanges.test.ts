@@ -91,7 +91,7 @@ test("the shares of what was read add up to one", () => {
 });
 
 test("a verdict this page does not know has no meaning made up for it", () => {
-  expect(verdictMeaning("next")).toContain("new behind it");
+  expect(verdictMeaning("next")).toContain("new messages");
   expect(verdictMeaning("toString")).toBeNull();
 });
 

@@ -6,7 +6,7 @@ import { choices, goes, heading, placeOf, proposalWords, reasonWords, shown, wai
 const situation = { cold_at: 300_000, tokens: 3366, limit: 160_000 };
 
 test("what a change waits for says how far that is", () => {
-  expect(waitsFor("cold", situation, 60_000)).toBe("until the cache is cold: in 4 minutes, if no request comes before");
+  expect(waitsFor("cold", situation, 60_000)).toBe("until the cache is cold: in 4 minutes, unless a request comes first");
   expect(waitsFor("cold", situation, 290_000)).toContain("in less than a minute");
   expect(waitsFor("cold", situation, 300_000)).toBe("until the cache is cold, with the next request");
   expect(waitsFor("near-limit", situation, 0)).toBe("until the context nears the limit: 160,000 tokens, now 3,366");

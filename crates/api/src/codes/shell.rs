@@ -63,7 +63,7 @@ pub(super) const CODES: &[Explanation] = &[
     other(NotConfirmed, "the change was not confirmed", "Nothing was changed. To skip the question, pass `--yes`."),
     other(NotSetUp, "the agent has no settings yet", "Create them first, as the hint says."),
     other(NotStopped, "the daemon could not be stopped", "Stop its process by hand."),
-    other(NotTrusted, "nothing in this folder is trusted", "`ctx trust --list` lists trusted files."),
+    other(NotTrusted, "nothing in this folder is trusted", "Run `ctx trust --list` to see trusted files."),
     other(
         NotYours,
         "another user owns, or can write to, the file or folder",
@@ -122,7 +122,7 @@ pub(super) const CODES: &[Explanation] = &[
         "Delete the file, then run `ctx trust` again in each project.",
     ),
     other(Unchanged, "the text was not changed", "Nothing was changed."),
-    other(UnknownPolicy, "the policy does not exist", "`ctx lab policies` lists the names."),
+    other(UnknownPolicy, "the policy does not exist", "Run `ctx lab policies` for the names."),
     other(Unplayable, "the recorded conversation cannot be replayed", "The message says why; try another one."),
     other(Upstream, "the upstream cannot be reached", "Check the network and `--upstream`."),
     other(UpstreamLoop, "the upstream is this daemon itself", "Set `--upstream` to the provider."),

@@ -31,14 +31,14 @@ pub(super) enum Found {
     Noticed { address: SocketAddr, pid: u32 },
 }
 
-const START: &str = "start it with `ctx up`, or start your agent with `ctx run -- claude`";
+const START: &str = "start the daemon with `ctx up`, or your agent with `ctx run -- claude`";
 
 impl Whereabouts {
     pub(super) fn look(&self) -> Result<(Found, Token), Failure> {
         let found = self.place()?;
         let token = Token::load(self.home.path())?.ok_or_else(|| {
             let home = self.home.path().display();
-            let message = format!("the home {home} contains no token: no daemon has used it, or it was emptied");
+            let message = format!("no daemon has used the home {home}, or it was emptied: it contains no token");
             Failure::new(ErrorCode::NoDaemon, message).hint(format!(
                 "{START}; if the daemon uses another home, pass --home or CTX_HOME; if its home was emptied, restart \
                  it"

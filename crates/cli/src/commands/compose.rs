@@ -139,7 +139,7 @@ mod tests {
           4 cache breakpoints
         ");
         let untouched = Explained { untouched: true, tokens: 7, ..Explained::default() };
-        assert_eq!(explanation(&untouched, &[]), "Untouched: 7 tokens, byte for byte as the agent sends it.\n");
+        assert_eq!(explanation(&untouched, &[]), "Unedited: 7 tokens, byte for byte as the agent sends it.\n");
     }
 
     #[test]

@@ -86,8 +86,8 @@ mod tests {
           of deleting it.
         ");
         insta::assert_snapshot!(entry(ctx_server::explain::find(&terms, "stale").expect("a code"), &Output::plain()), @r"
-        stale  the head is not the expected one: someone committed in the meantime
-          Look at the new commits, then retry with the new head.
+        stale  the head has moved: another commit was made in the meantime
+          Review the new commits, then retry with the new head.
         ");
     }
 

@@ -129,7 +129,7 @@ fn caches(provider: &ModelProviderView) -> String {
     let mut caches: Vec<&CacheRulesView> = provider.caches.iter().collect();
     caches.dedup_by(|later, earlier| (&later.lifetimes, later.look_back) == (&earlier.lifetimes, earlier.look_back));
     let all: Vec<String> = caches.into_iter().map(one).collect();
-    format!("Cache lifetimes: {}.", all.join("; "))
+    format!("Cached for {}.", all.join("; "))
 }
 
 fn lifetime(seconds: u64) -> String {

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 #[command(after_help = "Examples:
   ctx split t3 --at-step 5,9
   ctx split t3 --each-step
-  ctx split t3 --at 4                     cuts before t3#4")]
+  ctx split t3 --at 4                     splits before t3#4")]
 pub struct Arguments {
     /// Frame
     #[arg(value_name = "ID", value_parser = non_empty)]
@@ -29,13 +29,13 @@ pub struct Arguments {
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 struct Cuts {
-    /// Cut before these messages: 4 is t3#4
+    /// Split before these messages: 4 is t3#4
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     at: Vec<usize>,
-    /// Cut before these steps: 5 is t3/5
+    /// Split before these steps: 5 is t3/5
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     at_step: Vec<usize>,
-    /// Cut before every step
+    /// Split before every step
     #[arg(long)]
     each_step: bool,
 }

@@ -249,9 +249,9 @@ mod tests {
 
           use it  ANTHROPIC_BASE_URL=http://127.0.0.1:8788 claude
           or      ctx run -- claude
-          look    http://127.0.0.1:8788/ui/?token=x
+          page    http://127.0.0.1:8788/ui/?token=x
 
-        Ctrl-C ends it.
+        Press Ctrl-C to stop.
         ");
     }
 }

@@ -201,7 +201,7 @@ mod tests {
         .expect("a list");
         insta::assert_snapshot!(render(&view, true, 121_000, &Output::plain()), @r"
         w4  delete t3, 4,120 tokens less  by cli, 2 min ago
-            made as 0123456789, 1 min ago
+            applied as 0123456789, 1 min ago
         w3  delete t3, 4,120 tokens less  by cli, 2 min ago
             failed 1 min ago: \x1b[2Jt3 is gone.
             Look at `ctx list`.

@@ -252,7 +252,7 @@ fn what_is_proposed_is_shown_and_made_when_somebody_accepts_it() {
     let wishes = work.json(&["waiting"])["wishes"].as_array().expect("wishes").clone();
     assert!(!wishes.is_empty() && wishes.iter().all(|wish| wish["author"] == "policy"), "{wishes:?}");
     let said = work.said(&["waiting"]);
-    assert!(said.contains("`ctx waiting accept w1` makes it"), "{said}");
+    assert!(said.contains("`ctx waiting accept w1` applies it"), "{said}");
     assert!(work.said(&["status"]).contains("`ctx waiting` lists them"));
     let told = work.said(&["waiting", "accept", "w1"]);
     assert!(told.starts_with("w1 "), "{told}");

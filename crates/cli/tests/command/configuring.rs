@@ -77,8 +77,8 @@ fn every_value_tells_where_it_was_said() {
     let ran = place.run(&["config", "check"]).ok();
     for expected in [
         ".loa.config.yaml:3",
-        "while the skill build is active, it also clears after coding",
-        "this version does not know `context_editing.future` and ignores it",
+        "the skill build, while active, also clears after coding",
+        "`context_editing.future` is unknown to this version and ignored",
         "context_editing.target_percent: it must be well below the threshold of 80 %; using 75 %",
         "(set, not shown)",
     ] {

@@ -80,7 +80,7 @@ fn what_a_killed_daemon_left_behind_is_mentioned_and_harmless() {
     drop(place.up("http://127.0.0.1:1"));
     place.write("home/daemon.json.77", "{");
     let ran = place.run(&["doctor", "--offline"]).ok();
-    assert!(ran.out.contains("daemon.json was left behind"), "{ran:?}");
+    assert!(ran.out.contains("daemon.json is left over"), "{ran:?}");
     assert!(ran.out.contains("daemon.json.77 is an unfinished file"), "{ran:?}");
     let ran = place.run(&["list"]).refused();
     assert!(ran.err.contains("did not shut down cleanly"), "{ran:?}");

@@ -88,7 +88,7 @@ fn the_server_starts_the_daemon_that_the_settings_name() {
     let servers: Value = serde_json::from_slice(&servers).expect("JSON");
     assert_eq!(servers["mcpServers"]["ctx"]["args"], json!(["mcp", "--listen", "127.0.0.1:18999"]));
     let nothing = desk.uninstall(&["--scope", "project"]).ok();
-    assert!(nothing.out.contains("`--scope user` looks at the other place"), "{nothing:?}");
+    assert!(nothing.out.contains("try `--scope user`"), "{nothing:?}");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn doing_it_twice_is_doing_it_once() {
     desk.install(&["--status-line"]).ok();
     let installed = desk.everything();
     let ran = desk.install(&[]).ok();
-    assert!(ran.out.contains("Nothing to do") && ran.err.contains("`ctx up` starts it"), "{ran:?}");
+    assert!(ran.out.contains("Nothing to do") && ran.err.contains("start it with `ctx up`"), "{ran:?}");
     assert_eq!(desk.everything(), installed, "also the status line, which was not asked for again");
     desk.uninstall(&[]).ok();
     assert_eq!(desk.everything(), before);
@@ -203,7 +203,7 @@ fn an_entry_that_the_user_changed_is_theirs() {
     fs::write(desk.place.path(SKILL), "my own skill").expect("written");
     let ran = desk.uninstall(&[]).ok();
     assert!(
-        ran.err.contains("env.ANTHROPIC_BASE_URL in ") && ran.err.contains("SKILL.md was changed since"),
+        ran.err.contains("env.ANTHROPIC_BASE_URL in ") && ran.err.contains("SKILL.md has been changed since"),
         "{ran:?}"
     );
     assert_eq!(desk.json(), json!({"env": {"ANTHROPIC_BASE_URL": "https://gateway.example"}}));
@@ -223,7 +223,7 @@ fn a_skill_that_was_changed_is_replaced_only_by_force_and_one_that_was_there_com
     desk.install(&[]).ok();
     fs::write(desk.place.path(SKILL), "changed").expect("written");
     let ran = desk.install(&[]).ok();
-    assert!(ran.err.contains("SKILL.md was changed since") && ran.err.contains("--force"), "{ran:?}");
+    assert!(ran.err.contains("SKILL.md has been changed since") && ran.err.contains("--force"), "{ran:?}");
     assert_eq!(fs::read_to_string(desk.place.path(SKILL)).expect("a skill"), "changed");
     desk.install(&["--force"]).ok();
     assert!(fs::read_to_string(desk.place.path(SKILL)).expect("a skill").starts_with("---"));

@@ -131,7 +131,7 @@ fn settings_of_every_agent_come_back_byte_for_byte() {
         for own in case.own {
             let machine = Machine::new(case.file, Some(own));
             let ran = machine.run(&["install", case.agent, "--yes"]).ok();
-            assert!(ran.out.contains("+ ") && ran.out.contains(&format!("goes through {URL}")), "{ran:?}");
+            assert!(ran.out.contains("+ ") && ran.out.contains(&format!("uses {URL}")), "{ran:?}");
             for line in case.written {
                 assert!(machine.text().contains(line), "{}: {line} is not in {}", case.agent, machine.text());
             }
@@ -199,7 +199,7 @@ fn broken_settings_are_never_overwritten() {
         ("opencode", ".config/opencode/opencode.json", "{\n", "line 2"),
         ("goose", ".config/goose/config.yaml", "a: [1\nb: 2\n", "line 2"),
         ("goose", ".config/goose/config.yaml", "- a\n", "name: value"),
-        ("aider", ".aider.conf.yml", "set-env:\n  - A=1\n", "write `set-env: [\"ANTHROPIC_API_BASE="),
+        ("aider", ".aider.conf.yml", "set-env:\n  - A=1\n", "add `set-env: [\"ANTHROPIC_API_BASE="),
         ("pi", ".pi/agent/models.json", "{\"providers\": []}", "`providers` is not an object"),
     ] {
         let machine = Machine::new(file, Some(text));
@@ -331,7 +331,7 @@ fn without_a_name_every_agent_on_the_machine_is_set_up_and_taken_back() {
     let goose = machine.place.path(".config/goose/config.yaml");
     let shown = machine.run(&["install", "--dry-run"]).ok();
     assert!(shown.out.contains("config.toml") && shown.out.contains("config.yaml (new)"), "{shown:?}");
-    assert!(shown.err.contains("Continue is left out") && !goose.exists(), "{shown:?}");
+    assert!(shown.err.contains("skipped Continue") && !goose.exists(), "{shown:?}");
     let told = machine.run(&["install", "--yes", "--json"]).ok().json();
     let names: Vec<_> = told["agents"].as_array().expect("agents").iter().map(|agent| agent["agent"].clone()).collect();
     assert_eq!(names, [json!("Codex"), json!("goose")]);

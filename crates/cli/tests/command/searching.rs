@@ -33,7 +33,7 @@ fn words_are_found_wherever_they_were_said_called_or_answered() {
     assert_eq!(hits(&scene.json(&["search", "cows", "count"])), hits(&scene.json(&["search", "count", "cows"])));
     assert_eq!(hits(&scene.json(&["search", "seven", "are"])).len(), 1, "both, in any order");
     assert_eq!(hits(&scene.json(&["search", "cows count"])).len(), 0, "in quotes it is a phrase");
-    assert!(scene.place.run(&["search", "unicorn"]).ok().out.contains("none of 1 conversation."));
+    assert!(scene.place.run(&["search", "unicorn"]).ok().out.contains("No match for `unicorn` in 1 conversation."));
     assert_eq!(hits(&scene.json(&["search", "cows", "--limit", "2"])).len(), 2);
 }
 

@@ -31,9 +31,9 @@ fn a_projects_configuration_cannot_send_credentials_elsewhere() {
     place.run(&["stop"]).ok();
     let ran = place.run(&["config", "check"]).ok();
     for key in ["upstream.url", "offload.folder"] {
-        assert!(ran.out.contains(&format!("`{key}` is ignored: it concerns the whole daemon")), "{ran:?}");
+        assert!(ran.out.contains(&format!("`{key}` is ignored: it applies to the whole daemon")), "{ran:?}");
     }
-    assert!(ran.out.contains("the ctx.toml of the home") && ran.out.contains("--config"), "{ran:?}");
+    assert!(ran.out.contains("the home's ctx.toml") && ran.out.contains("--config"), "{ran:?}");
     let up = place.up_with(&[]);
     assert!(up.greeting().contains(&provider.url()) && up.log().contains("`upstream.url` is ignored"), "{}", up.log());
 }
@@ -79,7 +79,7 @@ fn a_port_taken_by_another_daemon_is_told_as_such() {
     let (one, two) = (Place::new(), Place::new());
     let up = one.up(&format!("http://{}", closed_port()));
     let ran = two.run(&["up", "--listen", &up.listen.to_string()]).refused();
-    assert!(ran.err.contains("taken by another ctx daemon"), "{ran:?}");
+    assert!(ran.err.contains("in use by another ctx daemon"), "{ran:?}");
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn an_upstream_that_is_the_daemon_itself_is_refused() {
         let upstream = format!("http://{address}");
         let rest: &[&str] = if verb == ["run"] { &["--", "true"] } else { &[] };
         let ran = place.run(&[verb, &["--listen", &address, "--upstream", &upstream], rest].concat()).refused();
-        assert!(ran.err.contains("is this daemon itself") && ran.err.contains("hint: give the provider's"), "{ran:?}");
+        assert!(ran.err.contains("is this daemon itself") && ran.err.contains("hint: set the upstream"), "{ran:?}");
     }
     assert!(place.notice().is_none());
 }
@@ -136,7 +136,7 @@ fn it_says_where_it_listens_and_what_to_do_next() {
     assert!(greeting.contains(&format!("ANTHROPIC_BASE_URL=http://{} claude\n", up.listen)), "{greeting}");
     let token = std::fs::read_to_string(place.home().join("token")).expect("a token");
     let link = format!("http://{}/ui/?token={}", up.listen, token.trim());
-    assert!(greeting.contains("look    ctx ui\n"), "{greeting}");
+    assert!(greeting.contains("page    ctx ui\n"), "{greeting}");
     assert!(!greeting.contains(token.trim()), "a file or a pipe may have other readers: {greeting}");
     assert_eq!(place.run(&["ui"]).ok().out.trim(), link);
     let ran = place.run(&["ui", "--conv", "zzz"]).refused();

@@ -165,7 +165,7 @@ fn files_of_offloaded_content_stay_behind_and_that_is_told() {
     fs::remove_dir_all(scene.place.home().join("offload")).expect("files");
     let (there, _up) = elsewhere(&scene);
     let told = there.run(&["import", "--file", &file]).ok().out;
-    assert!(told.contains("1 offloaded file not here") && told.contains("ctx restore"), "{told}");
+    assert!(told.contains("1 offloaded file missing here") && told.contains("ctx restore"), "{told}");
     assert_eq!(dump(&there, &[]), scene.dump(), "the stub is the same, to the byte");
     assert!(!there.home().join("offload").exists(), "no file is written for somebody else");
     there.run(&["restore", "t3"]).ok();
@@ -208,9 +208,9 @@ fn files_that_are_damaged_cut_off_or_foreign_are_refused_with_their_place() {
     assert!(told("{\"format\":\"zip\",\"version\":1}\n").contains("not an exported conversation"));
     assert!(told(&content.replacen("\"version\":1", "\"version\":2", 1)).contains("version 2"));
     let cut = told(&lines[..last - 1].concat());
-    assert!(cut.contains(&format!("cut off behind line {}", last - 1)), "{cut}");
+    assert!(cut.contains(&format!("truncated after line {}", last - 1)), "{cut}");
     let half = told(&content[..content.len() / 2]);
-    assert!(half.contains("damaged in line") || half.contains("cut off"), "{half}");
+    assert!(half.contains("damaged in line") || half.contains("truncated"), "{half}");
     let changed = told(&content.replacen("straw and straw", "straw and hay !", 1));
     assert!(changed.contains("damaged in line"), "{changed}");
     let swapped: String = [&lines[..1], &lines[2..3], &lines[1..2], &lines[3..]].concat().concat();
@@ -234,7 +234,7 @@ fn a_file_is_not_written_over_another_and_import_of_frames_is_another_thing() {
     let file = scene.place.path("work").join(format!("{id}.ctx"));
     let before = fs::read(&file).expect("a file");
     let refused = scene.place.run(&["export"]).refused();
-    assert!(refused.err.contains("is there already") && refused.err.contains("--force"), "{refused:?}");
+    assert!(refused.err.contains("already exists") && refused.err.contains("--force"), "{refused:?}");
     assert_eq!(scene.place.run(&["export", "-"]).ok().out.into_bytes(), before);
     assert_eq!(scene.place.run(&["export", "-", "--conv", "the needle"]).ok().out.into_bytes(), before);
     assert_eq!(scene.place.run(&["export", "-", "--json"]).code, Some(2));

@@ -96,7 +96,7 @@ fn settings_of_the_whole_daemon_are_ignored_though_they_are_trusted() {
     let place = Place::new();
     place.write("work/ctx.toml", "[upstream]\nurl = \"http://127.0.0.1:9\"\n[mcp]\nread_only = true\n");
     let said = place.run_at_terminal(&["trust"]).ok().out;
-    assert!(said.contains("line 2: `upstream.url` is ignored: it concerns the whole daemon"), "{said}");
+    assert!(said.contains("line 2: `upstream.url` is ignored: it applies to the whole daemon"), "{said}");
     assert!(said.contains("All its settings are ignored, so nothing changes."), "{said}");
     place.write("work/ctx.toml", &format!("[mcp]\nread_only = true\n{LOUD}"));
     let said = place.run_at_terminal(&["trust"]).ok().out;

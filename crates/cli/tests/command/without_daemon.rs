@@ -9,7 +9,7 @@ fn every_verb_that_looks_says_that_no_daemon_runs_and_how_to_start_one() {
         let ran = place.run(verb).refused();
         assert!(ran.err.contains("error: no daemon is running"), "{ran:?}");
         assert!(
-            ran.err.contains("hint: start one with `ctx up`") && ran.err.contains("`ctx run -- claude`"),
+            ran.err.contains("hint: start the daemon with `ctx up`") && ran.err.contains("`ctx run -- claude`"),
             "{ran:?}"
         );
     }

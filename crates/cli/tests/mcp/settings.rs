@@ -61,5 +61,5 @@ fn an_unknown_operation_in_the_allow_list_is_told_at_once() {
     let place = crate::place::Place::new();
     let ran = place.run(&["mcp", "--allow", "delte"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.err.contains("there is no operation `delte`") && ran.err.contains("drop-results"), "{ran:?}");
+    assert!(ran.err.contains("no operation `delte`") && ran.err.contains("drop-results"), "{ran:?}");
 }

@@ -183,7 +183,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let link = folder.path().join("settings.json");
         std::os::unix::fs::symlink("nowhere.json", &link).expect("a link");
-        assert!(read(&link).expect_err("refused").to_string().contains("is not there"));
+        assert!(read(&link).expect_err("refused").to_string().contains("a missing file"));
         let path = folder.path().join("latin.json");
         fs::write(&path, b"{\"a\": \"\xe9\"}").expect("written");
         assert!(read(&path).expect_err("refused").to_string().contains("byte 7"));

@@ -389,7 +389,7 @@ fn files_of_others_are_not_believed_at_all() {
     // Only root can give a file away.
     if chown(place.path("p/ctx.toml"), Some(65_534), None).is_ok() {
         let (found, why) = now();
-        assert!(found == Mode::On && why.contains("belongs to another user (number 65534)"), "{why}");
+        assert!(found == Mode::On && why.contains("belongs to another user (id 65534)"), "{why}");
         chown(place.path("p/ctx.toml"), Some(0), None).expect("taken back");
         chown(place.path("p"), Some(65_534), None).expect("given away");
         assert_eq!(now().0, Mode::On, "the folder is another's");

@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_without_the_words_of_the_library() {
-        assert!(refused(r#"{"op":"delte"}"#).starts_with("`delte`unknown value ; expected one of `delete`, `edit`"));
+        assert!(refused(r#"{"op":"delte"}"#).starts_with("unknown value `delte`; expected one of `delete`, `edit`"));
         assert_eq!(
             refused(r#"{"op":"delete","reson":"x"}"#),
             "unknown field `reson`; the fields are `ids`, `select`, `force`, `reason`"

@@ -305,7 +305,7 @@ pub fn not_empty(text: &str) -> Result<&str, Refusal> {
     if text.trim().is_empty() {
         return Err(Refusal::new(
             ErrorCode::Empty,
-            "The new text is empty, and the provider refuses empty text (rule A27).",
+            "The new text is empty, and the provider refuses empty text: rule A27.",
             hint!["Write some text, or use ", Command::Delete, "."],
         ));
     }

@@ -295,7 +295,7 @@ fn fits(size: Option<(usize, usize)>) -> Result<(), Refusal> {
         Some((own, new)) if own <= LARGEST && new > LARGEST => Err(Refusal::new(
             ErrorCode::TooLarge,
             format!(
-                "The request would have {new} bytes; the provider accepts at most {LARGEST} (rule {}). The agent's \
+                "The request would have {new} bytes; the provider accepts at most {LARGEST}: rule {}. The agent's \
                  own request has {own}.",
                 rules::named("A81")
             ),
@@ -333,8 +333,8 @@ pub fn few_images(conversation: &Conversation, id: CommitId, effects: &[Effect])
     Err(Refusal::new(
         ErrorCode::ManyImages,
         format!(
-            "The request would contain {count} images and documents; above {MANY}, the provider refuses large ones \
-             (rule {}).",
+            "The request would contain {count} images and documents; above {MANY}, the provider refuses large \
+             ones: rule {}.",
             rules::named("A82")
         ),
         "Delete some first, or add only the text.",

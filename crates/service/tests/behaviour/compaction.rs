@@ -113,7 +113,7 @@ fn what_a_compaction_left_is_listed_shown_and_searched_but_neither_sent_nor_coun
     let wish =
         Wish { operations: vec![Operation::Pin { ids: ids(&["t2"]) }], author: "test".into(), ..Wish::default() };
     let refusal = house.service.apply(&id, wish).expect_err("refused");
-    assert!(refusal.code == ErrorCode::Left && refusal.message.contains("compaction"), "{refusal:?}");
+    assert!(refusal.code == ErrorCode::Left && refusal.message.contains("compacted"), "{refusal:?}");
     assert!(refusal.hint.to_string().contains(&format!("ctx import {id} t2")), "{refusal:?}");
 }
 

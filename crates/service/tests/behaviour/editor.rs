@@ -188,7 +188,7 @@ fn what_is_stale_is_worth_removing_with_its_price_and_a_plan_that_fits() {
     let view = work.service.worth(&work.conversation).expect("a view");
     let worth = view.worth.clone().expect("worth a line");
     assert!(worth.percent > 20 && worth.tokens > 10_000 && worth.stale >= 8, "{worth:?}");
-    assert!(worth.words.contains("stale or superseded") && worth.words.contains("a turn"), "{}", worth.words);
+    assert!(worth.words.contains("stale or superseded") && worth.words.contains("per turn"), "{}", worth.words);
     assert_eq!(work.service.worth(&work.conversation).expect("again"), view);
     let wish = ctx_api::edit::Wish {
         operations: worth.operations,

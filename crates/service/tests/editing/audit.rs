@@ -185,7 +185,7 @@ fn every_reason_for_a_miss_is_explained_and_what_is_foreseen_comes_true() {
     talk.alter.push(Box::new(|body| body["model"] = json!("claude-opus-5")));
     let miss = talk.turn(1).expect("a miss");
     assert_eq!((miss.cause, miss.by), (Cause::ModelChanged, By::Client));
-    assert!(miss.words.contains("to claude-opus-5:"), "{miss:?}");
+    assert!(miss.words.contains("to claude-opus-5;"), "{miss:?}");
 
     talk.alter.push(Box::new(|body| body["tools"][1]["description"] = json!("It does something else now.")));
     let name = {
@@ -355,7 +355,7 @@ fn a_prompt_that_is_too_short_is_not_cached_and_that_is_said() {
     let misses = talk.misses();
     let miss = misses.misses[0].miss.as_ref().expect("a miss");
     assert_eq!((miss.cause, miss.by), (Cause::BelowMinimum, By::Provider));
-    assert!(miss.words.ends_with("claude-opus-4-6 caches only from 4096."), "{miss:?}");
+    assert!(miss.words.ends_with("claude-opus-4-6 caches only prompts of at least 4096."), "{miss:?}");
 }
 
 #[test]

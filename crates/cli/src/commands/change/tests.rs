@@ -184,7 +184,7 @@ fn raw_json_that_is_none_is_told_with_its_place() {
     let change = change("ctx edit t3 --raw '{\"role\":\"user\"'");
     let failure = change.wish(&Context::of_process(PlaceArguments::default())).expect_err("refused");
     assert_eq!(failure.code, ErrorCode::InvalidJson);
-    assert!(failure.message.contains("expected `,` or `}`") || failure.message.contains("ends too early"), "{failure}");
+    assert!(failure.message.contains("expected `,` or `}`") || failure.message.contains("is incomplete"), "{failure}");
     assert!(failure.message.contains("line 1, column 14"), "{failure}");
 }
 

@@ -100,8 +100,8 @@ fn left_out(skipped: &[ctx_lab::recording::Skipped]) -> Vec<String> {
         .iter()
         .take(SHOWN)
         .map(|skipped| match skipped.line {
-            Some(line) => format!("skipped: {} line {line}: {}", skipped.file.display(), skipped.why),
-            None => format!("skipped: {}: {}", skipped.file.display(), skipped.why),
+            Some(line) => format!("skipped {} line {line}: {}", skipped.file.display(), skipped.why),
+            None => format!("skipped {}: {}", skipped.file.display(), skipped.why),
         })
         .collect();
     if skipped.len() > SHOWN {

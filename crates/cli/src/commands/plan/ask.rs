@@ -272,7 +272,7 @@ mod tests {
         let (chosen, plan, told) = asked("y\nn\ny\n", &[]);
         assert_eq!(chosen, Some(vec![1, 4]));
         assert_eq!(plan.expect.as_deref(), Some("00000000a1"), "the head that was seen");
-        assert!(told.contains("(1/4) Take this operation") && told.contains("(3/4) skipped, not possible"), "{told}");
+        assert!(told.contains("(1/4) Apply this operation") && told.contains("(3/4) skipped, not possible"), "{told}");
         assert_eq!(asked("y\n", &[2]).0, Some(vec![2]));
     }
 

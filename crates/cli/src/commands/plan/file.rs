@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn a_bad_line_is_told_with_its_place_and_what_was_expected() {
         let told = refused("{\"op\":\"pin\",\"ids\":[\"t1\"]}\n{\"op\":\"delte\",\"ids\":[\"t1\"]}");
-        assert!(told.starts_with("line 2, column 7: `delte`unknown value ; expected one of `delete`"), "{told}");
+        assert!(told.starts_with("line 2, column 7: unknown value `delte`; expected one of `delete`"), "{told}");
         assert_eq!(refused("{\"op\":\"pin\",\"ids\":[\"t1\"}"), "line 1, column 24: expected `,` or `]`");
         let told = refused("# é\n{\"op\":\"edit\",\"id\":\"é\",\"txt\":\"a\"}");
         assert!(told.starts_with("line 2, column 23: unknown field `txt`; the fields are `id`, `text`"), "{told}");

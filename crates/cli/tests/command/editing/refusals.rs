@@ -73,7 +73,7 @@ fn a_cut_through_a_tool_pair_names_the_possible_ones() {
     let scene = Scene::new();
     let error = scene.refused(&["split", "t2", "--at", "2"]);
     let said = format!("{} {}", word(&error["message"]), word(&error["hint"]));
-    assert!(said.contains("result") && said.contains("can be cut before message 1, 3, 5"), "{error}");
+    assert!(said.contains("result") && said.contains("can be split before message 1, 3, 5"), "{error}");
     scene.refused(&["split", "t2", "--at", "0"]);
     scene.refused(&["split", "t2", "--at-step", "9"]);
 }

@@ -206,8 +206,8 @@ impl Desk<'_> {
                 }
                 [] => {
                     format!(
-                        "`{}` cannot be split: every split would separate a tool call from its result (rule \
-                        A38).",
+                        "`{}` cannot be split: every split would separate a tool call from its result: \
+                        rule A38.",
                         frame.id
                     )
                 }
@@ -224,7 +224,7 @@ impl Desk<'_> {
                     return Err(Refusal::new(
                         ErrorCode::CutsAPair,
                         format!(
-                            "A split before `{}#{number}` would separate a tool call from its result (rule A38).",
+                            "A split before `{}#{number}` would separate a tool call from its result: rule A38.",
                             frame.id
                         ),
                         possible(),
@@ -393,7 +393,7 @@ impl Desk<'_> {
 fn not_first(what: &str) -> Refusal {
     Refusal::new(
         ErrorCode::NotFirst,
-        format!("{what} does not start with a user message, as the conversation must (rule A3)."),
+        format!("{what} does not start with a user message, as the conversation must: rule A3."),
         hint!["Place it after a frame with ", Argument::new("after"), "."],
     )
 }

@@ -226,7 +226,7 @@ enum New {
 pub fn thinking(name: &str) -> Refusal {
     Refusal::new(
         ErrorCode::Thinking,
-        format!("`{name}` is signed thinking, which cannot be changed (rule A54)."),
+        format!("`{name}` is signed thinking, which cannot be changed: rule A54."),
         "You can delete it with its step.",
     )
 }

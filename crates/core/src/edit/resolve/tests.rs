@@ -165,7 +165,7 @@ fn a_tool_pair_is_never_cut() {
     assert_eq!(code(&bench, split("t2.2", &[1])), ErrorCode::CutsAPair);
     assert_eq!(
         bench.refused(split("t2.2", &[1])).hint.to_string(),
-        "`t2.2` cannot be split: every split would separate a tool call from its result (rule A38)."
+        "`t2.2` cannot be split: every split would separate a tool call from its result: rule A38."
     );
     bench.make(add("x", after("t1")));
     let alone = bench.refused(split("a1", &[0]));

@@ -10,7 +10,7 @@ pub fn below_minimum(asked: &Asked, told: &Told, usage: &Usage, models: &Models)
     let model = models.of(told.model.as_deref()?).model()?;
     let least = model.minimum.filter(|least| asked.marked && usage.cached() == 0 && usage.prompt() < *least)?;
     let (prompt, name) = (usage.prompt(), &model.name);
-    let words = format!("The prompt has {prompt} tokens; {name} caches only from {least}.");
+    let words = format!("The prompt has {prompt} tokens; {name} caches only prompts of at least {least}.");
     Some(CacheMiss::new(Cause::BelowMinimum, By::Provider, prompt, words))
 }
 

@@ -129,7 +129,7 @@ fn what_an_edit_took_out_or_wrote_is_marked() {
       text, not sent since 00000000a1 ≈12 tokens
         old words
       new words
-      tool_use, left out: its result is not sent (A30) ≈12 tokens
+      tool_use, omitted: its result is not sent (A30) ≈12 tokens
         {}
 
     user t1#2 ≈40 tokens · step 1 · pending: the agent has not sent it back yet
