@@ -17,7 +17,7 @@ type Group = (&'static str, &'static [(&'static str, &'static str)]);
 /// Verbs that are missing here appear in the last group.
 const GROUPS: [Group; 8] = [
     (
-        "Start",
+        "Starting",
         &[
             ("run", "-- claude"),
             ("ui", "--open"),
@@ -28,7 +28,7 @@ const GROUPS: [Group; 8] = [
         ],
     ),
     (
-        "Inspect",
+        "Inspecting",
         &[
             ("conversations", ""),
             ("list", "--steps"),
@@ -42,7 +42,7 @@ const GROUPS: [Group; 8] = [
         ],
     ),
     (
-        "Edit",
+        "Editing",
         &[
             ("preview", "delete t3"),
             ("delete", "t2..t5"),
@@ -80,7 +80,7 @@ const GROUPS: [Group; 8] = [
             ("tag", "good"),
         ],
     ),
-    ("Plan", &[("plan", "tidy.json"), ("lab", "run --on DIR")]),
+    ("Planning", &[("plan", "tidy.json"), ("lab", "run --on DIR")]),
     ("Costs", &[("stats", "--by day"), ("why-miss", ""), ("models", "")]),
     (
         "Daemon",
@@ -218,7 +218,7 @@ mod tests {
             assert_eq!(lines.len(), 1, "{}: {help}", verb.get_name());
         }
         assert!(!help.contains(OTHERS), "every verb has its place: {help}");
-        for heading in ["Inspect:", "Edit:", "History:", "Daemon:", "Global options:"] {
+        for heading in ["Inspecting:", "Editing:", "History:", "Daemon:", "Global options:"] {
             assert!(help.contains(heading), "{heading} {help}");
         }
     }
