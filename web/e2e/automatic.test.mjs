@@ -69,7 +69,7 @@ test('how full the context is is seen as it fills; what may go is cleared by han
   await gauge(page).click()
   const words = await about(page).innerText()
   assert.match(words, /Used\s+[\d,]+ of 12,000 tokens, 8\d%/)
-  assert.match(words, /Status\s+NEAR LIMIT; the limit is near from 80% on/)
+  assert.match(words, /Status\s+NEAR LIMIT; threshold 80%/)
   assert.match(words, /Automatic editing\s+off/)
   assert.match(words, /Preserved\s+1,[\d,]+ tokens/)
   assert.match(words, /Clearable\s+[\d,]+ tokens, in this order\s+old results: [\d,]+\s+finished tool loops: [\d,]+/)
@@ -191,7 +191,7 @@ test('what the provider refused of ours is told, and the conversation goes on', 
     await stage.startDaemon()
     const { page, read } = await scene(stage, 'history')
     await read(1)
-    await history(page).getByText(/The provider does not .*clear tool results.* with claude-sonnet-4-5: .*Extra inputs are not permitted/).waitFor()
+    await history(page).getByText(/The provider refuses to .*clear tool results.* for claude-sonnet-4-5: .*Extra inputs are not permitted/).waitFor()
     await unharmed(page)
   } finally {
     strict.closeAllConnections()

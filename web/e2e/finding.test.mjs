@@ -37,7 +37,7 @@ test('hits in the text begin shortly before the match, and mark it', async () =>
   await mark.waitFor()
   const [hit, list] = [await mark.boundingBox(), await palette(page).getByRole('listbox').boundingBox()]
   assert.ok(hit.x + hit.width < list.x + list.width, 'the match is in sight')
-  await palette(page).getByText(/\d of 12 places in the text/).waitFor()
+  await palette(page).getByText(/\d of 12 matches in the text/).waitFor()
   await page.context().close()
 })
 

@@ -140,8 +140,8 @@ mod tests {
             ]
         );
         let meant = |text: &str| parse(text).expect("read").layer.ignored[0].words.clone();
-        assert!(meant("[context_editting]\n").ends_with("is ignored (did you mean `context_editing`?)"));
+        assert!(meant("[context_editting]\n").ends_with("ignored (did you mean `context_editing`?)"));
         assert!(meant("[edits]\ncache_second = 9\n").ends_with("(did you mean `edits.cache_seconds`?)"));
-        assert!(meant("colour = 1\n").ends_with("is ignored"));
+        assert!(meant("colour = 1\n").ends_with("ignored"));
     }
 }

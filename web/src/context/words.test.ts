@@ -36,7 +36,7 @@ const said = (more: Partial<ContextFill>, now = 0) =>
 test("a context is told by what is used, what stays and what may go", () => {
   expect(said({})).toEqual({
     Used: "142,000 of 200,000 tokens, 71%; counted by the provider",
-    Status: "NORMAL; near the limit at 80%",
+    Status: "NORMAL; threshold 80%",
     "Automatic editing": "off: clears nothing",
     Preserved: "45,000 tokens of pinned, preserved or recent results",
     Clearable: "42,000 tokens, in this order",

@@ -77,7 +77,7 @@ export function facts(fill: ContextFill, calibrated: boolean, now: number): Fact
   const kinds = fill.clearable.filter((kind) => kind.tokens > 0);
   const found: (Fact | null)[] = [
     { name: "Used", value: `${count(tokens)} of ${count(window)} tokens, ${filled(tokens, window)}; ${by}` },
-    { name: "Status", value: `${STANDINGS[status].label}${status === "over" ? ": larger than the model’s window" : ""}; near the limit at ${threshold_percent}%` },
+    { name: "Status", value: `${STANDINGS[status].label}${status === "over" ? ": larger than the model’s window" : ""}; threshold ${threshold_percent}%` },
     { name: "Automatic editing", value: `${MODES[mode]}${fill.provider_edits ? "; provider editing is on too" : ""}` },
     { name: "Preserved", value: `${count(fill.preserved)} tokens of pinned, preserved or recent results`, part: "preserved" },
     {

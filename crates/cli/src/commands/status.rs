@@ -89,7 +89,7 @@ fn context_in_words(view: &ContextView, output: &Output) -> String {
         (mode, true) => format!("automatic editing {mode}, provider editing on"),
         (mode, false) => format!("automatic editing {mode}"),
     };
-    line("status", format!("{}, near the limit from {}%; {clearing}", view.status.in_words(), view.threshold_percent));
+    line("status", format!("{}, threshold {}%; {clearing}", view.status.in_words(), view.threshold_percent));
     line("preserved", format!("{} of results", words::plural(view.preserved, "token")));
     let clearable: u64 = view.clearable.iter().map(|one| one.tokens).sum();
     let kinds = view.clearable.iter().filter(|one| one.tokens > 0);
@@ -282,7 +282,7 @@ mod tests {
         insta::assert_snapshot!(context_in_words(&view, &Output::plain()), @r#"
 
         context         142,000 of 200,000 tokens (71%), c1
-        status          NORMAL, near the limit from 80%; automatic editing observe, provider editing on
+        status          NORMAL, threshold 80%; automatic editing observe, provider editing on
         preserved       45,000 tokens of results
         clearable       40,000 tokens: stale_tool_results 40,000
         saved           9,000 tokens per request, 0 by automatic editing

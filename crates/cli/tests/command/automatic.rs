@@ -213,7 +213,7 @@ fn phases_are_begun_and_ended_and_their_details_go_by_hand() {
     assert!(body == work.session.body(), "the mode is off");
 
     let status = work.said(&["status"]);
-    assert!(status.contains("status          NORMAL, near the limit from 80%; automatic editing off\n"), "{status}");
+    assert!(status.contains("status          NORMAL, threshold 80%; automatic editing off\n"), "{status}");
     assert!(status.contains("completed_phase_details "), "{status}");
     let applied = work.json(&["compact", "--auto", "--reason", "before the review"]);
     assert!(applied["tokens_after"].as_u64() < applied["tokens_before"].as_u64(), "{applied}");

@@ -323,7 +323,7 @@ fn what_cannot_be_written_is_said_with_the_line_to_write() {
 fn without_a_name_every_agent_on_the_machine_is_set_up_and_taken_back() {
     let machine = Machine::new(".codex/config.toml", Some("a = 1\n"));
     let nothing = Machine::new("nothing", None).run(&["install", "--yes"]).refused();
-    assert!(nothing.err.contains("no agent"), "{nothing:?}");
+    assert!(nothing.err.contains("no supported agent"), "{nothing:?}");
     fs::create_dir_all(machine.place.path("bin")).expect("a folder");
     fs::write(machine.place.path("bin/goose"), "").expect("a program");
     fs::create_dir_all(machine.place.path(".continue")).expect("a folder");
