@@ -79,7 +79,7 @@ pub struct Service {
     /// What is wanted of the provider.
     provider: Arc<provider::ProviderState>,
     /// Who edits by itself, if anybody.
-    automatic: automatic::Switch,
+    automatic: Arc<automatic::Switch>,
     /// Titles that a helper gave, by conversation.
     titles: Mutex<HashMap<String, ctx_engine::helper::titles::Titles>>,
     /// What requests took and cost, as far as somebody has asked. Taken before the directory.
@@ -103,7 +103,8 @@ impl Service {
     pub fn open(store: Arc<dyn Store>) -> Result<Service, StoreError> {
         let directory = Arc::new(Mutex::new(Directory::open(&*store)?));
         let gaps: Arc<IdleGate> = Arc::default();
-        let writer = Writer::start(store.clone(), directory.clone(), gaps.clone());
+        let automatic: Arc<automatic::Switch> = Arc::default();
+        let writer = Writer::start(store.clone(), directory.clone(), gaps.clone(), automatic.clone());
         let held = Held::default();
         let edited = marked(&*store, EDITED, &log::EDITS)?;
         for card in lock(&directory).cards() {
@@ -123,7 +124,7 @@ impl Service {
             held,
             uploads: Arc::default(),
             provider: Arc::default(),
-            automatic: automatic::Switch::default(),
+            automatic,
             titles: Mutex::new(titles),
             ledger: Mutex::default(),
             weighed: Mutex::default(),

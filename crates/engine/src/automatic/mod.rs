@@ -93,6 +93,9 @@ pub trait Automatic: Send + Sync {
     ) -> Result<Option<String>, String> {
         Ok(None)
     }
+
+    /// Makes what was kept survive a power cut. Called before a commit is stored, on no request's time.
+    fn secure(&self) {}
 }
 
 /// From where on the limit of the model is near.

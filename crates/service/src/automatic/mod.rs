@@ -16,6 +16,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub(crate) struct Switch(RwLock<Option<Arc<dyn Automatic>>>);
 
 impl Switch {
+    pub fn put(&self, editor: Option<Arc<dyn Automatic>>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = editor;
+    }
+
     pub fn get(&self) -> Option<Arc<dyn Automatic>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -29,6 +33,6 @@ impl Switch {
 impl Service {
     /// From now on conversations are edited by `editor`, or by nobody. What was made stays.
     pub fn automate(&self, editor: Option<Arc<dyn Automatic>>) {
-        *self.automatic.0.write().unwrap_or_else(PoisonError::into_inner) = editor;
+        self.automatic.put(editor);
     }
 }
