@@ -8,15 +8,16 @@ use ctx_core::content::WireId;
 use ctx_core::message::{Message, Role};
 use ctx_core::reconcile::{Place, Sighting, reconcile};
 use ctx_core::{Class, Key};
+use ctx_engine::attribution::Seen;
 use ctx_engine::attribution::{
     CANDIDATES, Continuation, Fork, Inherited, Moved, NamedAgent, Newborn, Origin, Parsed, client_name, continues,
     facts, human, recognises_an_answer, with_model,
 };
 use ctx_engine::card::Beginning;
 use ctx_engine::class::class;
+use ctx_engine::conversation::left;
 use ctx_engine::log::Opened;
-use ctx_engine::request::Seen;
-use ctx_engine::{Conversation, Problem, left};
+use ctx_engine::{Conversation, Problem};
 use ctx_store::StoreError;
 use ctx_wire::body::Body;
 use ctx_wire::envelope::Envelope;

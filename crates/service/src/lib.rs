@@ -81,7 +81,7 @@ pub struct Service {
     /// Who edits by itself, if anybody.
     automatic: automatic::Switch,
     /// Titles that a helper gave, by conversation.
-    titles: Mutex<HashMap<String, ctx_engine::helper::titles::Titles>>,
+    titles: Mutex<HashMap<String, ctx_engine::conversation::titles::Titles>>,
     /// What requests took and cost, as far as somebody has asked. Taken before the directory.
     ledger: Mutex<view::Ledger>,
     /// What edited conversations weigh, found out when somebody looks.
@@ -110,8 +110,8 @@ impl Service {
             let edited = edited.contains(&card.id);
             held.put(&Card { edited, ..card.clone() }, edited);
         }
-        let alarm = edit::wait::Alarm::of(marked(&*store, ctx_engine::edit::wait::WAITING, &[log::WAIT])?);
-        let titles = ctx_engine::helper::titles::read(store.notes(ctx_engine::helper::titles::TITLES)?);
+        let alarm = edit::wait::Alarm::of(marked(&*store, ctx_engine::conversation::waiting::WAITING, &[log::WAIT])?);
+        let titles = ctx_engine::conversation::titles::read(store.notes(ctx_engine::conversation::titles::TITLES)?);
         Ok(Service {
             engine: Engine::new(store.clone()),
             store,
@@ -143,7 +143,7 @@ impl Service {
     }
 
     /// Moments that wishes wait for are told by these.
-    pub fn with_moments(mut self, moments: ctx_engine::edit::Moments) -> Service {
+    pub fn with_moments(mut self, moments: ctx_engine::Moments) -> Service {
         self.engine.moments = moments;
         self
     }
@@ -269,7 +269,7 @@ impl Service {
             conversation.titles = lock(&self.titles).get(id).cloned().unwrap_or_default();
             self.note_parent(&mut conversation);
             conversation.folder = conversation.folder_with(None);
-            conversation.keep_for(self.engine.kept_for(conversation.envelope.model.as_deref()));
+            conversation.cache.keep_for(self.engine.kept_for(conversation.envelope.model.as_deref()));
             let mut directory = lock(&self.directory);
             if directory.dropped() == dropped || attempt == TRIES {
                 self.held.raise(&conversation);

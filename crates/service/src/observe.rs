@@ -6,11 +6,13 @@ use crate::directory::{Shared, lock};
 use crate::recorder::{Order, give_way};
 use ctx_core::edit::CommitId;
 use ctx_engine::Problem;
+use ctx_engine::attribution::Seen;
 use ctx_engine::attribution::{Attributed, Newborn, Origin, Received};
+use ctx_engine::compose::Ready;
 use ctx_engine::conversation::Conversation;
-use ctx_engine::edit::Ready;
 use ctx_engine::provider::{Added, Request};
-use ctx_engine::request::{Booking, Circumstances, Seen, Ticket};
+use ctx_engine::request::circumstances::Circumstances;
+use ctx_engine::request::{Booking, Ticket};
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 

@@ -6,7 +6,7 @@ pub(crate) mod stores;
 
 use super::*;
 use ctx_clients::Hints;
-use ctx_engine::request::Seen;
+use ctx_engine::attribution::Seen;
 use std::sync::Barrier;
 use stores::FailingStore;
 

@@ -8,8 +8,9 @@ use ctx_core::fast_map::FastSet;
 use ctx_core::hint::Command;
 use ctx_core::policy::{Mode, Settings};
 use ctx_core::{ErrorCode, hint};
+use ctx_engine::automatic::By;
 use ctx_engine::automatic::Moment;
-use ctx_engine::automatic::run::{By, about};
+use ctx_engine::automatic::run::about;
 use ctx_engine::{Refusal, log, record};
 use ctx_store::Step;
 

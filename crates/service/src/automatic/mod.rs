@@ -8,7 +8,7 @@ mod keep;
 pub use editor::{Editor, ProviderEdits};
 
 use crate::Service;
-use ctx_engine::automatic::Automatic;
+use ctx_engine::ports::Automatic;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// The editor that is switched on, if any.

@@ -5,8 +5,8 @@ use crate::directory::lock;
 use ctx_api::history::{Diff, FrameDiff};
 use ctx_core::edit::fold::View;
 use ctx_engine::Refusal;
-use ctx_engine::edit::Ground;
-use ctx_engine::edit::compare::{Overview, by_id, only_cut, overview};
+use ctx_engine::compose::Ground;
+use ctx_engine::compose::compare::{Overview, by_id, only_cut, overview};
 use ctx_engine::view::titles;
 use std::collections::{BTreeSet, HashMap, HashSet};
 

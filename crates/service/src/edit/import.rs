@@ -7,8 +7,8 @@ use ctx_core::ErrorCode;
 use ctx_core::edit::Operation;
 use ctx_engine::Refusal;
 use ctx_engine::conversation::Conversation;
-use ctx_engine::edit::import::{ImportSource, Imports, imports};
-use ctx_engine::edit::wait::State;
+use ctx_engine::conversation::waiting::State;
+use ctx_engine::edit::imports::{ImportSource, Imports, imports};
 use std::sync::TryLockError;
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,6 @@
 //! The folder that offloaded content goes to.
 
-use ctx_engine::edit::OffloadFolder;
+use ctx_engine::ports::OffloadFolder;
 use ctx_store::confined;
 use std::fs;
 use std::io::{self, Read, Write};

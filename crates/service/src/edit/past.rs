@@ -9,10 +9,12 @@ use ctx_core::edit::{Commit, CommitId, EffectId};
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
+use ctx_engine::compose::Ground;
 use ctx_engine::conversation::Conversation;
 use ctx_engine::edit::lines::{branch_views, tag_views};
-use ctx_engine::edit::past::{listed, point, refused, shown, undone, verb};
-use ctx_engine::edit::{Ground, Imports, expected};
+use ctx_engine::edit::past::{refused, shown, undone, verb};
+use ctx_engine::edit::{Imports, expected};
+use ctx_engine::point::{listed, point};
 use std::collections::HashSet;
 use std::sync::MutexGuard;
 

@@ -7,10 +7,11 @@ use ctx_api::plan::{Plan, PlanView, Planned, PlannedView};
 use ctx_core::edit::Operation;
 use ctx_core::edit::effect::Effect;
 use ctx_engine::Refusal;
+use ctx_engine::compose::Ground;
+use ctx_engine::compose::compare::Overview;
 use ctx_engine::edit::apply::few_images;
-use ctx_engine::edit::compare::Overview;
 use ctx_engine::edit::plan::{State, chosen, misfit, new_repairs, risk, stale};
-use ctx_engine::edit::{Files, Ground, on_top, summary};
+use ctx_engine::edit::{Files, on_top, summary};
 
 impl Service {
     /// Tells what a plan would do, and does it if that is wanted.

@@ -15,8 +15,9 @@ use ctx_core::edit::history::Change;
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::conversation::Conversation;
+use ctx_engine::conversation::waiting::{State, Waiting};
 use ctx_engine::edit::Imports;
-use ctx_engine::edit::wait::{State, Waiting, notes};
+use ctx_engine::edit::wait::notes;
 use ctx_engine::log::{self, Reverts, Wait, Wished};
 use ctx_engine::{Refusal, card, record};
 use ctx_store::Step;
@@ -44,7 +45,7 @@ impl Service {
             Change::Revert { commits, how } => (Vec::new(), Some(Reverts { commits, how, cascade })),
             Change::Inherit { .. } => return Ok(applied),
         };
-        let id = format!("w{}", conversation.waiting.len() + 1);
+        let id = conversation.waiting.next_id();
         let wished = Wished {
             id: id.clone(),
             when,
@@ -85,7 +86,7 @@ impl Service {
         let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
-        let waiting = conversation.wish(id, State::can_be_cancelled)?;
+        let waiting = conversation.waiting.find(id, State::can_be_cancelled)?;
         match &waiting.state {
             State::Waiting | State::Failed(_) => {}
             State::Made(commit) => {
@@ -130,7 +131,7 @@ impl Service {
         let shared = self.stored(name)?;
         let mut conversation = lock(&shared);
         conversation.remember();
-        let mut waiting = conversation.wish(id, State::can_be_accepted)?.clone();
+        let mut waiting = conversation.waiting.find(id, State::can_be_accepted)?.clone();
         if !waiting.state.can_be_accepted() {
             let message = format!("`{id}` is no longer pending: it is {}.", waiting.state.name());
             return Err(Refusal::new(

@@ -6,10 +6,11 @@ use ctx_api::helper::Kind;
 use ctx_core::SlotId;
 use ctx_core::edit::effect::FrameKey;
 use ctx_engine::Refusal;
+use ctx_engine::compose::{Ground, Weights};
 use ctx_engine::conversation::Conversation;
-use ctx_engine::edit::{Ground, Weights};
+use ctx_engine::conversation::titles::{GROWN, TITLES};
 use ctx_engine::helper::Question;
-use ctx_engine::helper::titles::{GROWN, Grown, TITLES};
+use ctx_engine::helper::questions::Grown;
 use ctx_store::{Note, Step};
 
 impl Service {

@@ -3,7 +3,7 @@
 use crate::directory::lock;
 use crate::{Service, now};
 use ctx_engine::log::{self, RefusedEdits};
-use ctx_engine::provider::known::{Refused, words};
+use ctx_engine::ports::provider::{Refused, words};
 use ctx_engine::record;
 use ctx_engine::request::Ticket;
 use ctx_store::Step;

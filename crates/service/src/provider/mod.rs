@@ -9,8 +9,8 @@ pub use state::ProviderRules;
 pub(crate) use state::ProviderState;
 
 use crate::Service;
-use ctx_engine::automatic::About;
-use ctx_engine::provider::known::Known;
+use ctx_engine::ports::About;
+use ctx_engine::ports::provider::Known;
 use std::sync::Arc;
 
 impl Service {

@@ -3,8 +3,8 @@
 use super::counts::Counts;
 use crate::directory::lock;
 use ctx_clients::Hints;
-use ctx_engine::provider::Provider;
-use ctx_engine::provider::known::Known;
+use ctx_engine::ports::Provider;
+use ctx_engine::ports::provider::Known;
 use ctx_wire::anthropic::context_management::Rules;
 use std::collections::HashMap;
 use std::path::Path;

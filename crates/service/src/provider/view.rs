@@ -3,7 +3,7 @@
 use crate::directory::lock;
 use crate::{Service, now};
 use ctx_api::status::{ProviderView, RefusedView};
-use ctx_engine::provider::known::WEEK_MS;
+use ctx_engine::ports::provider::WEEK_MS;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 impl Service {

@@ -8,7 +8,7 @@ use crate::streams::PAUSE;
 use crate::uploads::Upload;
 use ctx_clients::Hints;
 use ctx_engine::Credentials;
-use ctx_engine::provider::Refused;
+use ctx_engine::ports::provider::Refused;
 use ctx_wire::answer::Ending;
 use ctx_wire::rope::{Arriving, Pieces};
 use ctx_wire::{Call, Wire};

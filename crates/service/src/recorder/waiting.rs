@@ -7,7 +7,7 @@ use super::{Composition, Flaw, Reply, Withheld};
 use crate::Service;
 use ctx_clients::Hints;
 use ctx_engine::Problem;
-use ctx_engine::edit::Outgoing;
+use ctx_engine::compose::Outgoing;
 use ctx_wire::Wire;
 use ctx_wire::body::{Body, Unreadable};
 use ctx_wire::rope::Pieces;

@@ -4,10 +4,12 @@ use crate::directory::lock;
 use crate::{Service, now};
 use ctx_api::frames::{FrameView, Frames, MovedFrom};
 use ctx_core::content::WireId;
+use ctx_engine::Refusal;
+use ctx_engine::compose::Ground;
 use ctx_engine::conversation::Conversation;
-use ctx_engine::edit::{Ground, at_point};
+use ctx_engine::conversation::left;
+use ctx_engine::point::at_point;
 use ctx_engine::view::frames::{moved_from, of};
-use ctx_engine::{Refusal, left};
 use std::collections::HashSet;
 
 impl Service {

@@ -4,7 +4,7 @@ use crate::Service;
 use crate::directory::lock;
 use ctx_api::map::ContextMap;
 use ctx_engine::Refusal;
-use ctx_engine::edit::Ground;
+use ctx_engine::compose::Ground;
 use ctx_engine::view::map::{kinds, turns};
 
 impl Service {

@@ -10,10 +10,10 @@ use ctx_core::edit::history::Change;
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
+use ctx_engine::compose::Outgoing;
 use ctx_engine::conversation::Conversation;
-use ctx_engine::edit::Outgoing;
+use ctx_engine::conversation::sent_parts::{SentParts, checksum};
 use ctx_engine::log::{self, Answered, Arrived, RefusedEdits};
-use ctx_engine::sent_parts::{SentParts, checksum};
 use ctx_store::{Reader, Record};
 
 /// What the log tells of a request.

@@ -5,8 +5,10 @@ use crate::directory::lock;
 use ctx_api::show::Shown;
 use ctx_core::ErrorCode;
 use ctx_core::edit::frame_id::FrameId;
-use ctx_engine::edit::{Ground, Repaired, at_point};
-use ctx_engine::{Refusal, left};
+use ctx_engine::Refusal;
+use ctx_engine::compose::{Ground, Repaired};
+use ctx_engine::conversation::left;
+use ctx_engine::point::at_point;
 
 impl Service {
     /// Shows what `id` names in a conversation, now or as of a commit.

@@ -10,7 +10,7 @@ use ctx_core::edit::fold::Unit;
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, SlotId, hint};
 use ctx_engine::Refusal;
-use ctx_engine::edit::Ground;
+use ctx_engine::compose::Ground;
 use ctx_engine::log::{self, Answered, Arrived, Automatic, Opened, RefusedEdits, Wait};
 use ctx_engine::view::map::money;
 use ctx_models::Models;

@@ -6,7 +6,7 @@ use ctx_api::context::WorthView;
 use ctx_api::cost::Cache;
 use ctx_engine::Refusal;
 use ctx_engine::automatic::Now;
-use ctx_engine::view::worth::Remembered;
+use ctx_engine::conversation::policy::Remembered;
 
 impl Service {
     /// What of a conversation is worth removing.

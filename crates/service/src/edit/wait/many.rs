@@ -8,7 +8,7 @@ use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
 use ctx_engine::conversation::Conversation;
-use ctx_engine::edit::wait::State;
+use ctx_engine::conversation::waiting::State;
 
 impl Service {
     /// Makes several pending changes, each as a commit of its own. `ids`: `w2`, `w2..w5` or `all`.
@@ -61,12 +61,12 @@ fn chosen(conversation: &Conversation, ids: &[String], is_open: fn(&State) -> bo
         match (id, id.split_once("..")) {
             ("all", _) => chosen.extend(open().cloned()),
             (_, Some((from, to))) => {
-                conversation.wish(from, is_open)?;
-                conversation.wish(to, is_open)?;
+                conversation.waiting.find(from, is_open)?;
+                conversation.waiting.find(to, is_open)?;
                 let range = number(from)..=number(to);
                 chosen.extend(open().filter(|id| range.contains(&number(id))).cloned());
             }
-            (id, None) => chosen.push(conversation.wish(id, is_open)?.wished.id.clone()),
+            (id, None) => chosen.push(conversation.waiting.find(id, is_open)?.wished.id.clone()),
         }
     }
     let mut seen = std::collections::HashSet::new();
