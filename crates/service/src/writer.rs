@@ -4,8 +4,9 @@
 //! stored, its conversation is dropped from memory and replayed from what is stored, and the next
 //! request fills the gap.
 
-use crate::directory::{Directory, lock};
+use crate::directory::Directory;
 use crate::idle::IdleGate;
+use crate::threads::lock;
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::{Refusal, log};
@@ -140,7 +141,7 @@ impl Writer {
             backlog: backlog.clone(),
         };
         let started = std::thread::Builder::new().name("ctx-writer".into()).spawn(move || {
-            crate::recorder::step_back();
+            crate::threads::step_back();
             work.run(&queue);
         });
         if let Err(error) = started {

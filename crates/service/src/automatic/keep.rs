@@ -2,8 +2,7 @@
 //! cleared.
 
 use crate::edit::Folder;
-use ctx_engine::ports::OffloadFolder;
-use ctx_engine::ports::{About, Removed};
+use ctx_engine::ports::{About, OffloadFolder, Removed};
 use ctx_store::confined;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
 //! Undo, redo, revert and rollback as durable commits, and the history for people.
 
-use crate::directory::lock;
-use crate::{Service, now};
+use crate::clock::now;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::edit::{Applied, When};
 use ctx_api::history::{Action, CommitView, HistoryView, Way};
 use ctx_core::edit::history::{Cannot, Change, How};
@@ -18,9 +19,9 @@ use ctx_engine::point::{listed, point};
 use std::collections::HashSet;
 use std::sync::MutexGuard;
 
-impl Service {
+impl Parts {
     /// Goes a way through the history.
-    pub fn go(&self, name: &str, way: Way) -> Result<Applied, Refusal> {
+    pub(crate) fn go(&self, name: &str, way: Way) -> Result<Applied, Refusal> {
         let name = &self.meant(name)?;
         let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
@@ -96,12 +97,12 @@ impl Service {
     }
 
     /// The newest commits of the branch that is looked at.
-    pub fn history(&self, name: &str, most: usize) -> Result<HistoryView, Refusal> {
+    pub(crate) fn history(&self, name: &str, most: usize) -> Result<HistoryView, Refusal> {
         self.commits(name, most, false)
     }
 
     /// The same of all branches.
-    pub fn whole_history(&self, name: &str, most: usize) -> Result<HistoryView, Refusal> {
+    pub(crate) fn whole_history(&self, name: &str, most: usize) -> Result<HistoryView, Refusal> {
         self.commits(name, most, true)
     }
 

@@ -4,9 +4,10 @@ mod alarm;
 mod made;
 mod many;
 
-use crate::directory::lock;
+use crate::clock::now;
 use crate::keyed_lock::KeyGuard;
-use crate::{Service, now};
+use crate::parts::Parts;
+use crate::threads::lock;
 pub(crate) use alarm::Alarm;
 use ctx_api::edit::{Applied, When};
 use ctx_api::waiting::{WaitView, WaitingView};
@@ -23,7 +24,7 @@ use ctx_engine::{Refusal, card, record};
 use ctx_store::Step;
 use std::sync::MutexGuard;
 
-impl Service {
+impl Parts {
     /// Something of the history is being stored. To be taken while the conversation is locked, and `editing` before:
     /// so it never waits.
     pub(super) fn under_way(&self, id: &str) -> KeyGuard<'_> {
@@ -67,7 +68,7 @@ impl Service {
     }
 
     /// The wishes of a conversation that wait, and what became of others.
-    pub fn waiting(&self, name: &str) -> Result<WaitingView, Refusal> {
+    pub(crate) fn waiting(&self, name: &str) -> Result<WaitingView, Refusal> {
         let shared = self.conversation(name)?;
         let conversation = lock(&shared);
         let situation = self.engine.situation(&conversation, now());
@@ -81,7 +82,7 @@ impl Service {
     }
 
     /// Cancels a deferred edit, or dismisses one that failed.
-    pub fn cancel(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
+    pub(crate) fn cancel(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
         let name = &self.meant(name)?;
         let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
@@ -119,7 +120,7 @@ impl Service {
     }
 
     /// Makes a deferred edit now, whatever it waits for.
-    pub fn accept(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
+    pub(crate) fn accept(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
         let name = &self.meant(name)?;
         let mut view = self.make_now(name, id, author)?;
         view.remarks.extend(self.upload_remark(name));

@@ -1,7 +1,7 @@
 //! What is wanted of the provider and what it has told, as of now. It is read by every request and changes rarely.
 
 use super::counts::Counts;
-use crate::directory::lock;
+use crate::threads::lock;
 use ctx_clients::Hints;
 use ctx_engine::ports::Provider;
 use ctx_engine::ports::provider::Known;

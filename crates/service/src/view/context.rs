@@ -1,7 +1,8 @@
 //! How full the context is, and what of it the automatic editor could clear.
 
-use crate::directory::lock;
-use crate::{Service, now};
+use crate::clock::now;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::context::{ClearableView, ContextView, Standing};
 use ctx_core::edit::history::CommitId;
 use ctx_engine::Refusal;
@@ -9,8 +10,8 @@ use ctx_engine::automatic::Now;
 use ctx_engine::compose::{Ground, Weights};
 use ctx_engine::conversation::policy::AUTHOR;
 
-impl Service {
-    pub fn context(&self, name: &str) -> Result<ContextView, Refusal> {
+impl Parts {
+    pub(crate) fn context(&self, name: &str) -> Result<ContextView, Refusal> {
         let shared = self.conversation(name)?;
         let mut conversation = lock(&shared);
         conversation.remember();

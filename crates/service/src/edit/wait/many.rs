@@ -1,7 +1,7 @@
 //! Many pending changes at once: several ids, a range of them, or all.
 
-use crate::Service;
-use crate::directory::lock;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::face::Face;
 use ctx_api::waiting::{PendingOutcome, PendingRefusal, WaitView};
 use ctx_core::hint::Command;
@@ -10,9 +10,15 @@ use ctx_engine::Refusal;
 use ctx_engine::conversation::Conversation;
 use ctx_engine::conversation::waiting::State;
 
-impl Service {
+impl Parts {
     /// Makes several pending changes, each as a commit of its own. `ids`: `w2`, `w2..w5` or `all`.
-    pub fn accept_many(&self, name: &str, ids: &[String], author: &str, face: Face) -> Result<PendingOutcome, Refusal> {
+    pub(crate) fn accept_many(
+        &self,
+        name: &str,
+        ids: &[String],
+        author: &str,
+        face: Face,
+    ) -> Result<PendingOutcome, Refusal> {
         let mut outcome = self.each((name, face), ids, State::can_be_accepted, &|conversation, id| {
             self.make_now(conversation, id, author)
         })?;
@@ -23,7 +29,13 @@ impl Service {
     }
 
     /// Takes back several pending changes, or puts away those that failed.
-    pub fn cancel_many(&self, name: &str, ids: &[String], author: &str, face: Face) -> Result<PendingOutcome, Refusal> {
+    pub(crate) fn cancel_many(
+        &self,
+        name: &str,
+        ids: &[String],
+        author: &str,
+        face: Face,
+    ) -> Result<PendingOutcome, Refusal> {
         self.each((name, face), ids, State::can_be_cancelled, &|conversation, id| self.cancel(conversation, id, author))
     }
 
