@@ -44,11 +44,20 @@ pub fn whys(note: Option<&str>, operations: &[Operation], reasons: &[Option<Stri
     let more = alike.len().saturating_sub(MOST);
     alike.truncate(MOST);
     let reasons = alike.into_iter().map(|(operation, reason, count)| match count {
+        1 if names_calls(operation) => format!("{}: {reason}", operation.name()),
         1 => format!("{}: {reason}", crate::commands::plan::shown::operation(operation)),
         count => format!("{count} × {}: {reason}", operation.name()),
     });
     let more = (more > 0).then(|| format!("and {more} more: --json has them all"));
     note.into_iter().chain(reasons).chain(more).collect()
+}
+
+/// Whether an operation names tool results by their calls, which a reader does not know.
+fn names_calls(operation: &Operation) -> bool {
+    match operation {
+        Operation::DropResults { select, .. } | Operation::SummarizeResults { select, .. } => !select.calls.is_empty(),
+        _ => false,
+    }
 }
 
 /// The tokens before and after it.
@@ -63,6 +72,7 @@ pub fn tokens(commit: &CommitView) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ctx_core::edit::operation::Select;
 
     #[test]
     fn what_one_reason_says_of_many_is_told_once() {
@@ -76,5 +86,9 @@ mod tests {
             "what the note says is told already"
         );
         assert_eq!(whys(Some("before the review"), &operations, &reasons).len(), 3);
+        let select = Select { calls: vec!["toolu_1".to_owned()], ..Select::default() };
+        let by_call =
+            Operation::SummarizeResults { ids: Vec::new(), select, result: None, text: Some("[gone]".to_owned()) };
+        assert_eq!(whys(None, &[by_call], &[Some("old".to_owned())]), ["summarize-results: old"]);
     }
 }

@@ -1,8 +1,8 @@
 //! The service behind every face of the program: what flows is observed here, and read from here.
 //!
-//! [`recorder`] takes passive copies of what passes; [`observe`] and [`answer`] turn them into
-//! records; [`writer`] stores them; [`view`] shows them. The network, the terminal and the page
-//! live elsewhere. The proxy never waits for anything in this crate.
+//! [`Service`] lists all calls; [`parts`] holds the state that the rooms share. [`recorder`] takes passive copies of what
+//! passes; [`observe`] and [`response`] turn them into records; [`writer`] stores them; [`view`] shows them. The network,
+//! the terminal and the page live elsewhere. The proxy never waits for anything in this crate.
 //!
 //! # Locks
 //!

@@ -140,6 +140,7 @@ impl Parts {
         };
         let was = Posture::of(&conversation);
         let mut entry = self.engine.arrive(&mut conversation, found, &by);
+        // Before it leaves: the client's next request can come before this one is booked.
         self.follow(&was, &conversation);
         if let Some(ready) = ready {
             // However it is composed, it leaves with what is asked of the provider.

@@ -42,7 +42,7 @@ pub(crate) struct Parts {
     /// What is wanted of the provider.
     pub(crate) provider: Arc<ProviderState>,
     /// Who edits by itself, if anybody.
-    pub(crate) automatic: Switch,
+    pub(crate) automatic: Arc<Switch>,
     /// Titles that a helper gave, by conversation.
     pub(crate) titles: Mutex<HashMap<String, Titles>>,
     /// What requests took and cost, as far as somebody has asked. Taken before the directory.
@@ -66,7 +66,8 @@ impl Parts {
     pub fn open(store: Arc<dyn Store>) -> Result<Parts, StoreError> {
         let directory = Arc::new(Mutex::new(Directory::open(&*store)?));
         let gaps: Arc<IdleGate> = Arc::default();
-        let writer = Writer::start(store.clone(), directory.clone(), gaps.clone());
+        let automatic: Arc<Switch> = Arc::default();
+        let writer = Writer::start(store.clone(), directory.clone(), gaps.clone(), automatic.clone());
         let held = Held::default();
         let edited = marked(&*store, EDITED, &log::EDITS)?;
         for card in lock(&directory).cards() {
@@ -86,7 +87,7 @@ impl Parts {
             held,
             uploads: Arc::default(),
             provider: Arc::default(),
-            automatic: Switch::default(),
+            automatic,
             titles: Mutex::new(titles),
             ledger: Mutex::default(),
             weighed: Weighed::default(),

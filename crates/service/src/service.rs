@@ -46,6 +46,7 @@ pub struct Service {
 }
 
 impl Service {
+    /// Opens the service on a store, with the conversations in it.
     pub fn open(store: Arc<dyn Store>) -> Result<Service, StoreError> {
         Ok(Service { parts: Parts::open(store)? })
     }
@@ -76,7 +77,7 @@ impl Service {
 
     /// From now on conversations are edited by `editor`, or by nobody. What was made stays.
     pub fn automate(&self, editor: Option<Arc<dyn Automatic>>) {
-        self.parts.automatic.set(editor);
+        self.parts.automatic.put(editor);
     }
 
     /// Whether a request must be held until it is composed: its conversation has operations or waits for some, or may;
@@ -95,6 +96,7 @@ impl Service {
         &self.parts.newest
     }
 
+    /// The store that all of it is in.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.parts.store
     }

@@ -4,6 +4,7 @@
 //! stored, its conversation is dropped from memory and replayed from what is stored, and the next
 //! request fills the gap.
 
+use crate::automatic::Switch;
 use crate::directory::Directory;
 use crate::idle::IdleGate;
 use crate::threads::lock;
@@ -125,7 +126,12 @@ fn conversation_of(step: &Step) -> Option<&str> {
 }
 
 impl Writer {
-    pub fn start(store: Arc<dyn Store>, directory: Arc<Mutex<Directory>>, gaps: Arc<IdleGate>) -> Writer {
+    pub fn start(
+        store: Arc<dyn Store>,
+        directory: Arc<Mutex<Directory>>,
+        gaps: Arc<IdleGate>,
+        automatic: Arc<Switch>,
+    ) -> Writer {
         let (jobs, queue) = channel();
         let listeners: Arc<Mutex<Vec<Listener>>> = Arc::default();
         let unsaved: Arc<AtomicU64> = Arc::default();
@@ -134,6 +140,7 @@ impl Writer {
         let work = Work {
             store,
             directory,
+            automatic,
             gaps: gaps.clone(),
             listeners: listeners.clone(),
             unsaved: unsaved.clone(),
@@ -212,6 +219,7 @@ impl Writer {
 struct Work {
     store: Arc<dyn Store>,
     directory: Arc<Mutex<Directory>>,
+    automatic: Arc<Switch>,
     gaps: Arc<IdleGate>,
     listeners: Arc<Mutex<Vec<Listener>>>,
     unsaved: Arc<AtomicU64>,
@@ -307,7 +315,17 @@ impl Work {
         if lock(&self.directory).losses(conversation) != losses {
             return Err(Unwritten::BuiltOnLost);
         }
-        Ok(self.store.append(vec![step])?)
+        Ok(self.append(vec![step])?)
+    }
+
+    /// The files that a commit names are safe on the disk before the commit is.
+    fn append(&self, steps: Vec<Step>) -> Result<Vec<u64>, StoreError> {
+        if steps.iter().any(|step| step.durable)
+            && let Some(editor) = self.automatic.get()
+        {
+            editor.secure();
+        }
+        self.store.append(steps)
     }
 
     /// All in one transaction; if that fails, one by one, so that a bad step takes no other along.
@@ -316,7 +334,7 @@ impl Work {
             return steps.into_iter().for_each(|step| self.store_one(step));
         }
         let records: Vec<Vec<NewRecord>> = steps.iter().map(|step| step.records.clone()).collect();
-        match self.store.append(steps.clone()) {
+        match self.append(steps.clone()) {
             Ok(last) => self.tell(records, last),
             Err(_) => steps.into_iter().for_each(|step| self.store_one(step)),
         }
@@ -324,7 +342,7 @@ impl Work {
 
     fn store_one(&self, step: Step) {
         let records = step.records.clone();
-        match self.store.append(vec![step]) {
+        match self.append(vec![step]) {
             Ok(last) => self.tell(vec![records], last),
             Err(error) => {
                 tracing::warn!(%error, "could not store what was observed; it will be learned again from the next request");
@@ -367,6 +385,9 @@ impl Work {
 mod tests {
     use super::*;
     use crate::tests::stores::FailingStore;
+    use ctx_core::policy::{Facts, Look, Proposal, Settings};
+    use ctx_engine::ports::{About, Automatic};
+    use ctx_store::Reader;
 
     #[test]
     fn what_somebody_waits_for_goes_before_other_conversations_and_behind_its_own() {
@@ -405,10 +426,40 @@ mod tests {
     }
 
     #[test]
+    fn what_an_editor_kept_is_secured_before_its_commit_is_stored() {
+        struct Keeper(Arc<FailingStore>, AtomicU64);
+        impl Automatic for Keeper {
+            fn propose(&self, _: &About<'_>, _: &Look<'_>, _: (&Settings, Facts<'_>), _: bool) -> Vec<Proposal> {
+                Vec::new()
+            }
+
+            fn secure(&self) {
+                let stored = self.0.records("one", 0).expect("records").records.len() as u64;
+                self.1.store(10 + stored, Ordering::Relaxed);
+            }
+        }
+        let store = Arc::new(FailingStore::new());
+        let keeper = Arc::new(Keeper(store.clone(), AtomicU64::new(0)));
+        let automatic: Arc<Switch> = Arc::default();
+        automatic.put(Some(keeper.clone()));
+        let writer = Writer::start(store, Arc::default(), Arc::default(), automatic);
+        let record = NewRecord { conversation: "one".into(), kind: "any".into(), ..NewRecord::default() };
+        let step = |durable| Step { records: vec![record.clone()], durable, ..Step::default() };
+        writer.write(step(false));
+        assert!(writer.settle(Duration::from_secs(60)));
+        assert_eq!(keeper.1.load(Ordering::Relaxed), 0, "what was observed keeps nothing");
+        writer.write(step(true));
+        assert!(writer.settle(Duration::from_secs(60)));
+        assert_eq!(keeper.1.load(Ordering::Relaxed), 11, "before the second record");
+        assert!(writer.write_now(step(false), 0).is_ok());
+        assert_eq!(keeper.1.load(Ordering::Relaxed), 12);
+    }
+
+    #[test]
     fn a_step_is_refused_when_something_it_builds_on_was_lost() {
         let store = Arc::new(FailingStore::new());
         let directory: Arc<Mutex<Directory>> = Arc::default();
-        let writer = Writer::start(store.clone(), directory.clone(), Arc::default());
+        let writer = Writer::start(store.clone(), directory.clone(), Arc::default(), Arc::default());
         let step = |conversation: &str| Step {
             records: vec![NewRecord { conversation: conversation.into(), kind: "any".into(), ..NewRecord::default() }],
             ..Step::default()

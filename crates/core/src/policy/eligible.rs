@@ -54,10 +54,13 @@ impl<'e, 'f> Eligibility<'e, 'f> {
 
     /// Pins recent results, and results that the settings protect by tool, path or command.
     fn pin(&self, items: &mut [Item]) {
-        for item in items {
-            let stays = self.settings.excludes(&item.tool) || self.is_preserved(item, None);
+        // A pattern is matched only where something could still go.
+        let may_go =
+            |item: &Item| !item.cleared || item.tokens > 2 * BARE || item.input.is_some_and(|input| input.is_worth(1));
+        for item in items.iter_mut().filter(|item| !item.pinned && may_go(item)) {
             // A result that was never sent is only trimmed, so recency does not protect it.
-            item.pinned |= stays || (self.is_recent(item) && !item.fresh);
+            let is_recent = self.is_recent(item) && !item.fresh;
+            item.pinned = is_recent || self.settings.excludes(&item.tool) || self.is_preserved(item, None);
         }
     }
 

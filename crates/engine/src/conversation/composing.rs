@@ -12,7 +12,7 @@ use std::collections::HashMap;
 /// What composing knows of requests before.
 #[derive(Debug, Default)]
 pub struct ComposeState {
-    /// The digests of the current path, see [`crate::compose::ground`].
+    /// The digests of the current path.
     pub chain: Chain,
     /// What composing knows of the leading messages of the path.
     pub memo: Memo,
@@ -68,8 +68,8 @@ impl Chain {
         self.prefixes.truncate(messages);
     }
 
-    /// Follows a path to its end, and gives the prefix after each of its messages. `behind`: the digests of the messages
-    /// behind so many.
+    /// Follows a path to its end, and gives the prefix after each of its messages. `behind`: the digests of the
+    /// messages behind so many.
     pub fn follow<D: Iterator<Item = Key>>(&mut self, around: Key, behind: impl FnOnce(usize) -> D) -> &[Key] {
         if self.around != around {
             *self = Chain { around, ..Chain::default() };

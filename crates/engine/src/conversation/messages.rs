@@ -1,5 +1,5 @@
-//! The messages of a conversation as their bytes came: the newest body, the newest version of each slot, and the reply that
-//! is not in a body yet.
+//! The messages of a conversation as their bytes came: the newest body, the newest version of each slot, and the reply
+//! that is in no body yet.
 
 use ctx_core::message::Message;
 use ctx_store::Hash;

@@ -20,7 +20,7 @@ pub const AUTHOR: &str = "policy";
 pub struct PolicyState {
     /// What is worth removing, as it was last worked out.
     pub worth: Option<Box<Remembered>>,
-    /// Phases of the work, see [`crate::phases`].
+    /// Phases of the work.
     pub phases: Phases,
     /// The automatic editor looks at it; what it would have done; and it has told that the limit is near.
     pub automated: bool,

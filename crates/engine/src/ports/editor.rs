@@ -63,6 +63,9 @@ pub trait Automatic: Send + Sync {
     ) -> Result<Option<String>, String> {
         Ok(None)
     }
+
+    /// Makes what was kept survive a power cut. Called before a commit is stored, on no request's time.
+    fn secure(&self) {}
 }
 
 /// The conversation that a request belongs to.

@@ -113,8 +113,8 @@ impl TurnDraft<'_> {
     pub fn versions(&mut self, conversation: &Conversation, mut turn: Turn, messages: Messages<'_>) -> Versions {
         let (mut fresh, mut changed, mut differs) = (Vec::new(), 0, None);
         let Messages { body, facts, cuts, path } = messages;
-        let unsent = conversation.pending.as_ref();
-        let unsent = unsent.filter(|_| self.placed.verdict == Verdict::Compaction && self.is_current && !turn.restart);
+        let leaves = matches!(self.placed.verdict, Verdict::Compaction | Verdict::Rewind | Verdict::Return);
+        let unsent = conversation.pending.as_ref().filter(|_| leaves && self.is_current && !turn.restart);
         if let Some(reply) = unsent.filter(|reply| facts.iter().all(|one| one.key != reply.facts.key)) {
             let slot = conversation.tree.next_slot(self.placed.new_messages());
             let cuts = conversation.wire.read(&reply.bytes, ctx_clients::lexicon()).cuts;

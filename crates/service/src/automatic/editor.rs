@@ -148,4 +148,8 @@ impl Automatic for Editor {
         });
         kept.inspect_err(|why| self.complain(about, why))
     }
+
+    fn secure(&self) {
+        self.folder.sync();
+    }
 }

@@ -7,13 +7,13 @@ use ctx_store::confined;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes the content of a result to a file of its own. Gives the file.
+/// Writes the content of a result to a file of its own. Gives the file. [`Folder::sync`] makes it survive a power cut.
 pub fn to_file(folder: &Folder, about: &About<'_>, removed: &Removed<'_>) -> Result<PathBuf, String> {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let tool: String = removed.tool.chars().take(40).map(plain).collect::<String>().to_lowercase();
     let hash = ctx_store::Hash::of(removed.text.as_bytes()).to_string();
     let name = format!("{}-{}.{}", tool.trim_matches('-'), hash.get(..10).unwrap_or_default(), removed.ending);
-    folder.write(about.conversation, &name, removed.text).map(|(path, _)| path).map_err(|error| {
+    folder.write_soon(about.conversation, &name, removed.text).map(|(path, _)| path).map_err(|error| {
         let place = folder.path(about.conversation, "");
         let hint = "Make room, or choose another folder under [offload] in ctx.toml";
         format!("its content cannot be written to {}: {error}. {hint}", place.display())

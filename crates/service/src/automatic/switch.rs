@@ -18,7 +18,7 @@ impl Switch {
     }
 
     /// Switches an editor on, or off.
-    pub fn set(&self, editor: Option<Arc<dyn Automatic>>) {
+    pub fn put(&self, editor: Option<Arc<dyn Automatic>>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = editor;
     }
 }

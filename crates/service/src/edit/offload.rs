@@ -1,26 +1,30 @@
 //! The folder that offloaded content goes to.
 
+use crate::threads::lock;
 use ctx_engine::ports::OffloadFolder;
 use ctx_store::confined;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 /// Where offloaded content goes. Nothing is ever written outside of it, and nothing in it is overwritten.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Folder {
     root: PathBuf,
     /// The project it lies in, which it must not leave, and where version control should not see it.
     project: Option<PathBuf>,
+    /// Files that a power cut could still take: the conversation and the name of each.
+    unsynced: Arc<Mutex<Vec<(String, String)>>>,
 }
 
 impl Folder {
     pub fn in_home(home: &Path) -> Folder {
-        Folder { root: home.join("offload"), project: None }
+        Folder { root: home.join("offload"), project: None, unsynced: Arc::default() }
     }
 
     pub fn in_project(project: &Path, folder: PathBuf) -> Folder {
-        Folder { root: folder, project: Some(project.to_owned()) }
+        Folder { root: folder, project: Some(project.to_owned()), unsynced: Arc::default() }
     }
 
     /// The folder itself, made if it is missing. Below the project or the home no link is followed.
@@ -29,14 +33,18 @@ impl Folder {
         let below = self.root.strip_prefix(base).map_err(io::Error::other)?;
         confined::Folder::create(base)?.make(below)
     }
-}
 
-impl OffloadFolder for Folder {
-    fn path(&self, conversation: &str, name: &str) -> PathBuf {
-        self.root.join(conversation).join(name)
+    /// Writes a text like [`OffloadFolder::write`], but the file survives a power cut only once [`Folder::sync`] has run.
+    pub fn write_soon(&self, conversation: &str, name: &str, text: &str) -> io::Result<(PathBuf, bool)> {
+        let (path, is_new) = self.put(conversation, name, text)?;
+        if is_new {
+            lock(&self.unsynced).push((conversation.to_owned(), name.to_owned()));
+        }
+        Ok((path, is_new))
     }
 
-    fn write(&self, conversation: &str, name: &str, text: &str) -> io::Result<(PathBuf, bool)> {
+    /// Writes a text to a file that is not there yet, or has this text already.
+    fn put(&self, conversation: &str, name: &str, text: &str) -> io::Result<(PathBuf, bool)> {
         let root = self.open()?;
         if self.project.is_some() {
             match root.create_new(".gitignore") {
@@ -49,9 +57,7 @@ impl OffloadFolder for Folder {
         let path = folder.path().join(name);
         match folder.create_new(name) {
             Ok(mut file) => {
-                let written =
-                    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).and_then(|()| folder.sync());
-                if let Err(error) = written {
+                if let Err(error) = file.write_all(text.as_bytes()) {
                     let _ = folder.remove(name);
                     return Err(error);
                 }
@@ -67,6 +73,45 @@ impl OffloadFolder for Folder {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Makes every file that was written survive a power cut. The store has their content, so an error is only reported.
+    pub fn sync(&self) {
+        let files = std::mem::take(&mut *lock(&self.unsynced));
+        for of_one in files.chunk_by(|(one, _), (next, _)| one == next) {
+            if let Err(error) = self.sync_files(of_one) {
+                let folder = self.root.join(&of_one[0].0);
+                tracing::warn!(%error, folder = %folder.display(), "cannot sync what was cleared to files");
+            }
+        }
+    }
+
+    /// Syncs files of one conversation, and its folder.
+    fn sync_files(&self, files: &[(String, String)]) -> io::Result<()> {
+        let Some((conversation, _)) = files.first() else { return Ok(()) };
+        let folder = self.open()?.make(Path::new(conversation))?;
+        for (_, name) in files {
+            match folder.append_existing(name).and_then(|file| file.sync_all()) {
+                // It was removed meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                synced => synced?,
+            }
+        }
+        folder.sync()
+    }
+}
+
+impl OffloadFolder for Folder {
+    fn path(&self, conversation: &str, name: &str) -> PathBuf {
+        self.root.join(conversation).join(name)
+    }
+
+    fn write(&self, conversation: &str, name: &str, text: &str) -> io::Result<(PathBuf, bool)> {
+        let (path, is_new) = self.put(conversation, name, text)?;
+        if is_new {
+            self.sync_files(&[(conversation.to_owned(), name.to_owned())]).inspect_err(|_| self.remove(&path))?;
+        }
+        Ok((path, is_new))
     }
 
     fn has(&self, file: &Path) -> bool {
@@ -112,6 +157,25 @@ mod tests {
             assert!(folder.write("c1", "b.md", "text").is_err());
             assert_eq!(fs::read_dir(elsewhere.path()).expect("a folder").count(), 0);
         }
+    }
+
+    #[test]
+    fn what_is_written_soon_is_synced_once_and_what_is_gone_by_then_is_no_error() {
+        let home = tempfile::tempdir().expect("a folder");
+        let folder = Folder::in_home(home.path());
+        for (conversation, name) in [("c1", "a.md"), ("c1", "b.md"), ("c2", "a.md")] {
+            folder.write_soon(conversation, name, "text").expect("written");
+        }
+        folder.write("c2", "now.md", "text").expect("written");
+        assert_eq!(lock(&folder.unsynced).len(), 3, "what is written at once is synced at once");
+        folder.remove(&folder.path("c1", "a.md"));
+        let waiting = lock(&folder.unsynced).clone();
+        for of_one in waiting.chunk_by(|(one, _), (next, _)| one == next) {
+            folder.sync_files(of_one).expect("synced");
+        }
+        folder.clone().sync();
+        assert!(lock(&folder.unsynced).is_empty(), "a copy of the folder waits for the same files");
+        assert!(folder.sync_files(&[("../c1".to_owned(), "b.md".to_owned())]).is_err());
     }
 
     #[test]

@@ -232,6 +232,34 @@ fn the_reply_that_the_client_summarised_before_it_sent_it_back_is_kept() {
 }
 
 #[test]
+fn a_rewound_frame_keeps_its_last_reply() {
+    let house = House::new();
+    let mut session = begun();
+    let mut other = session.clone();
+    session.user("fourth task");
+    let ticket = house.send(&session);
+    house.reply(&ticket, "the answer that was rewound");
+    let id = ticket.conversation;
+    other.user("something else instead");
+    house.send(&other);
+    assert_eq!(house.last(&id).verdict, "rewind");
+    let last = |house: &House| {
+        let shown = house.service.show(&id, "t4", None).expect("shown");
+        (shown.left, shown.messages.last().expect("a message").blocks[0].text.clone())
+    };
+    let expected = (Some(Left::Rewound), "the answer that was rewound".to_owned());
+    assert_eq!(last(&house), expected);
+    let found = house.service.search("answer that was rewound", None, 10).expect("found").conversations;
+    assert_eq!((found[0].hits[0].frame.as_str(), found[0].hits[0].left), ("t4", Some(Left::Rewound)));
+    let house = house.restart();
+    assert_eq!(last(&house), expected);
+    // The client returns to it: the reply is the one that is known.
+    session.assistant("the answer that was rewound").user("fifth task");
+    let seen = house.judge(&session);
+    assert_eq!((seen.verdict.as_str(), house.compose(&id)), ("return", session.body()));
+}
+
+#[test]
 fn a_fork_tells_how_many_tokens_the_edits_it_inherits_remove() {
     let house = House::new();
     let mut session = begun();

@@ -54,6 +54,11 @@ impl Day {
 
     /// Sends what the session would, held if it must be, and answers. What left, if not what came.
     fn turn(&mut self) -> Option<Value> {
+        self.leave(&mut |_| ())
+    }
+
+    /// The same; `at_the_door` is called when the request leaves.
+    fn leave(&mut self, at_the_door: &mut dyn FnMut(&Service)) -> Option<Value> {
         let body = self.session.body();
         let hints = support::hints(&self.session.headers());
         let mut arriving = Arriving::alone();
@@ -68,7 +73,10 @@ impl Day {
         };
         let mut outgoing = None;
         let ticket: Ticket = match held {
-            true => self.house.service.hold(seen, &mut |ready| outgoing = ready),
+            true => self.house.service.hold(seen, &mut |ready| {
+                at_the_door(&self.house.service);
+                outgoing = ready;
+            }),
             false => self.house.service.observe(seen),
         }
         .expect("readable")
@@ -132,6 +140,18 @@ fn a_wish_waits_until_the_cache_is_cold_and_counts_for_the_request_that_finds_it
     let told: Vec<&str> =
         events.iter().filter(|event| event["kind"] == "waiting").filter_map(|event| event["state"].as_str()).collect();
     assert_eq!(told, ["waiting", "made"]);
+}
+
+#[test]
+fn the_service_knows_of_an_edit_before_the_first_request_leaves_with_it() {
+    let mut day = Day::new();
+    day.wish(delete("t1"), When::Cold);
+    assert_eq!(day.house.service.edited_count(), 0);
+    day.at += 7 * MINUTE;
+    // The client's next request can come before this one is booked.
+    let mut edited = 0;
+    let sent = day.leave(&mut |service| edited = service.edited_count());
+    assert!(sent.is_some() && edited == 1, "{edited} edited conversations");
 }
 
 #[test]

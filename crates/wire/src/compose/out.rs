@@ -7,7 +7,7 @@ use ctx_core::message::Role;
 pub(crate) enum Piece {
     /// A block of a client's message; `text`, counted from 1, replaces its content.
     Client { message: u32, block: u32, text: u32 },
-    /// A synthetic block, in [`super::layout::Layout::made`].
+    /// A synthetic block, by its index.
     Made(u32),
 }
 
