@@ -2,7 +2,7 @@
 //! a plain pipe. Where the provider is asked to edit by itself, it is also heard what it says of its models when a
 //! client asks for them.
 
-use ctx_engine::provider::Refused;
+use ctx_engine::ports::provider::Refused;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

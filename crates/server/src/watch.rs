@@ -4,7 +4,7 @@
 //! show only what [`crate::secret`] calls harmless. What is done with the copies belongs elsewhere.
 
 use ctx_engine::Credentials;
-use ctx_engine::provider::Refused;
+use ctx_engine::ports::provider::Refused;
 use std::borrow::Cow;
 use std::fmt;
 

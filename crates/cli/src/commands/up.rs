@@ -1,7 +1,7 @@
 //! `ctx up`: the daemon, in the foreground. Everything is decided and opened here, in order; what it then does
 //! is the server's.
 
-use ctx_engine::automatic::About;
+use ctx_engine::ports::About;
 use std::process::ExitCode;
 use std::sync::Arc;
 

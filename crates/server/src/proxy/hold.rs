@@ -2,8 +2,8 @@
 //! asked of the provider beside the client (C13), and a refusal of thinking that only our composing can have caused
 //! (rulebook A63, A68, A71). Each is tried once more, at most.
 
-use ctx_engine::edit::{Otherwise, Outgoing};
-use ctx_engine::provider::Refused;
+use ctx_engine::compose::{Otherwise, Outgoing};
+use ctx_engine::ports::provider::Refused;
 use std::sync::Arc;
 use std::time::Duration;
 
