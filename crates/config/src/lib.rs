@@ -70,7 +70,7 @@ pub struct Settings {
     /// The model that writes summaries and titles.
     pub helper: ctx_server::helper::Settings,
     /// The moments that deferred edits wait for.
-    pub moments: ctx_engine::edit::Moments,
+    pub moments: ctx_engine::Moments,
     /// Prices, windows and the like.
     pub models: ctx_models::Models,
     /// Remarks for a person; not fatal.
@@ -105,7 +105,7 @@ impl Settings {
             remarks.extend(layer.ignored.iter().map(|remark| remark.at(&source.path)));
             wrong.extend(layer.all_wrong(&source.path));
         }
-        let usual = ctx_engine::edit::Moments::default();
+        let usual = ctx_engine::Moments::default();
         Ok(Self {
             listen,
             allow_remote: flags.allow_remote || config.listen.allow_remote.unwrap_or(false),
@@ -116,7 +116,7 @@ impl Settings {
                 allow: config.mcp.allow.clone(),
             },
             helper: helper::settings(&config.helper, environment),
-            moments: ctx_engine::edit::Moments {
+            moments: ctx_engine::Moments {
                 near_limit_percent: config.edits.near_limit_percent.unwrap_or(usual.near_limit_percent),
                 cache_seconds: config.edits.cache_seconds,
             },

@@ -5,7 +5,6 @@ use crate::class::{self, class_within, introduced};
 use crate::conversation::Conversation;
 use crate::edit::wait::PendingForFork;
 use crate::log::Opened;
-use crate::request::Seen;
 use ctx_clients::{ClientId, Hints};
 use ctx_core::content::WireId;
 use ctx_core::edit::effect::{Effect, EffectId};
@@ -14,12 +13,24 @@ use ctx_core::reconcile::{Place, Reconciled, Sighting, Verdict, reconcile};
 use ctx_core::tokens::Calibration;
 use ctx_core::{Class, Key};
 use ctx_store::Hash;
+use ctx_wire::Wire;
 use ctx_wire::body::Body;
 use ctx_wire::envelope::Envelope;
+use ctx_wire::rope::Pieces;
 use std::sync::Arc;
 
 /// How many conversations that begin alike are looked at.
 pub const CANDIDATES: usize = 8;
+
+/// A request that was forwarded, complete and decoded.
+pub struct Seen {
+    pub wire: &'static dyn Wire,
+    pub hints: Hints,
+    pub pieces: Pieces,
+    pub at: u64,
+    /// It only asks how many tokens it would be: it leaves no trace.
+    pub counting: bool,
+}
 
 /// What to cut from a message to get it bare.
 pub type Cuts = Vec<std::ops::Range<usize>>;

@@ -3,13 +3,12 @@
 use crate::conversation::Conversation;
 use ctx_api::conversations::Side;
 use ctx_core::Key;
-use ctx_core::message::Role;
+use ctx_core::frames::{self, Frame};
+use ctx_core::message::{Message, Role};
 use serde::{Deserialize, Serialize};
 
-use crate::edit::Ground;
-use ctx_core::frames::{self, Frame};
+use crate::compose::Ground;
 use ctx_core::lexicon::SUMMARY_TITLE;
-use ctx_core::message::Message;
 use ctx_store::Note;
 
 /// The name of the note that holds a card.

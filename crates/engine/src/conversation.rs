@@ -1,76 +1,60 @@
-//! One conversation in memory: its tree of slots, their versions, and the last body seen.
+//! One conversation in memory. Each file has the state of one subject; [`Conversation`] holds them together.
 //!
 //! Everything here is either replayed from the log or derived from it; dropping a conversation
 //! from memory loses nothing.
 
-pub mod replay;
-pub mod state;
+mod answer;
+pub(crate) mod cache;
+pub(crate) mod cache_forecast;
+pub(crate) mod composing;
+pub(crate) mod continuity;
+pub mod left;
+pub(crate) mod messages;
+pub mod policy;
+pub(crate) mod progress;
+pub(crate) mod provider;
+pub(crate) mod reasoning;
+mod replay;
+pub mod sent_parts;
+pub(crate) mod side_traffic;
+pub mod titles;
+pub mod waiting;
 
-pub use state::{CacheState, ComposeState, LastBody, LogState, PolicyState, Progress, ProviderState, ReasoningState};
+pub use cache::Cached;
+pub use messages::{Pending, Worn};
 
-use crate::automatic::AUTHOR;
-use crate::edit::wait::Waiting;
-use crate::helper::titles::Titles;
-use crate::left::LeftPath;
-use crate::log::{Answered, Opened, Turn};
-use crate::side_traffic::Sides;
-use ctx_api::requests::Usage;
+use crate::log::{Automatic, Opened, Turn, Wait};
+use cache::CacheState;
+use composing::{ComposeState, short};
 use ctx_api::timeline::Line;
+use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::history::Change;
+use ctx_core::edit::weigh::LeftOut;
 use ctx_core::edit::{Commit, CommitId, History};
 use ctx_core::fast_map::FastMap;
 use ctx_core::message::{Message, Role};
 use ctx_core::tokens::{self, Calibration};
-use ctx_core::{Key, Numbers, SlotId, Tree};
+use ctx_core::tree::Slot;
+use ctx_core::{Key, Numbers, SlotId, Tree, frames};
 use ctx_store::Hash;
 use ctx_wire::Wire;
 use ctx_wire::body::Body;
-use ctx_wire::dress::Dress;
 use ctx_wire::envelope::Envelope;
+use left::{LeftFrames, LeftPaths, begins_with_summary};
+use messages::LastBody;
+use policy::{AUTHOR, PolicyState};
+use progress::{LogState, Progress};
+use provider::ProviderState;
+use reasoning::ReasoningState;
+use side_traffic::Sides;
 use std::sync::Arc;
-
-/// How many summaries of the provider's are remembered: after a rewind an older one is the newest.
-const SUMMARIES: usize = 8;
+use titles::Titles;
+use waiting::WaitingList;
 
 /// The folder of a client is looked for in so many turns: it is named at the beginning.
 pub const FOLDER_TURNS: u32 = 3;
 
-/// How many ends of requests are remembered.
-const ENDS: usize = 64;
-
-/// The newest version of a slot: a bare message and what it wears.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Worn {
-    pub blob: Hash,
-    pub dress: Dress,
-}
-
-/// A reply that the client has not sent back yet.
-#[derive(Debug, Clone)]
-pub struct Pending {
-    pub bytes: Vec<u8>,
-    pub facts: Message,
-}
-
-impl Pending {
-    pub fn new(wire: &dyn Wire, bytes: Vec<u8>) -> Pending {
-        let facts = wire.read(&bytes, ctx_clients::lexicon()).facts;
-        Pending { bytes, facts }
-    }
-}
-
-/// What the newest answer told of the provider's cache.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Cached {
-    /// When its request was sent: the cache lives from then on.
-    pub at: u64,
-    pub usage: Usage,
-    /// Seconds that the cache lives, where something was written to it.
-    pub ttl: Option<u64>,
-    /// The newest commit when it was sent.
-    pub head: Option<CommitId>,
-}
-
+/// A conversation, with all that is known of it.
 #[derive(Debug)]
 pub struct Conversation {
     pub id: String,
@@ -80,8 +64,7 @@ pub struct Conversation {
     pub tree: Tree,
     /// Which frame is called what.
     pub numbers: Numbers,
-    /// Paths that the client has left, oldest first, see [`crate::left`].
-    pub left: Vec<LeftPath>,
+    pub left: LeftPaths,
     pub versions: FastMap<SlotId, Worn>,
     /// The envelope of the current path's newest request.
     pub envelope: Arc<Envelope>,
@@ -95,14 +78,14 @@ pub struct Conversation {
     pub calibration: Calibration,
     pub cache: CacheState,
     /// Wishes that wait for their moment, and those that did.
-    pub waiting: Vec<Waiting>,
+    pub waiting: WaitingList,
     pub policy: PolicyState,
     pub provider: ProviderState,
     /// What was done to it.
     pub history: History,
     pub reasoning: ReasoningState,
     pub composing: ComposeState,
-    /// Titles that a helper gave, see [`crate::helper::titles`].
+    /// Titles that a helper gave, see [`titles`].
     pub titles: Titles,
     /// The folder that its client works in, where it says so.
     pub folder: Option<String>,
@@ -132,14 +115,14 @@ impl Conversation {
             opened,
             tree: Tree::new(seed),
             numbers: Numbers::default(),
-            left: Vec::new(),
+            left: LeftPaths::default(),
             versions: FastMap::default(),
             envelope: Arc::default(),
             packed: None,
             between: None,
             pending: None,
             calibration: Calibration::default(),
-            waiting: Vec::new(),
+            waiting: WaitingList::default(),
             history: History::default(),
             titles: Titles::new(),
             folder: None,
@@ -171,7 +154,7 @@ impl Conversation {
             // No slot id is given twice, also when nobody can tell any more what it named.
             tree.reserve(self.tree.next_slot(0));
             self.tree = tree;
-            self.left.clear();
+            self.left = LeftPaths::default();
             self.cache.ends.clear();
             self.cache.rewritten.clear();
             self.versions.clear();
@@ -181,15 +164,11 @@ impl Conversation {
             return None;
         }
         self.composing.continuity.rebound |= !turn.bound.is_empty();
-        for (signature, prefix) in &turn.bound {
-            match prefix {
-                Some(prefix) => drop(self.reasoning.bound.insert(*signature, *prefix)),
-                None => drop(self.reasoning.lost.insert(*signature)),
-            }
-        }
+        self.reasoning.rebind(&turn.bound);
+        let is_edited = self.is_edited();
         let seen: Vec<SlotId> = versions.iter().map(|(slot, ..)| *slot).collect();
         for (slot, worn, facts) in versions {
-            self.meet(&facts);
+            self.reasoning.meet(&facts, is_edited);
             self.tree.put(slot, facts);
             self.versions.insert(slot, worn);
         }
@@ -202,7 +181,7 @@ impl Conversation {
         let tip = self.tree.extend(turn.base, &slots)?;
         if turn.current {
             let moved = self.tree.set_current(tip);
-            self.leave_path(&moved, compacted);
+            self.left.leave(&self.tree, &self.numbers, &moved, compacted);
             let changed = seen.iter().filter_map(|slot| self.tree.depth_of(*slot)).min();
             let from = changed.map_or(moved.kept, |changed| changed.min(moved.kept));
             self.numbers.give(self.tree.path().map(|slot| (slot.id, &slot.message)), from);
@@ -212,8 +191,7 @@ impl Conversation {
             self.progress.answered = false;
             self.progress.paused = self.paused_head(self.tree.path().map(|slot| &slot.message));
             self.progress.asked = self.history.head();
-            self.cache.ends.extend(tip);
-            self.cache.ends.drain(..self.cache.ends.len().saturating_sub(ENDS));
+            self.cache.end_at(tip);
         }
         Some(())
     }
@@ -224,40 +202,6 @@ impl Conversation {
         let last = messages.filter(|message| message.role != Role::System).last()?;
         (self.wire.is_paused(last) && self.progress.turns > 0)
             .then(|| self.progress.paused.unwrap_or(self.progress.asked))
-    }
-
-    /// Meets thinking that no answer has told of.
-    fn meet(&mut self, facts: &Message) {
-        for signature in facts.blocks.iter().filter_map(|block| block.signature) {
-            let known = self.reasoning.bound.contains_key(&signature) || self.reasoning.own.contains(&signature);
-            if known || self.reasoning.lost.contains(&signature) {
-                continue;
-            }
-            if self.is_edited() {
-                self.reasoning.lost.insert(signature);
-            } else {
-                self.reasoning.own.insert(signature);
-            }
-        }
-    }
-
-    /// Remembers what the thinking of an answer is bound to, and where its request wrote the cache.
-    pub fn bind(&mut self, signatures: impl Iterator<Item = Key>, answered: &Answered) {
-        const WRITTEN: usize = 256;
-        let Some(prefix) = answered.prefix.filter(|_| answered.status == 200) else { return };
-        for signature in signatures {
-            let is_other = self.reasoning.bound.insert(signature, prefix).is_some_and(|before| before != prefix);
-            self.composing.continuity.rebound |=
-                is_other || self.reasoning.own.contains(&signature) || self.reasoning.lost.contains(&signature);
-        }
-        self.cache.written.extend(answered.marks.iter().copied().chain([prefix]));
-        self.cache.written.drain(..self.cache.written.len().saturating_sub(WRITTEN));
-    }
-
-    /// The newest request did not leave as it came.
-    pub fn rewritten(&mut self) {
-        self.cache.rewritten.extend(self.cache.ends.back());
-        self.cache.rewritten.drain(..self.cache.rewritten.len().saturating_sub(ENDS));
     }
 
     /// Takes in a commit that was stored.
@@ -275,52 +219,47 @@ impl Conversation {
         line.apply(&mut self.history);
     }
 
-    /// Takes in what the provider reported for a turn that was sent at `at`.
-    pub fn learn(&mut self, answered: &Answered, at: u64) {
-        self.cache.forecast.answered(answered);
-        self.provider.summaries.extend(answered.summary.clone());
-        self.provider.summaries.drain(..self.provider.summaries.len().saturating_sub(SUMMARIES));
-        let Some(estimated) = answered.estimated else { return };
-        // A stream can say `error` and end cleanly, and a client can leave once it has read the stop reason.
-        let whole = answered.ending == "complete" || answered.stop_reason.is_some();
-        self.progress.answered = answered.status == 200 && answered.error.is_none() && whole;
-        if let Some(usage) = answered.usage {
-            let cleared = answered.cleared();
-            // What was repaired was not estimated, nor what a summary stands for.
-            let is_all = answered.summary.is_none() && !answered.summarised;
-            if is_all && answered.repairs.iter().all(|(rule, _)| rule == "A65") {
-                answered.model.iter().for_each(|model| self.calibration.is_for(model));
-                self.calibration.learn(estimated, usage.prompt().saturating_add(cleared));
-            }
-            if answered.status == 200 {
-                self.provider.cleared = answered.cleared_results();
-                self.provider.summed_up = self.sum_up(answered, estimated, usage.prompt());
-                let before = self.cache.answer.as_ref().and_then(|cached| cached.ttl);
-                self.cache.answer = Some(Cached { at, usage, ttl: usage.ttl().or(before), head: self.progress.asked });
-            }
-        }
+    /// Takes in what was noted for the automatic editor. Used live and in replay alike.
+    pub fn automatic(&mut self, said: &Automatic) {
+        self.policy.take(said);
     }
 
-    /// Tokens that the provider does not read any more because a summary of its own stands for them.
-    fn sum_up(&mut self, answered: &Answered, estimated: f64, prompt: u64) -> u64 {
-        self.provider.before_summary = match &answered.summary {
-            Some(summary) => summary.messages as usize,
-            None if answered.summarised => self.provider.before_summary,
-            None => 0,
-        };
-        let whole = self.calibration.tokens(estimated);
-        match &answered.summary {
-            // From the next request on.
-            Some(_) => whole.saturating_sub(self.calibration.tokens(estimate(&self.envelope, std::iter::empty()))),
-            None if answered.summarised => whole.saturating_sub(prompt + answered.cleared()),
-            None => 0,
+    /// Takes in what happens to a wish. Used live and in replay alike.
+    pub fn wait(&mut self, wait: &Wait, at: u64) {
+        // The request that it was made for was sent with it.
+        if matches!(wait, Wait::Made { request: Some(_), .. }) {
+            self.progress.asked = self.history.head();
         }
+        self.waiting.take(wait, at);
     }
 
-    /// What somebody said of how many seconds that is.
-    pub fn keep_for(&mut self, seconds: Option<u64>) {
-        self.cache.kept_for = seconds;
-        self.cache.forecast.keep_for(seconds);
+    /// Whether a wish waits: its moment may come with the next request.
+    pub fn waits(&self) -> bool {
+        self.waiting.waits()
+    }
+
+    /// Whether its requests must be held: also for a summary of the provider's, which the client may not understand.
+    pub fn is_held(&self) -> bool {
+        self.is_edited() || self.waits() || self.policy.automated || !self.provider.summaries.is_empty()
+    }
+
+    /// Whether operations are active: they may sleep, but what is sent has to be looked at.
+    pub fn is_edited(&self) -> bool {
+        self.reasoning.is_dropped_by_provider || self.reasoning.strayed || self.log.lost_edits || self.history.is_sent()
+    }
+
+    /// The effects that count at `head`.
+    pub fn effects(&self, head: Option<CommitId>) -> Vec<(EffectId, &Effect)> {
+        self.history.effects(head)
+    }
+
+    /// What the provider's rules kept out of the newest answered request, and keep out of the next one: under other
+    /// operations other things are kept out, or nothing.
+    pub fn still_left_out(&self) -> LeftOut {
+        match self.reasoning.dropped.1 == self.history.head() {
+            true => self.reasoning.left_out.clone(),
+            false => LeftOut::default(),
+        }
     }
 
     /// The folder that its client works in, as far as a request of it tells; else that of its parent.
@@ -340,6 +279,38 @@ impl Conversation {
     pub fn path(&self) -> Vec<&Message> {
         let pending = self.pending.as_ref().map(|pending| &pending.facts);
         self.tree.path().map(|slot| &slot.message).chain(pending).collect()
+    }
+
+    /// The digest of the newest request as the client sent it.
+    pub fn own_prefix(&mut self) -> Key {
+        self.own_prefixes().last().copied().unwrap_or(self.envelope.digest)
+    }
+
+    /// The digests after each message of the current path, as the client sent it.
+    pub fn own_prefixes(&mut self) -> &[Key] {
+        let (tree, versions) = (&self.tree, &self.versions);
+        let behind = move |known: usize| tree.path().skip(known).map(move |slot| digest(versions, slot));
+        self.composing.chain.follow(self.envelope.digest, behind)
+    }
+
+    /// What identifies each message of the current path.
+    pub fn digests(&self) -> Vec<Key> {
+        self.tree.path().map(|slot| digest(&self.versions, slot)).collect()
+    }
+
+    /// The frames that are no longer on the current path.
+    pub fn left_frames(&self) -> LeftFrames {
+        self.left.frames(&self.tree, &self.numbers)
+    }
+
+    /// The opening words of the conversation, also when the client has summarised them since.
+    pub fn first_words(&self) -> Option<String> {
+        let title = |path: &[&Message]| {
+            let first = frames::frames(path).into_iter().next()?;
+            Some(frames::title(path, &first)).filter(|_| !begins_with_summary(path.iter().copied()))
+        };
+        let mut before = self.left.before_compactions(&self.tree);
+        title(&self.path()).or_else(|| before.find_map(|path| title(&path))).or_else(|| self.opened.title.clone())
     }
 
     /// Our estimate of the whole request, before calibration.
@@ -373,6 +344,11 @@ pub fn estimate<'a>(envelope: &Envelope, messages: impl Iterator<Item = &'a Mess
     let pieces = envelope.system.iter().chain(envelope.tools.iter().flatten().filter(|tool| !tool.deferred));
     let around: f64 = pieces.map(|piece| tokens::estimate(piece.chars, 0)).sum();
     around + messages.map(tokens::of_message).sum::<f64>()
+}
+
+/// What identifies a message.
+fn digest(versions: &FastMap<SlotId, Worn>, slot: &Slot) -> Key {
+    versions.get(&slot.id).map_or(slot.message.key, |worn| short(&worn.blob))
 }
 
 fn seed(id: &str) -> u64 {

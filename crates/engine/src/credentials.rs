@@ -196,6 +196,14 @@ fn percent_decoded(value: &[u8]) -> (Vec<u8>, Vec<usize>) {
     (decoded, places)
 }
 
+/// A provider's words, cut to what a person reads. Some gateways repeat a key, and not only the client's own, which the
+/// recorder has hidden already.
+pub fn quoted(message: &str) -> String {
+    const MOST: usize = 2000;
+    let cut: String = message.chars().take(MOST).collect();
+    Credentials::default().hide(&cut)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -300,5 +308,12 @@ mod tests {
     #[test]
     fn credentials_print_nothing() {
         assert_eq!(format!("{:?}", of(&["hush"])), "Credentials(…)");
+    }
+
+    #[test]
+    fn the_providers_words_are_kept_but_no_key_and_no_book() {
+        assert_eq!(quoted("messages.1: bad\n  role"), "messages.1: bad\n  role");
+        assert!(!quoted("Incorrect API key provided: 'sk-ant-api03-hush-hush'.").contains("hush"));
+        assert_eq!(quoted(&"x".repeat(100_000)).len(), 2000);
     }
 }

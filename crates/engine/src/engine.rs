@@ -1,13 +1,13 @@
 //! Acts on one conversation: it is given the conversation, and all that is needed beside it. No lock of a conversation,
 //! no thread, nothing of other conversations.
 
-use crate::edit::{Moments, OffloadFolder};
-use crate::provider::{Provider, Unasked};
+use crate::ports::{OffloadFolder, Provider, Unasked};
 use ctx_models::Models;
 use ctx_store::Reader;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// The engine: settings and ports, and no state of a conversation.
 pub struct Engine {
     /// Messages that are not in memory.
     pub contents: Arc<dyn Reader>,
@@ -42,5 +42,20 @@ impl Engine {
     /// A number that was not given before.
     pub fn nonce(&self) -> u64 {
         self.nonce.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// What the settings say of moments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moments {
+    /// The share of what the model takes from which on the limit is near.
+    pub near_limit_percent: u64,
+    /// How many seconds the provider's cache lives, where its own word does not count.
+    pub cache_seconds: Option<u64>,
+}
+
+impl Default for Moments {
+    fn default() -> Moments {
+        Moments { near_limit_percent: 80, cache_seconds: None }
     }
 }

@@ -6,31 +6,30 @@
 
 pub mod attribution;
 pub mod automatic;
-pub mod cache_forecast;
 pub mod card;
 pub mod class;
-pub mod continuity;
+pub mod compose;
 pub mod conversation;
 pub mod credentials;
 pub mod edit;
 mod engine;
 pub mod envelope;
 pub mod helper;
-pub mod left;
 pub mod log;
 pub mod phases;
+pub mod point;
+pub mod ports;
 pub mod provider;
 mod refusal;
 pub mod request;
 pub mod response;
-pub mod sent_parts;
-pub mod side_traffic;
 mod standalone;
+mod tool_text;
 pub mod view;
 
 pub use conversation::Conversation;
 pub use credentials::Credentials;
-pub use engine::Engine;
+pub use engine::{Engine, Moments};
 pub use refusal::{Problem, Refusal};
 pub use standalone::Standalone;
 

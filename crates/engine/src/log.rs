@@ -40,6 +40,8 @@ pub const REFUSED: &str = "refused";
 pub const EDITS: [&str; 3] = [COMMIT, RECOVERY, WAIT];
 
 pub const KINDS: [&str; 9] = [OPENED, ARRIVED, ANSWERED, COMMIT, LINE, RECOVERY, WAIT, AUTOMATIC, REFUSED];
+/// The verdict on side traffic.
+pub const SIDE: &str = "side";
 /// The version that this program writes.
 pub const VERSION: u16 = 2;
 

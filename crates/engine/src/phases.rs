@@ -2,9 +2,7 @@
 
 use crate::Refusal;
 use crate::conversation::Conversation;
-use crate::log::Automatic;
 use ctx_api::phases::{PhaseAction, PhaseView, PhaseWish, PhasesView};
-use ctx_api::timeline::Signal;
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::hint::Command;
 use ctx_core::policy::Phase;
@@ -12,18 +10,6 @@ use ctx_core::{ErrorCode, hint};
 
 /// Names are for people: short, and on one line.
 const LONGEST: usize = 80;
-
-impl Conversation {
-    /// Takes in what was noted for the automatic editor. Used live and in replay alike.
-    pub fn automatic(&mut self, said: &Automatic) {
-        match said {
-            Automatic::PhaseBegan { name, moment, .. } => self.policy.phases.begin(name, *moment),
-            Automatic::PhaseEnded { name, moment, .. } => self.policy.phases.end(name, *moment),
-            Automatic::Noted { .. } | Automatic::Kept { .. } => self.policy.noted.add(said),
-            Automatic::Signal(told) => self.policy.near_limit = told.signal == Signal::ContextNearLimit,
-        }
-    }
-}
 
 pub fn named(conversation: &Conversation, wish: &PhaseWish) -> Result<String, Refusal> {
     let name = wish.name.as_deref().map(str::trim).filter(|name| !name.is_empty());

@@ -3,21 +3,21 @@
 //! [`Engine::arrive`] places the request and makes the edits that are due, [`Engine::leave`] composes it, [`Engine::book`]
 //! returns the records. Only new messages are parsed and hashed.
 
+pub mod circumstances;
 mod flattened;
 pub mod leave;
 pub mod turn;
 
 use crate::attribution::{self, Attributed, Inherited, Received};
-use crate::automatic::{Automatic, Moment};
-use crate::cache_forecast::Forecast;
-use crate::card::Card;
+use crate::automatic::Moment;
+use crate::card::{self, Card};
+use crate::compose::{Ground, Ready};
+use crate::conversation::cache_forecast::Forecast;
+use crate::conversation::left::begins_with_summary;
 use crate::conversation::{Conversation, FOLDER_TURNS};
-use crate::edit::{Ground, Imports, Ready};
-use crate::left::begins_with_summary;
 use crate::log::{self, Arrived};
-use crate::provider::Added;
-use crate::{EDITED, Engine, card, mark, record};
-use ctx_clients::Hints;
+use crate::{EDITED, Engine, mark, record};
+use circumstances::Circumstances;
 use ctx_core::edit::Commit;
 use ctx_core::edit::fold::View;
 use ctx_core::edit::history::Change;
@@ -25,26 +25,11 @@ use ctx_core::fast_map::FastSet;
 use ctx_core::reconcile::{Sighting, Verdict, reconcile};
 use ctx_core::{Class, SlotId};
 use ctx_store::{Hash, Note, Step};
-use ctx_wire::Wire;
 use ctx_wire::body::Body;
 use ctx_wire::envelope::Envelope;
-use ctx_wire::rope::Pieces;
 use leave::{beside, on_path};
 use std::sync::Arc;
 use turn::{Messages, TurnDraft, Versions, is_trusted, slots};
-
-/// The verdict on side traffic.
-pub const SIDE: &str = "side";
-
-/// A request that was forwarded, complete and decoded.
-pub struct Seen {
-    pub wire: &'static dyn Wire,
-    pub hints: Hints,
-    pub pieces: Pieces,
-    pub at: u64,
-    /// It only asks how many tokens it would be: it leaves no trace.
-    pub counting: bool,
-}
 
 /// Which request an answer belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,25 +38,6 @@ pub struct Ticket {
     pub request: u32,
     /// Whether it was a turn of the conversation, not side traffic.
     pub turn: bool,
-}
-
-/// Everything about a request that its body does not say.
-pub struct Circumstances<'a> {
-    pub at: u64,
-    pub hints: &'a Hints,
-    /// It only asks how many tokens it would be: it leaves no trace.
-    pub counting: bool,
-    /// It waits until it is composed.
-    pub is_held: bool,
-    /// A commit is being stored, and counts in a moment.
-    pub is_committing: bool,
-    pub editor: Option<&'a dyn Automatic>,
-    /// Content of other conversations for the edits that wait.
-    pub imports: &'a Imports,
-    /// What the provider is asked for beside it.
-    pub added: &'a Added,
-    /// Called now and then while no client waits.
-    pub give_way: fn(),
 }
 
 /// A request between its arrival and its record.
@@ -137,7 +103,7 @@ impl Engine {
         conversation.progress.heard = conversation.progress.heard.max(by.at);
         // With a gap in the log everything is said again, and nothing is built on what was lost.
         let same = if conversation.log.broken { 0 } else { same.min(conversation.tree.current().len()) };
-        conversation.keep(same);
+        conversation.composing.keep(same);
         conversation.composing.chain.keep(same);
         let (facts, cuts) = messages.filter(|_| same == 0).unwrap_or_else(|| attribution::read_from(&body, same));
         by.give_way();
@@ -196,7 +162,7 @@ impl Engine {
 
     /// Until when the provider's cache was warm before this request warms it. Each model has a cache of its own.
     fn warm_until(&self, conversation: &mut Conversation, model: Option<&str>, at: u64) -> u64 {
-        conversation.keep_for(self.kept_for(model));
+        conversation.cache.keep_for(self.kept_for(model));
         model.into_iter().for_each(|model| conversation.calibration.expects(model));
         let is_other = conversation.envelope.model.as_deref() != model && !conversation.cache.forecast.holds(model, at);
         if is_other { 0 } else { conversation.warm_until() }
@@ -261,7 +227,7 @@ impl Engine {
         entry.arrived.composed = composed;
         conversation.reasoning.strayed |= composed;
         if composed && entry.is_current {
-            conversation.rewritten();
+            conversation.cache.rewritten();
         }
     }
 
@@ -351,15 +317,6 @@ impl Engine {
     }
 }
 
-impl Circumstances<'_> {
-    /// Nobody is given way while a client waits.
-    fn give_way(&self) {
-        if !self.is_held {
-            (self.give_way)();
-        }
-    }
-}
-
 impl Entry {
     /// Notes the commits that this request brought about.
     fn note_edits(&mut self, conversation: &Conversation, before: Option<ctx_core::edit::CommitId>) {
@@ -379,9 +336,9 @@ fn side(
     step: Step,
 ) -> Entry {
     let Received { body, same, envelope, packed, spare, .. } = received;
-    conversation.keep(same);
+    conversation.composing.keep(same);
     let new = body.spans().messages.len().saturating_sub(same);
-    let mut arrived = Arrived::of(conversation.progress.requests, class, SIDE, &body, &envelope, (same, new));
+    let mut arrived = Arrived::of(conversation.progress.requests, class, log::SIDE, &body, &envelope, (same, new));
     arrived.asks = by.added.names();
     let place = step.records.len();
     Entry {

@@ -2,9 +2,10 @@
 
 use crate::card::{self, Card};
 use crate::conversation::{Conversation, Pending};
+use crate::credentials::quoted;
 use crate::log::{self, Answered, Weighed};
 use crate::request::Ticket;
-use crate::{Credentials, EDITED, Engine, mark, record};
+use crate::{EDITED, Engine, mark, record};
 use ctx_api::requests::{ErrorSaid, Usage};
 use ctx_api::timeline::ProviderEdit;
 use ctx_core::Key;
@@ -147,9 +148,10 @@ fn to_record(
         thinking: usage.thinking.filter(|&tokens| tokens > 0),
     });
     record.usage = record.usage.filter(Usage::is_believable);
-    record.error = answer
-        .error
-        .map(|error| ErrorSaid { kind: error.kind.unwrap_or_else(|| "unknown".into()), message: told(&error.message) });
+    record.error = answer.error.map(|error| ErrorSaid {
+        kind: error.kind.unwrap_or_else(|| "unknown".into()),
+        message: quoted(&error.message),
+    });
     let edit = |edit: &AppliedEdit| ProviderEdit {
         kind: edit.kind.clone(),
         cleared_tool_uses: edit.cleared_tool_uses,
@@ -171,24 +173,4 @@ fn to_record(
     record.cache_miss_reason = answer.cache_miss_reason;
     record.undecodable = answer.undecodable;
     record
-}
-
-/// A provider's words, cut to what a person reads. Some gateways repeat a key, and not only the client's own, which the
-/// recorder has hidden already.
-pub fn told(message: &str) -> String {
-    const MOST: usize = 2000;
-    let cut: String = message.chars().take(MOST).collect();
-    Credentials::default().hide(&cut)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::told;
-
-    #[test]
-    fn the_providers_words_are_kept_but_no_key_and_no_book() {
-        assert_eq!(told("messages.1: bad\n  role"), "messages.1: bad\n  role");
-        assert!(!told("Incorrect API key provided: 'sk-ant-api03-hush-hush'.").contains("hush"));
-        assert_eq!(told(&"x".repeat(100_000)).len(), 2000);
-    }
 }

@@ -1,11 +1,12 @@
 //! One conversation for programs that use the engine without the service: in memory, without automatic editing.
 
-use crate::attribution::{self, Attributed};
+use crate::attribution::{self, Attributed, Seen};
+use crate::compose::Ground;
 use crate::conversation::Conversation;
-use crate::edit::{Files, Ground, Imports, apply};
+use crate::edit::{Files, Imports, apply};
 use crate::log::Opened;
 use crate::provider::Added;
-use crate::request::{Circumstances, Seen};
+use crate::request::circumstances::Circumstances;
 use crate::{Engine, Problem, Refusal, view};
 use ctx_api::edit::{Applied, When, Wish};
 use ctx_api::frames::Frames;

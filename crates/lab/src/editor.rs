@@ -8,7 +8,7 @@ use ctx_core::edit::effect::Effect;
 use ctx_core::edit::history::Change;
 use ctx_core::policy::{Facts, Force, Look, Policy, Proposal, Settings, choose};
 use ctx_engine::Refusal;
-use ctx_engine::automatic::{About, Automatic, Keeping, Removed};
+use ctx_engine::ports::{About, Automatic, Keeping, Removed};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};

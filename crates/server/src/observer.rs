@@ -2,7 +2,7 @@
 //! is a plain pipe. If the provider's own editing is on, it also reads the provider's list of models when a client
 //! requests it.
 
-use ctx_engine::provider::Refused;
+use ctx_engine::ports::provider::Refused;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

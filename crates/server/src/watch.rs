@@ -3,7 +3,7 @@
 //! are filtered: heads contain only what [`crate::secret`] calls harmless.
 
 use ctx_engine::Credentials;
-use ctx_engine::provider::Refused;
+use ctx_engine::ports::provider::Refused;
 use std::borrow::Cow;
 use std::fmt;
 

@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_was_ahead_does_not_decide_which_conversation_is_meant() {
-        let now = crate::now();
+        let now = crate::clock::now();
         let mut directory = Directory::default();
         directory.put(card("ahead", now + 30 * DAY));
         directory.put(card("newer", now + 1_000));

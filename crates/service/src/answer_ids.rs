@@ -1,7 +1,7 @@
 //! Answers by the ids that providers give them: a request whose history the provider keeps names the answer that it
 //! goes on from. Nothing of it is stored.
 
-use crate::directory::lock;
+use crate::threads::lock;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
 

@@ -7,16 +7,17 @@
 //! What was offloaded is in the log; the files that the stubs name are not carried along, for nobody should be able to
 //! send somebody a file that writes to any place. `restore` brings such content back without its file.
 
-use crate::Service;
-use crate::directory::{Shared, lock};
+use crate::directory::Shared;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::conversations::Imported;
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
-use ctx_engine::card::Card;
+use ctx_engine::card::{self, Card};
+use ctx_engine::compose::Ground;
 use ctx_engine::conversation::Conversation;
-use ctx_engine::edit::Ground;
 use ctx_engine::log::{self, Opened};
-use ctx_engine::{EDITED, Refusal, card, mark};
+use ctx_engine::{EDITED, Refusal, mark};
 use ctx_store::{Blob, Hash, MemoryStore, NewRecord, Note, Step, Store};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -85,11 +86,11 @@ impl Content {
     }
 }
 
-impl Service {
+impl Parts {
     /// The conversation as a file, and its id.
-    pub fn export(&self, name: &str) -> Result<(String, Vec<u8>), Refusal> {
+    pub(crate) fn export(&self, name: &str) -> Result<(String, Vec<u8>), Refusal> {
         let id = self.meant(name)?;
-        self.settle(crate::PATIENCE);
+        self.settle(crate::parts::PATIENCE);
         let found = self.store.records(&id, 0)?;
         let title = lock(&self.directory).card(&id).map(|card| card.title.clone()).unwrap_or_default();
         let mut skipped = found.skipped.len() as u64;
@@ -138,11 +139,11 @@ impl Service {
     }
 
     /// Takes in a conversation from a file: all of it, or nothing.
-    pub fn take_in(&self, file: &[u8], dry_run: bool) -> Result<Imported, Refusal> {
+    pub(crate) fn take_in(&self, file: &[u8], dry_run: bool) -> Result<Imported, Refusal> {
         let read = read(file)?;
         // Two imports of one file follow each other.
         let _one_at_a_time = self.editing.lock(&read.head.conversation);
-        self.settle(crate::PATIENCE);
+        self.settle(crate::parts::PATIENCE);
         // A request of its session that comes meanwhile waits for this; no other does.
         let reserved = Arc::new(Mutex::new(Conversation::new(String::new(), Opened::unknown())));
         let _busy = lock(&reserved);
@@ -210,7 +211,7 @@ impl Service {
 
 /// The place of a conversation that is being taken in. Whoever waits for it afterwards finds what became of it.
 struct Place<'c> {
-    service: &'c Service,
+    service: &'c Parts,
     id: String,
 }
 

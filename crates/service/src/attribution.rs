@@ -1,29 +1,30 @@
 //! Finds the conversation of a request, by the client's ids or by its content. No function here holds the lock of one
 //! conversation while it waits for another.
 
-use crate::Service;
-use crate::directory::{Shared, lock};
+use crate::directory::Shared;
+use crate::parts::Parts;
 use crate::recorder::Order;
+use crate::threads::lock;
 use ctx_core::content::WireId;
 use ctx_core::message::{Message, Role};
 use ctx_core::reconcile::{Place, Sighting, reconcile};
 use ctx_core::{Class, Key};
 use ctx_engine::attribution::{
-    CANDIDATES, Continuation, Fork, Inherited, Moved, NamedAgent, Newborn, Origin, Parsed, client_name, continues,
-    facts, human, recognises_an_answer, with_model,
+    CANDIDATES, Continuation, Fork, Inherited, Moved, NamedAgent, Newborn, Origin, Parsed, Seen, client_name,
+    continues, facts, human, recognises_an_answer, with_model,
 };
 use ctx_engine::card::Beginning;
 use ctx_engine::class::class;
+use ctx_engine::conversation::left;
 use ctx_engine::log::Opened;
-use ctx_engine::request::Seen;
-use ctx_engine::{Conversation, Problem, left};
+use ctx_engine::{Conversation, Problem};
 use ctx_store::StoreError;
 use ctx_wire::body::Body;
 use ctx_wire::envelope::Envelope;
 use ctx_wire::rope::Pieces;
 use std::sync::{Arc, TryLockError};
 
-impl Service {
+impl Parts {
     /// The conversation of a request, and how it was found; `None` when it belongs to none. A body that has to be
     /// read for that is left in `parsed`.
     pub(crate) fn attribute(

@@ -46,7 +46,7 @@ impl Newest {
         if !is_theirs || body.is_empty() {
             return;
         }
-        let mut newest = crate::directory::lock(&self.0);
+        let mut newest = crate::threads::lock(&self.0);
         // One that has passed meanwhile goes on from this body and is nearer to the next.
         let there = newest.get(&whose).and_then(Weak::upgrade);
         if !there.is_some_and(|there| there.has_end() && there.is_akin(body)) {

@@ -14,7 +14,7 @@ use ctx_engine::log::Opened;
 use ctx_store::{Reader, StoreError};
 use index::Index;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 pub type Shared = Arc<Mutex<Conversation>>;
@@ -92,7 +92,7 @@ impl Attic {
             return;
         }
         let freeing = std::thread::Builder::new().name("ctx-freeing".into()).spawn(move || {
-            crate::recorder::step_back();
+            crate::threads::step_back();
             drop(self);
         });
         if let Err(error) = freeing {
@@ -116,7 +116,7 @@ impl Directory {
                 cards.push(ctx_engine::card::of(&conversation));
             }
         }
-        activity::correct(&mut cards, &rows, crate::now());
+        activity::correct(&mut cards, &rows, crate::clock::now());
         cards.sort_by_key(|card| card.last_activity);
         cards.into_iter().for_each(|card| directory.put(card));
         Ok(directory)
@@ -139,7 +139,7 @@ impl Directory {
     }
 
     pub fn put(&mut self, mut card: Card) {
-        self.correct_clock(&mut card, crate::now());
+        self.correct_clock(&mut card, crate::clock::now());
         if let Some(session) = &card.session {
             self.by_session.put((session.clone(), card.agent.clone()), &card.id);
         }
@@ -405,12 +405,6 @@ impl Directory {
         }
         self.latest = self.latest.max(card.last_activity);
     }
-}
-
-/// Locks, also after a panic elsewhere: the state is replayable, so a half-done change is at worst
-/// dropped with its conversation.
-pub fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

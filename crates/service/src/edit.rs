@@ -10,6 +10,8 @@ mod offload;
 mod past;
 mod plan;
 mod sent;
+mod uploads;
 pub(crate) mod wait;
 
 pub use offload::Folder;
+pub(crate) use wait::Alarm;

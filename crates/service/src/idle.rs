@@ -4,7 +4,7 @@
 //! slice of some milliseconds, and that is many times what a request takes. So nobody starts to work while
 //! bytes of a request or an answer pass; under a load without gaps work is put off for so long and no longer.
 
-use crate::directory::lock;
+use crate::threads::lock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! One lock for each key, made when it is needed: holders of the same key follow each other, holders of different
 //! keys do not know of each other.
 
-use crate::directory::lock;
+use crate::threads::lock;
 use std::collections::HashSet;
 use std::sync::{Condvar, Mutex, PoisonError};
 

@@ -1,28 +1,30 @@
 //! Finds the conversation of a request that passes or is held, locks it, lets the engine book the request, and keeps the
 //! rest of the service in step. The booking itself is in [`ctx_engine::request`].
 
-use crate::Service;
-use crate::directory::{Shared, lock};
-use crate::recorder::{Order, give_way};
+use crate::directory::Shared;
+use crate::parts::Parts;
+use crate::recorder::Order;
+use crate::threads::{give_way, lock};
 use ctx_core::edit::CommitId;
 use ctx_engine::Problem;
-use ctx_engine::attribution::{Attributed, Newborn, Origin, Received};
+use ctx_engine::attribution::{Attributed, Newborn, Origin, Received, Seen};
+use ctx_engine::compose::Ready;
 use ctx_engine::conversation::Conversation;
-use ctx_engine::edit::Ready;
 use ctx_engine::provider::{Added, Request};
-use ctx_engine::request::{Booking, Circumstances, Seen, Ticket};
+use ctx_engine::request::circumstances::Circumstances;
+use ctx_engine::request::{Booking, Ticket};
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
-impl Service {
+impl Parts {
     /// Takes note of a request. `None` when it belongs to no conversation.
-    pub fn observe(&self, seen: Seen) -> Result<Option<Ticket>, Problem> {
+    pub(crate) fn observe(&self, seen: Seen) -> Result<Option<Ticket>, Problem> {
         self.look(&seen, None, None)
     }
 
     /// Takes note of a request that is held. How it leaves is said before the rest is done; if nothing is said, it
     /// leaves as it came. On an error nothing is noted, and an edited conversation must not leave.
-    pub fn hold(&self, seen: Seen, ready: Ready<'_>) -> Result<Option<Ticket>, Problem> {
+    pub(crate) fn hold(&self, seen: Seen, ready: Ready<'_>) -> Result<Option<Ticket>, Problem> {
         self.look(&seen, Some(ready), None)
     }
 
@@ -193,7 +195,7 @@ impl Service {
     pub(crate) fn follow(&self, was: &Posture, conversation: &Conversation) {
         let is = Posture::of(conversation);
         if is.head != was.head {
-            lock(&self.weighed).remove(&conversation.id);
+            self.weighed.forget(&conversation.id);
         }
         if is != *was {
             self.heed(conversation);

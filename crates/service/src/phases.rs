@@ -1,7 +1,8 @@
 //! Stores when people, agents and hooks begin and end a phase.
 
-use crate::directory::lock;
-use crate::{Service, now};
+use crate::clock::now;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::phases::{PhaseAction, PhaseWish, PhasesView};
 use ctx_core::policy::Moment;
 use ctx_engine::log::{self, Automatic};
@@ -9,15 +10,15 @@ use ctx_engine::phases::{named, view};
 use ctx_engine::{Refusal, record};
 use ctx_store::Step;
 
-impl Service {
-    pub fn phases(&self, name: &str) -> Result<PhasesView, Refusal> {
+impl Parts {
+    pub(crate) fn phases(&self, name: &str) -> Result<PhasesView, Refusal> {
         let shared = self.conversation(name)?;
         let conversation = lock(&shared);
         Ok(view(&conversation))
     }
 
     /// Begins or ends a phase; it is stored so that a power cut does not lose it.
-    pub fn phase(&self, name: &str, wish: &PhaseWish) -> Result<PhasesView, Refusal> {
+    pub(crate) fn phase(&self, name: &str, wish: &PhaseWish) -> Result<PhasesView, Refusal> {
         let name = &self.meant(name)?;
         let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;

@@ -6,150 +6,29 @@
 //! long left. [`lanes`] says in which order copies are looked at, and which of them at the same time.
 
 mod copies;
+mod event;
+mod exchange;
+mod gauges;
 mod lanes;
 mod opening;
 mod waiting;
 mod work;
 
 pub use copies::{RequestCopy, ResponseCopy};
-use ctx_api::status::Load;
-use ctx_engine::Credentials;
-use ctx_engine::edit::Outgoing;
-use ctx_engine::provider::Refused;
-use lanes::{LaneKey, Urgency};
+pub use event::{Composition, Flaw, Reply, Withheld};
 pub(crate) use lanes::{Lanes, Order};
-use work::Worker;
-pub(crate) use work::{give_way, step_back};
 
-use crate::Service;
-use ctx_clients::Hints;
-use ctx_wire::Wire;
-use ctx_wire::answer::Ending;
-use ctx_wire::body::Unreadable;
-use ctx_wire::encoding::DecodeError;
-use ctx_wire::rope::Pieces;
+use crate::service::Service;
+use ctx_api::status::Load;
+use event::Event;
+use gauges::Gauges;
+use lanes::LaneKey;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use work::Worker;
 
-/// The most bytes that wait to be looked at.
-const QUEUE: u64 = 256 * 1024 * 1024;
-
-enum Event {
-    Request {
-        exchange: u64,
-        wire: &'static dyn Wire,
-        hints: Box<Hints>,
-        encoding: Option<Box<str>>,
-        body: Pieces,
-        /// The room that its copies take.
-        room: u64,
-        at: u64,
-        /// It only asks how many tokens it would be.
-        counting: bool,
-        /// It is held, and somebody waits to know how it should leave.
-        reply: Option<Reply>,
-    },
-    /// The provider refused the thinking in a composed request.
-    Unbound {
-        exchange: u64,
-    },
-    /// The provider did not take what was asked beside the client.
-    Refused {
-        exchange: u64,
-        refused: Box<Refused>,
-    },
-    /// The client asked which models there are: the answer.
-    Models {
-        encoding: Option<Box<str>>,
-        bytes: Vec<u8>,
-    },
-    /// The request will not be looked at.
-    NoRequest {
-        exchange: u64,
-    },
-    Head {
-        exchange: u64,
-        wire: &'static dyn Wire,
-        status: u16,
-        content_type: Option<Box<str>>,
-        encoding: Option<Box<str>>,
-        after: Duration,
-    },
-    Part {
-        exchange: u64,
-        bytes: Vec<u8>,
-    },
-    End {
-        exchange: u64,
-        ending: Option<Ending>,
-        after: Duration,
-        /// A piece of the answer was dropped.
-        lost: bool,
-        /// Hidden from what is recorded of the answer.
-        credentials: Credentials,
-    },
-}
-
-/// A held request, ready to leave.
-#[derive(Debug)]
-pub struct Composition {
-    /// How it should leave; `None`: as it came.
-    pub outgoing: Option<Outgoing>,
-    /// What the parts of it are parts of: what came, its encoding undone.
-    pub source: Pieces,
-    pub wire: &'static dyn Wire,
-}
-
-/// Why a held request must not leave: its conversation is edited, or may be, and the edits cannot be applied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Withheld {
-    /// The store failed.
-    Store,
-    /// A damaged record held edits of it.
-    LostEdits,
-    /// The body cannot be read.
-    Unreadable(Flaw),
-    /// Our own code failed.
-    Defect,
-}
-
-/// What keeps a body from being read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flaw {
-    /// It is larger than anything that is read.
-    Size,
-    /// It does not decode as its header says.
-    Encoding,
-    /// It is no JSON request.
-    Json,
-}
-
-impl Flaw {
-    fn of_encoding(error: &DecodeError) -> Flaw {
-        if matches!(error, DecodeError::TooLarge { .. }) { Flaw::Size } else { Flaw::Encoding }
-    }
-
-    fn of_body(error: &Unreadable) -> Flaw {
-        if matches!(error, Unreadable::TooManyMessages) { Flaw::Size } else { Flaw::Json }
-    }
-}
-
-/// Takes a composition, or the reason why the request must not leave.
-pub type Reply = Box<dyn FnOnce(Result<Composition, Withheld>) + Send>;
-
-#[derive(Debug, Default)]
-struct Gauges {
-    queued: AtomicU64,
-    queued_bytes: AtomicU64,
-    dropped: AtomicU64,
-    unreadable: AtomicU64,
-    refused: AtomicU64,
-    /// Requests among what is queued.
-    requests: AtomicU64,
-    exchanges: AtomicU64,
-}
-
+/// Hands out the halves of exchanges, and knows how much waits.
 #[derive(Clone)]
 pub struct Recorder {
     service: Arc<Service>,
@@ -169,9 +48,10 @@ impl Drop for Open {
 impl Recorder {
     pub fn start(service: Arc<Service>) -> std::io::Result<Recorder> {
         let gauges = Arc::new(Gauges::default());
-        service.heed_alarm()?;
-        let (lanes, weak, of_worker) = (service.lanes.clone(), Arc::downgrade(&service), gauges.clone());
-        service.lanes.start(move || {
+        let alarmed = Arc::downgrade(&service);
+        service.parts.alarm.heed(move |id| alarmed.upgrade().map(|service| service.parts.wake(id)).is_some())?;
+        let (lanes, weak, of_worker) = (service.parts.lanes.clone(), Arc::downgrade(&service), gauges.clone());
+        service.parts.lanes.start(move || {
             let Some(service) = weak.upgrade() else { return Ok(()) };
             let worker = Worker::new(service, of_worker.clone());
             std::thread::Builder::new().name("ctx-recorder".into()).spawn(move || worker.run()).map(drop)
@@ -190,8 +70,8 @@ impl Recorder {
     /// Waits until all that has passed so far is known and stored, but no longer than `most`.
     pub fn settle(&self, most: Duration) {
         let deadline = Instant::now() + most;
-        let _hurry = self.service.gaps.hurry();
-        self.service.lanes.settle(most);
+        let _hurry = self.service.parts.gaps.hurry();
+        self.service.parts.lanes.settle(most);
         self.service.settle(deadline.saturating_duration_since(Instant::now()));
     }
 
@@ -212,45 +92,8 @@ impl Recorder {
         let (bytes, requests) = (event.bytes(), event.requests());
         self.gauges.queued.fetch_add(1, Ordering::Relaxed);
         self.gauges.requests.fetch_add(requests, Ordering::Relaxed);
-        if !self.service.lanes.push(lane, event) {
+        if !self.service.parts.lanes.push(lane, event) {
             self.gauges.leave(bytes, requests);
-        }
-    }
-}
-
-impl Gauges {
-    /// Takes room for a copy; false when there is none. Copies of bodies that still arrive count too.
-    fn make_room(&self, bytes: u64) -> bool {
-        if self.queued_bytes.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > QUEUE {
-            self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
-            self.dropped.fetch_add(1, Ordering::Relaxed);
-            return false;
-        }
-        true
-    }
-
-    fn give_back(&self, bytes: u64) {
-        self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
-    }
-
-    fn leave(&self, bytes: u64, requests: u64) {
-        self.queued.fetch_sub(1, Ordering::Relaxed);
-        self.requests.fetch_sub(requests, Ordering::Relaxed);
-        self.give_back(bytes);
-    }
-}
-
-impl Event {
-    fn requests(&self) -> u64 {
-        u64::from(matches!(self, Event::Request { .. }))
-    }
-
-    /// The room that its copies take.
-    fn bytes(&self) -> u64 {
-        match self {
-            Event::Request { room, .. } => *room,
-            Event::Part { bytes, .. } | Event::Models { bytes, .. } => bytes.len() as u64,
-            _ => 0,
         }
     }
 }

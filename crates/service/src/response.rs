@@ -1,15 +1,15 @@
 //! Responses: finds the conversation of each, lets the engine add it, and keeps the rest of the service in step.
 
-use crate::Service;
-use crate::directory::lock;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_engine::Problem;
 use ctx_engine::request::Ticket;
 use ctx_engine::response::{Response, ResponseBooking, Timing};
 use ctx_wire::answer::{Answer, Ending};
 
-impl Service {
+impl Parts {
     /// Takes note of an answer. Without an `ending` the provider could not be reached.
-    pub fn answered(
+    pub(crate) fn answered(
         &self,
         ticket: &Ticket,
         ending: Option<Ending>,

@@ -1,12 +1,12 @@
 //! Writes the counts of side traffic on the card of a conversation.
 
-use crate::Service;
-use crate::directory::lock;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_engine::card;
 use ctx_engine::conversation::Conversation;
 use ctx_store::Step;
 
-impl Service {
+impl Parts {
     /// Writes it on the card; before its first turn a conversation has none.
     pub(crate) fn note_sides(&self, conversation: &Conversation, step: &mut Step) {
         let mut directory = lock(&self.directory);

@@ -1,7 +1,7 @@
 //! Replies while they grow, for whoever watches. Nothing of it is stored, and nobody is waited for.
 
-use crate::directory::lock;
-use crate::now;
+use crate::clock::now;
+use crate::threads::lock;
 use ctx_api::live::Streaming;
 use ctx_engine::request::Ticket;
 use ctx_wire::answer::{Growth, Progress, Tap};

@@ -4,10 +4,13 @@
 #[path = "../tests/support/stores.rs"]
 pub(crate) mod stores;
 
-use super::*;
+use crate::Service;
+use crate::parts::PATIENCE;
+use crate::threads::lock;
 use ctx_clients::Hints;
-use ctx_engine::request::Seen;
-use std::sync::Barrier;
+use ctx_engine::attribution::Seen;
+use std::sync::{Arc, Barrier};
+use std::time::Duration;
 use stores::FailingStore;
 
 fn body(turns: usize) -> Vec<u8> {
@@ -38,7 +41,7 @@ fn a_conversation_that_left_memory_comes_back_with_what_was_still_to_be_written(
     service.settle(PATIENCE);
     store.close_writes();
     see(&service, "s", 2);
-    service.start_over();
+    service.parts.start_over();
     let start = Barrier::new(2);
     std::thread::scope(|scope| {
         let asking = scope.spawn(|| {
@@ -62,7 +65,7 @@ fn what_leaves_memory_when_there_is_no_room_is_replayed_when_it_is_needed() {
     let service = Service::open(Arc::new(ctx_store::MemoryStore::new())).expect("a service");
     let ids: Vec<String> = (0..5).map(|number| see(&service, &number.to_string(), 1)).collect();
     {
-        let mut directory = lock(&service.directory);
+        let mut directory = lock(&service.parts.directory);
         directory.weigh(&ids[4], usize::MAX / 2);
         assert_eq!(directory.at_work().len(), 1, "the one that is at work stays");
     }

@@ -1,8 +1,6 @@
 //! Requests that leave while they still arrive. The first edit of a conversation cannot catch those, and says so.
 
-use crate::Service;
-use crate::directory::lock;
-use ctx_api::edit::Applied;
+use crate::threads::lock;
 use ctx_clients::Hints;
 use ctx_core::Class;
 use std::collections::HashMap;
@@ -32,7 +30,8 @@ impl Uploads {
         Some(Upload { uploads: self.clone(), sender })
     }
 
-    fn of(&self, session: Option<&str>, agent: Option<&str>) -> usize {
+    /// Requests of a sender that are leaving while they still arrive.
+    pub fn of(&self, session: Option<&str>, agent: Option<&str>) -> usize {
         lock(&self.0).get(&(session.map(Into::into), agent.map(Into::into))).copied().unwrap_or(0)
     }
 }
@@ -46,35 +45,5 @@ impl Drop for Upload {
                 uploads.remove(&self.sender);
             }
         }
-    }
-}
-
-impl Service {
-    /// Adds how many requests of the conversation are on their way without the commit that was just made.
-    pub fn noting_uploads(&self, mut applied: Applied) -> Applied {
-        if applied.commit.is_some() {
-            applied.on_their_way = self.uploading(&applied.conversation);
-            applied.remarks.extend(remark(applied.on_their_way));
-        }
-        applied
-    }
-
-    /// The same for a pending change that was just accepted.
-    pub(crate) fn upload_remark(&self, conversation: &str) -> Option<String> {
-        remark(self.uploading(conversation))
-    }
-
-    /// Requests of a conversation that are leaving while they still arrive.
-    fn uploading(&self, conversation: &str) -> usize {
-        let card = lock(&self.directory).card(conversation).cloned();
-        card.map_or(0, |card| self.uploads.of(card.session.as_deref(), card.agent.as_deref()))
-    }
-}
-
-fn remark(uploading: usize) -> Option<String> {
-    match uploading {
-        0 => None,
-        1 => Some("1 request was already sent without this edit; the next one includes it".to_owned()),
-        many => Some(format!("{many} requests were already sent without this edit; the next one includes it")),
     }
 }

@@ -5,8 +5,9 @@
 //! request fills the gap.
 
 use crate::automatic::Switch;
-use crate::directory::{Directory, lock};
+use crate::directory::Directory;
 use crate::idle::IdleGate;
+use crate::threads::lock;
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::{Refusal, log};
@@ -147,7 +148,7 @@ impl Writer {
             backlog: backlog.clone(),
         };
         let started = std::thread::Builder::new().name("ctx-writer".into()).spawn(move || {
-            crate::recorder::step_back();
+            crate::threads::step_back();
             work.run(&queue);
         });
         if let Err(error) = started {
@@ -385,7 +386,7 @@ mod tests {
     use super::*;
     use crate::tests::stores::FailingStore;
     use ctx_core::policy::{Facts, Look, Proposal, Settings};
-    use ctx_engine::automatic::{About, Automatic};
+    use ctx_engine::ports::{About, Automatic};
     use ctx_store::Reader;
 
     #[test]

@@ -8,7 +8,7 @@ mod support;
 use ctx_api::edit::Wish;
 use ctx_core::edit::Operation;
 use ctx_core::policy::{Facts, Look, Mode, Proposal, Settings};
-use ctx_engine::automatic::{About, Automatic};
+use ctx_engine::ports::{About, Automatic};
 use ctx_service::recorder::Composition;
 use ctx_service::{Recorder, Service};
 use ctx_wire::answer::Ending;

@@ -1,7 +1,6 @@
 //! The arguments of a tool call: the main one, and the file that the call touches.
 
-use crate::facts::key;
-use crate::json::{self, Member, Span};
+use crate::json::{self, Member, Span, key};
 use ctx_core::message::{How, Touch};
 use ctx_core::{Key, Lexicon, ToolRole};
 use std::borrow::Cow;

@@ -4,9 +4,10 @@
 //! request, at memory speed or faster, and scans only the new part.
 
 use crate::envelope::Envelope;
+use crate::facts::Reading;
 use crate::json::{self, Elements, Member, Members, Span, Syntax};
 use crate::rope::{Piece, Pieces, append, concat, shared_prefix};
-use crate::wire::{Reading, Wire};
+use crate::wire::Wire;
 use ctx_core::Lexicon;
 use std::sync::Arc;
 

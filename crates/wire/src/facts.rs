@@ -1,8 +1,7 @@
 //! Builds the facts of one message, for every wire: its key, its speaker and its blocks.
 
 use crate::arguments::{main_argument, touch};
-use crate::json::{self, Member, Span};
-use crate::wire::Reading;
+use crate::json::{self, Member, Span, key};
 use ctx_core::ToolRole;
 use ctx_core::key::{Key, KeyBuilder};
 use ctx_core::lexicon::{Lexicon, SUMMARY_TITLE, Speech};
@@ -13,6 +12,16 @@ use std::collections::BTreeMap;
 
 /// A text of at least this many characters does not occur twice by chance.
 const LONG_TEXT: usize = 80;
+
+/// A message parsed from its exact bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    pub facts: Message,
+    /// The cuts that produce the bare message: cache breakpoints, and the list around a single text.
+    pub cuts: Vec<Span>,
+    /// Whether a block has a cache breakpoint.
+    pub marked: bool,
+}
 
 /// Collects the blocks of a message; `lexicon` distinguishes the client's words from the human's, and recognises tools.
 pub(crate) struct Facts<'a> {
@@ -310,11 +319,6 @@ pub(crate) fn visible_chars(bytes: &[u8], span: Span, fixed: Fixed<'_>) -> (u32,
         sum
     }
     walk(bytes, span, fixed, 0)
-}
-
-/// The name of a member.
-pub(crate) fn key<'a>(bytes: &'a [u8], member: &Member) -> Cow<'a, str> {
-    json::decode(bytes.get(member.key.clone()).unwrap_or_default())
 }
 
 /// The stored form of a reasoning signature.

@@ -1,7 +1,7 @@
 //! A request in short, for people: how much it holds, and its settings.
 
-use crate::WIRES;
 use crate::body::Body;
+use crate::registry::WIRES;
 use ctx_core::Lexicon;
 
 /// Settings that people look for, on any wire.

@@ -1,10 +1,6 @@
 //! Turns recorded conversations into requests and answers; each wire supplies what a recording lacks.
 
 use crate::answer::{Answer, Usage};
-use crate::body;
-use crate::compose::spell;
-use crate::wire::Wire;
-use crate::{WIRES, WireId, wire};
 use serde_json::{Value, json};
 
 /// Filler for a system prompt and tools that were not recorded.
@@ -65,43 +61,11 @@ pub(crate) fn answer(messages: &[&str], model: &str, usage: Usage) -> Answer {
     Answer { whole_message: true, model, usage: Some(usage), reply, ..Answer::new(200) }
 }
 
-/// The wire of a body with an unknown path: determined by the position of its history and the form of its calls.
-pub fn of_body(bytes: &[u8]) -> Option<&'static dyn Wire> {
-    let fitting = WIRES.into_iter().filter(|wire| body::parse(bytes, wire.shape()).is_ok());
-    let fitting: Vec<&dyn Wire> = fitting.collect();
-    let is_chat = fitting.iter().any(|wire| wire.id() == WireId::OpenaiChat) && has_chat_messages(bytes);
-    match is_chat {
-        true => Some(wire(WireId::OpenaiChat)),
-        false => fitting.first().copied(),
-    }
-}
-
-/// Whether a message has a role or a member that only Chat Completions have.
-fn has_chat_messages(bytes: &[u8]) -> bool {
-    let Ok(spans) = body::parse(bytes, wire(WireId::OpenaiChat).shape()) else { return false };
-    let of_chat = |message: &[u8]| {
-        let member = |name| spell::member(message, 0, name);
-        let role = member("role").and_then(|role| message.get(role.value));
-        let is_role = role.is_some_and(|role| [&b"\"tool\""[..], b"\"developer\""].contains(&role));
-        is_role || member("tool_calls").is_some()
-    };
-    !spans.lead.is_empty() || spans.messages.iter().any(|span| bytes.get(span.clone()).is_some_and(of_chat))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_body_tells_its_wire() {
-        let of = |body: &str| of_body(body.as_bytes()).map(|wire| wire.id());
-        assert_eq!(of(r#"{"input":[{"type":"message","role":"user","content":"x"}]}"#), Some(WireId::OpenaiResponses));
-        assert_eq!(of(r#"{"messages":[{"role":"user","content":"x"}]}"#), Some(WireId::Anthropic));
-        assert_eq!(of(r#"{"messages":[{"role":"system","content":"x"}]}"#), Some(WireId::OpenaiChat));
-        assert_eq!(of(r#"{"messages":[{"role":"tool","tool_call_id":"1","content":"x"}]}"#), Some(WireId::OpenaiChat));
-        assert_eq!(of(r#"{"messages":[{"role":"assistant","tool_calls":[]}]}"#), Some(WireId::OpenaiChat));
-        assert_eq!((of("{}"), of("[]")), (None, None));
-    }
+    use crate::body;
+    use crate::registry::WIRES;
 
     #[test]
     fn an_opening_has_the_size_that_is_asked_for_on_every_wire() {

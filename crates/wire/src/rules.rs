@@ -1,23 +1,12 @@
 //! The providers' rules by number: the requirement, the repair by `ctx`, and advice. Repairs and refusals name a rule
 //! by its number; [`named`] adds its name, and `ctx explain` prints the whole entry. Every wire has its own numbers.
 
+mod entry;
+
+pub use entry::Rule;
+pub(crate) use entry::rule;
+
 use crate::{anthropic, chat, gemini, responses};
-
-/// One rule by which a provider refuses requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rule {
-    pub number: &'static str,
-    /// The rule in a few words.
-    pub name: &'static str,
-    /// The provider's requirement, and the consequence of breaking it.
-    pub why: &'static str,
-    /// What `ctx` does, and what remains to do.
-    pub advice: &'static str,
-}
-
-pub(crate) const fn rule(number: &'static str, name: &'static str, why: &'static str, advice: &'static str) -> Rule {
-    Rule { number, name, why, advice }
-}
 
 /// Rules that the formats of OpenAI and Google share.
 const SHARED: &[Rule] = &[

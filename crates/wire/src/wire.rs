@@ -4,6 +4,7 @@ use crate::answer::{Answer, Tap, Usage};
 use crate::body::{Body, Shape, Spans};
 use crate::compose::{Composed, Input};
 use crate::envelope::Envelope;
+use crate::facts::{self, Reading};
 use crate::json::Span;
 use crate::recorded::{self, Opening};
 use ctx_core::content::{Content, WireId};
@@ -23,16 +24,6 @@ pub enum Call {
     Count,
     /// Lists the models.
     Models,
-}
-
-/// A message parsed from its exact bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
-    pub facts: Message,
-    /// The cuts that produce the bare message: cache breakpoints, and the list around a single text.
-    pub cuts: Vec<Span>,
-    /// Whether a block has a cache breakpoint.
-    pub marked: bool,
 }
 
 /// An insertion into a body, and the feature that a header must name for it.
@@ -191,7 +182,7 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
 
     /// The stored form of a reasoning signature.
     fn signature(&self, text: &str) -> Key {
-        crate::facts::signature(text)
+        facts::signature(text)
     }
 
     /// Whether the provider refused a request because its reasoning is bound to another prefix.

@@ -20,7 +20,7 @@ pub(super) const CODES: &[Explanation] = &[
     other(Config, "a setting is invalid", "Correct it; `ctx config check` names the file and line."),
     other(Cut, "the response ended early", "Run the command again; `ctx status` checks the daemon."),
     other(Daemon, "the daemon's response was unexpected", "Compare the versions in `ctx --version` and `ctx status`."),
-    other(DaemonNotUp, "the daemon was started but does not answer", "Run `ctx up` to see why, or `ctx doctor`."),
+    other(DaemonNotUp, "the daemon was started but does not respond", "Run `ctx up` to see why, or `ctx doctor`."),
     other(Editor, "the text editor failed", "Set EDITOR to another editor, or use `--text`."),
     other(EmptyBatch, "the file contains no operation", "Put one JSON operation on each line."),
     other(Environment, "an environment variable has an invalid value", "Correct or unset it; the message names it."),

@@ -1,7 +1,7 @@
 //! `ctx up`: runs the daemon in the foreground. This loads the settings and opens everything in order; the server does
 //! the rest.
 
-use ctx_engine::automatic::About;
+use ctx_engine::ports::About;
 use std::process::ExitCode;
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use super::PROJECT_MEMBER;
 
 /// All defaults, as in a file; `*` stands for a user-defined name.
 pub fn defaults() -> Value {
-    let (helper, moments) = (ctx_server::helper::Settings::default(), ctx_engine::edit::Moments::default());
+    let (helper, moments) = (ctx_server::helper::Settings::default(), ctx_engine::Moments::default());
     let mut provider = json!({
         "enabled": false,
         "agents": "all",

@@ -1,12 +1,16 @@
 //! Proposals and notes of the automatic editor, instead of a commit.
 
-use super::restored::calls;
-use super::run::{By, about};
-use super::{AUTHOR, Automatic as Editing, ledger_line, observed};
+use super::ledger_line;
+use super::run::about;
+use crate::automatic::By;
+use crate::compose::Ground;
 use crate::conversation::Conversation;
-use crate::edit::wait::{State, Waiting};
-use crate::edit::{Ground, notes, summary};
+use crate::conversation::policy::calls::calls;
+use crate::conversation::policy::{AUTHOR, noted};
+use crate::conversation::waiting::{State, Waiting};
+use crate::edit::{notes, summary};
 use crate::log::{self, Automatic, Wait, Wished};
+use crate::ports::Automatic as Editing;
 use crate::{Engine, Refusal, record};
 use ctx_api::edit::When;
 use ctx_core::edit::fold::Unit;
@@ -66,7 +70,7 @@ impl Engine {
     pub fn only_note(&self, conversation: &mut Conversation, commit: &Commit, step: &mut Step) {
         let Change::Edit { operations, effects } = &commit.change else { return };
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
-        let (calls, trimmed, inputs) = observed::read(conversation.wire, operations, effects, scale);
+        let (calls, trimmed, inputs) = noted::read(conversation.wire, operations, effects, scale);
         let noted = Automatic::Noted {
             request: conversation.progress.requests,
             calls,
@@ -90,7 +94,7 @@ impl Engine {
             Some(Wished { id, operations, reasons, tokens_before, tokens_after, .. }) => {
                 (id, operations, reasons, tokens_before.saturating_sub(tokens_after))
             }
-            None => (format!("w{}", conversation.waiting.len() + 1), Vec::new(), Vec::new(), 0),
+            None => (conversation.waiting.next_id(), Vec::new(), Vec::new(), 0),
         };
         operations.extend(new);
         let lasting = |reason: &Option<String>| reason.as_deref().map(|reason| lasting(reason).to_owned());

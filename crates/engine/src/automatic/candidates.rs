@@ -1,20 +1,18 @@
 //! Candidates for clearing: the tool results of a conversation as they would be sent, and where they stand.
 
-use super::AUTHOR;
-use super::content::Found;
-use super::fill::{Filled, block_of, content_of};
 use crate::conversation::Conversation;
-use ctx_core::SlotId;
+use crate::conversation::policy::AUTHOR;
+use crate::ports::Batch;
+use crate::tool_text::result::Found;
+use ctx_core::edit::Operation;
 use ctx_core::edit::fold::{Laid, Unit, View};
 use ctx_core::edit::resolve::Desk;
 use ctx_core::fast_map::FastSet;
 use ctx_core::message::Role;
 use ctx_core::policy::stub::is_result_stub;
-use ctx_core::policy::{Item, Words};
+use ctx_core::policy::{Action, Item, Look, Proposal, Words};
+use ctx_core::{Content, SlotId};
 use std::collections::HashMap;
-
-/// A result of fewer tokens is hardly worth a change.
-const LEAST: u64 = 200;
 
 /// The results of a conversation, and where they lie.
 pub struct Candidates {
@@ -71,24 +69,26 @@ impl Candidates {
         }
     }
 
-    /// The message that will be changed next when these are: behind the first of them, the first with a result or an
-    /// input that stays and could go. Where nothing changes that was sent, nothing is said, unless nothing ever was
-    /// (`known`: something was): then it is the first of all.
-    pub fn next(&self, desk: &Desk<'_>, filled: &Filled, known: bool) -> Option<Option<SlotId>> {
-        let goes = |item: &Item| filled.texts.contains_key(&*item.call);
-        let first = self.items.iter().position(|item| goes(item) && !item.fresh);
-        let first = first.or_else(|| (!known).then_some(0))?;
-        let result = |item: &Item| !item.cleared && !goes(item) && item.is_worth(LEAST);
-        let input =
-            |item: &Item| item.input.is_some_and(|input| input.is_worth(LEAST)) && !filled.calls.contains(&*item.call);
-        // A call stands in the message before its result.
-        let place = |item: &Item| match (input(item), result(item)) {
-            (true, _) => self.message(&item.call)?.checked_sub(1),
-            (false, true) => self.message(&item.call),
-            (false, false) => None,
-        };
-        let next = self.items.iter().skip(first).filter(|item| !item.pinned).find_map(place);
-        Some(next.and_then(|message| desk.source.slots.get(message).copied()))
+    /// The results and inputs that leave the context. Results that are only trimmed, or that have to stay because
+    /// they hold more than text, do not count.
+    pub fn batch(&self, conversation: &Conversation, proposed: &[Proposal], look: &Look<'_>) -> Batch {
+        let item = |call: &str| look.items.iter().find(|item| &*item.call == call);
+        let has_source = |call: &str| self.source(conversation, call).is_some();
+        let result = |call: &str| item(call).filter(|_| has_source(call)).map_or(0, |item| item.tokens);
+        let input = |call: &str| item(call).and_then(|item| item.input).map_or(0, |input| input.tokens);
+        let mut batch = Batch::default();
+        for Proposal { what, .. } in proposed {
+            match what {
+                Action::Operation(Operation::SummarizeResults { select, text: None, .. })
+                | Action::Operation(Operation::DropResults { select, result: None, .. }) => {
+                    select.calls.iter().for_each(|call| batch.add(result(call)));
+                }
+                Action::Bare { call } => batch.add(result(call)),
+                Action::ShortInput { call } => batch.add(input(call)),
+                Action::Operation(_) => {}
+            }
+        }
+        batch
     }
 
     /// What is left of results that were shortened.
@@ -117,4 +117,19 @@ fn is_trimmed(conversation: &Conversation, view: &View<'_>, laid: &Laid) -> bool
     let Some((effect, _)) = laid.result else { return false };
     let is_ours = conversation.history.get(effect.commit).is_some_and(|commit| commit.author == AUTHOR);
     is_ours && view.new_result(laid).is_some_and(|text| !is_result_stub(text))
+}
+
+/// The bytes of a block of the client's.
+pub fn block_of<'c>(conversation: &'c Conversation, laid: &Laid) -> Option<&'c [u8]> {
+    let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
+    let body = conversation.last.body.as_ref().filter(|_| message < conversation.last.aligned)?;
+    let block = conversation.tree.path().nth(message)?.message.blocks.get(block)?;
+    body.message(message).get(block.at.start as usize..block.at.end as usize)
+}
+
+/// What stands in a block of the client's.
+pub fn content_of(conversation: &Conversation, laid: &Laid) -> Option<Content> {
+    let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
+    let body = conversation.last.body.as_ref().filter(|_| message < conversation.last.aligned)?;
+    conversation.wire.contents(body.message(message)).into_iter().nth(block)
 }

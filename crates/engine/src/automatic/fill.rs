@@ -1,12 +1,13 @@
 //! The words for what a policy wants. What cannot be kept, or has no text, stays.
 
-use super::candidates::Candidates;
-use super::content::Found;
-use super::input::LongInput;
-use super::run::By;
-use super::text_index::hash;
-use super::{About, Keeping, Removed};
+use super::candidates::{Candidates, block_of, content_of};
+use crate::automatic::By;
 use crate::conversation::Conversation;
+use crate::ports::{About, Keeping, Removed};
+use crate::tool_text::index::hash;
+use crate::tool_text::input::LongInput;
+use crate::tool_text::result::Found;
+use ctx_core::SlotId;
 use ctx_core::content::{CallInput, Content};
 use ctx_core::edit::Operation;
 use ctx_core::edit::effect::{Effect, Made, Why};
@@ -19,6 +20,9 @@ use ctx_core::policy::stub::{names, result_stub};
 use ctx_core::policy::{Action, Facts, Item, Look, Mode, Proposal};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+
+/// A result of fewer tokens is hardly worth a change.
+const LEAST: u64 = 200;
 
 /// What is wanted, with all its words.
 #[derive(Default)]
@@ -34,6 +38,28 @@ pub struct Filled {
     pub others: Vec<Operation>,
     /// Why something could not be kept, and stays.
     pub hindrance: Option<String>,
+}
+
+impl Filled {
+    /// The message that will be changed next when these are: behind the first of them, the first with a result or an
+    /// input that stays and could go. Where nothing changes that was sent, nothing is said, unless nothing ever was
+    /// (`known`: something was): then it is the first of all.
+    pub fn next(&self, desk: &Desk<'_>, seen: &Candidates, known: bool) -> Option<Option<SlotId>> {
+        let goes = |item: &Item| self.texts.contains_key(&*item.call);
+        let first = seen.items.iter().position(|item| goes(item) && !item.fresh);
+        let first = first.or_else(|| (!known).then_some(0))?;
+        let result = |item: &Item| !item.cleared && !goes(item) && item.is_worth(LEAST);
+        let input =
+            |item: &Item| item.input.is_some_and(|input| input.is_worth(LEAST)) && !self.calls.contains(&*item.call);
+        // A call stands in the message before its result.
+        let place = |item: &Item| match (input(item), result(item)) {
+            (true, _) => seen.message(&item.call)?.checked_sub(1),
+            (false, true) => seen.message(&item.call),
+            (false, false) => None,
+        };
+        let next = seen.items.iter().skip(first).filter(|item| !item.pinned).find_map(place);
+        Some(next.and_then(|message| desk.source.slots.get(message).copied()))
+    }
 }
 
 pub struct Filler<'f> {
@@ -204,19 +230,4 @@ fn calls_of(desk: &Desk<'_>) -> HashMap<Box<str>, (Laid, String)> {
         }
     }
     calls
-}
-
-/// The bytes of a block of the client's.
-pub fn block_of<'c>(conversation: &'c Conversation, laid: &Laid) -> Option<&'c [u8]> {
-    let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
-    let body = conversation.last.body.as_ref().filter(|_| message < conversation.last.aligned)?;
-    let block = conversation.tree.path().nth(message)?.message.blocks.get(block)?;
-    body.message(message).get(block.at.start as usize..block.at.end as usize)
-}
-
-/// What stands in a block of the client's.
-pub fn content_of(conversation: &Conversation, laid: &Laid) -> Option<Content> {
-    let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
-    let body = conversation.last.body.as_ref().filter(|_| message < conversation.last.aligned)?;
-    conversation.wire.contents(body.message(message)).into_iter().nth(block)
 }

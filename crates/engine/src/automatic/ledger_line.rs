@@ -1,6 +1,6 @@
 //! Words about a result that was cleared: a line in the ledger, and the sentence that tells the agent where it is.
 
-use super::{About, Removed};
+use crate::ports::{About, Removed};
 use ctx_core::clean::one_line;
 use ctx_core::format::grouped;
 use std::path::Path;

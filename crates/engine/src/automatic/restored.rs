@@ -1,13 +1,12 @@
 //! Tool results that a person wants to keep: those they declined to clear, and those they brought back. Derived from the
 //! history each time, so it holds after a restart.
 
-use super::AUTHOR;
 use crate::conversation::Conversation;
-use crate::edit::wait::State;
-use ctx_core::Content;
+use crate::conversation::policy::AUTHOR;
+use crate::conversation::policy::calls::calls;
+use crate::conversation::waiting::State;
+use ctx_core::edit::CommitId;
 use ctx_core::edit::history::Change;
-use ctx_core::edit::{CommitId, Operation};
-use ctx_wire::Wire;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -28,48 +27,5 @@ impl Conversation {
         });
         let back = back.flat_map(|operation| calls(self.wire, std::slice::from_ref(operation)));
         declined.chain(back).chain(self.policy.noted.kept().map(Cow::Borrowed)).collect()
-    }
-}
-
-/// The calls whose results, or whose inputs, operations of ours change.
-pub fn calls<'o>(wire: &dyn Wire, operations: &'o [Operation]) -> impl Iterator<Item = Cow<'o, str>> {
-    operations.iter().flat_map(move |operation| {
-        let (calls, input) = match operation {
-            Operation::SummarizeResults { select, .. } | Operation::DropResults { select, .. } => {
-                (select.calls.as_slice(), None)
-            }
-            operation => (&[][..], input(wire, operation)),
-        };
-        calls.iter().map(|call| Cow::Borrowed(call.as_str())).chain(input)
-    })
-}
-
-/// The call whose input an operation of ours shortens.
-pub fn input<'o>(wire: &dyn Wire, operation: &'o Operation) -> Option<Cow<'o, str>> {
-    match operation {
-        Operation::Edit { content: Some(content), .. } => content.iter().find_map(Content::calls).map(Cow::Borrowed),
-        // Older commits hold the JSON of their wire.
-        Operation::Edit { raw: Some(block), .. } => {
-            wire.content(&block.to_string())?.calls().map(|call| Cow::Owned(call.to_owned()))
-        }
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ctx_wire::anthropic::Anthropic;
-    use serde_json::json;
-
-    #[test]
-    fn a_short_input_names_its_call_in_commits_old_and_new() {
-        let read = |fields| serde_json::from_value::<Operation>(fields).expect("an operation");
-        let block = json!({"type": "tool_use", "id": "a", "name": "Edit", "input": {}});
-        let old = read(json!({"op": "edit", "id": "t1#1.0", "raw": block}));
-        let call = json!({"kind": "call", "id": "b", "name": "Edit", "input": {"json": "{}"}});
-        let new = read(json!({"op": "edit", "id": "t1#1.0", "content": [call]}));
-        let text = read(json!({"op": "edit", "id": "t1#1.0", "text": "x"}));
-        assert_eq!(calls(&Anthropic, &[old, new, text]).collect::<Vec<_>>(), ["a", "b"]);
     }
 }

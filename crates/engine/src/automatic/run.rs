@@ -1,11 +1,14 @@
 //! Runs the automatic editor when a request arrives: its proposal becomes a commit.
 
+use super::By;
 use super::candidates::Candidates;
 use super::facts::Places;
 use super::fill::{Filled, Filler};
-use super::{AUTHOR, About, Automatic, Batch};
+use crate::compose::{Ground, Weights};
 use crate::conversation::Conversation;
-use crate::edit::{Files, Ground, Weights, notes, on_top, summary};
+use crate::conversation::policy::AUTHOR;
+use crate::edit::{Files, notes, on_top, summary};
+use crate::ports::{About, Automatic, Batch};
 use crate::{Engine, Refusal, log, record};
 use ctx_api::timeline::Figures;
 use ctx_core::edit::effect::{Effect, NewResult};
@@ -16,7 +19,7 @@ use ctx_core::edit::resolve::Desk;
 use ctx_core::edit::{Commit, CommitId};
 use ctx_core::fast_map::FastSet;
 use ctx_core::message::{Message, Role};
-use ctx_core::policy::{Look, Mode, Settings, Texts};
+use ctx_core::policy::{Look, Mode, Texts};
 use ctx_core::{ErrorCode, SlotId};
 use ctx_models::Rates;
 use ctx_store::Step;
@@ -37,14 +40,6 @@ pub struct Moment<'m> {
 /// The commit that is wanted, and the message that will be changed next; nothing is said of it when nothing changes
 /// that was sent.
 pub type Wanted = (Commit, Option<Option<SlotId>>);
-
-/// Who wants something.
-pub struct By<'b> {
-    pub editor: &'b dyn Automatic,
-    pub settings: &'b Settings,
-    /// Somebody wants all that may go to go now, and said why.
-    pub by_hand: Option<&'b str>,
-}
 
 impl Conversation {
     /// Takes note of the words of the newest request.
@@ -153,7 +148,7 @@ impl Engine {
         }
         // Only then is anything written to the ledger.
         if by.settings.mode == Mode::On {
-            about.batch = Batch::of(&proposed, conversation, &seen, &look);
+            about.batch = seen.batch(conversation, &proposed, &look);
         }
         let hindrance = RefCell::default();
         let filler =
@@ -177,7 +172,7 @@ impl Engine {
         let tokens = (sent, sent.saturating_sub(saved));
         let mut told: Vec<&str> = filled.reasons.iter().flatten().map(String::as_str).collect();
         told.dedup();
-        let next = seen.next(&desk, &filled, conversation.policy.next.is_some());
+        let next = filled.next(&desk, &seen, conversation.policy.next.is_some());
         let commit = Commit {
             id,
             parent: conversation.history.head(),

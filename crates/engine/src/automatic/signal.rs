@@ -1,6 +1,6 @@
 //! What is told to whoever listens: that the limit is near, and that something was cleared.
 
-use super::run::By;
+use crate::automatic::By;
 use crate::conversation::Conversation;
 use crate::log::{self, Automatic};
 use crate::{Engine, record};

@@ -3,9 +3,9 @@
 use super::candidates::Candidates;
 use super::facts::Places;
 use super::run::about;
-use super::{Automatic, Limit, NoEditor};
 use crate::Engine;
 use crate::conversation::Conversation;
+use crate::ports::{Automatic, Limit, NoEditor};
 use ctx_api::context::ProjectSettings;
 use ctx_core::edit::resolve::Desk;
 use ctx_core::fast_map::FastSet;

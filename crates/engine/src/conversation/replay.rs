@@ -2,9 +2,7 @@
 
 use super::{Conversation, Pending, Worn};
 use crate::envelope::{self, Whole};
-use crate::log;
-use crate::log::{Answered, Arrived, Opened, Turn, Version};
-use crate::request::SIDE;
+use crate::log::{self, Answered, Arrived, Opened, SIDE, Turn, Version};
 use ctx_core::message::Message;
 use ctx_core::{SlotId, Verdict};
 use ctx_store::{Blob, Hash, Reader, Record, Records, StoreError};
@@ -97,7 +95,7 @@ impl Conversation {
                     self.grow(turn, versions, record.uses.get(turn.envelope as usize).copied()?, compacted)?;
                     self.reasoning.strayed |= arrived.composed;
                     if arrived.composed && turn.current {
-                        self.rewritten();
+                        self.cache.rewritten();
                     }
                     if turn.current {
                         Arc::make_mut(&mut self.envelope).model = arrived.model.as_deref().map(Into::into);

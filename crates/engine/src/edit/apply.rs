@@ -1,12 +1,13 @@
 //! Turns an edit request into a commit, with its effects, its price and its checks.
 
-use super::compare::{Overview, overview, thinking_left_out};
-use super::ground::ATTRIBUTION;
-use super::import::Imports;
-use super::offload::Files;
+use super::client_notes;
 use super::summary::summary;
-use super::{Ground, Weights, client_notes};
+use crate::compose::compare::{Overview, overview, thinking_left_out};
+use crate::compose::ground::ATTRIBUTION;
+use crate::compose::{Ground, Weights};
 use crate::conversation::Conversation;
+use crate::edit::files::Files;
+use crate::edit::imports::Imports;
 use crate::{Engine, Refusal};
 use ctx_api::edit::{Applied, RepairView, When, Wish};
 use ctx_core::edit::effect::{Effect, EffectId, Made, MadeId, Why};
@@ -274,7 +275,7 @@ fn is_sent_at_all(
     if !(0..).zip(effects).any(is_lost) {
         return Ok(());
     }
-    let rules: Vec<String> = repairs.iter().map(super::repaired::sentence).collect();
+    let rules: Vec<String> = repairs.iter().map(crate::compose::repaired::sentence).collect();
     let name = operation.ids().join(", ");
     Err(Refusal::new(
         ErrorCode::BadContent,

@@ -1,9 +1,9 @@
 //! The edits of another conversation with the same history: one that its client went on with over another wire.
 
-use super::Ground;
-use super::import::ImportSource;
-use super::offload::Files;
+use crate::compose::Ground;
 use crate::conversation::Conversation;
+use crate::edit::files::Files;
+use crate::edit::imports::{EditsOf, ImportSource};
 use crate::{Engine, Refusal};
 use ctx_core::edit::CommitId;
 use ctx_core::edit::carry::{Carried, Target, carry};
@@ -12,13 +12,6 @@ use ctx_core::edit::resolve::Desk;
 use ctx_core::hint::Command;
 use ctx_core::message::Message;
 use ctx_core::{ErrorCode, SlotId, hint};
-
-/// The active edits of a conversation, and the history that they are laid over.
-#[derive(Debug, Clone)]
-pub struct EditsOf {
-    effects: Vec<(EffectId, Effect)>,
-    path: Vec<(SlotId, Message)>,
-}
 
 impl EditsOf {
     pub fn read(conversation: &Conversation) -> EditsOf {

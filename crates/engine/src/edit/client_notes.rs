@@ -1,7 +1,7 @@
 //! What an edit does to the client's own notes inside a conversation (project instructions, environment, reminders):
 //! those that stay are mentioned, those that go are warned of. The client does not send them again by itself.
 
-use super::Ground;
+use crate::compose::Ground;
 use crate::conversation::Conversation;
 use ctx_core::edit::Operation;
 use ctx_core::edit::fold::{Unit, View};

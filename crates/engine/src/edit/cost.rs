@@ -3,9 +3,8 @@
 //! With a warm cache what lies behind the first change is written anew, once. With a cold one the whole is written anyway:
 //! an edit costs nothing then, and what it takes out is saved at once.
 
-use super::Ground;
-use super::repaired::Repaired;
 use crate::Engine;
+use crate::compose::{Ground, Repaired};
 use crate::conversation::Conversation;
 use ctx_api::cost::{Cache, Cost, Money};
 use ctx_api::edit::{Applied, When};

@@ -1,5 +1,6 @@
 //! Finds the block that the provider refuses.
 
+use crate::compose::Ground;
 use crate::conversation::Conversation;
 use crate::log::{self, Answered};
 use crate::{Engine, Refusal};
@@ -89,7 +90,7 @@ pub fn place(text: &str) -> Option<(usize, Option<usize>)> {
 
 /// How people name a message of the path, or a block of it.
 pub fn id_of(conversation: &Conversation, message: usize, block: Option<usize>) -> Option<(String, Option<Kind>)> {
-    let ground = super::Ground::of(conversation, false);
+    let ground = Ground::of(conversation, false);
     let view = ground.lay(conversation.effects(conversation.history.head()));
     for frame in &view.frames {
         let layout = ctx_core::edit::layout::layout(&view, frame, &ground.messages);

@@ -1,29 +1,21 @@
 //! Copies frames of another conversation into this one.
 
-use super::carry::EditsOf;
-use super::offload::Files;
-use super::{Ground, Weights};
-use crate::conversation::Conversation;
+use crate::compose::{Ground, Weights};
+use crate::conversation::{Conversation, left};
+use crate::edit::files::Files;
+use crate::edit::imports::{Copied, EditsOf, Gathered, ImportSource};
 use crate::view::{show, titles};
-use crate::{Engine, Refusal, left};
+use crate::{Engine, Refusal};
+use ctx_core::edit::CommitId;
 use ctx_core::edit::effect::{Effect, EffectId, FrameKey, FrameRef, Made, Place};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::operation::{Select, Where};
 use ctx_core::edit::resolve::{Desk, Scope};
-use ctx_core::edit::{CommitId, Operation};
 use ctx_core::hint::Command;
 use ctx_core::message::{Block, Kind, Role};
 use ctx_core::{Content, ErrorCode, hint};
 use std::collections::HashSet;
-
-/// A frame, or what was named of it, on its way.
-#[derive(Debug, Clone)]
-struct Copied {
-    frame: Option<usize>,
-    titles: Vec<String>,
-    messages: Vec<Made>,
-}
 
 /// What does not come along, by kind.
 #[derive(Default)]
@@ -46,59 +38,6 @@ impl LeftBehind {
         (!all.is_empty())
             .then(|| format!("not imported, because it belongs to the other conversation: {}", all.join(", ")))
     }
-}
-
-/// Frames of another conversation, as they were when they were asked for.
-#[derive(Debug, Clone)]
-pub struct Gathered {
-    from: String,
-    frames: Vec<Copied>,
-    remark: Option<String>,
-}
-
-/// What was asked for, by the name of the conversation and the ids in it; without ids its edits.
-type Asked = (String, Option<Vec<String>>);
-
-/// Where the content of an import operation is from.
-#[derive(Debug, Clone)]
-pub enum ImportSource {
-    /// The conversation itself: frames that its client has left behind.
-    Own,
-    Other(Gathered),
-    Edits(EditsOf),
-}
-
-/// What the import operations of a commit bring along.
-#[derive(Debug, Clone, Default)]
-pub struct Imports(pub Vec<(Asked, Result<ImportSource, Refusal>)>);
-
-impl Imports {
-    pub fn find(&self, from: &str, ids: Option<&[String]>) -> Result<&ImportSource, Refusal> {
-        let found = self.0.iter().find(|(asked, _)| asked.0 == from && asked.1.as_deref() == ids);
-        match found {
-            Some((_, source)) => source.as_ref().map_err(Refusal::clone),
-            None => Err(Refusal::new(
-                ErrorCode::Busy,
-                format!("Conversation `{from}` could not be read."),
-                "Nothing was changed. Try again in a moment.",
-            )),
-        }
-    }
-}
-
-/// Reads what each import operation asks for.
-pub fn imports(
-    operations: &[Operation],
-    read: impl Fn(&str, Option<&[String]>) -> Result<ImportSource, Refusal>,
-) -> Imports {
-    let source = |operation: &Operation| match operation {
-        Operation::Import { from, ids, edits, .. } => {
-            let ids = if *edits { None } else { Some(ids.as_slice()) };
-            Some(((from.clone(), ids.map(<[String]>::to_vec)), read(from, ids)))
-        }
-        _ => None,
-    };
-    Imports(operations.iter().filter_map(source).collect())
 }
 
 impl Engine {

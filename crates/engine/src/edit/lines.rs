@@ -1,9 +1,8 @@
 //! Moves of branches and tags. They change the point of view; no commit is made.
 
-use super::compare::is_source;
-use super::past::point;
 use crate::Refusal;
 use crate::conversation::Conversation;
+use crate::point::{is_source, point};
 use ctx_api::history::{Action, BranchView, TagView, Way};
 use ctx_api::timeline::Line;
 use ctx_core::edit::refusal::{nearest, suggest};

@@ -1,6 +1,6 @@
 //! Wishes that would change nothing. They are refused: a commit that does nothing only hides those that do.
 
-use super::repaired::sentence;
+use crate::compose::repaired::sentence;
 use crate::conversation::Conversation;
 use crate::view::show;
 use crate::{Engine, Refusal};

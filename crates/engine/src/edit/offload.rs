@@ -1,6 +1,6 @@
 //! Content that goes to a file, and the stub that tells the agent where it is.
 
-use super::import::Imports;
+use super::files::Files;
 use crate::conversation::Conversation;
 use crate::view::{show, titles};
 use crate::{Engine, Refusal};
@@ -12,65 +12,7 @@ use ctx_core::hint::Command;
 use ctx_core::message::{Kind, Role};
 use ctx_core::{Content, ErrorCode, hint};
 use ctx_store::Hash;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-/// Where offloaded content goes.
-pub trait OffloadFolder: Send + Sync {
-    /// Where a text would go.
-    fn path(&self, conversation: &str, name: &str) -> PathBuf;
-
-    /// Writes a text under a name that its content decides; the same text is written once. Tells whether it is new. File
-    /// and folders are on disk when this returns.
-    fn write(&self, conversation: &str, name: &str, text: &str) -> io::Result<(PathBuf, bool)>;
-
-    /// Whether the agent can still read a file.
-    fn has(&self, file: &Path) -> bool;
-
-    /// Removes a file that was written for a commit that did not come about.
-    fn remove(&self, file: &Path);
-
-    /// Removes what was offloaded from a conversation that is forgotten.
-    fn forget(&self, conversation: &str);
-}
-
-/// The files that a commit needs, and what is to be told of it. Files that are new go again when it does not come about.
-#[derive(Default)]
-pub struct Files {
-    pub paths: Vec<PathBuf>,
-    pub remarks: Vec<String>,
-    /// What was copied from other conversations for it.
-    pub imports: Imports,
-    new: Vec<(Arc<dyn OffloadFolder>, PathBuf)>,
-}
-
-impl Files {
-    /// With what was copied from other conversations.
-    pub fn importing(imports: Imports) -> Files {
-        let mut files = Files::default();
-        files.imports = imports;
-        files
-    }
-
-    fn add(&mut self, folder: &Arc<dyn OffloadFolder>, path: PathBuf, is_new: bool) {
-        self.new.extend(is_new.then(|| (folder.clone(), path.clone())));
-        self.paths.push(path);
-    }
-
-    /// The commit is safe.
-    pub fn keep(mut self) {
-        self.new.clear();
-    }
-}
-
-impl Drop for Files {
-    fn drop(&mut self) {
-        for (folder, path) in &self.new {
-            folder.remove(path);
-        }
-    }
-}
 
 impl Engine {
     pub fn offload(

@@ -1,13 +1,12 @@
 //! Undo, redo, revert and rollback on the history of one conversation.
 
-use super::compare::is_source;
 use crate::conversation::Conversation;
 use crate::log::Reverts;
+use crate::point::listed;
 use crate::{Engine, Refusal};
 use ctx_api::edit::{Applied, When};
 use ctx_api::history::{Action, CommitView};
 use ctx_core::edit::history::{Cannot, Change, How};
-use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::edit::{Commit, CommitId};
 use ctx_core::hint::{Argument, Command};
 use ctx_core::{ErrorCode, hint};
@@ -113,44 +112,6 @@ pub fn shown(commit: &Commit) -> CommitView {
     }
 }
 
-/// The point that a person means; none before the first commit.
-pub fn point(conversation: &Conversation, name: &str) -> Result<Option<CommitId>, Refusal> {
-    let history = &conversation.history;
-    let is_empty_branch = !history.tags().contains_key(name) && history.branches().get(name) == Some(&None);
-    if is_source(name) || is_empty_branch {
-        return Ok(None);
-    }
-    find(conversation, name).map(Some)
-}
-
-/// The commit that a person means.
-fn find(conversation: &Conversation, name: &str) -> Result<CommitId, Refusal> {
-    let history = &conversation.history;
-    history.find(name).map_err(|candidates| match candidates.as_slice() {
-        [] if history.is_empty() => Refusal::new(
-            ErrorCode::UnknownCommit,
-            format!("No commit `{name}`: there are no edits yet."),
-            hint![Command::List, " shows the content."],
-        ),
-        [] => {
-            let ids: Vec<String> = history.all().map(|commit| commit.id.to_string()).collect();
-            let names = history.tags().keys().chain(history.branches().keys()).map(String::as_str);
-            let known = ids.iter().map(String::as_str).chain(names);
-            let near = nearest(name, known);
-            Refusal::new(
-                ErrorCode::UnknownCommit,
-                format!("No commit `{name}`."),
-                suggest(&near, hint![Command::History, " lists the commits."]),
-            )
-        }
-        many => Refusal::new(
-            ErrorCode::AmbiguousCommit,
-            format!("`{name}` matches {}.", listed(many)),
-            "Use more characters.",
-        ),
-    })
-}
-
 pub fn refused(conversation: &Conversation, action: Action, name: &str, cannot: Cannot) -> Refusal {
     let branch = conversation.history.current();
     match cannot {
@@ -201,15 +162,6 @@ pub fn verb(action: Action) -> &'static str {
         Action::Tag => "tag",
         Action::RemoveBranch | Action::RemoveTag => "remove",
     }
-}
-
-pub fn listed(commits: &[CommitId]) -> String {
-    const MOST: usize = 5;
-    let mut names: Vec<String> = commits.iter().take(MOST).map(CommitId::to_string).collect();
-    if commits.len() > MOST {
-        names.push(format!("{} more", commits.len() - MOST));
-    }
-    names.join(", ")
 }
 
 /// What the undos among these commits had taken back.

@@ -3,12 +3,11 @@
 pub mod risk;
 pub mod stale;
 
-use super::Ground;
 use super::apply::within;
-use super::compare::{Overview, overview};
-use super::offload::Files;
-use super::repaired::Repaired;
+use crate::compose::compare::{Overview, overview};
+use crate::compose::{Ground, Repaired};
 use crate::conversation::Conversation;
+use crate::edit::files::Files;
 use crate::{Engine, Refusal};
 use ctx_api::edit::{RepairView, Wish};
 use ctx_api::plan::{Plan, Planned};

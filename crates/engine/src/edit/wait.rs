@@ -7,134 +7,30 @@ pub mod forked;
 pub mod made;
 pub mod moment;
 
-use super::import::Imports;
-use crate::automatic::{AUTHOR, calls};
+pub use crate::Moments;
+use crate::compose::Ground;
 use crate::conversation::Conversation;
-use crate::log::{Wait, Wished};
+use crate::conversation::policy::AUTHOR;
+use crate::conversation::policy::calls::calls;
+use crate::conversation::waiting::{State, WAITING};
+use crate::edit::imports::Imports;
+use crate::log::Wished;
 use crate::{EDITED, Engine, Refusal, mark};
 use ctx_api::edit::When;
-use ctx_api::waiting::{Unmade, WaitView};
 use ctx_core::edit::effect::{Cover, Effect, FrameKey, FrameRef, MessageRef, PENDING, Place};
 use ctx_core::edit::fold::{Laid, Unit};
 use ctx_core::edit::history::Change;
-use ctx_core::edit::refusal::{nearest, suggest};
-use ctx_core::edit::{Commit, CommitId, Operation};
+use ctx_core::edit::{Commit, Operation};
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, SlotId, hint};
 use ctx_store::Note;
 pub use forked::PendingForFork;
-pub use moment::Moments;
 pub use moment::Situation;
 use std::collections::HashSet;
 
-/// The note that a conversation has wishes that wait.
-pub const WAITING: &str = "waiting";
-
-/// A wish and what became of it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Waiting {
-    pub wished: Wished,
-    pub at: u64,
-    pub state: State,
-    /// When that came about.
-    pub ended: Option<u64>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum State {
-    Waiting,
-    Made(CommitId),
-    Failed(Unmade),
-    Cancelled,
-}
-
-impl State {
-    pub fn name(&self) -> &'static str {
-        match self {
-            State::Waiting => "waiting",
-            State::Made(_) => "made",
-            State::Failed(_) => "failed",
-            State::Cancelled => "cancelled",
-        }
-    }
-
-    pub fn can_be_accepted(&self) -> bool {
-        *self == State::Waiting
-    }
-
-    /// What failed is put away.
-    pub fn can_be_cancelled(&self) -> bool {
-        matches!(self, State::Waiting | State::Failed(_))
-    }
-}
-
-impl Waiting {
-    pub fn view(&self) -> WaitView {
-        let Wished {
-            id,
-            when,
-            branch,
-            operations,
-            reasons,
-            author,
-            note,
-            summary,
-            tokens_before,
-            tokens_after,
-            reverts,
-            ..
-        } = self.wished.clone();
-        let (state, at, ended) = (self.state.name().to_owned(), self.at, self.ended);
-        let (commit, failure) = match &self.state {
-            State::Made(commit) => (Some(*commit), None),
-            State::Failed(why) => (None, Some(why.clone())),
-            State::Waiting | State::Cancelled => (None, None),
-        };
-        WaitView {
-            id,
-            state,
-            when,
-            at,
-            ended,
-            author,
-            note,
-            branch,
-            operations,
-            reasons,
-            summary,
-            tokens_before,
-            tokens_after,
-            commit,
-            failure,
-            reverts: reverts.map(|reverts| reverts.commits).unwrap_or_default(),
-            remarks: Vec::new(),
-        }
-    }
-}
-
 impl Conversation {
-    /// Whether a wish waits: its moment may come with the next request.
-    pub fn waits(&self) -> bool {
-        self.waiting.iter().any(|waiting| waiting.state == State::Waiting)
-    }
-
-    /// Whether its requests must be held: also for a summary of the provider's, which the client may not understand.
-    pub fn is_held(&self) -> bool {
-        self.is_edited() || self.waits() || self.policy.automated || !self.provider.summaries.is_empty()
-    }
-
-    /// A wish by its id, whatever became of it. For an unknown id only wishes in the wanted state are suggested.
-    pub fn wish(&self, id: &str, is_wanted: fn(&State) -> bool) -> Result<&Waiting, Refusal> {
-        self.waiting.iter().find(|waiting| waiting.wished.id == id).ok_or_else(|| {
-            let wanted = self.waiting.iter().filter(|waiting| is_wanted(&waiting.state));
-            let near = nearest(id, wanted.map(|waiting| waiting.wished.id.as_str()));
-            let message = format!("No deferred edit `{id}`.");
-            Refusal::new(ErrorCode::UnknownWish, message, suggest(&near, hint![Command::Waiting, " lists them."]))
-        })
-    }
-
     /// The changes that wait and name something of these.
-    pub fn pending_in(&self, ground: &super::Ground<'_>, units: &[Laid]) -> Vec<String> {
+    pub fn pending_in(&self, ground: &Ground<'_>, units: &[Laid]) -> Vec<String> {
         let waiting: Vec<&Wished> = self
             .waiting
             .iter()
@@ -189,34 +85,6 @@ impl Conversation {
             ));
         }
         Ok(())
-    }
-
-    /// Takes in what happens to a wish. Used live and in replay alike.
-    pub fn wait(&mut self, wait: &Wait, at: u64) {
-        let (id, state) = match wait {
-            Wait::Wished(wished) => {
-                let wished = (**wished).clone();
-                match self.waiting.iter_mut().find(|known| known.wished.id == wished.id) {
-                    None => self.waiting.push(Waiting { wished, at, state: State::Waiting, ended: None }),
-                    // A proposal that grows.
-                    Some(known) if known.state == State::Waiting => known.wished = wished,
-                    Some(_) => {}
-                }
-                return;
-            }
-            Wait::Made { id, commit, request } => {
-                // The request that it was made for was sent with it.
-                if request.is_some() {
-                    self.progress.asked = self.history.head();
-                }
-                (id, State::Made(*commit))
-            }
-            Wait::Failed { id, why } => (id, State::Failed(why.clone())),
-            Wait::Cancelled { id, .. } => (id, State::Cancelled),
-        };
-        if let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.wished.id == *id) {
-            (waiting.state, waiting.ended) = (state, Some(at));
-        }
     }
 }
 

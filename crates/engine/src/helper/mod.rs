@@ -6,7 +6,6 @@ pub mod local;
 pub mod material;
 pub mod prompt;
 pub mod questions;
-pub mod titles;
 
 pub use clean::{Nonsense, clean};
 pub use material::{Material, Piece};

@@ -3,8 +3,9 @@
 use super::material::{Material, Piece};
 use super::prompt::{Prompt, prompt};
 use super::{Nonsense, SELF, clean, local};
+use crate::compose::{Ground, Weights};
 use crate::conversation::Conversation;
-use crate::edit::{Ground, Imports, Weights};
+use crate::edit::Imports;
 use crate::view::{show, titles};
 use crate::{Engine, Refusal};
 use ctx_api::edit::Wish;
@@ -16,7 +17,7 @@ use ctx_core::edit::resolve::{Desk, Scope, Target};
 use ctx_core::edit::{CommitId, Operation};
 use ctx_core::hint::{Argument, Command};
 use ctx_core::message::Kind as BlockKind;
-use ctx_core::{ErrorCode, hint};
+use ctx_core::{ErrorCode, SlotId, hint};
 
 /// Beyond so many a job would take minutes, and most of a day's budget.
 pub const MOST: usize = 50;
@@ -43,6 +44,13 @@ impl Question {
     pub fn clean(&self, said: &str) -> Result<String, Nonsense> {
         clean(self.kind, said, self.material.chars().max(200))
     }
+}
+
+/// A frame that should get another title.
+#[derive(Debug)]
+pub struct Grown {
+    pub slot: SlotId,
+    pub question: Question,
 }
 
 /// A wish, and the words that it lacks.

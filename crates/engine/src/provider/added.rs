@@ -1,19 +1,10 @@
 //! What is asked of the provider, laid over a request however that is composed.
 
-use crate::edit::{Otherwise, Outgoing, Part};
+use crate::compose::{Otherwise, Outgoing};
+use crate::conversation::provider::Asks;
+use crate::conversation::sent_parts::Part;
 use ctx_wire::anthropic::context_management::{Kind, Splice};
 use std::cell::RefCell;
-
-/// What is remembered of the asking until the answer comes.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Asks {
-    /// The tools whose results are not cleared; nothing where no clearing is asked for.
-    pub excluded: Option<Vec<String>>,
-    /// Summaries of the provider's may be in it.
-    pub compacts: bool,
-    /// One stands for a part of it.
-    pub summarised: bool,
-}
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Added {

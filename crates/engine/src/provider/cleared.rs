@@ -1,7 +1,7 @@
 //! What the provider must have cleared: it says how much, not what.
 
+use crate::compose::Ground;
 use crate::conversation::Conversation;
-use crate::edit::Ground;
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::layout::layout;
 use ctx_core::message::Kind;

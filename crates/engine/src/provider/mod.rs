@@ -3,47 +3,22 @@
 
 pub mod added;
 pub mod cleared;
-pub mod known;
 
 use crate::Engine;
-use crate::automatic::About;
 use crate::conversation::Conversation;
+pub use crate::conversation::provider::Asks;
 use crate::log::{Answered, Summary};
-pub use added::{Added, Asks};
+use crate::ports::About;
+pub use added::Added;
 use ctx_core::Class;
 use ctx_models::CacheRules;
 use ctx_wire::anthropic::context_management::{
-    Facts, Kind, Rules, Who, Wish, edits, excluded, excluded_by_client, insert_summary, merge, remove_summary, thinks,
+    Facts, Kind, Who, Wish, edits, excluded, excluded_by_client, insert_summary, merge, remove_summary, thinks,
     without_summary, would_act,
 };
 use ctx_wire::body::Body;
 use ctx_wire::envelope::Envelope;
-use known::Known;
-pub use known::Refused;
 use std::ops::Range;
-use std::sync::Arc;
-
-/// What is wanted of the provider, and what it has told of itself.
-pub trait Provider: Send + Sync {
-    /// What is wanted for a client that works in `folder`.
-    fn rules(&self, folder: Option<&str>) -> Arc<Rules>;
-
-    /// What it can do, and what it has refused.
-    fn known(&self) -> Arc<Known>;
-}
-
-/// Nothing is wanted of it.
-pub struct Unasked;
-
-impl Provider for Unasked {
-    fn rules(&self, _folder: Option<&str>) -> Arc<Rules> {
-        Arc::default()
-    }
-
-    fn known(&self) -> Arc<Known> {
-        Arc::default()
-    }
-}
 
 /// A request that may be asked to be edited.
 pub struct Request<'a> {

@@ -1,8 +1,9 @@
 //! Summary requests that carry the history as one text: what edits removed is cut out where it stands word for word.
 //! No message of such a request is one of the conversation, so that nothing can be composed.
 
+use crate::compose::{Ground, Outgoing};
 use crate::conversation::Conversation;
-use crate::edit::{Ground, Outgoing, Part};
+use crate::conversation::sent_parts::Part;
 use ctx_core::Content;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::{Laid, Unit, View};

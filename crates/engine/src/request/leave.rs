@@ -1,8 +1,9 @@
 //! How a request leaves: composed with the operations of its conversation.
 
 use super::turn::slots;
+use crate::compose::{AtHand, Ready, digest};
 use crate::conversation::Conversation;
-use crate::edit::{AtHand, Ready, Sent, digest};
+use crate::conversation::composing::Sent;
 use ctx_core::SlotId;
 use ctx_core::message::Message;
 use ctx_core::reconcile::{Sighting, reconcile};
@@ -17,7 +18,11 @@ pub fn on_path(conversation: &mut Conversation, body: &Body, envelope: &Envelope
     let at_hand = AtHand {
         body,
         envelope,
-        under: conversation.continue_with(&slots),
+        under: conversation.composing.continuity.continue_with(
+            &conversation.history,
+            conversation.reasoning.strayed,
+            &slots,
+        ),
         slots,
         messages: conversation.tree.path().map(|slot| &slot.message).collect(),
         digests: conversation.composing.chain.digests().to_vec(),
@@ -50,7 +55,7 @@ pub fn beside(
     let count = body.spans().messages.len();
     let mut rest: Vec<Message> = (same..count).map(|at| body.read_message(at, ctx_clients::lexicon()).facts).collect();
     let placed = reconcile(&conversation.tree, &Sighting { same, rest: &rest, compacted: false, unanswered: false });
-    conversation.keep(same);
+    conversation.composing.keep(same);
     let mut memo = std::mem::take(&mut conversation.composing.memo);
     let known: Vec<&Slot> = conversation.tree.path().take(same).collect();
     let behind = slots(conversation, &placed, same);

@@ -1,10 +1,10 @@
 //! A turn of a conversation: which of its messages are new, and the record of them.
 
-use super::Circumstances;
 use crate::attribution::{self, Fork, Inherited, Moved};
-use crate::cache_forecast::first_difference;
+use crate::compose::forecast::first_difference;
 use crate::conversation::{Conversation, Worn};
 use crate::log::{self, Turn, Version};
+use crate::request::circumstances::Circumstances;
 use crate::{EDITED, mark, record};
 use ctx_clients::ClientId;
 use ctx_core::SlotId;

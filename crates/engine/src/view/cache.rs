@@ -1,8 +1,9 @@
 //! What the provider's cache holds of a conversation: how far, until when.
 
 use crate::Engine;
+use crate::compose::compare::around_alike;
+use crate::compose::{Ground, Repaired, Stops};
 use crate::conversation::{Cached, Conversation};
-use crate::edit::{Ground, Repaired, Stops, around_alike};
 use ctx_api::cache::CacheView;
 use ctx_core::edit::fold::{Laid, View};
 use ctx_core::edit::layout::layout;

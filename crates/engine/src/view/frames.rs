@@ -2,8 +2,8 @@
 
 use super::titles;
 use crate::Engine;
+use crate::compose::{Ground, Weights};
 use crate::conversation::Conversation;
-use crate::edit::{Ground, Weights};
 use ctx_api::frames::{FrameView, Frames, StepView};
 use ctx_core::content::WireId;
 use ctx_core::edit::effect::PENDING;

@@ -1,7 +1,7 @@
 //! The composition of the context by kind, and the cost of each turn.
 
+use crate::compose::{Ground, Weights};
 use crate::conversation::Conversation;
-use crate::edit::{Ground, Weights};
 use crate::log::{self, Answered, Arrived};
 use ctx_api::map::{KindView, ShareView, TurnView};
 use ctx_api::requests::Usage;

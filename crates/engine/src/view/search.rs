@@ -1,9 +1,8 @@
 //! Searches the texts of one conversation.
 
 use super::show::{self, Texts};
-use crate::conversation::{Conversation, Worn};
-use crate::edit::Ground;
-use crate::left;
+use crate::compose::Ground;
+use crate::conversation::{Conversation, Worn, left};
 use ctx_api::frames::Left;
 use ctx_api::search::Hit;
 use ctx_api::show::{BlockView, MessageView};

@@ -1,10 +1,10 @@
 //! One frame, step, message or block, with its content as it is sent.
 
 use super::readable::{other, readable};
-use super::{rebuilt, titles};
+use super::titles;
+use crate::compose::repaired::sentence;
+use crate::compose::{Ground, Repaired, Weights, rebuilt};
 use crate::conversation::Conversation;
-use crate::edit::repaired::sentence;
-use crate::edit::{Ground, Repaired, Weights};
 use crate::{Engine, Refusal};
 use ctx_api::edit::RepairView;
 use ctx_api::show::{BlockView, MessageView, Shown};

@@ -1,6 +1,6 @@
 //! What frames, steps and parts are called where nobody gave them a title.
 
-use crate::edit::Ground;
+use crate::compose::Ground;
 use ctx_core::edit::effect::{Effect, MadeId, Why};
 use ctx_core::edit::fold::{Frame, Laid, Unit, View};
 use ctx_core::edit::resolve::{Desk, Scope, Target};

@@ -23,6 +23,6 @@ impl Policy for Cold {
             return Keep::above(100_000, 3).propose(look);
         }
         let old = look.whole().filter(|item| look.age(item) >= STEPS);
-        Proposal::clear(old, "the cache has expired: this costs nothing now").into_iter().collect()
+        Proposal::clear(old, "the cache has expired, so this costs nothing").into_iter().collect()
     }
 }

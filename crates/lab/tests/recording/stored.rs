@@ -1,7 +1,7 @@
 //! Conversations of our own store.
 
 use ctx_clients::Hints;
-use ctx_engine::request::Seen;
+use ctx_engine::attribution::Seen;
 use ctx_engine::response::Timing;
 use ctx_service::Service;
 use ctx_store::SqliteStore;

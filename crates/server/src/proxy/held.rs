@@ -1,6 +1,7 @@
 //! A held request: read completely, composed, and then sent.
 
-use ctx_engine::edit::{Outgoing, Part};
+use ctx_engine::compose::Outgoing;
+use ctx_engine::conversation::sent_parts::Part;
 use std::future::poll_fn;
 use std::ops::Range;
 use std::pin::Pin;

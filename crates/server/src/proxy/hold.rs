@@ -2,8 +2,8 @@
 //! client's (C13), and of thinking that only composing can have invalidated (rulebook A63, A68, A71). Each is retried
 //! at most once.
 
-use ctx_engine::edit::{Otherwise, Outgoing};
-use ctx_engine::provider::Refused;
+use ctx_engine::compose::{Otherwise, Outgoing};
+use ctx_engine::ports::provider::Refused;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,21 +1,22 @@
 //! Clears by hand, and shows what the automatic editor would do.
 
-use crate::directory::lock;
-use crate::{Service, now};
+use crate::clock::now;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::edit::Applied;
 use ctx_core::edit::history::Change;
 use ctx_core::fast_map::FastSet;
 use ctx_core::hint::Command;
 use ctx_core::policy::{Mode, Settings};
 use ctx_core::{ErrorCode, hint};
-use ctx_engine::automatic::Moment;
-use ctx_engine::automatic::run::{By, about};
+use ctx_engine::automatic::run::about;
+use ctx_engine::automatic::{By, Moment};
 use ctx_engine::{Refusal, log, record};
 use ctx_store::Step;
 
-impl Service {
+impl Parts {
     /// Clears by hand what the automatic editor would clear: all that may go.
-    pub fn clear_now(&self, name: &str, reason: &str) -> Result<Applied, Refusal> {
+    pub(crate) fn clear_now(&self, name: &str, reason: &str) -> Result<Applied, Refusal> {
         let Some(editor) = self.automatic.get() else {
             return Err(Refusal::new(
                 ErrorCode::NoEditor,

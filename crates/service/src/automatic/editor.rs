@@ -1,10 +1,11 @@
 //! The editor that people switch on: what it wants within what somebody decided, what it keeps, and what it tells.
 
-use super::{Automatic, keep};
+use super::keep;
 use crate::edit::Folder;
 use ctx_api::context::ProjectSettings;
 use ctx_core::policy::{Facts, Force, Look, Mode, Proposal, Settings, choose};
-use ctx_engine::automatic::{About, Keeping, Limit, Removed, Rules, ledger_line};
+use ctx_engine::automatic::{Rules, ledger_line};
+use ctx_engine::ports::{About, Automatic, Keeping, Limit, Removed};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,15 +50,15 @@ impl Editor {
     /// The reason, unless the line before in this batch has it; and whether the line is the first of its batch.
     fn reason_of_line<'r>(&self, about: &About<'_>, reason: &'r str) -> (Option<&'r str>, bool) {
         let noted = (about.request, about.at, reason.to_owned());
-        let before = crate::directory::lock(&self.noted).insert(about.conversation.to_owned(), noted);
+        let before = crate::threads::lock(&self.noted).insert(about.conversation.to_owned(), noted);
         let before = before.filter(|(request, at, _)| (*request, *at) == (about.request, about.at));
         let is_same = before.as_ref().is_some_and(|(_, _, before)| before == reason);
         ((!is_same).then_some(reason), before.is_none())
     }
 
     fn complain(&self, about: &About<'_>, why: &str) {
-        crate::directory::lock(&self.hindered).insert(about.conversation.to_owned(), why.to_owned());
-        let is_new = crate::directory::lock(&self.complained).insert(format!("{} {why}", about.conversation));
+        crate::threads::lock(&self.hindered).insert(about.conversation.to_owned(), why.to_owned());
+        let is_new = crate::threads::lock(&self.complained).insert(format!("{} {why}", about.conversation));
         if is_new {
             tracing::warn!(conversation = %about.conversation, %why, "nothing is cleared automatically");
         }
@@ -108,7 +109,7 @@ impl Automatic for Editor {
 
     fn hindrances(&self, about: &About<'_>, skills: &[&str]) -> Vec<String> {
         let mut all = self.rules.wrong(about.folder.map(Path::new), skills);
-        let hindered = crate::directory::lock(&self.hindered).get(about.conversation).cloned();
+        let hindered = crate::threads::lock(&self.hindered).get(about.conversation).cloned();
         all.extend(hindered.map(|why| format!("nothing is cleared: {why}")));
         all
     }
@@ -141,7 +142,7 @@ impl Automatic for Editor {
                 let why = self.reason_of_line(about, removed.reason);
                 let line = ledger_line::line(about, (&ledger_line::named(removed), what), why, &file);
                 self.note(about, settings, &line)?;
-                crate::directory::lock(&self.hindered).remove(about.conversation);
+                crate::threads::lock(&self.hindered).remove(about.conversation);
             }
             Ok(Some(ledger_line::sentence(&file)))
         });

@@ -2,8 +2,7 @@
 //! cleared.
 
 use crate::edit::Folder;
-use ctx_engine::automatic::{About, Removed};
-use ctx_engine::edit::OffloadFolder;
+use ctx_engine::ports::{About, OffloadFolder, Removed};
 use ctx_store::confined;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -103,8 +102,8 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ctx_engine::automatic::Batch;
     use ctx_engine::automatic::ledger_line::{file_in, line, named, sentence};
+    use ctx_engine::ports::Batch;
     use std::fs;
 
     const ABOUT: About<'static> = About {

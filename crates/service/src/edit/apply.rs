@@ -1,24 +1,25 @@
 //! Makes commits durable: stores each before it counts.
 
-use crate::directory::lock;
+use crate::clock::now;
+use crate::parts::Parts;
+use crate::threads::lock;
 use crate::writer::Untold;
-use crate::{Service, now};
 use ctx_api::edit::{Applied, Wish};
 use ctx_core::edit::{Commit, History};
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
-use ctx_engine::card::Card;
+use ctx_engine::card::{self, Card};
 use ctx_engine::conversation::{Conversation, takes_losses_into_account};
 use ctx_engine::edit::Files;
 use ctx_engine::edit::apply::{expected, is_whole};
 use ctx_engine::helper::Filled;
-use ctx_engine::{EDITED, Refusal, card, log, mark, record};
+use ctx_engine::{EDITED, Refusal, log, mark, record};
 use ctx_store::{NewRecord, Step};
 use std::sync::MutexGuard;
 
-impl Service {
+impl Parts {
     /// Makes operations, all or none.
-    pub fn apply(&self, name: &str, wish: Wish) -> Result<Applied, Refusal> {
+    pub(crate) fn apply(&self, name: &str, wish: Wish) -> Result<Applied, Refusal> {
         self.apply_for(name, wish, Vec::new())
     }
 
@@ -112,7 +113,7 @@ impl Service {
             drop(directory);
             // After a restart the list shows what the edit left, not what the last request weighed before it.
             self.write(Step { notes: vec![note], ..Step::default() });
-            lock(&self.weighed).remove(&id);
+            self.weighed.forget(&id);
             self.set_alarm(&conversation);
         }
         Ok(untold)

@@ -1,18 +1,18 @@
 //! `diff`: compares two points of a history.
 
-use crate::Service;
-use crate::directory::lock;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::history::{Diff, FrameDiff};
 use ctx_core::edit::fold::View;
 use ctx_engine::Refusal;
-use ctx_engine::edit::Ground;
-use ctx_engine::edit::compare::{Overview, by_id, only_cut, overview};
+use ctx_engine::compose::Ground;
+use ctx_engine::compose::compare::{Overview, by_id, only_cut, overview};
 use ctx_engine::view::titles;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-impl Service {
+impl Parts {
     /// Compares what would be sent at two points of the history; `source` is what the agent believes.
-    pub fn diff(&self, name: &str, from: &str, to: &str) -> Result<Diff, Refusal> {
+    pub(crate) fn diff(&self, name: &str, from: &str, to: &str) -> Result<Diff, Refusal> {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let ground = Ground::of(&conversation, true);

@@ -1,7 +1,7 @@
 //! `heal`: removes the block that the provider refuses.
 
-use crate::Service;
-use crate::directory::lock;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::edit::{Applied, Wish};
 use ctx_core::edit::Operation;
 use ctx_core::edit::operation::Select;
@@ -11,9 +11,9 @@ use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
 use ctx_engine::edit::heal::{Illness, answer_of, id_of, ours, place};
 
-impl Service {
+impl Parts {
     /// Does what heals the conversation, as an ordinary commit.
-    pub fn heal(&self, name: &str, wish: Wish) -> Result<Applied, Refusal> {
+    pub(crate) fn heal(&self, name: &str, wish: Wish) -> Result<Applied, Refusal> {
         let illness = self.illness(name)?;
         // Who looks at the history later wants to know why.
         let note = match wish.note {
@@ -28,7 +28,7 @@ impl Service {
     }
 
     /// What the provider refuses, if it refuses the newest request because of a block.
-    pub fn illness(&self, name: &str) -> Result<Illness, Refusal> {
+    pub(crate) fn illness(&self, name: &str) -> Result<Illness, Refusal> {
         let healthy = |why: &str| {
             Refusal::new(
                 ErrorCode::Healthy,

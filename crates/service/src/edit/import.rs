@@ -1,21 +1,21 @@
 //! Reads the content that import operations need, before any conversation is locked: no thread waits for one conversation
 //! while it holds another.
 
-use crate::Service;
-use crate::directory::lock;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_core::ErrorCode;
 use ctx_core::edit::Operation;
 use ctx_engine::Refusal;
 use ctx_engine::conversation::Conversation;
-use ctx_engine::edit::import::{ImportSource, Imports, imports};
-use ctx_engine::edit::wait::State;
+use ctx_engine::conversation::waiting::State;
+use ctx_engine::edit::imports::{ImportSource, Imports, imports};
 use std::sync::TryLockError;
 use std::time::{Duration, Instant};
 
 /// A conversation that is busy is asked again for so long while another one is locked.
 const SOON: Duration = Duration::from_millis(100);
 
-impl Service {
+impl Parts {
     /// Copies all that these operations import into a conversation. To be called without the lock of any conversation.
     pub(crate) fn gather(&self, into: &str, operations: &[Operation]) -> Imports {
         imports(operations, |from, ids| match self.meant(from)? {

@@ -1,7 +1,8 @@
 //! Stores the moves of branches and tags.
 
-use crate::directory::lock;
-use crate::{Service, now};
+use crate::clock::now;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::edit::Applied;
 use ctx_api::history::{Branches, Tags, Way};
 use ctx_api::timeline::Line;
@@ -10,7 +11,7 @@ use ctx_engine::edit::lines::{branch_views, lines, tag_views};
 use ctx_engine::{Refusal, log, record};
 use std::sync::MutexGuard;
 
-impl Service {
+impl Parts {
     /// Goes a way on the lines of the history.
     pub(super) fn line(&self, conversation: MutexGuard<'_, Conversation>, way: Way) -> Result<Applied, Refusal> {
         let at = now();
@@ -36,14 +37,14 @@ impl Service {
         self.store_now(conversation, records, next).map(|_| applied)
     }
 
-    pub fn branches(&self, name: &str) -> Result<Branches, Refusal> {
+    pub(crate) fn branches(&self, name: &str) -> Result<Branches, Refusal> {
         let shared = self.conversation(name)?;
         let conversation = lock(&shared);
         let branch = conversation.history.current().to_owned();
         Ok(Branches { conversation: conversation.id.clone(), branch, branches: branch_views(&conversation.history) })
     }
 
-    pub fn tags(&self, name: &str) -> Result<Tags, Refusal> {
+    pub(crate) fn tags(&self, name: &str) -> Result<Tags, Refusal> {
         let shared = self.conversation(name)?;
         let conversation = lock(&shared);
         Ok(Tags { conversation: conversation.id.clone(), tags: tag_views(&conversation.history) })

@@ -1,7 +1,7 @@
 //! The folder that offloaded content goes to.
 
-use crate::directory::lock;
-use ctx_engine::edit::OffloadFolder;
+use crate::threads::lock;
+use ctx_engine::ports::OffloadFolder;
 use ctx_store::confined;
 use std::fs;
 use std::io::{self, Read, Write};

@@ -1,7 +1,8 @@
 //! Undo, redo, revert and rollback as durable commits, and the history for people.
 
-use crate::directory::lock;
-use crate::{Service, now};
+use crate::clock::now;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::edit::{Applied, When};
 use ctx_api::history::{Action, CommitView, HistoryView, Way};
 use ctx_core::edit::history::{Cannot, Change, How};
@@ -9,16 +10,18 @@ use ctx_core::edit::{Commit, CommitId, EffectId};
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
+use ctx_engine::compose::Ground;
 use ctx_engine::conversation::Conversation;
 use ctx_engine::edit::lines::{branch_views, tag_views};
-use ctx_engine::edit::past::{listed, point, refused, shown, undone, verb};
-use ctx_engine::edit::{Ground, Imports, expected};
+use ctx_engine::edit::past::{refused, shown, undone, verb};
+use ctx_engine::edit::{Imports, expected};
+use ctx_engine::point::{listed, point};
 use std::collections::HashSet;
 use std::sync::MutexGuard;
 
-impl Service {
+impl Parts {
     /// Goes a way through the history.
-    pub fn go(&self, name: &str, way: Way) -> Result<Applied, Refusal> {
+    pub(crate) fn go(&self, name: &str, way: Way) -> Result<Applied, Refusal> {
         let name = &self.meant(name)?;
         let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
@@ -94,12 +97,12 @@ impl Service {
     }
 
     /// The newest commits of the branch that is looked at.
-    pub fn history(&self, name: &str, most: usize) -> Result<HistoryView, Refusal> {
+    pub(crate) fn history(&self, name: &str, most: usize) -> Result<HistoryView, Refusal> {
         self.commits(name, most, false)
     }
 
     /// The same of all branches.
-    pub fn whole_history(&self, name: &str, most: usize) -> Result<HistoryView, Refusal> {
+    pub(crate) fn whole_history(&self, name: &str, most: usize) -> Result<HistoryView, Refusal> {
         self.commits(name, most, true)
     }
 

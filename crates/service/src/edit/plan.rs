@@ -1,20 +1,22 @@
 //! Previews a plan with its risks and its price, and makes it.
 
-use crate::directory::lock;
-use crate::{Service, now};
+use crate::clock::now;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::edit::{Applied, Wish};
 use ctx_api::plan::{Plan, PlanView, Planned, PlannedView};
 use ctx_core::edit::Operation;
 use ctx_core::edit::effect::Effect;
 use ctx_engine::Refusal;
+use ctx_engine::compose::Ground;
+use ctx_engine::compose::compare::Overview;
 use ctx_engine::edit::apply::few_images;
-use ctx_engine::edit::compare::Overview;
 use ctx_engine::edit::plan::{State, chosen, misfit, new_repairs, risk, stale};
-use ctx_engine::edit::{Files, Ground, on_top, summary};
+use ctx_engine::edit::{Files, on_top, summary};
 
-impl Service {
+impl Parts {
     /// Tells what a plan would do, and does it if that is wanted.
-    pub fn plan(&self, name: &str, plan: Plan) -> Result<PlanView, Refusal> {
+    pub(crate) fn plan(&self, name: &str, plan: Plan) -> Result<PlanView, Refusal> {
         let chosen = chosen(&plan)?;
         let operations: Vec<Operation> = chosen.iter().map(|(_, planned)| planned.operation.clone()).collect();
         if !plan.apply {

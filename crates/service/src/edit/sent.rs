@@ -1,21 +1,22 @@
 //! Shows the request that would be sent now, and the one that was.
 
-use crate::directory::lock;
-use crate::{Service, now};
+use crate::clock::now;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::requests::Explained;
 use ctx_core::hint::Command;
 use ctx_core::{Class, ErrorCode, hint};
-use ctx_engine::edit::compare::overview;
-use ctx_engine::edit::sent::{Outgoing, Part, Written};
-use ctx_engine::edit::{Ground, at_point};
+use ctx_engine::compose::compare::overview;
+use ctx_engine::compose::{Ground, Outgoing, Written, rebuilt};
+use ctx_engine::conversation::sent_parts::Part;
+use ctx_engine::point::at_point;
 use ctx_engine::provider::Request;
 use ctx_engine::request::Ticket;
-use ctx_engine::view::rebuilt;
 use ctx_engine::{EDITED, Refusal, card, log, mark, record};
 use ctx_store::Step;
 use ctx_wire::body::Body;
 
-impl Service {
+impl Parts {
     /// The provider refused thinking that we took for valid: from now on it is asked to drop such blocks.
     pub(crate) fn unbound(&self, ticket: &Ticket) {
         let Ok(Some(shared)) = self.get(&ticket.conversation) else { return };
@@ -34,7 +35,7 @@ impl Service {
     }
 
     /// Exactly the body that the provider would get if the newest request came again now, or as of a commit.
-    pub fn compose(&self, name: &str, at: Option<&str>) -> Result<Vec<u8>, Refusal> {
+    pub(crate) fn compose(&self, name: &str, at: Option<&str>) -> Result<Vec<u8>, Refusal> {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let whole = rebuilt(&self.engine, &conversation)?;
@@ -66,7 +67,7 @@ impl Service {
         Ok(outgoing.bytes(body.bytes()))
     }
 
-    pub fn explain(&self, name: &str, at: Option<&str>) -> Result<Explained, Refusal> {
+    pub(crate) fn explain(&self, name: &str, at: Option<&str>) -> Result<Explained, Refusal> {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let effects = at_point(&conversation, at.unwrap_or("HEAD"))?;

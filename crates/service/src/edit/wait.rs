@@ -4,9 +4,10 @@ mod alarm;
 mod made;
 mod many;
 
-use crate::directory::lock;
+use crate::clock::now;
 use crate::keyed_lock::KeyGuard;
-use crate::{Service, now};
+use crate::parts::Parts;
+use crate::threads::lock;
 pub(crate) use alarm::Alarm;
 use ctx_api::edit::{Applied, When};
 use ctx_api::waiting::{WaitView, WaitingView};
@@ -15,14 +16,15 @@ use ctx_core::edit::history::Change;
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::conversation::Conversation;
+use ctx_engine::conversation::waiting::{State, Waiting};
 use ctx_engine::edit::Imports;
-use ctx_engine::edit::wait::{State, Waiting, notes};
+use ctx_engine::edit::wait::notes;
 use ctx_engine::log::{self, Reverts, Wait, Wished};
 use ctx_engine::{Refusal, card, record};
 use ctx_store::Step;
 use std::sync::MutexGuard;
 
-impl Service {
+impl Parts {
     /// Something of the history is being stored. To be taken while the conversation is locked, and `editing` before:
     /// so it never waits.
     pub(super) fn under_way(&self, id: &str) -> KeyGuard<'_> {
@@ -44,7 +46,7 @@ impl Service {
             Change::Revert { commits, how } => (Vec::new(), Some(Reverts { commits, how, cascade })),
             Change::Inherit { .. } => return Ok(applied),
         };
-        let id = format!("w{}", conversation.waiting.len() + 1);
+        let id = conversation.waiting.next_id();
         let wished = Wished {
             id: id.clone(),
             when,
@@ -66,7 +68,7 @@ impl Service {
     }
 
     /// The wishes of a conversation that wait, and what became of others.
-    pub fn waiting(&self, name: &str) -> Result<WaitingView, Refusal> {
+    pub(crate) fn waiting(&self, name: &str) -> Result<WaitingView, Refusal> {
         let shared = self.conversation(name)?;
         let conversation = lock(&shared);
         let situation = self.engine.situation(&conversation, now());
@@ -80,12 +82,12 @@ impl Service {
     }
 
     /// Cancels a deferred edit, or dismisses one that failed.
-    pub fn cancel(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
+    pub(crate) fn cancel(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
         let name = &self.meant(name)?;
         let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
-        let waiting = conversation.wish(id, State::can_be_cancelled)?;
+        let waiting = conversation.waiting.find(id, State::can_be_cancelled)?;
         match &waiting.state {
             State::Waiting | State::Failed(_) => {}
             State::Made(commit) => {
@@ -118,7 +120,7 @@ impl Service {
     }
 
     /// Makes a deferred edit now, whatever it waits for.
-    pub fn accept(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
+    pub(crate) fn accept(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
         let name = &self.meant(name)?;
         let mut view = self.make_now(name, id, author)?;
         view.remarks.extend(self.upload_remark(name));
@@ -130,7 +132,7 @@ impl Service {
         let shared = self.stored(name)?;
         let mut conversation = lock(&shared);
         conversation.remember();
-        let mut waiting = conversation.wish(id, State::can_be_accepted)?.clone();
+        let mut waiting = conversation.waiting.find(id, State::can_be_accepted)?.clone();
         if !waiting.state.can_be_accepted() {
             let message = format!("`{id}` is no longer deferred: it is {}.", waiting.state.name());
             return Err(Refusal::new(

@@ -1,6 +1,6 @@
 //! How many tokens helpers may use in a day (of UTC), over restarts.
 
-use crate::now;
+use crate::clock::now;
 use ctx_core::hint::Argument;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;

@@ -1,7 +1,8 @@
 //! Collects the texts that edit requests lack, and completes the requests.
 
-use crate::directory::lock;
-use crate::{Service, now};
+use crate::clock::now;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::edit::Wish;
 use ctx_core::edit::Operation;
 use ctx_core::hint::{Argument, Command};
@@ -10,7 +11,7 @@ use ctx_engine::Refusal;
 use ctx_engine::helper::SELF;
 use ctx_engine::helper::questions::{Filled, MOST, Open, Question};
 
-impl Service {
+impl Parts {
     /// A wish with words missing, done with the words that ctx finds by itself.
     pub(crate) fn fill_locally(&self, name: &str, wish: Wish, reasons: Vec<Option<String>>) -> Result<Filled, Refusal> {
         if !wish.operations.iter().any(Operation::is_open) {
@@ -25,7 +26,7 @@ impl Service {
     }
 
     /// The words that a wish lacks. Whatever is wrong with it is told before anybody is asked.
-    pub fn questions(&self, name: &str, wish: Wish) -> Result<Open, Refusal> {
+    pub(crate) fn questions(&self, name: &str, wish: Wish) -> Result<Open, Refusal> {
         let imports = self.gather(&self.meant(name)?, &wish.operations);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);

@@ -1,20 +1,21 @@
 //! Stores the titles that a helper model gives.
 
-use crate::Service;
-use crate::directory::lock;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::helper::Kind;
 use ctx_core::SlotId;
 use ctx_core::edit::effect::FrameKey;
 use ctx_engine::Refusal;
+use ctx_engine::compose::{Ground, Weights};
 use ctx_engine::conversation::Conversation;
-use ctx_engine::edit::{Ground, Weights};
+use ctx_engine::conversation::titles::{GROWN, TITLES};
 use ctx_engine::helper::Question;
-use ctx_engine::helper::titles::{GROWN, Grown, TITLES};
+use ctx_engine::helper::questions::Grown;
 use ctx_store::{Note, Step};
 
-impl Service {
+impl Parts {
     /// The frames of a conversation that have grown much and still go by the words that opened them.
-    pub fn grown(&self, id: &str) -> Result<Vec<Grown>, Refusal> {
+    pub(crate) fn grown(&self, id: &str) -> Result<Vec<Grown>, Refusal> {
         let shared = self.stored(id)?;
         let conversation = lock(&shared);
         let conversation: &Conversation = &conversation;
@@ -37,7 +38,7 @@ impl Service {
     }
 
     /// Takes note of a title. Nobody is asked for it again.
-    pub fn put_title(&self, id: &str, slot: SlotId, title: String) -> Result<(), Refusal> {
+    pub(crate) fn put_title(&self, id: &str, slot: SlotId, title: String) -> Result<(), Refusal> {
         let id = self.resolve(id)?;
         let titles = {
             let mut all = lock(&self.titles);

@@ -1,16 +1,17 @@
 //! Learns the abilities and refusals of a provider, and stores them beside the conversations.
 
-use crate::directory::lock;
-use crate::{Service, now};
+use crate::clock::now;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_engine::log::{self, RefusedEdits};
-use ctx_engine::provider::known::{Refused, words};
+use ctx_engine::ports::provider::{Refused, words};
 use ctx_engine::record;
 use ctx_engine::request::Ticket;
 use ctx_store::Step;
 use ctx_wire::anthropic::context_management::capabilities;
 use std::sync::Arc;
 
-impl Service {
+impl Parts {
     /// The provider did not take what we asked beside the client; without it the request went through. It is not asked
     /// for that again.
     pub(crate) fn refused(&self, refused: &Refused, ticket: Option<&Ticket>) {
@@ -33,7 +34,7 @@ impl Service {
     }
 
     /// The client asked which models there are, and the provider said what they can.
-    pub fn learn_models(&self, answer: &[u8]) {
+    pub(crate) fn learn_models(&self, answer: &[u8]) {
         let told = capabilities(answer);
         if told.is_empty() {
             return;

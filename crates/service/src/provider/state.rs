@@ -1,10 +1,10 @@
 //! What is wanted of the provider and what it has told, as of now. It is read by every request and changes rarely.
 
 use super::counts::Counts;
-use crate::directory::lock;
+use crate::threads::lock;
 use ctx_clients::Hints;
-use ctx_engine::provider::Provider;
-use ctx_engine::provider::known::Known;
+use ctx_engine::ports::Provider;
+use ctx_engine::ports::provider::Known;
 use ctx_wire::anthropic::context_management::Rules;
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,14 +1,15 @@
 //! How the provider's own editing goes, for those who ask.
 
-use crate::directory::lock;
-use crate::{Service, now};
+use crate::clock::now;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::status::{ProviderView, RefusedView};
-use ctx_engine::provider::known::WEEK_MS;
+use ctx_engine::ports::provider::WEEK_MS;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-impl Service {
+impl Parts {
     /// How the provider's own editing goes.
-    pub fn provider_view(&self) -> ProviderView {
+    pub(crate) fn provider_view(&self) -> ProviderView {
         let counts = &self.provider.counts;
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let at = now();

@@ -1,14 +1,16 @@
 //! The halves of an exchange, as the proxy holds them: copies of what passes.
 
+use super::Recorder;
+use super::event::{Event, Reply, Withheld};
+use super::lanes::{LaneKey, Urgency};
 use super::opening::opening;
-use super::{Event, LaneKey, Recorder, Reply, Urgency, Withheld};
+use crate::clock::now;
 use crate::idle::Hurry;
-use crate::now;
 use crate::streams::PAUSE;
 use crate::uploads::Upload;
 use ctx_clients::Hints;
 use ctx_engine::Credentials;
-use ctx_engine::provider::Refused;
+use ctx_engine::ports::provider::Refused;
 use ctx_wire::answer::Ending;
 use ctx_wire::rope::{Arriving, Pieces};
 use ctx_wire::{Call, Wire};
@@ -31,11 +33,11 @@ impl Recorder {
         let before = if encoding.is_none() { self.service.newest().get(&hints) } else { None };
         let lane = Lane::of(&hints);
         // Begun before it is asked whether it is held: a commit in between sees the one or makes the other.
-        let upload = self.service.uploads.begin(&hints).filter(|_| !counting);
+        let upload = self.service.parts.uploads.begin(&hints).filter(|_| !counting);
         // The client will wait: what came before is looked at while the request arrives.
         let held = self.service.holds(&hints).then(|| Waiting {
-            _hurry: self.service.gaps.hurry(),
-            urgency: lane.get().map(|lane| self.service.lanes.urge(lane)),
+            _hurry: self.service.parts.gaps.hurry(),
+            urgency: lane.get().map(|lane| self.service.parts.lanes.urge(lane)),
         });
         let request = RequestCopy {
             recorder: self.clone(),
@@ -140,7 +142,7 @@ impl RequestCopy {
         let lane = if encoding.is_none() { self.lane.for_body(&body, self.wire) } else { self.lane.for_answer() };
         let mut waiting = self.held.take();
         if let Some(waiting) = waiting.as_mut().filter(|waiting| waiting.urgency.is_none()) {
-            waiting.urgency = Some(self.recorder.service.lanes.urge(lane));
+            waiting.urgency = Some(self.recorder.service.parts.lanes.urge(lane));
         }
         let reply: Reply = Box::new(move |composition| {
             drop(waiting);
@@ -155,7 +157,7 @@ impl RequestCopy {
         if self.hints.is_none() {
             return;
         }
-        self.recorder.service.gaps.passing();
+        self.recorder.service.parts.gaps.passing();
         let copied = self.arriving.push(chunk) as u64;
         // What is held has to be looked at, however much waits already.
         if self.held.is_some() {
@@ -245,14 +247,14 @@ impl ResponseCopy {
     }
 
     pub fn chunk(&mut self, chunk: &[u8]) {
-        self.recorder.service.gaps.passing();
+        self.recorder.service.parts.gaps.passing();
         // With a piece missing the rest makes no sense.
         self.lost = self.lost || !self.recorder.gauges.make_room(chunk.len() as u64);
         if self.lost {
             return;
         }
         self.kept.extend_from_slice(chunk);
-        let watched = self.recorder.service.streams.are_watched();
+        let watched = self.recorder.service.parts.streams.are_watched();
         if self.kept.len() >= PART || (watched && self.handed.elapsed() >= PAUSE) {
             self.handed = Instant::now();
             self.hand_over();

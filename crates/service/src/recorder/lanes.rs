@@ -5,9 +5,9 @@
 //! because what has already left is not worth a second processor. Each exchange stays in the lane it began in, with
 //! what is known of it.
 
-use super::Event;
-use super::work::Open;
-use crate::directory::lock;
+use super::event::Event;
+use super::exchange::Open;
+use crate::threads::lock;
 use ctx_clients::Hints;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};

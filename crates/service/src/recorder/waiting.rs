@@ -3,11 +3,11 @@
 //! A request that may belong to an edited conversation leaves composed or not at all. Every other request leaves
 //! as it came, whatever fails.
 
-use super::{Composition, Flaw, Reply, Withheld};
-use crate::Service;
+use super::event::{Composition, Flaw, Reply, Withheld};
+use crate::service::Service;
 use ctx_clients::Hints;
 use ctx_engine::Problem;
-use ctx_engine::edit::Outgoing;
+use ctx_engine::compose::Outgoing;
 use ctx_wire::Wire;
 use ctx_wire::body::{Body, Unreadable};
 use ctx_wire::rope::Pieces;
@@ -66,7 +66,7 @@ impl Waiting {
         let may_be_edited = match (why, &self.session) {
             // A session that is not known yet has no edits of its own, and nothing tells that it is a fork.
             (Withheld::Unreadable(_), Some(session)) => {
-                !self.is_empty() && self.service.held.is_edited_session(session, self.agent.as_deref())
+                !self.is_empty() && self.service.parts.held.is_edited_session(session, self.agent.as_deref())
             }
             _ => self.may_be_edited(),
         };
@@ -96,11 +96,11 @@ impl Waiting {
             return false;
         }
         if self.session.is_some() {
-            return self.service.held.may_be_edited(self.session.as_deref(), agent);
+            return self.service.parts.held.may_be_edited(self.session.as_deref(), agent);
         }
         match self.decoded.as_ref().and_then(|decoded| Body::read(decoded, self.wire).ok()) {
-            Some(body) => self.service.may_continue_edited(&body, agent),
-            None => self.service.held.may_be_edited(None, agent),
+            Some(body) => self.service.parts.may_continue_edited(&body, agent),
+            None => self.service.parts.held.may_be_edited(None, agent),
         }
     }
 }

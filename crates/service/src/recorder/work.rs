@@ -1,14 +1,16 @@
 //! The threads that look at the copies.
 
-use super::lanes::{Job, Next};
+use super::event::Event;
+use super::exchange::{Asked, Open};
+use super::gauges::Gauges;
+use super::lanes::{Job, Lanes, Next, Order};
 use super::waiting::Waiting;
-use super::{Event, Gauges, Lanes, Order};
-use crate::streams::Telling;
-use crate::{Service, now};
-use ctx_engine::request::{Seen, Ticket};
+use crate::clock::now;
+use crate::service::Service;
+use crate::threads::give_way;
+use ctx_engine::Problem;
+use ctx_engine::attribution::Seen;
 use ctx_engine::response::Timing;
-use ctx_engine::{Credentials, Problem};
-use ctx_wire::answer::{Ending, Tap};
 use ctx_wire::encoding::{self, Encoding};
 use ctx_wire::rope::{Pieces, concat};
 use std::collections::HashMap;
@@ -23,28 +25,6 @@ const CROWDED: u64 = 64 * 1024 * 1024;
 /// After so long without any event the recorder rests.
 const REST: Duration = Duration::from_secs(60);
 
-/// An exchange of which something is still to come. The halves come in any order: a provider may
-/// answer before it has read the request.
-#[derive(Default)]
-pub(super) struct Open {
-    asked: Asked,
-    tap: Option<Box<dyn Tap>>,
-    telling: Telling,
-    first_byte: Option<Duration>,
-    ended: Option<(Option<Ending>, Duration)>,
-    /// A piece of the answer is missing.
-    lost: bool,
-    credentials: Credentials,
-}
-
-#[derive(Default)]
-enum Asked {
-    #[default]
-    Waiting,
-    Nothing,
-    Turn(Ticket),
-}
-
 /// A thread that takes events from the lanes.
 pub(super) struct Worker {
     service: Arc<Service>,
@@ -57,12 +37,12 @@ impl Worker {
     }
 
     pub fn run(self) {
-        let lanes = self.service.lanes.clone();
+        let lanes = self.service.parts.lanes.clone();
         loop {
             // When nothing comes for long, memory is given back; then nothing wakes us up any more.
-            match lanes.next(self.service.is_heavy().then_some(REST)) {
+            match lanes.next(self.service.parts.is_heavy().then_some(REST)) {
                 Next::Work(job) => self.work(&lanes, *job),
-                Next::Nothing => self.service.rest(),
+                Next::Nothing => self.service.parts.rest(),
                 Next::End => return,
             }
         }
@@ -71,7 +51,7 @@ impl Worker {
     fn work(&self, lanes: &Lanes, job: Job) {
         let Job { place, since, event, open } = job;
         if !place.is_urgent {
-            self.service.gaps.wait(since, || self.gauges.queued_bytes.load(Ordering::Relaxed) > CROWDED);
+            self.service.parts.gaps.wait(since, || self.gauges.queued_bytes.load(Ordering::Relaxed) > CROWDED);
         }
         let (bytes, requests) = (event.bytes(), event.requests());
         let mut work = Work { service: &self.service, gauges: &self.gauges, open, order: Some(place.order) };
@@ -79,7 +59,7 @@ impl Worker {
         if catch_unwind(AssertUnwindSafe(|| work.take(event))).is_err() {
             tracing::error!("bug: observing a request or a response panicked");
             self.gauges.unreadable.fetch_add(1, Ordering::Relaxed);
-            self.service.start_over();
+            self.service.parts.start_over();
         }
         self.gauges.leave(bytes, requests);
         lanes.finish(&place, work.open);
@@ -105,10 +85,10 @@ impl Work<'_> {
                 let mut waiting = reply.map(|reply| Waiting::new(reply, self.service.clone(), wire, (&hints, &body)));
                 let looked = decoded(encoding.as_deref(), body).and_then(|body| {
                     let seen = Seen { wire, hints: *hints, pieces: body.clone(), at, counting };
-                    let Some(waiting) = &mut waiting else { return self.service.look(&seen, None, self.order) };
+                    let Some(waiting) = &mut waiting else { return self.service.parts.look(&seen, None, self.order) };
                     waiting.decoded = Some(body);
                     let ticket =
-                        self.service.look(&seen, Some(&mut |outgoing| waiting.leaves(outgoing)), self.order)?;
+                        self.service.parts.look(&seen, Some(&mut |outgoing| waiting.leaves(outgoing)), self.order)?;
                     waiting.leaves(None);
                     Ok(ticket)
                 });
@@ -129,7 +109,7 @@ impl Work<'_> {
             }
             Event::Unbound { exchange } => {
                 if let Some(Asked::Turn(ticket)) = self.open.get(&exchange).map(|open| &open.asked) {
-                    self.service.unbound(ticket);
+                    self.service.parts.unbound(ticket);
                 }
             }
             Event::Refused { exchange, refused } => {
@@ -137,11 +117,11 @@ impl Work<'_> {
                     Some(Asked::Turn(ticket)) => Some(ticket),
                     _ => None,
                 };
-                self.service.refused(&refused, ticket);
+                self.service.parts.refused(&refused, ticket);
             }
             Event::Models { encoding, bytes } => {
                 if let Ok(answer) = decoded(encoding.as_deref(), Arc::new(bytes.into())) {
-                    self.service.learn_models(&concat(&answer));
+                    self.service.parts.learn_models(&concat(&answer));
                 }
             }
             Event::NoRequest { exchange } => {
@@ -160,9 +140,9 @@ impl Work<'_> {
                 tap.feed(&bytes);
                 if let Asked::Turn(ticket) = asked
                     && ticket.turn
-                    && self.service.streams.are_watched()
+                    && self.service.parts.streams.are_watched()
                 {
-                    telling.tell(&self.service.streams, ticket, &**tap);
+                    telling.tell(&self.service.parts.streams, ticket, &**tap);
                 }
             }
             Event::End { exchange, ending, after, lost, credentials } => {
@@ -204,21 +184,6 @@ impl Work<'_> {
     }
 }
 
-/// Lets the calling thread work only when nobody else wants the processor: what has already left is not
-/// worth delaying what is about to.
-pub(crate) fn step_back() {
-    #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(None, 19) {
-        tracing::debug!(%error, "cannot lower its priority below the proxy's");
-    }
-}
-
-/// Lets whoever waits for the processor have it. A kernel that preempts lazily lets a thread that never
-/// asks it for anything run to the next tick, also one that has stepped back.
-pub(crate) fn give_way() {
-    std::thread::yield_now();
-}
-
 fn decoded(encoding: Option<&str>, body: Pieces) -> Result<Pieces, Problem> {
     let encodings = Encoding::parse(encoding.unwrap_or_default())?;
     if encodings.is_empty() {
@@ -233,12 +198,13 @@ mod tests {
     use super::super::Recorder;
     use super::*;
     use ctx_clients::Hints;
+    use ctx_wire::answer::Ending;
 
     /// A recorder whose events are taken here, one by one.
     fn by_hand() -> (Recorder, Worker) {
         let service = Service::open(Arc::new(ctx_store::MemoryStore::new())).expect("a service");
         let (service, gauges) = (Arc::new(service), Arc::new(Gauges::default()));
-        let open = Arc::new(super::super::Open(service.lanes.clone()));
+        let open = Arc::new(super::super::Open(service.parts.lanes.clone()));
         let worker = Worker::new(service.clone(), gauges.clone());
         (Recorder { service, gauges, _open: open }, worker)
     }
@@ -265,7 +231,7 @@ mod tests {
             }
             response.end(head.then_some(Ending::Complete));
             drop((request, response));
-            let lanes = recorder.service.lanes.clone();
+            let lanes = recorder.service.parts.lanes.clone();
             while let Next::Work(job) = lanes.next(Some(Duration::ZERO)) {
                 worker.work(&lanes, *job);
             }

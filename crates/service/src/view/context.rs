@@ -1,15 +1,17 @@
 //! How full the context is, and what of it the automatic editor could clear.
 
-use crate::directory::lock;
-use crate::{Service, now};
+use crate::clock::now;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::context::{ClearableView, ContextView, Standing};
 use ctx_core::edit::history::CommitId;
 use ctx_engine::Refusal;
-use ctx_engine::automatic::{AUTHOR, Now};
-use ctx_engine::edit::{Ground, Weights};
+use ctx_engine::automatic::Now;
+use ctx_engine::compose::{Ground, Weights};
+use ctx_engine::conversation::policy::AUTHOR;
 
-impl Service {
-    pub fn context(&self, name: &str) -> Result<ContextView, Refusal> {
+impl Parts {
+    pub(crate) fn context(&self, name: &str) -> Result<ContextView, Refusal> {
         let shared = self.conversation(name)?;
         let mut conversation = lock(&shared);
         conversation.remember();
@@ -50,8 +52,9 @@ impl Service {
             saved_automatically: without_ours.saturating_sub(standing.tokens).min(saved),
             left_out: standing.cleared,
             noted: standing.noted,
-            proposals: proposals.filter(|waiting| waiting.state == ctx_engine::edit::wait::State::Waiting).count()
-                as u64,
+            proposals: proposals
+                .filter(|waiting| waiting.state == ctx_engine::conversation::waiting::State::Waiting)
+                .count() as u64,
             hindrances: standing.hindrances,
             project_settings: standing.project_settings,
             phases: conversation.policy.phases.open().map(|phase| phase.name.clone()).collect(),

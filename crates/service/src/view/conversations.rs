@@ -1,23 +1,19 @@
 //! The list of conversations.
 
-use crate::Service;
-use crate::directory::lock;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::conversations::{ConversationView, Conversations};
 use ctx_engine::card::Card;
 use ctx_engine::conversation::Conversation;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Edited conversations that are weighed at one look, the newest first; the others show an estimate until they are
 /// looked at.
 const WEIGHED: usize = 32;
 
-/// What edited conversations weigh as they are sent, after the provider's rules: by what their card said then. It is
-/// found out when somebody looks, never while a request waits.
-pub(crate) type Weighed = HashMap<String, (u64, u64, u64)>;
-
-impl Service {
+impl Parts {
     /// All conversations, the newest activity first.
-    pub fn conversations(&self) -> Conversations {
+    pub(crate) fn conversations(&self) -> Conversations {
         let mut all = self.listed();
         let edited: HashSet<String> =
             lock(&self.directory).cards().filter(|card| card.edited).map(|card| card.id.clone()).collect();
@@ -27,7 +23,7 @@ impl Service {
         all
     }
 
-    pub fn conversation_count(&self) -> usize {
+    pub(crate) fn conversation_count(&self) -> usize {
         lock(&self.directory).cards().count()
     }
 
@@ -43,13 +39,11 @@ impl Service {
 
     /// What `ctx list` counts of a conversation. `card`: what its card says, which changes whenever it does.
     fn weighed(&self, id: &str, card: (u64, u64)) -> u64 {
-        let known = lock(&self.weighed).get(id).copied();
-        if let Some((.., tokens)) = known.filter(|(at, estimate, _)| (*at, *estimate) == card) {
-            return tokens;
-        }
-        let tokens = self.count(id).unwrap_or(card.1);
-        lock(&self.weighed).insert(id.to_owned(), (card.0, card.1, tokens));
-        tokens
+        self.weighed.get(id, card).unwrap_or_else(|| {
+            let tokens = self.count(id).unwrap_or(card.1);
+            self.weighed.put(id, card, tokens);
+            tokens
+        })
     }
 
     fn count(&self, id: &str) -> Option<u64> {

@@ -1,17 +1,19 @@
 //! Lists frames, with those that the client has left behind.
 
-use crate::directory::lock;
-use crate::{Service, now};
+use crate::clock::now;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::frames::{FrameView, Frames, MovedFrom};
 use ctx_core::content::WireId;
-use ctx_engine::conversation::Conversation;
-use ctx_engine::edit::{Ground, at_point};
+use ctx_engine::Refusal;
+use ctx_engine::compose::Ground;
+use ctx_engine::conversation::{Conversation, left};
+use ctx_engine::point::at_point;
 use ctx_engine::view::frames::{moved_from, of};
-use ctx_engine::{Refusal, left};
 use std::collections::HashSet;
 
-impl Service {
-    pub fn frames(&self, name: &str, with_steps: bool, at: Option<&str>) -> Result<Frames, Refusal> {
+impl Parts {
+    pub(crate) fn frames(&self, name: &str, with_steps: bool, at: Option<&str>) -> Result<Frames, Refusal> {
         let shared = self.conversation(name)?;
         let conversation = lock(&shared);
         let ground = Ground::of(&conversation, true);
@@ -37,7 +39,7 @@ impl Service {
     }
 
     /// The same, with the frames that the client has left behind before those on the path.
-    pub fn all_frames(&self, name: &str, with_steps: bool, at: Option<&str>) -> Result<Frames, Refusal> {
+    pub(crate) fn all_frames(&self, name: &str, with_steps: bool, at: Option<&str>) -> Result<Frames, Refusal> {
         let mut list = self.frames(name, with_steps, at)?;
         let shared = self.conversation(&list.conversation)?;
         let conversation = lock(&shared);

@@ -1,15 +1,15 @@
 //! Reads the log for the map of the context.
 
-use crate::Service;
-use crate::directory::lock;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::map::ContextMap;
 use ctx_engine::Refusal;
-use ctx_engine::edit::Ground;
+use ctx_engine::compose::Ground;
 use ctx_engine::view::map::{kinds, turns};
 
-impl Service {
+impl Parts {
     /// What a conversation is made of as it is sent, and what its turns took.
-    pub fn map(&self, name: &str, at: Option<&str>) -> Result<ContextMap, Refusal> {
+    pub(crate) fn map(&self, name: &str, at: Option<&str>) -> Result<ContextMap, Refusal> {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let ground = Ground::of(&conversation, true);

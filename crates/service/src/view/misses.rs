@@ -4,7 +4,6 @@
 mod causes;
 mod comparison;
 
-use crate::Service;
 use comparison::Comparison;
 use ctx_api::cache::{CacheMiss, Cause};
 use ctx_api::requests::Usage;
@@ -15,7 +14,7 @@ use ctx_core::edit::{Commit, CommitId, Operation};
 use ctx_engine::envelope;
 use ctx_engine::log::{Answered, Differs, Opened};
 use ctx_models::{CacheRules, Models};
-use ctx_store::{Hash, Record};
+use ctx_store::{Hash, Reader, Record};
 use ctx_wire::WireId;
 use ctx_wire::body::Body;
 use ctx_wire::envelope::{Envelope, Manner, Piece};
@@ -143,6 +142,13 @@ impl Around {
         // The provider takes the attribution out.
         let system = read.system.iter().map(|piece| (!piece.is_attribution).then_some(piece.key));
         Around { tools: tools.collect(), system: system.collect(), manner: read.manner.clone() }
+    }
+
+    /// The tools and the system prompt of a stored envelope.
+    pub fn stored(store: &dyn Reader, wire: WireId, envelope: Hash) -> Option<Around> {
+        let find = |hash: Hash| store.blob(hash).ok().flatten();
+        let bytes = envelope::unpack(&find(envelope)?, b"", find)?.bytes;
+        Some(Around::of(&Body::parse(bytes, ctx_wire::wire(wire)).ok()?.envelope(ctx_clients::lexicon())))
     }
 
     /// The first tool, or block of the system prompt, that is not what it was, or else what of the manner is not.
@@ -322,15 +328,6 @@ fn rank(place: &Option<String>) -> (u8, u64, String) {
 /// Whether what was foreseen came true, within five of a hundred.
 pub(super) fn came_true(expects: u64, read: u64) -> bool {
     expects.abs_diff(read) * 20 <= expects.max(read)
-}
-
-impl Service {
-    /// The tools and the system prompt of a stored envelope.
-    pub(super) fn around_of(&self, wire: WireId, envelope: Hash) -> Option<Around> {
-        let find = |hash: Hash| self.store.blob(hash).ok().flatten();
-        let bytes = envelope::unpack(&find(envelope)?, b"", find)?.bytes;
-        Some(Around::of(&Body::parse(bytes, ctx_wire::wire(wire)).ok()?.envelope(ctx_clients::lexicon())))
-    }
 }
 
 #[cfg(test)]

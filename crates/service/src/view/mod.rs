@@ -10,24 +10,27 @@ mod models;
 mod search;
 mod sent;
 pub(crate) mod show;
+mod stats;
 mod timeline;
+mod weighed;
 mod worth;
 
-use crate::Service;
-use crate::directory::{Shared, lock};
-pub(crate) use conversations::Weighed;
+use crate::directory::Shared;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
-pub use ledger::Asked;
 pub(crate) use ledger::Ledger;
+pub use stats::Asked;
+pub(crate) use weighed::Weighed;
 
-impl Service {
+impl Parts {
     /// The id that somebody means by `name`: an id or a session, the beginning of one, or `active`. A whole session
     /// is its main conversation, the newest if it moved to another format: an agent that names its own session means
     /// itself, not those that it started.
-    pub fn resolve(&self, name: &str) -> Result<String, Refusal> {
+    pub(crate) fn resolve(&self, name: &str) -> Result<String, Refusal> {
         let directory = lock(&self.directory);
         if name == "active" || name.is_empty() {
             return directory.active().map(|card| card.id.clone()).ok_or_else(|| {
@@ -68,9 +71,9 @@ impl Service {
         }
     }
 
-    /// Like [`Service::resolve`], but words of a title do as well if no other has them. Not for what cannot be
+    /// Like [`Parts::resolve`], but words of a title do as well if no other has them. Not for what cannot be
     /// taken back.
-    pub fn meant(&self, name: &str) -> Result<String, Refusal> {
+    pub(crate) fn meant(&self, name: &str) -> Result<String, Refusal> {
         let refusal = match self.resolve(if name == "@latest" { "active" } else { name }) {
             Err(refusal) if refusal.code == ErrorCode::UnknownConversation => refusal,
             outcome => return outcome,
@@ -115,7 +118,7 @@ impl Service {
     pub(crate) fn stored(&self, name: &str) -> Result<Shared, Refusal> {
         let id = self.meant(name)?;
         let shared = self.conversation(&id)?;
-        self.writer.settle_conversation(&id, crate::PATIENCE);
+        self.writer.settle_conversation(&id, crate::parts::PATIENCE);
         Ok(shared)
     }
 }

@@ -1,10 +1,10 @@
 //! The models of all providers, with prices, windows and caches.
 
-use crate::Service;
+use crate::parts::Parts;
 use ctx_api::models::ModelsView;
 
-impl Service {
-    pub fn models(&self) -> ModelsView {
+impl Parts {
+    pub(crate) fn models(&self) -> ModelsView {
         (&self.engine.models).into()
     }
 }

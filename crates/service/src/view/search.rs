@@ -1,7 +1,7 @@
 //! Searches all conversations, or one.
 
-use crate::Service;
-use crate::directory::lock;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::search::{Found, FoundIn, Hit};
 use ctx_core::{ErrorCode, SlotId};
 use ctx_engine::Refusal;
@@ -11,16 +11,16 @@ use ctx_store::{Blob, Hash};
 use ctx_wire::dress::dress;
 use std::collections::HashMap;
 
-impl Service {
+impl Parts {
     /// Finds blocks that hold all of these words, in any order and whatever their case, in what was said, called and
     /// answered; `"in quotes"` they are a phrase. The system prompt and the tools are left out: they are the same
     /// everywhere.
-    pub fn search(&self, query: &str, name: Option<&str>, most: usize) -> Result<Found, Refusal> {
+    pub(crate) fn search(&self, query: &str, name: Option<&str>, most: usize) -> Result<Found, Refusal> {
         let terms = terms(query);
         if terms.is_empty() {
             return Err(Refusal::new(ErrorCode::BadQuery, "The search is empty.", "Enter one or more words."));
         }
-        self.settle(crate::PATIENCE);
+        self.settle(crate::parts::PATIENCE);
         let wanted = name.map(|name| self.meant(name)).transpose()?;
         let mut found = Found { query: query.trim().to_owned(), searched: 0, more: false, conversations: Vec::new() };
         let mut left = most;

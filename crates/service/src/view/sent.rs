@@ -3,17 +3,17 @@
 //! The client's own bytes are in the store, message by message. Where a request left otherwise, its record says which
 //! ranges of them were sent and what stood between ([`log::SentBody`]). Rebuilt bytes are compared with the recorded hash.
 
-use crate::Service;
+use crate::parts::Parts;
 use ctx_api::requests::{SentAnswer, SentView};
 use ctx_core::edit::Commit;
 use ctx_core::edit::history::Change;
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
+use ctx_engine::compose::Outgoing;
 use ctx_engine::conversation::Conversation;
-use ctx_engine::edit::Outgoing;
+use ctx_engine::conversation::sent_parts::{SentParts, checksum};
 use ctx_engine::log::{self, Answered, Arrived, RefusedEdits};
-use ctx_engine::sent_parts::{SentParts, checksum};
 use ctx_store::{Reader, Record};
 
 /// What the log tells of a request.
@@ -26,9 +26,9 @@ struct Recorded {
     remarks: Vec<String>,
 }
 
-impl Service {
+impl Parts {
     /// What left for a request, and what came back.
-    pub fn sent(&self, name: &str, request: u32) -> Result<SentView, Refusal> {
+    pub(crate) fn sent(&self, name: &str, request: u32) -> Result<SentView, Refusal> {
         let recorded = self.recorded(name, request)?;
         let body = recorded.body(&*self.store)?;
         let Recorded { arrived, record, conversation, answer, remarks, .. } = recorded;
@@ -60,13 +60,13 @@ impl Service {
     }
 
     /// The body that left for a request, byte for byte.
-    pub fn sent_body(&self, name: &str, request: u32) -> Result<Vec<u8>, Refusal> {
+    pub(crate) fn sent_body(&self, name: &str, request: u32) -> Result<Vec<u8>, Refusal> {
         self.recorded(name, request)?.body(&*self.store)?
     }
 
     fn recorded(&self, name: &str, request: u32) -> Result<Recorded, Refusal> {
         let id = self.meant(name)?;
-        self.settle(crate::PATIENCE);
+        self.settle(crate::parts::PATIENCE);
         let mut found = self.store.records(&id, 0)?;
         let Some(at) = found.records.iter().position(|record| number(record) == Some(request)) else {
             let last = found.records.iter().filter_map(number).max().unwrap_or(0);

@@ -1,16 +1,18 @@
 //! Shows one frame, step, message or block.
 
-use crate::Service;
-use crate::directory::lock;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::show::Shown;
 use ctx_core::ErrorCode;
 use ctx_core::edit::frame_id::FrameId;
-use ctx_engine::edit::{Ground, Repaired, at_point};
-use ctx_engine::{Refusal, left};
+use ctx_engine::Refusal;
+use ctx_engine::compose::{Ground, Repaired};
+use ctx_engine::conversation::left;
+use ctx_engine::point::at_point;
 
-impl Service {
+impl Parts {
     /// Shows what `id` names in a conversation, now or as of a commit.
-    pub fn show(&self, name: &str, id: &str, at: Option<&str>) -> Result<Shown, Refusal> {
+    pub(crate) fn show(&self, name: &str, id: &str, at: Option<&str>) -> Result<Shown, Refusal> {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let ground = Ground::of(&conversation, true);

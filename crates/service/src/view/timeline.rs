@@ -1,8 +1,8 @@
 //! What arrived and what the provider reported, in order.
 
-use super::misses::{Story, came_true};
-use crate::Service;
-use crate::directory::lock;
+use super::misses::{Around, Story, came_true};
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::cache::{MissView, Misses};
 use ctx_api::timeline::{Event, Line, Timeline, What};
 use ctx_core::edit::FrameId;
@@ -10,16 +10,16 @@ use ctx_core::edit::fold::Unit;
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, SlotId, hint};
 use ctx_engine::Refusal;
-use ctx_engine::edit::Ground;
+use ctx_engine::compose::Ground;
 use ctx_engine::log::{self, Answered, Arrived, Automatic, Opened, RefusedEdits, Wait};
 use ctx_engine::view::map::money;
 use ctx_models::Models;
 use ctx_store::Record;
 use std::collections::{HashMap, HashSet};
 
-impl Service {
+impl Parts {
     /// The newest `most` events, oldest first.
-    pub fn timeline(&self, name: &str, most: usize) -> Result<Timeline, Refusal> {
+    pub(crate) fn timeline(&self, name: &str, most: usize) -> Result<Timeline, Refusal> {
         let id = self.meant(name)?;
         let found = self.store.records(&id, 0)?;
         let mut skipped = found.skipped.len() as u64;
@@ -54,10 +54,10 @@ impl Service {
     }
 }
 
-impl Service {
+impl Parts {
     /// The newest misses of a conversation, or what became of one request.
-    pub fn misses(&self, name: &str, request: Option<u32>, most: usize) -> Result<Misses, Refusal> {
-        self.settle(crate::PATIENCE);
+    pub(crate) fn misses(&self, name: &str, request: Option<u32>, most: usize) -> Result<Misses, Refusal> {
+        self.settle(crate::parts::PATIENCE);
         let Timeline { conversation, events, .. } = self.timeline(name, usize::MAX)?;
         let mut all = Vec::new();
         for event in events {
@@ -101,7 +101,7 @@ fn ends_in(record: &Record, before: Option<SlotId>) -> Option<SlotId> {
     }
 }
 
-impl Service {
+impl Parts {
     /// The frame of every message, on the current path or left behind; that of its end, where a border lies inside it.
     fn frames_by_slot(&self, id: &str) -> HashMap<SlotId, FrameId> {
         let Ok(shared) = self.conversation(id) else { return HashMap::new() };
@@ -139,7 +139,8 @@ impl Service {
                     (*dollars, *priced_as) = (Some(asked), stand_in);
                 }
                 let wire = story.wire();
-                let told = story.answered(&answered, &self.engine.models, |envelope| self.around_of(wire?, envelope));
+                let told = story
+                    .answered(&answered, &self.engine.models, |envelope| Around::stored(&*self.store, wire?, envelope));
                 (*cache_miss, *expected) = (told.miss.map(Box::new), told.expects);
             }
             _ => {}
@@ -159,9 +160,9 @@ fn automatic(said: Automatic) -> Option<What> {
     })
 }
 
-impl Service {
+impl Parts {
     /// A record as people see it; `None` when it cannot be read.
-    pub fn event(&self, record: &Record) -> Option<Event> {
+    pub(crate) fn event(&self, record: &Record) -> Option<Event> {
         event(&self.engine.models, record)
     }
 }

@@ -1,20 +1,20 @@
 //! Remembers what is worth removing until the conversation changes.
 
-use crate::Service;
-use crate::directory::lock;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::context::WorthView;
 use ctx_api::cost::Cache;
 use ctx_engine::Refusal;
 use ctx_engine::automatic::Now;
-use ctx_engine::view::worth::Remembered;
+use ctx_engine::conversation::policy::Remembered;
 
-impl Service {
+impl Parts {
     /// What of a conversation is worth removing.
-    pub fn worth(&self, name: &str) -> Result<WorthView, Refusal> {
+    pub(crate) fn worth(&self, name: &str) -> Result<WorthView, Refusal> {
         let shared = self.conversation(name)?;
         let mut conversation = lock(&shared);
         let head = conversation.history.head();
-        let at = crate::now();
+        let at = crate::clock::now();
         let cold = conversation.cache(at) != Cache::Warm;
         let messages = conversation.tree.current().len() + usize::from(conversation.pending.is_some());
         let cleared_by_provider = conversation.provider.cleared;

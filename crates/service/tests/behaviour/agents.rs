@@ -2,8 +2,8 @@
 
 use crate::support::{Headers, House, hints, with};
 use ctx_api::edit::Wish;
-use ctx_engine::edit::Part;
-use ctx_engine::request::Seen;
+use ctx_engine::attribution::Seen;
+use ctx_engine::conversation::sent_parts::Part;
 use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
 

@@ -11,7 +11,7 @@ use ctx_api::face::Face;
 use ctx_api::phases::{PhaseAction, PhaseWish};
 use ctx_core::ErrorCode;
 use ctx_core::policy::{Mode, Settings, Target};
-use ctx_engine::automatic::AUTHOR;
+use ctx_engine::conversation::policy::AUTHOR;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;

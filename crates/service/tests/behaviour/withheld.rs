@@ -3,7 +3,7 @@
 use crate::support::stores::FailingStore;
 use crate::support::{Headers, House, LONG, hints, nameless};
 use ctx_api::edit::{When, Wish};
-use ctx_engine::edit::Outgoing;
+use ctx_engine::compose::Outgoing;
 use ctx_service::Recorder;
 use ctx_service::recorder::{Flaw, Withheld};
 use ctx_store::{Note, SqliteStore, Step, Store};

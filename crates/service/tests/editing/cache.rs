@@ -3,7 +3,7 @@
 use crate::support::{self, answers};
 use ctx_api::edit::Wish;
 use ctx_core::edit::Operation;
-use ctx_engine::request::Seen;
+use ctx_engine::attribution::Seen;
 use ctx_engine::response::Timing;
 use ctx_service::Service;
 use ctx_service::edit::Folder;

@@ -5,7 +5,8 @@
 
 #![allow(dead_code)] // each test binary uses a part of it
 
-use ctx_engine::request::{Seen, Ticket};
+use ctx_engine::attribution::Seen;
+use ctx_engine::request::Ticket;
 use ctx_engine::response::Timing;
 pub mod answers;
 pub mod growing;
@@ -88,7 +89,7 @@ impl House {
     }
 
     /// The request that the session would send now, held until it is composed.
-    pub fn hold(&self, session: &Session) -> (Ticket, Option<ctx_engine::edit::Outgoing>) {
+    pub fn hold(&self, session: &Session) -> (Ticket, Option<ctx_engine::compose::Outgoing>) {
         let mut arriving = Arriving::alone();
         arriving.push(&session.body());
         let (hints, pieces) = (hints(&session.headers()), arriving.finish());

@@ -1,8 +1,7 @@
 //! The content of a message for people and policies. It is lenient, because it is displayed and never sent.
 
 use super::content::{origin, raw};
-use super::message::key;
-use crate::json::{self, Span};
+use crate::json::{self, Span, key};
 use ctx_core::content::{CallInput, Content};
 use serde_json::Value;
 

@@ -1,9 +1,8 @@
 //! The envelope of a request: everything but `messages` (model, system prompt, tools, settings).
 
-use super::message::key;
 use crate::body::Spans;
 use crate::envelope::{Envelope, Manner, Piece, digest};
-use crate::json::{self, Span};
+use crate::json::{self, Span, key};
 use ctx_core::title::line;
 use ctx_core::{Key, Lexicon};
 

@@ -1,10 +1,8 @@
 //! One message: its facts, its key, and the positions of its cache breakpoints.
 
 use super::image;
-pub(super) use crate::facts::key;
-use crate::facts::{Bare, Facts, signature, string_chars, visible_chars};
-use crate::json::{self, Member, Span};
-use crate::wire::Reading;
+use crate::facts::{Bare, Facts, Reading, signature, string_chars, visible_chars};
+use crate::json::{self, Member, Span, key};
 use ctx_core::lexicon::Lexicon;
 use ctx_core::message::{Kind, Role};
 use std::borrow::Cow;

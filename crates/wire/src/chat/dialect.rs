@@ -3,7 +3,7 @@
 use super::content::{quoted, write};
 use super::message::{Parts, REASONING, Site};
 use super::profiles::{self, Profile, Reasoning};
-use crate::compose::generic::{Dialect, Element, Kept, Plan};
+use crate::compose::dialect::{Dialect, Element, Kept, Plan};
 use crate::compose::spell::cut;
 use crate::compose::{Input, Repair};
 use crate::json::Span;

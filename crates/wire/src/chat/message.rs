@@ -1,9 +1,8 @@
 //! One message: its blocks are the reasoning beside it, its content and its calls, in this order. A message of role
 //! `tool` is a message of the user with one result.
 
-use crate::facts::{Bare, Facts, key, string_chars, visible_chars};
-use crate::json::{self, Span};
-use crate::wire::Reading;
+use crate::facts::{Bare, Facts, Reading, string_chars, visible_chars};
+use crate::json::{self, Span, key};
 use ctx_core::Lexicon;
 use ctx_core::message::{Kind, Role};
 use std::borrow::Cow;

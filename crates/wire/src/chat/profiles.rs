@@ -3,10 +3,10 @@
 
 use super::content::{quoted, rename};
 use super::message::Parts;
-use crate::compose::generic::{MadeBlock, Plan, Tag};
-use crate::compose::layout::{Out, Piece, pieces};
+use crate::compose::dialect::{MadeBlock, Plan, Tag};
+use crate::compose::layout::pieces;
 use crate::compose::spell::{member, spliced};
-use crate::compose::{Input, Repair};
+use crate::compose::{Input, Out, Piece, Repair};
 use crate::json::Span;
 use ctx_core::content::Content;
 use ctx_core::message::Role;

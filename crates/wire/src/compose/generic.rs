@@ -3,211 +3,20 @@
 //! The pipeline, top to bottom: lay the view out, pair calls and results, end the request with something that the model
 //! can answer, apply the repairs of the [`Dialect`], write. Untouched elements leave as ranges of the client's bytes.
 
+use super::dialect::{Dialect, Element, Kept, MadeBlock, Plan};
 use super::head::{self, Head};
-use super::layout::{self, Grammar, Layout, Out, Piece, pieces};
+use super::layout::{self, Grammar, Layout, pieces};
 use super::writer::{Writer, array};
-use super::{Composed, Input, Placement, Repair, pairs};
+use super::{Composed, Input, Out, Piece, Placement, Repair, pairs};
 use crate::json::Span;
 use crate::marks::is_marked;
 use ctx_core::content::Content;
 use ctx_core::edit::effect::{Made, MadeId};
 use ctx_core::edit::fold::View;
 use ctx_core::key::Key;
-use ctx_core::message::{Block, Kind, Message, Role};
+use ctx_core::message::Role;
 use std::collections::HashSet;
 use std::sync::Arc;
-
-/// A wire's part of composing: how it writes, and what its provider refuses.
-pub(crate) trait Dialect: Sync {
-    /// Whether synthetic content can be sent in this role.
-    fn check(&self, content: &Content, role: Role) -> Result<(), Repair>;
-
-    /// Whether one step of the model may be several elements in a row, with the results behind all of them.
-    fn has_flat_steps(&self) -> bool;
-
-    /// The rule by which a synthetic system message becomes a user message, if the history has none.
-    fn no_system(&self) -> Option<Repair> {
-        None
-    }
-
-    /// Takes out calls and results that only this wire refuses.
-    fn close(&self, _: &mut Plan<'_>) {}
-
-    /// Makes the repairs that only this wire needs, once it is settled which calls are sent.
-    fn repair(&self, plan: &mut Plan<'_>);
-
-    /// Writes the rest of a client's element, as none, one or several.
-    fn rewrite(&self, element: &[u8], message: &Message, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>>;
-
-    /// Writes a synthetic message.
-    fn elements(&self, role: Role, content: &[&Content], plan: &Plan<'_>) -> Vec<Vec<u8>>;
-
-    /// Applies changes that depend on neighbouring elements, once all are written.
-    fn polish(&self, elements: Vec<Element>, _: &Input<'_>) -> Vec<Element> {
-        elements
-    }
-
-    /// Writes a text of the system prompt in place of a client's piece, whose bytes are `like`.
-    fn system(&self, text: &str, like: &[u8]) -> Vec<u8>;
-
-    /// The name of a cache breakpoint in quotes, on wires whose clients set them in messages.
-    fn breakpoint(&self) -> Option<&'static [u8]> {
-        None
-    }
-
-    /// Members that are meaningless without tools.
-    fn with_tools(&self) -> &'static [&'static str];
-}
-
-/// A block of a rewritten element.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Kept<'a> {
-    /// A block of the client.
-    Own(usize),
-    /// A client's tool result with another text.
-    Text(usize, &'a str),
-    Made(&'a Content),
-}
-
-/// A synthetic block.
-#[derive(Debug, Clone)]
-pub(crate) struct MadeBlock<'a> {
-    pub content: &'a Content,
-    /// The message of the view and the block's index there; none if a rule required it.
-    pub from: Option<(MadeId, u32)>,
-}
-
-pub(crate) struct Plan<'a> {
-    pub input: &'a Input<'a>,
-    pub outs: Vec<Out>,
-    pub made: Vec<MadeBlock<'a>>,
-    pub texts: Vec<&'a str>,
-    pub repairs: Vec<Repair>,
-    /// Elements to rewrite although all their blocks are sent, by index.
-    pub restyled: HashSet<u32>,
-    pub reasoning_dropped: usize,
-}
-
-/// The kind of a piece, for rules shared by all wires.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tag<'p> {
-    Call(Option<&'p str>),
-    Result(Option<&'p str>),
-    Reasoning,
-    Other,
-}
-
-impl<'a> Plan<'a> {
-    pub fn tag(&self, piece: Piece) -> Tag<'_> {
-        match piece {
-            Piece::Made(at) => match self.made.get(at as usize).map(|made| made.content) {
-                Some(Content::Call { id, .. }) => Tag::Call(id.as_deref()),
-                Some(Content::Result { id, .. }) => Tag::Result(id.as_deref()),
-                Some(Content::Raw { calls: Some(id), .. }) => Tag::Call(Some(id)),
-                Some(Content::Raw { answers: Some(id), .. }) => Tag::Result(Some(id)),
-                _ => Tag::Other,
-            },
-            Piece::Client { message, block, .. } => match layout::facts(self.input, message, block) {
-                Some(block) if block.kind == Kind::ToolUse => Tag::Call(block.tool_use_id.as_deref()),
-                Some(block) if block.kind == Kind::ToolResult => Tag::Result(block.tool_use_id.as_deref()),
-                Some(block) if block.kind == Kind::Thinking => Tag::Reasoning,
-                _ => Tag::Other,
-            },
-        }
-    }
-
-    /// Adds a piece that a rule requires.
-    pub fn add(&mut self, content: &'a Content) -> Piece {
-        self.made.push(MadeBlock { content, from: None });
-        Piece::Made(self.made.len() as u32 - 1)
-    }
-
-    /// Removes pieces from a message.
-    pub fn retain(&mut self, out: usize, mut stays: impl FnMut(&Plan<'a>, Piece) -> bool) {
-        let mut held = std::mem::replace(&mut self.outs[out], Out::ours(Role::Other, Vec::new(), None));
-        let list = layout::opened(self.input, &mut held);
-        let left: Vec<Piece> = list.iter().copied().filter(|piece| stays(self, *piece)).collect();
-        *list = left;
-        self.outs[out] = held;
-    }
-
-    /// Removes messages that are empty, or hold only reasoning (X3).
-    pub fn drop_empty(&mut self) {
-        let outs = std::mem::take(&mut self.outs);
-        for out in outs {
-            let is_gone = match &out.pieces {
-                None => false,
-                Some(list) => list.iter().all(|piece| self.tag(*piece) == Tag::Reasoning),
-            };
-            if is_gone {
-                self.reasoning_dropped += out.pieces.as_ref().map_or(0, Vec::len);
-            } else {
-                self.outs.push(out);
-            }
-        }
-    }
-
-    /// Shortens each message: one with all its blocks is whole again. Of several with the same source, the first that
-    /// has blocks of it keeps its object.
-    pub fn settle(&mut self) {
-        let has_own = |out: &Out| {
-            let list = out.pieces.as_deref();
-            list.is_none_or(|list| list.iter().any(|piece| matches!(piece, Piece::Client { .. })))
-        };
-        let with_own: HashSet<u32> = self.outs.iter().filter(|out| has_own(out)).filter_map(|out| out.source).collect();
-        let mut seen = HashSet::new();
-        for out in &mut self.outs {
-            let Some(source) = out.source else { continue };
-            out.first = (has_own(out) || !with_own.contains(&source)) && seen.insert(source);
-            let Some(list) = &out.pieces else { continue };
-            let count = layout::block_count(self.input, source);
-            let own = (0..count).map(|block| Piece::Client { message: source, block, text: 0 });
-            if count > 0 && list.iter().copied().eq(own) {
-                out.pieces = None;
-            }
-        }
-    }
-
-    /// Ensures that the request ends with words of the user, or results, because the model answers the last message
-    /// (X2). Returns whether something was restored for that.
-    fn end_with_a_question(&mut self) -> bool {
-        let is_said = |role: Role| !matches!(role, Role::System | Role::Other);
-        let asks = |role: Option<Role>| role == Some(Role::User);
-        let own = self.input.messages.iter().map(|message| message.role).rev().find(|role| is_said(*role));
-        let sent = self.outs.iter().map(|out| out.role).rev().find(|role| is_said(*role));
-        if asks(sent) || !asks(own) {
-            return false;
-        }
-        let Some(last) = self.input.messages.iter().rposition(|message| message.role == Role::User) else {
-            return false;
-        };
-        let newest = self.step_of(last)..=last as u32;
-        self.outs.retain(|out| !out.source.is_some_and(|source| newest.contains(&source)));
-        let roles = newest.map(|at| (at, self.input.messages[at as usize].role));
-        self.outs.extend(roles.map(|(at, role)| Out::whole(at, role)));
-        self.repairs.push(Repair::new("X2", "the newest message stays: the model answers it"));
-        true
-    }
-
-    /// The first message of the step that a message belongs to: the one whose calls it and its predecessors answer.
-    fn step_of(&self, last: usize) -> u32 {
-        let messages = self.input.messages;
-        let mut first = last;
-        let mut at = last;
-        loop {
-            let ids = messages[at].blocks.iter().filter(|block| block.kind == Kind::ToolResult);
-            for id in ids.filter_map(|block| block.tool_use_id.as_deref()) {
-                let is_call = |block: &Block| block.kind == Kind::ToolUse && block.tool_use_id.as_deref() == Some(id);
-                let call = messages[..at].iter().rposition(|message| message.blocks.iter().any(is_call));
-                first = first.min(call.unwrap_or(first));
-            }
-            if at == first {
-                return first as u32;
-            }
-            at -= 1;
-        }
-    }
-}
 
 struct Rules<'d, D: ?Sized>(&'d D);
 
@@ -258,26 +67,6 @@ pub(crate) fn compose<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, view:
     dialect.repair(&mut plan);
     let head = head::arrange(dialect, input, view, &mut plan.repairs);
     write(dialect, plan, head)
-}
-
-/// One element of the array that is sent.
-pub(crate) enum Element {
-    /// An element of the client, by its index in the array.
-    Source(usize),
-    Made(Vec<u8>),
-}
-
-impl Element {
-    pub fn bytes<'e>(&'e self, input: &'e Input<'_>) -> &'e [u8] {
-        let spans = input.body.spans();
-        match self {
-            Element::Source(at) => {
-                let span = spans.lead.iter().chain(&spans.messages).nth(*at);
-                span.and_then(|span| input.body.bytes().get(span.clone())).unwrap_or_default()
-            }
-            Element::Made(bytes) => bytes,
-        }
-    }
 }
 
 fn write<D: Dialect + ?Sized>(dialect: &D, plan: Plan<'_>, head: Head) -> Composed {

@@ -1,6 +1,6 @@
 //! System prompt and tools of wires that keep them at the beginning of the history or in members of the body.
 
-use super::generic::Dialect;
+use super::dialect::Dialect;
 use super::spell::cut;
 use super::{HeadParts, Input, Part, Repair};
 use crate::envelope::Piece;

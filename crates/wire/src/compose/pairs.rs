@@ -1,8 +1,8 @@
 //! Calls and results go together (X1).
 
-use super::Repair;
-use super::generic::{Plan, Tag};
-use super::layout::{Out, Piece, pieces};
+use super::dialect::{Plan, Tag};
+use super::layout::pieces;
+use super::{Out, Piece, Repair};
 use ctx_core::message::{Kind, Role};
 use std::collections::{HashMap, HashSet};
 

@@ -1,6 +1,6 @@
 //! The rules' effect on a view, for display. Computed on demand.
 
-use super::layout::{Out, Piece};
+use super::out::{Out, Piece};
 use ctx_core::edit::effect::MadeId;
 use ctx_core::edit::fold::{self, Unit, View};
 use ctx_core::edit::weigh::LeftOut;

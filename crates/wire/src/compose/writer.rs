@@ -1,7 +1,7 @@
 //! Collects the segments of a composed body.
 
 use super::Segment;
-use super::generic::Element;
+use super::dialect::Element;
 use crate::json::Span;
 
 /// Collects segments; adjacent ranges become one.

@@ -65,7 +65,7 @@ fn response(bytes: &[u8], span: Option<Span>) -> (Vec<Content>, bool) {
     let Some(span) = span else { return (Vec::new(), false) };
     let members: Vec<json::Member> = json::members(bytes, span.start).into_iter().flatten().flatten().collect();
     if let [only] = members.as_slice()
-        && let Some(name) = TEXTS.iter().find(|name| crate::facts::key(bytes, only) == **name)
+        && let Some(name) = TEXTS.iter().find(|name| json::key(bytes, only) == **name)
         && let Some(text) = json::string_value(bytes, only.value.clone())
     {
         return (vec![Content::text(text)], *name == "error");

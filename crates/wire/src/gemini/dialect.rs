@@ -3,9 +3,9 @@
 use super::content::{Spelling, part, replaced_response};
 use super::part::{Contents, Part};
 use super::{hosted, order, turns};
-use crate::compose::generic::{Dialect, Element, Kept, Plan, Tag};
-use crate::compose::layout::{Out, Piece, facts, pieces};
-use crate::compose::{Input, Repair};
+use crate::compose::dialect::{Dialect, Element, Kept, Plan, Tag};
+use crate::compose::layout::{facts, pieces};
+use crate::compose::{Input, Out, Piece, Repair};
 use ctx_core::content::{Content, WireId};
 use ctx_core::links;
 use ctx_core::message::{Kind, Message, Role};

@@ -57,7 +57,7 @@ fn tools(bytes: &[u8], list: &Span) -> Vec<Piece> {
             }
             None => {
                 let first = json::members(bytes, tool.start).and_then(|mut members| members.next()?.ok());
-                let name = first.map_or(Cow::Borrowed(""), |first| crate::facts::key(bytes, &first));
+                let name = first.map_or(Cow::Borrowed(""), |first| json::key(bytes, &first));
                 pieces.push(piece(bytes, tool, &name, "description", true));
             }
         }

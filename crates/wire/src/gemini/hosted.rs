@@ -1,8 +1,8 @@
 //! Pairs calls of the provider's own tools and their results; both stand in contents of the model (G17).
 
-use crate::compose::Repair;
-use crate::compose::generic::Plan;
-use crate::compose::layout::{Piece, facts, pieces};
+use crate::compose::dialect::Plan;
+use crate::compose::layout::{facts, pieces};
+use crate::compose::{Piece, Repair};
 use ctx_core::message::Kind;
 use std::collections::HashMap;
 

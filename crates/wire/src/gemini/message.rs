@@ -1,9 +1,8 @@
 //! One content of the history: each of its parts is a block.
 
 use super::part::{Contents, Data, Part, member};
-use crate::facts::{Bare, Facts, signature, visible_chars};
+use crate::facts::{Bare, Facts, Reading, signature, visible_chars};
 use crate::json::{self, Span};
-use crate::wire::Reading;
 use ctx_core::Lexicon;
 use ctx_core::message::{Kind, Role};
 
@@ -69,7 +68,7 @@ fn part(bytes: &[u8], span: &Span, facts: &mut Facts<'_>) {
 /// The characters and image tokens of a value that the model reads.
 fn size(bytes: &[u8], span: Span) -> (u32, u32) {
     visible_chars(bytes, span, &|bytes, members| {
-        let find = |name: &str| members.iter().find(|each| crate::facts::key(bytes, each) == name);
+        let find = |name: &str| members.iter().find(|each| json::key(bytes, each) == name);
         let inline = find("inlineData").or_else(|| find("inline_data"))?;
         member(bytes, &inline.value, "data").map(|_| (inline.value.clone(), TILE))
     })

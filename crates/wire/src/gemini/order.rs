@@ -1,9 +1,9 @@
 //! Restores the order of results: without ids, only the order links them to their calls (G13).
 
 use super::dialect::{answers, calls};
-use crate::compose::Repair;
-use crate::compose::generic::Plan;
-use crate::compose::layout::{Out, Piece, pieces};
+use crate::compose::dialect::Plan;
+use crate::compose::layout::pieces;
+use crate::compose::{Out, Piece, Repair};
 use ctx_core::message::Role;
 use std::collections::HashMap;
 

@@ -1,7 +1,6 @@
 //! The parts of a content and their kinds. Names are in camelCase or in snake_case.
 
-use crate::facts::key;
-use crate::json::{self, Member, Span};
+use crate::json::{self, Member, Span, key};
 use ctx_core::message::Role;
 use std::borrow::Cow;
 

@@ -3,7 +3,7 @@
 
 use super::part::{Contents, DUMMY, Data, Part};
 use crate::compose::Input;
-use crate::compose::generic::Element;
+use crate::compose::dialect::Element;
 use crate::json::Span;
 use ctx_core::message::Role;
 

@@ -6,13 +6,6 @@
 mod scan;
 mod text;
 
-pub use scan::{Elements, Member, Members, Syntax, elements, members, value};
-pub use text::{decode, string_value};
-
-/// A byte range in the scanned text.
-pub type Span = std::ops::Range<usize>;
-
-/// Whether a raw key (without quotes) spells `name`, considering escapes.
-pub fn key_is(raw: &[u8], name: &str) -> bool {
-    raw == name.as_bytes() || (raw.contains(&b'\\') && decode(raw) == name)
-}
+pub use scan::{Elements, Member, Members, Span, Syntax, elements, members, value};
+pub(crate) use text::key;
+pub use text::{decode, key_is, string_value};

@@ -1,7 +1,9 @@
 //! A strict, iterative scanner. Depth costs one byte per level on the heap, never stack.
 
-use super::Span;
 use memchr::memchr2;
+
+/// A byte range in the scanned text.
+pub type Span = std::ops::Range<usize>;
 
 /// Why a text is not JSON: a position, and the expected token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

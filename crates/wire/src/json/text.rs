@@ -1,6 +1,6 @@
 //! Decodes JSON strings.
 
-use super::Span;
+use super::scan::{Member, Span};
 use std::borrow::Cow;
 
 /// Decodes a string without its quotes. Never fails: invalid parts (a lone surrogate, a broken escape, bytes that are
@@ -22,6 +22,16 @@ pub fn string_value(bytes: &[u8], span: Span) -> Option<Cow<'_, str>> {
     let raw = bytes.get(span)?;
     let inner = raw.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     Some(decode(inner))
+}
+
+/// The key of a member.
+pub(crate) fn key<'a>(bytes: &'a [u8], member: &Member) -> Cow<'a, str> {
+    decode(bytes.get(member.key.clone()).unwrap_or_default())
+}
+
+/// Whether a raw key (without quotes) spells `name`, considering escapes.
+pub fn key_is(raw: &[u8], name: &str) -> bool {
+    raw == name.as_bytes() || (raw.contains(&b'\\') && decode(raw) == name)
 }
 
 fn unescape(raw: &[u8], first: usize) -> String {

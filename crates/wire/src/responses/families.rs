@@ -2,9 +2,9 @@
 //! calls along (R13).
 
 use super::item::{Item, Sort};
-use crate::compose::Repair;
-use crate::compose::generic::{Plan, Tag};
-use crate::compose::layout::{Piece, pieces};
+use crate::compose::dialect::{Plan, Tag};
+use crate::compose::layout::pieces;
+use crate::compose::{Piece, Repair};
 use ctx_core::Content;
 use ctx_core::message::Kind;
 use std::borrow::Cow;

@@ -1,9 +1,8 @@
 //! One item of the input, which the engine treats as one message. A call, a result, reasoning and anything opaque are
 //! one block each; the blocks of a message are the parts of its content.
 
-use crate::facts::{Bare, Facts, key, signature, string_chars, visible_chars};
-use crate::json::{self, Member, Span};
-use crate::wire::Reading;
+use crate::facts::{Bare, Facts, Reading, signature, string_chars, visible_chars};
+use crate::json::{self, Member, Span, key};
 use ctx_core::Lexicon;
 use ctx_core::key::Key;
 use ctx_core::message::{Kind, Role};

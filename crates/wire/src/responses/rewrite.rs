@@ -3,7 +3,7 @@
 
 use super::content::{part, shell};
 use super::item::Item;
-use crate::compose::generic::Kept;
+use crate::compose::dialect::Kept;
 use crate::compose::spell::end_of_members;
 use crate::json::{self, Span};
 use ctx_core::content::Content;

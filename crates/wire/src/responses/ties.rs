@@ -2,9 +2,8 @@
 //! without ids are not looked up (R20–R22).
 
 use super::item::Item;
-use crate::compose::generic::Plan;
-use crate::compose::layout::Out;
-use crate::compose::{Input, Repair};
+use crate::compose::dialect::Plan;
+use crate::compose::{Input, Out, Repair};
 use ctx_core::message::{Kind, Message, Role};
 use std::collections::{HashMap, HashSet};
 

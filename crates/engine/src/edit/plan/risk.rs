@@ -1,11 +1,11 @@
 //! What an operation would lose, in words. It only tells: whether that matters is for the reader to judge.
 
 use super::{RepairView, State};
+use crate::compose::compare::Overview;
+use crate::compose::{Ground, Weights};
 use crate::conversation::Conversation;
 use crate::edit::client_notes::Written;
-use crate::edit::compare::Overview;
 use crate::edit::summary::tokens;
-use crate::edit::{Ground, Weights};
 use ctx_api::plan::{Level, Risk};
 use ctx_core::edit::Operation;
 use ctx_core::edit::effect::Effect;

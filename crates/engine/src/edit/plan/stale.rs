@@ -1,10 +1,10 @@
 //! A plan that was made against another head: what has happened since, and what that has to do with the plan.
 
 use crate::Refusal;
+use crate::compose::Ground;
+use crate::compose::compare::{Overview, overview};
 use crate::conversation::Conversation;
-use crate::edit::Ground;
 use crate::edit::apply::expected;
-use crate::edit::compare::{Overview, overview};
 use ctx_api::plan::Planned;
 use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::{Commit, CommitId};

@@ -1,8 +1,10 @@
 //! A fork takes over what waits in the conversation that it comes from, and what somebody wanted to keep there.
 
-use super::{State, notes};
-use crate::automatic::{AUTHOR, calls};
+use super::notes;
 use crate::conversation::Conversation;
+use crate::conversation::policy::AUTHOR;
+use crate::conversation::policy::calls::calls;
+use crate::conversation::waiting::State;
 use crate::log::{self, Automatic, Wait, Wished};
 use crate::{Engine, record};
 use ctx_store::Step;
@@ -51,7 +53,7 @@ impl Engine {
         let taken = of.waiting.iter().filter_map(|wished| taken_over(fork.wire, wished, &path, &there));
         let taken: Vec<Wished> = taken.collect();
         for wished in taken {
-            let id = format!("w{}", fork.waiting.len() + 1);
+            let id = fork.waiting.next_id();
             let wait = Wait::Wished(Box::new(Wished { id, branch: fork.history.current().to_owned(), ..wished }));
             step.records.push(record(&fork.id, at, log::WAIT, &wait, Vec::new()));
             fork.wait(&wait, at);

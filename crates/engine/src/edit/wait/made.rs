@@ -1,9 +1,10 @@
 //! Turns a pending change into a commit: it is resolved and checked again.
 
-use super::{Situation, State, notes};
+use super::{Situation, notes};
 use crate::conversation::Conversation;
-use crate::edit::import::Imports;
-use crate::edit::offload::Files;
+use crate::conversation::waiting::State;
+use crate::edit::files::Files;
+use crate::edit::imports::Imports;
 use crate::log::{self, Wait, Wished};
 use crate::{Engine, Refusal, record};
 use ctx_api::edit::Wish;

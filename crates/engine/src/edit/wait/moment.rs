@@ -4,21 +4,6 @@ use crate::conversation::Conversation;
 use crate::{Engine, card};
 use ctx_api::edit::When;
 
-/// What the settings say of moments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moments {
-    /// The share of what the model takes from which on the limit is near.
-    pub near_limit_percent: u64,
-    /// How many seconds the provider's cache lives, where its own word does not count.
-    pub cache_seconds: Option<u64>,
-}
-
-impl Default for Moments {
-    fn default() -> Moments {
-        Moments { near_limit_percent: 80, cache_seconds: None }
-    }
-}
-
 /// What moments are told by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Situation {

@@ -1,9 +1,8 @@
 //! Wakes up when the provider's cache of a conversation with waiting wishes has expired. Where nothing waits, nothing
 //! wakes up.
 
-use crate::directory::lock;
-use crate::recorder::step_back;
-use crate::{Service, now};
+use crate::clock::now;
+use crate::threads::{lock, step_back};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -57,6 +56,28 @@ impl Alarm {
     }
 }
 
+impl Alarm {
+    /// Wakes conversations on a thread of its own, until it is dropped or `wake` returns false.
+    pub fn heed(&self, wake: impl Fn(&str) -> bool + Send + 'static) -> std::io::Result<()> {
+        let clock = self.0.clone();
+        std::thread::Builder::new().name("ctx-alarm".into()).spawn(move || {
+            step_back();
+            while let Some(id) = clock.next() {
+                // A mistake of ours costs this wish its moment, never the others.
+                match catch_unwind(AssertUnwindSafe(|| wake(&id))) {
+                    Ok(true) => {}
+                    Ok(false) => return,
+                    Err(_) => {
+                        tracing::error!(conversation = %id, "checking deferred edits failed; the next request checks \
+                             them again");
+                    }
+                }
+            }
+        })?;
+        Ok(())
+    }
+}
+
 impl Drop for Alarm {
     fn drop(&mut self) {
         lock(&self.0.times).over = true;
@@ -88,24 +109,5 @@ impl Clock {
                 }
             };
         }
-    }
-}
-
-impl Service {
-    /// Heeds the alarm on a thread of its own, as long as the service is there.
-    pub(crate) fn heed_alarm(self: &Arc<Service>) -> std::io::Result<()> {
-        let (clock, service) = (self.alarm.0.clone(), Arc::downgrade(self));
-        std::thread::Builder::new().name("ctx-alarm".into()).spawn(move || {
-            step_back();
-            while let Some(id) = clock.next() {
-                let Some(service) = service.upgrade() else { return };
-                // A mistake of ours costs this wish its moment, never the others.
-                if catch_unwind(AssertUnwindSafe(|| service.wake(&id))).is_err() {
-                    tracing::error!(conversation = %id, "checking deferred edits failed; the next request checks \
-                        them again");
-                }
-            }
-        })?;
-        Ok(())
     }
 }

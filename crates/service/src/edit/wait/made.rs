@@ -1,13 +1,14 @@
 //! Makes pending changes when the alarm rings.
 
-use crate::directory::lock;
+use crate::clock::now;
 use crate::observe::Posture;
-use crate::{Service, now};
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::edit::When;
 use ctx_engine::edit::wait::made::AGAIN;
 use ctx_store::Step;
 
-impl Service {
+impl Parts {
     /// The alarm has gone off for a conversation.
     pub(crate) fn wake(&self, id: &str) {
         let _one_at_a_time = self.editing.lock(id);

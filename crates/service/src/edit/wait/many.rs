@@ -1,18 +1,24 @@
 //! Many pending changes at once: several ids, a range of them, or all.
 
-use crate::Service;
-use crate::directory::lock;
+use crate::parts::Parts;
+use crate::threads::lock;
 use ctx_api::face::Face;
 use ctx_api::waiting::{PendingOutcome, PendingRefusal, WaitView};
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
 use ctx_engine::conversation::Conversation;
-use ctx_engine::edit::wait::State;
+use ctx_engine::conversation::waiting::State;
 
-impl Service {
+impl Parts {
     /// Makes several pending changes, each as a commit of its own. `ids`: `w2`, `w2..w5` or `all`.
-    pub fn accept_many(&self, name: &str, ids: &[String], author: &str, face: Face) -> Result<PendingOutcome, Refusal> {
+    pub(crate) fn accept_many(
+        &self,
+        name: &str,
+        ids: &[String],
+        author: &str,
+        face: Face,
+    ) -> Result<PendingOutcome, Refusal> {
         let mut outcome = self.each((name, face), ids, State::can_be_accepted, &|conversation, id| {
             self.make_now(conversation, id, author)
         })?;
@@ -23,7 +29,13 @@ impl Service {
     }
 
     /// Takes back several pending changes, or puts away those that failed.
-    pub fn cancel_many(&self, name: &str, ids: &[String], author: &str, face: Face) -> Result<PendingOutcome, Refusal> {
+    pub(crate) fn cancel_many(
+        &self,
+        name: &str,
+        ids: &[String],
+        author: &str,
+        face: Face,
+    ) -> Result<PendingOutcome, Refusal> {
         self.each((name, face), ids, State::can_be_cancelled, &|conversation, id| self.cancel(conversation, id, author))
     }
 
@@ -61,12 +73,12 @@ fn chosen(conversation: &Conversation, ids: &[String], is_open: fn(&State) -> bo
         match (id, id.split_once("..")) {
             ("all", _) => chosen.extend(open().cloned()),
             (_, Some((from, to))) => {
-                conversation.wish(from, is_open)?;
-                conversation.wish(to, is_open)?;
+                conversation.waiting.find(from, is_open)?;
+                conversation.waiting.find(to, is_open)?;
                 let range = number(from)..=number(to);
                 chosen.extend(open().filter(|id| range.contains(&number(id))).cloned());
             }
-            (id, None) => chosen.push(conversation.wish(id, is_open)?.wished.id.clone()),
+            (id, None) => chosen.push(conversation.waiting.find(id, is_open)?.wished.id.clone()),
         }
     }
     let mut seen = std::collections::HashSet::new();

@@ -1,7 +1,6 @@
 //! One answered request in the ledger, and what it would have been unedited.
 
-use super::super::misses::{Story, Told};
-use crate::Service;
+use super::super::misses::{Around, Story, Told};
 use ctx_api::requests::Usage;
 use ctx_api::stats::Spent;
 use ctx_api::timeline::Line;
@@ -9,7 +8,7 @@ use ctx_core::day::Day;
 use ctx_core::tokens::Calibration;
 use ctx_engine::log::{self, Answered};
 use ctx_models::{Models, Price};
-use ctx_store::Record;
+use ctx_store::{Reader, Record};
 use std::collections::BTreeMap;
 
 /// A conversation while its records are read.
@@ -58,7 +57,7 @@ impl Talk {
     }
 
     /// What a record tells: of an answer, a row.
-    pub fn take(&mut self, service: &Service, record: &Record) -> Result<Option<Row>, Unreadable> {
+    pub fn take(&mut self, store: &dyn Reader, models: &Models, record: &Record) -> Result<Option<Row>, Unreadable> {
         if !log::is_readable(record.version) {
             return Err(Unreadable);
         }
@@ -77,9 +76,9 @@ impl Talk {
             log::ANSWERED => {
                 let answered: Answered = serde_json::from_slice(&record.body).map_err(|_| Unreadable)?;
                 let wire = self.story.wire();
-                let around = |envelope| service.around_of(wire?, envelope);
-                let told = self.story.answered(&answered, &service.engine.models, around);
-                return Ok(self.row(&service.engine.models, record, &answered, told));
+                let around = |envelope| Around::stored(store, wire?, envelope);
+                let told = self.story.answered(&answered, models, around);
+                return Ok(self.row(models, record, &answered, told));
             }
             _ => {}
         }

@@ -1,9 +1,10 @@
 //! Days, and what a request would have cost unedited.
 
-use super::row::Talk;
 use super::*;
+use crate::service::Service;
+use crate::view::Asked;
 use ctx_api::requests::Usage;
-use ctx_api::stats::Spent;
+use ctx_api::stats::{Grouping, Spent};
 use ctx_core::day::Day;
 use ctx_core::edit::effect::{Effect, Why};
 use ctx_core::edit::history::Change;
@@ -37,7 +38,7 @@ impl Told {
         let body = serde_json::to_vec(body).expect("JSON");
         let (conversation, kind) = ("c".to_owned(), kind.to_owned());
         let record = Record { seq: 0, conversation, at: self.clock, kind, version: 1, uses: Vec::new(), body };
-        self.talk.take(&self.service, &record).ok().expect("it is read")
+        self.talk.take(&*self.service.parts.store, &self.service.parts.engine.models, &record).ok().expect("it is read")
     }
 
     /// What was saved, in millionths of a dollar; `edited` is the weight of what was sent and of what the client sent.
@@ -239,13 +240,13 @@ proptest! {
 
 #[test]
 fn what_a_clock_that_was_ahead_noted_counts_today() {
-    let before = crate::now();
+    let before = crate::clock::now();
     let days_from_now = |days: u64| before + days * 24 * 60 * 60 * 1000;
     let row = |at: u64| (0, at, 0, 1_000, 1_000, false);
     let service = store(&[row(0), row(before), row(days_from_now(30)), row(days_from_now(3_000)), row(u64::MAX)]);
     for since in [None, Some(before)] {
         let stats = |by| service.stats(&Asked { by, since, ..Asked::default() }).expect("stats");
-        let today = || Day::of(crate::now()).to_string();
+        let today = || Day::of(crate::clock::now()).to_string();
         let by_day = stats(Grouping::Day);
         let newest = by_day.groups.last().expect("a day");
         assert!(newest.key.as_ref() <= Some(&today()), "{newest:?}");
@@ -253,7 +254,7 @@ fn what_a_clock_that_was_ahead_noted_counts_today() {
         assert!(by_day.days.last().is_some_and(|day| day.day <= today()), "{:?}", by_day.days.last());
         assert_eq!(by_day.total.requests, if since.is_some() { 4 } else { 5 });
         let by_request = stats(Grouping::Request);
-        assert!(by_request.groups.iter().all(|group| group.at <= crate::now()), "{by_request:?}");
+        assert!(by_request.groups.iter().all(|group| group.at <= crate::clock::now()), "{by_request:?}");
         assert_eq!(by_request.groups.len() as u64, by_day.total.requests);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::support::{self, answers};
 use ctx_core::policy::{Mode, Settings};
-use ctx_engine::request::Seen;
+use ctx_engine::attribution::Seen;
 use ctx_engine::response::Timing;
 use ctx_models::{Models, Setting};
 use ctx_service::Service;

@@ -6,7 +6,7 @@ use super::trace::Trace;
 use crate::support::{self, Headers, answers};
 use ctx_api::edit::Wish;
 use ctx_core::edit::Operation;
-use ctx_engine::request::Seen;
+use ctx_engine::attribution::Seen;
 use ctx_engine::response::Timing;
 use ctx_service::Service;
 use ctx_service::edit::Folder;

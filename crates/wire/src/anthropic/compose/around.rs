@@ -1,14 +1,18 @@
 //! System prompt and tools: removed and replaced pieces, and required ones.
 
+use super::lay_out::lay_out;
+use super::made::{self, MadeBlock};
 use super::plan::{Out, Piece, Plan, Tag, pieces, tag};
-use super::{Repair, made, paused, spell};
+use super::{Input, Placement, Repair, open_loop, pairs, paused, roles, spell};
 use crate::anthropic::content;
+use crate::compose::HeadParts;
 pub(super) use crate::compose::Part;
 use crate::envelope;
 use ctx_core::edit::effect::{Made, MadeId};
 use ctx_core::edit::fold::{self, View};
 use ctx_core::key::{Key, KeyBuilder};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 #[derive(Debug, Clone)]
 pub(super) struct Around {
@@ -41,6 +45,12 @@ impl Around {
         self.from.push(from);
         self.made.push(json.to_owned());
     }
+
+    /// The placement of all content in the sent request.
+    pub(super) fn placement(self, settled: Arc<Vec<Out>>, outs: Vec<Out>, made: &[MadeBlock<'_>]) -> Placement {
+        let made = made.iter().map(|block| block.from).collect();
+        Placement::new(settled, outs, made, HeadParts { system: self.system, tools: self.tools, made: self.from })
+    }
 }
 
 pub(super) fn arrange(plan: &mut Plan<'_>, view: &View<'_>) -> Around {
@@ -60,12 +70,23 @@ pub(super) fn arrange(plan: &mut Plan<'_>, view: &View<'_>) -> Around {
     }
     if touched(&then.tools) || held_back {
         let mut needed = needed(plan);
-        needed.extend(paused.into_iter().flat_map(|then| referenced(&paused::beginning(input, then))));
+        needed.extend(paused.into_iter().flat_map(|then| referenced(&beginning(input, then))));
         let parts = tools(plan, then, needed, &mut around);
         around.tools = Some(parts);
     }
     around.digest = digest(plan, &around);
     around
+}
+
+/// The request that the paused answer began with, under the operations of that time.
+fn beginning<'a>(input: &'a Input<'a>, then: &'a View<'a>) -> Plan<'a> {
+    let mut plan = lay_out(input, then);
+    let paused = paused::message(input);
+    plan.outs.retain(|out| out.source != paused);
+    pairs::repair(&mut plan);
+    roles::repair(&mut plan);
+    open_loop::repair(&mut plan);
+    plan
 }
 
 /// The digest of the sent pieces, as [`envelope::digest`] computes it.

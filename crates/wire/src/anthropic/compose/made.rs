@@ -1,6 +1,5 @@
 //! Synthetic blocks: parsed once, and sent only if the provider accepts them.
 
-use super::plan::Tag;
 use super::{Input, Repair, spell};
 use crate::anthropic::content;
 use crate::json;
@@ -8,6 +7,20 @@ use ctx_core::content::{Content, WireId};
 use ctx_core::edit::effect::{Made, MadeId};
 use ctx_core::message::Role;
 use std::borrow::Cow;
+
+/// The kind of a block, as far as the rules need it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tag {
+    Text,
+    Thinking,
+    /// A call; the position of its result shows whether the client or the provider runs it.
+    Call,
+    Result,
+    ServerResult,
+    /// The mark where another model took over.
+    Fallback,
+    Other,
+}
 
 #[derive(Debug, Clone)]
 pub(super) struct MadeBlock<'a> {

@@ -2,6 +2,7 @@
 //! warm.
 
 use super::around::{Around, Part};
+use super::memo::known;
 use super::plan::{Out, Piece, Plan, Tag, pieces, tag};
 use super::{Repair, roles, spell};
 use crate::json::{self, Span};
@@ -125,10 +126,10 @@ fn find(plan: &Plan<'_>) -> Vec<Found> {
     }
     for (at, whole) in input.body.spans().messages.iter().enumerate() {
         let message = &bytes[whole.clone()];
-        if !input.memo.has_mark(at, || memchr::memmem::find(message, NAME).is_some()) {
+        if !known(input).has_mark(at, || memchr::memmem::find(message, NAME).is_some()) {
             continue;
         }
-        let content = input.memo.content(at, message);
+        let content = known(input).content(at, message);
         let spell::Content::List(list) = &*content else { continue };
         for (block, span) in list.blocks.iter().enumerate() {
             let (origin, span) = (Origin::Block(at as u32, block as u32), spell::behind(whole.start, span));

@@ -1,19 +1,24 @@
-//! The composer's memory from one request to the next. It saves parsing; the output is the same without it.
+//! The known messages of the last request. They save parsing; the output is the same without them.
 
-use super::settled::Settled;
+use super::Input;
 use super::spell::{self, Content};
+use crate::compose::Memory;
 use crate::json::{self, Member};
 use ctx_core::fast_map::FastMap;
 use ctx_core::key::Key;
 use std::cell::{RefCell, RefMut};
 use std::sync::Arc;
 
-/// One for each conversation.
+/// The messages of the last request.
 #[derive(Debug, Default)]
-pub struct Memo {
+pub(super) struct KnownMessages {
     readings: RefCell<Vec<Reading>>,
     chain: RefCell<Chain>,
-    settled: RefCell<Option<Arc<Settled>>>,
+}
+
+/// The messages that are known when a request is composed.
+pub(super) fn known<'a>(input: &Input<'a>) -> &'a KnownMessages {
+    input.memo.get()
 }
 
 /// The known structure of a client's message. Positions are relative to its first byte.
@@ -25,27 +30,27 @@ struct Reading {
     members: FastMap<usize, Arc<[Member]>>,
 }
 
-impl Memo {
-    /// Keeps only the first messages: the next request shares their bytes.
-    pub fn keep(&mut self, messages: usize) {
+impl Memory for KnownMessages {
+    fn keep(&mut self, messages: usize) {
         self.readings.get_mut().truncate(messages);
-        self.settled.get_mut().take_if(|settled| messages < settled.messages());
     }
+}
 
+impl KnownMessages {
     /// The positions of a message's blocks.
-    pub(super) fn content(&self, at: usize, message: &[u8]) -> Arc<Content> {
+    pub fn content(&self, at: usize, message: &[u8]) -> Arc<Content> {
         let read = || Arc::new(spell::content(message, 0, usize::MAX));
         self.with(at, |reading| reading.content.get_or_insert_with(read).clone())
     }
 
     /// The members of its block `number`, which begins at `start`.
-    pub(super) fn members(&self, at: usize, number: usize, message: &[u8], start: usize) -> Arc<[Member]> {
+    pub fn members(&self, at: usize, number: usize, message: &[u8], start: usize) -> Arc<[Member]> {
         let read = || json::members(message, start).into_iter().flatten().flatten().collect();
         self.with(at, |reading| reading.members.entry(number).or_insert_with(read).clone())
     }
 
     /// Whether a message may have a cache breakpoint.
-    pub(super) fn has_mark(&self, at: usize, look: impl FnOnce() -> bool) -> bool {
+    pub fn has_mark(&self, at: usize, look: impl FnOnce() -> bool) -> bool {
         self.with(at, |reading| *reading.has_mark.get_or_insert_with(look))
     }
 
@@ -57,13 +62,8 @@ impl Memo {
         get(&mut readings[at])
     }
 
-    pub(super) fn chain(&self) -> RefMut<'_, Chain> {
+    pub fn chain(&self) -> RefMut<'_, Chain> {
         self.chain.borrow_mut()
-    }
-
-    /// The composed beginning of the last request.
-    pub(super) fn settled(&self) -> RefMut<'_, Option<Arc<Settled>>> {
-        self.settled.borrow_mut()
     }
 }
 

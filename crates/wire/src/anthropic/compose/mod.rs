@@ -1,12 +1,13 @@
 //! Turns a view into the bytes to send.
 //!
-//! The pipeline, top to bottom: [`plan`] lays the view out as messages of blocks, [`stays`] keeps required content,
+//! The pipeline, top to bottom: [`lay_out`] lays the view out as messages of blocks, [`stays`] keeps required content,
 //! [`pairs`] and [`roles`] repair what the provider would refuse, [`thinking`] removes thinking that is no longer
 //! bound, [`around`] does the same for system and tools, [`marks`] places the cache breakpoints, [`splice`] writes.
 //! Untouched content is never parsed: it leaves as a range of the client's bytes. [`settled`] reuses the part that the
 //! request shares with the previous one.
 
 mod around;
+mod lay_out;
 mod made;
 mod marks;
 mod memo;
@@ -23,27 +24,21 @@ mod stays;
 mod thinking;
 mod waits;
 
-pub use memo::Memo;
 pub use paused::is_paused;
 pub use settled::go_on;
 
 pub(crate) use crate::compose::{Composed, Input, Placement, Repair, Segment};
 
-use crate::compose::HeadParts;
-use around::Around;
 use ctx_core::edit::fold::View;
-use made::MadeBlock;
-use plan::Out;
 use settled::Finished;
 use splice::Spliced;
-use std::sync::Arc;
 
 /// Composes a request. Total: the provider accepts the result for any view, provided that it accepts the client's
 /// request. The same input gives the same bytes.
 ///
 /// Leaves the reusable part for the next request with the same [`Input::under`] in the memo.
 pub fn compose(input: &Input<'_>, view: &View<'_>) -> Composed {
-    let mut plan = plan::lay_out(input, view);
+    let mut plan = lay_out::lay_out(input, view);
     let mut dropped = 0;
     let mut rounds = 0;
     // A message of only thinking is removed with it, and its neighbours meet. Each round has less thinking.
@@ -64,7 +59,7 @@ pub fn compose(input: &Input<'_>, view: &View<'_>) -> Composed {
         plan.repairs.truncate(reported);
     };
     let reported = plan.repairs.len();
-    report_dropped(&mut plan, dropped, &thought.loaded);
+    thinking::report_dropped(&mut plan, dropped, &thought.loaded);
     let marks = marks::place(&mut plan, &around, &thought.after);
     let Spliced { segments, settled } = splice::write(&plan, &around, &marks, None, border.map(|border| border.out));
     if let Some(border) = border {
@@ -81,27 +76,8 @@ pub fn compose(input: &Input<'_>, view: &View<'_>) -> Composed {
         marks: marks.written,
         around: around.digest,
         after: thought.after,
-        kept: placement(plan.settled, plan.outs, &plan.made, around),
+        kept: around.placement(plan.settled, plan.outs, &plan.made),
     }
-}
-
-/// The placement of all content in the sent request.
-fn placement(settled: Arc<Vec<Out>>, outs: Vec<Out>, made: &[MadeBlock<'_>], around: Around) -> Placement {
-    let made = made.iter().map(|block| block.from).collect();
-    Placement::new(settled, outs, made, HeadParts { system: around.system, tools: around.tools, made: around.from })
-}
-
-fn report_dropped(plan: &mut plan::Plan<'_>, dropped: usize, loaded: &[String]) {
-    if dropped == 0 {
-        return;
-    }
-    for name in loaded {
-        let what = format!("thinking counts the edited tool {name}: the conversation refers to it");
-        plan.repairs.push(Repair::new("A61", what));
-    }
-    let blocks = if dropped == 1 { "1 thinking block is".to_owned() } else { format!("{dropped} thinking blocks are") };
-    let what = format!("{blocks} left out: the content before them has changed");
-    plan.repairs.push(Repair::new("A65", what));
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 //! ends with results, the first and the last answer of the loop must begin with thinking.
 
 use super::plan::{Out, Piece, Plan, Tag, facts, opened, pieces, tag};
-use super::{Input, Repair, roles, thinking, waits};
+use super::{Input, Repair, roles, spell, waits};
+use crate::body::Body;
 use ctx_core::message::{Kind, Role};
 use std::ops::Range;
 
@@ -11,7 +12,7 @@ const RESULTS_ARE_IN: &str = "[The results are in.]";
 /// Sends the thinking of an open loop, even if an operation removed it, until the loop closes. Without any thinking, a
 /// short exchange closes the loop.
 pub(super) fn repair(plan: &mut Plan<'_>) {
-    if !thinking::is_manual(plan.input.body) {
+    if !is_manual(plan.input.body) {
         return;
     }
     let Some(answers) = answers(plan, &plan.outs) else { return };
@@ -66,7 +67,7 @@ fn begins(plan: &Plan<'_>, out: &Out) -> bool {
     let mut tags = pieces(plan.input, out).map(|piece| tag(plan.input, &plan.made, piece));
     let first = tags.find(|tag| *tag != Tag::ServerResult);
     let count = tags.filter(|tag| *tag == Tag::Thinking).count();
-    first == Some(Tag::Thinking) && thinking::has_all(plan.input, out, count + 1)
+    first == Some(Tag::Thinking) && has_all(plan.input, out, count + 1)
 }
 
 fn restore(plan: &mut Plan<'_>, answers: &[Range<usize>]) {
@@ -166,4 +167,18 @@ fn close(plan: &mut Plan<'_>, answers: &[Range<usize>]) {
     let row = plan.outs.get(answers[count - 1].clone()).unwrap_or_default();
     let waiting: Vec<String> = row.iter().flat_map(|out| waits::calls(plan, out)).map(str::to_owned).collect();
     waits::forget(plan, &waiting);
+}
+
+/// Whether the request uses manual thinking: nothing is bound then, and an open tool loop needs its thinking.
+pub(super) fn is_manual(body: &Body) -> bool {
+    let thinking = body.spans().member(body.bytes(), "thinking");
+    thinking
+        .is_some_and(|(span, _)| spell::text(body.bytes(), span.start, "type").is_some_and(|kind| kind == "enabled"))
+}
+
+/// Whether `count` is all thinking of its answer.
+pub(super) fn has_all(input: &Input<'_>, out: &Out, count: usize) -> bool {
+    let source = out.source.and_then(|source| input.messages.get(source as usize));
+    let thought = source.map(|source| source.blocks.iter().filter(|block| block.kind == Kind::Thinking).count());
+    thought.unwrap_or(0) == count
 }

@@ -1,9 +1,8 @@
 //! Paused answers (`pause_turn`): the client sends the answer back to have it continued. It must go back unchanged, as
 //! the last message, with its original tools (A44).
 
-use super::plan::{self, Out, Plan};
-use super::{Input, Repair, open_loop, pairs, roles};
-use ctx_core::edit::fold::View;
+use super::plan::{Out, Plan};
+use super::{Input, Repair};
 use ctx_core::message::{Kind, Message, Role};
 
 /// Whether this message, the last of a request, is an answer that the provider paused while its own tools ran.
@@ -17,17 +16,6 @@ pub fn is_paused(last: &Message) -> bool {
 pub(super) fn message(input: &Input<'_>) -> Option<u32> {
     let last = input.messages.iter().rposition(|message| message.role != Role::System)?;
     is_paused(input.messages[last]).then_some(last as u32)
-}
-
-/// The request that the paused answer began with, under the operations of that time.
-pub(super) fn beginning<'a>(input: &'a Input<'a>, then: &'a View<'a>) -> Plan<'a> {
-    let mut plan = plan::lay_out(input, then);
-    let paused = message(input);
-    plan.outs.retain(|out| out.source != paused);
-    pairs::repair(&mut plan);
-    roles::repair(&mut plan);
-    open_loop::repair(&mut plan);
-    plan
 }
 
 /// Restores the paused answer completely, even where operations removed parts of it.

@@ -1,19 +1,23 @@
 //! Composing from the previous request.
 //!
 //! A conversation grows at its end. While its operations stay the same, everything before the newest untouched messages
-//! composes to the same bytes. A composition therefore leaves that part in the [`Memo`](super::Memo), and the next one
-//! composes only the rest. Wherever a rule could reach from the new messages into the settled ones, nothing is settled,
-//! and the request is composed as a whole.
+//! composes to the same bytes. A composition therefore leaves that part in the [`Memo`](crate::compose::Memo), and the
+//! next one composes only the rest. Wherever a rule could reach from the new messages into the settled ones, nothing is
+//! settled, and the request is composed as a whole.
 
 use super::around::Around;
 use super::made::MadeBlock;
-use super::marks::{Marks, Spot};
+use super::marks::{self, Marks, Spot};
+use super::open_loop::is_manual;
 use super::plan::{Out, Plan, Tag, id, pieces, tag};
-use super::{Composed, Input, Repair, Segment, marks, pairs, paused, report_dropped, splice, stays, thinking};
+use super::thinking::{report_dropped, sift};
+use super::{Composed, Input, Repair, Segment, pairs, paused, splice, stays};
+use crate::compose::Memory;
 use ctx_core::fast_map::FastSet;
 use ctx_core::key::Key;
 use ctx_core::message::{Kind, Role};
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// The minimum number of settled messages; fewer are not worth it.
@@ -26,7 +30,7 @@ const MOST_OPEN: usize = if cfg!(debug_assertions) { 24 } else { 160 };
 
 /// The part of a composed request that the next one repeats.
 #[derive(Debug)]
-pub(super) struct Settled {
+struct Settled {
     /// Only requests with this number may continue from it.
     under: u64,
     head: Head,
@@ -46,6 +50,16 @@ pub(super) struct Settled {
     around: Around,
     /// The ids of calls and results, if some are synthetic: the open ones must differ from them.
     ids: Option<FastSet<String>>,
+}
+
+/// The composed beginning of the last request.
+#[derive(Debug, Default)]
+struct LastSettled(RefCell<Option<Arc<Settled>>>);
+
+impl Memory for LastSettled {
+    fn keep(&mut self, messages: usize) {
+        self.0.get_mut().take_if(|settled| messages < settled.messages);
+    }
 }
 
 /// The head of the request, as far as composing depends on it.
@@ -99,7 +113,7 @@ pub(super) fn border(plan: &Plan<'_>) -> Option<Border> {
 
 /// Whether the request allows it: the rules for an open tool loop and a paused answer look far back.
 fn can_go_on(input: &Input<'_>) -> bool {
-    input.paused.is_none() && paused::message(input).is_none() && !thinking::is_manual(input.body)
+    input.paused.is_none() && paused::message(input).is_none() && !is_manual(input.body)
 }
 
 /// A finished composition, for [`settle`].
@@ -126,7 +140,7 @@ pub(super) fn settle(plan: &Plan<'_>, border: Border, finished: Finished<'_>) {
     }
     let open: usize = open.iter().map(|out| missing_thinking(input, out)).sum();
     let has_ids = plan.made.iter().any(|made| made.id.is_some());
-    *input.memo.settled() = Some(Arc::new(Settled {
+    *input.memo.get::<LastSettled>().0.borrow_mut() = Some(Arc::new(Settled {
         under,
         head: Head::of(input),
         span: (request.array.start, last.end),
@@ -177,7 +191,7 @@ fn owned(made: &MadeBlock<'_>) -> MadeBlock<'static> {
 /// Composes a request from the settled part of an earlier one; `None` if the whole request must be composed. The result
 /// equals that of composing the whole.
 pub fn go_on(input: &Input<'_>) -> Option<Composed> {
-    let settled = input.memo.settled().clone()?;
+    let settled = input.memo.get::<LastSettled>().0.borrow().clone()?;
     if !settled.fits(input) {
         return None;
     }
@@ -186,7 +200,7 @@ pub fn go_on(input: &Input<'_>) -> Option<Composed> {
         return None;
     }
     let around = settled.around.clone();
-    let thought = thinking::sift(&mut plan, &around, &settled.after);
+    let thought = sift(&mut plan, &around, &settled.after);
     if thought.emptied {
         return None;
     }
@@ -205,15 +219,11 @@ pub fn go_on(input: &Input<'_>) -> Option<Composed> {
         marks: marks.written,
         around: around.digest,
         after: thought.after,
-        kept: super::placement(plan.settled, plan.outs, &plan.made, around),
+        kept: around.placement(plan.settled, plan.outs, &plan.made),
     })
 }
 
 impl Settled {
-    pub(super) fn messages(&self) -> usize {
-        self.messages
-    }
-
     fn fits(&self, input: &Input<'_>) -> bool {
         let request = input.body.spans();
         let open = input.messages.get(self.messages..).unwrap_or_default();

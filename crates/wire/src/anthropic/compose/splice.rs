@@ -2,6 +2,7 @@
 
 use super::around::{Around, Part};
 use super::marks::{Marks, Spot};
+use super::memo::known;
 use super::plan::{Out, Piece, Plan, pieces};
 use super::spell::{self, Content, List, behind};
 use super::{Segment, made};
@@ -151,7 +152,7 @@ impl<'p> Splicer<'p, '_> {
             None => pieces(self.plan.input, out).collect(),
         };
         let base = span.start;
-        let content = self.plan.input.memo.content(source as usize, self.body.get(span.clone()).unwrap_or_default());
+        let content = known(self.plan.input).content(source as usize, self.body.get(span.clone()).unwrap_or_default());
         match &*content {
             Content::Nothing => self.anew(at, out),
             Content::Text(text) => {
@@ -208,7 +209,7 @@ impl<'p> Splicer<'p, '_> {
                 self.made_object(json, mark);
             }
             Piece::Client { message, block, text } => {
-                let (at, block, memo) = (message as usize, block as usize, self.plan.input.memo);
+                let (at, block, memo) = (message as usize, block as usize, known(self.plan.input));
                 let Some(whole) = self.plan.input.body.spans().messages.get(at) else { return };
                 let bytes = self.body.get(whole.clone()).unwrap_or_default();
                 match &*memo.content(at, bytes) {

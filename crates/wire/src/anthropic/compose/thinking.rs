@@ -1,10 +1,10 @@
 //! Sends thinking if and only if its prefix is the original one, and all thinking of the answer is there.
 
+use super::Repair;
 use super::around::{Around, references};
-use super::memo::Chain;
+use super::memo::{Chain, known};
+use super::open_loop::{has_all, is_manual};
 use super::plan::{Out, Piece, Plan, Tag, facts, opened, pieces, tag};
-use super::{Input, spell};
-use crate::body::Body;
 use ctx_core::key::Key;
 use ctx_core::message::{Kind, Role};
 
@@ -28,7 +28,7 @@ pub(super) fn sift(plan: &mut Plan<'_>, around: &Around, settled: &[Key]) -> Tho
     let mut unread = around.deferred.clone();
     let mut outs = std::mem::take(&mut plan.outs);
     let mut bytes = Vec::new();
-    let mut chain = plan.input.memo.chain();
+    let mut chain = known(plan.input).chain();
     // The messages determine where a tool counts, so its bytes are enough to distinguish two chains.
     chain.begin(around.deferred.iter().fold(around.digest, |key, (_, tool)| key.then(*tool)));
     chain.skip(settled);
@@ -56,6 +56,20 @@ pub(super) fn sift(plan: &mut Plan<'_>, around: &Around, settled: &[Key]) -> Tho
     thought
 }
 
+/// Reports thinking that was left out, and the tools that it counts.
+pub(super) fn report_dropped(plan: &mut Plan<'_>, dropped: usize, loaded: &[String]) {
+    if dropped == 0 {
+        return;
+    }
+    for name in loaded {
+        let what = format!("thinking counts the edited tool {name}: the conversation refers to it");
+        plan.repairs.push(Repair::new("A61", what));
+    }
+    let blocks = if dropped == 1 { "1 thinking block is".to_owned() } else { format!("{dropped} thinking blocks are") };
+    let what = format!("{blocks} left out: the content before them has changed");
+    plan.repairs.push(Repair::new("A65", what));
+}
+
 /// Counts a tool that is not loaded from the message that refers to it, thinking in that message included (A61). The
 /// client's own tools count with its messages.
 fn load(plan: &Plan<'_>, out: &Out, mut prefix: Key, unread: &mut Vec<(String, Key)>, loaded: &mut Vec<String>) -> Key {
@@ -69,13 +83,6 @@ fn load(plan: &Plan<'_>, out: &Out, mut prefix: Key, unread: &mut Vec<(String, K
         !is_named
     });
     prefix
-}
-
-/// Whether the request uses manual thinking: nothing is bound then, and an open tool loop needs its thinking.
-pub(super) fn is_manual(body: &Body) -> bool {
-    let thinking = body.spans().member(body.bytes(), "thinking");
-    thinking
-        .is_some_and(|(span, _)| spell::text(body.bytes(), span.start, "type").is_some_and(|kind| kind == "enabled"))
 }
 
 /// The indices of the thinking blocks to remove. Everything before a thinking block, in the same message too, must be
@@ -102,13 +109,6 @@ fn unfit(plan: &Plan<'_>, out: &Out, prefix: Option<&Key>) -> Vec<usize> {
         }
     }
     if bound && (out.is_whole() || has_all(input, out, all.len())) { Vec::new() } else { all }
-}
-
-/// Whether `count` is all thinking of its answer.
-pub(super) fn has_all(input: &Input<'_>, out: &Out, count: usize) -> bool {
-    let source = out.source.and_then(|source| input.messages.get(source as usize));
-    let thought = source.map(|source| source.blocks.iter().filter(|block| block.kind == Kind::Thinking).count());
-    thought.unwrap_or(0) == count
 }
 
 /// The digest after a message. An untouched message counts by its own digest, so that the prefix equals that of the

@@ -13,7 +13,7 @@ mod waits;
 use super::*;
 use crate::anthropic::{Anthropic, envelope, message};
 use crate::body::Body;
-use crate::compose::untouched_prefix;
+use crate::compose::{Memo, untouched_prefix};
 use crate::dress;
 use ctx_core::edit::effect::{Cover, Effect, EffectId, Made, MessageRef, Named, NewResult, Why};
 use ctx_core::edit::fold::{Source, fold};
@@ -56,12 +56,11 @@ impl Case {
 
     pub fn body(text: &str) -> Case {
         let body = Body::parse(text.as_bytes().to_vec(), &Anthropic).unwrap();
-        let read: Vec<crate::wire::Reading> = (0..body.spans().messages.len())
+        let read: Vec<crate::Reading> = (0..body.spans().messages.len())
             .map(|at| message::read(body.message(at), ctx_clients::lexicon()))
             .collect();
-        let bare = |(at, read): (usize, &crate::wire::Reading)| {
-            Key::of([dress::undress(body.message(at), &read.cuts).0.as_slice()])
-        };
+        let bare =
+            |(at, read): (usize, &crate::Reading)| Key::of([dress::undress(body.message(at), &read.cuts).0.as_slice()]);
         let digests: Vec<Key> = read.iter().enumerate().map(bare).collect();
         let facts: Vec<Message> = read.into_iter().map(|read| read.facts).collect();
         let mut bound = HashMap::new();

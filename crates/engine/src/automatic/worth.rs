@@ -2,14 +2,14 @@
 
 use crate::Engine;
 use crate::automatic::Now;
+use crate::compose::{Ground, Weights};
 use crate::conversation::Conversation;
-use crate::edit::{Ground, Weights};
-use ctx_api::context::{WorthRemoving, WorthView};
+use ctx_api::context::WorthRemoving;
+use ctx_core::edit::Operation;
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::layout::layout;
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::Desk;
-use ctx_core::edit::{CommitId, Operation};
 use ctx_core::format::count;
 use ctx_core::policy::Worth;
 use std::collections::HashMap;
@@ -18,13 +18,6 @@ use std::collections::HashMap;
 const LEAST_PERCENT: u64 = 5;
 
 const LEAST_TOKENS: u64 = 1_000;
-
-/// A view with what it depends on, so that it is worked out once.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Remembered {
-    pub of: (u32, Option<CommitId>, bool, usize, u64),
-    pub view: WorthView,
-}
 
 impl Engine {
     pub fn worked_out(&self, conversation: &Conversation, now: &Now<'_>) -> Option<WorthRemoving> {

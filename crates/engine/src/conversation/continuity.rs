@@ -1,8 +1,7 @@
 //! Whether a request may be composed from the beginning of the one before.
 
-use crate::conversation::Conversation;
 use ctx_core::SlotId;
-use ctx_core::edit::CommitId;
+use ctx_core::edit::{CommitId, History};
 use ctx_core::fast_map::FastSet;
 use std::cell::Cell;
 
@@ -25,35 +24,33 @@ pub struct Continuity {
     pub touches: Cell<Option<bool>>,
 }
 
-impl Conversation {
+impl Continuity {
     /// Only the first messages of the next request have the bytes of the last one.
     pub fn keep(&mut self, messages: usize) {
-        self.composing.memo.keep(messages);
-        self.composing.continuity.messages = self.composing.continuity.messages.min(messages);
+        self.messages = self.messages.min(messages);
     }
 
     /// The number of the requests that one with these slots may go on from. `None`: an operation waits for its answer.
-    pub fn continue_with(&mut self, slots: &[SlotId]) -> Option<u64> {
-        let before = &mut self.composing.continuity;
-        let is_same = self.history.head() == before.head && self.reasoning.strayed == before.strayed && !before.rebound;
-        let is_named = |slot: &SlotId| before.named.contains(slot);
+    pub fn continue_with(&mut self, history: &History, strayed: bool, slots: &[SlotId]) -> Option<u64> {
+        let is_same = history.head() == self.head && strayed == self.strayed && !self.rebound;
+        let is_named = |slot: &SlotId| self.named.contains(slot);
         let goes_on = is_same
-            && before.messages >= before.named_until
-            && slots.get(before.messages..).is_some_and(|rest| !rest.iter().any(is_named));
+            && self.messages >= self.named_until
+            && slots.get(self.messages..).is_some_and(|rest| !rest.iter().any(is_named));
         if !goes_on {
-            let sent = self.history.effects(self.history.head()).into_iter().filter(|(_, effect)| effect.is_sent());
+            let sent = history.effects(history.head()).into_iter().filter(|(_, effect)| effect.is_sent());
             let named: FastSet<SlotId> = sent.flat_map(|(_, effect)| effect.slots()).collect();
-            *before = Continuity {
-                number: before.number + 1,
-                head: self.history.head(),
-                strayed: self.reasoning.strayed,
+            *self = Continuity {
+                number: self.number + 1,
+                head: history.head(),
+                strayed,
                 named_until: slots.iter().rposition(|slot| named.contains(slot)).map_or(0, |last| last + 1),
                 named,
                 ..Continuity::default()
             };
         }
-        before.messages = slots.len();
-        let waits = slots.last().is_some_and(|last| before.named.contains(last));
-        (!waits).then_some(before.number)
+        self.messages = slots.len();
+        let waits = slots.last().is_some_and(|last| self.named.contains(last));
+        (!waits).then_some(self.number)
     }
 }

@@ -1,8 +1,8 @@
 //! An index of the words of a conversation, so that not all of it is read again before each request. A pure function of
 //! its messages: it can be dropped at any time.
 
-use super::content::words;
-use super::input::LongInput;
+use crate::tool_text::input::LongInput;
+use crate::tool_text::result::words;
 use ctx_core::content::{CallInput, Content};
 use ctx_core::message::{Message, Role};
 use ctx_core::policy::stub::{names, result_stub};

@@ -1,11 +1,12 @@
 //! What the provider's rules make of a view: so people are shown, and told in tokens, what is really sent.
 
-use super::compare::{at_point, is_source};
-use super::ground::Ground;
-use super::sent::{Stops, Written};
+use super::sent::AtHand;
+use crate::compose::{Ground, Stops, Written};
 use crate::conversation::Conversation;
+use crate::point::{at_point, is_source};
 use crate::{Engine, Refusal};
 use ctx_api::edit::RepairView;
+use ctx_api::requests::Explained;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::weigh::LeftOut;
@@ -57,6 +58,25 @@ impl Engine {
             })
         });
         repaired.ok().flatten().unwrap_or_default()
+    }
+
+    /// What composing does to the newest request; `None` when it is not stored completely.
+    pub fn explain_effects(
+        &self,
+        conversation: &Conversation,
+        effects: Vec<(EffectId, &Effect)>,
+    ) -> Result<Option<Explained>, Refusal> {
+        let compose = |at_hand: &AtHand<'_>| conversation.compose(at_hand, effects).map(|written| written.composed);
+        let Ok(composed) = self.with_newest(conversation, compose) else { return Ok(None) };
+        Ok(Some(match composed {
+            None => Explained { untouched: true, ..Explained::default() },
+            Some(composed) => Explained {
+                repairs: composed.repairs.iter().map(repair_view).collect(),
+                thinking_dropped: composed.thinking_dropped,
+                marks: composed.marks.len(),
+                ..Explained::default()
+            },
+        }))
     }
 
     /// Lays effects over a conversation, as they are sent.

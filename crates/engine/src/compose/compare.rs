@@ -1,10 +1,9 @@
 //! The difference between two sets of effects, frame by frame.
 
-use super::Ground;
-use crate::Refusal;
+use crate::compose::Ground;
 use crate::conversation::Conversation;
 use ctx_api::edit::Preview;
-use ctx_core::edit::effect::{Effect, EffectId, Made};
+use ctx_core::edit::effect::Made;
 use ctx_core::edit::fold::{Laid, Unit, View};
 use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::layout::layout;
@@ -212,18 +211,4 @@ pub fn only_cut<'a>(whole: &'a Overview, cut: &'a Overview) -> OnlyCut<'a> {
 
 pub fn by_id(overview: &Overview) -> HashMap<&str, f64> {
     overview.frames.iter().map(|frame| (frame.id.as_str(), frame.weight)).collect()
-}
-
-/// Whether a point is the one before the first commit: what the agent sends.
-pub fn is_source(point: &str) -> bool {
-    matches!(point, "source" | "none")
-}
-
-/// The effects at a point of the history.
-pub fn at_point<'a>(conversation: &'a Conversation, point: &str) -> Result<Vec<(EffectId, &'a Effect)>, Refusal> {
-    let head = match point {
-        "HEAD" | "head" => conversation.history.head(),
-        other => super::past::point(conversation, other)?,
-    };
-    Ok(conversation.effects(head))
 }

@@ -1,7 +1,10 @@
 //! Holds the line between the parts of the house: which crate of ours may stand on which.
 //! The same picture in words is in docs/ARCHITECTURE.md.
 
+mod imports;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -129,13 +132,13 @@ const NOT_IN_ENGINE: &[&str] =
 
 #[test]
 fn the_engine_touches_no_file_thread_lock_or_clock() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/engine/src");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/engine/src");
     let mut found = Vec::new();
     look(&folder, &mut found);
     assert_eq!(found, Vec::<String>::new());
 }
 
-fn look(folder: &std::path::Path, found: &mut Vec<String>) {
+fn look(folder: &Path, found: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
         let path = entry.path();
         if path.is_dir() {
@@ -148,5 +151,18 @@ fn look(folder: &std::path::Path, found: &mut Vec<String>) {
         for line in lines.filter(|line| NOT_IN_ENGINE.iter().any(|name| line.contains(name))) {
             found.push(format!("{}: {}", path.display(), line.trim()));
         }
+    }
+}
+
+/// The most files that may import each other in a circle. More cannot be understood one by one.
+const LARGEST_CIRCLE: usize = 5;
+
+#[test]
+fn no_import_circle_is_larger_than_five_files() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+    for name in ["core", "wire", "engine", "service"] {
+        let circles = imports::circles(&crates.join(name).join("src"));
+        let large: Vec<_> = circles.iter().filter(|circle| circle.len() > LARGEST_CIRCLE).collect();
+        assert!(large.is_empty(), "{name}: {large:#?}");
     }
 }

@@ -4,7 +4,6 @@
 //! imported. They are not sent and weigh nothing.
 
 use crate::Refusal;
-use crate::conversation::Conversation;
 use ctx_api::frames::Left;
 use ctx_core::edit::address::{self, Named};
 use ctx_core::edit::fold::View;
@@ -13,13 +12,17 @@ use ctx_core::fast_map::FastSet;
 use ctx_core::hint::Command;
 use ctx_core::message::{Message, Role};
 use ctx_core::tree::Moved;
-use ctx_core::{ErrorCode, NodeIx, SlotId, frames, hint};
+use ctx_core::{ErrorCode, NodeIx, Numbers, SlotId, Tree, frames, hint};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
+/// The paths that the client has left, oldest first.
+#[derive(Debug, Clone, Default)]
+pub struct LeftPaths(Vec<LeftPath>);
+
 /// A path that the client has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LeftPath {
+struct LeftPath {
     tip: NodeIx,
     left: Left,
 }
@@ -39,36 +42,41 @@ pub struct LeftFrames {
     pub by_number: BTreeMap<u32, Left>,
 }
 
-impl Conversation {
+impl LeftPaths {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Remembers the path that the client has left, if frames went with it.
-    pub fn leave_path(&mut self, moved: &Moved, compacted: bool) {
+    pub fn leave(&mut self, tree: &Tree, numbers: &Numbers, moved: &Moved, compacted: bool) {
         let left = if compacted { Left::BeforeCompaction } else { Left::Rewound };
         let path: FastSet<SlotId> = match moved.left.is_empty() {
             true => FastSet::default(),
-            false => self.tree.path().map(|slot| slot.id).collect(),
+            false => tree.path().map(|slot| slot.id).collect(),
         };
         let is_gone = |node: &NodeIx| {
-            let slot = self.tree.slot_at(*node).id;
-            self.numbers.of(slot).is_some() && !path.contains(&slot)
+            let slot = tree.slot_at(*node).id;
+            numbers.of(slot).is_some() && !path.contains(&slot)
         };
         if moved.left.iter().any(is_gone) {
-            self.left.extend(moved.left.last().map(|&tip| LeftPath { tip, left }));
+            self.0.extend(moved.left.last().map(|&tip| LeftPath { tip, left }));
         }
         // Where it has come back, it has not left.
-        self.left.retain(|path| self.tree.depth_on_current(path.tip).is_none());
+        self.0.retain(|path| tree.depth_on_current(path.tip).is_none());
     }
 
-    pub fn left_frames(&self) -> LeftFrames {
-        let mut taken: FastSet<SlotId> = self.tree.path().map(|slot| slot.id).collect();
+    /// All frames of these paths that are not on the current one.
+    pub fn frames(&self, tree: &Tree, numbers: &Numbers) -> LeftFrames {
+        let mut taken: FastSet<SlotId> = tree.path().map(|slot| slot.id).collect();
         let mut found = LeftFrames::default();
         // A frame that was on several paths is shown as it stood on the last of them.
-        for LeftPath { tip, left } in self.left.iter().rev() {
-            let (slots, messages) = self.path_to(*tip);
+        for LeftPath { tip, left } in self.0.iter().rev() {
+            let (slots, messages) = path_to(tree, *tip);
             let frames = frames::frames(&messages);
             let wanted = frames.iter().filter(|frame| !taken.contains(&slots[frame.opening]));
             let mut runs: Vec<(u32, Range<usize>)> = Vec::new();
             for frame in wanted {
-                let Some(number) = self.numbers.of(slots[frame.opening]) else { continue };
+                let Some(number) = numbers.of(slots[frame.opening]) else { continue };
                 found.by_number.insert(number, *left);
                 let end = frame.end.message + usize::from(frame.end.block > 0);
                 match runs.last_mut().filter(|(_, run)| run.end >= frame.start.message) {
@@ -85,20 +93,10 @@ impl Conversation {
         found
     }
 
-    /// The opening words of the conversation, also when the client has summarised them since.
-    pub fn first_words(&self) -> Option<String> {
-        let title = |path: &[&Message]| {
-            let first = frames::frames(path).into_iter().next()?;
-            Some(frames::title(path, &first)).filter(|_| !begins_with_summary(path.iter().copied()))
-        };
-        let compacted = self.left.iter().rev().filter(|path| path.left == Left::BeforeCompaction);
-        let mut before = compacted.map(|path| self.path_to(path.tip).1);
-        title(&self.path()).or_else(|| before.find_map(|path| title(&path))).or_else(|| self.opened.title.clone())
-    }
-
-    fn path_to(&self, tip: NodeIx) -> (Vec<SlotId>, Vec<&Message>) {
-        let nodes = self.tree.path_to(Some(tip));
-        nodes.into_iter().map(|node| self.tree.slot_at(node)).map(|slot| (slot.id, &slot.message)).unzip()
+    /// The messages of the paths that were compacted, the newest first.
+    pub fn before_compactions<'t>(&self, tree: &'t Tree) -> impl Iterator<Item = Vec<&'t Message>> {
+        let compacted = self.0.iter().rev().filter(|path| path.left == Left::BeforeCompaction);
+        compacted.map(|path| path_to(tree, path.tip).1)
     }
 }
 
@@ -126,6 +124,11 @@ impl LeftFrames {
         ];
         Some(Refusal::new(ErrorCode::Left, message, hint))
     }
+}
+
+fn path_to(tree: &Tree, tip: NodeIx) -> (Vec<SlotId>, Vec<&Message>) {
+    let nodes = tree.path_to(Some(tip));
+    nodes.into_iter().map(|node| tree.slot_at(node)).map(|slot| (slot.id, &slot.message)).unzip()
 }
 
 /// The names of the frames of a view.

@@ -1,10 +1,11 @@
-//! The abilities and refusals of one provider.
+//! What is wanted of a provider, its abilities and its refusals.
 
 use crate::Credentials;
-use crate::response::told;
+use crate::credentials::quoted;
 use ctx_store::{Note, Reader, Step};
-use ctx_wire::anthropic::context_management::{Capability, Kind};
+use ctx_wire::anthropic::context_management::{Capability, Kind, Rules};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 const NOTE: &str = "provider";
 
@@ -13,6 +14,28 @@ pub const WEEK_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 
 /// Nobody has more models.
 const MOST: usize = 2_000;
+
+/// What is wanted of the provider, and what it has told of itself.
+pub trait Provider: Send + Sync {
+    /// What is wanted for a client that works in `folder`.
+    fn rules(&self, folder: Option<&str>) -> Arc<Rules>;
+
+    /// What it can do, and what it has refused.
+    fn known(&self) -> Arc<Known>;
+}
+
+/// Nothing is wanted of it.
+pub struct Unasked;
+
+impl Provider for Unasked {
+    fn rules(&self, _folder: Option<&str>) -> Arc<Rules> {
+        Arc::default()
+    }
+
+    fn known(&self) -> Arc<Known> {
+        Arc::default()
+    }
+}
 
 /// Something of ours that the provider did not take.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,7 +138,7 @@ impl Refused {
 
 pub fn words(answer: &[u8]) -> String {
     const MOST: usize = 300;
-    told(&sentence(answer)).chars().take(MOST).collect()
+    quoted(&sentence(answer)).chars().take(MOST).collect()
 }
 
 fn sentence(answer: &[u8]) -> String {

@@ -1,87 +1,24 @@
 //! Composes a request from the client's body and the active effects.
 
-use super::ground::{Ground, short};
-use super::repaired::repair_view;
+use super::outgoing::Outgoing;
+use crate::compose::Ground;
+use crate::conversation::composing::{Sent, short};
+use crate::conversation::sent_parts::Part;
 use crate::conversation::{Conversation, estimate};
-use crate::view::rebuilt;
+use crate::envelope::Whole;
 use crate::{Engine, Refusal};
-use ctx_api::requests::Explained;
-use ctx_core::edit::CommitId;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::weigh::LeftOut;
 use ctx_core::fast_map::{FastMap, FastSet};
+use ctx_core::hint::Command;
 use ctx_core::message::Message;
-use ctx_core::{ErrorCode, Key, NodeIx, SlotId};
-use ctx_wire::anthropic::context_management::{Kind, Splice};
+use ctx_core::{ErrorCode, Key, NodeIx, SlotId, hint};
+use ctx_wire::Wire;
 use ctx_wire::body::Body;
-use ctx_wire::compose::{Composed, Input, Memo, Placement, Places, Segment};
+use ctx_wire::compose::{Composed, Input, Memo, Places};
 use ctx_wire::envelope::Envelope;
-use ctx_wire::{Insertion, Wire};
 use std::cell::{OnceCell, RefCell};
-use std::ops::Range;
-
-/// What is remembered of a composed request until its answer comes.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Sent {
-    pub prefix: Key,
-    pub marks: Vec<Key>,
-    pub repairs: Vec<(String, String)>,
-    /// The estimate of what was sent, and of what the client sent.
-    pub weight: f64,
-    pub own_weight: f64,
-    /// What nobody took out, and could not be sent all the same: thinking behind a change.
-    pub left_out: LeftOut,
-    /// How many blocks of it there are, and the newest commit.
-    pub dropped: (usize, Option<CommitId>),
-    /// The prefix before the first of its messages, and after each.
-    pub around: Key,
-    pub after: Vec<Key>,
-    /// Where the things that were sent stand.
-    pub kept: Placement,
-}
-
-/// A request as it should leave: ranges of what came, and bytes of ours, in order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
-    Source(Range<usize>),
-    Made(Vec<u8>),
-}
-
-impl Part {
-    /// In bytes.
-    pub fn len(&self) -> usize {
-        match self {
-            Part::Source(range) => range.len(),
-            Part::Made(bytes) => bytes.len(),
-        }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outgoing {
-    pub parts: Vec<Part>,
-    /// Betas that the request needs beside those it names.
-    pub betas: Vec<&'static str>,
-    /// The provider is asked to drop thinking that does not fit.
-    pub asks_to_drop: bool,
-    /// How it leaves if the provider does not take what is asked beside the client.
-    pub otherwise: Option<Box<Otherwise>>,
-}
-
-/// A request without what is asked of the provider beside the client.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Otherwise {
-    /// What was asked.
-    pub kinds: Vec<Kind>,
-    pub model: Box<str>,
-    /// `None`: as it came.
-    pub outgoing: Option<Outgoing>,
-}
 
 /// A request at hand, with what is known of its messages.
 pub struct AtHand<'a> {
@@ -184,7 +121,7 @@ impl Conversation {
             paused: then.as_ref(),
             bound: &|signature| match self.reasoning.bound.get(signature) {
                 Some(prefix) => Some(*prefix),
-                None => own.of(signature).filter(|_| self.is_own(signature)),
+                None => own.of(signature).filter(|_| self.reasoning.is_own(signature)),
             },
             written: &|prefix| written.get_or_init(|| self.all_written(at_hand, &prefixes)).contains(prefix),
             next: self
@@ -200,12 +137,6 @@ impl Conversation {
         debug_assert_eq!(composed, self.wire.compose(&Input { under: None, ..input }, view()));
         // Only what was thought under operations that are gone has to stay behind.
         (touches || composed.thinking_dropped > 0).then_some(Written { composed, ground, view: laid, effects })
-    }
-
-    /// Whether thinking did not pass through us: then it is bound to what the client itself sent before it. Once
-    /// requests have left otherwise than they came, an unknown one may be bound to anything.
-    fn is_own(&self, signature: &Key) -> bool {
-        self.reasoning.own.contains(signature) || !(self.reasoning.strayed || self.reasoning.lost.contains(signature))
     }
 
     /// Where the provider's cache was written and surely holds it still: a mark elsewhere may find nothing.
@@ -303,83 +234,6 @@ impl Conversation {
     }
 }
 
-impl From<Segment> for Part {
-    fn from(segment: Segment) -> Part {
-        match segment {
-            Segment::Source(range) => Part::Source(range),
-            Segment::Made(bytes) => Part::Made(bytes),
-        }
-    }
-}
-
-impl Outgoing {
-    pub fn of(parts: Vec<Part>) -> Outgoing {
-        Outgoing { parts, betas: Vec::new(), asks_to_drop: false, otherwise: None }
-    }
-
-    /// All of so many bytes, as they came.
-    pub fn whole(length: usize) -> Outgoing {
-        Outgoing::of(vec![Part::Source(0..length)])
-    }
-
-    /// The request without any reasoning, where the wire can leave it out; `source`: what the client sent.
-    pub fn without_reasoning(self, source: &[u8], wire: &'static dyn Wire) -> Option<Outgoing> {
-        let mut sent = Vec::with_capacity(source.len());
-        for part in &self.parts {
-            sent.extend_from_slice(match part {
-                Part::Source(range) => source.get(range.clone())?,
-                Part::Made(bytes) => bytes,
-            });
-        }
-        let without = wire.without_reasoning(&Body::parse(sent, wire).ok()?)?;
-        Some(Outgoing { parts: vec![Part::Made(without)], ..self })
-    }
-
-    /// Asks the provider to drop thinking that does not fit, where the request thinks at all.
-    pub fn ask_to_drop(&mut self, body: &Body) {
-        let Some(Insertion { at, bytes, beta }) = body.wire().drop_unbound(body) else { return };
-        if self.splice(&Splice { at: at..at, bytes }) {
-            self.name_beta(beta);
-            self.asks_to_drop = true;
-        }
-    }
-
-    pub fn name_beta(&mut self, beta: &'static str) {
-        if !self.betas.contains(&beta) {
-            self.betas.push(beta);
-        }
-    }
-
-    /// Puts bytes in the place of some of the client's. False when those are not sent.
-    pub fn splice(&mut self, Splice { at, bytes }: &Splice) -> bool {
-        // What is inserted comes behind the byte before it.
-        let has = |range: &Range<usize>| {
-            let begins = if at.is_empty() { range.start < at.start } else { range.start <= at.start };
-            begins && at.end <= range.end
-        };
-        let found = self.parts.iter().enumerate().find_map(|(index, part)| match part {
-            Part::Source(range) if has(range) => Some((index, range.clone())),
-            _ => None,
-        });
-        let Some((index, range)) = found else { return false };
-        let parts = [Part::Source(range.start..at.start), Part::Made(bytes.clone()), Part::Source(at.end..range.end)];
-        self.parts.splice(index..=index, parts);
-        true
-    }
-
-    /// The whole body.
-    pub fn bytes(&self, source: &[u8]) -> Vec<u8> {
-        let mut out = Vec::with_capacity(source.len());
-        for part in &self.parts {
-            match part {
-                Part::Source(range) => out.extend_from_slice(source.get(range.clone()).unwrap_or_default()),
-                Part::Made(bytes) => out.extend_from_slice(bytes),
-            }
-        }
-        out
-    }
-}
-
 impl Engine {
     /// Runs `with` on the newest request of the path. Mostly its body is still in memory.
     pub fn with_newest<T>(
@@ -405,29 +259,21 @@ impl Engine {
         Ok(with(&conversation.newest(&body, &envelope)))
     }
 
-    /// What composing does to the newest request; `None` when it is not stored completely.
-    pub fn explain_effects(
-        &self,
-        conversation: &Conversation,
-        effects: Vec<(EffectId, &Effect)>,
-    ) -> Result<Option<Explained>, Refusal> {
-        let compose = |at_hand: &AtHand<'_>| conversation.compose(at_hand, effects).map(|written| written.composed);
-        let Ok(composed) = self.with_newest(conversation, compose) else { return Ok(None) };
-        Ok(Some(match composed {
-            None => Explained { untouched: true, ..Explained::default() },
-            Some(composed) => Explained {
-                repairs: composed.repairs.iter().map(repair_view).collect(),
-                thinking_dropped: composed.thinking_dropped,
-                marks: composed.marks.len(),
-                ..Explained::default()
-            },
-        }))
-    }
-
     /// What the cache knows of the newest request as it came; `None` when that is not stored completely.
     pub fn own_stops(&self, conversation: &Conversation) -> Option<Stops> {
         self.with_newest(conversation, |at_hand| conversation.stops(at_hand, None)).ok()
     }
+}
+
+/// The newest request of the path, from the store.
+pub fn rebuilt(engine: &Engine, conversation: &Conversation) -> Result<Whole, Refusal> {
+    conversation.rebuild(&*engine.contents)?.ok_or_else(|| {
+        Refusal::new(
+            ErrorCode::Incomplete,
+            format!("Conversation `{}` is not completely stored.", conversation.id),
+            hint!["The next request completes it; ", Command::Doctor, " checks the store."],
+        )
+    })
 }
 
 /// What identifies a message that is not stored.

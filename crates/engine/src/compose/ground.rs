@@ -1,15 +1,12 @@
 //! What effects are laid over, and the digests that thinking is bound to.
 
 use crate::conversation::Conversation;
-use crate::helper::titles::{self, Titles};
-use crate::left::LeftFrames;
-use ctx_core::edit::CommitId;
+use crate::conversation::left::LeftFrames;
+use crate::conversation::titles::{self, Titles};
 use ctx_core::edit::effect::{Effect, EffectId, PENDING};
 use ctx_core::edit::fold::{Around, Source, View, fold};
 use ctx_core::edit::resolve::Desk;
-use ctx_core::edit::weigh::LeftOut;
 use ctx_core::message::Message;
-use ctx_core::tree::Slot;
 use ctx_core::{Key, Numbers, SlotId, tokens};
 use ctx_wire::compose::Places;
 use ctx_wire::envelope::{Envelope, Piece};
@@ -162,30 +159,11 @@ fn protection(at: usize, piece: &Piece) -> Option<&'static str> {
 }
 
 impl Conversation {
-    /// The effects that count at `head`.
-    pub fn effects(&self, head: Option<CommitId>) -> Vec<(EffectId, &Effect)> {
-        self.history.effects(head)
-    }
-
-    /// What the provider's rules kept out of the newest answered request, and keep out of the next one: under other
-    /// operations other things are kept out, or nothing.
-    pub fn still_left_out(&self) -> LeftOut {
-        match self.reasoning.dropped.1 == self.history.head() {
-            true => self.reasoning.left_out.clone(),
-            false => LeftOut::default(),
-        }
-    }
-
     /// The conversation as its next request would leave: with all edits, and without what was left out before.
     pub fn next_view(&self, ground: &Ground<'_>) -> View<'_> {
         let mut view = ground.lay(self.effects(self.history.head()));
         view.repair(self.still_left_out());
         view
-    }
-
-    /// Whether operations are active: they may sleep, but what is sent has to be looked at.
-    pub fn is_edited(&self) -> bool {
-        self.reasoning.is_dropped_by_provider || self.reasoning.strayed || self.log.lost_edits || self.history.is_sent()
     }
 
     pub fn desk<'a>(
@@ -220,80 +198,4 @@ impl Conversation {
             draft: self.wire,
         }
     }
-
-    /// The digest of the newest request as the client sent it.
-    pub fn own_prefix(&mut self) -> Key {
-        self.own_prefixes().last().copied().unwrap_or(self.envelope.digest)
-    }
-
-    /// The digests after each message of the current path, as the client sent it.
-    pub fn own_prefixes(&mut self) -> &[Key] {
-        let mut chain = std::mem::take(&mut self.composing.chain);
-        if chain.around != self.envelope.digest {
-            chain = Chain { around: self.envelope.digest, ..Chain::default() };
-        }
-        let new = chain.digests.len();
-        let slots: Vec<_> = self.tree.path().skip(new).collect();
-        for digest in slots.into_iter().map(|slot| self.digest(slot)) {
-            let before = chain.prefixes.last().copied().unwrap_or(chain.around);
-            chain.prefixes.push(before.then(digest));
-            chain.digests.push(digest);
-        }
-        self.composing.chain = chain;
-        &self.composing.chain.prefixes
-    }
-
-    /// What identifies each message of the current path.
-    pub fn digests(&self) -> Vec<Key> {
-        self.tree.path().map(|slot| self.digest(slot)).collect()
-    }
-
-    fn digest(&self, slot: &Slot) -> Key {
-        self.versions.get(&slot.id).map_or(slot.message.key, |worn| short(&worn.blob))
-    }
-}
-
-/// The digests of a path, kept because the next path mostly begins with it.
-#[derive(Debug, Default)]
-pub struct Chain {
-    around: Key,
-    digests: Vec<Key>,
-    prefixes: Vec<Key>,
-}
-
-impl Chain {
-    /// Only the first messages of the path are what they were.
-    pub fn keep(&mut self, messages: usize) {
-        self.digests.truncate(messages);
-        self.prefixes.truncate(messages);
-    }
-
-    /// Of the path that it was made for last.
-    pub fn digests(&self) -> &[Key] {
-        &self.digests
-    }
-
-    /// The prefixes of a path before its first message, and after each.
-    pub fn after(&self, around: Key, digests: &[Key]) -> Vec<Key> {
-        let same = match self.around == around {
-            true => self.digests.iter().zip(digests).take_while(|(old, new)| old == new).count(),
-            false => 0,
-        };
-        let mut prefixes = Vec::with_capacity(digests.len() + 1);
-        prefixes.push(around);
-        prefixes.extend_from_slice(self.prefixes.get(..same).unwrap_or_default());
-        let mut prefix = prefixes.last().copied().unwrap_or(around);
-        for digest in digests.iter().skip(same) {
-            prefix = prefix.then(*digest);
-            prefixes.push(prefix);
-        }
-        prefixes
-    }
-}
-
-/// A content hash as a digest.
-pub fn short(hash: &ctx_store::Hash) -> Key {
-    let mut key = Key::default();
-    key.0.copy_from_slice(&hash.as_bytes()[..16]);
-    key
 }

@@ -3,12 +3,33 @@
 //! An edited conversation grows at its end, so a record tells only the parts behind those that the request before it
 //! had in common with it.
 
-use crate::edit::Part;
 use crate::log::{SentBody, SentPart};
 use ctx_store::{Hash, Reader, StoreError};
+use std::ops::Range;
 
 /// The smallest insertion that is stored as a blob: it is there once, however many requests it is in.
 const LONG: usize = 200;
+
+/// A request as it should leave: ranges of what came, and bytes of ours, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    Source(Range<usize>),
+    Made(Vec<u8>),
+}
+
+impl Part {
+    /// In bytes.
+    pub fn len(&self) -> usize {
+        match self {
+            Part::Source(range) => range.len(),
+            Part::Made(bytes) => bytes.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
 
 /// All parts of the newest request that tells how it left.
 #[derive(Debug, Default)]

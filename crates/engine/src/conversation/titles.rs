@@ -1,7 +1,5 @@
 //! Titles by a helper model. They are notes, not commits, so they interfere with no undo. A person's title wins.
 
-use super::questions::Question;
-use ctx_core::SlotId;
 use ctx_core::edit::effect::FrameKey;
 use ctx_core::edit::fold::View;
 use std::collections::{BTreeMap, HashMap};
@@ -31,11 +29,4 @@ pub fn lay(titles: &Titles, view: &mut View<'_>) {
             frame.title = titles.get(&slot.0).cloned();
         }
     }
-}
-
-/// A frame that should get another title.
-#[derive(Debug)]
-pub struct Grown {
-    pub slot: SlotId,
-    pub question: Question,
 }

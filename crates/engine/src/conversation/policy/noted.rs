@@ -1,6 +1,6 @@
 //! Observe mode: the edits of tool results and inputs that would have been made.
 
-use super::restored::input;
+use crate::conversation::policy::calls::input;
 use crate::log::{Automatic, Trimmed};
 use ctx_core::edit::Operation;
 use ctx_core::edit::effect::{Effect, NewResult};

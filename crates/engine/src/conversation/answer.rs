@@ -1,0 +1,56 @@
+//! An answer is taken in: the cache that it tells of, how the provider counts, and what its thinking is bound to.
+
+use super::cache::Cached;
+use super::{Conversation, estimate};
+use crate::log::Answered;
+use ctx_core::Key;
+
+impl Conversation {
+    /// Takes in what the provider reported for a turn that was sent at `at`.
+    pub fn learn(&mut self, answered: &Answered, at: u64) {
+        self.cache.forecast.answered(answered);
+        self.provider.remember(answered);
+        let Some(estimated) = answered.estimated else { return };
+        // A stream can say `error` and end cleanly, and a client can leave once it has read the stop reason.
+        let whole = answered.ending == "complete" || answered.stop_reason.is_some();
+        self.progress.answered = answered.status == 200 && answered.error.is_none() && whole;
+        if let Some(usage) = answered.usage {
+            let cleared = answered.cleared();
+            // What was repaired was not estimated, nor what a summary stands for.
+            let is_all = answered.summary.is_none() && !answered.summarised;
+            if is_all && answered.repairs.iter().all(|(rule, _)| rule == "A65") {
+                answered.model.iter().for_each(|model| self.calibration.is_for(model));
+                self.calibration.learn(estimated, usage.prompt().saturating_add(cleared));
+            }
+            if answered.status == 200 {
+                self.provider.cleared = answered.cleared_results();
+                self.provider.summed_up = self.sum_up(answered, estimated, usage.prompt());
+                let before = self.cache.answer.as_ref().and_then(|cached| cached.ttl);
+                self.cache.answer = Some(Cached { at, usage, ttl: usage.ttl().or(before), head: self.progress.asked });
+            }
+        }
+    }
+
+    /// Tokens that the provider does not read any more because a summary of its own stands for them.
+    fn sum_up(&mut self, answered: &Answered, estimated: f64, prompt: u64) -> u64 {
+        self.provider.before_summary = match &answered.summary {
+            Some(summary) => summary.messages as usize,
+            None if answered.summarised => self.provider.before_summary,
+            None => 0,
+        };
+        let whole = self.calibration.tokens(estimated);
+        match &answered.summary {
+            // From the next request on.
+            Some(_) => whole.saturating_sub(self.calibration.tokens(estimate(&self.envelope, std::iter::empty()))),
+            None if answered.summarised => whole.saturating_sub(prompt + answered.cleared()),
+            None => 0,
+        }
+    }
+
+    /// Remembers what the thinking of an answer is bound to, and where its request wrote the cache.
+    pub fn bind(&mut self, signatures: impl Iterator<Item = Key>, answered: &Answered) {
+        let Some(prefix) = answered.prefix.filter(|_| answered.status == 200) else { return };
+        self.composing.continuity.rebound |= self.reasoning.bind(signatures, prefix);
+        self.cache.write(answered.marks.iter().copied().chain([prefix]));
+    }
+}

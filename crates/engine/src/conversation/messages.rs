@@ -1,0 +1,43 @@
+//! The messages of a conversation as their bytes came: the newest body, the newest version of each slot, and the reply
+//! that is in no body yet.
+
+use ctx_core::message::Message;
+use ctx_store::Hash;
+use ctx_wire::Wire;
+use ctx_wire::body::Body;
+use ctx_wire::dress::Dress;
+use ctx_wire::envelope::Envelope;
+use std::sync::Arc;
+
+/// The newest body that carried the history, for comparing.
+#[derive(Debug, Default)]
+pub struct LastBody {
+    /// The newest body that carried the history, for comparing.
+    pub body: Option<Body>,
+    /// Leading messages of `body` that have the bytes of the current path.
+    pub aligned: usize,
+    /// The envelope of `body`, and where it is stored if it is.
+    pub envelope: Arc<Envelope>,
+    pub packed: Option<Hash>,
+}
+
+/// The newest version of a slot: a bare message and what it wears.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worn {
+    pub blob: Hash,
+    pub dress: Dress,
+}
+
+/// A reply that the client has not sent back yet.
+#[derive(Debug, Clone)]
+pub struct Pending {
+    pub bytes: Vec<u8>,
+    pub facts: Message,
+}
+
+impl Pending {
+    pub fn new(wire: &dyn Wire, bytes: Vec<u8>) -> Pending {
+        let facts = wire.read(&bytes, ctx_clients::lexicon()).facts;
+        Pending { bytes, facts }
+    }
+}

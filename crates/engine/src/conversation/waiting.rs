@@ -1,0 +1,151 @@
+//! Pending changes of a conversation: deferred edits, which wait for a moment, and proposals, which wait for a decision.
+
+use crate::Refusal;
+use crate::log::{Wait, Wished};
+use ctx_api::waiting::{Unmade, WaitView};
+use ctx_core::edit::CommitId;
+use ctx_core::edit::refusal::{nearest, suggest};
+use ctx_core::hint::Command;
+use ctx_core::{ErrorCode, hint};
+use std::ops::Deref;
+
+/// The note that a conversation has wishes that wait.
+pub const WAITING: &str = "waiting";
+
+/// Wishes that wait, and what became of those that did, in the order in which they came.
+#[derive(Debug, Clone, Default)]
+pub struct WaitingList(Vec<Waiting>);
+
+impl Deref for WaitingList {
+    type Target = [Waiting];
+
+    fn deref(&self) -> &[Waiting] {
+        &self.0
+    }
+}
+
+impl WaitingList {
+    /// Whether a wish waits.
+    pub fn waits(&self) -> bool {
+        self.iter().any(|waiting| waiting.state == State::Waiting)
+    }
+
+    /// The id of the next wish.
+    pub fn next_id(&self) -> String {
+        format!("w{}", self.len() + 1)
+    }
+
+    /// A wish by its id, whatever became of it. For an unknown id only wishes in the wanted state are suggested.
+    pub fn find(&self, id: &str, is_wanted: fn(&State) -> bool) -> Result<&Waiting, Refusal> {
+        self.iter().find(|waiting| waiting.wished.id == id).ok_or_else(|| {
+            let wanted = self.iter().filter(|waiting| is_wanted(&waiting.state));
+            let near = nearest(id, wanted.map(|waiting| waiting.wished.id.as_str()));
+            let message = format!("No deferred edit `{id}`.");
+            Refusal::new(ErrorCode::UnknownWish, message, suggest(&near, hint![Command::Waiting, " lists them."]))
+        })
+    }
+
+    /// Takes in what happens to a wish.
+    pub fn take(&mut self, wait: &Wait, at: u64) {
+        let (id, state) = match wait {
+            Wait::Wished(wished) => {
+                let wished = (**wished).clone();
+                match self.0.iter_mut().find(|known| known.wished.id == wished.id) {
+                    None => self.0.push(Waiting { wished, at, state: State::Waiting, ended: None }),
+                    // A proposal that grows.
+                    Some(known) if known.state == State::Waiting => known.wished = wished,
+                    Some(_) => {}
+                }
+                return;
+            }
+            Wait::Made { id, commit, .. } => (id, State::Made(*commit)),
+            Wait::Failed { id, why } => (id, State::Failed(why.clone())),
+            Wait::Cancelled { id, .. } => (id, State::Cancelled),
+        };
+        if let Some(waiting) = self.0.iter_mut().find(|waiting| waiting.wished.id == *id) {
+            (waiting.state, waiting.ended) = (state, Some(at));
+        }
+    }
+}
+
+/// A wish and what became of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Waiting {
+    pub wished: Wished,
+    pub at: u64,
+    pub state: State,
+    /// When that came about.
+    pub ended: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum State {
+    Waiting,
+    Made(CommitId),
+    Failed(Unmade),
+    Cancelled,
+}
+
+impl State {
+    pub fn name(&self) -> &'static str {
+        match self {
+            State::Waiting => "waiting",
+            State::Made(_) => "made",
+            State::Failed(_) => "failed",
+            State::Cancelled => "cancelled",
+        }
+    }
+
+    pub fn can_be_accepted(&self) -> bool {
+        *self == State::Waiting
+    }
+
+    /// What failed is put away.
+    pub fn can_be_cancelled(&self) -> bool {
+        matches!(self, State::Waiting | State::Failed(_))
+    }
+}
+
+impl Waiting {
+    pub fn view(&self) -> WaitView {
+        let Wished {
+            id,
+            when,
+            branch,
+            operations,
+            reasons,
+            author,
+            note,
+            summary,
+            tokens_before,
+            tokens_after,
+            reverts,
+            ..
+        } = self.wished.clone();
+        let (state, at, ended) = (self.state.name().to_owned(), self.at, self.ended);
+        let (commit, failure) = match &self.state {
+            State::Made(commit) => (Some(*commit), None),
+            State::Failed(why) => (None, Some(why.clone())),
+            State::Waiting | State::Cancelled => (None, None),
+        };
+        WaitView {
+            id,
+            state,
+            when,
+            at,
+            ended,
+            author,
+            note,
+            branch,
+            operations,
+            reasons,
+            summary,
+            tokens_before,
+            tokens_after,
+            commit,
+            failure,
+            reverts: reverts.map(|reverts| reverts.commits).unwrap_or_default(),
+            remarks: Vec::new(),
+        }
+    }
+}

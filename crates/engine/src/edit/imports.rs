@@ -1,0 +1,75 @@
+//! Content of other conversations for the operations of a commit, copied before the commit is made.
+
+use crate::Refusal;
+use ctx_core::edit::Operation;
+use ctx_core::edit::effect::{Effect, EffectId, Made};
+use ctx_core::message::Message;
+use ctx_core::{ErrorCode, SlotId};
+
+/// A frame, or what was named of it, on its way.
+#[derive(Debug, Clone)]
+pub(super) struct Copied {
+    pub(super) frame: Option<usize>,
+    pub(super) titles: Vec<String>,
+    pub(super) messages: Vec<Made>,
+}
+
+/// Frames of another conversation, as they were when they were asked for.
+#[derive(Debug, Clone)]
+pub struct Gathered {
+    pub(super) from: String,
+    pub(super) frames: Vec<Copied>,
+    pub(super) remark: Option<String>,
+}
+
+/// The active edits of a conversation, and the history that they are laid over.
+#[derive(Debug, Clone)]
+pub struct EditsOf {
+    pub(super) effects: Vec<(EffectId, Effect)>,
+    pub(super) path: Vec<(SlotId, Message)>,
+}
+
+/// What was asked for, by the name of the conversation and the ids in it; without ids its edits.
+type Asked = (String, Option<Vec<String>>);
+
+/// Where the content of an import operation is from.
+#[derive(Debug, Clone)]
+pub enum ImportSource {
+    /// The conversation itself: frames that its client has left behind.
+    Own,
+    Other(Gathered),
+    Edits(EditsOf),
+}
+
+/// What the import operations of a commit bring along.
+#[derive(Debug, Clone, Default)]
+pub struct Imports(pub Vec<(Asked, Result<ImportSource, Refusal>)>);
+
+impl Imports {
+    pub fn find(&self, from: &str, ids: Option<&[String]>) -> Result<&ImportSource, Refusal> {
+        let found = self.0.iter().find(|(asked, _)| asked.0 == from && asked.1.as_deref() == ids);
+        match found {
+            Some((_, source)) => source.as_ref().map_err(Refusal::clone),
+            None => Err(Refusal::new(
+                ErrorCode::Busy,
+                format!("Conversation `{from}` could not be read."),
+                "Nothing was changed. Try again in a moment.",
+            )),
+        }
+    }
+}
+
+/// Reads what each import operation asks for.
+pub fn imports(
+    operations: &[Operation],
+    read: impl Fn(&str, Option<&[String]>) -> Result<ImportSource, Refusal>,
+) -> Imports {
+    let source = |operation: &Operation| match operation {
+        Operation::Import { from, ids, edits, .. } => {
+            let ids = if *edits { None } else { Some(ids.as_slice()) };
+            Some(((from.clone(), ids.map(<[String]>::to_vec)), read(from, ids)))
+        }
+        _ => None,
+    };
+    Imports(operations.iter().filter_map(source).collect())
+}

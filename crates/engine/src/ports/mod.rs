@@ -1,0 +1,9 @@
+//! What the engine asks of others. The service answers; tests and the lab answer more simply.
+
+mod editor;
+mod offload_folder;
+pub mod provider;
+
+pub use editor::{About, Automatic, Batch, Keeping, Limit, NoEditor, Plain, Removed};
+pub use offload_folder::OffloadFolder;
+pub use provider::{Known, Provider, Refused, Unasked};

@@ -1,0 +1,93 @@
+//! The conversations in memory: loading them from the store, and giving their memory back.
+
+use crate::directory::{Directory, Shared};
+use crate::parts::{PATIENCE, Parts};
+use crate::recorder::Order;
+use crate::threads::lock;
+use ctx_engine::{Conversation, log};
+use ctx_store::StoreError;
+
+impl Parts {
+    /// The conversation, from memory or replayed from the store.
+    pub(crate) fn get(&self, id: &str) -> Result<Option<Shared>, StoreError> {
+        const TRIES: usize = 3;
+        for attempt in 1.. {
+            let dropped = {
+                let mut directory = lock(&self.directory);
+                if let Some(found) = directory.touch(id) {
+                    return Ok(Some(found));
+                }
+                directory.dropped()
+            };
+            // What still waits to be written is a part of it. Nobody is kept waiting meanwhile.
+            if !self.writer.settle_conversation(id, PATIENCE) {
+                return Err(StoreError::Slow);
+            }
+            let Some(mut conversation) = Conversation::load(id, &*self.store)? else { break };
+            conversation.titles = lock(&self.titles).get(id).cloned().unwrap_or_default();
+            self.note_parent(&mut conversation);
+            conversation.folder = conversation.folder_with(None);
+            conversation.cache.keep_for(self.engine.kept_for(conversation.envelope.model.as_deref()));
+            let mut directory = lock(&self.directory);
+            if directory.dropped() == dropped || attempt == TRIES {
+                self.held.raise(&conversation);
+                return Ok(Some(directory.keep(conversation)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A conversation that nobody has heard of.
+    pub(crate) fn newborn(&self, id: String, opened: log::Opened) -> Conversation {
+        Conversation::new(id, opened)
+    }
+
+    /// Whether [`Parts::rest`] would give something back.
+    pub(crate) fn is_heavy(&self) -> bool {
+        lock(&self.directory).is_heavy()
+    }
+
+    /// Gives back the memory of conversations that nobody has asked for lately.
+    pub(crate) fn rest(&self) {
+        self.with_directory(Directory::rest);
+    }
+
+    /// Drops all conversations from memory; they are replayed when they are needed.
+    pub(crate) fn start_over(&self) {
+        self.with_directory(Directory::unload_all);
+    }
+
+    /// Changes the directory. What that unloads is freed when others can have the directory again.
+    pub(crate) fn with_directory<T>(&self, change: impl FnOnce(&mut Directory) -> T) -> T {
+        let mut directory = lock(&self.directory);
+        let outcome = change(&mut directory);
+        let attic = directory.empty_attic();
+        drop(directory);
+        attic.free();
+        outcome
+    }
+
+    pub(crate) fn is_current(&self, id: &str, shared: &Shared) -> bool {
+        lock(&self.directory).is_current(id, shared)
+    }
+
+    /// Notes how heavy a conversation has become. One that was unloaded while a request was booked in it is unloaded
+    /// again: whoever has loaded it meanwhile did so without that request.
+    pub(crate) fn weigh_loaded(&self, id: &str, shared: &Shared, weight: usize) {
+        self.with_directory(|directory| {
+            if !directory.is_current(id, shared) {
+                directory.unload(id);
+            }
+            directory.weigh(id, weight);
+        });
+    }
+
+    /// Waits until everything is booked that passed in another conversation before the request of this `order`.
+    pub(crate) fn catch_up(&self, id: &str, order: Option<Order>) {
+        let Some(order) = order else { return };
+        let whose = lock(&self.directory).card(id).and_then(|card| Some((card.session.clone()?, card.agent.clone())));
+        if let Some((session, agent)) = whose {
+            self.lanes.catch_up(&session, agent.as_deref(), order);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The parts of the service, and how they are put together. Each room adds what it does with them.
+
+use crate::answer_ids::AnswerIds;
+use crate::automatic::Switch;
+use crate::bodies::Newest;
+use crate::directory::Directory;
+use crate::edit::Alarm;
+use crate::idle::IdleGate;
+use crate::intercept::Held;
+use crate::keyed_lock::KeyedLock;
+use crate::provider::ProviderState;
+use crate::recorder::Lanes;
+use crate::streams::Streams;
+use crate::threads::lock;
+use crate::uploads::Uploads;
+use crate::view::{Ledger, Weighed};
+use crate::writer::Writer;
+use ctx_engine::card::Card;
+use ctx_engine::conversation::titles::{self, Titles};
+use ctx_engine::conversation::waiting::WAITING;
+use ctx_engine::{EDITED, Engine, NO, log};
+use ctx_store::{Step, Store, StoreError};
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// How long a reader waits for what is still to be written.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The store, the engine, and the state beside the conversations.
+pub(crate) struct Parts {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) engine: Engine,
+    pub(crate) directory: Arc<Mutex<Directory>>,
+    pub(crate) writer: Writer,
+    pub(crate) newest: Newest,
+    pub(crate) held: Held,
+    pub(crate) uploads: Arc<Uploads>,
+    pub(crate) gaps: Arc<IdleGate>,
+    pub(crate) streams: Arc<Streams>,
+    /// What is wanted of the provider.
+    pub(crate) provider: Arc<ProviderState>,
+    /// Who edits by itself, if anybody.
+    pub(crate) automatic: Arc<Switch>,
+    /// Titles that a helper gave, by conversation.
+    pub(crate) titles: Mutex<HashMap<String, Titles>>,
+    /// What requests took and cost, as far as somebody has asked. Taken before the directory.
+    pub(crate) ledger: Mutex<Ledger>,
+    /// What edited conversations weigh, found out when somebody looks.
+    pub(crate) weighed: Weighed,
+    /// Wakes conversations whose edits wait for a moment.
+    pub(crate) alarm: Alarm,
+    /// The conversations of which something of the history is being stored: what is stored counts a little later.
+    pub(crate) storing: KeyedLock,
+    /// One commit of a conversation is made at a time.
+    pub(crate) editing: KeyedLock,
+    /// What waits to be looked at, in one lane for each session.
+    pub(crate) lanes: Arc<Lanes>,
+    pub(crate) answers: AnswerIds,
+    /// Requests whose history the provider keeps, since the start.
+    pub(crate) elsewhere: AtomicU64,
+}
+
+impl Parts {
+    pub fn open(store: Arc<dyn Store>) -> Result<Parts, StoreError> {
+        let directory = Arc::new(Mutex::new(Directory::open(&*store)?));
+        let gaps: Arc<IdleGate> = Arc::default();
+        let automatic: Arc<Switch> = Arc::default();
+        let writer = Writer::start(store.clone(), directory.clone(), gaps.clone(), automatic.clone());
+        let held = Held::default();
+        let edited = marked(&*store, EDITED, &log::EDITS)?;
+        for card in lock(&directory).cards() {
+            let edited = edited.contains(&card.id);
+            held.put(&Card { edited, ..card.clone() }, edited);
+        }
+        let alarm = Alarm::of(marked(&*store, WAITING, &[log::WAIT])?);
+        let titles = titles::read(store.notes(titles::TITLES)?);
+        Ok(Parts {
+            engine: Engine::new(store.clone()),
+            store,
+            directory,
+            writer,
+            newest: Newest::default(),
+            gaps,
+            streams: Arc::default(),
+            held,
+            uploads: Arc::default(),
+            provider: Arc::default(),
+            automatic,
+            titles: Mutex::new(titles),
+            ledger: Mutex::default(),
+            weighed: Weighed::default(),
+            alarm,
+            storing: KeyedLock::default(),
+            editing: KeyedLock::default(),
+            lanes: Arc::default(),
+            answers: AnswerIds::default(),
+            elsewhere: AtomicU64::new(0),
+        })
+    }
+
+    /// Waits until all that was observed so far is stored, but no longer than `most`.
+    pub fn settle(&self, most: Duration) {
+        let _ = self.writer.settle(most);
+    }
+
+    pub fn write(&self, step: Step) {
+        self.writer.write(step);
+    }
+}
+
+/// The conversations that a mark says yes of. The log decides where a mark is lost: a record of one of these
+/// kinds then counts as a yes.
+fn marked(store: &dyn Store, name: &str, kinds: &[&str]) -> Result<HashSet<String>, StoreError> {
+    let marks: HashMap<String, bool> = store.notes(name)?.into_iter().map(|(id, body)| (id, body != NO)).collect();
+    let logged = store.conversations_with(kinds)?.into_iter().filter(|id| !marks.contains_key(id));
+    let yes = marks.iter().filter(|(_, is_so)| **is_so).map(|(id, _)| id.clone());
+    Ok(yes.chain(logged).collect())
+}

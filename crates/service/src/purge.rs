@@ -1,0 +1,65 @@
+//! Forgets conversations for good.
+
+use crate::activity;
+use crate::clock::now;
+use crate::directory::Shared;
+use crate::parts::{PATIENCE, Parts};
+use crate::threads::lock;
+use ctx_store::{Purged, StoreError};
+use std::collections::BTreeSet;
+
+/// So many conversations are purged before others have their turn.
+const PURGED_TOGETHER: usize = 64;
+
+impl Parts {
+    /// The stored conversations that were active last before `oldest`, also those that no listing shows.
+    pub(crate) fn inactive_since(&self, oldest: u64) -> Result<Vec<String>, StoreError> {
+        Ok(activity::inactive_since(oldest, &self.store.conversations()?, now()))
+    }
+
+    /// Forgets conversations for good. Whoever works on one of them is waited for; a request of one of them that comes
+    /// meanwhile waits, and then begins anew. Other conversations go on.
+    pub(crate) fn purge(&self, ids: &[String]) -> Result<Purged, StoreError> {
+        let mut purged = Purged::default();
+        // In the order in which they were stored: neighbours share pages of the file.
+        let mut ids = ids.to_vec();
+        {
+            let directory = lock(&self.directory);
+            ids.sort_by_cached_key(|id| directory.card(id).map(|card| card.last_activity));
+        }
+        // A few at a time, so that none of them waits for all the others.
+        for some in ids.chunks(PURGED_TOGETHER) {
+            purged += self.purge_some(some)?;
+        }
+        purged += self.store.sweep()?;
+        Ok(purged)
+    }
+
+    fn purge_some(&self, ids: &[String]) -> Result<Purged, StoreError> {
+        // In one order, so that two that purge do not wait for each other.
+        let sorted: BTreeSet<&String> = ids.iter().collect();
+        let _commits: Vec<_> = sorted.iter().map(|id| self.editing.lock(id)).collect();
+        let places: Vec<Shared> = sorted.iter().map(|id| lock(&self.directory).place(id)).collect();
+        let _busy: Vec<_> = places.iter().map(|place| lock(place)).collect();
+        // What still waits to be written would come back otherwise.
+        self.settle(PATIENCE);
+        let removed = self.store.remove(ids);
+        if removed.is_err() {
+            // They are still stored: an empty place must not be taken for one of them.
+            self.with_directory(|directory| ids.iter().for_each(|id| directory.unload(id)));
+            return removed;
+        }
+        let mut ledger = lock(&self.ledger);
+        for id in ids {
+            ledger.forget(id);
+            lock(&self.titles).remove(id);
+            self.weighed.forget(id);
+            let card = lock(&self.directory).card(id).cloned();
+            self.held.forget(id, card.as_ref());
+            self.alarm.set(id, None);
+            self.engine.offload_folder.iter().for_each(|folder| folder.forget(id));
+        }
+        self.with_directory(|directory| ids.iter().for_each(|id| directory.forget(id)));
+        removed
+    }
+}

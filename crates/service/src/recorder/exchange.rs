@@ -1,0 +1,30 @@
+//! An exchange of which something is still to come.
+
+use crate::streams::Telling;
+use ctx_engine::Credentials;
+use ctx_engine::request::Ticket;
+use ctx_wire::answer::{Ending, Tap};
+use std::time::Duration;
+
+/// An exchange of which something is still to come. The halves come in any order: a provider may
+/// answer before it has read the request.
+#[derive(Default)]
+pub(super) struct Open {
+    pub asked: Asked,
+    pub tap: Option<Box<dyn Tap>>,
+    pub telling: Telling,
+    pub first_byte: Option<Duration>,
+    pub ended: Option<(Option<Ending>, Duration)>,
+    /// A piece of the answer is missing.
+    pub lost: bool,
+    pub credentials: Credentials,
+}
+
+/// What is known of its request.
+#[derive(Default)]
+pub(super) enum Asked {
+    #[default]
+    Waiting,
+    Nothing,
+    Turn(Ticket),
+}

@@ -1,0 +1,29 @@
+//! What edited conversations weigh as they are sent, after the provider's rules. It is found out when somebody looks,
+//! never while a request waits.
+
+use crate::threads::lock;
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+/// What the card of a conversation says: its last activity, and its estimate.
+type CardSays = (u64, u64);
+
+/// Tokens by conversation, and what its card said when they were counted.
+#[derive(Debug, Default)]
+pub(crate) struct Weighed(Mutex<HashMap<String, (CardSays, u64)>>);
+
+impl Weighed {
+    /// The tokens of a conversation, unless its card says something else now.
+    pub fn get(&self, id: &str, card: CardSays) -> Option<u64> {
+        let known = lock(&self.0).get(id).copied();
+        known.filter(|(then, _)| *then == card).map(|(_, tokens)| tokens)
+    }
+
+    pub fn put(&self, id: &str, card: CardSays, tokens: u64) {
+        lock(&self.0).insert(id.to_owned(), (card, tokens));
+    }
+
+    pub fn forget(&self, id: &str) {
+        lock(&self.0).remove(id);
+    }
+}
