@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(15);
 const LONG_LOG: u64 = 10 * 1024 * 1024;
 
 /// A daemon that responds after a start.
-pub struct Started {
+pub struct StartedDaemon {
     pub client: Client,
     pub status: Status,
     /// Whether this call started it.
@@ -43,7 +43,7 @@ pub fn running(context: &Context) -> Result<Option<(Client, Status)>, Failure> {
 
 /// Starts `ctx up` in the background with these arguments and waits until a daemon responds. It may be another one that
 /// started faster; the process id tells them apart.
-pub fn start(home: &Home, arguments: &[std::ffi::OsString]) -> Result<Started, Failure> {
+pub fn start(home: &Home, arguments: &[std::ffi::OsString]) -> Result<StartedDaemon, Failure> {
     home.prepare()?;
     let path = home.log_file();
     let log = open_log(&path).map_err(|error| Failure::file("write", &path, &error))?;
@@ -55,7 +55,7 @@ pub fn start(home: &Home, arguments: &[std::ffi::OsString]) -> Result<Started, F
             let is_new = status.pid == daemon.id();
             // A longer-lived parent must reap the process, or the system keeps it as a zombie.
             std::thread::spawn(move || daemon.wait());
-            return Ok(Started { client, status, is_new });
+            return Ok(StartedDaemon { client, status, is_new });
         }
         if daemon.try_wait().ok().flatten().is_some() {
             let failure = last_words(&path, said_before);
@@ -112,7 +112,7 @@ fn open_log(path: &Path) -> std::io::Result<File> {
 /// The reason why the daemon ended: its last line, in JSON.
 fn last_words(log: &Path, from: u64) -> Failure {
     #[derive(Deserialize)]
-    struct Said {
+    struct LastLine {
         error: Words,
     }
     #[derive(Deserialize)]
@@ -127,9 +127,9 @@ fn last_words(log: &Path, from: u64) -> Failure {
         file.read_to_end(&mut said)
     });
     let said = String::from_utf8_lossy(&said);
-    let reason = said.lines().rev().find_map(|line| serde_json::from_str::<Said>(line).ok());
+    let reason = said.lines().rev().find_map(|line| serde_json::from_str::<LastLine>(line).ok());
     match (read, reason) {
-        (Ok(_), Some(Said { error })) => {
+        (Ok(_), Some(LastLine { error })) => {
             Failure::new(error.code, format!("the daemon did not start: {}", error.message))
                 .hint(error.hint.unwrap_or_default())
         }

@@ -23,7 +23,7 @@ use crate::{Flags, Settings};
 const DEFAULT: &str = "default";
 
 #[derive(Debug, Serialize)]
-pub struct Explained {
+pub struct ValueExplanation {
     /// There are no errors.
     pub healthy: bool,
     /// A daemon would start with these settings.
@@ -87,15 +87,15 @@ pub struct Note {
 }
 
 /// A source and its layer; none if it does not exist.
-type Read = (Source, Option<Layer>);
+type SourceLayers = (Source, Option<Layer>);
 
 /// The source of a value, and its line.
 type Place = (String, Option<usize>);
 
 /// Explains the settings for a daemon with these flags, and for clients that work in `folder`.
-pub fn explain(flags: &Flags, environment: &Environment, home: &Home, folder: &Path) -> Explained {
+pub fn explain(flags: &Flags, environment: &Environment, home: &Home, folder: &Path) -> ValueExplanation {
     let places = Places::new(flags, environment, home);
-    let mut explained = Explained {
+    let mut explained = ValueExplanation {
         healthy: true,
         starts: true,
         project: folder.to_owned(),
@@ -130,10 +130,10 @@ pub fn explain(flags: &Flags, environment: &Environment, home: &Home, folder: &P
     explained
 }
 
-impl Explained {
-    fn read_files(&mut self, places: &Places, folder: &Path) -> Vec<Read> {
+impl ValueExplanation {
+    fn read_files(&mut self, places: &Places, folder: &Path) -> Vec<SourceLayers> {
         let all = std::iter::once(places.general()).chain(places.project(folder));
-        let all: Vec<Read> = all.map(|source| (source.clone(), source.read())).collect();
+        let all: Vec<SourceLayers> = all.map(|source| (source.clone(), source.read())).collect();
         for (source, layer) in &all {
             let state = match layer {
                 None => State::Missing,
@@ -147,13 +147,13 @@ impl Explained {
     }
 
     /// Adds the settings that wait until a person trusts the project.
-    fn check_trust(&mut self, places: &Places, folder: &Path, sources: &[Read]) {
+    fn check_trust(&mut self, places: &Places, folder: &Path, sources: &[SourceLayers]) {
         let trust = Trust::load(places.home()).unwrap_or_else(|error| {
             self.wrong.push(self.placed(&error.message, error.hint.as_deref()));
             Trust::default()
         });
         let skills = places.skills(Some(folder)).into_iter().map(|(_, source)| (source.clone(), source.read()));
-        let all: Vec<Read> = sources.iter().cloned().chain(skills).collect();
+        let all: Vec<SourceLayers> = sources.iter().cloned().chain(skills).collect();
         let layers: Vec<SourceLayer<'_>> =
             all.iter().map(|(source, layer)| SourceLayer { source, layer: layer.as_ref() }).collect();
         self.waiting.extend(merge::waiting(folder, &layers, &trust).into_iter().map(|setting| Note {
@@ -186,7 +186,7 @@ impl Explained {
         &mut self,
         (flags, environment, home): (&Flags, &Environment, &Home),
         folder: &Path,
-        sources: &[Read],
+        sources: &[SourceLayers],
     ) {
         match Settings::load(flags, environment, home, folder) {
             Ok(settings) => {
@@ -227,21 +227,21 @@ impl Explained {
         Note { file: None, line: None, key: None, message: format!("{message}{hint}") }
     }
 
-    fn own(&mut self, key: &Key, in_force: &Value, sources: &[Read]) {
+    fn own(&mut self, key: &Key, in_force: &Value, sources: &[SourceLayers]) {
         let value = key.name.split('.').fold(in_force, |value, name| &value[name]).clone();
-        let is_home = |(source, _): &&Read| source.origin == Origin::User;
-        let is_off = |(_, layer): &Read| {
+        let is_home = |(source, _): &&SourceLayers| source.origin == Origin::User;
+        let is_off = |(_, layer): &SourceLayers| {
             let editing = layer.as_ref().and_then(Layer::editing);
             editing.is_some_and(|editing| editing.mode == Some(ctx_core::policy::Mode::Off))
         };
         // The home's `off` is final, whatever a project sets.
         let by_home = key.name == "context_editing.mode" && sources.iter().filter(is_home).any(is_off);
-        let counts = |read: &&Read| if by_home { is_home(read) } else { !self.waits(&read.0.path, &key.name) };
+        let counts = |read: &&SourceLayers| if by_home { is_home(read) } else { !self.waits(&read.0.path, &key.name) };
         let place = place(sources.iter().filter(counts), &key.name);
         self.push(key, value, place);
     }
 
-    fn artifacts(&mut self, in_force: &Value, sources: &[Read]) {
+    fn artifacts(&mut self, in_force: &Value, sources: &[SourceLayers]) {
         let about = "patterns of this artifact";
         for (name, artifact) in in_force[EDITING]["artifacts"].as_object().into_iter().flatten() {
             let mut value = artifact.clone();
@@ -254,7 +254,7 @@ impl Explained {
         }
     }
 
-    fn provider(&mut self, key: &Key, sources: &[Read], folder: &Path) {
+    fn provider(&mut self, key: &Key, sources: &[SourceLayers], folder: &Path) {
         let Some(name) = key.name.strip_prefix(PROVIDER).and_then(|rest| rest.strip_prefix('.')) else { return };
         if name.starts_with(PROJECT_MEMBER) {
             return;
@@ -283,7 +283,7 @@ impl Explained {
         self.push(key, found.0, found.1);
     }
 
-    fn daemon(&mut self, key: &Key, sources: &[Read], flags: &Flags, environment: &Environment) {
+    fn daemon(&mut self, key: &Key, sources: &[SourceLayers], flags: &Flags, environment: &Environment) {
         let of_user = sources.iter().filter(|(source, _)| source.origin == Origin::User);
         let entries = of_user.flat_map(|(source, layer)| {
             let entries = layer.iter().flat_map(|layer| &layer.entries);
@@ -377,8 +377,8 @@ fn shown(key: &Key, value: Value) -> Value {
 }
 
 /// The strongest of these sources that sets a key of the automatic editor.
-fn place<'r>(sources: impl DoubleEndedIterator<Item = &'r Read>, key: &str) -> Place {
-    let at = |(source, layer): &Read| {
+fn place<'r>(sources: impl DoubleEndedIterator<Item = &'r SourceLayers>, key: &str) -> Place {
+    let at = |(source, layer): &SourceLayers| {
         let layer = layer.as_ref().filter(|layer| layer.editing().is_some())?;
         Some((source.path.display().to_string(), Some(layer.line(key)?)))
     };

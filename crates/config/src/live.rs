@@ -32,8 +32,8 @@ pub struct LiveRules {
     /// Locked only for a lookup; an entry has its own lock, held while its file is read.
     files: Mutex<HashMap<PathBuf, Arc<Mutex<CachedFile>>>>,
     sources: Mutex<HashMap<Who, CachedSources>>,
-    settings: Mutex<HashMap<Who, Cached<Settings>>>,
-    rules: Mutex<HashMap<Who, Cached<context_management::Rules>>>,
+    settings: Mutex<HashMap<Who, CachedMerge<Settings>>>,
+    rules: Mutex<HashMap<Who, CachedMerge<context_management::Rules>>>,
     trust: Mutex<KnownTrust>,
 }
 
@@ -48,7 +48,7 @@ struct CachedSources {
 }
 
 /// A result, and the layers it was merged from.
-struct Cached<T> {
+struct CachedMerge<T> {
     at: Instant,
     of: Vec<Option<Arc<Layer>>>,
     trust: Arc<Trust>,
@@ -133,7 +133,7 @@ impl LiveRules {
     /// The cached result for the same layers, or a new one.
     fn cached<T>(
         &self,
-        before: &Mutex<HashMap<Who, Cached<T>>>,
+        before: &Mutex<HashMap<Who, CachedMerge<T>>>,
         who: Who,
         make: impl FnOnce(&[SourceLayer<'_>], &Trust) -> T,
     ) -> Arc<T> {
@@ -141,14 +141,14 @@ impl LiveRules {
         let (sources, trust) = (self.sources(&who, now), self.trust(now));
         let layers: Vec<Option<Arc<Layer>>> = sources.iter().map(|source| self.layer(source, now)).collect();
         let mut all = lock(before);
-        let is_same = |made: &&mut Cached<T>| are_same(&made.of, &layers) && Arc::ptr_eq(&made.trust, &trust);
+        let is_same = |made: &&mut CachedMerge<T>| are_same(&made.of, &layers) && Arc::ptr_eq(&made.trust, &trust);
         if let Some(made) = all.get_mut(&who).filter(is_same) {
             made.at = now;
             return Arc::clone(&made.what);
         }
         let what = Arc::new(make(&source_layers(&sources, &layers), &trust));
         forget(&mut all, now, |made| made.at);
-        all.insert(who, Cached { at: now, of: layers, trust, what: Arc::clone(&what) });
+        all.insert(who, CachedMerge { at: now, of: layers, trust, what: Arc::clone(&what) });
         what
     }
 }

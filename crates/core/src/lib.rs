@@ -35,6 +35,6 @@ pub use key::Key;
 pub use lexicon::Lexicon;
 pub use message::{Block, Kind, Message, Role};
 pub use numbers::Numbers;
-pub use reconcile::{Place, Reconciled, Verdict};
+pub use reconcile::{Place, RequestPath, Verdict};
 pub use tool::ToolRole;
 pub use tree::{NodeIx, SlotId, Tree};

@@ -56,7 +56,7 @@ impl Verdict {
 
 /// The request as a path: known nodes down to `base`, then `places`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reconciled {
+pub struct RequestPath {
     pub base: Option<NodeIx>,
     /// The number of messages covered by `base`.
     pub depth: usize,
@@ -65,7 +65,7 @@ pub struct Reconciled {
     pub verdict: Verdict,
 }
 
-impl Reconciled {
+impl RequestPath {
     /// The number of recognised messages, including `base`.
     pub fn known(&self) -> usize {
         self.depth + self.places.iter().filter(|place| matches!(place, Place::Known(_))).count()
@@ -89,7 +89,7 @@ pub struct Sighting<'a> {
 }
 
 /// Places a request in the tree. Pure: the caller applies the result.
-pub fn reconcile(tree: &Tree, sighting: &Sighting<'_>) -> Reconciled {
+pub fn reconcile(tree: &Tree, sighting: &Sighting<'_>) -> RequestPath {
     let same = sighting.same.min(tree.current().len());
     let mut depth = same;
     let mut base = same.checked_sub(1).map(|last| tree.current()[last]);
@@ -100,7 +100,7 @@ pub fn reconcile(tree: &Tree, sighting: &Sighting<'_>) -> Reconciled {
     }
     let places = Matcher::new(tree, base, rest).run(sighting.unanswered);
     let verdict = judge(tree, base, rest, &places, sighting.compacted);
-    Reconciled { base, depth, places, verdict }
+    RequestPath { base, depth, places, verdict }
 }
 
 fn judge(tree: &Tree, base: Option<NodeIx>, rest: &[Message], places: &[Place], compacted: bool) -> Verdict {

@@ -43,14 +43,14 @@ struct Node {
 
 /// The slots of an anchor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum AnchorSlots {
     One(u32),
     Many,
 }
 
 /// A change of the current path.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Moved {
+pub struct PathChange {
     /// The number of leading nodes that stayed.
     pub kept: usize,
     /// The nodes behind them that are no longer on the path.
@@ -66,7 +66,7 @@ pub struct Tree {
     by_id: HashMap<SlotId, u32>,
     nodes: Vec<Node>,
     roots: Vec<NodeIx>,
-    anchors: HashMap<Anchor, Found>,
+    anchors: HashMap<Anchor, AnchorSlots>,
     current: Vec<NodeIx>,
 }
 
@@ -119,11 +119,11 @@ impl Tree {
             self.anchors
                 .entry(anchor)
                 .and_modify(|found| {
-                    if *found != Found::One(ix) {
-                        *found = Found::Many;
+                    if *found != AnchorSlots::One(ix) {
+                        *found = AnchorSlots::Many;
                     }
                 })
-                .or_insert(Found::One(ix));
+                .or_insert(AnchorSlots::One(ix));
         }
         let identified = message.anchors.iter().any(|anchor| matches!(anchor, Anchor::Id(_)));
         match self.slots.get_mut(ix as usize) {
@@ -175,7 +175,7 @@ impl Tree {
     }
 
     /// Makes the path to `tip` the current one. Walks only the part that differs.
-    pub fn set_current(&mut self, tip: Option<NodeIx>) -> Moved {
+    pub fn set_current(&mut self, tip: Option<NodeIx>) -> PathChange {
         let mut tail = Vec::new();
         let mut kept = 0;
         let mut at = tip;
@@ -189,7 +189,7 @@ impl Tree {
         }
         let left = self.current.split_off(kept);
         self.current.extend(tail.iter().rev());
-        Moved { kept, left }
+        PathChange { kept, left }
     }
 
     /// The depth of `node` on the current path, if it is on it.

@@ -4,12 +4,12 @@ use crate::Problem;
 use crate::class::{self, class_within, introduced};
 use crate::conversation::Conversation;
 use crate::edit::wait::PendingForFork;
-use crate::log::Opened;
+use crate::log::OpeningRecord;
 use ctx_clients::{ClientId, Hints};
 use ctx_core::content::WireId;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::message::{Message, Role};
-use ctx_core::reconcile::{Place, Reconciled, Sighting, Verdict, reconcile};
+use ctx_core::reconcile::{Place, RequestPath, Sighting, Verdict, reconcile};
 use ctx_core::tokens::Calibration;
 use ctx_core::{Class, Key};
 use ctx_store::Hash;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub const CANDIDATES: usize = 8;
 
 /// A request that was forwarded, complete and decoded.
-pub struct Seen {
+pub struct SeenRequest {
     pub wire: &'static dyn Wire,
     pub hints: Hints,
     pub pieces: Pieces,
@@ -36,7 +36,7 @@ pub struct Seen {
 pub type Cuts = Vec<std::ops::Range<usize>>;
 
 /// A request beside the conversation it belongs to.
-pub struct Received {
+pub struct ReceivedRequest {
     pub body: Body,
     /// Leading messages with the bytes of the current path.
     pub same: usize,
@@ -49,8 +49,8 @@ pub struct Received {
 }
 
 /// A request whose conversation is known.
-pub struct Attributed {
-    pub received: Received,
+pub struct AttributedRequest {
+    pub received: ReceivedRequest,
     pub class: Class,
     /// How it was found, where people should know that.
     pub detail: Option<String>,
@@ -59,16 +59,21 @@ pub struct Attributed {
 }
 
 /// A body that was read on its own.
-pub type Parsed = (Body, Arc<Envelope>);
+pub type ParsedBody = (Body, Arc<Envelope>);
 
 /// A session and an agent in it.
 pub type NamedAgent = (String, String);
 
-impl Attributed {
-    pub fn new(conversation: &Conversation, received: Received, hints: &Hints, detail: Option<String>) -> Attributed {
-        let Received { body, envelope, same, .. } = &received;
-        let class = class_within(conversation, hints, &class::Sent { body, envelope, same: *same });
-        Attributed { received, class, detail, origin: Origin::default() }
+impl AttributedRequest {
+    pub fn new(
+        conversation: &Conversation,
+        received: ReceivedRequest,
+        hints: &Hints,
+        detail: Option<String>,
+    ) -> AttributedRequest {
+        let ReceivedRequest { body, envelope, same, .. } = &received;
+        let class = class_within(conversation, hints, &class::RequestSigns { body, envelope, same: *same });
+        AttributedRequest { received, class, detail, origin: Origin::default() }
     }
 
     /// Older clients say that an agent speaks, but not which: what it was asked tells.
@@ -83,7 +88,7 @@ impl Attributed {
     }
 
     /// Takes the request out of a conversation that it does not belong to.
-    pub fn withdraw(self, conversation: &mut Conversation) -> Parsed {
+    pub fn withdraw(self, conversation: &mut Conversation) -> ParsedBody {
         conversation.last.body = self.received.spare;
         (self.received.body, self.received.envelope)
     }
@@ -101,7 +106,7 @@ pub struct Newborn {
 impl Newborn {
     /// `None` when the conversation has a turn: then it comes from itself.
     pub fn of(conversation: &Conversation) -> Option<Newborn> {
-        let Opened { session, agent, parent, .. } = conversation.opened.clone();
+        let OpeningRecord { session, agent, parent, .. } = conversation.opened.clone();
         let (id, wire) = (conversation.id.clone(), conversation.wire.id());
         conversation.tree.is_empty().then_some(Newborn { id, session, agent, parent, wire })
     }
@@ -111,13 +116,13 @@ impl Newborn {
 #[derive(Default)]
 pub struct Origin {
     pub fork: Option<Fork>,
-    pub moved: Option<Moved>,
+    pub moved: Option<FormatMove>,
     /// What the thinking in it is bound to.
     pub bound: Vec<(Key, Option<Key>)>,
 }
 
 /// Where a new conversation was before its client moved to another format. Nothing is taken along by itself.
-pub struct Moved {
+pub struct FormatMove {
     pub from: String,
     pub detail: String,
 }
@@ -128,7 +133,7 @@ pub struct Fork {
     /// Its title, where the fork shares its beginning.
     pub title: Option<String>,
     pub places: Vec<Place>,
-    pub inherited: Inherited,
+    pub inherited: Inheritance,
     /// Not all of its operations could be read.
     pub lost_edits: bool,
     pub detail: String,
@@ -138,7 +143,7 @@ pub struct Fork {
 }
 
 /// Copied from the conversation that a fork comes from.
-pub struct Inherited {
+pub struct Inheritance {
     pub from: String,
     /// Its active operations.
     pub effects: Vec<(EffectId, Effect)>,
@@ -161,7 +166,7 @@ pub fn client_name(hints: &Hints, envelope: &Envelope) -> Option<String> {
 }
 
 /// Whether the request goes on where this conversation ends, so that no other needs to be looked at.
-pub fn goes_on(conversation: &Conversation, received: &Received) -> bool {
+pub fn goes_on(conversation: &Conversation, received: &ReceivedRequest) -> bool {
     let rest = facts(&received.body, received.same);
     let placed = reconcile(
         &conversation.tree,
@@ -184,7 +189,7 @@ pub fn facts(body: &Body, from: usize) -> Vec<Message> {
 }
 
 /// Takes the body in by comparing it with the one before.
-pub fn receive(conversation: &mut Conversation, seen: &Seen) -> Result<Received, Problem> {
+pub fn receive(conversation: &mut Conversation, seen: &SeenRequest) -> Result<ReceivedRequest, Problem> {
     let pieces = &seen.pieces;
     match conversation.last.body.take() {
         Some(old) if old.shares_history(pieces) => {
@@ -197,7 +202,7 @@ pub fn receive(conversation: &mut Conversation, seen: &Seen) -> Result<Received,
                 }
                 false => (Arc::new(body.envelope(ctx_clients::lexicon())), None),
             };
-            Ok(Received {
+            Ok(ReceivedRequest {
                 same: shared.messages.min(conversation.last.aligned),
                 body,
                 envelope: with_model(envelope, seen),
@@ -216,7 +221,7 @@ pub fn receive(conversation: &mut Conversation, seen: &Seen) -> Result<Received,
 }
 
 /// The envelope with the model that the address of the request names.
-pub fn with_model(mut envelope: Arc<Envelope>, seen: &Seen) -> Arc<Envelope> {
+pub fn with_model(mut envelope: Arc<Envelope>, seen: &SeenRequest) -> Arc<Envelope> {
     if seen.hints.model.is_some() && seen.hints.model != envelope.model {
         Arc::make_mut(&mut envelope).model = seen.hints.model.clone();
     }
@@ -224,10 +229,10 @@ pub fn with_model(mut envelope: Arc<Envelope>, seen: &Seen) -> Arc<Envelope> {
 }
 
 /// A body that was parsed on its own; the one kept so far is set aside.
-pub fn beside(conversation: &mut Conversation, (body, envelope): Parsed) -> Received {
+pub fn beside(conversation: &mut Conversation, (body, envelope): ParsedBody) -> ReceivedRequest {
     let spare = conversation.last.body.take();
     let same = spare.as_ref().map_or(0, |old| old.same_messages(&body)).min(conversation.last.aligned);
-    Received { body, same, envelope, packed: None, spare, messages: None }
+    ReceivedRequest { body, same, envelope, packed: None, spare, messages: None }
 }
 
 /// How far a request continues a conversation: the deeper, the likelier.
@@ -272,7 +277,7 @@ fn examples(messages: &[Message]) -> usize {
     messages.iter().position(|message| message.speaks.is_some()).unwrap_or(0)
 }
 
-pub fn recognises_an_answer(placed: &Reconciled, messages: &[Message]) -> bool {
+pub fn recognises_an_answer(placed: &RequestPath, messages: &[Message]) -> bool {
     let known = |(at, message): (usize, &Message)| {
         let recognised = at
             .checked_sub(placed.depth)

@@ -17,7 +17,7 @@ pub fn class(hints: &Hints, envelope: &Envelope, body: &Body) -> Class {
 /// The class of a request in the conversation that it was attributed to. A request without tools or with another system
 /// prompt is side traffic there, unless it goes on from an answer that the conversation has not seen: then the client
 /// has changed its tools and its prompt.
-pub fn class_within(conversation: &Conversation, hints: &Hints, request: &Sent<'_>) -> Class {
+pub fn class_within(conversation: &Conversation, hints: &Hints, request: &RequestSigns<'_>) -> Class {
     let class = class(hints, request.envelope, request.body);
     let tells = ctx_clients::sender(hints, introduced(request.envelope)).tells_side_requests;
     let is_suspect = class.is_turn()
@@ -29,7 +29,7 @@ pub fn class_within(conversation: &Conversation, hints: &Hints, request: &Sent<'
 }
 
 /// A request beside the conversation that it may belong to.
-pub struct Sent<'r> {
+pub struct RequestSigns<'r> {
     pub body: &'r Body,
     pub envelope: &'r Envelope,
     /// Leading messages with the bytes of the current path.
@@ -58,7 +58,7 @@ fn looks_foreign(known: &Envelope, request: &Envelope) -> bool {
 }
 
 /// Whether a request ends with words, and brings no answer but the one that is awaited.
-fn adds_no_answer(conversation: &Conversation, request: &Sent<'_>) -> bool {
+fn adds_no_answer(conversation: &Conversation, request: &RequestSigns<'_>) -> bool {
     let same = request.same.min(conversation.tree.current().len());
     let count = request.body.spans().messages.len();
     let rest: Vec<Message> =

@@ -20,10 +20,10 @@ pub(crate) mod side_traffic;
 pub mod titles;
 pub mod waiting;
 
-pub use cache::Cached;
-pub use messages::{Pending, Worn};
+pub use cache::CacheReport;
+pub use messages::{Pending, SlotVersion};
 
-use crate::log::{Automatic, Opened, Turn, Wait};
+use crate::log::{Automatic, OpeningRecord, Turn, Wait};
 use cache::CacheState;
 use composing::{ComposeState, short};
 use ctx_api::timeline::Line;
@@ -58,14 +58,14 @@ pub const FOLDER_TURNS: u32 = 3;
 #[derive(Debug)]
 pub struct Conversation {
     pub id: String,
-    pub opened: Opened,
+    pub opened: OpeningRecord,
     /// The format that its client speaks.
     pub wire: &'static dyn Wire,
     pub tree: Tree,
     /// Which frame is called what.
     pub numbers: Numbers,
     pub left: LeftPaths,
-    pub versions: FastMap<SlotId, Worn>,
+    pub versions: FastMap<SlotId, SlotVersion>,
     /// The envelope of the current path's newest request.
     pub envelope: Arc<Envelope>,
     /// The stored envelope of the current path's newest request.
@@ -107,7 +107,7 @@ impl Conversation {
         })
     }
 
-    pub fn new(id: String, opened: Opened) -> Conversation {
+    pub fn new(id: String, opened: OpeningRecord) -> Conversation {
         let seed = seed(&id);
         Conversation {
             id,
@@ -144,7 +144,7 @@ impl Conversation {
     pub fn grow(
         &mut self,
         turn: &Turn,
-        versions: Vec<(SlotId, Worn, Message)>,
+        versions: Vec<(SlotId, SlotVersion, Message)>,
         packed: Hash,
         compacted: bool,
     ) -> Option<()> {
@@ -347,7 +347,7 @@ pub fn estimate<'a>(envelope: &Envelope, messages: impl Iterator<Item = &'a Mess
 }
 
 /// What identifies a message.
-fn digest(versions: &FastMap<SlotId, Worn>, slot: &Slot) -> Key {
+fn digest(versions: &FastMap<SlotId, SlotVersion>, slot: &Slot) -> Key {
     versions.get(&slot.id).map_or(slot.message.key, |worn| short(&worn.blob))
 }
 

@@ -1,7 +1,7 @@
 //! Acts on one conversation: it is given the conversation, and all that is needed beside it. No lock of a conversation,
 //! no thread, nothing of other conversations.
 
-use crate::ports::{OffloadFolder, Provider, Unasked};
+use crate::ports::{NoProvider, OffloadFolder, Provider};
 use ctx_models::Models;
 use ctx_store::Reader;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl Engine {
             contents,
             models: Models::listed().clone(),
             moments: Moments::default(),
-            provider: Arc::new(Unasked),
+            provider: Arc::new(NoProvider),
             offload_folder: None,
             nonce: AtomicU64::new(0),
         }

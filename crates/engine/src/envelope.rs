@@ -30,18 +30,18 @@ const NOT_STORED: &[u8] = b"\"(not stored)\"";
 
 /// An envelope ready to be stored: first its own bytes, then those it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Packed {
+pub struct PackedEnvelope {
     pub blobs: Vec<(Hash, Vec<u8>)>,
 }
 
-impl Packed {
+impl PackedEnvelope {
     pub fn hash(&self) -> Hash {
         self.blobs[0].0
     }
 }
 
 /// Cuts the envelope of a request into pieces.
-pub fn pack(body: &Body) -> Packed {
+pub fn pack(body: &Body) -> PackedEnvelope {
     let (bytes, spans) = (body.bytes(), body.spans());
     let (head, tail) = spans.envelope();
     let secrets = body.wire().secrets(bytes, spans);
@@ -51,7 +51,7 @@ pub fn pack(body: &Body) -> Packed {
     packer.range(tail.start, bytes.len());
     let own = serde_json::to_vec(&packer.pieces).unwrap_or_default();
     packer.blobs.insert(0, (Hash::of(&own), own));
-    Packed { blobs: packer.blobs }
+    PackedEnvelope { blobs: packer.blobs }
 }
 
 struct Packer<'a> {
@@ -171,7 +171,7 @@ mod tests {
     fn a_small_change_does_not_repeat_the_tools() {
         let body =
             |n: u32| format!(r#"{{"messages":[],"tools":["{}"],"max_tokens":{n}}}"#, "t".repeat(50_000)).into_bytes();
-        let packed: Vec<Packed> = [1, 2].map(|n| pack(&Body::parse(body(n), &Anthropic).unwrap())).into();
+        let packed: Vec<PackedEnvelope> = [1, 2].map(|n| pack(&Body::parse(body(n), &Anthropic).unwrap())).into();
         assert_ne!(packed[0].hash(), packed[1].hash());
         assert_eq!(packed[0].blobs[1], packed[1].blobs[1]);
         assert!(packed[1].blobs[0].1.len() < 300);

@@ -61,7 +61,7 @@ pub fn commit(record: &Record) -> Option<Commit> {
 
 /// A conversation begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Opened {
+pub struct OpeningRecord {
     /// The format that its client speaks; records of version 1 know one only.
     #[serde(default = "anthropic")]
     pub wire: WireId,
@@ -85,10 +85,10 @@ fn anthropic() -> WireId {
     WireId::Anthropic
 }
 
-impl Opened {
+impl OpeningRecord {
     /// Of a conversation whose own word is lost.
-    pub fn unknown() -> Opened {
-        Opened {
+    pub fn unknown() -> OpeningRecord {
+        OpeningRecord {
             wire: anthropic(),
             class: "main".into(),
             session: None,
@@ -103,7 +103,7 @@ impl Opened {
 
 /// A request came.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Arrived {
+pub struct ArrivalRecord {
     /// Counts the requests of the conversation from 1.
     pub request: u32,
     pub class: String,
@@ -154,7 +154,7 @@ pub struct Arrived {
     pub turn: Option<Turn>,
 }
 
-impl Arrived {
+impl ArrivalRecord {
     /// A request of which nothing is known but itself. `(known, new)`: so many of its messages.
     pub fn of(
         request: u32,
@@ -163,8 +163,8 @@ impl Arrived {
         body: &Body,
         envelope: &Envelope,
         (known, new): (usize, usize),
-    ) -> Arrived {
-        Arrived {
+    ) -> ArrivalRecord {
+        ArrivalRecord {
             request,
             class: class.name().into(),
             verdict: verdict.into(),
@@ -173,7 +173,7 @@ impl Arrived {
             model: envelope.model.as_deref().map(str::to_owned),
             bytes: body.bytes().len() as u64,
             elsewhere: envelope.threaded,
-            ..Arrived::default()
+            ..ArrivalRecord::default()
         }
     }
 }
@@ -257,7 +257,7 @@ pub struct Version {
 
 /// What the provider answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Answered {
+pub struct AnswerRecord {
     pub request: u32,
     /// 0 when there was no answer.
     pub status: u16,
@@ -290,7 +290,7 @@ pub struct Answered {
     pub cache_miss_reason: Option<String>,
     /// What was sent and what the client sent, where the two differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub edited: Option<Weighed>,
+    pub edited: Option<WeightEstimates>,
     /// Our estimate of what was sent, before calibration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated: Option<f64>,
@@ -336,7 +336,7 @@ pub struct RefusedEdits {
 
 /// Estimates, before calibration.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Weighed {
+pub struct WeightEstimates {
     pub sent: f64,
     pub own: f64,
 }
@@ -357,7 +357,7 @@ impl Summary {
     }
 }
 
-impl Answered {
+impl AnswerRecord {
     /// Whether the provider cleared anything.
     pub fn clears(&self) -> bool {
         let counts =
@@ -390,7 +390,7 @@ fn believable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Optio
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
-    Wished(Box<Wished>),
+    Wished(Box<NotedWish>),
     /// Its commit stands before this record. `request`: the one whose arrival was the moment, and that it counts for.
     Made {
         id: String,
@@ -434,7 +434,7 @@ pub enum Automatic {
         calls: Vec<String>,
         /// What would have been left out of results before they were sent.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        trimmed: Vec<Trimmed>,
+        trimmed: Vec<TrimmedResult>,
         /// The calls whose inputs would have been shortened.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         inputs: Vec<String>,
@@ -448,13 +448,13 @@ pub enum Automatic {
 
 /// What would have been left out of a result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Trimmed {
+pub struct TrimmedResult {
     pub call: String,
     pub tokens: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Wished {
+pub struct NotedWish {
     /// `w1` is the first of its conversation.
     pub id: String,
     pub when: When,
@@ -500,26 +500,26 @@ mod tests {
         let read = |input: u64| {
             let usage = format!(r#"{{"input":{input},"cache_read":2,"cache_write":3,"output":4}}"#);
             let line = format!(r#"{{"request":1,"status":200,"ending":"complete","total_ms":9,"usage":{usage}}}"#);
-            serde_json::from_str::<Answered>(&line).expect("an answer").usage
+            serde_json::from_str::<AnswerRecord>(&line).expect("an answer").usage
         };
         assert_eq!(read(1).map(|usage| usage.prompt()), Some(6));
         assert_eq!(read(u64::MAX), None);
         let none = r#"{"request":1,"status":200,"ending":"complete","total_ms":9}"#;
-        assert_eq!(serde_json::from_str::<Answered>(none).expect("an answer").usage, None);
+        assert_eq!(serde_json::from_str::<AnswerRecord>(none).expect("an answer").usage, None);
     }
 
     /// Figures that people are shown come from it; a restart must not change them by one.
     #[test]
     fn an_estimate_comes_out_of_the_log_to_the_bit() {
         let plain = r#"{"request":1,"status":200,"ending":"complete","total_ms":9}"#;
-        let plain: Answered = serde_json::from_str(plain).expect("an answer");
+        let plain: AnswerRecord = serde_json::from_str(plain).expect("an answer");
         let mut bits = 1_u64;
         for _ in 0..20_000 {
             bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let estimate = (bits >> 11) as f64 / (1_u64 << 36) as f64;
-            let answered = Answered { estimated: Some(estimate), ..plain.clone() };
+            let answered = AnswerRecord { estimated: Some(estimate), ..plain.clone() };
             let line = serde_json::to_vec(&answered).expect("it is written");
-            let read: Answered = serde_json::from_slice(&line).expect("it is read");
+            let read: AnswerRecord = serde_json::from_slice(&line).expect("it is read");
             assert_eq!(read.estimated.map(f64::to_bits), Some(estimate.to_bits()), "{estimate}");
         }
     }

@@ -8,14 +8,14 @@ mod flattened;
 pub mod leave;
 pub mod turn;
 
-use crate::attribution::{self, Attributed, Inherited, Received};
+use crate::attribution::{self, AttributedRequest, Inheritance, ReceivedRequest};
 use crate::automatic::Moment;
 use crate::card::{self, Card};
 use crate::compose::{Ground, Ready};
 use crate::conversation::cache_forecast::Forecast;
 use crate::conversation::left::begins_with_summary;
 use crate::conversation::{Conversation, FOLDER_TURNS};
-use crate::log::{self, Arrived};
+use crate::log::{self, ArrivalRecord};
 use crate::{EDITED, Engine, mark, record};
 use circumstances::Circumstances;
 use ctx_core::edit::Commit;
@@ -42,7 +42,7 @@ pub struct Ticket {
 
 /// A request between its arrival and its record.
 pub struct Entry {
-    arrived: Arrived,
+    arrived: ArrivalRecord,
     /// It is a turn of the path that people look at.
     is_current: bool,
     body: Body,
@@ -75,7 +75,7 @@ pub struct Booking {
 
 impl Engine {
     /// Places a request in its conversation, and makes the edits that its arrival brings about.
-    pub fn arrive(&self, conversation: &mut Conversation, found: Attributed, by: &Circumstances<'_>) -> Entry {
+    pub fn arrive(&self, conversation: &mut Conversation, found: AttributedRequest, by: &Circumstances<'_>) -> Entry {
         if by.counting {
             return side(conversation, Class::Auxiliary, found.received, by, Step::default());
         }
@@ -96,9 +96,15 @@ impl Engine {
     }
 
     /// A turn of the conversation: what is new in it is stored, and it becomes the path to look at.
-    fn turn(&self, conversation: &mut Conversation, found: Attributed, by: &Circumstances<'_>, step: Step) -> Entry {
-        let Attributed { received, class, detail, origin } = found;
-        let Received { body, same, envelope, packed, spare, messages } = received;
+    fn turn(
+        &self,
+        conversation: &mut Conversation,
+        found: AttributedRequest,
+        by: &Circumstances<'_>,
+        step: Step,
+    ) -> Entry {
+        let AttributedRequest { received, class, detail, origin } = found;
+        let ReceivedRequest { body, same, envelope, packed, spare, messages } = received;
         let mut warm_until = self.warm_until(conversation, envelope.model.as_deref(), by.at);
         conversation.progress.heard = conversation.progress.heard.max(by.at);
         // With a gap in the log everything is said again, and nothing is built on what was lost.
@@ -137,13 +143,13 @@ impl Engine {
             self.inherit_pending(conversation, &inherited.pending, by.at, &mut step);
             self.inherit(conversation, &inherited, &envelope, by.at, &mut step);
         }
-        let arrived = Arrived {
+        let arrived = ArrivalRecord {
             changed,
             detail,
             manner: envelope.manner.key(),
             asks: by.added.names(),
             turn: Some(turn),
-            ..Arrived::of(
+            ..ArrivalRecord::of(
                 conversation.progress.requests,
                 class,
                 verdict,
@@ -281,12 +287,12 @@ impl Engine {
     fn inherit(
         &self,
         conversation: &mut Conversation,
-        inherited: &Inherited,
+        inherited: &Inheritance,
         envelope: &Envelope,
         at: u64,
         step: &mut Step,
     ) {
-        let Inherited { from, effects, calibration, .. } = inherited;
+        let Inheritance { from, effects, calibration, .. } = inherited;
         let (slots, messages) = conversation.tree.path().map(|slot| (slot.id, &slot.message)).unzip();
         let ground = Ground::new(slots, messages, envelope);
         let view = ground.lay(effects.iter().map(|(id, effect)| (*id, effect)).collect());
@@ -331,14 +337,15 @@ impl Entry {
 fn side(
     conversation: &mut Conversation,
     class: Class,
-    received: Received,
+    received: ReceivedRequest,
     by: &Circumstances<'_>,
     step: Step,
 ) -> Entry {
-    let Received { body, same, envelope, packed, spare, .. } = received;
+    let ReceivedRequest { body, same, envelope, packed, spare, .. } = received;
     conversation.composing.keep(same);
     let new = body.spans().messages.len().saturating_sub(same);
-    let mut arrived = Arrived::of(conversation.progress.requests, class, log::SIDE, &body, &envelope, (same, new));
+    let mut arrived =
+        ArrivalRecord::of(conversation.progress.requests, class, log::SIDE, &body, &envelope, (same, new));
     arrived.asks = by.added.names();
     let place = step.records.len();
     Entry {

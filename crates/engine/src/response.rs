@@ -3,7 +3,7 @@
 use crate::card::{self, Card};
 use crate::conversation::{Conversation, Pending};
 use crate::credentials::quoted;
-use crate::log::{self, Answered, Weighed};
+use crate::log::{self, AnswerRecord, WeightEstimates};
 use crate::request::Ticket;
 use crate::{EDITED, Engine, mark, record};
 use ctx_api::requests::{ErrorSaid, Usage};
@@ -32,7 +32,7 @@ pub struct Response {
 /// What is to be stored of a response, and the card of its conversation where that changed.
 pub struct ResponseBooking {
     pub step: Step,
-    pub answered: Answered,
+    pub answered: AnswerRecord,
     pub card: Option<Card>,
     /// It answers side traffic.
     pub is_side: bool,
@@ -73,7 +73,7 @@ impl Engine {
 }
 
 /// Adds what is known of the request as it was sent.
-fn recall_sent(conversation: &mut Conversation, answered: &mut Answered, is_newest: bool) {
+fn recall_sent(conversation: &mut Conversation, answered: &mut AnswerRecord, is_newest: bool) {
     let mut sent = conversation.composing.sent.remove(&answered.request);
     if is_newest {
         let known = sent.as_mut().map(|sent| (std::mem::take(&mut sent.left_out), sent.dropped));
@@ -84,7 +84,7 @@ fn recall_sent(conversation: &mut Conversation, answered: &mut Answered, is_newe
             answered.prefix = Some(sent.prefix);
             // The provider counted what it was sent.
             answered.estimated = answered.estimated.map(|_| sent.weight);
-            answered.edited = Some(Weighed { sent: sent.weight, own: sent.own_weight });
+            answered.edited = Some(WeightEstimates { sent: sent.weight, own: sent.own_weight });
             answered.marks = sent.marks;
             answered.repairs = sent.repairs;
         }
@@ -103,14 +103,14 @@ fn to_record(
     answer: Option<Answer>,
     timing: Timing,
     estimated: Option<f64>,
-) -> Answered {
+) -> AnswerRecord {
     let ending = match ending {
         Some(Ending::Complete) => "complete",
         Some(Ending::Cut) => "cut",
         Some(Ending::Cancelled) => "cancelled",
         None => "unreachable",
     };
-    let mut record = Answered {
+    let mut record = AnswerRecord {
         request: ticket.request,
         status: 0,
         ending: ending.into(),

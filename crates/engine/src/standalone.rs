@@ -1,11 +1,11 @@
 //! One conversation for programs that use the engine without the service: in memory, without automatic editing.
 
-use crate::attribution::{self, Attributed, Seen};
+use crate::attribution::{self, AttributedRequest, SeenRequest};
 use crate::compose::Ground;
 use crate::conversation::Conversation;
 use crate::edit::{Files, Imports, apply};
-use crate::log::Opened;
-use crate::provider::Added;
+use crate::log::OpeningRecord;
+use crate::provider::Additions;
 use crate::request::circumstances::Circumstances;
 use crate::{Engine, Problem, Refusal, view};
 use ctx_api::edit::{Applied, When, Wish};
@@ -28,7 +28,7 @@ pub struct Standalone {
 impl Standalone {
     pub fn new(wire: &'static dyn Wire) -> Standalone {
         let store = Arc::new(MemoryStore::new());
-        let opened = Opened { wire: wire.id(), ..Opened::unknown() };
+        let opened = OpeningRecord { wire: wire.id(), ..OpeningRecord::unknown() };
         let conversation = Conversation::new("standalone".into(), opened);
         Standalone { engine: Engine::new(store.clone()), store, conversation, wire }
     }
@@ -38,9 +38,9 @@ impl Standalone {
         let mut pieces = Arriving::alone();
         pieces.push(body);
         let hints = Hints::default();
-        let seen = Seen { wire: self.wire, hints, pieces: pieces.finish(), at, counting: false };
+        let seen = SeenRequest { wire: self.wire, hints, pieces: pieces.finish(), at, counting: false };
         let received = attribution::receive(&mut self.conversation, &seen)?;
-        let found = Attributed::new(&self.conversation, received, &seen.hints, None);
+        let found = AttributedRequest::new(&self.conversation, received, &seen.hints, None);
         let by = Circumstances {
             at,
             hints: &seen.hints,
@@ -49,7 +49,7 @@ impl Standalone {
             is_committing: false,
             editor: None,
             imports: &Imports::default(),
-            added: &Added::default(),
+            added: &Additions::default(),
             give_way: || {},
         };
         let mut sent = None;

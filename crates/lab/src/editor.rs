@@ -8,7 +8,7 @@ use ctx_core::edit::effect::Effect;
 use ctx_core::edit::history::Change;
 use ctx_core::policy::{Facts, Force, Look, Policy, Proposal, Settings, choose};
 use ctx_engine::Refusal;
-use ctx_engine::ports::{About, Automatic, Keeping, Removed};
+use ctx_engine::ports::{About, Automatic, Keeping, Removal};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +22,7 @@ const SHIPPED: &str = "auto";
 /// The actions on the arrival of a request.
 #[derive(Debug, Default)]
 pub struct Done {
-    pub told: Vec<Told>,
+    pub told: Vec<PolicyActions>,
     /// Replaced results: their calls, and the new content.
     pub results: Vec<(Box<str>, String)>,
     /// Something changed that had been sent before.
@@ -35,7 +35,7 @@ pub struct Done {
 
 /// The actions of a policy at one request, with reasons.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Told {
+pub struct PolicyActions {
     pub what: String,
     /// Each reason once.
     pub why: Vec<String>,
@@ -84,7 +84,7 @@ impl Automatic for Editor {
         proposed
     }
 
-    fn keep(&self, _: &About<'_>, _: &Settings, _: (&Removed<'_>, &str), _: Keeping) -> Result<Option<String>, String> {
+    fn keep(&self, _: &About<'_>, _: &Settings, _: (&Removal<'_>, &str), _: Keeping) -> Result<Option<String>, String> {
         Ok(Some(KEPT.to_owned()))
     }
 
@@ -96,7 +96,7 @@ impl Automatic for Editor {
             Err(refusal) if refusal.code == ErrorCode::NothingToDo => return,
             Err(refusal) => {
                 let what = format!("refused: {}", refusal.message);
-                return told.told.push(Told { what, ..Told::default() });
+                return told.told.push(PolicyActions { what, ..PolicyActions::default() });
             }
         };
         told.before = Some(commit.parent.map_or_else(|| "source".to_owned(), |parent| parent.to_string()));
@@ -107,7 +107,7 @@ impl Automatic for Editor {
             }
         }
         let tokens_less = commit.tokens_before.saturating_sub(commit.tokens_after);
-        told.told.push(Told { what: commit.summary.clone(), why, tokens_less });
+        told.told.push(PolicyActions { what: commit.summary.clone(), why, tokens_less });
         let Change::Edit { effects, .. } = &commit.change else { return };
         for effect in effects {
             if let Effect::Replace { by, .. } = effect {

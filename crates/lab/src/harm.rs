@@ -6,7 +6,7 @@ use ctx_core::Content;
 use std::collections::{HashMap, HashSet};
 
 /// A result of a recording.
-pub struct Recorded {
+pub struct RecordedResult {
     place: Place,
     /// The position of its call.
     asked: Option<Place>,
@@ -15,7 +15,7 @@ pub struct Recorded {
 }
 
 /// All results of a recording, in order.
-pub fn results(recording: &Recording) -> Vec<Recorded> {
+pub fn results(recording: &Recording) -> Vec<RecordedResult> {
     let mut results = Vec::new();
     let mut calls: HashMap<String, Place> = HashMap::new();
     for (at, message) in recording.messages.iter().enumerate() {
@@ -26,7 +26,7 @@ pub fn results(recording: &Recording) -> Vec<Recorded> {
             }
             if let Some(call) = content.answers() {
                 let (text, asked) = (text_of(content), calls.get(call).copied());
-                results.push(Recorded { place, asked, call: call.to_owned(), text });
+                results.push(RecordedResult { place, asked, call: call.to_owned(), text });
             }
         }
     }
@@ -35,7 +35,7 @@ pub fn results(recording: &Recording) -> Vec<Recorded> {
 
 /// The content of a recording that is hidden in its newest request, and its replacements.
 pub struct Sight<'r> {
-    by_call: HashMap<&'r str, &'r Recorded>,
+    by_call: HashMap<&'r str, &'r RecordedResult>,
     /// The positions of the calls.
     calls: HashMap<&'r str, Place>,
     hidden: HashMap<Place, Instead>,
@@ -51,7 +51,7 @@ struct Instead {
 }
 
 impl Instead {
-    fn of(text: String, result: &Recorded) -> Instead {
+    fn of(text: String, result: &RecordedResult) -> Instead {
         let bare = bare(&text);
         let there: HashSet<&str> = lines(&text).chain(bare.iter().flat_map(|bare| lines(bare))).collect();
         let own = self::bare(&result.text);
@@ -69,7 +69,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 impl<'r> Sight<'r> {
-    pub fn new(results: &'r [Recorded]) -> Sight<'r> {
+    pub fn new(results: &'r [RecordedResult]) -> Sight<'r> {
         let by_call = results.iter().map(|result| (result.call.as_str(), result)).collect();
         let calls = results.iter().filter_map(|result| Some((result.call.as_str(), result.asked?))).collect();
         Sight { by_call, calls, hidden: HashMap::new() }

@@ -2,16 +2,16 @@
 //! model of the provider's cache.
 
 use crate::charge::Charge;
-use crate::editor::{Editor, Told};
+use crate::editor::{Editor, PolicyActions};
 use crate::frames::{Row, rows, totals};
-use crate::harm::{Recorded, Sight};
+use crate::harm::{RecordedResult, Sight};
 use crate::needs::{Kind, Need};
 use crate::policies::foresight::{self, Foresight};
-use crate::request::{Script, Seen as SeenMessages};
+use crate::request::{Script, SeenMessages};
 use ctx_clients::Hints;
 use ctx_core::Key;
 use ctx_core::policy::Policy;
-use ctx_engine::attribution::Seen;
+use ctx_engine::attribution::SeenRequest;
 use ctx_engine::compose::Outgoing;
 use ctx_engine::request::Ticket;
 use ctx_engine::response::Timing;
@@ -28,7 +28,7 @@ const ROUNDING: u64 = 10;
 
 /// The outcome of a recording under a policy.
 #[derive(Debug, Clone, Default)]
-pub struct Played {
+pub struct PlayOutcome {
     pub name: String,
     pub turns: Vec<Turn>,
 }
@@ -42,7 +42,7 @@ pub struct Turn {
     /// The cost in dollars of re-reads that the policy forced.
     pub forced: f64,
     /// The actions of the policy before this request, with reasons.
-    pub done: Vec<Told>,
+    pub done: Vec<PolicyActions>,
     /// The engine's tokens of the request without and with the actions right before it, if requested and if there were
     /// any.
     pub totals: Option<[u64; 2]>,
@@ -88,14 +88,14 @@ pub enum Unplayable {
 }
 
 /// The data of a recording that no policy affects.
-pub struct Known<'k> {
+pub struct RecordingFacts<'k> {
     pub script: &'k Script<'k>,
     pub needs: &'k [Need],
-    pub results: &'k [Recorded],
+    pub results: &'k [RecordedResult],
     pub models: &'k Models,
 }
 
-impl<'k> Known<'k> {
+impl<'k> RecordingFacts<'k> {
     /// The model that a turn is charged as.
     pub(crate) fn charge(&self, turn: usize) -> Charge<'k> {
         Charge::of(self.models, self.script.recording.model_of(turn))
@@ -108,12 +108,16 @@ impl<'k> Known<'k> {
     }
 }
 
-pub fn play(known: &Known<'_>, policy: Arc<dyn Policy>) -> Result<Played, Unplayable> {
+pub fn play(known: &RecordingFacts<'_>, policy: Arc<dyn Policy>) -> Result<PlayOutcome, Unplayable> {
     play_watching(known, policy, Watch::Nothing)
 }
 
 /// The same, with details.
-pub fn play_watching(known: &Known<'_>, policy: Arc<dyn Policy>, watch: Watch) -> Result<Played, Unplayable> {
+pub fn play_watching(
+    known: &RecordingFacts<'_>,
+    policy: Arc<dyn Policy>,
+    watch: Watch,
+) -> Result<PlayOutcome, Unplayable> {
     let script = known.script;
     // Differs for each recording.
     let policy = match policy.name() {
@@ -146,11 +150,11 @@ pub fn play_watching(known: &Known<'_>, policy: Arc<dyn Policy>, watch: Watch) -
         }
         turns.push(played);
     }
-    Ok(Played { name: script.recording.name.clone(), turns })
+    Ok(PlayOutcome { name: script.recording.name.clone(), turns })
 }
 
 struct Player<'k> {
-    known: &'k Known<'k>,
+    known: &'k RecordingFacts<'k>,
     service: Service,
     cache: PromptCache<Key>,
     seen: SeenMessages,
@@ -196,8 +200,13 @@ impl Player<'_> {
         let mut pieces = Arriving::alone();
         pieces.push(body);
         let mut outgoing: Option<Outgoing> = None;
-        let seen =
-            Seen { wire: self.known.script.recording.wire(), hints, pieces: pieces.finish(), at, counting: false };
+        let seen = SeenRequest {
+            wire: self.known.script.recording.wire(),
+            hints,
+            pieces: pieces.finish(),
+            at,
+            counting: false,
+        };
         let ticket = self.service.hold(seen, &mut |out| outgoing = out)?;
         let sent = outgoing.map_or_else(|| body.to_vec(), |outgoing| outgoing.bytes(body));
         ticket.map(|ticket| (ticket, sent)).ok_or(Unplayable::Lost)

@@ -35,7 +35,7 @@ pub struct Script<'r> {
 
 /// The data of sent messages, by their bytes.
 #[derive(Default)]
-pub struct Seen(HashMap<Key, Part>);
+pub struct SeenMessages(HashMap<Key, Part>);
 
 /// A message of a request, as the cache sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -137,7 +137,7 @@ impl<'r> Script<'r> {
     }
 
     /// A request as the cache sees it; `None` if it cannot be parsed.
-    pub fn prompt(&self, sent: &[u8], seen: &mut Seen) -> Option<Prompt> {
+    pub fn prompt(&self, sent: &[u8], seen: &mut SeenMessages) -> Option<Prompt> {
         let wire = self.recording.wire();
         let spans = body::parse(sent, wire.shape()).ok()?;
         let (mut prefix, mut tokens) = (self.head_key, self.head_tokens);

@@ -3,7 +3,7 @@
 use crate::harm::results;
 use crate::needs::{Kind, needs};
 use crate::recording::Recording;
-use crate::replay::{Known, Played, Turn, Unplayable, play};
+use crate::replay::{PlayOutcome, RecordingFacts, Turn, Unplayable, play};
 use crate::request::Script;
 use ctx_core::policy::Policy;
 use ctx_models::Models;
@@ -45,7 +45,7 @@ impl Score {
         self.input_cost + self.output_cost + self.forced_cost
     }
 
-    fn of(known: &Known<'_>, played: &Played) -> Score {
+    fn of(known: &RecordingFacts<'_>, played: &PlayOutcome) -> Score {
         let tokens = |turn: &Turn| turn.reading.prompt().round() as u64;
         let sum = |of: &dyn Fn(&Turn) -> f64| played.turns.iter().map(of).sum::<f64>();
         let has = |turn: &Turn, kind: Kind| turn.missed.iter().any(|(missed, _)| *missed == kind);
@@ -142,20 +142,20 @@ fn one(
 }
 
 /// Runs `with` on the data of a recording that no policy affects.
-pub fn with_known<T>(recording: &Recording, models: &Models, with: impl FnOnce(&Known<'_>) -> T) -> T {
+pub fn with_known<T>(recording: &Recording, models: &Models, with: impl FnOnce(&RecordingFacts<'_>) -> T) -> T {
     let script = Script::of(recording);
-    with(&Known { script: &script, needs: &needs(recording), results: &results(recording), models })
+    with(&RecordingFacts { script: &script, needs: &needs(recording), results: &results(recording), models })
 }
 
 /// The unlisted models of a recording, and their substitutes.
-fn stand_ins(known: &Known<'_>) -> BTreeMap<String, String> {
+fn stand_ins(known: &RecordingFacts<'_>) -> BTreeMap<String, String> {
     let recording = known.script.recording;
     let strange = |turn| Some((recording.model_of(turn).to_owned(), known.charge(turn).stand_in()?.to_owned()));
     (0..recording.turns.len()).filter_map(strange).collect()
 }
 
 /// Whether a request is certainly larger than its model's window. A request that the provider counted was accepted.
-fn is_beyond_window(known: &Known<'_>) -> bool {
+fn is_beyond_window(known: &RecordingFacts<'_>) -> bool {
     let mut turns = known.script.recording.turns.iter().enumerate().filter(|(_, turn)| turn.usage.is_none());
     let is_beyond = |turn, window: u64| known.script.size(turn) > window as f64 * SURELY;
     turns.any(|(turn, _)| known.charge(turn).window().is_some_and(|window| is_beyond(turn, window)))

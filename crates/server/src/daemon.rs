@@ -10,7 +10,7 @@ use ctx_service::{Recorder, Service};
 use crate::api::{self, Api};
 use crate::config::ServerConfig;
 use crate::helper::{Helper, retitle};
-use crate::listen::{BindError, Bound, Server};
+use crate::listen::{BindError, BoundPort, Server};
 use crate::mcp;
 use crate::observer::{ComposerObserver, Traffic};
 use crate::signals;
@@ -20,7 +20,7 @@ use ctx_api::status::UpstreamView;
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 pub struct Daemon {
-    bound: Bound,
+    bound: BoundPort,
     recorder: Recorder,
 }
 

@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::auth::{Auth, OwnAddresses};
 use crate::config::{Limits, ServerConfig, Upstream, UpstreamUrl};
-use crate::connection::{self, Accepted, Register};
+use crate::connection::{self, AcceptedConnection, Register};
 use crate::files::{self, Spare};
 use crate::local::LocalPaths;
 use crate::port_holder::{self, PortHolder};
@@ -71,7 +71,11 @@ pub struct Server;
 impl Server {
     /// Checks everything and opens the port. `control` contains the routes below `/control/v1`; the access checks are
     /// added here and cannot be left out.
-    pub async fn bind(config: ServerConfig, observer: Arc<dyn Observer>, control: Router) -> Result<Bound, BindError> {
+    pub async fn bind(
+        config: ServerConfig,
+        observer: Arc<dyn Observer>,
+        control: Router,
+    ) -> Result<BoundPort, BindError> {
         let ServerConfig {
             listen,
             allow_remote,
@@ -106,7 +110,7 @@ impl Server {
                 return Err(BindError::Loop { listen: address, upstream: upstream.url.to_string() });
             }
         }
-        Ok(Bound {
+        Ok(BoundPort {
             most_connections: files::most_connections(files::raise_limit()),
             listener,
             address,
@@ -159,7 +163,7 @@ fn open(listen: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// An open port that does not accept yet.
-pub struct Bound {
+pub struct BoundPort {
     most_connections: usize,
     listener: TcpListener,
     address: SocketAddr,
@@ -171,7 +175,7 @@ pub struct Bound {
     workers: usize,
 }
 
-impl Bound {
+impl BoundPort {
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
@@ -268,7 +272,7 @@ impl<'a> Acceptor<'a> {
     fn hand_over(&mut self, socket: TcpStream, on_spare: bool) {
         let place = self.register.enter();
         let (Ok(socket), Some(worker)) = (socket.into_std(), self.workers.next()) else { return };
-        let _ = worker.accepted.send(Accepted { socket, place, on_spare });
+        let _ = worker.accepted.send(AcceptedConnection { socket, place, on_spare });
         let above = self.register.count().saturating_sub(self.most);
         if above > 0 {
             // A few more than needed, so that not every new connection has to free one.
@@ -299,13 +303,13 @@ fn is_the_clients(error: &io::Error) -> bool {
 }
 
 struct Worker {
-    accepted: mpsc::UnboundedSender<Accepted<std::net::TcpStream>>,
+    accepted: mpsc::UnboundedSender<AcceptedConnection<std::net::TcpStream>>,
     ended: oneshot::Receiver<Infallible>,
 }
 
 fn work(
     runtime: &Runtime,
-    mut accepted: mpsc::UnboundedReceiver<Accepted<std::net::TcpStream>>,
+    mut accepted: mpsc::UnboundedReceiver<AcceptedConnection<std::net::TcpStream>>,
     router: &Arc<PathRouter>,
     limits: &Arc<Limits>,
     mut stage: Stage,
@@ -313,13 +317,17 @@ fn work(
     runtime.block_on(async {
         // Every connection holds a clone of `busy`; when the last one is gone, `idle` resolves.
         let (busy, mut idle) = mpsc::channel::<Infallible>(1);
-        while let Some(Accepted { socket, place, on_spare }) = accepted.recv().await {
+        while let Some(AcceptedConnection { socket, place, on_spare }) = accepted.recv().await {
             let Ok(socket) = TcpStream::from_std(socket) else { continue };
             let _ = socket.set_nodelay(true);
             let (busy, mut stage) = (busy.clone(), stage.clone());
             let closing = Box::pin(async move { stage.closing().await });
-            let served =
-                connection::serve(Accepted { socket, place, on_spare }, router.clone(), limits.clone(), closing);
+            let served = connection::serve(
+                AcceptedConnection { socket, place, on_spare },
+                router.clone(),
+                limits.clone(),
+                closing,
+            );
             tokio::spawn(async move {
                 let _busy = busy;
                 served.await;

@@ -2,7 +2,7 @@
 //! is a plain pipe. If the provider's own editing is on, it also reads the provider's list of models when a client
 //! requests it.
 
-use ctx_engine::ports::provider::Refused;
+use ctx_engine::ports::provider::ProviderRefusal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -127,7 +127,7 @@ impl ResponseWatch for Response {
         self.copy.unbound();
     }
 
-    fn refused(&mut self, refused: Refused) {
+    fn refused(&mut self, refused: ProviderRefusal) {
         self.copy.refused(refused);
     }
 

@@ -3,7 +3,7 @@
 //! are filtered: heads contain only what [`crate::secret`] calls harmless.
 
 use ctx_engine::Credentials;
-use ctx_engine::ports::provider::Refused;
+use ctx_engine::ports::provider::ProviderRefusal;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -50,7 +50,7 @@ pub trait ResponseWatch: Send + 'static {
     /// The provider refused the thinking in a composed request, which is sent again without it.
     fn unbound(&mut self) {}
     /// The provider refused an edit that we requested; without it, the request succeeded.
-    fn refused(&mut self, _refused: Refused) {}
+    fn refused(&mut self, _refused: ProviderRefusal) {}
     fn head(&mut self, head: &ResponseHead<'_>);
     fn chunk(&mut self, chunk: &Bytes);
     fn end(&mut self, ending: Ending);
@@ -241,7 +241,7 @@ impl ResponseTap {
         }
     }
 
-    pub(crate) fn refused(&mut self, refused: Refused) {
+    pub(crate) fn refused(&mut self, refused: ProviderRefusal) {
         if let Some(watch) = &mut self.0 {
             watch.refused(refused);
         }

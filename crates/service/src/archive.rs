@@ -7,7 +7,7 @@
 //! What was offloaded is in the log; the files that the stubs name are not carried along, for nobody should be able to
 //! send somebody a file that writes to any place. `restore` brings such content back without its file.
 
-use crate::directory::Shared;
+use crate::directory::SharedConversation;
 use crate::parts::Parts;
 use crate::threads::lock;
 use ctx_api::conversations::Imported;
@@ -16,7 +16,7 @@ use ctx_core::{ErrorCode, hint};
 use ctx_engine::card::{self, Card};
 use ctx_engine::compose::Ground;
 use ctx_engine::conversation::Conversation;
-use ctx_engine::log::{self, Opened};
+use ctx_engine::log::{self, OpeningRecord};
 use ctx_engine::{EDITED, Refusal, mark};
 use ctx_store::{Blob, Hash, MemoryStore, NewRecord, Note, Step, Store};
 use serde::{Deserialize, Serialize};
@@ -145,7 +145,7 @@ impl Parts {
         let _one_at_a_time = self.editing.lock(&read.head.conversation);
         self.settle(crate::parts::PATIENCE);
         // A request of its session that comes meanwhile waits for this; no other does.
-        let reserved = Arc::new(Mutex::new(Conversation::new(String::new(), Opened::unknown())));
+        let reserved = Arc::new(Mutex::new(Conversation::new(String::new(), OpeningRecord::unknown())));
         let _busy = lock(&reserved);
         let (id, session) = self.place_for(&read, file, &reserved)?;
         let _place = Place { service: self, id: id.clone() };
@@ -182,7 +182,12 @@ impl Parts {
     }
 
     /// The id that it gets here, and its session unless somebody here has it. Both are taken at once.
-    fn place_for(&self, read: &Read, file: &[u8], reserved: &Shared) -> Result<(String, Option<String>), Refusal> {
+    fn place_for(
+        &self,
+        read: &ArchiveContent,
+        file: &[u8],
+        reserved: &SharedConversation,
+    ) -> Result<(String, Option<String>), Refusal> {
         let stored: HashSet<String> = self.store.conversations()?.into_iter().map(|row| row.id).collect();
         let mut directory = lock(&self.directory);
         let opened = read.opened();
@@ -222,15 +227,15 @@ impl Drop for Place<'_> {
 }
 
 /// The step that stores it, and what it is then.
-fn replayed(read: &Read, id: &str, session: Option<&String>) -> Result<(Step, Conversation), Refusal> {
+fn replayed(read: &ArchiveContent, id: &str, session: Option<&String>) -> Result<(Step, Conversation), Refusal> {
     let mut step = Step { durable: true, ..read.step.clone() };
     for record in &mut step.records {
         record.conversation = id.to_owned();
         if record.kind == log::OPENED
-            && let Ok(opened) = serde_json::from_slice::<Opened>(&record.body)
+            && let Ok(opened) = serde_json::from_slice::<OpeningRecord>(&record.body)
         {
             let agent = opened.agent.clone().filter(|_| session.is_some());
-            let opened = Opened { session: session.cloned(), agent, ..opened };
+            let opened = OpeningRecord { session: session.cloned(), agent, ..opened };
             record.body = serde_json::to_vec(&opened).unwrap_or_default();
         }
     }
@@ -254,19 +259,19 @@ fn replayed(read: &Read, id: &str, session: Option<&String>) -> Result<(Step, Co
 const WHOLE: &str = "Nothing was changed. Export the conversation again and copy the whole file.";
 
 /// A file that was understood.
-struct Read {
+struct ArchiveContent {
     head: Head,
     step: Step,
 }
 
-impl Read {
-    fn opened(&self) -> Opened {
+impl ArchiveContent {
+    fn opened(&self) -> OpeningRecord {
         let opened = self.step.records.iter().rev().find(|record| record.kind == log::OPENED);
-        opened.and_then(|record| serde_json::from_slice(&record.body).ok()).unwrap_or_else(Opened::unknown)
+        opened.and_then(|record| serde_json::from_slice(&record.body).ok()).unwrap_or_else(OpeningRecord::unknown)
     }
 }
 
-fn read(file: &[u8]) -> Result<Read, Refusal> {
+fn read(file: &[u8]) -> Result<ArchiveContent, Refusal> {
     let mut lines = (1u64..).zip(file.split_inclusive(|byte| *byte == b'\n'));
     let (_, first) = lines.next().ok_or_else(|| foreign("it is empty"))?;
     let head = head(first)?;
@@ -314,7 +319,7 @@ fn read(file: &[u8]) -> Result<Read, Refusal> {
                 if step.records.len() as u64 != head.records {
                     return Err(damaged(format!("there are {} records, not {}", step.records.len(), head.records)));
                 }
-                return Ok(Read { head, step });
+                return Ok(ArchiveContent { head, step });
             }
         }
         at += bytes.len();

@@ -1,7 +1,7 @@
 //! Finds the conversation of a request, by the client's ids or by its content. No function here holds the lock of one
 //! conversation while it waits for another.
 
-use crate::directory::Shared;
+use crate::directory::SharedConversation;
 use crate::parts::Parts;
 use crate::recorder::Order;
 use crate::threads::lock;
@@ -10,13 +10,13 @@ use ctx_core::message::{Message, Role};
 use ctx_core::reconcile::{Place, Sighting, reconcile};
 use ctx_core::{Class, Key};
 use ctx_engine::attribution::{
-    CANDIDATES, Continuation, Fork, Inherited, Moved, NamedAgent, Newborn, Origin, Parsed, Seen, client_name,
-    continues, facts, human, recognises_an_answer, with_model,
+    CANDIDATES, Continuation, Fork, FormatMove, Inheritance, NamedAgent, Newborn, Origin, ParsedBody, SeenRequest,
+    client_name, continues, facts, human, recognises_an_answer, with_model,
 };
 use ctx_engine::card::Beginning;
 use ctx_engine::class::class;
 use ctx_engine::conversation::left;
-use ctx_engine::log::Opened;
+use ctx_engine::log::OpeningRecord;
 use ctx_engine::{Conversation, Problem};
 use ctx_store::StoreError;
 use ctx_wire::body::Body;
@@ -29,10 +29,10 @@ impl Parts {
     /// read for that is left in `parsed`.
     pub(crate) fn attribute(
         &self,
-        seen: &Seen,
-        parsed: &mut Option<Parsed>,
+        seen: &SeenRequest,
+        parsed: &mut Option<ParsedBody>,
         agent: Option<&NamedAgent>,
-    ) -> Result<Option<(Shared, Option<String>)>, Problem> {
+    ) -> Result<Option<(SharedConversation, Option<String>)>, Problem> {
         if let Some((session, agent)) = agent {
             return Ok(Some((self.of_session(session, Some(agent), seen)?, None)));
         }
@@ -62,13 +62,18 @@ impl Parts {
     }
 
     /// The conversation that got this answer.
-    fn of_answer(&self, id: Option<&str>) -> Result<Option<Shared>, Problem> {
+    fn of_answer(&self, id: Option<&str>) -> Result<Option<SharedConversation>, Problem> {
         let conversation = id.and_then(|id| self.answers.find(id));
         Ok(conversation.map(|id| self.get(&id)).transpose()?.flatten())
     }
 
     /// The conversation of a session, or of an agent in it.
-    fn of_session(&self, session: &str, agent: Option<&str>, seen: &Seen) -> Result<Shared, Problem> {
+    fn of_session(
+        &self,
+        session: &str,
+        agent: Option<&str>,
+        seen: &SeenRequest,
+    ) -> Result<SharedConversation, Problem> {
         let hints = &seen.hints;
         let (id, parent) = {
             let mut directory = lock(&self.directory);
@@ -81,7 +86,7 @@ impl Parts {
             (directory.id_of_session(session, agent), parent)
         };
         let id = self.of_wire(id, (session, agent), seen)?;
-        let opened = Opened {
+        let opened = OpeningRecord {
             wire: seen.wire.id(),
             class: if parent.is_some() { Class::Subagent } else { Class::Main }.name().into(),
             session: Some(session.to_owned()),
@@ -110,7 +115,7 @@ impl Parts {
 
     /// The conversation of a session in the format of this request: `newest`, or the one before the client moved to
     /// another format, or a new one.
-    fn of_wire(&self, newest: String, whose: (&str, Option<&str>), seen: &Seen) -> Result<String, Problem> {
+    fn of_wire(&self, newest: String, whose: (&str, Option<&str>), seen: &SeenRequest) -> Result<String, Problem> {
         let wire = seen.wire.id();
         if self.speaks(&newest, wire)? {
             return Ok(newest);
@@ -138,8 +143,8 @@ impl Parts {
     /// The usual case of a client without ids, at memory speed: it sends what it sent before, and something behind
     /// it. Only what follows an answer is told apart by bytes alone. A conversation that another thread works on is
     /// passed over: reading the request finds it too.
-    pub(crate) fn longest_prefix(&self, pieces: &Pieces, wire: WireId) -> Option<Shared> {
-        let mut best: Option<(usize, Shared)> = None;
+    pub(crate) fn longest_prefix(&self, pieces: &Pieces, wire: WireId) -> Option<SharedConversation> {
+        let mut best: Option<(usize, SharedConversation)> = None;
         let mut tie = false;
         let at_work = lock(&self.directory).at_work();
         for shared in at_work {
@@ -164,10 +169,10 @@ impl Parts {
 
     /// The conversation whose history a request carries. The longest known path wins, and among equal ones that which
     /// ends there: a look-alike that went on elsewhere has edits of its own. A tie is told.
-    fn by_path(&self, body: &Body) -> Result<Option<(Shared, Option<String>)>, Problem> {
+    fn by_path(&self, body: &Body) -> Result<Option<(SharedConversation, Option<String>)>, Problem> {
         let messages = facts(body, 0);
         let candidates = lock(&self.directory).beginning_with(&Beginning::of(messages.iter()), false, CANDIDATES);
-        let mut best: Option<(Continuation, Shared)> = None;
+        let mut best: Option<(Continuation, SharedConversation)> = None;
         let mut ties: Vec<String> = Vec::new();
         for id in candidates {
             let Some(shared) = self.get(&id)? else { continue };
@@ -192,12 +197,12 @@ impl Parts {
 
     /// The conversation that a client without ids has summarised: the messages that it kept are the only evidence, and
     /// an answer must be among them.
-    fn compacted(&self, messages: &[Message], wire: WireId) -> Result<Option<Shared>, Problem> {
+    fn compacted(&self, messages: &[Message], wire: WireId) -> Result<Option<SharedConversation>, Problem> {
         if !left::begins_with_summary(messages.iter()) {
             return Ok(None);
         }
         let candidates = lock(&self.directory).nameless(CANDIDATES);
-        let mut best: Option<(usize, Shared)> = None;
+        let mut best: Option<(usize, SharedConversation)> = None;
         for id in candidates {
             let Some(shared) = self.get(&id)? else { continue };
             let placed = {
@@ -216,12 +221,12 @@ impl Parts {
     }
 
     /// A new conversation of a client that names no session.
-    fn without_id(&self, envelope: &Envelope, class: Class, seen: &Seen) -> Shared {
-        let opened = Opened {
+    fn without_id(&self, envelope: &Envelope, class: Class, seen: &SeenRequest) -> SharedConversation {
+        let opened = OpeningRecord {
             wire: seen.wire.id(),
             class: class.name().into(),
             client: client_name(&seen.hints, envelope),
-            ..Opened::unknown()
+            ..OpeningRecord::unknown()
         };
         let nonce = format!("{}-{}", seen.at, self.engine.nonce());
         let mut directory = lock(&self.directory);
@@ -250,7 +255,7 @@ impl Parts {
 
     /// A conversation that another one may have come from. One that cannot be read is an error only if it is
     /// edited: nothing of the others has to be taken along.
-    fn kin(&self, id: &str) -> Result<Option<Shared>, StoreError> {
+    fn kin(&self, id: &str) -> Result<Option<SharedConversation>, StoreError> {
         match self.get(id) {
             Err(_) if !self.held.is_edited(id) => Ok(None),
             found => found,
@@ -268,7 +273,12 @@ impl Parts {
 
     /// The conversation that a client went on from in another format: of the same session, or with all that its user
     /// said.
-    fn moved_from(&self, new: &Newborn, facts: &[Message], order: Option<Order>) -> Result<Option<Moved>, StoreError> {
+    fn moved_from(
+        &self,
+        new: &Newborn,
+        facts: &[Message],
+        order: Option<Order>,
+    ) -> Result<Option<FormatMove>, StoreError> {
         if !facts.iter().any(|message| message.role == Role::Assistant) {
             return Ok(None);
         }
@@ -291,7 +301,7 @@ impl Parts {
             };
             if other.wire.id() != new.wire && is_same {
                 let detail = format!("continues {id}, which came as {}", other.wire.id().name());
-                return Ok(Some(Moved { from: id, detail }));
+                return Ok(Some(FormatMove { from: id, detail }));
             }
         }
         Ok(None)
@@ -333,7 +343,7 @@ impl Parts {
                 let places = above.map(Place::Known).chain(placed.places.iter().copied()).collect();
                 let effects = other.effects(other.history.head());
                 let effects = effects.into_iter().map(|(id, effect)| (id, effect.clone())).collect();
-                let inherited = Inherited {
+                let inherited = Inheritance {
                     from: id.clone(),
                     effects,
                     calibration: other.calibration,

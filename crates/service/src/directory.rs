@@ -10,14 +10,14 @@ use ctx_core::content::WireId;
 use ctx_core::{Class, Key};
 use ctx_engine::card::{Beginning, CARD, Card};
 use ctx_engine::conversation::Conversation;
-use ctx_engine::log::Opened;
+use ctx_engine::log::OpeningRecord;
 use ctx_store::{Reader, StoreError};
 use index::Index;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-pub type Shared = Arc<Mutex<Conversation>>;
+pub type SharedConversation = Arc<Mutex<Conversation>>;
 
 /// What conversations may take in memory while they are at work; beyond this the longest unused one goes.
 /// Many agents at once with long histories fit in: one that goes and comes back with every request costs
@@ -58,7 +58,7 @@ pub struct Directory {
     by_opening: Alike,
     /// Ids that name a conversation, or soon will.
     given: HashSet<String>,
-    loaded: HashMap<String, Loaded>,
+    loaded: HashMap<String, LoadedConversation>,
     clock: u64,
     dropped: u64,
     /// How many times a step of each conversation, and of all, could not be stored.
@@ -72,8 +72,8 @@ pub struct Directory {
 }
 
 /// A conversation in memory.
-struct Loaded {
-    shared: Shared,
+struct LoadedConversation {
+    shared: SharedConversation,
     /// When it was asked for last, in counts of the directory's clock.
     used: u64,
     last: Instant,
@@ -82,7 +82,7 @@ struct Loaded {
 
 /// Conversations that were unloaded and are not freed yet.
 #[derive(Default)]
-pub struct Attic(Vec<Loaded>);
+pub struct Attic(Vec<LoadedConversation>);
 
 impl Attic {
     /// Frees them. Freeing a long conversation takes longer than a held request should wait, so it runs on a thread of
@@ -210,7 +210,7 @@ impl Directory {
     }
 
     /// Whether this is still the conversation in memory: it was neither forgotten nor replaced.
-    pub fn is_current(&self, id: &str, shared: &Shared) -> bool {
+    pub fn is_current(&self, id: &str, shared: &SharedConversation) -> bool {
         self.loaded.get(id).is_some_and(|loaded| Arc::ptr_eq(&loaded.shared, shared))
     }
 
@@ -230,17 +230,20 @@ impl Directory {
     }
 
     /// The place of a conversation in memory; an empty one where it is not loaded.
-    pub fn place(&mut self, id: &str) -> Shared {
-        self.touch(id).unwrap_or_else(|| self.keep(Conversation::new(id.to_owned(), Opened::unknown())))
+    pub fn place(&mut self, id: &str) -> SharedConversation {
+        self.touch(id).unwrap_or_else(|| self.keep(Conversation::new(id.to_owned(), OpeningRecord::unknown())))
     }
 
     /// Keeps a place for a conversation that is not there yet, until [`Directory::release`].
-    pub fn reserve(&mut self, id: &str, whose: Option<(String, Option<String>)>, place: Shared) {
+    pub fn reserve(&mut self, id: &str, whose: Option<(String, Option<String>)>, place: SharedConversation) {
         if let Some(whose) = whose {
             self.by_session.put(whose, id);
         }
         self.given.insert(id.to_owned());
-        self.loaded.insert(id.to_owned(), Loaded { shared: place, used: self.clock, last: Instant::now(), weight: 0 });
+        self.loaded.insert(
+            id.to_owned(),
+            LoadedConversation { shared: place, used: self.clock, last: Instant::now(), weight: 0 },
+        );
     }
 
     pub fn release(&mut self, id: &str) {
@@ -294,7 +297,7 @@ impl Directory {
     }
 
     /// A conversation that is in memory.
-    pub fn touch(&mut self, id: &str) -> Option<Shared> {
+    pub fn touch(&mut self, id: &str) -> Option<SharedConversation> {
         self.clock += 1;
         let clock = self.clock;
         self.loaded.get_mut(id).map(|loaded| {
@@ -305,20 +308,21 @@ impl Directory {
     }
 
     /// The conversations in memory that were at work lately.
-    pub fn at_work(&self) -> Vec<Shared> {
-        let lately = |loaded: &&Loaded| loaded.used + AT_WORK > self.clock;
+    pub fn at_work(&self) -> Vec<SharedConversation> {
+        let lately = |loaded: &&LoadedConversation| loaded.used + AT_WORK > self.clock;
         self.loaded.values().filter(lately).map(|loaded| loaded.shared.clone()).collect()
     }
 
     /// Keeps a conversation in memory. One that somebody else has put there meanwhile wins.
-    pub fn keep(&mut self, mut conversation: Conversation) -> Shared {
+    pub fn keep(&mut self, mut conversation: Conversation) -> SharedConversation {
         if let Some(found) = self.touch(&conversation.id) {
             return found;
         }
         conversation.log.losses = self.losses(&conversation.id);
         let (id, weight) = (conversation.id.clone(), conversation.weight());
-        let shared: Shared = Arc::new(Mutex::new(conversation));
-        self.loaded.insert(id, Loaded { shared: shared.clone(), used: self.clock, last: Instant::now(), weight });
+        let shared: SharedConversation = Arc::new(Mutex::new(conversation));
+        self.loaded
+            .insert(id, LoadedConversation { shared: shared.clone(), used: self.clock, last: Instant::now(), weight });
         shared
     }
 
@@ -333,7 +337,8 @@ impl Directory {
 
     /// Gives back the memory of giants that nobody has asked for in a while.
     fn drop_giants(&mut self, after: Duration) {
-        let is_idle = |loaded: &Loaded| loaded.last.elapsed() > after && Arc::strong_count(&loaded.shared) == 1;
+        let is_idle =
+            |loaded: &LoadedConversation| loaded.last.elapsed() > after && Arc::strong_count(&loaded.shared) == 1;
         let giants = self.loaded.iter().filter(|(_, loaded)| loaded.weight > GIANT && is_idle(loaded));
         let giants: Vec<String> = giants.map(|(id, _)| id.clone()).collect();
         giants.iter().for_each(|id| self.unload(id));
@@ -357,7 +362,7 @@ impl Directory {
         let mut total = self.weight();
         while total > most || self.loaded.len() > MANY {
             // One that a thread works on stays: its newest step may not be with the writer yet.
-            let is_free = |loaded: &Loaded| Arc::strong_count(&loaded.shared) == 1;
+            let is_free = |loaded: &LoadedConversation| Arc::strong_count(&loaded.shared) == 1;
             let others = self.loaded.iter().filter(|(id, loaded)| Some(id.as_str()) != but && is_free(loaded));
             let oldest = others.min_by_key(|(_, loaded)| loaded.used);
             let Some((oldest, weight)) = oldest.map(|(id, loaded)| (id.clone(), loaded.weight)) else { return };
@@ -415,7 +420,7 @@ mod tests {
     fn a_giant_goes_after_a_while_unless_a_thread_works_on_it() {
         let mut directory = Directory::default();
         let keep = |directory: &mut Directory, id: &str, weight| {
-            let shared = directory.keep(Conversation::new(id.to_owned(), Opened::unknown()));
+            let shared = directory.keep(Conversation::new(id.to_owned(), OpeningRecord::unknown()));
             directory.weigh(id, weight);
             shared
         };

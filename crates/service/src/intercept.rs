@@ -12,7 +12,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 type Whose = (Box<str>, Option<Box<str>>);
 
 #[derive(Debug, Default)]
-pub struct Held(RwLock<Inside>);
+pub struct HeldSessions(RwLock<Inside>);
 
 #[derive(Debug, Default)]
 struct Inside {
@@ -30,7 +30,7 @@ struct Hold {
     edited: bool,
 }
 
-impl Held {
+impl HeldSessions {
     /// Notes whether the requests of a conversation are held; its card says whether it is edited.
     pub fn put(&self, card: &Card, held: bool) {
         self.note(&card.id, whose(card), Hold { held, edited: card.edited });
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn only_what_may_be_edited_is_held() {
-        let held = Held::default();
+        let held = HeldSessions::default();
         let hints = |session: &str| {
             let session = session.to_owned();
             Hints::read(move |name| (name == "x-claude-code-session-id").then(|| session.clone().leak() as &str))
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn only_an_edited_conversation_or_an_unknown_session_may_be_edited() {
-        let held = Held::default();
+        let held = HeldSessions::default();
         let card = |session: &str, edited| Card {
             id: format!("c{session}"),
             session: Some(session.into()),

@@ -1,6 +1,6 @@
 //! The conversations in memory: loading them from the store, and giving their memory back.
 
-use crate::directory::{Directory, Shared};
+use crate::directory::{Directory, SharedConversation};
 use crate::parts::{PATIENCE, Parts};
 use crate::recorder::Order;
 use crate::threads::lock;
@@ -9,7 +9,7 @@ use ctx_store::StoreError;
 
 impl Parts {
     /// The conversation, from memory or replayed from the store.
-    pub(crate) fn get(&self, id: &str) -> Result<Option<Shared>, StoreError> {
+    pub(crate) fn get(&self, id: &str) -> Result<Option<SharedConversation>, StoreError> {
         const TRIES: usize = 3;
         for attempt in 1.. {
             let dropped = {
@@ -38,7 +38,7 @@ impl Parts {
     }
 
     /// A conversation that nobody has heard of.
-    pub(crate) fn newborn(&self, id: String, opened: log::Opened) -> Conversation {
+    pub(crate) fn newborn(&self, id: String, opened: log::OpeningRecord) -> Conversation {
         Conversation::new(id, opened)
     }
 
@@ -67,13 +67,13 @@ impl Parts {
         outcome
     }
 
-    pub(crate) fn is_current(&self, id: &str, shared: &Shared) -> bool {
+    pub(crate) fn is_current(&self, id: &str, shared: &SharedConversation) -> bool {
         lock(&self.directory).is_current(id, shared)
     }
 
     /// Notes how heavy a conversation has become. One that was unloaded while a request was booked in it is unloaded
     /// again: whoever has loaded it meanwhile did so without that request.
-    pub(crate) fn weigh_loaded(&self, id: &str, shared: &Shared, weight: usize) {
+    pub(crate) fn weigh_loaded(&self, id: &str, shared: &SharedConversation, weight: usize) {
         self.with_directory(|directory| {
             if !directory.is_current(id, shared) {
                 directory.unload(id);

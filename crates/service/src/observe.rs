@@ -1,16 +1,16 @@
 //! Finds the conversation of a request that passes or is held, locks it, lets the engine book the request, and keeps the
 //! rest of the service in step. The booking itself is in [`ctx_engine::request`].
 
-use crate::directory::Shared;
+use crate::directory::SharedConversation;
 use crate::parts::Parts;
 use crate::recorder::Order;
 use crate::threads::{give_way, lock};
 use ctx_core::edit::CommitId;
 use ctx_engine::Problem;
-use ctx_engine::attribution::{Attributed, Newborn, Origin, Received, Seen};
+use ctx_engine::attribution::{AttributedRequest, Newborn, Origin, ReceivedRequest, SeenRequest};
 use ctx_engine::compose::Ready;
 use ctx_engine::conversation::Conversation;
-use ctx_engine::provider::{Added, Request};
+use ctx_engine::provider::{Additions, Request};
 use ctx_engine::request::circumstances::Circumstances;
 use ctx_engine::request::{Booking, Ticket};
 use std::sync::MutexGuard;
@@ -18,13 +18,13 @@ use std::sync::atomic::Ordering;
 
 impl Parts {
     /// Takes note of a request. `None` when it belongs to no conversation.
-    pub(crate) fn observe(&self, seen: Seen) -> Result<Option<Ticket>, Problem> {
+    pub(crate) fn observe(&self, seen: SeenRequest) -> Result<Option<Ticket>, Problem> {
         self.look(&seen, None, None)
     }
 
     /// Takes note of a request that is held. How it leaves is said before the rest is done; if nothing is said, it
     /// leaves as it came. On an error nothing is noted, and an edited conversation must not leave.
-    pub(crate) fn hold(&self, seen: Seen, ready: Ready<'_>) -> Result<Option<Ticket>, Problem> {
+    pub(crate) fn hold(&self, seen: SeenRequest, ready: Ready<'_>) -> Result<Option<Ticket>, Problem> {
         self.look(&seen, Some(ready), None)
     }
 
@@ -33,7 +33,7 @@ impl Parts {
     /// from happens outside of the lock. `order`: where the request stands among those of other conversations.
     pub(crate) fn look(
         &self,
-        seen: &Seen,
+        seen: &SeenRequest,
         mut ready: Option<Ready<'_>>,
         order: Option<Order>,
     ) -> Result<Option<Ticket>, Problem> {
@@ -45,7 +45,7 @@ impl Parts {
             if self.is_current(&conversation.id, &shared) {
                 let received = ctx_engine::attribution::receive(&mut conversation, seen)?;
                 if ctx_engine::attribution::goes_on(&conversation, &received) {
-                    let found = Attributed::new(&conversation, received, &seen.hints, None);
+                    let found = AttributedRequest::new(&conversation, received, &seen.hints, None);
                     agent = found.unnamed_agent(&conversation, &seen.hints);
                     if agent.is_none() {
                         return self.enter(&shared, conversation, seen, found, ready).map(Some);
@@ -71,7 +71,7 @@ impl Parts {
                 Some(parsed) => ctx_engine::attribution::beside(&mut conversation, parsed),
                 None => ctx_engine::attribution::receive(&mut conversation, seen)?,
             };
-            let mut found = Attributed::new(&conversation, received, &seen.hints, detail);
+            let mut found = AttributedRequest::new(&conversation, received, &seen.hints, detail);
             if agent.is_none() {
                 agent = found.unnamed_agent(&conversation, &seen.hints);
                 if agent.is_some() {
@@ -105,10 +105,10 @@ impl Parts {
     /// Books a request in its conversation, which is locked until all of it is with the writer.
     fn enter(
         &self,
-        shared: &Shared,
+        shared: &SharedConversation,
         mut conversation: MutexGuard<'_, Conversation>,
-        seen: &Seen,
-        found: Attributed,
+        seen: &SeenRequest,
+        found: AttributedRequest,
         ready: Option<Ready<'_>>,
     ) -> Result<Ticket, Problem> {
         if conversation.log.lost_edits && ready.is_some() {
@@ -117,12 +117,12 @@ impl Parts {
         }
         self.note_parent(&mut conversation);
         self.count_elsewhere(found.received.envelope.threaded && !seen.counting);
-        let Received { body, envelope, same, .. } = &found.received;
+        let ReceivedRequest { body, envelope, same, .. } = &found.received;
         let request = Request { at: seen.at, class: found.class, body, envelope, same: *same, counting: seen.counting };
         if self.provider.is_supervised() && request.class.is_turn() && !request.counting {
             self.provider.note(&seen.hints, self.engine.is_meant(&conversation, &request));
         }
-        let added = if ready.is_some() { self.engine.adds(&conversation, &request) } else { Added::default() };
+        let added = if ready.is_some() { self.engine.adds(&conversation, &request) } else { Additions::default() };
         if !added.kinds().is_empty() {
             self.provider.counts.asked();
         }

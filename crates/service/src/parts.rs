@@ -6,14 +6,14 @@ use crate::bodies::Newest;
 use crate::directory::Directory;
 use crate::edit::Alarm;
 use crate::idle::IdleGate;
-use crate::intercept::Held;
+use crate::intercept::HeldSessions;
 use crate::keyed_lock::KeyedLock;
 use crate::provider::ProviderState;
 use crate::recorder::Lanes;
 use crate::streams::Streams;
 use crate::threads::lock;
 use crate::uploads::Uploads;
-use crate::view::{Ledger, Weighed};
+use crate::view::{Ledger, WeightCache};
 use crate::writer::Writer;
 use ctx_engine::card::Card;
 use ctx_engine::conversation::titles::{self, Titles};
@@ -35,7 +35,7 @@ pub(crate) struct Parts {
     pub(crate) directory: Arc<Mutex<Directory>>,
     pub(crate) writer: Writer,
     pub(crate) newest: Newest,
-    pub(crate) held: Held,
+    pub(crate) held: HeldSessions,
     pub(crate) uploads: Arc<Uploads>,
     pub(crate) gaps: Arc<IdleGate>,
     pub(crate) streams: Arc<Streams>,
@@ -48,7 +48,7 @@ pub(crate) struct Parts {
     /// What requests took and cost, as far as somebody has asked. Taken before the directory.
     pub(crate) ledger: Mutex<Ledger>,
     /// What edited conversations weigh, found out when somebody looks.
-    pub(crate) weighed: Weighed,
+    pub(crate) weighed: WeightCache,
     /// Wakes conversations whose edits wait for a moment.
     pub(crate) alarm: Alarm,
     /// The conversations of which something of the history is being stored: what is stored counts a little later.
@@ -68,7 +68,7 @@ impl Parts {
         let gaps: Arc<IdleGate> = Arc::default();
         let automatic: Arc<Switch> = Arc::default();
         let writer = Writer::start(store.clone(), directory.clone(), gaps.clone(), automatic.clone());
-        let held = Held::default();
+        let held = HeldSessions::default();
         let edited = marked(&*store, EDITED, &log::EDITS)?;
         for card in lock(&directory).cards() {
             let edited = edited.contains(&card.id);
@@ -90,7 +90,7 @@ impl Parts {
             automatic,
             titles: Mutex::new(titles),
             ledger: Mutex::default(),
-            weighed: Weighed::default(),
+            weighed: WeightCache::default(),
             alarm,
             storing: KeyedLock::default(),
             editing: KeyedLock::default(),

@@ -2,10 +2,10 @@
 
 use crate::activity;
 use crate::clock::now;
-use crate::directory::Shared;
+use crate::directory::SharedConversation;
 use crate::parts::{PATIENCE, Parts};
 use crate::threads::lock;
-use ctx_store::{Purged, StoreError};
+use ctx_store::{PurgeReport, StoreError};
 use std::collections::BTreeSet;
 
 /// So many conversations are purged before others have their turn.
@@ -19,8 +19,8 @@ impl Parts {
 
     /// Forgets conversations for good. Whoever works on one of them is waited for; a request of one of them that comes
     /// meanwhile waits, and then begins anew. Other conversations go on.
-    pub(crate) fn purge(&self, ids: &[String]) -> Result<Purged, StoreError> {
-        let mut purged = Purged::default();
+    pub(crate) fn purge(&self, ids: &[String]) -> Result<PurgeReport, StoreError> {
+        let mut purged = PurgeReport::default();
         // In the order in which they were stored: neighbours share pages of the file.
         let mut ids = ids.to_vec();
         {
@@ -35,11 +35,11 @@ impl Parts {
         Ok(purged)
     }
 
-    fn purge_some(&self, ids: &[String]) -> Result<Purged, StoreError> {
+    fn purge_some(&self, ids: &[String]) -> Result<PurgeReport, StoreError> {
         // In one order, so that two that purge do not wait for each other.
         let sorted: BTreeSet<&String> = ids.iter().collect();
         let _commits: Vec<_> = sorted.iter().map(|id| self.editing.lock(id)).collect();
-        let places: Vec<Shared> = sorted.iter().map(|id| lock(&self.directory).place(id)).collect();
+        let places: Vec<SharedConversation> = sorted.iter().map(|id| lock(&self.directory).place(id)).collect();
         let _busy: Vec<_> = places.iter().map(|place| lock(place)).collect();
         // What still waits to be written would come back otherwise.
         self.settle(PATIENCE);

@@ -2,23 +2,23 @@
 
 use ctx_api::requests::Usage;
 use ctx_engine::conversation::Conversation;
-use ctx_engine::log::{self, Answered, Arrived};
+use ctx_engine::log::{self, AnswerRecord, ArrivalRecord};
 use ctx_store::{Reader, StoreError};
 use std::collections::HashMap;
 
 /// A conversation as its client sent it last.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recorded {
+pub struct RecordedConversation {
     /// Its newest request.
     pub body: Vec<u8>,
     /// The answer to it, if the client has not sent that back yet.
     pub reply: Option<Vec<u8>>,
-    pub asked: Vec<Asked>,
+    pub asked: Vec<RecordedRequest>,
 }
 
 /// One of its requests.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct RecordedRequest {
     /// How many messages it had: the answer is the next one.
     pub messages: usize,
     pub at: u64,
@@ -28,15 +28,15 @@ pub struct Asked {
 }
 
 /// Reads a conversation. `None` when there is none, or when parts of it are missing.
-pub fn recorded(store: &dyn Reader, id: &str) -> Result<Option<Recorded>, StoreError> {
+pub fn recorded(store: &dyn Reader, id: &str) -> Result<Option<RecordedConversation>, StoreError> {
     let Some(conversation) = Conversation::load(id, store)? else { return Ok(None) };
     let Some(whole) = conversation.rebuild(store)? else { return Ok(None) };
-    let mut asked: Vec<Asked> = Vec::new();
+    let mut asked: Vec<RecordedRequest> = Vec::new();
     let mut open: HashMap<u32, usize> = HashMap::new();
     for record in store.records(id, 0)?.records {
         match record.kind.as_str() {
             log::ARRIVED => {
-                let Ok(arrived) = serde_json::from_slice::<Arrived>(&record.body) else { continue };
+                let Ok(arrived) = serde_json::from_slice::<ArrivalRecord>(&record.body) else { continue };
                 if arrived.turn.as_ref().is_none_or(|turn| !turn.current) {
                     continue;
                 }
@@ -45,10 +45,10 @@ pub fn recorded(store: &dyn Reader, id: &str) -> Result<Option<Recorded>, StoreE
                 asked.retain(|asked| asked.messages < messages);
                 open.retain(|_, at| *at < asked.len());
                 open.insert(arrived.request, asked.len());
-                asked.push(Asked { messages, at: record.at, model: arrived.model, usage: None });
+                asked.push(RecordedRequest { messages, at: record.at, model: arrived.model, usage: None });
             }
             log::ANSWERED => {
-                let Ok(answered) = serde_json::from_slice::<Answered>(&record.body) else { continue };
+                let Ok(answered) = serde_json::from_slice::<AnswerRecord>(&record.body) else { continue };
                 let asked = open.remove(&answered.request).and_then(|at| asked.get_mut(at));
                 if let Some(asked) = asked.filter(|_| answered.edited.is_none()) {
                     asked.usage = answered.usage;
@@ -57,5 +57,5 @@ pub fn recorded(store: &dyn Reader, id: &str) -> Result<Option<Recorded>, StoreE
             _ => {}
         }
     }
-    Ok(Some(Recorded { body: whole.bytes, reply: conversation.pending.map(|reply| reply.bytes), asked }))
+    Ok(Some(RecordedConversation { body: whole.bytes, reply: conversation.pending.map(|reply| reply.bytes), asked }))
 }

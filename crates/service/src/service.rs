@@ -5,7 +5,7 @@ use crate::edit::Folder;
 use crate::parts::Parts;
 use crate::provider::ProviderRules;
 use crate::streams::Streams;
-use crate::view::Asked;
+use crate::view::StatsScope;
 use ctx_api::cache::Misses;
 use ctx_api::context::{ContextView, WorthView};
 use ctx_api::conversations::{Conversations, Imported};
@@ -25,7 +25,7 @@ use ctx_api::status::ProviderView;
 use ctx_api::timeline::{Event, Timeline};
 use ctx_api::waiting::{PendingOutcome, WaitView, WaitingView};
 use ctx_core::SlotId;
-use ctx_engine::attribution::Seen;
+use ctx_engine::attribution::SeenRequest;
 use ctx_engine::compose::Ready;
 use ctx_engine::edit::heal::Illness;
 use ctx_engine::helper::questions::{Grown, Open};
@@ -34,7 +34,7 @@ use ctx_engine::request::Ticket;
 use ctx_engine::response::Timing;
 use ctx_engine::{Moments, Problem, Refusal};
 use ctx_models::Models;
-use ctx_store::{Purged, Record, Store, StoreError};
+use ctx_store::{PurgeReport, Record, Store, StoreError};
 use ctx_wire::answer::{Answer, Ending};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -137,13 +137,13 @@ impl Service {
     }
 
     /// Takes note of a request. `None` when it belongs to no conversation.
-    pub fn observe(&self, seen: Seen) -> Result<Option<Ticket>, Problem> {
+    pub fn observe(&self, seen: SeenRequest) -> Result<Option<Ticket>, Problem> {
         self.parts.observe(seen)
     }
 
     /// Takes note of a request that is held. How it leaves is said before the rest is done; if nothing is said, it
     /// leaves as it came. On an error nothing is noted, and an edited conversation must not leave.
-    pub fn hold(&self, seen: Seen, ready: Ready<'_>) -> Result<Option<Ticket>, Problem> {
+    pub fn hold(&self, seen: SeenRequest, ready: Ready<'_>) -> Result<Option<Ticket>, Problem> {
         self.parts.hold(seen, ready)
     }
 
@@ -239,7 +239,7 @@ impl Service {
     }
 
     /// What requests took and cost.
-    pub fn stats(&self, asked: &Asked) -> Result<Stats, Refusal> {
+    pub fn stats(&self, asked: &StatsScope) -> Result<Stats, Refusal> {
         self.parts.stats(asked)
     }
 
@@ -381,7 +381,7 @@ impl Service {
 
     /// Forgets conversations for good. Whoever works on one of them is waited for; a request of one of them that comes
     /// meanwhile waits, and then begins anew. Other conversations go on.
-    pub fn purge(&self, ids: &[String]) -> Result<Purged, StoreError> {
+    pub fn purge(&self, ids: &[String]) -> Result<PurgeReport, StoreError> {
         self.parts.purge(ids)
     }
 }

@@ -8,7 +8,7 @@ use crate::Service;
 use crate::parts::PATIENCE;
 use crate::threads::lock;
 use ctx_clients::Hints;
-use ctx_engine::attribution::Seen;
+use ctx_engine::attribution::SeenRequest;
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 use stores::FailingStore;
@@ -23,7 +23,7 @@ fn body(turns: usize) -> Vec<u8> {
 fn see(service: &Service, session: &str, turns: usize) -> String {
     let headers = [("x-claude-code-session-id", session), ("x-claude-code-request-class", "main")];
     let hints = Hints::read(|name| headers.iter().find(|(key, _)| *key == name).map(|(_, value)| *value));
-    let seen = Seen {
+    let seen = SeenRequest {
         wire: &ctx_wire::anthropic::Anthropic,
         hints,
         pieces: Arc::new(body(turns).into()),

@@ -39,7 +39,7 @@ enum Job {
     Settle(SyncSender<()>),
     /// A step that somebody waits for: stored alone, after all that came before it, if none of that was lost. It is
     /// told when the last is dropped.
-    Now(Step, u64, SyncSender<Result<(), Unwritten>>, Receiver<()>),
+    Now(Step, u64, SyncSender<Result<(), WriteError>>, Receiver<()>),
 }
 
 /// Something is stored and nobody was told of it: whoever is told asks at once, and shall find it. To be kept until it
@@ -49,7 +49,7 @@ pub struct Untold(#[allow(dead_code, reason = "what matters is when it is droppe
 
 /// Why something that somebody waits for was not stored.
 #[derive(Debug, thiserror::Error)]
-pub enum Unwritten {
+pub enum WriteError {
     #[error("the writer is not running")]
     Stopped,
     #[error("an earlier request could not be stored")]
@@ -58,11 +58,11 @@ pub enum Unwritten {
     Refused(#[from] StoreError),
 }
 
-impl Unwritten {
+impl WriteError {
     /// The refusal of a change: `what` could not be stored.
     pub fn refusal(&self, what: &str) -> Refusal {
         let hint = match self {
-            Unwritten::Refused(StoreError::Gone { .. }) => {
+            WriteError::Refused(StoreError::Gone { .. }) => {
                 hint!["Nothing was changed. Restart the daemon; it creates a new store if the old one was removed."]
             }
             _ => hint!["Nothing was changed. Is the disk full? ", Command::Doctor, " checks the store."],
@@ -177,14 +177,14 @@ impl Writer {
     }
 
     /// Stores a step and waits until it is safe on the disk. `losses`: of the conversation that it builds on.
-    pub fn write_now(&self, step: Step, losses: u64) -> Result<Untold, Unwritten> {
+    pub fn write_now(&self, step: Step, losses: u64) -> Result<Untold, WriteError> {
         let (done, wait) = sync_channel(1);
         let (untold, counts) = sync_channel(1);
         let _hurry = self.gaps.hurry();
         self.jobs
             .send((Instant::now(), Job::Now(Step { durable: true, ..step }, losses, done, counts)))
-            .map_err(|_| Unwritten::Stopped)?;
-        wait.recv().map_err(|_| Unwritten::Stopped)??;
+            .map_err(|_| WriteError::Stopped)?;
+        wait.recv().map_err(|_| WriteError::Stopped)??;
         Ok(Untold(untold))
     }
 
@@ -310,10 +310,10 @@ impl Work {
         }
     }
 
-    fn store_now(&self, step: Step, losses: u64) -> Result<Vec<u64>, Unwritten> {
+    fn store_now(&self, step: Step, losses: u64) -> Result<Vec<u64>, WriteError> {
         let conversation = step.records.first().map(|record| record.conversation.as_str()).unwrap_or_default();
         if lock(&self.directory).losses(conversation) != losses {
-            return Err(Unwritten::BuiltOnLost);
+            return Err(WriteError::BuiltOnLost);
         }
         Ok(self.append(vec![step])?)
     }
@@ -419,10 +419,10 @@ mod tests {
     #[test]
     fn a_store_that_was_removed_is_not_taken_for_a_full_disk() {
         let hint = |refusal: &Refusal| ctx_api::face::Face::Shell.words(&refusal.hint);
-        let gone = Unwritten::from(StoreError::Gone { path: "ctx.db".into() }).refusal("The commit");
+        let gone = WriteError::from(StoreError::Gone { path: "ctx.db".into() }).refusal("The commit");
         assert_eq!(gone.message, "The commit could not be stored: ctx.db was removed or replaced while it was in use.");
         assert!(hint(&gone).contains("Restart the daemon") && !hint(&gone).contains("disk"), "{gone:?}");
-        assert!(hint(&Unwritten::Stopped.refusal("The commit")).contains("Is the disk full?"));
+        assert!(hint(&WriteError::Stopped.refusal("The commit")).contains("Is the disk full?"));
     }
 
     #[test]
@@ -468,7 +468,7 @@ mod tests {
         writer.write(step("one"));
         assert!(writer.settle(Duration::from_secs(60)));
         store.refuse_writes(false);
-        assert!(matches!(writer.write_now(step("one"), 0), Err(Unwritten::BuiltOnLost)));
+        assert!(matches!(writer.write_now(step("one"), 0), Err(WriteError::BuiltOnLost)));
         assert!(writer.write_now(step("two"), 0).is_ok(), "it lost nothing");
         let losses = lock(&directory).losses("one");
         assert!(writer.write_now(step("one"), losses).is_ok(), "it was read anew");

@@ -31,7 +31,7 @@ fn turns(house: &House, headers: &Headers, growing: &mut Growing, until: usize) 
         compared.push(started.elapsed());
         assert!(same > 0);
         let arrived = Arc::new(body.clone().into());
-        let seen = ctx_engine::attribution::Seen {
+        let seen = ctx_engine::attribution::SeenRequest {
             wire: &ctx_wire::anthropic::Anthropic,
             hints: support::hints(headers),
             pieces: arrived,

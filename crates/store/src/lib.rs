@@ -25,8 +25,8 @@ pub use hash::{Hash, ParseHashError};
 pub use health::{Counts, Finding, FindingKind, Health};
 pub use memory::MemoryStore;
 pub use model::{
-    Blob, ConversationRow, Damage, NewRecord, Note, Purged, Record, Records, Size, Skipped, Step, Trouble,
+    Blob, ConversationRow, Damage, NewRecord, Note, PurgeReport, Record, Records, Size, SkippedRecord, Step, Trouble,
 };
 #[cfg(feature = "sqlite")]
-pub use sqlite::{Opened, SCHEMA_VERSION, SqliteReader, SqliteStore};
+pub use sqlite::{OpenReport, SCHEMA_VERSION, SqliteReader, SqliteStore};
 pub use store::{Reader, Store};

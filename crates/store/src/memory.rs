@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::model::{Blob, ConversationRow, Purged, Record, Records, Size, Step};
+use crate::model::{Blob, ConversationRow, PurgeReport, Record, Records, Size, Step};
 use crate::{Counts, Hash, Health, Reader, Store, StoreError};
 
 #[derive(Debug, Default)]
@@ -75,8 +75,8 @@ impl State {
         self.last_seq
     }
 
-    fn remove(&mut self, conversations: &[String]) -> Purged {
-        let mut purged = Purged::default();
+    fn remove(&mut self, conversations: &[String]) -> PurgeReport {
+        let mut purged = PurgeReport::default();
         let gone: HashSet<&str> = conversations.iter().map(String::as_str).collect();
         self.records.retain(|_, record| {
             let stays = !gone.contains(record.conversation.as_str());
@@ -96,8 +96,8 @@ impl State {
         purged
     }
 
-    fn sweep(&mut self) -> Purged {
-        let mut purged = Purged::default();
+    fn sweep(&mut self) -> PurgeReport {
+        let mut purged = PurgeReport::default();
         let used: HashSet<Hash> = self.uses().collect();
         self.blobs.retain(|hash, bytes| {
             let stays = used.contains(hash);
@@ -220,11 +220,11 @@ impl Store for MemoryStore {
         Ok(steps.into_iter().map(|step| state.keep(step)).collect())
     }
 
-    fn remove(&self, conversations: &[String]) -> Result<Purged, StoreError> {
+    fn remove(&self, conversations: &[String]) -> Result<PurgeReport, StoreError> {
         Ok(self.write().remove(conversations))
     }
 
-    fn sweep(&self) -> Result<Purged, StoreError> {
+    fn sweep(&self) -> Result<PurgeReport, StoreError> {
         Ok(self.write().sweep())
     }
 }

@@ -63,12 +63,12 @@ pub struct Note {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Records {
     pub records: Vec<Record>,
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedRecord>,
 }
 
 /// A damaged record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedRecord {
     pub seq: u64,
     /// Its kind; `None` if its row cannot be read.
     pub kind: Option<String>,
@@ -124,7 +124,7 @@ pub struct Trouble {
 
 /// The amounts removed by a purge.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Purged {
+pub struct PurgeReport {
     pub records: u64,
     pub blobs: u64,
     /// The bytes of the removed records, blobs and notes as passed in. The difference of two [`Size`]s shows how much
@@ -132,7 +132,7 @@ pub struct Purged {
     pub bytes: u64,
 }
 
-impl std::ops::AddAssign for Purged {
+impl std::ops::AddAssign for PurgeReport {
     fn add_assign(&mut self, other: Self) {
         self.records += other.records;
         self.blobs += other.blobs;

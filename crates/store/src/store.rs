@@ -1,6 +1,6 @@
 //! The contract of every backend, tested for all of them in `tests/contract`.
 
-use crate::{Blob, ConversationRow, Hash, Health, Purged, Records, Size, Step, StoreError, Trouble};
+use crate::{Blob, ConversationRow, Hash, Health, PurgeReport, Records, Size, Step, StoreError, Trouble};
 
 /// The reading half: never waits for a writer and never changes anything.
 pub trait Reader: Send + Sync {
@@ -59,7 +59,7 @@ pub trait Store: Reader {
 
     /// Removes the records and notes of these conversations and all blobs that no remaining record uses, durably.
     /// Unknown conversations are ignored. Numbers are not reused.
-    fn purge(&self, conversations: &[String]) -> Result<Purged, StoreError> {
+    fn purge(&self, conversations: &[String]) -> Result<PurgeReport, StoreError> {
         let mut purged = self.remove(conversations)?;
         purged += self.sweep()?;
         Ok(purged)
@@ -67,8 +67,8 @@ pub trait Store: Reader {
 
     /// The first half of a purge: removes records and notes. It works in small transactions, one conversation at a
     /// time, so that an append never waits long.
-    fn remove(&self, conversations: &[String]) -> Result<Purged, StoreError>;
+    fn remove(&self, conversations: &[String]) -> Result<PurgeReport, StoreError>;
 
     /// The second half: removes unused blobs, whatever left them behind, and releases the space.
-    fn sweep(&self) -> Result<Purged, StoreError>;
+    fn sweep(&self) -> Result<PurgeReport, StoreError>;
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{blob, note, record, step};
 use ctx_store::{
-    Blob, ConversationRow, Hash, MemoryStore, Note, Purged, Reader, Record, SqliteStore, Step, Store, StoreError,
+    Blob, ConversationRow, Hash, MemoryStore, Note, PurgeReport, Reader, Record, SqliteStore, Step, Store, StoreError,
 };
 
 macro_rules! every_store {
@@ -312,7 +312,7 @@ fn a_purge_removes_records_and_notes_of_the_named_only(store: &dyn Store) {
         store.append(vec![full]).unwrap();
     }
     let purged = store.purge(&named(&["a", "c"])).unwrap();
-    let expected = Purged { records: 2, blobs: 0, bytes: 16 };
+    let expected = PurgeReport { records: 2, blobs: 0, bytes: 16 };
     assert_eq!(purged, expected);
     assert_eq!(store.records("a", 0).unwrap().records, []);
     assert_eq!(store.note("c", "head").unwrap(), None);
@@ -362,7 +362,7 @@ fn a_purged_conversation_can_begin_again(store: &dyn Store) {
 fn purging_the_unknown_changes_nothing(store: &dyn Store) {
     store.append(vec![step("a", "1", &[b"x"])]).unwrap();
     let purged = store.purge(&named(&["b", ""])).unwrap();
-    assert_eq!(purged, Purged::default());
+    assert_eq!(purged, PurgeReport::default());
     assert_eq!(store.log(0, 9).unwrap().records.len(), 1);
 }
 

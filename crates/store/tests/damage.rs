@@ -7,7 +7,9 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use common::{Noise, note, step};
-use ctx_store::{Blob, Damage, FindingKind, Hash, Health, Reader, Record, Skipped, SqliteStore, Store, StoreError};
+use ctx_store::{
+    Blob, Damage, FindingKind, Hash, Health, Reader, Record, SkippedRecord, SqliteStore, Store, StoreError,
+};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -87,7 +89,7 @@ fn a_record_with_a_changed_number_is_not_returned_under_it() {
     let store = SqliteStore::open(folder.path()).unwrap();
     let found = store.log(0, 99).unwrap();
     assert_eq!(numbers(&found.records), [1, 3]);
-    assert_eq!(found.skipped, [Skipped { seq: 7, kind: Some("request".into()), why: Damage::Checksum }]);
+    assert_eq!(found.skipped, [SkippedRecord { seq: 7, kind: Some("request".into()), why: Damage::Checksum }]);
 }
 
 #[test]
@@ -98,7 +100,7 @@ fn a_record_whose_blob_is_gone_is_skipped_and_named() {
     let found = store.records("even", 0).unwrap();
     assert_eq!(numbers(&found.records), [4]);
     let why = Damage::MissingBlob;
-    assert_eq!(found.skipped, [Skipped { seq: 2, kind: Some("request".into()), why }]);
+    assert_eq!(found.skipped, [SkippedRecord { seq: 2, kind: Some("request".into()), why }]);
     let health = store.check().unwrap();
     assert_eq!(kinds(&health), [FindingKind::DanglingUses]);
     let finding = &health.findings[0];
@@ -114,7 +116,7 @@ fn a_record_whose_blob_changed_its_name_is_skipped() {
     let found = store.log(0, 99).unwrap();
     assert_eq!(numbers(&found.records), [1, 3]);
     let why = Damage::Checksum;
-    assert_eq!(found.skipped, [Skipped { seq: 2, kind: Some("request".into()), why }]);
+    assert_eq!(found.skipped, [SkippedRecord { seq: 2, kind: Some("request".into()), why }]);
 }
 
 #[test]

@@ -171,7 +171,7 @@ pub struct Body {
 
 /// The common part of two successive bodies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shared {
+pub struct CommonPart {
     /// Leading messages with the same bytes.
     pub messages: usize,
     /// Whether everything outside the list has the same bytes.
@@ -251,7 +251,7 @@ impl Body {
     }
 
     /// Becomes the arrived body. On an error the body is lost.
-    pub fn advance(self, pieces: &Pieces) -> Result<(Body, Shared), Unreadable> {
+    pub fn advance(self, pieces: &Pieces) -> Result<(Body, CommonPart), Unreadable> {
         let list: &[Piece] = pieces;
         let kept = self.common_prefix(list);
         let known = self.spans.messages.iter().take_while(|span| self.ends_within(span, kept)).count();
@@ -262,10 +262,10 @@ impl Body {
     }
 
     /// Replaces a body whose beginning differs (another model, say): scans all of it, then compares the messages.
-    fn replace(self, bytes: Vec<u8>) -> Result<(Body, Shared), Unreadable> {
+    fn replace(self, bytes: Vec<u8>) -> Result<(Body, CommonPart), Unreadable> {
         let next = Body::parse(bytes, self.wire)?;
         let messages = self.same_messages(&next);
-        Ok((next, Shared { messages, envelope: false }))
+        Ok((next, CommonPart { messages, envelope: false }))
     }
 
     /// Whether `span` ends within the first `kept` bytes whatever follows them: `1` could continue as `12`.
@@ -286,7 +286,7 @@ impl Body {
     }
 
     /// The usual case: keeps the buffer up to `kept` and scans from the last known message on.
-    fn splice(mut self, pieces: &[Piece], kept: usize, known: usize) -> Result<(Body, Shared), Unreadable> {
+    fn splice(mut self, pieces: &[Piece], kept: usize, known: usize) -> Result<(Body, CommonPart), Unreadable> {
         let old_end = self.end_of_list().to_vec();
         let old_tail = self.bytes.split_off(kept);
         append(&mut self.bytes, pieces, kept);
@@ -330,7 +330,7 @@ impl Body {
         };
         let next = Body { wire: self.wire, bytes: self.bytes, spans, in_pieces: Arc::default() };
         let envelope = same_rest && next.end_of_list() == old_end;
-        Ok((next, Shared { messages: known, envelope }))
+        Ok((next, CommonPart { messages: known, envelope }))
     }
 
     /// The white space behind the last message, and the bracket.

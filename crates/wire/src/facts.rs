@@ -280,14 +280,14 @@ pub(crate) fn string_chars(raw: &[u8]) -> u32 {
 }
 
 /// Finds the member of an object with a fixed weight: the tokens of an image instead of its characters.
-pub(crate) type Fixed<'f> = &'f dyn Fn(&[u8], &[Member]) -> Option<(Span, u32)>;
+pub(crate) type FixedWeight<'f> = &'f dyn Fn(&[u8], &[Member]) -> Option<(Span, u32)>;
 
 /// The characters and image tokens of a value that the model reads. Encrypted fields do not count; `fixed` finds the
 /// member of an object with a fixed weight, and its tokens.
-pub(crate) fn visible_chars(bytes: &[u8], span: Span, fixed: Fixed<'_>) -> (u32, u32) {
+pub(crate) fn visible_chars(bytes: &[u8], span: Span, fixed: FixedWeight<'_>) -> (u32, u32) {
     // Each level is scanned once more, so deeper values are counted by their bytes.
     const DEEP: usize = 8;
-    fn walk(bytes: &[u8], span: Span, fixed: Fixed<'_>, depth: usize) -> (u32, u32) {
+    fn walk(bytes: &[u8], span: Span, fixed: FixedWeight<'_>, depth: usize) -> (u32, u32) {
         let mut sum = (0, 0);
         let mut add = |(chars, tokens): (u32, u32)| sum = (sum.0 + chars, sum.1 + tokens);
         match bytes.get(span.start) {

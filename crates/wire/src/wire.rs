@@ -2,7 +2,7 @@
 
 use crate::answer::{Answer, Tap, Usage};
 use crate::body::{Body, Shape, Spans};
-use crate::compose::{Composed, Input};
+use crate::compose::{ComposedRequest, Input};
 use crate::envelope::Envelope;
 use crate::facts::{self, Reading};
 use crate::json::Span;
@@ -149,11 +149,11 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
 
     /// Composes a request. Total: the provider accepts the result for any view, provided that it accepts the client's
     /// request. The same input gives the same bytes.
-    fn compose(&self, input: &Input<'_>, view: &View<'_>) -> Composed;
+    fn compose(&self, input: &Input<'_>, view: &View<'_>) -> ComposedRequest;
 
     /// Composes a request from the settled part of an earlier one; `None` if the whole request must be composed. The
     /// result equals that of [`Wire::compose`].
-    fn go_on(&self, _: &Input<'_>) -> Option<Composed> {
+    fn go_on(&self, _: &Input<'_>) -> Option<ComposedRequest> {
         None
     }
 

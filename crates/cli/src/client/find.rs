@@ -24,7 +24,7 @@ pub struct Whereabouts {
 
 /// The source of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum FoundAddress {
     /// The user gave it.
     Told { address: SocketAddr },
     /// The daemon's notice contains it.
@@ -34,7 +34,7 @@ pub(super) enum Found {
 const START: &str = "start the daemon with `ctx up`, or your agent with `ctx run -- claude`";
 
 impl Whereabouts {
-    pub(super) fn look(&self) -> Result<(Found, Token), Failure> {
+    pub(super) fn look(&self) -> Result<(FoundAddress, Token), Failure> {
         let found = self.place()?;
         let token = Token::load(self.home.path())?.ok_or_else(|| {
             let home = self.home.path().display();
@@ -47,14 +47,14 @@ impl Whereabouts {
         Ok((found, token))
     }
 
-    fn place(&self) -> Result<Found, Failure> {
-        let told = |address| Found::Told { address: callable(address) };
+    fn place(&self) -> Result<FoundAddress, Failure> {
+        let told = |address| FoundAddress::Told { address: callable(address) };
         if let Some(address) = self.flag {
             return Ok(told(address));
         }
         let notice = self.home.notice();
         if let Some(notice) = notice.as_ref().filter(|notice| is_running(notice.pid)) {
-            return Ok(Found::Noticed { address: callable(notice.listen), pid: notice.pid });
+            return Ok(FoundAddress::Noticed { address: callable(notice.listen), pid: notice.pid });
         }
         if let Some(text) = self.environment.text(env::LISTEN) {
             let refuse = |why| Failure::new(ErrorCode::Environment, format!("{}: {why}", env::LISTEN.name()));
@@ -70,7 +70,7 @@ impl Whereabouts {
     }
 }
 
-impl Found {
+impl FoundAddress {
     pub(super) fn address(self) -> SocketAddr {
         match self {
             Self::Told { address } | Self::Noticed { address, .. } => address,

@@ -36,7 +36,7 @@ pub struct Client {
     api: ctx_api::client::Client,
     token: Token,
     /// The source of the address, for error messages.
-    found: find::Found,
+    found: find::FoundAddress,
     runtime: Runtime,
 }
 
@@ -135,7 +135,7 @@ impl Client {
 /// `Ok(Some(words))`: the daemon's reason why not.
 pub fn reach_upstream(address: SocketAddr, patience: Duration) -> Result<Option<String>, Failure> {
     let reached = ctx_api::client::reach_upstream(callable(address), patience);
-    runtime()?.block_on(reached).map_err(|error| find::Found::Told { address }.explain(error))
+    runtime()?.block_on(reached).map_err(|error| find::FoundAddress::Told { address }.explain(error))
 }
 
 fn runtime() -> Result<Runtime, Failure> {

@@ -4,7 +4,7 @@ use clap::Args;
 use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
-use super::change::{How, Selected, Wish};
+use super::change::{How, SelectedContent, Wish};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -17,7 +17,7 @@ use crate::failure::Failure;
   ctx delete --tool Read --larger-than 2000 --older-than 5")]
 pub struct Arguments {
     #[command(flatten)]
-    what: Selected,
+    what: SelectedContent,
     /// Also delete protected parts
     #[arg(long)]
     force: bool,

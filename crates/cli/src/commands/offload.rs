@@ -4,7 +4,7 @@ use clap::Args;
 use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
-use super::change::{How, Selected, Wish, text};
+use super::change::{How, SelectedContent, Wish, text};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -17,7 +17,7 @@ use crate::failure::Failure;
   ctx restore t3                          undo it")]
 pub struct Arguments {
     #[command(flatten)]
-    what: Selected,
+    what: SelectedContent,
     /// Summary for the note; `-` reads stdin
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     summary: Option<String>,

@@ -104,7 +104,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 }
 
 /// The conversations and files that would be deleted.
-fn tell(chosen: &[Kept], aside: &[PathBuf], json: bool, context: &Context) -> Result<ExitCode, Failure> {
+fn tell(chosen: &[PurgeLine], aside: &[PathBuf], json: bool, context: &Context) -> Result<ExitCode, Failure> {
     if json {
         let ids: Vec<&str> = chosen.iter().map(|kept| kept.id.as_str()).collect();
         let answer = json!({ "conversations": ids.len(), "ids": ids, "damaged_files": aside.len(), "dry_run": true });
@@ -160,18 +160,18 @@ impl Keeper {
         Ok(Some(Self::Store(Box::new(Service::open(Arc::new(store))?))))
     }
 
-    fn conversations(&self) -> Result<Vec<Kept>, Failure> {
+    fn conversations(&self) -> Result<Vec<PurgeLine>, Failure> {
         let listed = match self {
             Self::Daemon(client) => understood::<Conversations>(&client.get("/conversations")?)?,
             Self::Store(service) => service.conversations(),
         };
-        let mut kept: Vec<Kept> = listed.conversations.into_iter().map(Kept::from).collect();
+        let mut kept: Vec<PurgeLine> = listed.conversations.into_iter().map(PurgeLine::from).collect();
         if let Self::Store(service) = self {
             for row in service.store().conversations()? {
                 if !kept.iter().any(|known| known.id == row.id) {
                     let (title, session) = (String::new(), String::new());
                     let last_activity = row.last_at.min(ctx_service::now());
-                    kept.push(Kept { id: row.id, title, session, last_activity });
+                    kept.push(PurgeLine { id: row.id, title, session, last_activity });
                 }
             }
         }
@@ -179,12 +179,12 @@ impl Keeper {
     }
 
     /// By id only: a title is too ambiguous for a permanent deletion.
-    fn resolve(&self, name: &str, all: &[Kept]) -> Result<String, Failure> {
+    fn resolve(&self, name: &str, all: &[PurgeLine]) -> Result<String, Failure> {
         let id = match self {
             Self::Daemon(client) => client.resolve(name)?,
             Self::Store(service) => service.resolve(name)?,
         };
-        let is_named = |kept: &Kept| kept.id.starts_with(name) || kept.session.starts_with(name);
+        let is_named = |kept: &PurgeLine| kept.id.starts_with(name) || kept.session.starts_with(name);
         match name == "active" || all.iter().any(|kept| kept.id == id && is_named(kept)) {
             true => Ok(id),
             false => Err(Failure::new(ErrorCode::UnknownConversation, format!("no conversation has the id `{name}`"))
@@ -192,7 +192,7 @@ impl Keeper {
         }
     }
 
-    fn choose(&self, which: &Which, now: u64) -> Result<Vec<Kept>, Failure> {
+    fn choose(&self, which: &Which, now: u64) -> Result<Vec<PurgeLine>, Failure> {
         let mut found = self.conversations()?;
         if let Some(days) = which.older_than {
             let oldest = now.saturating_sub(days.saturating_mul(DAY_MS));
@@ -206,7 +206,7 @@ impl Keeper {
     }
 
     /// The conversations that were listed, or all.
-    fn purge(&self, chosen: &[Kept], all: bool) -> Result<Purged, Failure> {
+    fn purge(&self, chosen: &[PurgeLine], all: bool) -> Result<Purged, Failure> {
         let ids: Vec<String> = chosen.iter().map(|conversation| conversation.id.clone()).collect();
         match self {
             Self::Daemon(client) => {
@@ -225,14 +225,14 @@ impl Keeper {
 }
 
 /// The line about a conversation before it is deleted.
-struct Kept {
+struct PurgeLine {
     id: String,
     title: String,
     session: String,
     last_activity: u64,
 }
 
-impl From<ConversationView> for Kept {
+impl From<ConversationView> for PurgeLine {
     fn from(view: ConversationView) -> Self {
         let session = view.session.unwrap_or_default();
         Self { id: view.id, title: view.title, session, last_activity: view.last_activity }
@@ -240,7 +240,7 @@ impl From<ConversationView> for Kept {
 }
 
 /// Asks for confirmation in a terminal.
-fn confirmed(chosen: &[Kept], all: bool) -> Result<bool, Failure> {
+fn confirmed(chosen: &[PurgeLine], all: bool) -> Result<bool, Failure> {
     const SHOWN: usize = 10;
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Err(Failure::new(

@@ -15,7 +15,7 @@ pub fn arguments<'a>(model: &'a str, system: &'a str) -> Vec<&'a str> {
 
 /// The output of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Printed {
+pub struct ProgramOutput {
     /// Its answer, or the reason for having none.
     pub result: Option<String>,
     pub is_error: bool,
@@ -23,14 +23,14 @@ pub struct Printed {
     pub tokens: Option<u64>,
 }
 
-impl Printed {
+impl ProgramOutput {
     /// Parses the output; `None` if it is not JSON.
-    pub fn read(output: &[u8]) -> Option<Printed> {
+    pub fn read(output: &[u8]) -> Option<ProgramOutput> {
         let answer: Value = serde_json::from_slice(output).ok()?;
         let usage = &answer["usage"];
         let counts = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"];
         let tokens = usage.is_object().then(|| counts.iter().filter_map(|name| usage[*name].as_u64()).sum());
-        Some(Printed {
+        Some(ProgramOutput {
             result: answer["result"].as_str().map(str::to_owned),
             is_error: answer["is_error"] == true,
             tokens,

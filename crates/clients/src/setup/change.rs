@@ -13,7 +13,7 @@ use super::{Host, Plan, SetupError, Syntax, file};
 
 /// The desired content of a file.
 #[derive(Clone, Debug)]
-pub enum Wanted {
+pub enum WantedContent {
     /// The whole file belongs to `ctx`.
     Whole(String),
     /// Entries by path.
@@ -36,7 +36,7 @@ pub struct Change {
 
 impl Change {
     /// Applies the desired content to the file without earlier changes, so that a second installation changes nothing.
-    pub fn install(path: &Path, wanted: &Wanted, journal: &Journal, force: bool) -> Result<Self, SetupError> {
+    pub fn install(path: &Path, wanted: &WantedContent, journal: &Journal, force: bool) -> Result<Self, SetupError> {
         let before = file::read(path)?;
         let known = journal.files.get(path);
         let base = base(path, before.as_deref(), known)?;
@@ -51,12 +51,12 @@ impl Change {
         let mut draft = Draft::of(base.text.as_deref().unwrap_or_default());
         let mut written = Syntax::default();
         let entries = match wanted {
-            Wanted::Whole(_) if !base.stays.is_empty() && !force => return Ok(change),
-            Wanted::Whole(text) => {
+            WantedContent::Whole(_) if !base.stays.is_empty() && !force => return Ok(change),
+            WantedContent::Whole(text) => {
                 draft.replace(0..draft.text.len(), text);
                 Vec::new()
             }
-            Wanted::Entries(syntax, wanted) => {
+            WantedContent::Entries(syntax, wanted) => {
                 written = *syntax;
                 set(*syntax, &mut draft, wanted).map_err(|broken| SetupError::unreadable(path, &broken))?
             }

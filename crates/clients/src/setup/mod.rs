@@ -17,7 +17,7 @@ mod syntax;
 mod toml;
 mod yaml;
 
-pub use change::{Change, Wanted, make};
+pub use change::{Change, WantedContent, make};
 pub use error::SetupError;
 pub use journal::Journal;
 pub use syntax::Syntax;

@@ -90,29 +90,29 @@ impl fmt::Display for Address {
 
 /// One of several addresses: `t3,t7` are two, `t2..t5` is a range of frames.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Named {
+pub enum AddressRange {
     One(Address),
     Range(FrameId, FrameId),
 }
 
-impl Named {
+impl AddressRange {
     /// The frames that it names or lies in; both ends of a range.
     pub fn frames(&self) -> Vec<&FrameId> {
         match self {
-            Named::Range(from, to) => vec![from, to],
-            Named::One(
+            AddressRange::Range(from, to) => vec![from, to],
+            AddressRange::One(
                 Address::Frame(frame)
                 | Address::Steps { frame, .. }
                 | Address::Message { frame, .. }
                 | Address::Block { frame, .. },
             ) => vec![frame],
-            Named::One(_) => Vec::new(),
+            AddressRange::One(_) => Vec::new(),
         }
     }
 }
 
 /// Parses the ids that a person wrote. The error is the part that is no address.
-pub fn read(ids: &[String]) -> Result<Vec<Named>, String> {
+pub fn read(ids: &[String]) -> Result<Vec<AddressRange>, String> {
     // A gap between commas is a typing error; an id may be missing there.
     let has_gap = |text: &&String| text.contains(',') && text.split(',').any(|part| part.trim().is_empty());
     if let Some(text) = ids.iter().find(has_gap) {
@@ -124,9 +124,9 @@ pub fn read(ids: &[String]) -> Result<Vec<Named>, String> {
             if let Some((from, to)) = text.split_once("..")
                 && let (Ok(from), Ok(to)) = (from.parse(), to.parse())
             {
-                return Ok(Named::Range(from, to));
+                return Ok(AddressRange::Range(from, to));
             }
-            text.parse().map(Named::One).map_err(|_| text.to_owned())
+            text.parse().map(AddressRange::One).map_err(|_| text.to_owned())
         })
         .collect()
 }
@@ -185,7 +185,7 @@ mod tests {
     fn lists_and_ranges_are_understood() {
         let read = |text: &str| read(&[text.to_owned()]);
         assert_eq!(read("t3, t7/2").map(|named| named.len()), Ok(2));
-        assert_eq!(read("t2..t5"), Ok(vec![Named::Range(FrameId::turn(2), FrameId::turn(5))]));
+        assert_eq!(read("t2..t5"), Ok(vec![AddressRange::Range(FrameId::turn(2), FrameId::turn(5))]));
         assert_eq!(read("t2,nope"), Err("nope".to_owned()));
         assert_eq!(read(""), Ok(vec![]));
         for gap in ["t1,,t2", ",t1", "t1,", "t1, ,t2", ","] {

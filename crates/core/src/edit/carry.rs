@@ -1,10 +1,10 @@
 //! Carries effects over to another conversation with the same history. On another wire one message may be several, so
 //! every block is looked up by what it says; a block that is not found there is not touched.
 
+use super::effect::{BlockRef, PENDING, find};
 use super::effect::{
-    Cover, Cut, Effect, EffectId, FrameKey, FrameRef, Made, MadeId, MessageRef, NewResult, Place, Why,
+    Cover, Cut, Effect, EffectId, FrameKey, FrameRef, MessageRef, NewMessage, NewMessageId, NewResult, Place, Why,
 };
-use super::effect::{Named, PENDING, find};
 use crate::content::{Content, WireId};
 use crate::links::own_id;
 use crate::message::{Block, Kind, Message, Role};
@@ -16,7 +16,7 @@ pub type Path<'a> = [(SlotId, &'a Message)];
 
 /// Effects for the other conversation, and what stays behind.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Carried {
+pub struct CarryPlan {
     pub effects: Vec<Effect>,
     /// Effects on a system prompt: each conversation has its own.
     pub on_system: usize,
@@ -39,16 +39,16 @@ pub struct Target<'a> {
 }
 
 /// Why an effect stays behind.
-enum Left {
+enum StayReason {
     System,
     Gone,
     Foreign,
 }
 
 /// Carries the effects of the conversation `from` over.
-pub fn carry(effects: &[(EffectId, Effect)], from: &Path<'_>, to: Target<'_>) -> Carried {
+pub fn carry(effects: &[(EffectId, Effect)], from: &Path<'_>, to: Target<'_>) -> CarryPlan {
     let mut carrier = Carrier { from, to, pairs: pairs(from, to.path), names: HashMap::new(), missing: 0, added: 0 };
-    let mut carried = Carried::default();
+    let mut carried = CarryPlan::default();
     for (id, effect) in effects {
         match carrier.effect(effect) {
             Ok(effect) => {
@@ -56,9 +56,9 @@ pub fn carry(effects: &[(EffectId, Effect)], from: &Path<'_>, to: Target<'_>) ->
                 carrier.names.insert(*id, EffectId { commit: to.first.commit, index });
                 carried.effects.push(effect);
             }
-            Err(Left::System) => carried.on_system += 1,
-            Err(Left::Gone) => carried.gone += 1,
-            Err(Left::Foreign) => carried.foreign += 1,
+            Err(StayReason::System) => carried.on_system += 1,
+            Err(StayReason::Gone) => carried.gone += 1,
+            Err(StayReason::Foreign) => carried.foreign += 1,
         }
     }
     carried.missing = carrier.missing;
@@ -79,7 +79,7 @@ struct Carrier<'a> {
 }
 
 impl Carrier<'_> {
-    fn effect(&mut self, effect: &Effect) -> Result<Effect, Left> {
+    fn effect(&mut self, effect: &Effect) -> Result<Effect, StayReason> {
         Ok(match effect {
             Effect::Replace { why, covers, by } => {
                 let covers = self.covers(*why, covers)?;
@@ -127,10 +127,10 @@ impl Carrier<'_> {
         }
     }
 
-    fn covers(&mut self, why: Why, covers: &[Cover]) -> Result<Vec<Cover>, Left> {
+    fn covers(&mut self, why: Why, covers: &[Cover]) -> Result<Vec<Cover>, StayReason> {
         let mut blocks: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         let mut carried = Vec::new();
-        let mut left = Left::Gone;
+        let mut left = StayReason::Gone;
         for cover in covers {
             match cover {
                 Cover::Blocks(covered) => {
@@ -148,7 +148,7 @@ impl Carrier<'_> {
                     }
                 }
                 Cover::Made(made) => carried.extend(self.made_id(made).map(Cover::Made)),
-                Cover::System { .. } => left = Left::System,
+                Cover::System { .. } => left = StayReason::System,
                 Cover::Tool { name } => carried.push(Cover::Tool { name: name.clone() }),
             }
         }
@@ -158,7 +158,7 @@ impl Carrier<'_> {
         for (at, mut blocks) in blocks {
             let (slot, message) = self.to.path[at];
             blocks.sort_unstable();
-            let named = blocks.into_iter().map(|block| Named::of(block as u32, &message.blocks[block]));
+            let named = blocks.into_iter().map(|block| BlockRef::of(block as u32, &message.blocks[block]));
             carried.push(Cover::blocks(MessageRef::Slot(slot), message.key, named.collect()));
         }
         if carried.is_empty() { Err(left) } else { Ok(carried) }
@@ -178,13 +178,15 @@ impl Carrier<'_> {
     }
 
     /// Content of ours without what only the other wire can send. Something that would become nothing stays behind.
-    fn made(&self, made: &[Made]) -> Result<Vec<Made>, Left> {
+    fn made(&self, made: &[NewMessage]) -> Result<Vec<NewMessage>, StayReason> {
         let fits = |content: &&Content| !matches!(content, Content::Raw { wire, .. } if *wire != self.to.wire);
-        let fitting =
-            |made: &Made| Made { role: made.role, content: made.content.iter().filter(fits).cloned().collect() };
-        let carried: Vec<Made> = made.iter().map(fitting).collect();
+        let fitting = |made: &NewMessage| NewMessage {
+            role: made.role,
+            content: made.content.iter().filter(fits).cloned().collect(),
+        };
+        let carried: Vec<NewMessage> = made.iter().map(fitting).collect();
         let is_empty = carried.iter().zip(made).any(|(now, was)| now.content.is_empty() && !was.content.is_empty());
-        if is_empty { Err(Left::Foreign) } else { Ok(carried) }
+        if is_empty { Err(StayReason::Foreign) } else { Ok(carried) }
     }
 
     fn result(&self, result: &NewResult) -> Option<NewResult> {
@@ -192,15 +194,15 @@ impl Carrier<'_> {
         let block = *find(std::slice::from_ref(&result.block), self.from[at].1, false).first()?;
         let (at, block) = *self.pairs.get(&(at, block as usize))?;
         let (slot, message) = self.to.path[at];
-        let block = Named::of(block as u32, message.blocks.get(block)?);
+        let block = BlockRef::of(block as u32, message.blocks.get(block)?);
         Some(NewResult { of: MessageRef::Slot(slot), block, text: result.text.clone() })
     }
 
-    fn made_id(&self, made: &MadeId) -> Option<MadeId> {
-        Some(MadeId { effect: *self.names.get(&made.effect)?, message: made.message })
+    fn made_id(&self, made: &NewMessageId) -> Option<NewMessageId> {
+        Some(NewMessageId { effect: *self.names.get(&made.effect)?, message: made.message })
     }
 
-    fn key(&self, key: &FrameKey) -> Result<FrameKey, Left> {
+    fn key(&self, key: &FrameKey) -> Result<FrameKey, StayReason> {
         let carried = match key {
             FrameKey::Opened(slot) => self.from.iter().position(|(known, _)| known == slot).and_then(|at| {
                 let speaks = self.from[at].1.speaks.unwrap_or(0) as usize;
@@ -211,11 +213,11 @@ impl Carrier<'_> {
                 self.names.get(effect).map(|effect| FrameKey::Made { effect: *effect, part: *part })
             }
         };
-        carried.ok_or(Left::Gone)
+        carried.ok_or(StayReason::Gone)
     }
 
     /// A frame up to the last of its blocks that is there.
-    fn frame(&self, frame: &FrameRef) -> Result<FrameRef, Left> {
+    fn frame(&self, frame: &FrameRef) -> Result<FrameRef, StayReason> {
         let until = frame.until.as_ref().and_then(|(of, block)| {
             let last = (self.message(of)?, *block as usize);
             let known = self.pairs.iter().filter(|(from, _)| **from <= last).max_by_key(|(from, _)| **from);
@@ -225,11 +227,11 @@ impl Carrier<'_> {
         Ok(FrameRef { key: self.key(&frame.key)?, until })
     }
 
-    fn frames(&self, frames: &[FrameRef]) -> Result<Vec<FrameRef>, Left> {
+    fn frames(&self, frames: &[FrameRef]) -> Result<Vec<FrameRef>, StayReason> {
         frames.iter().map(|frame| self.frame(frame)).collect()
     }
 
-    fn place(&self, place: &Place) -> Result<Place, Left> {
+    fn place(&self, place: &Place) -> Result<Place, StayReason> {
         match place {
             Place::Start => Ok(Place::Start),
             Place::After(frame) => self.frame(frame).map(Place::After),
@@ -247,8 +249,8 @@ impl Carrier<'_> {
     }
 }
 
-fn not_empty<T>(list: Vec<T>) -> Result<Vec<T>, Left> {
-    if list.is_empty() { Err(Left::Gone) } else { Ok(list) }
+fn not_empty<T>(list: Vec<T>) -> Result<Vec<T>, StayReason> {
+    if list.is_empty() { Err(StayReason::Gone) } else { Ok(list) }
 }
 
 fn places(path: &Path<'_>) -> impl Iterator<Item = At> {

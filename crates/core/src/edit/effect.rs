@@ -18,23 +18,23 @@ pub struct EffectId {
 
 /// Names a message that an effect made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct MadeId {
+pub struct NewMessageId {
     pub effect: EffectId,
     pub message: u32,
 }
 
 /// A synthetic message: one written by an edit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Made {
+pub struct NewMessage {
     /// `None`: the blocks belong to the message whose blocks they replace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
     pub content: Vec<Content>,
 }
 
-impl Made {
-    pub fn text(role: Option<Role>, text: &str) -> Made {
-        Made { role, content: vec![Content::text(text)] }
+impl NewMessage {
+    pub fn text(role: Option<Role>, text: &str) -> NewMessage {
+        NewMessage { role, content: vec![Content::text(text)] }
     }
 
     /// The key of its content.
@@ -56,7 +56,7 @@ impl Made {
 
 /// A block as it was when an operation named it, so that it can be found after the client has rewritten its message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Named {
+pub struct BlockRef {
     pub at: u32,
     pub kind: Kind,
     pub chars: u32,
@@ -84,7 +84,7 @@ pub const PENDING: SlotId = SlotId(u64::MAX);
 pub struct CoveredBlocks {
     pub of: MessageRef,
     pub key: Key,
-    pub blocks: Vec<Named>,
+    pub blocks: Vec<BlockRef>,
 }
 
 /// Content that an effect covers.
@@ -94,7 +94,7 @@ pub enum Cover {
     /// Boxed, because most covers are small and every request reads the list.
     Blocks(Box<CoveredBlocks>),
     /// A message written by an earlier effect.
-    Made(MadeId),
+    Made(NewMessageId),
     /// A block of the system prompt, found by its text, else by its position.
     System {
         at: u32,
@@ -106,7 +106,7 @@ pub enum Cover {
 }
 
 impl Cover {
-    pub fn blocks(of: MessageRef, key: Key, blocks: Vec<Named>) -> Cover {
+    pub fn blocks(of: MessageRef, key: Key, blocks: Vec<BlockRef>) -> Cover {
         Cover::Blocks(Box::new(CoveredBlocks { of, key, blocks }))
     }
 }
@@ -145,7 +145,7 @@ pub enum Cut {
     /// A block of a client's message.
     Block(MessageRef, u32),
     /// A message of an inserted frame.
-    Made(MadeId),
+    Made(NewMessageId),
 }
 
 /// Why blocks were covered, for people.
@@ -177,7 +177,7 @@ pub enum Effect {
         why: Why,
         covers: Vec<Cover>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        by: Vec<Made>,
+        by: Vec<NewMessage>,
     },
     /// Replaces the contents of tool results and keeps the results.
     Results {
@@ -191,7 +191,7 @@ pub enum Effect {
     /// Inserts a new frame, `a1` for number 1.
     Insert {
         number: u32,
-        messages: Vec<Made>,
+        messages: Vec<NewMessage>,
         to: Place,
         title: Option<String>,
     },
@@ -222,13 +222,13 @@ pub enum Effect {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewResult {
     pub of: MessageRef,
-    pub block: Named,
+    pub block: BlockRef,
     pub text: String,
 }
 
-impl Named {
-    pub fn of(at: u32, block: &Block) -> Named {
-        Named { at, kind: block.kind, chars: block.chars, id: own_id(block).map(Into::into) }
+impl BlockRef {
+    pub fn of(at: u32, block: &Block) -> BlockRef {
+        BlockRef { at, kind: block.kind, chars: block.chars, id: own_id(block).map(Into::into) }
     }
 
     fn is(&self, block: &Block) -> bool {
@@ -240,13 +240,13 @@ impl Named {
 
 /// Finds the named blocks in a version of their message. `same`: it is the version in which they were named. A block
 /// that cannot be found is skipped: an edit that misses is better than one that hits something new.
-pub fn find(blocks: &[Named], message: &Message, same: bool) -> Vec<u32> {
+pub fn find(blocks: &[BlockRef], message: &Message, same: bool) -> Vec<u32> {
     if same {
         return blocks.iter().map(|named| named.at).filter(|&at| (at as usize) < message.blocks.len()).collect();
     }
     let mut taken = vec![false; message.blocks.len()];
     let mut places: Vec<Option<u32>> = vec![None; blocks.len()];
-    let mut seat = |named: &Named, fits: &dyn Fn(usize, &Block) -> bool| {
+    let mut seat = |named: &BlockRef, fits: &dyn Fn(usize, &Block) -> bool| {
         let free = message.blocks.iter().enumerate().filter(|(at, block)| !taken[*at] && fits(*at, block));
         let (at, _) = free.min_by_key(|(at, _)| at.abs_diff(named.at as usize))?;
         taken[at] = true;
@@ -342,7 +342,7 @@ impl Effect {
     }
 
     /// The messages it writes.
-    pub fn made(&self) -> &[Made] {
+    pub fn made(&self) -> &[NewMessage] {
         match self {
             Effect::Replace { by, .. } => by,
             Effect::Insert { messages, .. } => messages,

@@ -6,7 +6,7 @@
 
 mod arrange;
 
-use super::effect::{self, Cover, Effect, EffectId, FrameKey, Made, MadeId, MessageRef, Why};
+use super::effect::{self, Cover, Effect, EffectId, FrameKey, MessageRef, NewMessage, NewMessageId, Why};
 use super::frame_id::FrameId;
 use super::history::CommitId;
 use super::weigh::LeftOut;
@@ -56,7 +56,7 @@ struct MadeFates {
 
 #[derive(Clone)]
 struct MadeFate {
-    id: MadeId,
+    id: NewMessageId,
     /// The effect that covers it, counted from 1; 0 if it is sent.
     covered: u32,
     /// The messages before it, in order.
@@ -72,7 +72,7 @@ impl MadeFates {
         let mut fates = Vec::with_capacity(effects.len());
         for (effect, what) in effects {
             starts.push(fates.len() as MadeNumber);
-            let ids = (0..what.made().len() as u32).map(|message| MadeId { effect: *effect, message });
+            let ids = (0..what.made().len() as u32).map(|message| NewMessageId { effect: *effect, message });
             fates.extend(ids.map(|id| MadeFate { id, covered: 0, before: Vec::new() }));
         }
         starts.push(fates.len() as MadeNumber);
@@ -119,11 +119,11 @@ pub enum Unit {
         message: usize,
         block: Option<usize>,
     },
-    Made(MadeId),
+    Made(NewMessageId),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Laid {
+pub struct ViewUnit {
     pub unit: Unit,
     /// The effect that covers it; a covered unit is not sent.
     pub covered: Option<EffectId>,
@@ -136,7 +136,7 @@ pub struct Laid {
 pub enum Visit {
     /// A whole, unedited message of the client.
     Untouched(usize),
-    Unit(Laid),
+    Unit(ViewUnit),
 }
 
 /// The state of an effect on this path.
@@ -153,7 +153,7 @@ pub struct Status {
 pub struct Around {
     pub covered: Option<EffectId>,
     /// The messages in its place.
-    pub by: Vec<MadeId>,
+    pub by: Vec<NewMessageId>,
 }
 
 pub struct View<'a> {
@@ -250,12 +250,12 @@ impl<'a> View<'a> {
         self.by_id.get(&id).map(|&at| self.effects[at].1)
     }
 
-    pub fn made(&self, id: MadeId) -> Option<&'a Made> {
+    pub fn made(&self, id: NewMessageId) -> Option<&'a NewMessage> {
         self.effect(id.effect)?.made().get(id.message as usize)
     }
 
     /// The replaced content of a tool result, if any.
-    pub fn new_result(&self, laid: &Laid) -> Option<&'a str> {
+    pub fn new_result(&self, laid: &ViewUnit) -> Option<&'a str> {
         let (id, text) = laid.result?;
         match self.effect(id)? {
             Effect::Results { results, .. } => results.get(text as usize).map(|result| result.text.as_str()),
@@ -345,7 +345,7 @@ impl<'a> View<'a> {
     }
 
     /// All units of a frame, including covered ones.
-    pub fn units(&self, frame: &Frame, messages: &[&Message]) -> Vec<Laid> {
+    pub fn units(&self, frame: &Frame, messages: &[&Message]) -> Vec<ViewUnit> {
         let length = |segment: &Segment| match segment {
             Segment::Source(range) => range.len(),
             Segment::Made(_, messages) => messages.len(),
@@ -355,7 +355,7 @@ impl<'a> View<'a> {
             Visit::Unit(laid) => units.push(laid),
             Visit::Untouched(message) => {
                 let count = messages.get(message).map_or(0, |message| message.blocks.len());
-                let laid = |block| Laid { unit: Unit::Source { message, block }, covered: None, result: None };
+                let laid = |block| ViewUnit { unit: Unit::Source { message, block }, covered: None, result: None };
                 if count == 0 {
                     units.push(laid(None));
                 }
@@ -396,7 +396,7 @@ impl<'a> View<'a> {
                     }
                     let effect = |at: u32| at.checked_sub(1).map(|at| self.effects[at as usize].0);
                     let block = has_blocks.then(|| (number - start) as usize);
-                    meet(Visit::Unit(Laid {
+                    meet(Visit::Unit(ViewUnit {
                         unit: Unit::Source { message, block },
                         covered: effect(fate.covered),
                         result: effect(fate.result).map(|effect| (effect, fate.text)),
@@ -412,7 +412,7 @@ impl<'a> View<'a> {
         let fate = &self.made.fates[number as usize];
         fate.before.iter().for_each(|earlier| self.meet_made(*earlier, meet));
         let covered = fate.covered.checked_sub(1).map(|at| self.effects[at as usize].0);
-        meet(Visit::Unit(Laid { unit: Unit::Made(fate.id), covered, result: None }));
+        meet(Visit::Unit(ViewUnit { unit: Unit::Made(fate.id), covered, result: None }));
     }
 }
 
@@ -444,7 +444,7 @@ impl Folding<'_, '_, '_> {
     }
 
     /// Finds a reply that the client has rewritten since, by the ids of its calls, which are unique.
-    fn rewritten(&self, of: &MessageRef, blocks: &[effect::Named]) -> Option<usize> {
+    fn rewritten(&self, of: &MessageRef, blocks: &[effect::BlockRef]) -> Option<usize> {
         let MessageRef::Reply { after, .. } = of else { return None };
         let at = self.places.get(after)? + 1;
         let facts = self.source.messages.get(at)?;
@@ -471,7 +471,7 @@ impl Folding<'_, '_, '_> {
         }
     }
 
-    fn replace(&mut self, at: usize, id: EffectId, covers: &[Cover], by: &[Made]) -> Status {
+    fn replace(&mut self, at: usize, id: EffectId, covers: &[Cover], by: &[NewMessage]) -> Status {
         let mut status = Status::default();
         // A replacement stands at the first unit that it covers.
         let mut first: Option<First> = None;
@@ -524,7 +524,7 @@ impl Folding<'_, '_, '_> {
             }
         }
         status.awake = first.is_some() || around.is_some();
-        let made = (0..by.len() as u32).map(|message| MadeId { effect: id, message });
+        let made = (0..by.len() as u32).map(|message| NewMessageId { effect: id, message });
         match (first, around) {
             (Some(First::Block(number)), _) => {
                 self.view.before.entry(number).or_default().extend(self.view.made.numbers(at));
@@ -576,7 +576,7 @@ impl Folding<'_, '_, '_> {
     }
 }
 
-impl Laid {
+impl ViewUnit {
     /// The effects that produced it.
     pub fn by(&self) -> impl Iterator<Item = EffectId> {
         let made = match self.unit {
@@ -596,7 +596,7 @@ impl Around {
 
 impl Frame {
     /// The status labels for people.
-    pub fn chips(&self, view: &View<'_>, units: &[Laid]) -> Vec<&'static str> {
+    pub fn chips(&self, view: &View<'_>, units: &[ViewUnit]) -> Vec<&'static str> {
         let mut chips: Vec<&'static str> = Vec::new();
         let mut add = |chip: &'static str| {
             if !chips.contains(&chip) {

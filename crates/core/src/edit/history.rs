@@ -148,16 +148,16 @@ pub struct History {
     current: String,
     /// The active commits at the head, oldest first. Every request reads them; only commits change them.
     counting: Vec<Arc<Commit>>,
-    superseded: Superseded,
+    superseded: SupersededEffects,
 }
 
 /// The effects at the head that do not influence the request. Computed when a request needs them.
 #[derive(Debug, Clone, Default)]
-struct Superseded(OnceLock<FastSet<EffectId>>);
+struct SupersededEffects(OnceLock<FastSet<EffectId>>);
 
-impl PartialEq for Superseded {
+impl PartialEq for SupersededEffects {
     /// Equal, because it follows from the commits.
-    fn eq(&self, _: &Superseded) -> bool {
+    fn eq(&self, _: &SupersededEffects) -> bool {
         true
     }
 }
@@ -173,7 +173,7 @@ impl Default for History {
             tags: BTreeMap::new(),
             current: MAIN.to_owned(),
             counting: Vec::new(),
-            superseded: Superseded::default(),
+            superseded: SupersededEffects::default(),
         }
     }
 }
@@ -231,7 +231,7 @@ impl History {
         self.commits.insert(commit.id, commit.clone());
         if goes_on {
             self.counting.push(commit);
-            self.superseded = Superseded::default();
+            self.superseded = SupersededEffects::default();
         } else {
             self.count_anew();
         }
@@ -241,7 +241,7 @@ impl History {
     fn count_anew(&mut self) {
         let active: Vec<CommitId> = self.active(self.head()).iter().rev().map(|commit| commit.id).collect();
         self.counting = active.iter().filter_map(|id| self.commits.get(id).cloned()).collect();
-        self.superseded = Superseded::default();
+        self.superseded = SupersededEffects::default();
     }
 
     /// Removes the newest commit, which could not be stored; `parent` was the head before.

@@ -2,8 +2,8 @@
 //!
 //! A client message keeps its number after every edit; its replacement has the same number.
 
-use super::effect::{Effect, MadeId};
-use super::fold::{Frame, Laid, Unit, View};
+use super::effect::{Effect, NewMessageId};
+use super::fold::{Frame, Unit, View, ViewUnit};
 use crate::message::{Message, Role};
 use std::ops::Range;
 
@@ -17,12 +17,12 @@ pub struct Group {
     pub role: Role,
     /// The message of the path, if it is from the client.
     pub source: Option<usize>,
-    pub made: Option<MadeId>,
+    pub made: Option<NewMessageId>,
     pub units: Range<usize>,
 }
 
 pub struct Layout {
-    pub units: Vec<Laid>,
+    pub units: Vec<ViewUnit>,
     pub groups: Vec<Group>,
     pub steps: usize,
 }
@@ -60,7 +60,7 @@ struct Place {
 
 /// The place of each unit, and the number of steps. Only client messages and those of inserted frames count. A
 /// replacement directly precedes its original and has its number.
-fn places(view: &View<'_>, units: &[Laid], messages: &[&Message]) -> (Vec<Place>, usize) {
+fn places(view: &View<'_>, units: &[ViewUnit], messages: &[&Message]) -> (Vec<Place>, usize) {
     let mut places: Vec<Place> = Vec::with_capacity(units.len());
     let mut last: Option<(Option<usize>, Place)> = None;
     let mut steps = 0;
@@ -109,7 +109,7 @@ impl Layout {
     }
 
     /// The units of the groups that `keep` selects.
-    pub fn of<'a>(&'a self, keep: impl Fn(&Group) -> bool + 'a) -> Vec<Laid> {
+    pub fn of<'a>(&'a self, keep: impl Fn(&Group) -> bool + 'a) -> Vec<ViewUnit> {
         self.groups
             .iter()
             .filter(|group| keep(group))

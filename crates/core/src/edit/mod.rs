@@ -21,7 +21,9 @@ pub mod superseded;
 pub(crate) mod testing;
 pub mod weigh;
 
-pub use effect::{Cover, Cut, Effect, EffectId, FrameKey, FrameRef, Made, MadeId, MessageRef, PENDING, Place};
+pub use effect::{
+    Cover, Cut, Effect, EffectId, FrameKey, FrameRef, MessageRef, NewMessage, NewMessageId, PENDING, Place,
+};
 pub use fold::{View, fold};
 pub use frame_id::FrameId;
 pub use history::{Commit, CommitId, History};

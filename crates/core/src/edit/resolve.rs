@@ -9,8 +9,8 @@ mod target;
 pub use content::thinking;
 pub use target::{Scope, Target};
 
-use super::effect::{Cover, Effect, EffectId, Made, MessageRef, Named, NewResult, Why};
-use super::fold::{Laid, Source, Unit, View};
+use super::effect::{BlockRef, Cover, Effect, EffectId, MessageRef, NewMessage, NewResult, Why};
+use super::fold::{Source, Unit, View, ViewUnit};
 use super::operation::{Operation, Select};
 use super::refusal::Refusal;
 use crate::ErrorCode;
@@ -50,7 +50,7 @@ pub struct Desk<'a> {
 /// Reads the JSON of a wire.
 pub trait Draft {
     /// Turns JSON written by a person into content, or refuses it if the wire cannot send it.
-    fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal>;
+    fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<NewMessage>, Refusal>;
 
     /// Refuses content that the wire cannot send in a client's message.
     fn check(&self, content: &Content) -> Result<(), Refusal>;
@@ -104,7 +104,7 @@ impl Desk<'_> {
                         ));
                     }
                 };
-                let message = Made::text(Some(role), not_empty(text)?);
+                let message = NewMessage::text(Some(role), not_empty(text)?);
                 self.insert(vec![message], to, title.clone())
             }
             Operation::Combine { ids, after } => self.combine(ids, after.as_deref()),
@@ -176,7 +176,7 @@ impl Desk<'_> {
                 hint![Command::Edit, " changes its text, ", Command::Delete, " removes it."],
             ));
         }
-        let by = vec![Made::text(Some(Role::User), text)];
+        let by = vec![NewMessage::text(Some(Role::User), text)];
         Ok(vec![Effect::Replace { why, covers: self.covers(targets, false)?, by }])
     }
 
@@ -218,7 +218,7 @@ impl Desk<'_> {
         let text_or_dropped = text.unwrap_or(DROPPED);
         let wanted = self.wanted_results(ids, select, result)?;
         // Results that already have this text need no change.
-        let is_so = |laid: &Laid| self.view.new_result(laid) == Some(text_or_dropped);
+        let is_so = |laid: &ViewUnit| self.view.new_result(laid) == Some(text_or_dropped);
         let results: Vec<NewResult> = wanted
             .iter()
             .filter(|(laid, ..)| !is_so(laid))
@@ -248,7 +248,7 @@ impl Desk<'_> {
         ids: &[String],
         select: &Select,
         result: Option<&str>,
-    ) -> Result<Vec<(Laid, MessageRef, Named)>, Refusal> {
+    ) -> Result<Vec<(ViewUnit, MessageRef, BlockRef)>, Refusal> {
         // The size filter applies to each result, not to its container.
         let around = Select { older_than: select.older_than, ..Select::default() };
         if ids.is_empty() && select.is_empty() && result.is_none() {
@@ -273,7 +273,7 @@ impl Desk<'_> {
                 && (!select.superseded || id.is_some_and(|id| superseded.contains(id)))
                 && select.larger_than.is_none_or(|most| (self.scale)(self.weigh(laid)) > most);
             if is_wanted {
-                wanted.push((*laid, self.message_ref(message), Named::of(block as u32, found)));
+                wanted.push((*laid, self.message_ref(message), BlockRef::of(block as u32, found)));
             }
         }
         Ok(wanted)

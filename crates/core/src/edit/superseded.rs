@@ -5,7 +5,7 @@
 //! determines the request. Whether an effect is superseded depends on the effects alone, not on the path, so it is
 //! computed once per commit and not once per request.
 
-use super::effect::{Cover, CoveredBlocks, Effect, EffectId, MadeId, MessageRef};
+use super::effect::{Cover, CoveredBlocks, Effect, EffectId, MessageRef, NewMessageId};
 use crate::fast_map::{FastMap, FastSet};
 
 /// A coverable unit.
@@ -13,7 +13,7 @@ use crate::fast_map::{FastMap, FastSet};
 enum Thing {
     /// Blocks of this message.
     Blocks(MessageRef),
-    Made(MadeId),
+    Made(NewMessageId),
 }
 
 /// The effects among these, oldest first, that do not influence the request.
@@ -65,7 +65,7 @@ pub fn superseded(effects: &[(EffectId, &Effect)]) -> FastSet<EffectId> {
 }
 
 fn made<'e>((id, effect): (EffectId, &'e Effect)) -> impl Iterator<Item = Thing> + use<'e> {
-    (0..effect.made().len() as u32).map(move |message| Thing::Made(MadeId { effect: id, message }))
+    (0..effect.made().len() as u32).map(move |message| Thing::Made(NewMessageId { effect: id, message }))
 }
 
 /// Whether its messages have roles. Otherwise the role follows from the covered content, which must stay.

@@ -1,7 +1,7 @@
 //! Conversations and histories for the tests of this module.
 
-use super::effect::{Effect, EffectId, Made, PENDING, Why};
-use super::fold::{Around, Laid, Source, Unit, View, fold};
+use super::effect::{Effect, EffectId, NewMessage, PENDING, Why};
+use super::fold::{Around, Source, Unit, View, ViewUnit, fold};
 use super::history::{Change, Commit, CommitId, History, How};
 use super::operation::{Operation, Select, Where};
 use super::refusal::Refusal;
@@ -190,7 +190,7 @@ pub struct Picture {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seen {
     pub id: String,
-    pub units: Vec<Laid>,
+    pub units: Vec<ViewUnit>,
     pub chips: Vec<&'static str>,
     pub title: Option<String>,
     pub pinned: bool,
@@ -356,7 +356,7 @@ impl Bench {
         self.view(|source, view| {
             let line = |frame| {
                 let units = view.units(frame, source.messages);
-                let show = |laid: &Laid| match laid.unit {
+                let show = |laid: &ViewUnit| match laid.unit {
                     Unit::Made(made) => format!(" '{}'", texts(&view.made(made).expect("was made").content)),
                     Unit::Source { message, block: None } => format!(" {message}"),
                     Unit::Source { message, block: Some(block) } => match view.new_result(laid) {
@@ -380,7 +380,7 @@ impl Bench {
     pub fn names(&self, id: &str) -> Vec<String> {
         self.desk(|desk| {
             let targets = desk.targets(&[id.to_owned()], &Select::default()).unwrap_or_else(|no| panic!("{id}: {no}"));
-            let show = |laid: &Laid| match laid.unit {
+            let show = |laid: &ViewUnit| match laid.unit {
                 Unit::Source { message, block } => format!("{message}.{}", block.unwrap_or(0)),
                 Unit::Made(_) => "ours".to_owned(),
             };
@@ -398,14 +398,14 @@ fn texts(content: &[Content]) -> String {
 struct MadeUp;
 
 impl Draft for MadeUp {
-    fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
+    fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<NewMessage>, Refusal> {
         let list = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
         let content = |value: &Value| match (value, value["answers"].as_str()) {
             (Value::String(text), _) => Content::text(text),
             (_, Some(id)) => Content::Result { id: Some(id.to_owned()), parts: Vec::new(), error: false },
             _ => Content::Raw { wire: WireId::Anthropic, json: value.to_string(), calls: None, answers: None },
         };
-        let made = |role, value: &Value| Made { role, content: list(value).iter().map(content).collect() };
+        let made = |role, value: &Value| NewMessage { role, content: list(value).iter().map(content).collect() };
         Ok(match drafted {
             DraftScope::Messages => list(raw)
                 .iter()

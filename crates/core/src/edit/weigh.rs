@@ -1,7 +1,7 @@
 //! Estimates the sent tokens of a view, without covered content and without content that the provider's rules omit.
 
-use super::effect::MadeId;
-use super::fold::{Laid, Unit, View};
+use super::effect::NewMessageId;
+use super::fold::{Unit, View, ViewUnit};
 use crate::fast_map::{FastMap, FastSet};
 use crate::message::Message;
 use crate::tokens;
@@ -15,7 +15,7 @@ pub struct LeftOut {
     /// Covered client blocks that are sent.
     pub stay: FastSet<(usize, usize)>,
     /// Blocks of synthetic messages that are not sent.
-    pub made: FastMap<MadeId, Vec<u32>>,
+    pub made: FastMap<NewMessageId, Vec<u32>>,
     /// Covered system blocks and tools that are sent.
     pub system: Vec<usize>,
     pub tools: Vec<usize>,
@@ -36,7 +36,7 @@ impl View<'_> {
     }
 
     /// Whether the rules remove it.
-    pub fn is_left_out(&self, laid: &Laid) -> bool {
+    pub fn is_left_out(&self, laid: &ViewUnit) -> bool {
         match laid.unit {
             _ if laid.covered.is_some() => false,
             Unit::Source { message, block } => {
@@ -50,13 +50,13 @@ impl View<'_> {
     }
 
     /// The blocks of a synthetic message that the rules remove.
-    pub fn left_out_of(&self, id: MadeId) -> &[u32] {
+    pub fn left_out_of(&self, id: NewMessageId) -> &[u32] {
         self.left_out.made.get(&id).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Synthetic messages that the rules remove completely.
-    pub fn unsent(&self) -> HashSet<MadeId> {
-        let is_whole = |(id, gone): &(&MadeId, &Vec<u32>)| {
+    pub fn unsent(&self) -> HashSet<NewMessageId> {
+        let is_whole = |(id, gone): &(&NewMessageId, &Vec<u32>)| {
             !gone.is_empty() && Some(gone.len()) == self.made(**id).map(|made| made.content.len())
         };
         self.left_out.made.iter().filter(is_whole).map(|(id, _)| *id).collect()
@@ -68,7 +68,7 @@ impl View<'_> {
     }
 
     /// The estimated tokens sent of a unit.
-    pub fn weigh(&self, laid: &Laid, messages: &[&Message]) -> f64 {
+    pub fn weigh(&self, laid: &ViewUnit, messages: &[&Message]) -> f64 {
         match laid.unit {
             _ if laid.covered.is_some() || self.is_left_out(laid) => 0.0,
             Unit::Made(id) => self.weigh_made(id),
@@ -83,7 +83,7 @@ impl View<'_> {
     }
 
     /// The estimated tokens sent of a synthetic message.
-    pub fn weigh_made(&self, id: MadeId) -> f64 {
+    pub fn weigh_made(&self, id: NewMessageId) -> f64 {
         let content = self.made(id).map(|made| made.content.as_slice()).unwrap_or_default();
         let gone = self.left_out_of(id);
         let sent = (0..).zip(content).filter(|(at, _)| !gone.contains(at));

@@ -1,6 +1,6 @@
 //! Input to a policy: the tool results of a request as it would be sent.
 
-use crate::edit::fold::{Laid, Unit};
+use crate::edit::fold::{Unit, ViewUnit};
 use crate::edit::resolve::Desk;
 use crate::key::Key;
 use crate::message::{Block, How, Kind, Role};
@@ -142,7 +142,7 @@ impl Look<'_> {
 
 impl Desk<'_> {
     /// The tool results as they would be sent, each with its unit and the tokens before it; and the total tokens.
-    pub fn items(&self, around: f64) -> (Vec<(Item, Laid)>, u64) {
+    pub fn items(&self, around: f64) -> (Vec<(Item, ViewUnit)>, u64) {
         let superseded = self.superseded();
         let mut calls: HashMap<&str, (&Block, usize)> = HashMap::new();
         let answers = self.source.messages.iter().filter(|message| message.role == Role::Assistant);
@@ -176,13 +176,13 @@ impl Desk<'_> {
     }
 
     /// The id of a client's call.
-    fn call(&self, laid: &Laid) -> Option<&str> {
+    fn call(&self, laid: &ViewUnit) -> Option<&str> {
         let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
         let block = self.source.messages.get(message)?.blocks.get(block)?;
         block.tool_use_id.as_deref().filter(|_| block.kind == Kind::ToolUse)
     }
 
-    fn item(&self, laid: &Laid, calls: &HashMap<&str, (&Block, usize)>) -> Option<Item> {
+    fn item(&self, laid: &ViewUnit, calls: &HashMap<&str, (&Block, usize)>) -> Option<Item> {
         let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
         let message = self.source.messages.get(message)?;
         let block = message.blocks.get(block)?;

@@ -1,6 +1,6 @@
 //! Queries of the tree: candidates for a slot, and neighbours.
 
-use super::{Found, NodeIx, Slot, SlotId, Tree};
+use super::{AnchorSlots, NodeIx, Slot, SlotId, Tree};
 use crate::message::{Anchor, Message, Role};
 
 /// The maximum run of injected messages to look past.
@@ -24,8 +24,8 @@ impl Tree {
     /// The only slot of `anchor`.
     pub(crate) fn anchored(&self, anchor: Anchor) -> Option<&Slot> {
         match self.anchors.get(&anchor)? {
-            Found::One(ix) => Some(&self.slots[*ix as usize]),
-            Found::Many => None,
+            AnchorSlots::One(ix) => Some(&self.slots[*ix as usize]),
+            AnchorSlots::Many => None,
         }
     }
 
@@ -39,8 +39,8 @@ impl Tree {
     /// thinking.
     pub(crate) fn contradicts(&self, slot: &Slot, message: &Message) -> bool {
         let leads_here = |anchor: &Anchor| match self.anchors.get(anchor) {
-            Some(Found::One(ix)) => self.slots[*ix as usize].id == slot.id,
-            Some(Found::Many) => true,
+            Some(AnchorSlots::One(ix)) => self.slots[*ix as usize].id == slot.id,
+            Some(AnchorSlots::Many) => true,
             None => false,
         };
         let mut ids = message.anchors.iter().filter(|anchor| matches!(anchor, Anchor::Id(_)));

@@ -9,7 +9,7 @@ use crate::conversation::policy::calls::calls;
 use crate::conversation::policy::{AUTHOR, noted};
 use crate::conversation::waiting::{State, Waiting};
 use crate::edit::{notes, summary};
-use crate::log::{self, Automatic, Wait, Wished};
+use crate::log::{self, Automatic, NotedWish, Wait};
 use crate::ports::Automatic as Editing;
 use crate::{Engine, Refusal, record};
 use ctx_api::edit::When;
@@ -27,7 +27,7 @@ impl Conversation {
     /// The proposal of the automatic editor that waits on this branch. There is one at most: it grows.
     fn proposal(&self) -> Option<&Waiting> {
         self.waiting.iter().find(|waiting| {
-            let Wished { author, when, branch, .. } = &waiting.wished;
+            let NotedWish { author, when, branch, .. } = &waiting.wished;
             let is_proposal = author == AUTHOR && *when == When::Accepted;
             is_proposal && waiting.state == State::Waiting && branch == self.history.current()
         })
@@ -91,7 +91,7 @@ impl Engine {
         let Change::Edit { operations: new, .. } = commit.change else { return };
         let known = conversation.proposal().map(|waiting| waiting.wished.clone());
         let (id, mut operations, mut reasons, saved) = match known {
-            Some(Wished { id, operations, reasons, tokens_before, tokens_after, .. }) => {
+            Some(NotedWish { id, operations, reasons, tokens_before, tokens_after, .. }) => {
                 (id, operations, reasons, tokens_before.saturating_sub(tokens_after))
             }
             None => (conversation.waiting.next_id(), Vec::new(), Vec::new(), 0),
@@ -105,7 +105,7 @@ impl Engine {
         let mut told: Vec<&str> = reasons.iter().flatten().map(String::as_str).collect();
         told.sort_unstable();
         told.dedup();
-        let wished = Wished {
+        let wished = NotedWish {
             id,
             when: When::Accepted,
             branch: conversation.history.current().to_owned(),
@@ -130,7 +130,7 @@ impl Engine {
     pub fn note_accepted(
         &self,
         conversation: &Conversation,
-        wished: &Wished,
+        wished: &NotedWish,
         commit: &Commit,
         editor: Option<&dyn Editing>,
     ) -> Result<Vec<NewRecord>, Refusal> {

@@ -3,9 +3,9 @@
 use crate::conversation::Conversation;
 use crate::conversation::policy::AUTHOR;
 use crate::ports::Batch;
-use crate::tool_text::result::Found;
+use crate::tool_text::result::ResultText;
 use ctx_core::edit::Operation;
-use ctx_core::edit::fold::{Laid, Unit, View};
+use ctx_core::edit::fold::{Unit, View, ViewUnit};
 use ctx_core::edit::resolve::Desk;
 use ctx_core::fast_map::FastSet;
 use ctx_core::message::Role;
@@ -18,7 +18,7 @@ use std::collections::HashMap;
 pub struct Candidates {
     pub items: Vec<Item>,
     pub tokens: u64,
-    laid: HashMap<Box<str>, Laid>,
+    laid: HashMap<Box<str>, ViewUnit>,
 }
 
 impl Candidates {
@@ -107,20 +107,20 @@ impl Candidates {
     }
 
     /// A result as the client sent it.
-    pub fn source(&self, conversation: &Conversation, call: &str) -> Option<Found> {
+    pub fn source(&self, conversation: &Conversation, call: &str) -> Option<ResultText> {
         let laid = self.laid.get(call)?;
-        Found::of(conversation.wire, &content_of(conversation, laid)?, block_of(conversation, laid)?)
+        ResultText::of(conversation.wire, &content_of(conversation, laid)?, block_of(conversation, laid)?)
     }
 }
 
-fn is_trimmed(conversation: &Conversation, view: &View<'_>, laid: &Laid) -> bool {
+fn is_trimmed(conversation: &Conversation, view: &View<'_>, laid: &ViewUnit) -> bool {
     let Some((effect, _)) = laid.result else { return false };
     let is_ours = conversation.history.get(effect.commit).is_some_and(|commit| commit.author == AUTHOR);
     is_ours && view.new_result(laid).is_some_and(|text| !is_result_stub(text))
 }
 
 /// The bytes of a block of the client's.
-pub fn block_of<'c>(conversation: &'c Conversation, laid: &Laid) -> Option<&'c [u8]> {
+pub fn block_of<'c>(conversation: &'c Conversation, laid: &ViewUnit) -> Option<&'c [u8]> {
     let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
     let body = conversation.last.body.as_ref().filter(|_| message < conversation.last.aligned)?;
     let block = conversation.tree.path().nth(message)?.message.blocks.get(block)?;
@@ -128,7 +128,7 @@ pub fn block_of<'c>(conversation: &'c Conversation, laid: &Laid) -> Option<&'c [
 }
 
 /// What stands in a block of the client's.
-pub fn content_of(conversation: &Conversation, laid: &Laid) -> Option<Content> {
+pub fn content_of(conversation: &Conversation, laid: &ViewUnit) -> Option<Content> {
     let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
     let body = conversation.last.body.as_ref().filter(|_| message < conversation.last.aligned)?;
     conversation.wire.contents(body.message(message)).into_iter().nth(block)

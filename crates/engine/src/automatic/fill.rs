@@ -3,15 +3,15 @@
 use super::candidates::{Candidates, block_of, content_of};
 use crate::automatic::By;
 use crate::conversation::Conversation;
-use crate::ports::{About, Keeping, Removed};
+use crate::ports::{About, Keeping, Removal};
 use crate::tool_text::index::hash;
 use crate::tool_text::input::LongInput;
-use crate::tool_text::result::Found;
+use crate::tool_text::result::ResultText;
 use ctx_core::SlotId;
 use ctx_core::content::{CallInput, Content};
 use ctx_core::edit::Operation;
-use ctx_core::edit::effect::{Effect, Made, Why};
-use ctx_core::edit::fold::{Laid, Unit};
+use ctx_core::edit::effect::{Effect, NewMessage, Why};
+use ctx_core::edit::fold::{Unit, ViewUnit};
 use ctx_core::edit::layout::layout;
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::{DROPPED, Desk};
@@ -26,7 +26,7 @@ const LEAST: u64 = 200;
 
 /// What is wanted, with all its words.
 #[derive(Default)]
-pub struct Filled {
+pub struct FilledProposals {
     pub operations: Vec<Operation>,
     pub reasons: Vec<Option<String>>,
     /// What the contents of results become, by their calls.
@@ -40,7 +40,7 @@ pub struct Filled {
     pub hindrance: Option<String>,
 }
 
-impl Filled {
+impl FilledProposals {
     /// The message that will be changed next when these are: behind the first of them, the first with a result or an
     /// input that stays and could go. Where nothing changes that was sent, nothing is said, unless nothing ever was
     /// (`known`: something was): then it is the first of all.
@@ -75,7 +75,7 @@ pub struct Filler<'f> {
 
 impl Filler<'_> {
     /// `stubs`: what is left of results that were shortened before.
-    pub fn fill(&self, proposed: Vec<Proposal>, stubs: &[&str]) -> Filled {
+    pub fn fill(&self, proposed: Vec<Proposal>, stubs: &[&str]) -> FilledProposals {
         let short: HashSet<Box<str>> = proposed
             .iter()
             .filter_map(|proposed| match &proposed.what {
@@ -84,10 +84,10 @@ impl Filler<'_> {
             })
             .collect();
         let whole = self.look.items.iter().filter(|item| item.input.is_some() && !short.contains(&item.call));
-        let mut known = Known(self.conversation.policy.text_index.known(whole.map(|item| &*item.call)));
+        let mut known = KnownNames(self.conversation.policy.text_index.known(whole.map(|item| &*item.call)));
         stubs.iter().for_each(|stub| known.learn(stub));
         let calls = if short.is_empty() { HashMap::new() } else { calls_of(self.desk) };
-        let mut filled = Filled::default();
+        let mut filled = FilledProposals::default();
         for Proposal { what, reason } in proposed {
             let operation = match what {
                 Action::Operation(operation) => self.operation(operation, &reason, &mut known, &mut filled),
@@ -110,8 +110,8 @@ impl Filler<'_> {
         &self,
         mut operation: Operation,
         reason: &str,
-        known: &mut Known,
-        filled: &mut Filled,
+        known: &mut KnownNames,
+        filled: &mut FilledProposals,
     ) -> Option<Operation> {
         match &mut operation {
             Operation::SummarizeResults { select, text, .. } if select.calls.len() == 1 => {
@@ -138,7 +138,7 @@ impl Filler<'_> {
         Some(operation)
     }
 
-    fn bare(&self, call: String, reason: &str, filled: &mut Filled) -> Option<Operation> {
+    fn bare(&self, call: String, reason: &str, filled: &mut FilledProposals) -> Option<Operation> {
         let kept = self.keep_result(&call, &self.seen.source(self.conversation, &call)?, reason)?;
         let text = result_stub("", kept.as_deref(), |_| true);
         filled.texts.insert(call.clone(), text.clone());
@@ -149,10 +149,10 @@ impl Filler<'_> {
     fn input(
         &self,
         call: &str,
-        (laid, id): &(Laid, String),
+        (laid, id): &(ViewUnit, String),
         reason: &str,
-        known: &mut Known,
-        filled: &mut Filled,
+        known: &mut KnownNames,
+        filled: &mut FilledProposals,
     ) -> Option<Operation> {
         let block = std::str::from_utf8(block_of(self.conversation, laid)?).ok()?;
         let Content::Call { input: CallInput::Json(input), .. } = content_of(self.conversation, laid)? else {
@@ -164,13 +164,13 @@ impl Filler<'_> {
         known.learn(&short);
         let content = self.conversation.wire.with_input(block, &short).linked(Some(call));
         let content = vec![content];
-        let by = vec![Made { role: None, content: content.clone() }];
+        let by = vec![NewMessage { role: None, content: content.clone() }];
         filled.calls.insert(call.into());
         filled.inputs.push(Effect::Replace { why: Why::Edited, covers: self.desk.cover(&[*laid]), by });
         Some(Operation::Edit { id: id.clone(), text: None, raw: None, content: Some(content), force: false })
     }
 
-    fn keep_result(&self, call: &str, content: &Found, reason: &str) -> Option<Option<String>> {
+    fn keep_result(&self, call: &str, content: &ResultText, reason: &str) -> Option<Option<String>> {
         self.keep(call, content.file(), false, reason)
     }
 
@@ -190,7 +190,7 @@ impl Filler<'_> {
         let asked = fact.path.or(fact.command).unwrap_or_default();
         let by_hand = self.by.by_hand.map(|said| format!("{said}; {reason}"));
         let reason = by_hand.as_deref().unwrap_or(reason);
-        let removed = (&Removed { call, is_input, tool, text, ending, tokens, reason }, asked);
+        let removed = (&Removal { call, is_input, tool, text, ending, tokens, reason }, asked);
         let kept = self.by.editor.keep(self.about, self.by.settings, removed, keeping);
         let stays = |why: &String| {
             tracing::debug!(conversation = %self.about.conversation, %call, %why, "something stays, for it cannot be kept elsewhere");
@@ -201,9 +201,9 @@ impl Filler<'_> {
 }
 
 /// Names that stand elsewhere, and will.
-struct Known(HashSet<u64>);
+struct KnownNames(HashSet<u64>);
 
-impl Known {
+impl KnownNames {
     fn has(&self, name: &str) -> bool {
         self.0.contains(&hash(name))
     }
@@ -214,7 +214,7 @@ impl Known {
 }
 
 /// The calls of a conversation: where each lies, and how people name it.
-fn calls_of(desk: &Desk<'_>) -> HashMap<Box<str>, (Laid, String)> {
+fn calls_of(desk: &Desk<'_>) -> HashMap<Box<str>, (ViewUnit, String)> {
     let mut calls = HashMap::new();
     for frame in desk.view.frames.iter().filter(|frame| !frame.pinned) {
         let layout = layout(desk.view, frame, desk.source.messages);

@@ -1,6 +1,6 @@
 //! Words about a result that was cleared: a line in the ledger, and the sentence that tells the agent where it is.
 
-use crate::ports::{About, Removed};
+use crate::ports::{About, Removal};
 use ctx_core::clean::one_line;
 use ctx_core::format::grouped;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub fn line(
 }
 
 /// How a result is named there.
-pub fn named(removed: &Removed<'_>) -> String {
+pub fn named(removed: &Removal<'_>) -> String {
     let of = if removed.is_input { "the input of " } else { "" };
     named_as(&format!("{of}{}", removed.tool), removed.tokens)
 }

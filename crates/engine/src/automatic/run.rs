@@ -3,7 +3,7 @@
 use super::By;
 use super::candidates::Candidates;
 use super::facts::Places;
-use super::fill::{Filled, Filler};
+use super::fill::{FilledProposals, Filler};
 use crate::compose::{Ground, Weights};
 use crate::conversation::Conversation;
 use crate::conversation::policy::AUTHOR;
@@ -12,7 +12,7 @@ use crate::ports::{About, Automatic, Batch};
 use crate::{Engine, Refusal, log, record};
 use ctx_api::timeline::Figures;
 use ctx_core::edit::effect::{Effect, NewResult};
-use ctx_core::edit::fold::{Laid, Unit};
+use ctx_core::edit::fold::{Unit, ViewUnit};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::Desk;
@@ -39,7 +39,7 @@ pub struct Moment<'m> {
 
 /// The commit that is wanted, and the message that will be changed next; nothing is said of it when nothing changes
 /// that was sent.
-pub type Wanted = (Commit, Option<Option<SlotId>>);
+pub type WantedCommit = (Commit, Option<Option<SlotId>>);
 
 impl Conversation {
     /// Takes note of the words of the newest request.
@@ -108,7 +108,7 @@ impl Engine {
         by: &By<'_>,
         moment: &Moment<'_>,
         step: &mut Step,
-    ) -> Result<Option<Wanted>, Refusal> {
+    ) -> Result<Option<WantedCommit>, Refusal> {
         let (near, made) = self.would_make(conversation, by, moment);
         self.tell_near(conversation, near, moment.at, step);
         made
@@ -120,7 +120,7 @@ impl Engine {
         conversation: &Conversation,
         by: &By<'_>,
         moment: &Moment<'_>,
-    ) -> (Figures, Result<Option<Wanted>, Refusal>) {
+    ) -> (Figures, Result<Option<WantedCommit>, Refusal>) {
         let ground = Ground::of(conversation, false);
         let view = conversation.next_view(&ground);
         let (source, weights) = (ground.source(), Weights::of(conversation));
@@ -196,7 +196,7 @@ impl Engine {
         ground: &Ground<'_>,
         desk: &Desk<'_>,
         id: CommitId,
-        filled: &Filled,
+        filled: &FilledProposals,
     ) -> Result<Vec<Effect>, Refusal> {
         let mut effects = Vec::new();
         if !filled.texts.is_empty() {
@@ -250,7 +250,7 @@ impl Engine {
 }
 
 /// Tokens that would have been left out of these results before, so that they are not counted twice.
-fn noted_already(conversation: &Conversation, mode: Mode, filled: &Filled) -> u64 {
+fn noted_already(conversation: &Conversation, mode: Mode, filled: &FilledProposals) -> u64 {
     match mode {
         Mode::Observe => filled.texts.keys().map(|call| conversation.policy.noted.trimmed(call)).sum(),
         Mode::On | Mode::Ask | Mode::Off => 0,
@@ -280,8 +280,8 @@ pub fn about(conversation: &Conversation, at: u64) -> About<'_> {
 }
 
 /// The frames in which results get another content.
-fn touched(desk: &Desk<'_>, filled: &Filled) -> Vec<String> {
-    let is_touched = |laid: &Laid| {
+fn touched(desk: &Desk<'_>, filled: &FilledProposals) -> Vec<String> {
+    let is_touched = |laid: &ViewUnit| {
         let Unit::Source { message, block: Some(block) } = laid.unit else { return false };
         let block = desk.source.messages.get(message).and_then(|message| message.blocks.get(block));
         block.and_then(|block| block.tool_use_id.as_deref()).is_some_and(|call| filled.texts.contains_key(call))

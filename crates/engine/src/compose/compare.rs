@@ -3,8 +3,8 @@
 use crate::compose::Ground;
 use crate::conversation::Conversation;
 use ctx_api::edit::Preview;
-use ctx_core::edit::effect::Made;
-use ctx_core::edit::fold::{Laid, Unit, View};
+use ctx_core::edit::effect::NewMessage;
+use ctx_core::edit::fold::{Unit, View, ViewUnit};
 use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::layout::layout;
 use ctx_core::message::Kind;
@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 
 /// One thing that is sent, and what it weighs; or that would be, did the rules not leave it out.
 #[derive(Clone, Copy)]
-struct Sent {
+struct SentUnit {
     key: Key,
     weight: f64,
     left_out: bool,
@@ -24,7 +24,7 @@ struct Sent {
 pub struct FrameOverview {
     pub id: String,
     pub weight: f64,
-    sent: Vec<Sent>,
+    sent: Vec<SentUnit>,
     /// What people see of it beside its content.
     shown: Key,
 }
@@ -39,12 +39,12 @@ pub fn overview(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_
     for frame in &view.frames {
         let layout = layout(view, frame, &ground.messages);
         let steps = layout.groups.iter().flat_map(|group| group.units.clone().map(|_| group.step));
-        let sent: Vec<Sent> = layout
+        let sent: Vec<SentUnit> = layout
             .units
             .iter()
             .zip(steps)
             .filter(|(laid, _)| laid.covered.is_none())
-            .map(|(laid, step)| Sent { step, ..one(ground, view, laid) })
+            .map(|(laid, step)| SentUnit { step, ..one(ground, view, laid) })
             .collect();
         let flags = [u8::from(frame.pinned), u8::from(frame.moved), u8::from(frame.combined)];
         let title = frame.title.as_deref().unwrap_or_default();
@@ -68,16 +68,16 @@ fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameOverview> {
         .into_iter()
         .filter(|(_, pieces, _)| !pieces.is_empty())
         .map(|(id, pieces, laid)| {
-            let mut sent: Vec<Sent> = Vec::new();
+            let mut sent: Vec<SentUnit> = Vec::new();
             for (piece, around) in pieces.iter().zip(laid) {
                 if around.covered.is_none() {
                     let weight = if piece.deferred { 0.0 } else { tokens::estimate(piece.chars, 0) };
-                    sent.push(Sent { key: piece.key, weight, left_out: false, step: 0 });
+                    sent.push(SentUnit { key: piece.key, weight, left_out: false, step: 0 });
                 }
                 for &id in &around.by {
-                    let key = view.made(id).map(Made::key).unwrap_or_default();
+                    let key = view.made(id).map(NewMessage::key).unwrap_or_default();
                     let weight = view.weigh_made(id);
-                    sent.push(Sent { key, weight, left_out: weight == 0.0, step: 0 });
+                    sent.push(SentUnit { key, weight, left_out: weight == 0.0, step: 0 });
                 }
             }
             let weight = sent.iter().map(|sent| sent.weight).sum();
@@ -103,9 +103,9 @@ pub fn around_alike(conversation: &Conversation, old: &View<'_>, new: &View<'_>)
     pairs.map(|(old, new)| (new.id.clone(), new.weight, keys(&old) == keys(&new))).collect()
 }
 
-fn one(ground: &Ground<'_>, view: &View<'_>, laid: &Laid) -> Sent {
+fn one(ground: &Ground<'_>, view: &View<'_>, laid: &ViewUnit) -> SentUnit {
     let key = match laid.unit {
-        Unit::Made(made) => view.made(made).map(Made::key).unwrap_or_default(),
+        Unit::Made(made) => view.made(made).map(NewMessage::key).unwrap_or_default(),
         Unit::Source { message, block } => {
             let place =
                 [(message as u64).to_le_bytes(), (block.map_or(u64::MAX, |at| at as u64)).to_le_bytes()].concat();
@@ -115,7 +115,7 @@ fn one(ground: &Ground<'_>, view: &View<'_>, laid: &Laid) -> Sent {
             }
         }
     };
-    Sent { key, weight: view.weigh(laid, &ground.messages), left_out: view.is_left_out(laid), step: 0 }
+    SentUnit { key, weight: view.weigh(laid, &ground.messages), left_out: view.is_left_out(laid), step: 0 }
 }
 
 impl Overview {
@@ -129,7 +129,7 @@ impl Overview {
         Overview::differing(old, new, |sent| !sent.left_out)
     }
 
-    fn differing(old: &Overview, new: &Overview, counts: fn(&&Sent) -> bool) -> Vec<String> {
+    fn differing(old: &Overview, new: &Overview, counts: fn(&&SentUnit) -> bool) -> Vec<String> {
         let ids = |overview: &'_ Overview| -> HashMap<String, usize> {
             overview.frames.iter().enumerate().map(|(at, frame)| (frame.id.clone(), at)).collect()
         };
@@ -159,7 +159,7 @@ impl Overview {
 
     /// Where what is sent first differs, and how much comes behind it.
     pub fn preview(conversation: &Conversation, old: &Overview, new: &Overview) -> Preview {
-        let flat = |overview: &Overview| -> Vec<(String, Sent)> {
+        let flat = |overview: &Overview| -> Vec<(String, SentUnit)> {
             let of = |frame: &FrameOverview| {
                 let sent = frame.sent.iter().filter(|sent| !sent.left_out);
                 sent.map(|sent| (frame.id.clone(), *sent)).collect::<Vec<_>>()
@@ -172,7 +172,7 @@ impl Overview {
             return Preview::default();
         }
         let first = new.get(same).or(old.get(same));
-        let weigh = |sent: &[(String, Sent)]| sent.iter().map(|(_, sent)| sent.weight).sum::<f64>();
+        let weigh = |sent: &[(String, SentUnit)]| sent.iter().map(|(_, sent)| sent.weight).sum::<f64>();
         let (ahead, behind) = new.split_at(same);
         Preview {
             first_change: first.map(|(id, _)| id.clone()),

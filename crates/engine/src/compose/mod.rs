@@ -12,5 +12,5 @@ pub mod sent;
 
 pub use ground::{Ground, Weights};
 pub use outgoing::{Otherwise, Outgoing};
-pub use repaired::Repaired;
-pub use sent::{AtHand, Ready, Stops, Written, digest, rebuilt};
+pub use repaired::RepairReport;
+pub use sent::{AtHand, Ready, Stops, WrittenRequest, digest, rebuilt};

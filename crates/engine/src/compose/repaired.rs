@@ -1,7 +1,7 @@
 //! What the provider's rules make of a view: so people are shown, and told in tokens, what is really sent.
 
 use super::sent::AtHand;
-use crate::compose::{Ground, Stops, Written};
+use crate::compose::{Ground, Stops, WrittenRequest};
 use crate::conversation::Conversation;
 use crate::point::{at_point, is_source};
 use crate::{Engine, Refusal};
@@ -15,7 +15,7 @@ use ctx_wire::rules;
 
 /// What composing the newest request with some effects comes to.
 #[derive(Default)]
-pub struct Repaired {
+pub struct RepairReport {
     pub repairs: Vec<RepairView>,
     pub thinking_dropped: usize,
     /// The client's own request and the composed one, in bytes.
@@ -38,18 +38,18 @@ pub fn sentence(repair: &RepairView) -> String {
 
 impl Engine {
     /// Composes the newest request. Nothing is repaired in one that leaves as it came, or is not stored completely.
-    pub fn repaired(&self, conversation: &Conversation, effects: &[(EffectId, &Effect)]) -> Repaired {
+    pub fn repaired(&self, conversation: &Conversation, effects: &[(EffectId, &Effect)]) -> RepairReport {
         if !conversation.reasoning.strayed && !effects.iter().any(|(_, effect)| effect.is_sent()) {
-            return Repaired::default();
+            return RepairReport::default();
         }
         let repaired = self.with_newest(conversation, |at_hand| {
-            let Written { composed, .. } = conversation.compose(at_hand, effects.to_vec())?;
+            let WrittenRequest { composed, .. } = conversation.compose(at_hand, effects.to_vec())?;
             let ground = Ground::new(at_hand.slots.clone(), at_hand.messages.clone(), at_hand.envelope);
             let length = |segment: &Segment| match segment {
                 Segment::Source(range) => range.len(),
                 Segment::Made(bytes) => bytes.len(),
             };
-            Some(Repaired {
+            Some(RepairReport {
                 size: Some((at_hand.body.bytes().len(), composed.segments.iter().map(length).sum())),
                 repairs: composed.repairs.iter().map(repair_view).collect(),
                 thinking_dropped: composed.thinking_dropped,
@@ -85,7 +85,7 @@ impl Engine {
         conversation: &Conversation,
         ground: &Ground<'_>,
         effects: Vec<(EffectId, &'e Effect)>,
-    ) -> (View<'e>, Repaired) {
+    ) -> (View<'e>, RepairReport) {
         let mut repaired = self.repaired(conversation, &effects);
         let mut view = ground.lay(effects);
         view.repair(std::mem::take(&mut repaired.left_out));
@@ -98,10 +98,10 @@ impl Engine {
         conversation: &'e Conversation,
         ground: &Ground<'_>,
         point: &str,
-    ) -> Result<(View<'e>, Repaired), Refusal> {
+    ) -> Result<(View<'e>, RepairReport), Refusal> {
         let effects = at_point(conversation, point)?;
         Ok(match is_source(point) {
-            true => (ground.lay(effects), Repaired::default()),
+            true => (ground.lay(effects), RepairReport::default()),
             false => self.lay(conversation, ground, effects),
         })
     }

@@ -2,7 +2,7 @@
 
 use super::outgoing::Outgoing;
 use crate::compose::Ground;
-use crate::conversation::composing::{Sent, short};
+use crate::conversation::composing::{SentRequest, short};
 use crate::conversation::sent_parts::Part;
 use crate::conversation::{Conversation, estimate};
 use crate::envelope::Whole;
@@ -16,7 +16,7 @@ use ctx_core::message::Message;
 use ctx_core::{ErrorCode, Key, NodeIx, SlotId, hint};
 use ctx_wire::Wire;
 use ctx_wire::body::Body;
-use ctx_wire::compose::{Composed, Input, Memo, Places};
+use ctx_wire::compose::{ComposedRequest, Input, Memo, Places};
 use ctx_wire::envelope::Envelope;
 use std::cell::{OnceCell, RefCell};
 
@@ -43,17 +43,17 @@ pub struct Stops {
 pub type Ready<'r> = &'r mut dyn FnMut(Option<Outgoing>);
 
 /// A request that was composed.
-pub struct Written<'a> {
-    pub composed: Composed,
+pub struct WrittenRequest<'a> {
+    pub composed: ComposedRequest,
     ground: Ground<'a>,
     /// Laid out when it is asked for: a request that goes on from another one does not need it.
     view: OnceCell<View<'a>>,
     effects: Vec<(EffectId, &'a Effect)>,
 }
 
-impl<'a> Written<'a> {
-    fn laid(self) -> (Composed, Ground<'a>, View<'a>) {
-        let Written { composed, ground, view, effects } = self;
+impl<'a> WrittenRequest<'a> {
+    fn laid(self) -> (ComposedRequest, Ground<'a>, View<'a>) {
+        let WrittenRequest { composed, ground, view, effects } = self;
         let view = view.into_inner().unwrap_or_else(|| ground.lay(effects));
         (composed, ground, view)
     }
@@ -90,7 +90,11 @@ impl<'a> OwnPrefixes<'a> {
 
 impl Conversation {
     /// Composes a request; `None` when it leaves as it came.
-    pub fn compose<'a>(&self, at_hand: &AtHand<'a>, effects: Vec<(EffectId, &'a Effect)>) -> Option<Written<'a>> {
+    pub fn compose<'a>(
+        &self,
+        at_hand: &AtHand<'a>,
+        effects: Vec<(EffectId, &'a Effect)>,
+    ) -> Option<WrittenRequest<'a>> {
         let paused = self.paused_head(at_hand.messages.iter().copied());
         if !self.reasoning.strayed && paused.is_none() && !effects.iter().any(|(_, effect)| effect.is_sent()) {
             return None;
@@ -136,7 +140,7 @@ impl Conversation {
         // Each test that sends a composed request shows that going on changes nothing.
         debug_assert_eq!(composed, self.wire.compose(&Input { under: None, ..input }, view()));
         // Only what was thought under operations that are gone has to stay behind.
-        (touches || composed.thinking_dropped > 0).then_some(Written { composed, ground, view: laid, effects })
+        (touches || composed.thinking_dropped > 0).then_some(WrittenRequest { composed, ground, view: laid, effects })
     }
 
     /// Where the provider's cache was written and surely holds it still: a mark elsewhere may find nothing.
@@ -160,7 +164,7 @@ impl Conversation {
     }
 
     /// What the cache knows of a request; `composed`: as it leaves, where it does not leave as it came.
-    pub fn stops(&self, at_hand: &AtHand<'_>, composed: Option<&Composed>) -> Stops {
+    pub fn stops(&self, at_hand: &AtHand<'_>, composed: Option<&ComposedRequest>) -> Stops {
         let prefixes = self.composing.chain.after(at_hand.envelope.digest, &at_hand.digests);
         let written = self.surely_written(at_hand, &prefixes);
         let is_written = |prefixes: &[Key]| prefixes.iter().map(|prefix| written.contains(prefix)).collect();
@@ -192,7 +196,7 @@ impl Conversation {
     }
 
     /// Composes a request that is on its way. Tells what is remembered of one that does not leave as it came.
-    pub fn outgoing(&self, at_hand: &AtHand<'_>, ready: Ready<'_>) -> Option<Option<Sent>> {
+    pub fn outgoing(&self, at_hand: &AtHand<'_>, ready: Ready<'_>) -> Option<Option<SentRequest>> {
         let Some(mut written) = self.compose(at_hand, self.history.sent_effects()) else {
             let whole = Part::Source(0..at_hand.body.bytes().len());
             let mut outgoing = self.reasoning.is_dropped_by_provider.then(|| Outgoing::of(vec![whole]));
@@ -219,7 +223,7 @@ impl Conversation {
             view.repair(left_out.clone());
         }
         let repairs = composed.repairs.into_iter().map(|repair| (repair.rule.to_owned(), repair.what)).collect();
-        Some(Some(Sent {
+        Some(Some(SentRequest {
             prefix: composed.prefix,
             marks: composed.marks,
             repairs,

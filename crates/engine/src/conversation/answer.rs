@@ -1,13 +1,13 @@
 //! An answer is taken in: the cache that it tells of, how the provider counts, and what its thinking is bound to.
 
-use super::cache::Cached;
+use super::cache::CacheReport;
 use super::{Conversation, estimate};
-use crate::log::Answered;
+use crate::log::AnswerRecord;
 use ctx_core::Key;
 
 impl Conversation {
     /// Takes in what the provider reported for a turn that was sent at `at`.
-    pub fn learn(&mut self, answered: &Answered, at: u64) {
+    pub fn learn(&mut self, answered: &AnswerRecord, at: u64) {
         self.cache.forecast.answered(answered);
         self.provider.remember(answered);
         let Some(estimated) = answered.estimated else { return };
@@ -26,13 +26,14 @@ impl Conversation {
                 self.provider.cleared = answered.cleared_results();
                 self.provider.summed_up = self.sum_up(answered, estimated, usage.prompt());
                 let before = self.cache.answer.as_ref().and_then(|cached| cached.ttl);
-                self.cache.answer = Some(Cached { at, usage, ttl: usage.ttl().or(before), head: self.progress.asked });
+                self.cache.answer =
+                    Some(CacheReport { at, usage, ttl: usage.ttl().or(before), head: self.progress.asked });
             }
         }
     }
 
     /// Tokens that the provider does not read any more because a summary of its own stands for them.
-    fn sum_up(&mut self, answered: &Answered, estimated: f64, prompt: u64) -> u64 {
+    fn sum_up(&mut self, answered: &AnswerRecord, estimated: f64, prompt: u64) -> u64 {
         self.provider.before_summary = match &answered.summary {
             Some(summary) => summary.messages as usize,
             None if answered.summarised => self.provider.before_summary,
@@ -48,7 +49,7 @@ impl Conversation {
     }
 
     /// Remembers what the thinking of an answer is bound to, and where its request wrote the cache.
-    pub fn bind(&mut self, signatures: impl Iterator<Item = Key>, answered: &Answered) {
+    pub fn bind(&mut self, signatures: impl Iterator<Item = Key>, answered: &AnswerRecord) {
         let Some(prefix) = answered.prefix.filter(|_| answered.status == 200) else { return };
         self.composing.continuity.rebound |= self.reasoning.bind(signatures, prefix);
         self.cache.write(answered.marks.iter().copied().chain([prefix]));

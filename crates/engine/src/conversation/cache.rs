@@ -15,7 +15,7 @@ const WRITTEN: usize = 256;
 /// What is known of the provider's cache.
 #[derive(Debug, Default)]
 pub struct CacheState {
-    pub answer: Option<Cached>,
+    pub answer: Option<CacheReport>,
     /// What the settings say of how long the provider's cache lives, in seconds.
     pub kept_for: Option<u64>,
     /// Digests at which the provider's cache was written lately, the newest last.
@@ -56,7 +56,7 @@ impl CacheState {
 
 /// What the newest answer told of the provider's cache.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cached {
+pub struct CacheReport {
     /// When its request was sent: the cache lives from then on.
     pub at: u64,
     pub usage: Usage,

@@ -1,6 +1,6 @@
 //! The provider's cache, as far as the requests and answers of a conversation tell.
 
-use crate::log::{Answered, Arrived};
+use crate::log::{AnswerRecord, ArrivalRecord};
 use ctx_core::Key;
 use ctx_core::fast_map::{FastSet, Quick};
 use ctx_models::CacheRules;
@@ -51,7 +51,7 @@ impl Default for CacheForecast {
 
 impl CacheForecast {
     /// A request has been sent.
-    pub fn asked(&mut self, arrived: &Arrived, at: u64) {
+    pub fn asked(&mut self, arrived: &ArrivalRecord, at: u64) {
         if arrived.writes.is_empty() {
             return;
         }
@@ -59,7 +59,7 @@ impl CacheForecast {
             // They will not be answered any more.
             self.under_way.clear();
         }
-        let Arrived { model, manner, writes, .. } = arrived;
+        let ArrivalRecord { model, manner, writes, .. } = arrived;
         let writer = Writer { model: model.clone(), manner: *manner, at };
         self.under_way.insert(arrived.request, Asked { writer, writes: writes.clone() });
     }
@@ -80,7 +80,7 @@ impl CacheForecast {
     }
 
     /// What it wrote is there from now on.
-    pub fn answered(&mut self, answered: &Answered) {
+    pub fn answered(&mut self, answered: &AnswerRecord) {
         let Some(usage) = answered.usage.filter(|_| answered.status == 200) else { return };
         let Some(Asked { writer, writes }) = self.under_way.remove(&answered.request) else { return };
         self.told = true;

@@ -22,7 +22,7 @@ pub struct ComposeState {
     /// The estimate of the newest composed request, while the operations are those it was composed with.
     pub weight: Option<f64>,
     /// Requests under way that were composed, by number.
-    pub sent: HashMap<u32, Sent>,
+    pub sent: HashMap<u32, SentRequest>,
 }
 
 impl ComposeState {
@@ -35,7 +35,7 @@ impl ComposeState {
 
 /// What is remembered of a composed request until its answer comes.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Sent {
+pub struct SentRequest {
     pub prefix: Key,
     pub marks: Vec<Key>,
     pub repairs: Vec<(String, String)>,

@@ -5,13 +5,13 @@
 
 use crate::Refusal;
 use ctx_api::frames::Left;
-use ctx_core::edit::address::{self, Named};
+use ctx_core::edit::address::{self, AddressRange};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::frame_id::FrameId;
 use ctx_core::fast_map::FastSet;
 use ctx_core::hint::Command;
 use ctx_core::message::{Message, Role};
-use ctx_core::tree::Moved;
+use ctx_core::tree::PathChange;
 use ctx_core::{ErrorCode, NodeIx, Numbers, SlotId, Tree, frames, hint};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -48,7 +48,7 @@ impl LeftPaths {
     }
 
     /// Remembers the path that the client has left, if frames went with it.
-    pub fn leave(&mut self, tree: &Tree, numbers: &Numbers, moved: &Moved, compacted: bool) {
+    pub fn leave(&mut self, tree: &Tree, numbers: &Numbers, moved: &PathChange, compacted: bool) {
         let left = if compacted { Left::BeforeCompaction } else { Left::Rewound };
         let path: FastSet<SlotId> = match moved.left.is_empty() {
             true => FastSet::default(),
@@ -110,7 +110,7 @@ impl LeftFrames {
     /// Why a change that names such a frame is refused.
     pub fn refusal(&self, conversation: &str, ids: &[String]) -> Option<Refusal> {
         let named = address::read(ids).ok()?;
-        let mut frames = named.iter().flat_map(Named::frames).filter(|id| !id.added);
+        let mut frames = named.iter().flat_map(AddressRange::frames).filter(|id| !id.added);
         let (id, left) = frames.find_map(|id| Some((id, self.by_number.get(&id.number)?)))?;
         let message = match left {
             Left::BeforeCompaction => format!("`{id}` is no longer sent: the agent compacted the conversation."),

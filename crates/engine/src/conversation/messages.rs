@@ -23,7 +23,7 @@ pub struct LastBody {
 
 /// The newest version of a slot: a bare message and what it wears.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Worn {
+pub struct SlotVersion {
     pub blob: Hash,
     pub dress: Dress,
 }

@@ -10,7 +10,7 @@ use ctx_api::timeline::Signal;
 use ctx_core::SlotId;
 use ctx_core::edit::CommitId;
 use ctx_core::policy::Phases;
-pub use noted::Noted;
+pub use noted::NotedEdits;
 
 /// The author of the automatic editor's commits.
 pub const AUTHOR: &str = "policy";
@@ -19,12 +19,12 @@ pub const AUTHOR: &str = "policy";
 #[derive(Debug, Default)]
 pub struct PolicyState {
     /// What is worth removing, as it was last worked out.
-    pub worth: Option<Box<Remembered>>,
+    pub worth: Option<Box<RememberedView>>,
     /// Phases of the work.
     pub phases: Phases,
     /// The automatic editor looks at it; what it would have done; and it has told that the limit is near.
     pub automated: bool,
-    pub noted: Noted,
+    pub noted: NotedEdits,
     pub near_limit: bool,
     /// What the automatic editor knows of its words.
     pub text_index: TextIndex,
@@ -46,7 +46,7 @@ impl PolicyState {
 
 /// A view with what it depends on, so that it is worked out once.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Remembered {
+pub struct RememberedView {
     pub of: (u32, Option<CommitId>, bool, usize, u64),
     pub view: WorthView,
 }

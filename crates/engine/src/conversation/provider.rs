@@ -1,6 +1,6 @@
 //! What the provider edits by itself.
 
-use crate::log::{Answered, Summary};
+use crate::log::{AnswerRecord, Summary};
 use std::collections::HashMap;
 
 /// How many summaries of the provider's are remembered: after a rewind an older one is the newest.
@@ -23,7 +23,7 @@ pub struct ProviderState {
 
 impl ProviderState {
     /// Remembers the summary that an answer brought.
-    pub fn remember(&mut self, answered: &Answered) {
+    pub fn remember(&mut self, answered: &AnswerRecord) {
         self.summaries.extend(answered.summary.clone());
         self.summaries.drain(..self.summaries.len().saturating_sub(SUMMARIES));
     }

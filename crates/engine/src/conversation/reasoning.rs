@@ -18,7 +18,7 @@ pub struct ReasoningState {
     /// A request left otherwise than it came: what was thought after it is bound to what the client never sent,
     /// whatever becomes of the operations.
     pub strayed: bool,
-    /// The thinking that could not be sent with the newest answered request, see [`super::composing::Sent::left_out`].
+    /// The thinking that could not be sent with the newest answered request, see [`super::composing::SentRequest::left_out`].
     pub left_out: LeftOut,
     pub dropped: (usize, Option<CommitId>),
     /// The provider is asked to drop thinking that does not fit, see [`crate::log::RECOVERY`].

@@ -1,8 +1,8 @@
 //! A conversation is read from its log, and its newest body put together again.
 
-use super::{Conversation, Pending, Worn};
+use super::{Conversation, Pending, SlotVersion};
 use crate::envelope::{self, Whole};
-use crate::log::{self, Answered, Arrived, Opened, SIDE, Turn, Version};
+use crate::log::{self, AnswerRecord, ArrivalRecord, OpeningRecord, SIDE, Turn, Version};
 use ctx_core::message::Message;
 use ctx_core::{SlotId, Verdict};
 use ctx_store::{Blob, Hash, Reader, Record, Records, StoreError};
@@ -33,10 +33,10 @@ impl Conversation {
         id: &str,
         found: &Records,
         store: &dyn Reader,
-        meet: &mut dyn FnMut(&Record, &Arrived),
+        meet: &mut dyn FnMut(&Record, &ArrivalRecord),
     ) -> Result<Conversation, StoreError> {
         let blobs = messages_of(&found.records, store)?;
-        let mut conversation = Conversation::new(id.to_owned(), Opened::unknown());
+        let mut conversation = Conversation::new(id.to_owned(), OpeningRecord::unknown());
         let mut damaged = found.skipped.iter().peekable();
         for record in &found.records {
             while let Some(skipped) = damaged.next_if(|skipped| skipped.seq < record.seq) {
@@ -67,7 +67,7 @@ impl Conversation {
         &mut self,
         record: &Record,
         blobs: &HashMap<Hash, Vec<u8>>,
-        meet: &mut dyn FnMut(&Record, &Arrived),
+        meet: &mut dyn FnMut(&Record, &ArrivalRecord),
     ) -> Option<()> {
         if !log::is_readable(record.version) {
             return None;
@@ -79,7 +79,7 @@ impl Conversation {
                 self.log.introduced = true;
             }
             log::ARRIVED => {
-                let arrived: Arrived = serde_json::from_slice(&record.body).ok()?;
+                let arrived: ArrivalRecord = serde_json::from_slice(&record.body).ok()?;
                 meet(record, &arrived);
                 self.progress.requests = self.progress.requests.max(arrived.request);
                 self.progress.heard = self.progress.heard.max(record.at);
@@ -107,7 +107,7 @@ impl Conversation {
                 }
             }
             log::ANSWERED => {
-                let answered: Answered = serde_json::from_slice(&record.body).ok()?;
+                let answered: AnswerRecord = serde_json::from_slice(&record.body).ok()?;
                 self.sides.answered(&answered);
                 self.learn(&answered, record.at.saturating_sub(answered.total_ms));
                 let signatures = answered.signatures.iter().filter_map(|signature| signature.parse().ok());
@@ -129,7 +129,7 @@ impl Conversation {
     /// a part of it is missing or damaged.
     pub fn rebuild(&self, store: &dyn Reader) -> Result<Option<Whole>, StoreError> {
         let Some(packed) = self.packed else { return Ok(None) };
-        let worn: Vec<&Worn> = self.tree.path().filter_map(|slot| self.versions.get(&slot.id)).collect();
+        let worn: Vec<&SlotVersion> = self.tree.path().filter_map(|slot| self.versions.get(&slot.id)).collect();
         let hashes: Vec<Hash> = worn.iter().map(|worn| worn.blob).collect();
         let mut messages = Vec::new();
         for (index, (worn, blob)) in worn.iter().zip(store.blobs(&hashes)?).enumerate() {
@@ -206,12 +206,12 @@ fn versions_of(
     turn: &Turn,
     uses: &[Hash],
     blobs: &HashMap<Hash, Vec<u8>>,
-) -> Option<Vec<(SlotId, Worn, Message)>> {
+) -> Option<Vec<(SlotId, SlotVersion, Message)>> {
     let version = |version: &Version| {
         let blob = *uses.get(version.blob as usize)?;
         let worn = Dress(version.dress.iter().map(|(at, text)| (*at, text.as_bytes().into())).collect());
         let exact = dress(blobs.get(&blob)?, &worn)?;
-        Some((SlotId(version.slot), Worn { blob, dress: worn }, wire.read(&exact, ctx_clients::lexicon()).facts))
+        Some((SlotId(version.slot), SlotVersion { blob, dress: worn }, wire.read(&exact, ctx_clients::lexicon()).facts))
     };
     turn.versions.iter().map(version).collect()
 }

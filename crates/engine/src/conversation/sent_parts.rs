@@ -33,10 +33,10 @@ impl Part {
 
 /// All parts of the newest request that tells how it left.
 #[derive(Debug, Default)]
-pub struct SentParts(Vec<Known>);
+pub struct SentParts(Vec<KnownParts>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Known {
+enum KnownParts {
     Source(u64, u64),
     Text(String),
     Blob(Hash),
@@ -57,16 +57,16 @@ impl SentParts {
         let mut known = Vec::with_capacity(parts.len());
         for part in parts.iter().filter(|part| !part.is_empty()) {
             known.push(match part {
-                Part::Source(range) => Known::Source(range.start as u64, range.end as u64),
-                Part::Made(made) if made.len() < LONG => Known::Text(String::from_utf8(made.clone()).ok()?),
-                Part::Made(made) => Known::Blob(Hash::of(made)),
+                Part::Source(range) => KnownParts::Source(range.start as u64, range.end as u64),
+                Part::Made(made) if made.len() < LONG => KnownParts::Text(String::from_utf8(made.clone()).ok()?),
+                Part::Made(made) => KnownParts::Blob(Hash::of(made)),
             });
         }
         let as_before = known.iter().zip(&self.0).take_while(|(now, before)| now == before).count();
         let behind = parts.iter().filter(|part| !part.is_empty()).zip(&known).skip(as_before);
         let behind = behind.map(|(part, known)| match (part, known) {
             (Part::Source(range), _) => SentPart::Source(range.start as u64, range.end as u64),
-            (Part::Made(made), Known::Blob(hash)) => {
+            (Part::Made(made), KnownParts::Blob(hash)) => {
                 let place = uses.iter().position(|used| used == hash).unwrap_or(uses.len());
                 if place == uses.len() {
                     uses.push(*hash);
@@ -85,15 +85,17 @@ impl SentParts {
     pub fn follow(&mut self, sent: &SentBody, uses: &[Hash]) {
         self.0.truncate(sent.as_before as usize);
         self.0.extend(sent.parts.iter().map(|part| match part {
-            SentPart::Source(start, end) => Known::Source(*start, *end),
-            SentPart::Text(text) => Known::Text(text.clone()),
-            SentPart::Blob { blob } => uses.get(*blob as usize).map_or(Known::Missing, |hash| Known::Blob(*hash)),
+            SentPart::Source(start, end) => KnownParts::Source(*start, *end),
+            SentPart::Text(text) => KnownParts::Text(text.clone()),
+            SentPart::Blob { blob } => {
+                uses.get(*blob as usize).map_or(KnownParts::Missing, |hash| KnownParts::Blob(*hash))
+            }
         }));
     }
 
     /// Bytes in memory, about.
     pub fn weight(&self) -> usize {
-        self.0.len() * size_of::<Known>()
+        self.0.len() * size_of::<KnownParts>()
     }
 
     /// With the text of blobs; `None` when one is missing.
@@ -101,13 +103,13 @@ impl SentParts {
         let mut parts = Vec::with_capacity(self.0.len());
         for part in &self.0 {
             parts.push(match part {
-                Known::Source(start, end) => Part::Source(*start as usize..*end as usize),
-                Known::Text(text) => Part::Made(text.clone().into_bytes()),
-                Known::Blob(hash) => {
+                KnownParts::Source(start, end) => Part::Source(*start as usize..*end as usize),
+                KnownParts::Text(text) => Part::Made(text.clone().into_bytes()),
+                KnownParts::Blob(hash) => {
                     let Some(bytes) = store.blob(*hash)? else { return Ok(None) };
                     Part::Made(bytes)
                 }
-                Known::Missing => return Ok(None),
+                KnownParts::Missing => return Ok(None),
             });
         }
         Ok(Some(parts))
@@ -129,7 +131,7 @@ pub fn checksum(parts: &[Part], body: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::{self, Arrived};
+    use crate::log::{self, ArrivalRecord};
     use ctx_store::{MemoryStore, Record, Step, Store};
 
     const BODY: &[u8] = &[b'x'; 5000];
@@ -149,7 +151,7 @@ mod tests {
                 "request": number + 1, "class": "main", "verdict": "append", "known": 0, "new": 0, "changed": 0,
                 "bytes": BODY.len(), "sent": body,
             });
-            let arrived: Arrived = serde_json::from_value(arrived).expect("a record");
+            let arrived: ArrivalRecord = serde_json::from_value(arrived).expect("a record");
             step.records.push(crate::record("c", 1, log::ARRIVED, &arrived, uses));
             store.append(vec![step]).expect("a store");
         }
@@ -159,7 +161,7 @@ mod tests {
     fn of_records(records: &[Record]) -> SentParts {
         let mut all = SentParts::default();
         for record in records {
-            let arrived: Arrived = serde_json::from_slice(&record.body).expect("a record");
+            let arrived: ArrivalRecord = serde_json::from_slice(&record.body).expect("a record");
             all.follow(&arrived.sent.expect("how it left"), &record.uses);
         }
         all

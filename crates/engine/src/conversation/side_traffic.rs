@@ -1,6 +1,6 @@
 //! Counts the side traffic of a conversation by class: requests that carry it and add nothing to it.
 
-use crate::log::Answered;
+use crate::log::AnswerRecord;
 use ctx_api::conversations::Side;
 use std::collections::HashMap;
 
@@ -29,7 +29,7 @@ impl Sides {
     }
 
     /// False when it answers a turn.
-    pub fn answered(&mut self, answered: &Answered) -> bool {
+    pub fn answered(&mut self, answered: &AnswerRecord) -> bool {
         let Some(side) = self.waiting.remove(&answered.request).and_then(|place| self.counted.get_mut(place)) else {
             return false;
         };

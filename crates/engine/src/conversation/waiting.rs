@@ -1,7 +1,7 @@
 //! Pending changes of a conversation: deferred edits, which wait for a moment, and proposals, which wait for a decision.
 
 use crate::Refusal;
-use crate::log::{Wait, Wished};
+use crate::log::{NotedWish, Wait};
 use ctx_api::waiting::{Unmade, WaitView};
 use ctx_core::edit::CommitId;
 use ctx_core::edit::refusal::{nearest, suggest};
@@ -71,7 +71,7 @@ impl WaitingList {
 /// A wish and what became of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Waiting {
-    pub wished: Wished,
+    pub wished: NotedWish,
     pub at: u64,
     pub state: State,
     /// When that came about.
@@ -108,7 +108,7 @@ impl State {
 
 impl Waiting {
     pub fn view(&self) -> WaitView {
-        let Wished {
+        let NotedWish {
             id,
             when,
             branch,

@@ -10,7 +10,7 @@ use crate::edit::files::Files;
 use crate::edit::imports::Imports;
 use crate::{Engine, Refusal};
 use ctx_api::edit::{Applied, RepairView, When, Wish};
-use ctx_core::edit::effect::{Effect, EffectId, Made, MadeId, Why};
+use ctx_core::edit::effect::{Effect, EffectId, NewMessage, NewMessageId, Why};
 use ctx_core::edit::fold::{Unit, View};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, CommitId, Operation};
@@ -26,7 +26,7 @@ pub struct Outcome {
     /// Whether anything would differ.
     changes: bool,
     /// Messages of ours that the rules would take out wholly.
-    unsent: HashSet<MadeId>,
+    unsent: HashSet<NewMessageId>,
     /// What the client's request is long, and what it would be, in bytes; where that is known.
     size: Option<(usize, usize)>,
 }
@@ -258,7 +258,7 @@ fn is_sent_at_all(
     operations: &[Operation],
     id: CommitId,
     effects: &[Effect],
-    unsent: &HashSet<MadeId>,
+    unsent: &HashSet<NewMessageId>,
     repairs: &[RepairView],
 ) -> Result<(), Refusal> {
     let is_given = |operation: &&Operation| {
@@ -270,7 +270,7 @@ fn is_sent_at_all(
         let count = effect.made().len() as u32;
         matches!(effect, Effect::Replace { why: Why::Edited, .. })
             && count > 0
-            && (0..count).all(|message| unsent.contains(&MadeId { effect: effect_id, message }))
+            && (0..count).all(|message| unsent.contains(&NewMessageId { effect: effect_id, message }))
     };
     if !(0..).zip(effects).any(is_lost) {
         return Ok(());
@@ -310,7 +310,8 @@ fn fits(size: Option<(usize, usize)>) -> Result<(), Refusal> {
 /// included: an edit must not bring a conversation there.
 pub fn few_images(conversation: &Conversation, id: CommitId, effects: &[Effect]) -> Result<(), Refusal> {
     const MANY: usize = 20;
-    let pictured = |made: &Made| made.content.iter().filter(|content| conversation.wire.is_pictured(content)).count();
+    let pictured =
+        |made: &NewMessage| made.content.iter().filter(|content| conversation.wire.is_pictured(content)).count();
     let new: usize = effects.iter().flat_map(Effect::made).map(pictured).sum();
     if new == 0 {
         return Ok(());

@@ -6,7 +6,7 @@ use crate::edit::files::Files;
 use crate::edit::imports::{EditsOf, ImportSource};
 use crate::{Engine, Refusal};
 use ctx_core::edit::CommitId;
-use ctx_core::edit::carry::{Carried, Target, carry};
+use ctx_core::edit::carry::{CarryPlan, Target, carry};
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::resolve::Desk;
 use ctx_core::hint::Command;
@@ -61,7 +61,7 @@ impl Engine {
 }
 
 /// The edits that stay behind, in words.
-fn left_behind(carried: &Carried) -> Option<String> {
+fn left_behind(carried: &CarryPlan) -> Option<String> {
     let count = |number: usize, one: &str, many: &str| match number {
         0 => None,
         1 => Some(format!("1 {one}")),

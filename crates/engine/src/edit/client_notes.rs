@@ -27,7 +27,7 @@ pub fn removed(conversation: &Conversation, ground: &Ground<'_>, (old, new): (&V
     };
     let mut gone: Blocks = sent(old).difference(&sent(new)).copied().collect();
     if !gone.is_empty() {
-        let written = Written::of(new, ground);
+        let written = WrittenBlocks::of(new, ground);
         gone.retain(|at| !written.has(conversation, *at));
     }
     let (ids, tokens) = named(conversation, old, &ground.messages, &gone)?;
@@ -35,16 +35,16 @@ pub fn removed(conversation: &Conversation, ground: &Ground<'_>, (old, new): (&V
 }
 
 /// The blocks that edits wrote. An edit in JSON writes anew what it keeps.
-pub struct Written(Vec<Content>);
+pub struct WrittenBlocks(Vec<Content>);
 
-impl Written {
-    pub fn of(view: &View<'_>, ground: &Ground<'_>) -> Written {
+impl WrittenBlocks {
+    pub fn of(view: &View<'_>, ground: &Ground<'_>) -> WrittenBlocks {
         let units = view.frames.iter().flat_map(|frame| view.units(frame, &ground.messages));
         let made = units.filter(|laid| laid.covered.is_none()).filter_map(|laid| match laid.unit {
             Unit::Made(made) => view.made(made),
             Unit::Source { .. } => None,
         });
-        Written(made.flat_map(|made| made.content.iter().cloned()).collect())
+        WrittenBlocks(made.flat_map(|made| made.content.iter().cloned()).collect())
     }
 
     /// Whether a block of the client's is among them.

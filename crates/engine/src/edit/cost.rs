@@ -4,7 +4,7 @@
 //! an edit costs nothing then, and what it takes out is saved at once.
 
 use crate::Engine;
-use crate::compose::{Ground, Repaired};
+use crate::compose::{Ground, RepairReport};
 use crate::conversation::Conversation;
 use ctx_api::cost::{Cache, Cost, Money};
 use ctx_api::edit::{Applied, When};
@@ -59,7 +59,7 @@ impl Engine {
         &self,
         conversation: &Conversation,
         ground: &Ground<'_>,
-        (old, new): ((&View<'_>, &Repaired), (&View<'_>, &Repaired)),
+        (old, new): ((&View<'_>, &RepairReport), (&View<'_>, &RepairReport)),
         applied: &mut Applied,
         (when, now): (When, u64),
     ) {

@@ -2,7 +2,7 @@
 
 use crate::compose::Ground;
 use crate::conversation::Conversation;
-use crate::log::{self, Answered};
+use crate::log::{self, AnswerRecord};
 use crate::{Engine, Refusal};
 use ctx_core::edit::Operation;
 use ctx_core::edit::history::Change;
@@ -11,7 +11,7 @@ use ctx_core::message::Kind;
 use ctx_core::{ErrorCode, hint};
 use ctx_store::Record;
 use ctx_wire::body::Body;
-use ctx_wire::compose::{Composed, Segment};
+use ctx_wire::compose::{ComposedRequest, Segment};
 
 /// A refused request, and what would heal it.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +33,7 @@ impl Engine {
 }
 
 /// Which message of the client's became message `sent`.
-fn came_from(composed: &Composed, body: &Body, sent: usize) -> Option<usize> {
+fn came_from(composed: &ComposedRequest, body: &Body, sent: usize) -> Option<usize> {
     let out = composed.bytes(body.bytes());
     let span = Body::parse(out, body.wire()).ok()?.spans().messages.get(sent)?.clone();
     let mut at = 0;
@@ -70,8 +70,9 @@ pub fn ours(conversation: &Conversation, said: &str) -> Refusal {
     Refusal::new(ErrorCode::Ours, format!("The provider refuses content that an edit wrote: {said}"), hint)
 }
 
-pub fn answer_of(record: &Record) -> Option<Answered> {
-    let answered: Answered = (record.kind == log::ANSWERED).then(|| serde_json::from_slice(&record.body).ok())??;
+pub fn answer_of(record: &Record) -> Option<AnswerRecord> {
+    let answered: AnswerRecord =
+        (record.kind == log::ANSWERED).then(|| serde_json::from_slice(&record.body).ok())??;
     // Side traffic is not what the conversation is stuck on.
     answered.estimated.is_some().then_some(answered)
 }

@@ -3,11 +3,11 @@
 use crate::compose::{Ground, Weights};
 use crate::conversation::{Conversation, left};
 use crate::edit::files::Files;
-use crate::edit::imports::{Copied, EditsOf, Gathered, ImportSource};
+use crate::edit::imports::{EditsOf, FrameCopy, GatheredFrames, ImportSource};
 use crate::view::{show, titles};
 use crate::{Engine, Refusal};
 use ctx_core::edit::CommitId;
-use ctx_core::edit::effect::{Effect, EffectId, FrameKey, FrameRef, Made, Place};
+use ctx_core::edit::effect::{Effect, EffectId, FrameKey, FrameRef, NewMessage, Place};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::operation::{Select, Where};
@@ -86,7 +86,7 @@ impl Engine {
     }
 
     /// Of another conversation: frames on its path, else frames that its client has left behind.
-    fn copy_frames(&self, conversation: &Conversation, ids: &[String]) -> Result<Gathered, Refusal> {
+    fn copy_frames(&self, conversation: &Conversation, ids: &[String]) -> Result<GatheredFrames, Refusal> {
         match self.copies(conversation, &Ground::of(conversation, true), ids, None) {
             Err(refusal) if refusal.code == ErrorCode::UnknownId && !conversation.left.is_empty() => {
                 let ground = Ground::with_left(conversation, &conversation.left_frames());
@@ -97,7 +97,7 @@ impl Engine {
     }
 
     /// Of one's own conversation only frames that the client has left behind: the others are sent already.
-    fn copies_of_left(&self, conversation: &Conversation, ids: &[String]) -> Result<Gathered, Refusal> {
+    fn copies_of_left(&self, conversation: &Conversation, ids: &[String]) -> Result<GatheredFrames, Refusal> {
         let current = Ground::of(conversation, true).lay(conversation.effects(conversation.history.head()));
         let ground = Ground::with_left(conversation, &conversation.left_frames());
         self.copies(conversation, &ground, ids, Some(&left::names(&current)))
@@ -110,13 +110,13 @@ impl Engine {
         ground: &Ground<'_>,
         ids: &[String],
         taken: Option<&HashSet<&FrameId>>,
-    ) -> Result<Gathered, Refusal> {
+    ) -> Result<GatheredFrames, Refusal> {
         let source = ground.source();
         let view = ground.lay(conversation.effects(conversation.history.head()));
         let weights = Weights::of(conversation);
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let theirs = conversation.desk(&view, &source, &weights, &scale, 0);
-        let mut copied: Vec<Copied> = Vec::new();
+        let mut copied: Vec<FrameCopy> = Vec::new();
         let mut left = LeftBehind::default();
         for target in theirs.targets(ids, &Select::default())? {
             if matches!(target.scope, Scope::System | Scope::Tool) {
@@ -144,7 +144,7 @@ impl Engine {
             }
             // Several parts of one frame stay together.
             if copied.last().is_none_or(|last| last.frame != target.frame) {
-                copied.push(Copied { frame: target.frame, titles: Vec::new(), messages: Vec::new() });
+                copied.push(FrameCopy { frame: target.frame, titles: Vec::new(), messages: Vec::new() });
             }
             let Some(copy) = copied.last_mut() else { continue };
             copy.titles.push(titles::target_title(&theirs, &target));
@@ -181,7 +181,7 @@ impl Engine {
                 let role = if role == Role::System { Role::User } else { role };
                 match copy.messages.last_mut().filter(|_| owner.is_some() && owner == last) {
                     Some(made) => made.content.extend(content),
-                    None => copy.messages.push(Made { role: Some(role), content }),
+                    None => copy.messages.push(NewMessage { role: Some(role), content }),
                 }
                 last = owner;
             }
@@ -194,7 +194,7 @@ impl Engine {
                 hint![Command::List.with("--conv"), " shows the frames."],
             ));
         }
-        Ok(Gathered { from: conversation.id.clone(), frames: copied, remark: left.in_words() })
+        Ok(GatheredFrames { from: conversation.id.clone(), frames: copied, remark: left.in_words() })
     }
 }
 

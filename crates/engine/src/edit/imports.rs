@@ -2,23 +2,23 @@
 
 use crate::Refusal;
 use ctx_core::edit::Operation;
-use ctx_core::edit::effect::{Effect, EffectId, Made};
+use ctx_core::edit::effect::{Effect, EffectId, NewMessage};
 use ctx_core::message::Message;
 use ctx_core::{ErrorCode, SlotId};
 
 /// A frame, or what was named of it, on its way.
 #[derive(Debug, Clone)]
-pub(super) struct Copied {
+pub(super) struct FrameCopy {
     pub(super) frame: Option<usize>,
     pub(super) titles: Vec<String>,
-    pub(super) messages: Vec<Made>,
+    pub(super) messages: Vec<NewMessage>,
 }
 
 /// Frames of another conversation, as they were when they were asked for.
 #[derive(Debug, Clone)]
-pub struct Gathered {
+pub struct GatheredFrames {
     pub(super) from: String,
-    pub(super) frames: Vec<Copied>,
+    pub(super) frames: Vec<FrameCopy>,
     pub(super) remark: Option<String>,
 }
 
@@ -30,20 +30,20 @@ pub struct EditsOf {
 }
 
 /// What was asked for, by the name of the conversation and the ids in it; without ids its edits.
-type Asked = (String, Option<Vec<String>>);
+type ImportKey = (String, Option<Vec<String>>);
 
 /// Where the content of an import operation is from.
 #[derive(Debug, Clone)]
 pub enum ImportSource {
     /// The conversation itself: frames that its client has left behind.
     Own,
-    Other(Gathered),
+    Other(GatheredFrames),
     Edits(EditsOf),
 }
 
 /// What the import operations of a commit bring along.
 #[derive(Debug, Clone, Default)]
-pub struct Imports(pub Vec<(Asked, Result<ImportSource, Refusal>)>);
+pub struct Imports(pub Vec<(ImportKey, Result<ImportSource, Refusal>)>);
 
 impl Imports {
     pub fn find(&self, from: &str, ids: Option<&[String]>) -> Result<&ImportSource, Refusal> {

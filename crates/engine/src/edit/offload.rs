@@ -4,8 +4,8 @@ use super::files::Files;
 use crate::conversation::Conversation;
 use crate::view::{show, titles};
 use crate::{Engine, Refusal};
-use ctx_core::edit::effect::{Effect, Made, Named, NewResult, Why};
-use ctx_core::edit::fold::{Laid, Unit, View};
+use ctx_core::edit::effect::{BlockRef, Effect, NewMessage, NewResult, Why};
+use ctx_core::edit::fold::{Unit, View, ViewUnit};
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::{Desk, OFFLOADED, Scope, Target};
 use ctx_core::hint::Command;
@@ -65,7 +65,7 @@ impl Engine {
                 Some((message, block)) => Effect::Results {
                     results: vec![NewResult {
                         of: desk.message_ref(message),
-                        block: Named::of(block as u32, &desk.source.messages[message].blocks[block]),
+                        block: BlockRef::of(block as u32, &desk.source.messages[message].blocks[block]),
                         text: stub,
                     }],
                     summarized: true,
@@ -73,7 +73,7 @@ impl Engine {
                 None => Effect::Replace {
                     why: Why::Offloaded,
                     covers: desk.covers(std::slice::from_ref(target), false)?,
-                    by: vec![Made::text(Some(Role::User), &stub)],
+                    by: vec![NewMessage::text(Some(Role::User), &stub)],
                 },
             });
         }
@@ -87,7 +87,7 @@ impl Engine {
     }
 
     /// Whether something that is sent names a file that is not there any more.
-    pub fn lacks_its_file(&self, view: &View<'_>, laid: &Laid) -> bool {
+    pub fn lacks_its_file(&self, view: &View<'_>, laid: &ViewUnit) -> bool {
         let has = |file: &PathBuf| self.offload_folder.as_ref().is_some_and(|folder| folder.has(file));
         files_named(view, laid).iter().any(|file| !has(file))
     }
@@ -148,7 +148,7 @@ fn file_of(stub: &str) -> Option<&Path> {
 }
 
 /// The files that the agent is told to read in what is sent of a unit.
-fn files_named(view: &View<'_>, laid: &Laid) -> Vec<PathBuf> {
+fn files_named(view: &View<'_>, laid: &ViewUnit) -> Vec<PathBuf> {
     if laid.covered.is_some() {
         return Vec::new();
     }

@@ -5,7 +5,7 @@ pub mod stale;
 
 use super::apply::within;
 use crate::compose::compare::{Overview, overview};
-use crate::compose::{Ground, Repaired};
+use crate::compose::{Ground, RepairReport};
 use crate::conversation::Conversation;
 use crate::edit::files::Files;
 use crate::{Engine, Refusal};
@@ -37,12 +37,12 @@ pub fn plan_wish(plan: &Plan, head: Option<&str>) -> Result<Wish, Refusal> {
 /// A conversation as it would be sent after some of the operations.
 pub struct State<'e> {
     pub view: View<'e>,
-    repaired: Repaired,
+    repaired: RepairReport,
     pub overview: Overview,
 }
 
 /// What an operation came down to.
-pub struct Resolved {
+pub struct ResolvedOperation {
     pub number: usize,
     pub effects: Vec<Effect>,
     pub nothing: Option<String>,
@@ -57,7 +57,7 @@ impl Engine {
         id: CommitId,
         chosen: &[(usize, &Planned)],
         files: &mut Files,
-    ) -> (Vec<Resolved>, Vec<(usize, Refusal)>) {
+    ) -> (Vec<ResolvedOperation>, Vec<(usize, Refusal)>) {
         let (mut effects, mut resolved, mut misfits) = (Vec::new(), Vec::new(), Vec::new());
         for (number, planned) in chosen {
             let operation = &planned.operation;
@@ -70,7 +70,7 @@ impl Engine {
                 }
             };
             effects.extend(own.iter().cloned());
-            resolved.push(Resolved { number: *number, effects: own, nothing });
+            resolved.push(ResolvedOperation { number: *number, effects: own, nothing });
         }
         (resolved, misfits)
     }

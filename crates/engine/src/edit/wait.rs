@@ -14,11 +14,11 @@ use crate::conversation::policy::AUTHOR;
 use crate::conversation::policy::calls::calls;
 use crate::conversation::waiting::{State, WAITING};
 use crate::edit::imports::Imports;
-use crate::log::Wished;
+use crate::log::NotedWish;
 use crate::{EDITED, Engine, Refusal, mark};
 use ctx_api::edit::When;
 use ctx_core::edit::effect::{Cover, Effect, FrameKey, FrameRef, MessageRef, PENDING, Place};
-use ctx_core::edit::fold::{Laid, Unit};
+use ctx_core::edit::fold::{Unit, ViewUnit};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, Operation};
 use ctx_core::hint::Command;
@@ -30,8 +30,8 @@ use std::collections::HashSet;
 
 impl Conversation {
     /// The changes that wait and name something of these.
-    pub fn pending_in(&self, ground: &Ground<'_>, units: &[Laid]) -> Vec<String> {
-        let waiting: Vec<&Wished> = self
+    pub fn pending_in(&self, ground: &Ground<'_>, units: &[ViewUnit]) -> Vec<String> {
+        let waiting: Vec<&NotedWish> = self
             .waiting
             .iter()
             .filter(|waiting| waiting.state == State::Waiting)
@@ -50,7 +50,7 @@ impl Conversation {
         let own: HashSet<&str> = sources()
             .filter_map(|(message, block)| ground.messages.get(message)?.blocks.get(block?)?.tool_use_id.as_deref())
             .collect();
-        let names = |wished: &&&Wished| {
+        let names = |wished: &&&NotedWish| {
             wished.slots.iter().any(|slot| slots.contains(slot))
                 || calls(self.wire, &wished.operations).any(|call| own.contains(&*call))
         };
@@ -58,7 +58,7 @@ impl Conversation {
     }
 
     /// Leaves out of a proposal what it names and the client has taken back since: the rest still fits.
-    pub fn leave_what_is_gone(&self, wished: &mut Wished) -> Result<(), Refusal> {
+    pub fn leave_what_is_gone(&self, wished: &mut NotedWish) -> Result<(), Refusal> {
         if wished.author != AUTHOR {
             return Ok(());
         }

@@ -10,7 +10,7 @@ pub mod questions;
 pub use clean::{Nonsense, clean};
 pub use material::{Material, Piece};
 pub use prompt::{Prompt, prompt};
-pub use questions::Filled;
+pub use questions::FilledWish;
 pub use questions::{Open, Question};
 
 /// Who finds words when no helper does.

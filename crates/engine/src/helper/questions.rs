@@ -67,7 +67,7 @@ pub struct Open {
 }
 
 /// A wish that can be done, with why each of its operations is made.
-pub struct Filled {
+pub struct FilledWish {
     pub wish: Wish,
     pub reasons: Vec<Option<String>>,
     pub written: Vec<Written>,

@@ -58,7 +58,7 @@ pub trait Automatic: Send + Sync {
         &self,
         _about: &About<'_>,
         _settings: &Settings,
-        _removed: (&Removed<'_>, &str),
+        _removed: (&Removal<'_>, &str),
         _keeping: Keeping,
     ) -> Result<Option<String>, String> {
         Ok(None)
@@ -119,7 +119,7 @@ pub struct Limit {
 
 /// A result that is about to go, or what a call was asked with.
 #[derive(Debug, Clone, Copy)]
-pub struct Removed<'r> {
+pub struct Removal<'r> {
     /// The id of its call.
     pub call: &'r str,
     /// It is what the call was asked with.

@@ -21,25 +21,25 @@ pub trait Provider: Send + Sync {
     fn rules(&self, folder: Option<&str>) -> Arc<Rules>;
 
     /// What it can do, and what it has refused.
-    fn known(&self) -> Arc<Known>;
+    fn known(&self) -> Arc<ProviderKnowledge>;
 }
 
 /// Nothing is wanted of it.
-pub struct Unasked;
+pub struct NoProvider;
 
-impl Provider for Unasked {
+impl Provider for NoProvider {
     fn rules(&self, _folder: Option<&str>) -> Arc<Rules> {
         Arc::default()
     }
 
-    fn known(&self) -> Arc<Known> {
+    fn known(&self) -> Arc<ProviderKnowledge> {
         Arc::default()
     }
 }
 
 /// Something of ours that the provider did not take.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct ProviderRefusal {
     pub model: Box<str>,
     pub kinds: Vec<Kind>,
     /// The provider's answer.
@@ -47,9 +47,9 @@ pub struct Refused {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Known {
+pub struct ProviderKnowledge {
     pub refusals: Vec<Refusal>,
-    models: Vec<Told>,
+    models: Vec<ModelReport>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ pub struct Refusal {
 
 /// What the provider says of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Told {
+struct ModelReport {
     model: String,
     window: Option<u64>,
     can: Vec<(String, bool)>,
@@ -75,8 +75,8 @@ fn key(upstream: &str) -> String {
     format!("provider {upstream}")
 }
 
-impl Known {
-    pub fn load(store: &dyn Reader, upstream: &str) -> Known {
+impl ProviderKnowledge {
+    pub fn load(store: &dyn Reader, upstream: &str) -> ProviderKnowledge {
         let note = store.note(&key(upstream), NOTE).ok().flatten();
         note.and_then(|note| serde_json::from_slice(&note).ok()).unwrap_or_default()
     }
@@ -115,7 +115,7 @@ impl Known {
         for Capability { model, window, can } in told {
             let can = can.into_iter().map(|(kind, can)| (kind.name().to_owned(), can)).collect();
             self.models.retain(|old| old.model != model);
-            self.models.push(Told { model, window, can });
+            self.models.push(ModelReport { model, window, can });
         }
         self.models.drain(..self.models.len().saturating_sub(MOST));
         self.models.sort_by(|one, other| one.model.cmp(&other.model));
@@ -129,7 +129,7 @@ impl Refusal {
     }
 }
 
-impl Refused {
+impl ProviderRefusal {
     /// Keeps the sentence of the refusal, without these credentials.
     pub fn hide(&mut self, credentials: &Credentials) {
         self.answer = credentials.hide(&sentence(&self.answer)).into_bytes();
@@ -153,23 +153,23 @@ mod tests {
 
     #[test]
     fn a_refusal_counts_for_its_model_and_a_week_and_over_a_restart() {
-        let mut known = Known::default();
+        let mut known = ProviderKnowledge::default();
         known.refuse("claude-a", &[Kind::ToolUses], 1_000, "no");
         known.refuse("claude-a", &[Kind::ToolUses], 2_000, "no");
         assert_eq!(known.refusals.len(), 1);
         let store = ctx_store::MemoryStore::new();
         ctx_store::Store::append(&store, vec![known.step("https://x")]).expect("stored");
-        let known = Known::load(&store, "https://x");
+        let known = ProviderKnowledge::load(&store, "https://x");
         assert_eq!(known.can("claude-a", Kind::ToolUses, 3_000), Some(false));
         assert_eq!(known.can("claude-a", Kind::Thinking, 3_000), None);
         assert_eq!(known.can("claude-b", Kind::ToolUses, 3_000), None);
         assert_eq!(known.can("claude-a", Kind::ToolUses, 2_000 + WEEK_MS), None);
-        assert_eq!(Known::load(&store, "https://y"), Known::default());
+        assert_eq!(ProviderKnowledge::load(&store, "https://y"), ProviderKnowledge::default());
     }
 
     #[test]
     fn what_the_provider_says_of_a_model_is_remembered_once() {
-        let mut known = Known::default();
+        let mut known = ProviderKnowledge::default();
         let told = |can| vec![Capability { model: "m".into(), window: Some(9), can: vec![(Kind::Compact, can)] }];
         assert!(known.learn(told(true)) && !known.learn(told(true)) && known.learn(told(false)));
         assert_eq!((known.can("m", Kind::Compact, 0), known.window("m")), (Some(false), Some(9)));

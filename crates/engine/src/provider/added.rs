@@ -7,7 +7,7 @@ use ctx_wire::anthropic::context_management::{Kind, Splice};
 use std::cell::RefCell;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Added {
+pub struct Additions {
     /// What belongs together comes in together or not at all.
     groups: Vec<(Vec<Splice>, Vec<Kind>)>,
     /// Whatever else becomes of the request.
@@ -21,7 +21,7 @@ pub struct Added {
     left_with: RefCell<Option<Vec<Part>>>,
 }
 
-impl Added {
+impl Additions {
     pub fn is_for(&mut self, model: &str, length: usize) {
         (self.model, self.length) = (model.into(), length);
     }
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn it_is_laid_over_a_request_however_that_is_composed() {
-        let mut added = Added::default();
+        let mut added = Additions::default();
         added.is_for("m", 10);
         assert_eq!(added.lay(None), None);
         added.put(vec![splice(4..4, "a"), splice(4..4, "b"), splice(7..8, "c")], vec![Kind::ToolUses]);
@@ -144,12 +144,12 @@ mod tests {
 
     #[test]
     fn what_the_client_has_only_from_us_goes_where_it_is_not_asked_for() {
-        let mut added = Added::default();
+        let mut added = Additions::default();
         added.is_for("m", 10);
         added.take_out(Some(splice(1..3, "")));
         let laid = added.lay(None).expect("something");
         assert_eq!((text(Some(&laid)).as_str(), laid.otherwise), ("03456789", None));
-        let mut added = Added::default();
+        let mut added = Additions::default();
         added.is_for("m", 10);
         added.put(Vec::new(), vec![Kind::Compact]);
         added.goes_with_edits(Some(splice(1..3, "")));

@@ -7,9 +7,9 @@ pub mod cleared;
 use crate::Engine;
 use crate::conversation::Conversation;
 pub use crate::conversation::provider::Asks;
-use crate::log::{Answered, Summary};
+use crate::log::{AnswerRecord, Summary};
 use crate::ports::About;
-pub use added::Added;
+pub use added::Additions;
 use ctx_core::Class;
 use ctx_models::CacheRules;
 use ctx_wire::anthropic::context_management::{
@@ -81,7 +81,7 @@ impl Engine {
     }
 
     /// What a request asks of the provider beside what its client does.
-    pub fn adds(&self, conversation: &Conversation, request: &Request<'_>) -> Added {
+    pub fn adds(&self, conversation: &Conversation, request: &Request<'_>) -> Additions {
         let mut added = self.edits_for(conversation, request).unwrap_or_default();
         added.is_for(request.envelope.model.as_deref().unwrap_or_default(), request.body.bytes().len());
         // Most conversations have no summaries.
@@ -104,7 +104,7 @@ impl Engine {
     }
 
     /// The edits that a request asks for; `None` when it is not meant.
-    fn edits_for(&self, conversation: &Conversation, request: &Request<'_>) -> Option<Added> {
+    fn edits_for(&self, conversation: &Conversation, request: &Request<'_>) -> Option<Additions> {
         // Side traffic that carries the history shares its cache, so it is edited alike; other side traffic is left alone.
         let carries =
             (request.class.is_turn() && !request.counting) || (request.same > 0 && conversation.progress.turns > 0);
@@ -128,7 +128,7 @@ impl Engine {
         };
         let mut wanted = edits(&wish, &facts);
         wanted.retain(|edit| self.provider_can(model, edit.kind, request.at));
-        let mut added = Added::default();
+        let mut added = Additions::default();
         added.asks.compacts = wanted.iter().any(|edit| edit.kind == Kind::Compact);
         // Counting summarises nothing (C12), and a signed summary goes with no other (C34).
         let has_signed = memchr::memmem::find(body.message(0), br#""compaction""#).is_some();
@@ -143,14 +143,14 @@ impl Engine {
     }
 
     /// What is known of a request that left with something asked beside its client, until it is answered.
-    pub fn asked(&self, conversation: &mut Conversation, request: u32, added: &Added) {
+    pub fn asked(&self, conversation: &mut Conversation, request: u32, added: &Additions) {
         if !added.kinds().is_empty() {
             conversation.provider.asks.insert(request, added.asks.clone());
         }
     }
 
     /// Adds to an answer what only the asking tells: what must have been cleared, and what a summary stands for.
-    pub fn told(&self, conversation: &mut Conversation, answered: &mut Answered, turn: Option<&[u8]>) {
+    pub fn told(&self, conversation: &mut Conversation, answered: &mut AnswerRecord, turn: Option<&[u8]>) {
         let asks = conversation.provider.asks.remove(&answered.request);
         answered.summarised = asks.as_ref().is_some_and(|asks| asks.summarised);
         // A client that asked for it itself knows what to do with it.

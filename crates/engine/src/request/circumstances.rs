@@ -2,7 +2,7 @@
 
 use crate::edit::Imports;
 use crate::ports::Automatic;
-use crate::provider::Added;
+use crate::provider::Additions;
 use ctx_clients::Hints;
 
 /// Everything about a request that its body does not say.
@@ -19,7 +19,7 @@ pub struct Circumstances<'a> {
     /// Content of other conversations for the edits that wait.
     pub imports: &'a Imports,
     /// What the provider is asked for beside it.
-    pub added: &'a Added,
+    pub added: &'a Additions,
     /// Called now and then while no client waits.
     pub give_way: fn(),
 }

@@ -6,7 +6,7 @@ use crate::conversation::Conversation;
 use crate::conversation::sent_parts::Part;
 use ctx_core::Content;
 use ctx_core::edit::effect::{Effect, EffectId};
-use ctx_core::edit::fold::{Laid, Unit, View};
+use ctx_core::edit::fold::{Unit, View, ViewUnit};
 use ctx_core::message::Message;
 use ctx_core::reconcile::{Sighting, reconcile};
 use ctx_wire::body::Body;
@@ -97,7 +97,7 @@ fn words(content: &Content) -> Option<String> {
 }
 
 /// The text that stands for a removed one: of several that one edit covers, for the first.
-fn replacement(view: &View<'_>, laid: &Laid, told: &mut HashSet<EffectId>) -> String {
+fn replacement(view: &View<'_>, laid: &ViewUnit, told: &mut HashSet<EffectId>) -> String {
     let Some(covered) = laid.covered else { return view.new_result(laid).unwrap_or(REMOVED).to_owned() };
     let made = view.effect(covered).map(Effect::made).unwrap_or_default();
     let texts: Vec<&str> = made.iter().flat_map(|made| &made.content).filter_map(Content::as_text).collect();

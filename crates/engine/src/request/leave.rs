@@ -3,7 +3,7 @@
 use super::turn::slots;
 use crate::compose::{AtHand, Ready, digest};
 use crate::conversation::Conversation;
-use crate::conversation::composing::Sent;
+use crate::conversation::composing::SentRequest;
 use ctx_core::SlotId;
 use ctx_core::message::Message;
 use ctx_core::reconcile::{Sighting, reconcile};
@@ -35,7 +35,7 @@ pub fn on_path(conversation: &mut Conversation, body: &Body, envelope: &Envelope
 }
 
 /// Keeps what a composed request was, until its answer comes.
-fn remember(conversation: &mut Conversation, sent: Option<Sent>) {
+fn remember(conversation: &mut Conversation, sent: Option<SentRequest>) {
     let request = conversation.progress.requests;
     conversation.composing.sent.extend(sent.map(|sent| (request, sent)));
 }

@@ -1,22 +1,22 @@
 //! A turn of a conversation: which of its messages are new, and the record of them.
 
-use crate::attribution::{self, Fork, Inherited, Moved};
+use crate::attribution::{self, Fork, FormatMove, Inheritance};
 use crate::compose::forecast::first_difference;
-use crate::conversation::{Conversation, Worn};
+use crate::conversation::{Conversation, SlotVersion};
 use crate::log::{self, Turn, Version};
 use crate::request::circumstances::Circumstances;
 use crate::{EDITED, mark, record};
 use ctx_clients::ClientId;
 use ctx_core::SlotId;
 use ctx_core::message::Message;
-use ctx_core::reconcile::{Place, Reconciled, Verdict};
+use ctx_core::reconcile::{Place, RequestPath, Verdict};
 use ctx_store::{Hash, Step};
 use ctx_wire::body::Body;
 use ctx_wire::dress::undress;
 
 /// A turn while its record is written.
 pub struct TurnDraft<'a> {
-    pub placed: Reconciled,
+    pub placed: RequestPath,
     pub same: usize,
     pub is_current: bool,
     pub detail: Option<String>,
@@ -37,7 +37,7 @@ pub struct Messages<'a> {
 /// What is new in a turn.
 pub struct Versions {
     pub turn: Turn,
-    pub fresh: Vec<(SlotId, Worn, Message)>,
+    pub fresh: Vec<(SlotId, SlotVersion, Message)>,
     pub changed: u32,
     /// The first message that differs from the last request, and the block of it that does.
     pub differs: Option<(usize, Option<usize>)>,
@@ -45,7 +45,7 @@ pub struct Versions {
 
 impl TurnDraft<'_> {
     /// Makes a new conversation the fork of another one.
-    pub fn fork(&mut self, conversation: &mut Conversation, fork: Fork, begins_with_summary: bool) -> Inherited {
+    pub fn fork(&mut self, conversation: &mut Conversation, fork: Fork, begins_with_summary: bool) -> Inheritance {
         self.verdict = "fork";
         self.detail = Some(fork.detail);
         // A fork of a summary does not know how the conversation began.
@@ -57,7 +57,7 @@ impl TurnDraft<'_> {
     }
 
     /// Links a new conversation to the one that its client went on from in another format.
-    pub fn moved(&mut self, conversation: &mut Conversation, moved: Moved) {
+    pub fn moved(&mut self, conversation: &mut Conversation, moved: FormatMove) {
         self.detail = Some(moved.detail);
         conversation.opened.forked_from = Some(moved.from);
         self.open_anew(conversation);
@@ -154,7 +154,7 @@ impl TurnDraft<'_> {
     }
 
     /// Stores one version of a message.
-    fn store(&mut self, turn: &mut Turn, slot: SlotId, (bytes, worn): (Vec<u8>, Worn)) -> Worn {
+    fn store(&mut self, turn: &mut Turn, slot: SlotId, (bytes, worn): (Vec<u8>, SlotVersion)) -> SlotVersion {
         turn.versions.push(version(slot, &worn, self.uses.len()));
         self.uses.push(worn.blob);
         self.step.blobs.push((worn.blob, bytes));
@@ -164,7 +164,7 @@ impl TurnDraft<'_> {
 
 /// Whether a turn is surely one of this conversation. Most clients send titles and the like under the
 /// same session; such a path is believed when a later request goes on from it.
-pub fn is_trusted(conversation: &Conversation, client: ClientId, placed: &Reconciled, has_tools: bool) -> bool {
+pub fn is_trusted(conversation: &Conversation, client: ClientId, placed: &RequestPath, has_tools: bool) -> bool {
     let tentative = match placed.verdict {
         Verdict::Unrelated => true,
         Verdict::Return => placed.places.is_empty(),
@@ -175,23 +175,23 @@ pub fn is_trusted(conversation: &Conversation, client: ClientId, placed: &Reconc
 }
 
 /// A version of a slot as it is recorded; `blob`: its place in the record's uses.
-fn version(slot: SlotId, worn: &Worn, blob: usize) -> Version {
+fn version(slot: SlotId, worn: &SlotVersion, blob: usize) -> Version {
     let dress = worn.dress.0.iter().map(|(at, bytes)| (*at, String::from_utf8_lossy(bytes).into_owned())).collect();
     Version { slot: slot.0, blob: blob as u32, dress }
 }
 
 /// A message without its dress. What cannot be written down as text stays on.
-fn bare(message: &[u8], cuts: &[std::ops::Range<usize>]) -> (Vec<u8>, Worn) {
+fn bare(message: &[u8], cuts: &[std::ops::Range<usize>]) -> (Vec<u8>, SlotVersion) {
     let is_text =
         |cut: &std::ops::Range<usize>| message.get(cut.clone()).is_some_and(|raw| std::str::from_utf8(raw).is_ok());
     let cuts = if cuts.iter().all(is_text) { cuts } else { &[] };
     let (bare, dress) = undress(message, cuts);
-    let worn = Worn { blob: Hash::of(&bare), dress };
+    let worn = SlotVersion { blob: Hash::of(&bare), dress };
     (bare, worn)
 }
 
 /// The slots of the messages from `same` on: those that were walked over, then those placed.
-pub fn slots(conversation: &Conversation, placed: &Reconciled, same: usize) -> Vec<SlotId> {
+pub fn slots(conversation: &Conversation, placed: &RequestPath, same: usize) -> Vec<SlotId> {
     let tree = &conversation.tree;
     let mut slots: Vec<SlotId> = std::iter::successors(placed.base, |&node| tree.parent(node))
         .take(placed.depth - same)

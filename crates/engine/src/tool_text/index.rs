@@ -29,12 +29,12 @@ pub struct TextIndex {
     left: HashMap<Box<str>, f64>,
     input_left: HashMap<Box<str>, f64>,
     /// The file that each call is about, and the command that it runs or what it searches for.
-    asked: HashMap<Box<str>, Asked>,
+    asked: HashMap<Box<str>, CallSubject>,
     /// Skills that were called, or begun by a person; commands that are none are among them.
     skills: Vec<Box<str>>,
 }
 
-type Asked = (Option<Box<str>>, Option<Box<str>>);
+type CallSubject = (Option<Box<str>>, Option<Box<str>>);
 
 impl TextIndex {
     /// Meets the messages of a request, by what identifies each; their facts link results to calls.

@@ -5,7 +5,7 @@ use ctx_wire::Wire;
 
 /// The content of a result that may be cleared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum ResultText {
     /// One text.
     Text(String),
     /// More than that, such as an image: as the client wrote it, and the words in it. `is_text`: these are several texts.
@@ -34,37 +34,37 @@ fn joined(parts: &[Content]) -> String {
     texts.join("\n")
 }
 
-impl Found {
+impl ResultText {
     /// Reads a block with a result; none if it must not go. `block`: its bytes.
-    pub fn of(wire: &dyn Wire, content: &Content, block: &[u8]) -> Option<Found> {
+    pub fn of(wire: &dyn Wire, content: &Content, block: &[u8]) -> Option<ResultText> {
         let words = words(wire, content)?;
         let Content::Result { parts, .. } = content else { return None };
         let is_text = parts.iter().all(|part| part.as_text().is_some());
         match is_text && parts.len() < 2 {
-            true => Some(Found::Text(words)),
+            true => Some(ResultText::Text(words)),
             false => {
                 let json = String::from_utf8(wire.result(block).to_vec()).ok()?;
-                Some(Found::Mixed { json, words, is_text })
+                Some(ResultText::Mixed { json, words, is_text })
             }
         }
     }
 
     pub fn words(&self) -> &str {
         match self {
-            Found::Text(words) | Found::Mixed { words, .. } => words,
+            ResultText::Text(words) | ResultText::Mixed { words, .. } => words,
         }
     }
 
     /// Whether there is nothing but text in it.
     pub fn is_text(&self) -> bool {
-        matches!(self, Found::Text(_) | Found::Mixed { is_text: true, .. })
+        matches!(self, ResultText::Text(_) | ResultText::Mixed { is_text: true, .. })
     }
 
     /// What goes to a file, and how the name of that ends.
     pub fn file(&self) -> (&str, &'static str) {
         match self {
-            Found::Text(text) => (text, "txt"),
-            Found::Mixed { json, .. } => (json, "json"),
+            ResultText::Text(text) => (text, "txt"),
+            ResultText::Mixed { json, .. } => (json, "json"),
         }
     }
 }
@@ -74,19 +74,19 @@ mod tests {
     use super::*;
     use ctx_wire::anthropic::Anthropic;
 
-    fn read(block: &str) -> Option<Found> {
+    fn read(block: &str) -> Option<ResultText> {
         let message = format!(r#"{{"role":"user","content":[{block}]}}"#);
         let contents = Anthropic.contents(message.as_bytes());
-        Found::of(&Anthropic, contents.first()?, block.as_bytes())
+        ResultText::of(&Anthropic, contents.first()?, block.as_bytes())
     }
 
-    fn of(content: &str) -> Option<Found> {
+    fn of(content: &str) -> Option<ResultText> {
         read(&format!(r#"{{"type":"tool_result","tool_use_id":"toolu_1","content":{content}}}"#))
     }
 
     #[test]
     fn text_is_kept_as_text_and_the_rest_as_the_client_wrote_it() {
-        let text = |text: &str| Some(Found::Text(text.to_owned()));
+        let text = |text: &str| Some(ResultText::Text(text.to_owned()));
         assert_eq!(of(r#""a\r\nb""#), text("a\r\nb"));
         assert_eq!(of(r#"[{"type":"text","text":"a"}]"#), text("a"));
         let two = r#"[{"type":"text","text":"a"}, {"type":"text","text":"b"}]"#;

@@ -2,10 +2,10 @@
 
 use crate::Engine;
 use crate::compose::compare::around_alike;
-use crate::compose::{Ground, Repaired, Stops};
-use crate::conversation::{Cached, Conversation};
+use crate::compose::{Ground, RepairReport, Stops};
+use crate::conversation::{CacheReport, Conversation};
 use ctx_api::cache::CacheView;
-use ctx_core::edit::fold::{Laid, View};
+use ctx_core::edit::fold::{View, ViewUnit};
 use ctx_core::edit::layout::layout;
 
 /// A place in what is sent up to which it may be cached, and all the tokens before it.
@@ -21,7 +21,7 @@ impl Engine {
         &self,
         conversation: &Conversation,
         ground: &Ground<'_>,
-        (view, repaired): (&View<'_>, &Repaired),
+        (view, repaired): (&View<'_>, &RepairReport),
         now: u64,
     ) -> Option<CacheView> {
         let cached = conversation.cache.answer.as_ref().filter(|cached| cached.usage.cached() > 0)?;
@@ -55,8 +55,8 @@ impl Engine {
         let until = reach.and_then(|reach| alike.get(reach.min(alike.len().saturating_sub(1))));
         let mut until = until.map(|(id, _, _)| id.clone());
         if let Some(last) = reach.and_then(|reach| reach.checked_sub(around.len())) {
-            let is_sent = |laid: &Laid| laid.covered.is_none() && !view.is_left_out(laid);
-            let is_in = |laid: &Laid| places.of(&laid.unit).is_some_and(|at| at <= last);
+            let is_sent = |laid: &ViewUnit| laid.covered.is_none() && !view.is_left_out(laid);
+            let is_in = |laid: &ViewUnit| places.of(&laid.unit).is_some_and(|at| at <= last);
             // What is gone ends nothing.
             'all: for (frame, layout) in frames.iter().filter(|(_, layout)| layout.units.iter().any(is_sent)) {
                 let mut sent = false;
@@ -83,7 +83,7 @@ impl Engine {
     }
 }
 
-fn told(conversation: &Conversation, cached: &Cached, until: Option<String>, tokens: u64, now: u64) -> CacheView {
+fn told(conversation: &Conversation, cached: &CacheReport, until: Option<String>, tokens: u64, now: u64) -> CacheView {
     let ttl_seconds = conversation.lifetime();
     let expires_at = cached.at.saturating_add(ttl_seconds * 1000);
     CacheView {

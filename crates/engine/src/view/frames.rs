@@ -7,7 +7,7 @@ use crate::conversation::Conversation;
 use ctx_api::frames::{FrameView, Frames, StepView};
 use ctx_core::content::WireId;
 use ctx_core::edit::effect::PENDING;
-use ctx_core::edit::fold::{Around, Frame, Laid, Unit, View};
+use ctx_core::edit::fold::{Around, Frame, Unit, View, ViewUnit};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::layout::layout;
 use ctx_core::edit::resolve::Desk;
@@ -77,7 +77,7 @@ fn one(
     let layout = layout(desk.view, frame, path);
     let messages: Vec<usize> = layout.groups.iter().map(|group| group.number).collect();
     let is_pending =
-        |laid: &Laid| matches!(laid.unit, Unit::Source { message, .. } if ground.slots[message] == PENDING);
+        |laid: &ViewUnit| matches!(laid.unit, Unit::Source { message, .. } if ground.slots[message] == PENDING);
     FrameView {
         id: frame.id.to_string(),
         kind: "turn".into(),
@@ -89,7 +89,7 @@ fn one(
         steps: layout.steps,
         state: chips(engine, desk, frame, &layout.units).map(str::to_owned).collect(),
         left: None,
-        by: by(desk.view, frame.by.iter().copied().chain(layout.units.iter().flat_map(Laid::by))),
+        by: by(desk.view, frame.by.iter().copied().chain(layout.units.iter().flat_map(ViewUnit::by))),
         pinned: frame.pinned,
         pending: layout.units.iter().any(is_pending),
         waiting: Vec::new(),
@@ -125,7 +125,7 @@ fn one(
                         superseded_tokens: (desk.scale)(outdated.iter().map(|(_, weight)| weight).sum()),
                         superseded_results: outdated.into_iter().map(|(id, _)| id).collect(),
                         state: step_chips(engine, desk, frame, &units),
-                        by: by(desk.view, units.iter().flat_map(Laid::by)),
+                        by: by(desk.view, units.iter().flat_map(ViewUnit::by)),
                     }
                 })
                 .collect()
@@ -134,7 +134,7 @@ fn one(
 }
 
 /// The block's place in its message, if it is a result of one of these calls.
-fn outdated(path: &[&Message], laid: &Laid, calls: &HashSet<&str>) -> Option<usize> {
+fn outdated(path: &[&Message], laid: &ViewUnit, calls: &HashSet<&str>) -> Option<usize> {
     let Unit::Source { message, block: Some(at) } = laid.unit else { return None };
     let block = path.get(message)?.blocks.get(at)?;
     let is_one = block.kind == Kind::ToolResult && laid.covered.is_none() && laid.result.is_none();
@@ -147,18 +147,23 @@ pub fn by(view: &View<'_>, effects: impl Iterator<Item = EffectId>) -> Vec<Strin
 }
 
 /// What was done to it, and what the rules do to it.
-pub fn chips(engine: &Engine, desk: &Desk<'_>, frame: &Frame, units: &[Laid]) -> impl Iterator<Item = &'static str> {
-    let is_thinking = |laid: &Laid| match laid.unit {
+pub fn chips(
+    engine: &Engine,
+    desk: &Desk<'_>,
+    frame: &Frame,
+    units: &[ViewUnit],
+) -> impl Iterator<Item = &'static str> {
+    let is_thinking = |laid: &ViewUnit| match laid.unit {
         Unit::Source { message, block: Some(block) } => {
             desk.source.messages[message].blocks.get(block).is_some_and(|block| block.kind == Kind::Thinking)
         }
         _ => false,
     };
-    let is_torn = |laid: &Laid| match laid.unit {
+    let is_torn = |laid: &ViewUnit| match laid.unit {
         Unit::Made(made) => laid.covered.is_none() && !desk.view.left_out_of(made).is_empty(),
         Unit::Source { .. } => desk.view.is_left_out(laid),
     };
-    let (thoughts, others): (Vec<&Laid>, Vec<&Laid>) =
+    let (thoughts, others): (Vec<&ViewUnit>, Vec<&ViewUnit>) =
         units.iter().filter(|laid| is_torn(laid)).partition(|laid| is_thinking(laid));
     let repaired = (!others.is_empty()).then_some("repaired");
     let dropped = (!thoughts.is_empty()).then_some("thinking-dropped");
@@ -167,14 +172,14 @@ pub fn chips(engine: &Engine, desk: &Desk<'_>, frame: &Frame, units: &[Laid]) ->
 }
 
 /// Without what is told of the whole frame.
-pub fn step_chips(engine: &Engine, desk: &Desk<'_>, frame: &Frame, units: &[Laid]) -> Vec<String> {
+pub fn step_chips(engine: &Engine, desk: &Desk<'_>, frame: &Frame, units: &[ViewUnit]) -> Vec<String> {
     let of_frame = ["moved", "combined", "split", "added"];
     let chips = chips(engine, desk, frame, units).filter(|chip| !of_frame.contains(chip));
     chips.map(str::to_owned).collect()
 }
 
 /// What the client sent, covered or not.
-fn source_weight(path: &[&Message], units: &[Laid]) -> f64 {
+fn source_weight(path: &[&Message], units: &[ViewUnit]) -> f64 {
     units
         .iter()
         .filter_map(|laid| match laid.unit {

@@ -2,11 +2,11 @@
 
 use crate::compose::{Ground, Weights};
 use crate::conversation::Conversation;
-use crate::log::{self, Answered, Arrived};
+use crate::log::{self, AnswerRecord, ArrivalRecord};
 use ctx_api::map::{KindView, ShareView, TurnView};
 use ctx_api::requests::Usage;
 use ctx_core::SlotId;
-use ctx_core::edit::fold::{Laid, Unit, View};
+use ctx_core::edit::fold::{Unit, View, ViewUnit};
 use ctx_core::message::{Kind, Role};
 use ctx_models::Models;
 use ctx_store::Record;
@@ -16,14 +16,14 @@ type Name = (&'static str, Option<String>);
 
 /// What was found of one kind.
 #[derive(Default)]
-struct Found {
+struct KindTotal {
     count: usize,
     frames: Vec<(String, f64)>,
 }
 
 pub fn kinds(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>) -> Vec<KindView> {
     let weights = Weights::of(conversation);
-    let mut found: BTreeMap<Name, Found> = BTreeMap::new();
+    let mut found: BTreeMap<Name, KindTotal> = BTreeMap::new();
     let mut add = |name: Name, frame: &str, weight: f64| {
         let found = found.entry(name).or_default();
         found.count += 1;
@@ -57,7 +57,7 @@ pub fn kinds(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>) 
         }
     }
     let scale = |weight: f64| conversation.calibration.tokens(weight);
-    let view = |((kind, tool), found): (Name, Found)| {
+    let view = |((kind, tool), found): (Name, KindTotal)| {
         let share = |(id, weight): (String, f64)| ShareView { id, tokens: scale(weight) };
         let frames: Vec<ShareView> = found.frames.into_iter().map(share).collect();
         let tokens = frames.iter().map(|share| share.tokens).sum();
@@ -68,7 +68,7 @@ pub fn kinds(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>) 
     kinds
 }
 
-fn name(ground: &Ground<'_>, tool_of: &HashMap<&str, &str>, laid: &Laid) -> Name {
+fn name(ground: &Ground<'_>, tool_of: &HashMap<&str, &str>, laid: &ViewUnit) -> Name {
     let Unit::Source { message, block } = laid.unit else { return ("edits", None) };
     let Some(facts) = ground.messages.get(message) else { return ("other", None) };
     let Some(block) = block.and_then(|at| facts.blocks.get(at)) else { return ("other", None) };
@@ -108,7 +108,7 @@ pub fn turns(
     for record in records.iter().filter(|record| log::is_readable(record.version)) {
         match record.kind.as_str() {
             log::ARRIVED => {
-                let Ok(arrived) = serde_json::from_slice::<Arrived>(&record.body) else { continue };
+                let Ok(arrived) = serde_json::from_slice::<ArrivalRecord>(&record.body) else { continue };
                 let Some(turn) = &arrived.turn else { continue };
                 if turn.restart {
                     // Nobody can tell any more where those before ended.
@@ -122,7 +122,7 @@ pub fn turns(
                 asked.insert(arrived.request, (record.at, arrived.model, frame));
             }
             log::ANSWERED => {
-                let Ok(answered) = serde_json::from_slice::<Answered>(&record.body) else { continue };
+                let Ok(answered) = serde_json::from_slice::<AnswerRecord>(&record.body) else { continue };
                 let Some(usage) = answered.usage else { continue };
                 let Some((at, model, frame)) = asked.remove(&answered.request) else { continue };
                 let model = answered.model.or(model);

@@ -2,7 +2,7 @@
 
 use super::show::{self, Texts};
 use crate::compose::Ground;
-use crate::conversation::{Conversation, Worn, left};
+use crate::conversation::{Conversation, SlotVersion, left};
 use ctx_api::frames::Left;
 use ctx_api::search::Hit;
 use ctx_api::show::{BlockView, MessageView};
@@ -25,7 +25,7 @@ pub const AT_A_TIME: usize = 64;
 /// Characters around a hit.
 const AROUND: usize = 60;
 
-pub fn worn(conversation: &Conversation) -> Vec<(SlotId, Worn)> {
+pub fn worn(conversation: &Conversation) -> Vec<(SlotId, SlotVersion)> {
     let left = conversation.left_frames().runs.into_iter().flat_map(|run| run.slots);
     let slots = conversation.tree.path().map(|slot| slot.id).chain(left);
     slots.filter_map(|slot| Some((slot, conversation.versions.get(&slot)?.clone()))).collect()

@@ -3,14 +3,14 @@
 use super::readable::{other, readable};
 use super::titles;
 use crate::compose::repaired::sentence;
-use crate::compose::{Ground, Repaired, Weights, rebuilt};
+use crate::compose::{Ground, RepairReport, Weights, rebuilt};
 use crate::conversation::Conversation;
 use crate::{Engine, Refusal};
 use ctx_api::edit::RepairView;
 use ctx_api::show::{BlockView, MessageView, Shown};
 use ctx_core::edit::address::Address;
 use ctx_core::edit::effect::PENDING;
-use ctx_core::edit::fold::{Around, Laid, Source, Unit, View};
+use ctx_core::edit::fold::{Around, Source, Unit, View, ViewUnit};
 use ctx_core::edit::layout::layout;
 use ctx_core::edit::resolve::{Desk, Scope, Target};
 use ctx_core::message::{Block, Kind, Message};
@@ -32,7 +32,7 @@ impl Engine {
         &self,
         conversation: &Conversation,
         ground: &Ground<'_>,
-        (view, repaired): (&View<'_>, &Repaired),
+        (view, repaired): (&View<'_>, &RepairReport),
         id: &str,
     ) -> Result<Shown, Refusal> {
         let source = ground.source();
@@ -200,7 +200,7 @@ fn made_so(view: &View<'_>, targets: &[Target]) -> Vec<String> {
     let effects = targets.iter().flat_map(|target| {
         let frame = target.frame.filter(|_| target.scope == Scope::Frame).and_then(|at| view.frames.get(at));
         let arranged = frame.into_iter().flat_map(|frame| frame.by.iter().copied());
-        arranged.chain(target.units.iter().flat_map(Laid::by))
+        arranged.chain(target.units.iter().flat_map(ViewUnit::by))
     });
     super::frames::by(view, effects)
 }
@@ -223,13 +223,13 @@ fn states(engine: &Engine, desk: &Desk<'_>, targets: &[Target]) -> Vec<String> {
 }
 
 /// The messages of the path that some units lie in.
-pub fn messages_of(units: &[Laid]) -> impl Iterator<Item = usize> + use<> {
+pub fn messages_of(units: &[ViewUnit]) -> impl Iterator<Item = usize> + use<> {
     let mut messages: Vec<usize> = units.iter().filter_map(message_of).collect();
     messages.dedup();
     messages.into_iter()
 }
 
-fn message_of(laid: &Laid) -> Option<usize> {
+fn message_of(laid: &ViewUnit) -> Option<usize> {
     match laid.unit {
         Unit::Source { message, .. } => Some(message),
         Unit::Made(_) => None,
@@ -250,7 +250,7 @@ pub fn message_views(
     let mut views: Vec<MessageView> = Vec::new();
     let mut read: HashMap<usize, Vec<Content>> = HashMap::new();
     for group in &layout.groups {
-        let units: Vec<&Laid> =
+        let units: Vec<&ViewUnit> =
             layout.units[group.units.clone()].iter().filter(|laid| target.units.contains(laid)).collect();
         // Of ours, what was replaced again is of no interest.
         if units.is_empty() || (group.made.is_some() && units.iter().all(|laid| laid.covered.is_some())) {
@@ -284,7 +284,7 @@ fn block_views(
     view: &View<'_>,
     path: &[&Message],
     id: &str,
-    laid: &Laid,
+    laid: &ViewUnit,
     (texts, read): (&Texts, &HashMap<usize, Vec<Content>>),
 ) -> Vec<BlockView> {
     let scale = |weight: f64| conversation.calibration.tokens(weight);

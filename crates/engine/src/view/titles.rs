@@ -1,8 +1,8 @@
 //! What frames, steps and parts are called where nobody gave them a title.
 
 use crate::compose::Ground;
-use ctx_core::edit::effect::{Effect, MadeId, Why};
-use ctx_core::edit::fold::{Frame, Laid, Unit, View};
+use ctx_core::edit::effect::{Effect, NewMessageId, Why};
+use ctx_core::edit::fold::{Frame, Unit, View, ViewUnit};
 use ctx_core::edit::resolve::{Desk, Scope, Target};
 use ctx_core::message::{Kind, Message, Role};
 use ctx_core::{Content, frames};
@@ -60,14 +60,14 @@ pub fn frame_title(view: &View<'_>, path: &[&Message], frame: &Frame) -> String 
 }
 
 /// Whether an edit wrote all words of a message anew: then its title is the edit's.
-fn is_rewritten(view: &View<'_>, path: &[&Message], units: &[Laid], message: usize) -> bool {
-    let is_text = |laid: &&Laid| match laid.unit {
+fn is_rewritten(view: &View<'_>, path: &[&Message], units: &[ViewUnit], message: usize) -> bool {
+    let is_text = |laid: &&ViewUnit| match laid.unit {
         Unit::Source { message: of, block: Some(at) } if of == message => {
             path[message].blocks.get(at).is_some_and(|block| block.kind == Kind::Text)
         }
         _ => false,
     };
-    let is_edited = |laid: &Laid| {
+    let is_edited = |laid: &ViewUnit| {
         let effect = laid.covered.and_then(|id| view.effect(id));
         matches!(effect, Some(Effect::Replace { why: Why::Edited, by, .. }) if !by.is_empty())
     };
@@ -79,7 +79,7 @@ fn is_rewritten(view: &View<'_>, path: &[&Message], units: &[Laid], message: usi
 const NO_TEXT: &str = "(no text)";
 
 /// What a message of ours says, or calls.
-fn made_title(view: &View<'_>, id: MadeId) -> Option<String> {
+fn made_title(view: &View<'_>, id: NewMessageId) -> Option<String> {
     view.made(id)?.content.iter().find_map(|content| match content {
         Content::Text { text } => Some(ctx_core::title::line(text)),
         Content::Call { name, .. } => Some(name.clone()),
@@ -99,7 +99,7 @@ pub fn title(ground: &Ground<'_>, view: &View<'_>, id: &str, at: Option<usize>) 
 
 /// The title of a step: what the model does in it as it is sent, or the first of what it says. One that is not sent at
 /// all keeps its own.
-pub fn step_title(view: &View<'_>, path: &[&Message], messages: &[usize], units: &[Laid]) -> String {
+pub fn step_title(view: &View<'_>, path: &[&Message], messages: &[usize], units: &[ViewUnit]) -> String {
     let of_client = || {
         let (first, last) = messages.first().zip(messages.last())?;
         let step = frames::Step {
@@ -108,7 +108,7 @@ pub fn step_title(view: &View<'_>, path: &[&Message], messages: &[usize], units:
         };
         Some(frames::step_title(path, &step)).filter(|title| title != NO_TEXT)
     };
-    let sent: Vec<&Laid> = units.iter().filter(|laid| laid.covered.is_none()).collect();
+    let sent: Vec<&ViewUnit> = units.iter().filter(|laid| laid.covered.is_none()).collect();
     let blocks = sent.iter().filter_map(|laid| match laid.unit {
         Unit::Source { message, block: Some(at) } if path[message].role == Role::Assistant => {
             path[message].blocks.get(at)

@@ -13,7 +13,7 @@ const SHORTEST: usize = 3;
 pub(super) struct Index {
     blocks: Vec<Entry>,
     words: HashMap<Box<str>, Vec<usize>>,
-    names: HashMap<String, Known>,
+    names: HashMap<String, NamePlaces>,
     head: String,
 }
 
@@ -26,7 +26,7 @@ struct Entry {
 
 /// The places of a name in the blocks searched so far.
 #[derive(Default)]
-struct Known {
+struct NamePlaces {
     looked: usize,
     found: Vec<usize>,
 }

@@ -1,6 +1,6 @@
 //! Commands that only print a file or a part of one.
 
-use super::reads::Read;
+use super::reads::FileRead;
 use std::fmt;
 
 /// The displayed part of a file.
@@ -44,7 +44,7 @@ impl fmt::Display for Range {
 }
 
 /// `cat FILE`, `sed -n 1,20p FILE`, `nl -ba FILE | head -50`, possibly after a `cd`.
-pub(super) fn printed(command: &str) -> Option<Read> {
+pub(super) fn printed(command: &str) -> Option<FileRead> {
     let command = command.trim().trim_end_matches("2>&1").trim_end();
     let rest = match command.split_once("&&") {
         Some((first, rest)) if first.trim_start().starts_with("cd ") => rest,
@@ -85,7 +85,7 @@ pub(super) fn printed(command: &str) -> Option<Read> {
             _ => {}
         }
     }
-    Some(Read { path: path?, range })
+    Some(FileRead { path: path?, range })
 }
 
 /// The only word after `skipped` ones that is neither an option nor its number.

@@ -15,7 +15,7 @@ const LINES: u64 = 2000;
 
 /// A file, or a part of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Read {
+pub(super) struct FileRead {
     pub(super) path: String,
     pub(super) range: Range,
 }
@@ -25,9 +25,9 @@ pub(super) struct Reads {
     /// The number of replies. A result is recorded after its reply was counted.
     step: usize,
     /// Unchanged reads: their step, and the place of the result.
-    known: Vec<(Read, usize, Place)>,
+    known: Vec<(FileRead, usize, Place)>,
     /// Calls without a result so far.
-    open: HashMap<String, Read>,
+    open: HashMap<String, FileRead>,
 }
 
 impl Reads {
@@ -35,7 +35,7 @@ impl Reads {
     pub(super) fn again(&self, answer: &[Block]) -> Vec<(String, Vec<Place>)> {
         let mut again = Vec::new();
         for read in calls_of(answer).filter_map(|(_, tool, input)| read(tool, input)) {
-            let shown = |known: &Read| is_same(&known.path, &read.path) && known.range.covers(&read.range);
+            let shown = |known: &FileRead| is_same(&known.path, &read.path) && known.range.covers(&read.range);
             let earlier = self.known.iter().filter(|(known, ..)| shown(known)).map(|(.., place)| *place);
             again.push((format!("{}{}", read.path, read.range), earlier.collect()));
         }
@@ -105,7 +105,7 @@ fn is_same(one: &str, other: &str) -> bool {
 }
 
 /// The file and range that a call reads, if it does nothing else.
-fn read(tool: &str, input: &Value) -> Option<Read> {
+fn read(tool: &str, input: &Value) -> Option<FileRead> {
     if let Some(command) = calls::shell(tool, input) {
         return printed(command);
     }
@@ -125,5 +125,5 @@ fn read(tool: &str, input: &Value) -> Option<Read> {
             Range::Lines(first, first.saturating_add(number("limit").unwrap_or(LINES).saturating_sub(1)))
         }
     };
-    Some(Read { path: calls::path(input)?.to_owned(), range })
+    Some(FileRead { path: calls::path(input)?.to_owned(), range })
 }

@@ -36,28 +36,28 @@ pub struct Foresight {
 }
 
 /// The content of a block: a result, or the input of its call.
-struct Said {
+struct BlockText {
     call: Box<str>,
     is_input: bool,
     length: usize,
     names: Vec<Box<str>>,
 }
 
-impl Said {
+impl BlockText {
     /// Whether a name is still visible after shortening.
     fn names(&self, name: &str) -> bool {
         self.names.iter().any(|told| told.contains(name)) || (self.is_input && self.length < SHORT)
     }
 }
 
-fn said(recording: &Recording) -> HashMap<Place, Said> {
+fn said(recording: &Recording) -> HashMap<Place, BlockText> {
     let mut all = HashMap::new();
     for (message, json) in recording.messages.iter().enumerate() {
         let contents = recording.wire().contents(json.get().as_bytes());
         // A call with its result in the same message is the provider's own and stays.
         let is_own = |id: &str| contents.iter().any(|content| content.answers() == Some(id));
         for (block, content) in contents.iter().enumerate() {
-            let of = |call: &str, is_input, text: String| Said {
+            let of = |call: &str, is_input, text: String| BlockText {
                 call: call.into(),
                 is_input,
                 length: text.len(),
@@ -83,7 +83,7 @@ impl Foresight {
         // From the end: content kept for a later step is also there for earlier ones.
         for need in needs.iter().rev() {
             // Content with another copy stays anyway.
-            let sources: Option<Vec<&Said>> = need.sources.iter().map(|place| said.get(place)).collect();
+            let sources: Option<Vec<&BlockText>> = need.sources.iter().map(|place| said.get(place)).collect();
             if let Some(sources) = sources {
                 known.keep(need, &sources);
             }
@@ -91,14 +91,14 @@ impl Foresight {
         known
     }
 
-    fn keep(&mut self, need: &Need, sources: &[&Said]) {
-        let is_kept = |until: &Until, said: &Said| until.get(&said.call).is_some_and(|turn| *turn >= need.turn);
-        let whole = |said: &&&Said| is_kept(if said.is_input { &self.inputs } else { &self.results }, said);
+    fn keep(&mut self, need: &Need, sources: &[&BlockText]) {
+        let is_kept = |until: &Until, said: &BlockText| until.get(&said.call).is_some_and(|turn| *turn >= need.turn);
+        let whole = |said: &&&BlockText| is_kept(if said.is_input { &self.inputs } else { &self.results }, said);
         if sources.iter().any(|said| whole(&said)) {
             return;
         }
         if need.kind == Kind::Name {
-            let named: Vec<&&Said> = sources.iter().filter(|said| said.names(&need.text)).collect();
+            let named: Vec<&&BlockText> = sources.iter().filter(|said| said.names(&need.text)).collect();
             if named.iter().any(|said| said.is_input || is_kept(&self.names, said)) {
                 return;
             }

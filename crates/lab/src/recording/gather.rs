@@ -12,14 +12,14 @@ const LARGEST: u64 = 1 << 30;
 
 /// The recordings, in the order of the file names.
 #[derive(Debug, Default)]
-pub struct Gathered {
+pub struct GatheredRecordings {
     pub recordings: Vec<Recording>,
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
 }
 
 /// An unusable file, or one line of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Skipped {
+pub struct SkippedFile {
     pub file: PathBuf,
     /// Counted from 1; none if it concerns the whole file.
     pub line: Option<usize>,
@@ -28,7 +28,7 @@ pub struct Skipped {
 
 /// Reads files and folders: request bodies with or without usage, clients' session files, and the folder of our own
 /// store. In folders, recursively, it reads files ending in `.json` and `.jsonl`. Each file is read once.
-pub fn read(paths: &[PathBuf]) -> Gathered {
+pub fn read(paths: &[PathBuf]) -> GatheredRecordings {
     let mut reading = Reading::default();
     for path in paths {
         match fs::metadata(path) {
@@ -43,7 +43,7 @@ pub fn read(paths: &[PathBuf]) -> Gathered {
 
 #[derive(Default)]
 struct Reading {
-    gathered: Gathered,
+    gathered: GatheredRecordings,
     seen: HashSet<PathBuf>,
     names: HashMap<String, usize>,
 }
@@ -116,7 +116,7 @@ impl Reading {
     }
 
     fn skip(&mut self, file: &Path, line: Option<usize>, why: String) {
-        self.gathered.skipped.push(Skipped { file: file.to_owned(), line, why });
+        self.gathered.skipped.push(SkippedFile { file: file.to_owned(), line, why });
     }
 }
 

@@ -6,7 +6,7 @@ mod sessions;
 mod store;
 mod time;
 
-pub use gather::{Gathered, Skipped, read};
+pub use gather::{GatheredRecordings, SkippedFile, read};
 
 use ctx_core::message::Role;
 use ctx_wire::{Wire, WireId};

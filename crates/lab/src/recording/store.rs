@@ -1,7 +1,7 @@
 //! Conversations that `ctx` itself recorded, in the daemon's home.
 
 use super::{Recording, Usage, corpus};
-use ctx_service::replay_source::{Asked, Recorded, recorded};
+use ctx_service::replay_source::{RecordedConversation, RecordedRequest, recorded};
 use ctx_store::{Reader, SqliteStore};
 use serde_json::value::RawValue;
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ pub(super) fn read(folder: &Path) -> Result<(Vec<Recording>, Vec<String>), Strin
     Ok((recordings, skipped))
 }
 
-fn recording(id: &str, found: Recorded) -> Result<Recording, String> {
+fn recording(id: &str, found: RecordedConversation) -> Result<Recording, String> {
     let mut recording = corpus::read(id.to_owned(), &found.body, None).or_else(|why| match &found.reply {
         // Only its first request is known so far.
         Some(_) => corpus::unanswered(id.to_owned(), &found.body),
@@ -40,7 +40,7 @@ fn recording(id: &str, found: Recorded) -> Result<Recording, String> {
         recording.messages.push(RawValue::from_string(reply).map_err(|error| format!("its reply is broken: {error}"))?);
         recording.turns.push(super::Turn { answer, ..super::Turn::default() });
     }
-    let asked: HashMap<usize, &Asked> = found.asked.iter().map(|asked| (asked.messages, asked)).collect();
+    let asked: HashMap<usize, &RecordedRequest> = found.asked.iter().map(|asked| (asked.messages, asked)).collect();
     for turn in &mut recording.turns {
         let Some(asked) = asked.get(&turn.answer) else { continue };
         turn.at = i64::try_from(asked.at).ok();

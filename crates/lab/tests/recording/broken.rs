@@ -2,10 +2,10 @@
 
 use super::sessions::{Session, call, result, say};
 use super::{answers, outline, read_files};
-use ctx_lab::recording::Gathered;
+use ctx_lab::recording::GatheredRecordings;
 use proptest::prelude::*;
 
-fn reasons(gathered: &Gathered) -> Vec<(Option<usize>, &str)> {
+fn reasons(gathered: &GatheredRecordings) -> Vec<(Option<usize>, &str)> {
     gathered.skipped.iter().map(|skipped| (skipped.line, skipped.why.as_str())).collect()
 }
 

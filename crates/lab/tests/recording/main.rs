@@ -7,16 +7,16 @@ mod sessions;
 mod stored;
 mod wires;
 
-use ctx_lab::recording::{Gathered, Recording, read};
+use ctx_lab::recording::{GatheredRecordings, Recording, read};
 use serde_json::Value;
 use std::path::Path;
 
-fn read_all(folder: &Path) -> Gathered {
+fn read_all(folder: &Path) -> GatheredRecordings {
     read(&[folder.to_owned()])
 }
 
 /// Reads these files in a new folder.
-fn read_files(files: &[(&str, &str)]) -> (Gathered, tempfile::TempDir) {
+fn read_files(files: &[(&str, &str)]) -> (GatheredRecordings, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, text) in files {
         let path = folder.path().join(name);
@@ -26,7 +26,7 @@ fn read_files(files: &[(&str, &str)]) -> (Gathered, tempfile::TempDir) {
     (read_all(folder.path()), folder)
 }
 
-fn names(gathered: &Gathered) -> Vec<&str> {
+fn names(gathered: &GatheredRecordings) -> Vec<&str> {
     gathered.recordings.iter().map(|recording| recording.name.as_str()).collect()
 }
 

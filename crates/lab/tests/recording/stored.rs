@@ -1,7 +1,7 @@
 //! Conversations of our own store.
 
 use ctx_clients::Hints;
-use ctx_engine::attribution::Seen;
+use ctx_engine::attribution::SeenRequest;
 use ctx_engine::response::Timing;
 use ctx_service::Service;
 use ctx_store::SqliteStore;
@@ -28,8 +28,13 @@ fn what_ctx_took_note_of_can_be_played_again() {
                 _ => None,
             });
             let at = 1_000_000 + turn * 1000;
-            let seen =
-                Seen { wire: &ctx_wire::anthropic::Anthropic, hints, pieces: pieces.finish(), at, counting: false };
+            let seen = SeenRequest {
+                wire: &ctx_wire::anthropic::Anthropic,
+                hints,
+                pieces: pieces.finish(),
+                at,
+                counting: false,
+            };
             let ticket = service.observe(seen).expect("readable").expect("a turn");
             let answer = json!({"role": "assistant", "content": [{"type": "text", "text": format!("answer {turn}")}]});
             let told = json!({"id": "msg_1", "type": "message", "role": "assistant", "content": answer["content"],

@@ -8,7 +8,7 @@ mod wires;
 use ctx_core::policy::Policy;
 use ctx_lab::policies::{Keep, Nothing};
 use ctx_lab::recording::Recording;
-use ctx_lab::replay::{Played, play};
+use ctx_lab::replay::{PlayOutcome, play};
 use ctx_lab::run::with_known;
 use ctx_models::Models;
 use serde_json::value::{RawValue, to_raw_value};
@@ -44,7 +44,7 @@ fn recording(calls: usize) -> Recording {
     }
 }
 
-fn played(recording: &Recording, policy: impl Policy + 'static) -> Played {
+fn played(recording: &Recording, policy: impl Policy + 'static) -> PlayOutcome {
     with_known(recording, Models::listed(), |known| play(known, std::sync::Arc::new(policy))).expect("played")
 }
 
@@ -88,7 +88,7 @@ fn who_knows_the_future_clears_what_nobody_needs_and_harms_nobody() {
 }
 
 /// The cost, and the number of harmed steps.
-fn bill(played: &Played) -> (f64, usize) {
+fn bill(played: &PlayOutcome) -> (f64, usize) {
     let missed = played.turns.iter().map(|turn| turn.missed.len()).sum();
     (played.turns.iter().map(|turn| turn.input_cost + turn.output_cost + turn.forced).sum(), missed)
 }

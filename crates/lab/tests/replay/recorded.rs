@@ -92,7 +92,7 @@ fn change(none: &[Score], auto: &[Score], is_chosen: impl Fn(&Score) -> bool) ->
 fn what_is_told_of_a_request_after_a_change_is_what_the_provider_counts() {
     let Some(recordings) = recorded() else { return };
     let recording = recordings.iter().find(|one| &*one.name == "cc-85f99978-s0").expect("a recording");
-    let known = |known: &ctx_lab::replay::Known<'_>| {
+    let known = |known: &ctx_lab::replay::RecordingFacts<'_>| {
         let auto = || std::sync::Arc::new(Auto::default());
         let acted = play(known, auto())?.turns.iter().position(|turn| turn.cleared).expect("it acts");
         play_watching(known, auto(), Watch::Turn(acted + 1)).map(|played| played.turns[acted + 1].clone())

@@ -11,7 +11,7 @@ fn a_long_search_ends_with_a_small_context() {
     let recording = ctx_lab::recording::read(&[file]).recordings.remove(0);
     let (none, auto) = (crate::played(&recording, Nothing), crate::played(&recording, Auto::default()));
     assert_eq!(none.turns.len(), 101);
-    let last = |played: &ctx_lab::replay::Played| played.turns.last().expect("a turn").reading.prompt();
+    let last = |played: &ctx_lab::replay::PlayOutcome| played.turns.last().expect("a turn").reading.prompt();
     let (before, after) = (last(&none), last(&auto));
     println!("{before:.0} tokens at the end, {after:.0} with the automatic editor");
     assert!(before > 300_000.0 && after < 0.16 * before, "{before} {after}");

@@ -8,7 +8,7 @@ use ctx_api::cache::MissesQuery;
 use ctx_api::models::ModelsView;
 use ctx_api::stats::Stats;
 use ctx_api::stats::StatsQuery;
-use ctx_service::view::Asked;
+use ctx_service::view::StatsScope;
 
 use super::Api;
 use super::read::{Answer, asked, request_number};
@@ -22,7 +22,7 @@ pub async fn models(State(api): State<Api>) -> Answer<ModelsView> {
 
 pub async fn stats(State(api): State<Api>, query: Result<Query<StatsQuery>, QueryRejection>) -> Answer<Stats> {
     let StatsQuery { by, since, conv, limit } = asked(query)?;
-    let wanted = Asked { by, since, conversation: conv, most: limit };
+    let wanted = StatsScope { by, since, conversation: conv, most: limit };
     api.ask(move |service| service.stats(&wanted)).await.map(Json)
 }
 

@@ -26,7 +26,7 @@ use crate::reply::{Closing, Reply};
 use crate::router::PathRouter;
 
 /// An accepted connection.
-pub(crate) struct Accepted<Socket> {
+pub(crate) struct AcceptedConnection<Socket> {
     pub(crate) socket: Socket,
     pub(crate) place: Place,
     /// It got one of the last file handles: only the control API responds, and it must not idle.
@@ -35,12 +35,12 @@ pub(crate) struct Accepted<Socket> {
 
 /// Serves a client until it disconnects, times out, makes space for others, or `closing` ends it.
 pub(crate) async fn serve(
-    accepted: Accepted<TcpStream>,
+    accepted: AcceptedConnection<TcpStream>,
     router: Arc<PathRouter>,
     limits: Arc<Limits>,
     mut closing: Closing,
 ) {
-    let Accepted { socket, mut place, on_spare } = accepted;
+    let AcceptedConnection { socket, mut place, on_spare } = accepted;
     let phase = place.phase.clone();
     let wire = ClientWire::new(socket, phase.clone(), limits.linger);
     let service_phase = phase.clone();

@@ -7,7 +7,7 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{StatusCode, Uri};
 use serde_json::{Value, json};
 
-use super::{Said, Trouble};
+use super::{HelperReply, Trouble};
 use crate::proxy::Target;
 use crate::proxy::call::{self, CallError};
 use crate::secret::Secret;
@@ -17,7 +17,12 @@ const LONGEST: usize = 1024 * 1024;
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 
-pub(super) async fn anthropic(target: &Target, key: &Secret, model: &str, prompt: &Prompt) -> Result<Said, Trouble> {
+pub(super) async fn anthropic(
+    target: &Target,
+    key: &Secret,
+    model: &str,
+    prompt: &Prompt,
+) -> Result<HelperReply, Trouble> {
     let mut headers = common();
     headers.insert(X_API_KEY, secret(key.expose_secret())?);
     headers.insert(ANTHROPIC_VERSION, HeaderValue::from_static("2023-06-01"));
@@ -33,7 +38,7 @@ pub(super) async fn anthropic(target: &Target, key: &Secret, model: &str, prompt
     let usage = &answer["usage"];
     let counts = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"];
     let tokens = usage.is_object().then(|| counts.iter().filter_map(|name| usage[*name].as_u64()).sum());
-    Ok(Said { text: texts.collect(), tokens })
+    Ok(HelperReply { text: texts.collect(), tokens })
 }
 
 pub(super) async fn openai(
@@ -41,7 +46,7 @@ pub(super) async fn openai(
     key: Option<&Secret>,
     model: &str,
     prompt: &Prompt,
-) -> Result<Said, Trouble> {
+) -> Result<HelperReply, Trouble> {
     let mut headers = common();
     if let Some(key) = key {
         headers.insert(header::AUTHORIZATION, secret(&format!("Bearer {}", key.expose_secret()))?);
@@ -56,7 +61,7 @@ pub(super) async fn openai(
     let text = answer["choices"][0]["message"]["content"].as_str().ok_or(Trouble::Nonsense("it has no content"))?;
     // Models that think aloud put the text after that.
     let text = text.rsplit_once("</think>").map_or(text, |(_, words)| words);
-    Ok(Said { text: text.to_owned(), tokens: answer["usage"]["total_tokens"].as_u64() })
+    Ok(HelperReply { text: text.to_owned(), tokens: answer["usage"]["total_tokens"].as_u64() })
 }
 
 async fn post(target: &Target, path: &str, headers: HeaderMap, body: &Value) -> Result<Value, Trouble> {

@@ -4,19 +4,19 @@ use ctx_engine::helper::Prompt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use ctx_clients::claude_code::question::{self, Printed};
+use ctx_clients::claude_code::question::{self, ProgramOutput};
 use ctx_clients::claude_code::variables;
 use ctx_core::hint;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
 use super::settings::Settings;
-use super::{Said, Trouble};
+use super::{HelperReply, Trouble};
 
 /// A meaningful response is never longer.
 const LONGEST: u64 = 1024 * 1024;
 
-pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<Said, Trouble> {
+pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<HelperReply, Trouble> {
     let folder = Folder::new().map_err(|error| Trouble::Down(format!("it has no empty folder to run in: {error}")))?;
     let mut command = Command::new(question::PROGRAM);
     command
@@ -65,7 +65,7 @@ pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<Said, Tr
         return Err(Trouble::Nonsense("it is too long"));
     }
     let ended = running.wait().await.map_err(|error| Trouble::Down(format!("`claude` broke off: {error}")))?;
-    let Printed { result, is_error, tokens } = match Printed::read(&said) {
+    let ProgramOutput { result, is_error, tokens } = match ProgramOutput::read(&said) {
         Some(printed) => printed,
         None if !ended.success() => return Err(Trouble::Down(format!("`claude` failed ({ended})"))),
         None => return Err(Trouble::Nonsense("it is not JSON")),
@@ -75,7 +75,7 @@ pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<Said, Tr
             result.as_deref().unwrap_or("no reason").chars().filter(|c| !c.is_control()).take(200).collect();
         return Err(Trouble::Down(format!("`claude` says: {why}")));
     }
-    Ok(Said { text: result.ok_or(Trouble::Nonsense("it has no result"))?, tokens })
+    Ok(HelperReply { text: result.ok_or(Trouble::Nonsense("it has no result"))?, tokens })
 }
 
 /// A temporary, empty and private folder.

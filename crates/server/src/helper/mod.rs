@@ -29,7 +29,7 @@ use crate::proxy::Target;
 const ANTHROPIC: &str = "https://api.anthropic.com";
 
 /// The text, and its cost if reported.
-struct Said {
+struct HelperReply {
     text: String,
     tokens: Option<u64>,
 }
@@ -136,7 +136,7 @@ impl Helper {
         }
     }
 
-    async fn send(&self, prompt: &Prompt) -> Result<Said, Trouble> {
+    async fn send(&self, prompt: &Prompt) -> Result<HelperReply, Trouble> {
         let model = self.settings.model();
         match (self.settings.provider, &self.target, &self.settings.key) {
             (Provider::Anthropic, Some(Ok(target)), Some(key)) => api::anthropic(target, key, model, prompt).await,

@@ -79,14 +79,14 @@ pub(super) struct RequestBody {
 }
 
 enum Source {
-    Streamed(Streamed),
+    Streamed(StreamedBody),
     Whole(Whole),
 }
 
 impl RequestBody {
     pub(super) fn new(incoming: Incoming, eye: RequestTap, idle_timeout: Duration) -> Self {
         let progress = Arc::new(Progress(AtomicU8::new(FLOWING)));
-        let mut streamed = Streamed { incoming, eye, silence: Silence::new(idle_timeout) };
+        let mut streamed = StreamedBody { incoming, eye, silence: Silence::new(idle_timeout) };
         if streamed.incoming.is_end_stream() {
             streamed.finish(&progress, COMPLETE);
         }
@@ -137,13 +137,13 @@ impl Body for RequestBody {
 }
 
 /// Forwarded as it arrives.
-struct Streamed {
+struct StreamedBody {
     incoming: Incoming,
     eye: RequestTap,
     silence: Silence,
 }
 
-impl Streamed {
+impl StreamedBody {
     fn finish(&mut self, progress: &Progress, state: u8) {
         progress.set(state);
         self.eye.end(state == COMPLETE);

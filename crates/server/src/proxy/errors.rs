@@ -70,16 +70,16 @@ impl Failure {
         told.into_response(path)
     }
 
-    fn tell(&self) -> Told {
+    fn tell(&self) -> ErrorText {
         match self {
-            Self::Unreachable { upstream, cause } => Told {
+            Self::Unreachable { upstream, cause } => ErrorText {
                 status: StatusCode::BAD_GATEWAY,
                 kind: "api_error",
                 code: ErrorCode::UpstreamUnreachable,
                 message: format!("Context Composer cannot reach {upstream}: {cause}. {}", cause.advice()),
                 permanent: cause.is_permanent(),
             },
-            Self::NoAnswer { upstream, reason } => Told {
+            Self::NoAnswer { upstream, reason } => ErrorText {
                 status: StatusCode::BAD_GATEWAY,
                 kind: "api_error",
                 code: ErrorCode::UpstreamClosed,
@@ -89,20 +89,20 @@ impl Failure {
                 ),
                 permanent: false,
             },
-            Self::ClientStalled { seconds } => Told {
+            Self::ClientStalled { seconds } => ErrorText {
                 status: StatusCode::REQUEST_TIMEOUT,
                 kind: "invalid_request_error",
                 code: ErrorCode::RequestStalled,
                 message: format!("The request body stalled for {seconds} s. Send it again."),
                 permanent: false,
             },
-            Self::ClientBroke => Told::refusal(
+            Self::ClientBroke => ErrorText::refusal(
                 StatusCode::BAD_REQUEST,
                 ErrorCode::RequestBroken,
                 "The request body ended early or is malformed. Send it again.",
             ),
             Self::Withheld(why) => withheld(*why),
-            Self::NoSuchUpstream { name, known } => Told::refusal(
+            Self::NoSuchUpstream { name, known } => ErrorText::refusal(
                 StatusCode::NOT_FOUND,
                 ErrorCode::NoSuchUpstream,
                 &format!(
@@ -111,19 +111,19 @@ impl Failure {
                     known.join(", ")
                 ),
             ),
-            Self::Upgrade => Told::refusal(
+            Self::Upgrade => ErrorText::refusal(
                 StatusCode::UPGRADE_REQUIRED,
                 ErrorCode::NoWebsocket,
                 "Context Composer does not support WebSockets, because they carry partial requests. Send HTTP \
                  requests.",
             ),
-            Self::Tunnel => Told::refusal(
+            Self::Tunnel => ErrorText::refusal(
                 StatusCode::METHOD_NOT_ALLOWED,
                 ErrorCode::NoTunnels,
                 "Context Composer does not open tunnels (CONNECT). Use its address as the base URL of the \
                  client (ANTHROPIC_BASE_URL), not as its HTTPS_PROXY.",
             ),
-            Self::Crowded => Told {
+            Self::Crowded => ErrorText {
                 status: StatusCode::SERVICE_UNAVAILABLE,
                 kind: "api_error",
                 code: ErrorCode::TooManyConnections,
@@ -132,19 +132,19 @@ impl Failure {
                     .to_owned(),
                 permanent: false,
             },
-            Self::Refused(Refusal::ForeignHost) => Told::refusal(
+            Self::Refused(Refusal::ForeignHost) => ErrorText::refusal(
                 StatusCode::FORBIDDEN,
                 ErrorCode::ForeignHost,
                 "The request names a host that may not be this machine, as in a DNS rebinding attack. Use 127.0.0.1, \
                  localhost or another address of this machine in the base URL (ANTHROPIC_BASE_URL).",
             ),
-            Self::Refused(Refusal::Navigation) => Told::refusal(
+            Self::Refused(Refusal::Navigation) => ErrorText::refusal(
                 StatusCode::FORBIDDEN,
                 ErrorCode::Navigation,
                 "This address is for programs, not for browsers. To see your conversations, open the link that `ctx \
                  ui` prints.",
             ),
-            Self::Refused(_) => Told::refusal(
+            Self::Refused(_) => ErrorText::refusal(
                 StatusCode::FORBIDDEN,
                 ErrorCode::CrossSite,
                 "Context Composer refuses requests from pages of other sites. Use a program on this machine.",
@@ -154,7 +154,7 @@ impl Failure {
 }
 
 /// The client retries errors that may pass, and no others.
-fn withheld(why: Withheld) -> Told {
+fn withheld(why: Withheld) -> ErrorText {
     let (status, code, message) = match why {
         Withheld::Store => (
             StatusCode::SERVICE_UNAVAILABLE,
@@ -178,7 +178,7 @@ fn withheld(why: Withheld) -> Told {
         ),
     };
     let kind = if status == StatusCode::BAD_REQUEST { "invalid_request_error" } else { "api_error" };
-    Told { status, kind, code, message: message.to_owned(), permanent: false }
+    ErrorText { status, kind, code, message: message.to_owned(), permanent: false }
 }
 
 fn unreadable(flaw: Flaw) -> &'static str {
@@ -201,15 +201,17 @@ fn unreadable(flaw: Flaw) -> &'static str {
 /// The responses of the HTTP parser, before a request exists.
 pub(crate) fn malformed(status: StatusCode) -> Response<Bytes> {
     let told = match status {
-        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Told::refusal(
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => ErrorText::refusal(
             status,
             ErrorCode::HeadersTooLarge,
             "The request's headers are too many or too long. Send fewer or shorter ones.",
         ),
-        StatusCode::URI_TOO_LONG => {
-            Told::refusal(status, ErrorCode::AddressTooLong, "The request's address is too long. Send a shorter one.")
-        }
-        _ => Told::refusal(
+        StatusCode::URI_TOO_LONG => ErrorText::refusal(
+            status,
+            ErrorCode::AddressTooLong,
+            "The request's address is too long. Send a shorter one.",
+        ),
+        _ => ErrorText::refusal(
             status,
             ErrorCode::MalformedRequest,
             "The request is not well-formed HTTP/1.1. Check the client; it must use http here, not https.",
@@ -218,7 +220,7 @@ pub(crate) fn malformed(status: StatusCode) -> Response<Bytes> {
     told.into_response("")
 }
 
-struct Told {
+struct ErrorText {
     status: StatusCode,
     kind: &'static str,
     code: ErrorCode,
@@ -226,7 +228,7 @@ struct Told {
     permanent: bool,
 }
 
-impl Told {
+impl ErrorText {
     fn refusal(status: StatusCode, code: ErrorCode, message: &str) -> Self {
         Self { status, kind: kind_of(status), code, message: message.to_owned(), permanent: false }
     }

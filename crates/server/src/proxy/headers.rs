@@ -13,7 +13,7 @@ const HTTP2_SETTINGS: HeaderName = HeaderName::from_static("http2-settings");
 
 /// The outgoing headers of a request, for HTTP/1.1. [`for_http2`] removes those that HTTP/2 forbids.
 pub(super) fn outgoing(headers: HeaderMap, host: &HeaderValue, auth: &Auth) -> HeaderMap {
-    let named = Named::by(&headers);
+    let named = ConnectionHeaders::by(&headers);
     let wants_trailers = asks_for_trailers(&headers);
     let has_host = headers.contains_key(header::HOST);
     let mut outgoing = rebuild(headers, |name, value| match *name {
@@ -75,7 +75,7 @@ pub(super) fn returning(headers: HeaderMap) -> HeaderMap {
     if !headers.keys().any(|name| is_hop_by_hop(name) || (chunked && *name == header::CONTENT_LENGTH)) {
         return headers;
     }
-    let named = Named::by(&headers);
+    let named = ConnectionHeaders::by(&headers);
     rebuild(headers, |name, value| match *name {
         // Two framings contradict each other; the chunked one was used.
         header::CONTENT_LENGTH if chunked => None,
@@ -127,9 +127,9 @@ fn asks_for_trailers(headers: &HeaderMap) -> bool {
 }
 
 /// The headers that `Connection` lists.
-struct Named(Vec<HeaderName>);
+struct ConnectionHeaders(Vec<HeaderName>);
 
-impl Named {
+impl ConnectionHeaders {
     fn by(headers: &HeaderMap) -> Self {
         let names = headers
             .get_all(header::CONNECTION)

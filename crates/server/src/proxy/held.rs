@@ -30,7 +30,7 @@ const SMALL: usize = 4 * 1024;
 const TOGETHER: usize = 64 * 1024;
 
 /// A completely received request.
-pub(super) struct Held {
+pub(super) struct HeldRequest {
     /// Encoded, as it came.
     came: Pieces,
     /// Decoded; the source of a composed request.
@@ -43,7 +43,7 @@ pub(super) struct Held {
     is_sized: bool,
 }
 
-impl Held {
+impl HeldRequest {
     /// Reads to the end and waits for the composition.
     pub(super) async fn read(mut incoming: Incoming, mut eye: RequestTap, patience: Duration) -> Result<Self, Failure> {
         let is_sized = incoming.size_hint().exact().is_some();

@@ -3,7 +3,7 @@
 //! at most once.
 
 use ctx_engine::compose::{Otherwise, Outgoing};
-use ctx_engine::ports::provider::Refused;
+use ctx_engine::ports::provider::ProviderRefusal;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use super::answer::Answer;
 use super::body::{AnswerBody, RequestBody};
 use super::errors::Failure;
-use super::held::Held;
+use super::held::HeldRequest;
 use super::upstream::Upstream;
 use super::{Proxy, failure, hand_back};
 use crate::watch::{RequestTap, ResponseTap};
@@ -57,7 +57,7 @@ impl Proxy {
         request_eye: RequestTap,
         response_eye: &mut ResponseTap,
     ) -> Result<Response<Answer>, Failure> {
-        let mut held = Held::read(incoming, request_eye, self.body_idle_timeout).await?;
+        let mut held = HeldRequest::read(incoming, request_eye, self.body_idle_timeout).await?;
         let Some(mut outgoing) = held.outgoing.take() else { return try_send(upstream, held.untouched(head)).await };
         let otherwise = outgoing.otherwise.take();
         let is_composed = otherwise.as_ref().is_none_or(|otherwise| otherwise.outgoing.is_some());
@@ -78,7 +78,7 @@ impl Proxy {
             deadline = Instant::now() + REFUSAL_PATIENCE;
             // If it is refused without our edits too, they were not the cause.
             if !is_refusal(response.status()) {
-                response_eye.refused(Refused { model, kinds, answer });
+                response_eye.refused(ProviderRefusal { model, kinds, answer });
             }
         }
         let is_unbound = is_composed && response.status() == StatusCode::BAD_REQUEST;

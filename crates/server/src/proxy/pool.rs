@@ -88,12 +88,12 @@ struct Usage {
     rested: Mutex<Rest>,
 }
 
-struct Shared {
+struct PoolState {
     sender: http2::SendRequest<RequestBody>,
     usage: Arc<Usage>,
 }
 
-impl Shared {
+impl PoolState {
     fn seat(&self) -> Option<Seat> {
         if self.sender.is_closed() || self.usage.streams.load(Ordering::Relaxed) >= STREAMS_PER_CONNECTION {
             return None;
@@ -122,7 +122,7 @@ pub(super) struct Pool {
 #[derive(Default)]
 struct Resting {
     lines: Vec<(Line, Rest)>,
-    shared: Vec<Shared>,
+    shared: Vec<PoolState>,
     is_swept: bool,
 }
 
@@ -136,7 +136,7 @@ impl Pool {
         loop {
             let (mut line, rest) = {
                 let mut resting = lock(&self.resting);
-                if let Some(seat) = resting.shared.iter().find_map(Shared::seat) {
+                if let Some(seat) = resting.shared.iter().find_map(PoolState::seat) {
                     return Some(Connection::Seat(seat));
                 }
                 resting.lines.pop()?
@@ -163,7 +163,7 @@ impl Pool {
     pub(super) fn share(self: &Arc<Self>, sender: http2::SendRequest<RequestBody>) -> Seat {
         let usage = Arc::new(Usage { streams: AtomicUsize::new(1), rested: Mutex::new(Rest::begin()) });
         let mut resting = lock(&self.resting);
-        resting.shared.push(Shared { sender: sender.clone(), usage: usage.clone() });
+        resting.shared.push(PoolState { sender: sender.clone(), usage: usage.clone() });
         self.sweep_soon(&mut resting);
         Seat { sender, usage }
     }

@@ -5,7 +5,7 @@ use crate::edit::Folder;
 use ctx_api::context::ProjectSettings;
 use ctx_core::policy::{Facts, Force, Look, Mode, Proposal, Settings, choose};
 use ctx_engine::automatic::{Rules, ledger_line};
-use ctx_engine::ports::{About, Automatic, Keeping, Limit, Removed};
+use ctx_engine::ports::{About, Automatic, Keeping, Limit, Removal};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -126,7 +126,7 @@ impl Automatic for Editor {
         &self,
         about: &About<'_>,
         settings: &Settings,
-        (removed, what): (&Removed<'_>, &str),
+        (removed, what): (&Removal<'_>, &str),
         keeping: Keeping,
     ) -> Result<Option<String>, String> {
         if keeping == Keeping::Nowhere {

@@ -2,13 +2,13 @@
 //! cleared.
 
 use crate::edit::Folder;
-use ctx_engine::ports::{About, OffloadFolder, Removed};
+use ctx_engine::ports::{About, OffloadFolder, Removal};
 use ctx_store::confined;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes the content of a result to a file of its own. Gives the file. [`Folder::sync`] makes it survive a power cut.
-pub fn to_file(folder: &Folder, about: &About<'_>, removed: &Removed<'_>) -> Result<PathBuf, String> {
+pub fn to_file(folder: &Folder, about: &About<'_>, removed: &Removal<'_>) -> Result<PathBuf, String> {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let tool: String = removed.tool.chars().take(40).map(plain).collect::<String>().to_lowercase();
     let hash = ctx_store::Hash::of(removed.text.as_bytes()).to_string();
@@ -124,7 +124,7 @@ mod tests {
         let folder = Folder::in_home(home.path());
         let text = "line one\r\n\u{feff}öß\n\nno end";
         let (call, tool, reason) = ("toolu_1", "mcp__x/y", "an old result");
-        let removed = Removed { call, is_input: false, tool, text, ending: "txt", tokens: 9, reason };
+        let removed = Removal { call, is_input: false, tool, text, ending: "txt", tokens: 9, reason };
         let file = to_file(&folder, &ABOUT, &removed).expect("written");
         assert_eq!(fs::read(&file).expect("a file"), text.as_bytes());
         assert_eq!(to_file(&folder, &ABOUT, &removed).expect("the same again"), file);
@@ -141,7 +141,7 @@ mod tests {
             lines[1].starts_with("- 2023-11-14 22:13 UTC, c1: cleared mcp__x/y (9 tokens) `cat 'x' y`, an old"),
             "{told}"
         );
-        assert_eq!(named(&Removed { is_input: true, ..removed }), "the input of mcp__x/y (9 tokens)");
+        assert_eq!(named(&Removal { is_input: true, ..removed }), "the input of mcp__x/y (9 tokens)");
     }
 
     fn at(path: &Path) -> Ledger {
@@ -200,7 +200,7 @@ mod tests {
         let evil = "x\nssh-ed25519 AAAA\u{2028}attacker\r\n#\u{202e}\u{200b}";
         let about = About { conversation: evil, ..ABOUT };
         let (call, reason) = ("toolu_1", evil);
-        let removed = Removed { call, is_input: true, tool: evil, text: "", ending: "txt", tokens: 9, reason };
+        let removed = Removal { call, is_input: true, tool: evil, text: "", ending: "txt", tokens: 9, reason };
         let line = line(&about, (&named(&removed), evil), (Some(evil), true), Path::new(evil));
         assert!(!line.chars().any(|c| c.is_control() || ctx_core::clean::is_invisible(c)), "{line:?}");
         assert!(line.starts_with("- 2023-11-14 22:13 UTC, x ssh"), "{line:?}");

@@ -12,7 +12,7 @@ use ctx_engine::card::{self, Card};
 use ctx_engine::conversation::{Conversation, takes_losses_into_account};
 use ctx_engine::edit::Files;
 use ctx_engine::edit::apply::{expected, is_whole};
-use ctx_engine::helper::Filled;
+use ctx_engine::helper::FilledWish;
 use ctx_engine::{EDITED, Refusal, log, mark, record};
 use ctx_store::{NewRecord, Step};
 use std::sync::MutexGuard;
@@ -25,7 +25,7 @@ impl Parts {
 
     /// The same with why each of them is made.
     pub(super) fn apply_for(&self, name: &str, wish: Wish, reasons: Vec<Option<String>>) -> Result<Applied, Refusal> {
-        let Filled { wish, reasons, written } = self.fill_locally(name, wish, reasons)?;
+        let FilledWish { wish, reasons, written } = self.fill_locally(name, wish, reasons)?;
         let name = &self.meant(name)?;
         let mut files = Files::importing(self.gather(name, &wish.operations));
         let _one_at_a_time = self.editing.lock(name);

@@ -7,7 +7,7 @@ use ctx_api::requests::Explained;
 use ctx_core::hint::Command;
 use ctx_core::{Class, ErrorCode, hint};
 use ctx_engine::compose::compare::overview;
-use ctx_engine::compose::{Ground, Outgoing, Written, rebuilt};
+use ctx_engine::compose::{Ground, Outgoing, WrittenRequest, rebuilt};
 use ctx_engine::conversation::sent_parts::Part;
 use ctx_engine::point::at_point;
 use ctx_engine::provider::Request;
@@ -52,7 +52,9 @@ impl Parts {
         let envelope = conversation.envelope_of(&body);
         let composed = conversation.compose(&conversation.newest(&body, &envelope), effects);
         let mut outgoing = match composed {
-            Some(Written { composed, .. }) => Outgoing::of(composed.segments.into_iter().map(Part::from).collect()),
+            Some(WrittenRequest { composed, .. }) => {
+                Outgoing::of(composed.segments.into_iter().map(Part::from).collect())
+            }
             None => Outgoing::whole(body.bytes().len()),
         };
         if conversation.reasoning.is_dropped_by_provider && at.is_none() {

@@ -19,7 +19,7 @@ use ctx_engine::conversation::Conversation;
 use ctx_engine::conversation::waiting::{State, Waiting};
 use ctx_engine::edit::Imports;
 use ctx_engine::edit::wait::notes;
-use ctx_engine::log::{self, Reverts, Wait, Wished};
+use ctx_engine::log::{self, NotedWish, Reverts, Wait};
 use ctx_engine::{Refusal, card, record};
 use ctx_store::Step;
 use std::sync::MutexGuard;
@@ -47,7 +47,7 @@ impl Parts {
             Change::Inherit { .. } => return Ok(applied),
         };
         let id = conversation.waiting.next_id();
-        let wished = Wished {
+        let wished = NotedWish {
             id: id.clone(),
             when,
             branch: conversation.history.current().to_owned(),

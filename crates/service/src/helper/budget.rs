@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Used {
+struct TokenUse {
     /// Days since 1970.
     day: u64,
     tokens: u64,
@@ -24,12 +24,12 @@ pub struct Budget {
     /// Tokens a day.
     pub most: u64,
     file: PathBuf,
-    used: Mutex<Used>,
+    used: Mutex<TokenUse>,
 }
 
 /// Tokens that are set aside for a request. What it does not use goes back.
 #[derive(Debug)]
-pub struct Reserved {
+pub struct Reservation {
     budget: Arc<Budget>,
     day: u64,
     tokens: u64,
@@ -47,7 +47,7 @@ impl Budget {
     }
 
     /// Sets tokens aside. They count at once, and also if the daemon dies before it knows better.
-    pub fn reserve(self: &Arc<Budget>, tokens: u64) -> Result<Reserved, Refusal> {
+    pub fn reserve(self: &Arc<Budget>, tokens: u64) -> Result<Reservation, Refusal> {
         let mut used = self.today(now());
         if used.tokens.saturating_add(tokens) > self.most {
             return Err(Refusal::new(
@@ -63,22 +63,22 @@ impl Budget {
                 ],
             ));
         }
-        let more = Used { tokens: used.tokens + tokens, ..*used };
+        let more = TokenUse { tokens: used.tokens + tokens, ..*used };
         self.keep(&more)?;
         *used = more;
-        Ok(Reserved { budget: self.clone(), day: used.day, tokens })
+        Ok(Reservation { budget: self.clone(), day: used.day, tokens })
     }
 
-    fn today(&self, at: u64) -> MutexGuard<'_, Used> {
+    fn today(&self, at: u64) -> MutexGuard<'_, TokenUse> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         if used.day != at / DAY_MS {
-            *used = Used { day: at / DAY_MS, tokens: 0 };
+            *used = TokenUse { day: at / DAY_MS, tokens: 0 };
         }
         used
     }
 
     /// A budget that cannot be written down would be none.
-    fn keep(&self, used: &Used) -> Result<(), Refusal> {
+    fn keep(&self, used: &TokenUse) -> Result<(), Refusal> {
         self.write(used).map_err(|error| {
             Refusal::new(
                 ErrorCode::NotWritten,
@@ -88,7 +88,7 @@ impl Budget {
         })
     }
 
-    fn write(&self, used: &Used) -> io::Result<()> {
+    fn write(&self, used: &TokenUse) -> io::Result<()> {
         let beside = self.file.with_extension("new");
         let mut options = fs::OpenOptions::new();
         options.write(true).create(true).truncate(true);
@@ -99,7 +99,7 @@ impl Budget {
     }
 }
 
-impl Reserved {
+impl Reservation {
     /// It used so many in the end, or what was set aside if nobody said.
     pub fn settle(self, tokens: Option<u64>) {
         let Some(tokens) = tokens else { return };

@@ -4,4 +4,4 @@ mod budget;
 mod questions;
 pub mod titles;
 
-pub use budget::{Budget, Reserved};
+pub use budget::{Budget, Reservation};

@@ -9,20 +9,25 @@ use ctx_core::hint::{Argument, Command};
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
 use ctx_engine::helper::SELF;
-use ctx_engine::helper::questions::{Filled, MOST, Open, Question};
+use ctx_engine::helper::questions::{FilledWish, MOST, Open, Question};
 
 impl Parts {
     /// A wish with words missing, done with the words that ctx finds by itself.
-    pub(crate) fn fill_locally(&self, name: &str, wish: Wish, reasons: Vec<Option<String>>) -> Result<Filled, Refusal> {
+    pub(crate) fn fill_locally(
+        &self,
+        name: &str,
+        wish: Wish,
+        reasons: Vec<Option<String>>,
+    ) -> Result<FilledWish, Refusal> {
         if !wish.operations.iter().any(Operation::is_open) {
-            return Ok(Filled { wish, reasons, written: Vec::new() });
+            return Ok(FilledWish { wish, reasons, written: Vec::new() });
         }
         let open = self.questions(name, wish)?;
         let words: Result<Vec<String>, Refusal> = open.questions.iter().map(Question::local).collect();
         let spread = |at: &usize| reasons.get(*at).cloned().flatten();
         let reasons = if reasons.is_empty() { reasons } else { open.from.iter().map(spread).collect() };
         let (wish, written) = open.filled(words?, SELF, false);
-        Ok(Filled { wish, reasons, written })
+        Ok(FilledWish { wish, reasons, written })
     }
 
     /// The words that a wish lacks. Whatever is wrong with it is told before anybody is asked.

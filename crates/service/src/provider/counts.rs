@@ -1,7 +1,7 @@
 //! What the provider was asked for, and what it did.
 
 use ctx_api::timeline::ProviderEdit;
-use ctx_engine::log::Answered;
+use ctx_engine::log::AnswerRecord;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Since the start.
@@ -20,7 +20,7 @@ impl Counts {
         self.asked.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub fn answered(&self, answered: &Answered) {
+    pub fn answered(&self, answered: &AnswerRecord) {
         let sum = |count: fn(&ProviderEdit) -> Option<u64>| answered.applied_edits.iter().filter_map(count).sum();
         let add = |count: &AtomicU64, more: u64| {
             count.fetch_add(more, Ordering::Relaxed);

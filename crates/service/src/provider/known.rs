@@ -4,7 +4,7 @@ use crate::clock::now;
 use crate::parts::Parts;
 use crate::threads::lock;
 use ctx_engine::log::{self, RefusedEdits};
-use ctx_engine::ports::provider::{Refused, words};
+use ctx_engine::ports::provider::{ProviderRefusal, words};
 use ctx_engine::record;
 use ctx_engine::request::Ticket;
 use ctx_store::Step;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 impl Parts {
     /// The provider did not take what we asked beside the client; without it the request went through. It is not asked
     /// for that again.
-    pub(crate) fn refused(&self, refused: &Refused, ticket: Option<&Ticket>) {
+    pub(crate) fn refused(&self, refused: &ProviderRefusal, ticket: Option<&Ticket>) {
         let words = words(&refused.answer);
         let names: Vec<String> = refused.kinds.iter().map(|kind| kind.name().to_owned()).collect();
         tracing::warn!(model = %refused.model, edits = names.join(", "), %words,

@@ -10,13 +10,13 @@ pub(crate) use state::ProviderState;
 
 use crate::parts::Parts;
 use ctx_engine::ports::About;
-use ctx_engine::ports::provider::Known;
+use ctx_engine::ports::provider::ProviderKnowledge;
 use std::sync::Arc;
 
 impl Parts {
     /// What the provider shall edit by itself. `upstream` says which provider that is.
     pub(crate) fn ask_provider(&mut self, source: Arc<dyn ProviderRules>, upstream: &str) {
-        let known = Known::load(&*self.store, upstream);
+        let known = ProviderKnowledge::load(&*self.store, upstream);
         self.provider = Arc::new(ProviderState::new(source, upstream, known));
         self.engine.provider = self.provider.clone();
     }

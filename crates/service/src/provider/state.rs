@@ -4,7 +4,7 @@ use super::counts::Counts;
 use crate::threads::lock;
 use ctx_clients::Hints;
 use ctx_engine::ports::Provider;
-use ctx_engine::ports::provider::Known;
+use ctx_engine::ports::provider::ProviderKnowledge;
 use ctx_wire::anthropic::context_management::Rules;
 use std::collections::HashMap;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub struct ProviderState {
     /// What counts wherever nothing else is known, as of the newest turn.
     general: RwLock<Arc<Rules>>,
     pub upstream: String,
-    pub known: Mutex<Arc<Known>>,
+    pub known: Mutex<Arc<ProviderKnowledge>>,
     /// Whether a session, or an agent of one, is meant, as its newest turn told. The proxy asks before the first byte of
     /// a body is read.
     meant: RwLock<HashMap<Whose, bool>>,
@@ -45,7 +45,7 @@ pub struct ProviderState {
 
 impl ProviderState {
     /// `upstream` says which provider it is; `known` is what it told before.
-    pub fn new(source: Arc<dyn ProviderRules>, upstream: &str, known: Known) -> ProviderState {
+    pub fn new(source: Arc<dyn ProviderRules>, upstream: &str, known: ProviderKnowledge) -> ProviderState {
         ProviderState {
             general: RwLock::new(source.provider(None)),
             source: Some(source),
@@ -107,7 +107,7 @@ impl Provider for ProviderState {
         folder.map_or(general, |folder| source.provider(Some(Path::new(folder))))
     }
 
-    fn known(&self) -> Arc<Known> {
+    fn known(&self) -> Arc<ProviderKnowledge> {
         lock(&self.known).clone()
     }
 }

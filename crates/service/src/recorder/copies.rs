@@ -10,7 +10,7 @@ use crate::streams::PAUSE;
 use crate::uploads::Upload;
 use ctx_clients::Hints;
 use ctx_engine::Credentials;
-use ctx_engine::ports::provider::Refused;
+use ctx_engine::ports::provider::ProviderRefusal;
 use ctx_wire::answer::Ending;
 use ctx_wire::rope::{Arriving, Pieces};
 use ctx_wire::{Call, Wire};
@@ -229,7 +229,7 @@ impl ResponseCopy {
     }
 
     /// The provider did not take what was asked beside the client; without it the request went through.
-    pub fn refused(&self, mut refused: Refused) {
+    pub fn refused(&self, mut refused: ProviderRefusal) {
         refused.hide(&self.credentials);
         let event = Event::Refused { exchange: self.exchange, refused: Box::new(refused) };
         self.recorder.send(self.lane.for_answer(), event);

@@ -3,7 +3,7 @@
 use ctx_clients::Hints;
 use ctx_engine::Credentials;
 use ctx_engine::compose::Outgoing;
-use ctx_engine::ports::Refused;
+use ctx_engine::ports::ProviderRefusal;
 use ctx_wire::Wire;
 use ctx_wire::answer::Ending;
 use ctx_wire::body::Unreadable;
@@ -34,7 +34,7 @@ pub(super) enum Event {
     /// The provider did not take what was asked beside the client.
     Refused {
         exchange: u64,
-        refused: Box<Refused>,
+        refused: Box<ProviderRefusal>,
     },
     /// The client asked which models there are: the answer.
     Models {

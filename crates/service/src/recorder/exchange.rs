@@ -10,7 +10,7 @@ use std::time::Duration;
 /// answer before it has read the request.
 #[derive(Default)]
 pub(super) struct Open {
-    pub asked: Asked,
+    pub asked: RequestState,
     pub tap: Option<Box<dyn Tap>>,
     pub telling: Telling,
     pub first_byte: Option<Duration>,
@@ -22,7 +22,7 @@ pub(super) struct Open {
 
 /// What is known of its request.
 #[derive(Default)]
-pub(super) enum Asked {
+pub(super) enum RequestState {
     #[default]
     Waiting,
     Nothing,

@@ -1,7 +1,7 @@
 //! The threads that look at the copies.
 
 use super::event::Event;
-use super::exchange::{Asked, Open};
+use super::exchange::{Open, RequestState};
 use super::gauges::Gauges;
 use super::lanes::{Job, Lanes, Next, Order};
 use super::waiting::Waiting;
@@ -9,7 +9,7 @@ use crate::clock::now;
 use crate::service::Service;
 use crate::threads::give_way;
 use ctx_engine::Problem;
-use ctx_engine::attribution::Seen;
+use ctx_engine::attribution::SeenRequest;
 use ctx_engine::response::Timing;
 use ctx_wire::encoding::{self, Encoding};
 use ctx_wire::rope::{Pieces, concat};
@@ -81,10 +81,10 @@ impl Work<'_> {
     fn take(&mut self, event: Event) {
         match event {
             Event::Request { exchange, wire, hints, encoding, body, at, counting, reply, .. } => {
-                self.open.entry(exchange).or_default().asked = Asked::Nothing;
+                self.open.entry(exchange).or_default().asked = RequestState::Nothing;
                 let mut waiting = reply.map(|reply| Waiting::new(reply, self.service.clone(), wire, (&hints, &body)));
                 let looked = decoded(encoding.as_deref(), body).and_then(|body| {
-                    let seen = Seen { wire, hints: *hints, pieces: body.clone(), at, counting };
+                    let seen = SeenRequest { wire, hints: *hints, pieces: body.clone(), at, counting };
                     let Some(waiting) = &mut waiting else { return self.service.parts.look(&seen, None, self.order) };
                     waiting.decoded = Some(body);
                     let ticket =
@@ -94,7 +94,7 @@ impl Work<'_> {
                 });
                 match looked {
                     Ok(Some(ticket)) if !counting => {
-                        self.open.entry(exchange).or_default().asked = Asked::Turn(ticket);
+                        self.open.entry(exchange).or_default().asked = RequestState::Turn(ticket);
                     }
                     Ok(_) => {}
                     Err(problem) => {
@@ -108,13 +108,13 @@ impl Work<'_> {
                 self.close(exchange);
             }
             Event::Unbound { exchange } => {
-                if let Some(Asked::Turn(ticket)) = self.open.get(&exchange).map(|open| &open.asked) {
+                if let Some(RequestState::Turn(ticket)) = self.open.get(&exchange).map(|open| &open.asked) {
                     self.service.parts.unbound(ticket);
                 }
             }
             Event::Refused { exchange, refused } => {
                 let ticket = match self.open.get(&exchange).map(|open| &open.asked) {
-                    Some(Asked::Turn(ticket)) => Some(ticket),
+                    Some(RequestState::Turn(ticket)) => Some(ticket),
                     _ => None,
                 };
                 self.service.parts.refused(&refused, ticket);
@@ -125,12 +125,12 @@ impl Work<'_> {
                 }
             }
             Event::NoRequest { exchange } => {
-                self.open.entry(exchange).or_default().asked = Asked::Nothing;
+                self.open.entry(exchange).or_default().asked = RequestState::Nothing;
                 self.close(exchange);
             }
             Event::Head { exchange, wire, status, content_type, encoding, after } => {
                 let open = self.open.entry(exchange).or_default();
-                if !matches!(open.asked, Asked::Nothing) {
+                if !matches!(open.asked, RequestState::Nothing) {
                     open.tap = Some(wire.tap(status, content_type.as_deref(), encoding.as_deref()));
                 }
                 open.first_byte = Some(after);
@@ -138,7 +138,7 @@ impl Work<'_> {
             Event::Part { exchange, bytes } => {
                 let Some(Open { asked, tap: Some(tap), telling, .. }) = self.open.get_mut(&exchange) else { return };
                 tap.feed(&bytes);
-                if let Asked::Turn(ticket) = asked
+                if let RequestState::Turn(ticket) = asked
                     && ticket.turn
                     && self.service.parts.streams.are_watched()
                 {
@@ -157,12 +157,13 @@ impl Work<'_> {
 
     /// Forgets an exchange of which nothing more will come; an answer is noted.
     fn close(&mut self, exchange: u64) {
-        let is_over = |open: &Open| open.ended.is_some() && !matches!(open.asked, Asked::Waiting);
+        let is_over = |open: &Open| open.ended.is_some() && !matches!(open.asked, RequestState::Waiting);
         if !self.open.get(&exchange).is_some_and(is_over) {
             return;
         }
         let Some(open) = self.open.remove(&exchange) else { return };
-        let Open { asked: Asked::Turn(ticket), tap, first_byte, ended: Some((ending, after)), lost, .. } = open else {
+        let Open { asked: RequestState::Turn(ticket), tap, first_byte, ended: Some((ending, after)), lost, .. } = open
+        else {
             return;
         };
         let mut answer = ending.and_then(|ending| tap.map(|tap| tap.finish(ending)));

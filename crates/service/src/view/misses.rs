@@ -12,7 +12,7 @@ use ctx_core::edit::address::Address;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, CommitId, Operation};
 use ctx_engine::envelope;
-use ctx_engine::log::{Answered, Differs, Opened};
+use ctx_engine::log::{AnswerRecord, Differs, OpeningRecord};
 use ctx_models::{CacheRules, Models};
 use ctx_store::{Hash, Reader, Record};
 use ctx_wire::WireId;
@@ -23,7 +23,7 @@ use std::collections::HashMap;
 
 /// What an answer tells of the cache, with what is known of the requests before it.
 #[derive(Debug, Clone)]
-pub(super) struct Told {
+pub(super) struct CacheAnswer {
     /// When its request came, and the model it was for.
     pub at: Option<u64>,
     pub model: Option<String>,
@@ -44,7 +44,7 @@ pub(super) struct Told {
 #[derive(Default)]
 pub(super) struct Story {
     wire: Option<WireId>,
-    asked: HashMap<u32, Asked>,
+    asked: HashMap<u32, MissedRequest>,
     last: Option<Turn>,
     ttl: Option<u64>,
     /// Seconds that the cache lives, as somebody said.
@@ -65,13 +65,13 @@ pub(super) struct Story {
 
 /// A turn that was answered.
 struct Turn {
-    asked: Asked,
+    asked: MissedRequest,
     usage: Usage,
     /// The repairs of the edited request: rule and what.
     repairs: Vec<(String, String)>,
 }
 
-struct Asked {
+struct MissedRequest {
     at: u64,
     model: Option<String>,
     envelope: Option<Hash>,
@@ -85,7 +85,7 @@ struct Asked {
     differs: Option<Differs>,
 }
 
-impl Asked {
+impl MissedRequest {
     /// Of several edits the first one that is met cuts the cache.
     fn first_edit(&self) -> Option<&Edit> {
         self.edited.iter().min_by_key(|edit| rank(&edit.place))
@@ -98,7 +98,7 @@ struct Edit {
     author: String,
 }
 
-/// Of [`ctx_engine::log::Arrived`] what is told here: it may be read for every request that ever came.
+/// Of [`ctx_engine::log::ArrivalRecord`] what is told here: it may be read for every request that ever came.
 #[derive(Deserialize)]
 struct Arrival {
     request: u32,
@@ -175,7 +175,7 @@ impl Story {
 
     /// `None` when the record cannot be read.
     pub fn opened(&mut self, record: &Record) -> Option<()> {
-        let opened: Opened = serde_json::from_slice(&record.body).ok()?;
+        let opened: OpeningRecord = serde_json::from_slice(&record.body).ok()?;
         self.wire = Some(opened.wire);
         Some(())
     }
@@ -191,7 +191,7 @@ impl Story {
         let turn = arrived.turn.filter(|turn| turn.current);
         let is_turn = turn.is_some();
         let rewritten = arrived.changed > 0 || !matches!(arrived.verdict.as_str(), "new" | "next" | "retry" | "fork");
-        let asked = Asked {
+        let asked = MissedRequest {
             at: record.at,
             envelope: turn.as_ref().and_then(|turn| record.uses.get(turn.envelope as usize).copied()),
             edited: if is_turn { std::mem::take(&mut self.edited) } else { Vec::new() },
@@ -258,9 +258,14 @@ impl Story {
     }
 
     /// What the answer to a request tells. `around` gives what an envelope says.
-    pub fn answered(&mut self, answered: &Answered, models: &Models, around: impl Fn(Hash) -> Option<Around>) -> Told {
+    pub fn answered(
+        &mut self,
+        answered: &AnswerRecord,
+        models: &Models,
+        around: impl Fn(Hash) -> Option<Around>,
+    ) -> CacheAnswer {
         let asked = self.asked.remove(&answered.request);
-        let mut told = Told {
+        let mut told = CacheAnswer {
             at: asked.as_ref().map(|asked| asked.at),
             model: answered.model.clone().or_else(|| asked.as_ref()?.model.clone()),
             turn: asked.as_ref().is_some_and(|asked| asked.turn),

@@ -15,7 +15,7 @@ mod timeline;
 mod weighed;
 mod worth;
 
-use crate::directory::Shared;
+use crate::directory::SharedConversation;
 use crate::parts::Parts;
 use crate::threads::lock;
 use ctx_core::edit::refusal::{nearest, suggest};
@@ -23,8 +23,8 @@ use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
 pub(crate) use ledger::Ledger;
-pub use stats::Asked;
-pub(crate) use weighed::Weighed;
+pub use stats::StatsScope;
+pub(crate) use weighed::WeightCache;
 
 impl Parts {
     /// The id that somebody means by `name`: an id or a session, the beginning of one, or `active`. A whole session
@@ -102,7 +102,7 @@ impl Parts {
         }
     }
 
-    pub(crate) fn conversation(&self, name: &str) -> Result<Shared, Refusal> {
+    pub(crate) fn conversation(&self, name: &str) -> Result<SharedConversation, Refusal> {
         let id = self.meant(name)?;
         let found = self.get(&id)?;
         found.ok_or_else(|| {
@@ -115,7 +115,7 @@ impl Parts {
     }
 
     /// A conversation whose bytes are wanted: what still waits to be written is waited for.
-    pub(crate) fn stored(&self, name: &str) -> Result<Shared, Refusal> {
+    pub(crate) fn stored(&self, name: &str) -> Result<SharedConversation, Refusal> {
         let id = self.meant(name)?;
         let shared = self.conversation(&id)?;
         self.writer.settle_conversation(&id, crate::parts::PATIENCE);

@@ -5,7 +5,7 @@ use crate::threads::lock;
 use ctx_api::search::{Found, FoundIn, Hit};
 use ctx_core::{ErrorCode, SlotId};
 use ctx_engine::Refusal;
-use ctx_engine::conversation::{Conversation, Worn};
+use ctx_engine::conversation::{Conversation, SlotVersion};
 use ctx_engine::view::search::{AT_A_TIME, BySlot, OF_EACH, hits, longest_run, may_hold, terms, worn};
 use ctx_store::{Blob, Hash};
 use ctx_wire::dress::dress;
@@ -60,7 +60,7 @@ impl Parts {
     }
 
     /// The messages that may hold the words.
-    fn texts_with(&self, worn: Vec<(SlotId, Worn)>, terms: &[String]) -> Result<BySlot, Refusal> {
+    fn texts_with(&self, worn: Vec<(SlotId, SlotVersion)>, terms: &[String]) -> Result<BySlot, Refusal> {
         let mut texts = HashMap::new();
         let runs: Vec<&str> = terms.iter().map(|term| longest_run(term)).collect();
         for some in worn.chunks(AT_A_TIME) {

@@ -13,16 +13,16 @@ use ctx_engine::Refusal;
 use ctx_engine::compose::Outgoing;
 use ctx_engine::conversation::Conversation;
 use ctx_engine::conversation::sent_parts::{SentParts, checksum};
-use ctx_engine::log::{self, Answered, Arrived, RefusedEdits};
+use ctx_engine::log::{self, AnswerRecord, ArrivalRecord, RefusedEdits};
 use ctx_store::{Reader, Record};
 
 /// What the log tells of a request.
-struct Recorded {
-    arrived: Arrived,
+struct LoggedRequest {
+    arrived: ArrivalRecord,
     record: Record,
     parts: SentParts,
     conversation: Conversation,
-    answer: Option<Answered>,
+    answer: Option<AnswerRecord>,
     remarks: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ impl Parts {
     pub(crate) fn sent(&self, name: &str, request: u32) -> Result<SentView, Refusal> {
         let recorded = self.recorded(name, request)?;
         let body = recorded.body(&*self.store)?;
-        let Recorded { arrived, record, conversation, answer, remarks, .. } = recorded;
+        let LoggedRequest { arrived, record, conversation, answer, remarks, .. } = recorded;
         Ok(SentView {
             conversation: conversation.id.clone(),
             request: format!("r{request}"),
@@ -64,7 +64,7 @@ impl Parts {
         self.recorded(name, request)?.body(&*self.store)?
     }
 
-    fn recorded(&self, name: &str, request: u32) -> Result<Recorded, Refusal> {
+    fn recorded(&self, name: &str, request: u32) -> Result<LoggedRequest, Refusal> {
         let id = self.meant(name)?;
         self.settle(crate::parts::PATIENCE);
         let mut found = self.store.records(&id, 0)?;
@@ -92,15 +92,15 @@ impl Parts {
             conversation.take(commit);
         }
         let is_answer = |record: &Record| {
-            let answered: Answered = read(record, log::ANSWERED)?;
+            let answered: AnswerRecord = read(record, log::ANSWERED)?;
             (answered.request == request).then_some(answered)
         };
         let remarks = after.iter().filter_map(|record| remark(record, request)).collect();
-        Ok(Recorded { answer: after.iter().find_map(is_answer), remarks, arrived, record, parts, conversation })
+        Ok(LoggedRequest { answer: after.iter().find_map(is_answer), remarks, arrived, record, parts, conversation })
     }
 }
 
-impl Recorded {
+impl LoggedRequest {
     /// The body that left; the inner error says why it cannot be rebuilt.
     fn body(&self, store: &dyn Reader) -> Result<Result<Vec<u8>, Refusal>, Refusal> {
         let missing = |why: &str| {
@@ -160,7 +160,7 @@ fn commit(record: &Record) -> Option<Commit> {
 }
 
 /// Whether a commit was made on the arrival of a request: its record follows.
-fn counts_in(commit: &Commit, arrived: &Arrived, at: u64) -> bool {
+fn counts_in(commit: &Commit, arrived: &ArrivalRecord, at: u64) -> bool {
     let inherited = matches!(commit.change, Change::Inherit { .. }) && commit.at == at;
     arrived.made.contains(&commit.id) || inherited
 }
@@ -199,7 +199,7 @@ mod tests {
     fn the_number_of_a_request_is_told_by_the_beginning_of_its_record() {
         let arrived = serde_json::json!({"request": 17, "class": "main", "verdict": "next", "known": 0, "new": 1,
             "changed": 0, "bytes": 1});
-        let arrived: Arrived = serde_json::from_value(arrived).expect("a request");
+        let arrived: ArrivalRecord = serde_json::from_value(arrived).expect("a request");
         let of = |kind: &str, body: Vec<u8>| {
             let (conversation, kind) = ("c".to_owned(), kind.to_owned());
             number(&Record { seq: 1, conversation, at: 1, kind, version: 1, uses: Vec::new(), body })

@@ -6,7 +6,7 @@ use ctx_api::show::Shown;
 use ctx_core::ErrorCode;
 use ctx_core::edit::frame_id::FrameId;
 use ctx_engine::Refusal;
-use ctx_engine::compose::{Ground, Repaired};
+use ctx_engine::compose::{Ground, RepairReport};
 use ctx_engine::conversation::left;
 use ctx_engine::point::at_point;
 
@@ -26,7 +26,7 @@ impl Parts {
         let ground = Ground::with_left(&conversation, &left);
         let all = ground.lay(at_point(&conversation, at)?);
         let mut shown =
-            self.engine.show_in(&conversation, &ground, (&all, &Repaired::default()), id).map_err(|_| refusal)?;
+            self.engine.show_in(&conversation, &ground, (&all, &RepairReport::default()), id).map_err(|_| refusal)?;
         let frame = shown.messages.first().and_then(|message| message.id.split_once('#')?.0.parse().ok());
         shown.left = frame.and_then(|id: FrameId| left.of(&id, &left::names(&view)));
         shown.state.extend(shown.left.map(|left| left.state().to_owned()));

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// What is asked of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Asked {
+pub struct StatsScope {
     pub by: Grouping,
     /// Milliseconds since 1970; the whole day in which that lies counts.
     pub since: Option<u64>,
@@ -30,7 +30,7 @@ struct Group {
 
 impl Parts {
     /// What requests took and cost.
-    pub(crate) fn stats(&self, asked: &Asked) -> Result<Stats, Refusal> {
+    pub(crate) fn stats(&self, asked: &StatsScope) -> Result<Stats, Refusal> {
         let only = asked.conversation.as_deref().map(|name| self.meant(name)).transpose()?;
         self.settle(PATIENCE);
         let mut ledger = lock(&self.ledger);

@@ -11,7 +11,7 @@ use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, SlotId, hint};
 use ctx_engine::Refusal;
 use ctx_engine::compose::Ground;
-use ctx_engine::log::{self, Answered, Arrived, Automatic, Opened, RefusedEdits, Wait};
+use ctx_engine::log::{self, AnswerRecord, ArrivalRecord, Automatic, OpeningRecord, RefusedEdits, Wait};
 use ctx_engine::view::map::money;
 use ctx_models::Models;
 use ctx_store::Record;
@@ -94,7 +94,7 @@ fn is_silent(record: &Record) -> bool {
 
 /// The slot of the last message of a request. A retry adds none: it ends where the one before it did.
 fn ends_in(record: &Record, before: Option<SlotId>) -> Option<SlotId> {
-    let Arrived { turn, verdict, .. } = serde_json::from_slice(&record.body).ok()?;
+    let ArrivalRecord { turn, verdict, .. } = serde_json::from_slice(&record.body).ok()?;
     match turn?.slots.last() {
         Some(slot) => Some(SlotId(*slot)),
         None => before.filter(|_| verdict == "retry"),
@@ -132,7 +132,7 @@ impl Parts {
             }
             (log::LINE, What::Line { line: Line::Checkout { .. } }) => story.moved(),
             (log::ANSWERED, What::Answer { money: dollars, priced_as, cache_miss, expected, usage, request, .. }) => {
-                let Ok(answered) = serde_json::from_slice::<Answered>(&record.body) else { return };
+                let Ok(answered) = serde_json::from_slice::<AnswerRecord>(&record.body) else { return };
                 // Older records do not say which model answered.
                 let asked = usage.as_ref().and_then(|usage| money(&self.engine.models, story.model(*request), usage));
                 if let Some((asked, stand_in)) = asked.filter(|_| dollars.is_none()) {
@@ -173,17 +173,17 @@ fn event(models: &Models, record: &Record) -> Option<Event> {
     }
     let what = match record.kind.as_str() {
         log::OPENED => {
-            let Opened { class, session, agent, client, parent, forked_from, .. } =
+            let OpeningRecord { class, session, agent, client, parent, forked_from, .. } =
                 serde_json::from_slice(&record.body).ok()?;
             What::Opened { class, session, agent, client, parent, forked_from }
         }
         log::ARRIVED => {
-            let Arrived { request, class, verdict, known, new, changed, detail, model, bytes, asks, .. } =
+            let ArrivalRecord { request, class, verdict, known, new, changed, detail, model, bytes, asks, .. } =
                 serde_json::from_slice(&record.body).ok()?;
             What::Request { request, class, verdict, known, new, changed, detail, model, bytes, asks, frame: None }
         }
         log::ANSWERED => {
-            let answered: Answered = serde_json::from_slice(&record.body).ok()?;
+            let answered: AnswerRecord = serde_json::from_slice(&record.body).ok()?;
             let cost = answered.usage.as_ref().and_then(|usage| money(models, answered.model.as_deref(), usage));
             let (money, priced_as) = cost.map_or((None, None), |(money, stand_in)| (Some(money), stand_in));
             What::Answer {

@@ -10,9 +10,9 @@ type CardSays = (u64, u64);
 
 /// Tokens by conversation, and what its card said when they were counted.
 #[derive(Debug, Default)]
-pub(crate) struct Weighed(Mutex<HashMap<String, (CardSays, u64)>>);
+pub(crate) struct WeightCache(Mutex<HashMap<String, (CardSays, u64)>>);
 
-impl Weighed {
+impl WeightCache {
     /// The tokens of a conversation, unless its card says something else now.
     pub fn get(&self, id: &str, card: CardSays) -> Option<u64> {
         let known = lock(&self.0).get(id).copied();

@@ -6,7 +6,7 @@ use ctx_api::context::WorthView;
 use ctx_api::cost::Cache;
 use ctx_engine::Refusal;
 use ctx_engine::automatic::Now;
-use ctx_engine::conversation::policy::Remembered;
+use ctx_engine::conversation::policy::RememberedView;
 
 impl Parts {
     /// What of a conversation is worth removing.
@@ -29,7 +29,7 @@ impl Parts {
         let worth = if cleared_by_provider > 0 { None } else { self.engine.worked_out(&conversation, &now) };
         let head = head.map(|head| head.to_string());
         let view = WorthView { conversation: conversation.id.clone(), head, worth, cleared_by_provider };
-        conversation.policy.worth = Some(Box::new(Remembered { of, view: view.clone() }));
+        conversation.policy.worth = Some(Box::new(RememberedView { of, view: view.clone() }));
         Ok(view)
     }
 }

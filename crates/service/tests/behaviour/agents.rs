@@ -2,7 +2,7 @@
 
 use crate::support::{Headers, House, hints, with};
 use ctx_api::edit::Wish;
-use ctx_engine::attribution::Seen;
+use ctx_engine::attribution::SeenRequest;
 use ctx_engine::conversation::sent_parts::Part;
 use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ fn held(house: &House, headers: &Headers, body: &Value) -> Option<String> {
     let mut arriving = Arriving::alone();
     arriving.push(&bytes);
     let (hints, pieces) = (hints(headers), arriving.finish());
-    let seen = Seen { wire: &ctx_wire::anthropic::Anthropic, hints, pieces, at: house.now(), counting: false };
+    let seen = SeenRequest { wire: &ctx_wire::anthropic::Anthropic, hints, pieces, at: house.now(), counting: false };
     let mut leaves = None;
     house.service.hold(seen, &mut |outgoing| leaves = outgoing).expect("readable");
     let parts = leaves?.parts.into_iter().map(|part| match part {

@@ -6,9 +6,9 @@ use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, Operation};
 use ctx_core::policy::{Action, Facts, Item, Look, Proposal, Settings};
 use ctx_engine::Refusal;
-use ctx_engine::attribution::Seen;
+use ctx_engine::attribution::SeenRequest;
 use ctx_engine::conversation::policy::AUTHOR;
-use ctx_engine::ports::{About, Automatic, Keeping, Removed};
+use ctx_engine::ports::{About, Automatic, Keeping, Removal};
 use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -53,7 +53,7 @@ impl Automatic for Editor {
         &self,
         _: &About<'_>,
         _: &Settings,
-        (removed, _): (&Removed<'_>, &str),
+        (removed, _): (&Removal<'_>, &str),
         _: Keeping,
     ) -> Result<Option<String>, String> {
         assert!(!removed.text.is_empty() && ["Read", "Write"].contains(&removed.tool) && removed.reason == "it is new");
@@ -170,7 +170,7 @@ fn what_is_asked_beside_gets_the_same_and_lets_nobody_act() {
     let mut arriving = Arriving::alone();
     arriving.push(&session.body());
     let hints = support::hints(&session.headers());
-    let seen = Seen {
+    let seen = SeenRequest {
         wire: &ctx_wire::anthropic::Anthropic,
         hints,
         pieces: arriving.finish(),
@@ -186,7 +186,7 @@ fn what_is_asked_beside_gets_the_same_and_lets_nobody_act() {
         let body = side.body.to_string().into_bytes();
         let mut arriving = Arriving::alone();
         arriving.push(&body);
-        let seen = Seen {
+        let seen = SeenRequest {
             wire: &ctx_wire::anthropic::Anthropic,
             hints: support::hints(&side.headers),
             pieces: arriving.finish(),

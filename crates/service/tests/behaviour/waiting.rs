@@ -6,7 +6,7 @@ use ctx_api::face::Face;
 use ctx_api::waiting::WaitView;
 use ctx_core::ErrorCode;
 use ctx_engine::Moments;
-use ctx_engine::attribution::Seen;
+use ctx_engine::attribution::SeenRequest;
 use ctx_engine::request::Ticket;
 use ctx_engine::response::Timing;
 use ctx_service::{Service, now};
@@ -64,7 +64,7 @@ impl Day {
         let mut arriving = Arriving::alone();
         arriving.push(&body);
         let held = self.house.service.holds(&hints);
-        let seen = Seen {
+        let seen = SeenRequest {
             wire: &ctx_wire::anthropic::Anthropic,
             hints,
             pieces: arriving.finish(),

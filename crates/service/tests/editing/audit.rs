@@ -7,12 +7,12 @@ use ctx_api::edit::Wish;
 use ctx_api::stats::{GroupView, Grouping, Spent};
 use ctx_core::policy::{Look, Policy, Proposal};
 use ctx_engine::Moments;
-use ctx_engine::attribution::Seen;
+use ctx_engine::attribution::SeenRequest;
 use ctx_engine::ports::Plain;
 use ctx_engine::response::Timing;
 use ctx_models::{Models, Setting};
 use ctx_service::Service;
-use ctx_service::view::Asked;
+use ctx_service::view::StatsScope;
 use ctx_store::MemoryStore;
 use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ impl Talk {
         let mut arriving = self.service.newest().get(&hints).map_or_else(Arriving::alone, Arriving::after);
         arriving.push(&body);
         self.clock += wait * 1000;
-        let seen = Seen {
+        let seen = SeenRequest {
             wire: &ctx_wire::anthropic::Anthropic,
             hints,
             pieces: arriving.finish(),
@@ -386,7 +386,7 @@ fn what_a_policy_saves_is_what_the_same_talk_costs_without_it() {
 
 fn cost_of_twelve_more(mut talk: Talk) -> (Spent, Vec<GroupView>) {
     (0..12).for_each(|_| drop(talk.turn(1)));
-    let stats = |by| talk.service.stats(&Asked { by, ..Asked::default() }).expect("stats");
+    let stats = |by| talk.service.stats(&StatsScope { by, ..StatsScope::default() }).expect("stats");
     let all = stats(Grouping::Conversation);
     assert_eq!(all.total, stats(Grouping::Request).total);
     assert_eq!((all.total.requests, all.total.unweighed, all.total.unpriced), (36, 0, 0));

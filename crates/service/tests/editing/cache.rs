@@ -3,7 +3,7 @@
 use crate::support::{self, answers};
 use ctx_api::edit::Wish;
 use ctx_core::edit::Operation;
-use ctx_engine::attribution::Seen;
+use ctx_engine::attribution::SeenRequest;
 use ctx_engine::response::Timing;
 use ctx_service::Service;
 use ctx_service::edit::Folder;
@@ -49,7 +49,7 @@ impl Line {
         let mut arriving = self.service.newest().get(&hints).map_or_else(Arriving::alone, Arriving::after);
         arriving.push(&body);
         self.clock += 1000;
-        let seen = Seen {
+        let seen = SeenRequest {
             wire: &ctx_wire::anthropic::Anthropic,
             hints,
             pieces: arriving.finish(),

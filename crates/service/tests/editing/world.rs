@@ -11,7 +11,7 @@ use crate::support::stores::FailingStore;
 use crate::support::{self, Headers, answers};
 use crate::tally::Tally;
 use crate::words::{self, Kind, Words};
-use ctx_engine::attribution::Seen;
+use ctx_engine::attribution::SeenRequest;
 use ctx_engine::ports::Plain;
 use ctx_engine::request::Ticket;
 use ctx_engine::response::Timing;
@@ -196,8 +196,13 @@ impl World {
             arriving.push(chunk);
         });
         self.clock += 10;
-        let seen =
-            Seen { wire: &ctx_wire::anthropic::Anthropic, hints, pieces: arriving.finish(), at: self.clock, counting };
+        let seen = SeenRequest {
+            wire: &ctx_wire::anthropic::Anthropic,
+            hints,
+            pieces: arriving.finish(),
+            at: self.clock,
+            counting,
+        };
         let mut betas =
             headers.iter().find(|(name, _)| name == "anthropic-beta").map_or(String::new(), |(_, value)| value.clone());
         self.tally.requests += 1;

@@ -5,7 +5,7 @@
 
 use ctx_api::stats::Grouping;
 use ctx_service::Service;
-use ctx_service::view::Asked;
+use ctx_service::view::StatsScope;
 use ctx_store::SqliteStore;
 use flate2::read::GzDecoder;
 use serde_json::{Map, Value};
@@ -103,7 +103,7 @@ fn what_an_old_store_shows_is_the_same() {
 #[test]
 fn what_an_old_store_cost_is_the_same() {
     each(|service, id, expected| {
-        let asked = Asked { by: Grouping::Request, since: None, conversation: Some(id.into()), most: None };
+        let asked = StatsScope { by: Grouping::Request, since: None, conversation: Some(id.into()), most: None };
         let stats = service.stats(&asked).expect("its costs");
         // What edits saved is no longer scaled by requests that are too small to tell.
         let changed = ["removed", "saved"];

@@ -5,7 +5,7 @@
 
 #![allow(dead_code)] // each test binary uses a part of it
 
-use ctx_engine::attribution::Seen;
+use ctx_engine::attribution::SeenRequest;
 use ctx_engine::request::Ticket;
 use ctx_engine::response::Timing;
 pub mod answers;
@@ -69,7 +69,7 @@ impl House {
         });
         let body = arriving.finish();
         self.service.newest().passed(&hints, &body);
-        self.service.observe(Seen {
+        self.service.observe(SeenRequest {
             wire: &ctx_wire::anthropic::Anthropic,
             hints,
             pieces: body,
@@ -93,7 +93,8 @@ impl House {
         let mut arriving = Arriving::alone();
         arriving.push(&session.body());
         let (hints, pieces) = (hints(&session.headers()), arriving.finish());
-        let seen = Seen { wire: &ctx_wire::anthropic::Anthropic, hints, pieces, at: self.now(), counting: false };
+        let seen =
+            SeenRequest { wire: &ctx_wire::anthropic::Anthropic, hints, pieces, at: self.now(), counting: false };
         let mut leaves = None;
         let ticket = self.service.hold(seen, &mut |outgoing| leaves = outgoing).expect("readable");
         (ticket.expect("belongs to a conversation"), leaves)

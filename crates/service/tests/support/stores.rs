@@ -2,7 +2,7 @@
 //! handed.
 
 use ctx_store::{
-    Blob, ConversationRow, Hash, Health, MemoryStore, Purged, Reader, Records, Size, Step, Store, StoreError,
+    Blob, ConversationRow, Hash, Health, MemoryStore, PurgeReport, Reader, Records, Size, Step, Store, StoreError,
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -197,12 +197,12 @@ impl Store for FailingStore {
         Ok(numbers)
     }
 
-    fn remove(&self, conversations: &[String]) -> Result<Purged, StoreError> {
+    fn remove(&self, conversations: &[String]) -> Result<PurgeReport, StoreError> {
         self.writes.meet()?;
         self.inner.remove(conversations)
     }
 
-    fn sweep(&self) -> Result<Purged, StoreError> {
+    fn sweep(&self) -> Result<PurgeReport, StoreError> {
         self.writes.meet()?;
         self.inner.sweep()
     }

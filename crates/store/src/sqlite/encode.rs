@@ -27,7 +27,7 @@ pub fn compressor() -> io::Result<Compressor<'static>> {
 }
 
 /// Stored bytes.
-pub struct Packed<'a> {
+pub struct PackedBytes<'a> {
     pub codec: i64,
     /// The unpacked size; `None` if stored uncompressed.
     pub size: Option<i64>,
@@ -35,17 +35,17 @@ pub struct Packed<'a> {
 }
 
 /// Compresses the bytes if that makes them smaller.
-pub fn pack<'a>(compressor: &mut Compressor<'static>, bytes: &'a [u8]) -> Result<Packed<'a>, StoreError> {
+pub fn pack<'a>(compressor: &mut Compressor<'static>, bytes: &'a [u8]) -> Result<PackedBytes<'a>, StoreError> {
     if bytes.len() > LARGEST_BODY {
         return Err(StoreError::TooLarge { bytes: bytes.len(), limit: LARGEST_BODY });
     }
     if bytes.len() >= SMALLEST_WORTH_PACKING {
         let smaller = compressor.compress(bytes).map_err(StoreError::Compression)?;
         if smaller.len() < bytes.len() {
-            return Ok(Packed { codec: PRIMED, size: Some(bytes.len() as i64), bytes: Cow::Owned(smaller) });
+            return Ok(PackedBytes { codec: PRIMED, size: Some(bytes.len() as i64), bytes: Cow::Owned(smaller) });
         }
     }
-    Ok(Packed { codec: PLAIN, size: None, bytes: Cow::Borrowed(bytes) })
+    Ok(PackedBytes { codec: PLAIN, size: None, bytes: Cow::Borrowed(bytes) })
 }
 
 /// Reverses [`pack`], trusting none of its arguments.

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row};
 
 use super::encode::{checksum, decode_uses, unpack};
 use super::read::conversation_id;
-use crate::model::{Damage, Record, Records, Skipped};
+use crate::model::{Damage, Record, Records, SkippedRecord};
 use crate::{Hash, StoreError};
 
 /// The part of the log to read.
@@ -17,7 +17,7 @@ pub enum Scope<'a> {
 }
 
 /// The result of reading one row of the log.
-pub type Read = Result<Record, Skipped>;
+pub type ReadRow = Result<Record, SkippedRecord>;
 
 const COLUMNS: &str = "seq, conversation, at, kind, version, uses, checksum, codec, size, body FROM records";
 
@@ -48,7 +48,7 @@ pub fn scan(
     connection: &Connection,
     scope: &Scope<'_>,
     after: u64,
-    mut each: impl FnMut(Read) -> ControlFlow<()>,
+    mut each: impl FnMut(ReadRow) -> ControlFlow<()>,
 ) -> Result<(), StoreError> {
     let names = names(connection, scope)?;
     let after = i64::try_from(after).unwrap_or(i64::MAX);
@@ -64,7 +64,7 @@ pub fn scan(
     }
 }
 
-fn number(read: &Read) -> i64 {
+fn number(read: &ReadRow) -> i64 {
     let seq = match read {
         Ok(record) => record.seq,
         Err(skipped) => skipped.seq,
@@ -77,7 +77,7 @@ fn scan_at_once(
     scope: &Scope<'_>,
     names: &HashMap<i64, String>,
     after: i64,
-    mut each: impl FnMut(Read) -> ControlFlow<()>,
+    mut each: impl FnMut(ReadRow) -> ControlFlow<()>,
 ) -> Result<(), StoreError> {
     let sql = match scope {
         Scope::Conversation(_) => {
@@ -104,13 +104,13 @@ fn scan_one_by_one(
     scope: &Scope<'_>,
     names: &HashMap<i64, String>,
     after: i64,
-    mut each: impl FnMut(Read) -> ControlFlow<()>,
+    mut each: impl FnMut(ReadRow) -> ControlFlow<()>,
 ) -> Result<(), StoreError> {
     let mut numbers = numbers_from_index(connection, scope, names, after)?;
     numbers.sort_unstable();
     let mut statement = connection.prepare_cached(&format!("SELECT {COLUMNS} WHERE seq = ?1"))?;
     for seq in numbers {
-        let skipped = |why| Skipped { seq: seq.cast_unsigned(), kind: None, why };
+        let skipped = |why| SkippedRecord { seq: seq.cast_unsigned(), kind: None, why };
         let mut rows = statement.query([seq])?;
         let read = match rows.next() {
             Ok(Some(row)) => record(connection, names, row)?,
@@ -169,7 +169,7 @@ fn names(connection: &Connection, scope: &Scope<'_>) -> Result<HashMap<i64, Stri
 }
 
 /// One row of the log. The outer error is the database's, the inner one is the row's.
-fn record(connection: &Connection, names: &HashMap<i64, String>, row: &Row<'_>) -> Result<Read, StoreError> {
+fn record(connection: &Connection, names: &HashMap<i64, String>, row: &Row<'_>) -> Result<ReadRow, StoreError> {
     let seq: i64 = row.get(0)?;
     let read = match unverified(names, row) {
         Ok(unverified) => match resolve(connection, &unverified.uses) {
@@ -180,17 +180,17 @@ fn record(connection: &Connection, names: &HashMap<i64, String>, row: &Row<'_>) 
         },
         Err(why) => Err(why),
     };
-    Ok(read.map_err(|why| Skipped { seq: seq.cast_unsigned(), kind: row.get(3).ok(), why }))
+    Ok(read.map_err(|why| SkippedRecord { seq: seq.cast_unsigned(), kind: row.get(3).ok(), why }))
 }
 
 /// A record before verification: its uses must first be resolved to hashes.
-struct Unverified {
+struct UnverifiedRecord {
     record: Record,
     uses: Vec<u8>,
     checksum: i64,
 }
 
-fn unverified(names: &HashMap<i64, String>, row: &Row<'_>) -> Result<Unverified, Damage> {
+fn unverified(names: &HashMap<i64, String>, row: &Row<'_>) -> Result<UnverifiedRecord, Damage> {
     let unreadable = |_| Damage::Checksum;
     let seq: i64 = row.get(0).map_err(unreadable)?;
     let conversation: i64 = row.get(1).map_err(unreadable)?;
@@ -198,7 +198,7 @@ fn unverified(names: &HashMap<i64, String>, row: &Row<'_>) -> Result<Unverified,
     let codec: i64 = row.get(7).map_err(unreadable)?;
     let size: Option<i64> = row.get(8).map_err(unreadable)?;
     let body: Vec<u8> = row.get(9).map_err(unreadable)?;
-    Ok(Unverified {
+    Ok(UnverifiedRecord {
         record: Record {
             seq: seq.cast_unsigned(),
             conversation: names.get(&conversation).ok_or(Damage::Checksum)?.clone(),
@@ -213,7 +213,7 @@ fn unverified(names: &HashMap<i64, String>, row: &Row<'_>) -> Result<Unverified,
     })
 }
 
-impl Unverified {
+impl UnverifiedRecord {
     fn verify(self, uses: Vec<Hash>) -> Result<Record, Damage> {
         let record = Record { uses, ..self.record };
         if record_checksum(&record) == self.checksum { Ok(record) } else { Err(Damage::Checksum) }

@@ -33,10 +33,10 @@ use rusqlite::Connection;
 
 use self::files::Locks;
 use self::log::Scope;
-pub use self::open::{Opened, SCHEMA_VERSION};
+pub use self::open::{OpenReport, SCHEMA_VERSION};
 use self::witness::Witness;
 use self::write::Writer;
-use crate::model::{Blob, ConversationRow, Purged, Records, Size, Step, Trouble};
+use crate::model::{Blob, ConversationRow, PurgeReport, Records, Size, Step, Trouble};
 use crate::{Hash, Health, Reader, Store, StoreError};
 
 /// The number of readers to keep for reuse; more may work at once.
@@ -49,14 +49,14 @@ pub struct SqliteStore {
     reader: SqliteReader,
     writer: Mutex<Writer>,
     witness: Witness,
-    opened: Opened,
+    opened: OpenReport,
     _lock: Locks,
 }
 
 impl SqliteStore {
     /// Opens the store in this folder and creates both if necessary. [`SqliteStore::opened`] reports what was done.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
-        let mut opened = Opened::default();
+        let mut opened = OpenReport::default();
         if files::prepare_folder(folder)? {
             opened.fixed_permissions.push(folder.to_owned());
         }
@@ -95,7 +95,7 @@ impl SqliteStore {
         Ok(reader)
     }
 
-    pub fn opened(&self) -> &Opened {
+    pub fn opened(&self) -> &OpenReport {
         &self.opened
     }
 
@@ -300,11 +300,11 @@ impl Store for SqliteStore {
         Ok(numbers)
     }
 
-    fn remove(&self, conversations: &[String]) -> Result<Purged, StoreError> {
+    fn remove(&self, conversations: &[String]) -> Result<PurgeReport, StoreError> {
         purge::remove(self, conversations)
     }
 
-    fn sweep(&self) -> Result<Purged, StoreError> {
+    fn sweep(&self) -> Result<PurgeReport, StoreError> {
         purge::sweep(self)
     }
 }

@@ -28,7 +28,7 @@ pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The report of opening a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Opened {
+pub struct OpenReport {
     /// There was no store here before.
     pub created: bool,
     /// The damaged file was moved here, and this is a new, empty store.
@@ -40,7 +40,7 @@ pub struct Opened {
 }
 
 /// Opens the file for writing; moves a damaged one aside and creates a new one.
-pub fn writer(folder: &Path, opened: &mut Opened) -> Result<Connection, StoreError> {
+pub fn writer(folder: &Path, opened: &mut OpenReport) -> Result<Connection, StoreError> {
     let database = files::database_path(folder);
     match connect(&database, opened) {
         Err(StoreError::Damaged(error)) => {
@@ -53,7 +53,7 @@ pub fn writer(folder: &Path, opened: &mut Opened) -> Result<Connection, StoreErr
     }
 }
 
-fn connect(database: &Path, opened: &mut Opened) -> Result<Connection, StoreError> {
+fn connect(database: &Path, opened: &mut OpenReport) -> Result<Connection, StoreError> {
     let fixed = files::prepare_database(database)?;
     opened.fixed_permissions.extend(fixed);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_new_file_has_the_schema_version_and_the_settings() -> Result<(), StoreError> {
         let folder = tempfile::tempdir().unwrap();
-        let connection = writer(folder.path(), &mut Opened::default())?;
+        let connection = writer(folder.path(), &mut OpenReport::default())?;
         assert_eq!(schema_version(&connection)?, SCHEMA_VERSION);
         assert_eq!(pragma(&connection, "application_id")?, APPLICATION);
         assert_eq!(pragma(&connection, "page_size")?, PAGE_BYTES);

@@ -16,7 +16,7 @@ use super::read::{conversation_id, last_seq};
 use super::write::Writer;
 use super::{SqliteStore, guard};
 use crate::StoreError;
-use crate::model::Purged;
+use crate::model::PurgeReport;
 
 /// The duration of a transaction.
 const SLICE: Duration = Duration::from_millis(3);
@@ -30,7 +30,7 @@ const PAGES: i64 = 32;
 const TRIES: usize = 50;
 
 /// Removes the records and notes of conversations.
-pub fn remove(store: &SqliteStore, conversations: &[String]) -> Result<Purged, StoreError> {
+pub fn remove(store: &SqliteStore, conversations: &[String]) -> Result<PurgeReport, StoreError> {
     let begin = |transaction: &Transaction<'_>| {
         remember_last_seq(transaction)?;
         note_names(transaction)
@@ -46,13 +46,13 @@ fn in_slices<Item, Known>(
     store: &SqliteStore,
     mut items: VecDeque<Item>,
     begin: impl Fn(&Transaction<'_>) -> Result<Known, StoreError>,
-    remove: impl Fn(&Transaction<'_>, &Known, &Item, &mut Purged) -> Result<bool, StoreError>,
-) -> Result<Purged, StoreError> {
-    let mut purged = Purged::default();
+    remove: impl Fn(&Transaction<'_>, &Known, &Item, &mut PurgeReport) -> Result<bool, StoreError>,
+) -> Result<PurgeReport, StoreError> {
+    let mut purged = PurgeReport::default();
     while !items.is_empty() {
         purged += store.writer().slice(|transaction, end| {
             let known = begin(transaction)?;
-            let mut removed = Purged::default();
+            let mut removed = PurgeReport::default();
             while let Some(item) = items.front() {
                 if remove(transaction, &known, item, &mut removed)? {
                     items.pop_front();
@@ -69,7 +69,7 @@ fn in_slices<Item, Known>(
 }
 
 /// Removes the blobs that no record uses, then shrinks the files.
-pub fn sweep(store: &SqliteStore) -> Result<Purged, StoreError> {
+pub fn sweep(store: &SqliteStore) -> Result<PurgeReport, StoreError> {
     // Searching takes long and runs beside the writer; records written meanwhile are checked again below.
     let (unused, seen) = store.reader.with(|connection| {
         let seen = last_seq(connection)?;
@@ -177,7 +177,7 @@ fn remove_some(
     connection: &Connection,
     name: &str,
     note_names: &[String],
-    purged: &mut Purged,
+    purged: &mut PurgeReport,
 ) -> Result<bool, StoreError> {
     let Some(id) = conversation_id(connection, name)? else {
         return Ok(true);
@@ -207,7 +207,7 @@ fn remove_some(
     Ok(true)
 }
 
-fn remove_blob(connection: &Connection, id: i64, purged: &mut Purged) -> Result<(), StoreError> {
+fn remove_blob(connection: &Connection, id: i64, purged: &mut PurgeReport) -> Result<(), StoreError> {
     let (first, end, size): (i64, i64, Option<i64>) = connection
         .prepare_cached("SELECT first, first + pieces, size FROM blobs WHERE id = ?1")?
         .query_row([id], |row| row.try_into())?;

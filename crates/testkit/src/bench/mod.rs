@@ -1,8 +1,8 @@
 //! The bench: `ctx` and nginx with the same upstream, under the same load, in alternating rounds. `cargo xtask bench`
 //! builds and starts everything; `docs/bench.md` explains the numbers.
 //!
-//! [`script`] generates the load, [`load`] sends it, [`sink`] answers it, [`stage`] starts the measured servers, and
-//! each of [`series`] measures one thing. Every loop is bounded in count and time.
+//! `script` generates the load, `load` sends it, `sink` answers it, `stage` starts the measured servers, and
+//! each of `series` measures one thing. Every loop is bounded in count and time.
 
 mod load;
 mod process;

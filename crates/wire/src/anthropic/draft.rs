@@ -3,14 +3,14 @@
 use super::content;
 use ctx_core::content::Content;
 use ctx_core::edit::Refusal;
-use ctx_core::edit::effect::Made;
+use ctx_core::edit::effect::NewMessage;
 use ctx_core::edit::resolve::{DraftScope, bad_json, not_empty, thinking};
 use ctx_core::message::Role;
 use serde_json::Value;
 
 /// Turns JSON into content, or refuses it.
-pub fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
-    let inside = |content: Vec<Content>| vec![Made { role: None, content }];
+pub fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<NewMessage>, Refusal> {
+    let inside = |content: Vec<Content>| vec![NewMessage { role: None, content }];
     match drafted {
         DraftScope::Messages => messages(raw),
         DraftScope::System if !is_text(raw) => Err(bad_json("the system prompt takes text only", "")),
@@ -35,7 +35,7 @@ fn is_tool(raw: &Value) -> bool {
 }
 
 /// Messages, each with its role.
-fn messages(raw: &Value) -> Result<Vec<Made>, Refusal> {
+fn messages(raw: &Value) -> Result<Vec<NewMessage>, Refusal> {
     let list = if let Value::Array(list) = raw { list.iter().collect() } else { vec![raw] };
     let mut messages = Vec::new();
     for (at, message) in list.into_iter().enumerate() {
@@ -60,7 +60,7 @@ fn messages(raw: &Value) -> Result<Vec<Made>, Refusal> {
             }
             _ => return Err(wrong("`content` must be a text or a list of blocks")),
         };
-        messages.push(Made { role: Some(role), content });
+        messages.push(NewMessage { role: Some(role), content });
     }
     if messages.is_empty() {
         return Err(bad_json("the list of messages is empty", ""));

@@ -23,11 +23,11 @@ use crate::facts::Reading;
 use crate::json::Span;
 use crate::recorded::Opening;
 use crate::wire::{Call, Insertion, LocalError, Wire};
-use compose::{Composed, Input};
+use compose::{ComposedRequest, Input};
 use ctx_core::Lexicon;
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::Refusal;
-use ctx_core::edit::effect::Made;
+use ctx_core::edit::effect::NewMessage;
 use ctx_core::edit::fold::View;
 use ctx_core::edit::resolve::{Draft, DraftScope};
 use ctx_core::message::{Message, Role};
@@ -42,7 +42,7 @@ pub struct Anthropic;
 pub static SHAPE: Shape = Shape { list: "messages", leads: |_| false, lone_text: false };
 
 impl Draft for Anthropic {
-    fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
+    fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<NewMessage>, Refusal> {
         draft::draft(raw, drafted)
     }
 
@@ -154,11 +154,11 @@ impl Wire for Anthropic {
         content::is_pictured(content)
     }
 
-    fn compose(&self, input: &Input<'_>, view: &View<'_>) -> Composed {
+    fn compose(&self, input: &Input<'_>, view: &View<'_>) -> ComposedRequest {
         compose::compose(input, view)
     }
 
-    fn go_on(&self, input: &Input<'_>) -> Option<Composed> {
+    fn go_on(&self, input: &Input<'_>) -> Option<ComposedRequest> {
         compose::go_on(input)
     }
 

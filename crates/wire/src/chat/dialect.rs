@@ -3,7 +3,7 @@
 use super::content::{quoted, write};
 use super::message::{Parts, REASONING, Site};
 use super::profiles::{self, Profile, Reasoning};
-use crate::compose::dialect::{Dialect, Element, Kept, Plan};
+use crate::compose::dialect::{Dialect, Element, KeptBlock, Plan};
 use crate::compose::spell::cut;
 use crate::compose::{Input, Repair};
 use crate::json::Span;
@@ -35,19 +35,19 @@ impl ChatDialect {
     }
 
     /// The result of a call: kept, with another text, or replaced.
-    fn tool(&self, element: &[u8], parts: &Parts, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
+    fn tool(&self, element: &[u8], parts: &Parts, kept: &[KeptBlock<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
         let mut out = Vec::new();
         let mut made: Vec<&Content> = Vec::new();
         for kept in kept {
             match kept {
-                Kept::Own(_) => out.push(element.to_vec()),
-                Kept::Text(_, text) => {
+                KeptBlock::Own(_) => out.push(element.to_vec()),
+                KeptBlock::Text(_, text) => {
                     let mut rewrite = Rewrite { element, parts, edits: Vec::new() };
                     rewrite.result(text);
                     out.push(rewrite.done());
                 }
-                Kept::Made(content) if is_result(content) => out.push(write(content).into_owned().into_bytes()),
-                Kept::Made(content) => made.push(content),
+                KeptBlock::Made(content) if is_result(content) => out.push(write(content).into_owned().into_bytes()),
+                KeptBlock::Made(content) => made.push(content),
             }
         }
         if !made.is_empty() {
@@ -88,7 +88,7 @@ impl Dialect for ChatDialect {
         }
     }
 
-    fn rewrite(&self, element: &[u8], _: &Message, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
+    fn rewrite(&self, element: &[u8], _: &Message, kept: &[KeptBlock<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
         let parts = Parts::read(element);
         if parts.is_tool() {
             return self.tool(element, &parts, kept, plan);
@@ -96,8 +96,8 @@ impl Dialect for ChatDialect {
         let sites = parts.sites();
         let mut rewrite = Rewrite { element, parts: &parts, edits: Vec::new() };
         let has_calls = kept.iter().any(|kept| match kept {
-            Kept::Own(at) | Kept::Text(at, _) => matches!(sites.get(*at), Some(Site::Call(_))),
-            Kept::Made(content) => is_call(content),
+            KeptBlock::Own(at) | KeptBlock::Text(at, _) => matches!(sites.get(*at), Some(Site::Call(_))),
+            KeptBlock::Made(content) => is_call(content),
         });
         let (texts, calls, results) = sorted(kept, &sites);
         if texts.is_empty() && !has_calls {
@@ -156,7 +156,7 @@ impl Dialect for ChatDialect {
 }
 
 /// A kept block of the content.
-enum Said<'k> {
+enum ContentPart<'k> {
     Own(usize),
     Made(&'k Content),
 }
@@ -170,18 +170,21 @@ fn is_result(content: &Content) -> bool {
 }
 
 /// The kept blocks by destination: content, calls, synthetic results.
-fn sorted<'k>(kept: &[Kept<'k>], sites: &[Site]) -> (Vec<Said<'k>>, Vec<Said<'k>>, Vec<&'k Content>) {
+fn sorted<'k>(
+    kept: &[KeptBlock<'k>],
+    sites: &[Site],
+) -> (Vec<ContentPart<'k>>, Vec<ContentPart<'k>>, Vec<&'k Content>) {
     let (mut texts, mut calls, mut results) = (Vec::new(), Vec::new(), Vec::new());
     for kept in kept {
         match kept {
-            Kept::Own(at) | Kept::Text(at, _) => match sites.get(*at) {
-                Some(Site::Text | Site::Element(_)) => texts.push(Said::Own(*at)),
-                Some(Site::Call(call)) => calls.push(Said::Own(*call)),
+            KeptBlock::Own(at) | KeptBlock::Text(at, _) => match sites.get(*at) {
+                Some(Site::Text | Site::Element(_)) => texts.push(ContentPart::Own(*at)),
+                Some(Site::Call(call)) => calls.push(ContentPart::Own(*call)),
                 Some(Site::Reasoning(_) | Site::Whole) | None => {}
             },
-            Kept::Made(content) if is_call(content) => calls.push(Said::Made(content)),
-            Kept::Made(content) if is_result(content) => results.push(*content),
-            Kept::Made(content) => texts.push(Said::Made(content)),
+            KeptBlock::Made(content) if is_call(content) => calls.push(ContentPart::Made(content)),
+            KeptBlock::Made(content) if is_result(content) => results.push(*content),
+            KeptBlock::Made(content) => texts.push(ContentPart::Made(content)),
         }
     }
     (texts, calls, results)
@@ -259,9 +262,9 @@ impl Rewrite<'_> {
 
     /// Removes reasoning that is not kept, except the field that some providers require with calls: it then holds a
     /// space (C30, C31). Typed reasoning belongs to the text beside it, which has changed (C34).
-    fn reasoning(&mut self, kept: &[Kept<'_>], sites: &[Site], (has_calls, is_known): (bool, bool)) {
+    fn reasoning(&mut self, kept: &[KeptBlock<'_>], sites: &[Site], (has_calls, is_known): (bool, bool)) {
         let stays = |at: usize| {
-            kept.iter().any(|kept| matches!(kept, Kept::Own(own) if sites.get(*own) == Some(&Site::Reasoning(at))))
+            kept.iter().any(|kept| matches!(kept, KeptBlock::Own(own) if sites.get(*own) == Some(&Site::Reasoning(at))))
         };
         let mut gone = Vec::new();
         for &at in &self.parts.reasoning {
@@ -279,7 +282,7 @@ impl Rewrite<'_> {
         self.cut_members(&gone);
     }
 
-    fn content(&mut self, said: &[Said<'_>]) {
+    fn content(&mut self, said: &[ContentPart<'_>]) {
         let Some(content) = self.parts.content else {
             let made: Vec<&Content> = said.iter().filter_map(made).collect();
             if !made.is_empty() {
@@ -289,7 +292,7 @@ impl Rewrite<'_> {
         };
         let value = self.parts.value(content);
         let Some(elements) = self.parts.elements.clone() else {
-            let is_own = said.iter().any(|said| matches!(said, Said::Own(_)));
+            let is_own = said.iter().any(|said| matches!(said, ContentPart::Own(_)));
             let made: Vec<&Content> = said.iter().filter_map(made).collect();
             return match (is_own, made.is_empty()) {
                 (true, true) => {}
@@ -301,9 +304,9 @@ impl Rewrite<'_> {
             return self.replace(value, "null");
         }
         let first_element = self.first_element();
-        let own = |said: &Said<'_>| match said {
-            Said::Own(at) => Some(at - first_element),
-            Said::Made(_) => None,
+        let own = |said: &ContentPart<'_>| match said {
+            ContentPart::Own(at) => Some(at - first_element),
+            ContentPart::Made(_) => None,
         };
         self.list(&elements, value, said, &own);
     }
@@ -314,22 +317,24 @@ impl Rewrite<'_> {
     }
 
     /// Joins a client's text and synthetic ones in one string.
-    fn joined(&self, said: &[Said<'_>], value: Span) -> String {
+    fn joined(&self, said: &[ContentPart<'_>], value: Span) -> String {
         let own = crate::json::string_value(self.element, value).unwrap_or_default();
         let texts: Vec<String> = said
             .iter()
             .map(|said| match said {
-                Said::Own(_) => own.clone().into_owned(),
-                Said::Made(content) => content.as_text().map_or_else(|| write(content).into_owned(), str::to_owned),
+                ContentPart::Own(_) => own.clone().into_owned(),
+                ContentPart::Made(content) => {
+                    content.as_text().map_or_else(|| write(content).into_owned(), str::to_owned)
+                }
             })
             .collect();
         quoted(&texts.join("\n\n"))
     }
 
-    fn calls(&mut self, calls: &[Said<'_>]) {
-        let own = |said: &Said<'_>| match said {
-            Said::Own(at) => Some(*at),
-            Said::Made(_) => None,
+    fn calls(&mut self, calls: &[ContentPart<'_>]) {
+        let own = |said: &ContentPart<'_>| match said {
+            ContentPart::Own(at) => Some(*at),
+            ContentPart::Made(_) => None,
         };
         match (self.parts.calls, calls.is_empty()) {
             (_, true) => {}
@@ -345,7 +350,13 @@ impl Rewrite<'_> {
     }
 
     /// Writes a list with these elements: if all are its own and in order, cuts the others; else writes a new one.
-    fn list(&mut self, elements: &[Span], value: Span, said: &[Said<'_>], own: &dyn Fn(&Said<'_>) -> Option<usize>) {
+    fn list(
+        &mut self,
+        elements: &[Span],
+        value: Span,
+        said: &[ContentPart<'_>],
+        own: &dyn Fn(&ContentPart<'_>) -> Option<usize>,
+    ) {
         let places: Option<Vec<usize>> = said.iter().map(own).collect();
         match places {
             Some(places) if places.len() == elements.len() => {}
@@ -356,8 +367,8 @@ impl Rewrite<'_> {
             _ => {
                 let written = said.iter().map(|said| match (own(said), said) {
                     (Some(at), _) => elements.get(at).map_or(Vec::new(), |span| self.element[span.clone()].to_vec()),
-                    (None, Said::Made(content)) => write(content).into_owned().into_bytes(),
-                    (None, Said::Own(_)) => Vec::new(),
+                    (None, ContentPart::Made(content)) => write(content).into_owned().into_bytes(),
+                    (None, ContentPart::Own(_)) => Vec::new(),
                 });
                 let list = written.collect::<Vec<_>>().join(b",".as_slice());
                 self.replace(value, [b"[", list.as_slice(), b"]"].concat());
@@ -393,9 +404,9 @@ impl Rewrite<'_> {
     }
 }
 
-fn made<'k>(said: &Said<'k>) -> Option<&'k Content> {
+fn made<'k>(said: &ContentPart<'k>) -> Option<&'k Content> {
     match said {
-        Said::Made(content) => Some(content),
-        Said::Own(_) => None,
+        ContentPart::Made(content) => Some(content),
+        ContentPart::Own(_) => None,
     }
 }

@@ -3,15 +3,15 @@
 use super::content;
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::Refusal;
-use ctx_core::edit::effect::Made;
+use ctx_core::edit::effect::NewMessage;
 use ctx_core::edit::resolve::{DraftScope, bad_json, not_empty, thinking};
 use ctx_core::message::Role;
 use serde_json::Value;
 
 /// Turns JSON into content, or refuses it.
-pub(super) fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
+pub(super) fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<NewMessage>, Refusal> {
     let list = || if let Value::Array(list) = raw { list.iter().collect() } else { vec![raw] };
-    let inside = |content: Vec<Content>| vec![Made { role: None, content }];
+    let inside = |content: Vec<Content>| vec![NewMessage { role: None, content }];
     match drafted {
         DraftScope::Messages => messages(&list()),
         DraftScope::System => list().into_iter().map(text).collect::<Result<_, _>>().map(inside),
@@ -43,7 +43,7 @@ fn text(raw: &Value) -> Result<Content, Refusal> {
 }
 
 /// Messages, each with its role.
-fn messages(list: &[&Value]) -> Result<Vec<Made>, Refusal> {
+fn messages(list: &[&Value]) -> Result<Vec<NewMessage>, Refusal> {
     let mut messages = Vec::new();
     for (at, message) in list.iter().enumerate() {
         let wrong = |what: &str| bad_json(what, &format!(" (message {at})"));
@@ -55,7 +55,7 @@ fn messages(list: &[&Value]) -> Result<Vec<Made>, Refusal> {
             Some("assistant") => Role::Assistant,
             Some("system" | "developer") => Role::System,
             Some("tool") => {
-                messages.push(Made { role: Some(Role::User), content: vec![block(message)?] });
+                messages.push(NewMessage { role: Some(Role::User), content: vec![block(message)?] });
                 continue;
             }
             _ => return Err(wrong("`role` must be `user`, `assistant`, `system` or `tool`")),
@@ -76,7 +76,7 @@ fn messages(list: &[&Value]) -> Result<Vec<Made>, Refusal> {
         if content.is_empty() {
             return Err(wrong("the message says nothing and calls nothing, and the provider refuses that: rule X3"));
         }
-        messages.push(Made { role: Some(role), content });
+        messages.push(NewMessage { role: Some(role), content });
     }
     if messages.is_empty() {
         return Err(bad_json("the list of messages is empty", ""));

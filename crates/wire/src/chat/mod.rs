@@ -13,7 +13,7 @@ mod tap;
 
 use crate::answer::Tap;
 use crate::body::{Shape, Spans};
-use crate::compose::{Composed, Input, generic};
+use crate::compose::{ComposedRequest, Input, generic};
 use crate::envelope::Envelope;
 use crate::facts::Reading;
 use crate::openai;
@@ -22,7 +22,7 @@ use crate::wire::{Call, LocalError, Wire};
 use ctx_core::Lexicon;
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::Refusal;
-use ctx_core::edit::effect::Made;
+use ctx_core::edit::effect::NewMessage;
 use ctx_core::edit::fold::View;
 use ctx_core::edit::resolve::{Draft, DraftScope};
 use ctx_core::message::Role;
@@ -37,7 +37,7 @@ pub struct Chat;
 pub static SHAPE: Shape = Shape { list: "messages", leads: message::leads, lone_text: false };
 
 impl Draft for Chat {
-    fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
+    fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<NewMessage>, Refusal> {
         draft::draft(raw, drafted)
     }
 
@@ -123,7 +123,7 @@ impl Wire for Chat {
         content::is_pictured(content)
     }
 
-    fn compose(&self, input: &Input<'_>, view: &View<'_>) -> Composed {
+    fn compose(&self, input: &Input<'_>, view: &View<'_>) -> ComposedRequest {
         generic::compose(&dialect::ChatDialect::of(input.envelope.model.as_deref()), input, view)
     }
 

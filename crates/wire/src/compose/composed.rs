@@ -15,7 +15,7 @@ pub enum Segment {
 
 /// A request as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Composed {
+pub struct ComposedRequest {
     /// The segments that form the body, in order.
     pub segments: Vec<Segment>,
     pub repairs: Vec<Repair>,
@@ -30,7 +30,7 @@ pub struct Composed {
     pub kept: Placement,
 }
 
-impl Composed {
+impl ComposedRequest {
     /// The body as one piece.
     pub fn bytes(&self, source: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(source.len());

@@ -3,7 +3,7 @@
 use super::layout::{block_count, facts, opened};
 use super::{Input, Out, Piece, Repair};
 use ctx_core::content::Content;
-use ctx_core::edit::effect::MadeId;
+use ctx_core::edit::effect::NewMessageId;
 use ctx_core::message::{Block, Kind, Message, Role};
 use std::collections::HashSet;
 
@@ -27,7 +27,7 @@ pub(crate) trait Dialect: Sync {
     fn repair(&self, plan: &mut Plan<'_>);
 
     /// Writes the rest of a client's element, as none, one or several.
-    fn rewrite(&self, element: &[u8], message: &Message, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>>;
+    fn rewrite(&self, element: &[u8], message: &Message, kept: &[KeptBlock<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>>;
 
     /// Writes a synthetic message.
     fn elements(&self, role: Role, content: &[&Content], plan: &Plan<'_>) -> Vec<Vec<u8>>;
@@ -51,7 +51,7 @@ pub(crate) trait Dialect: Sync {
 
 /// A block of a rewritten element.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Kept<'a> {
+pub(crate) enum KeptBlock<'a> {
     /// A block of the client.
     Own(usize),
     /// A client's tool result with another text.
@@ -64,7 +64,7 @@ pub(crate) enum Kept<'a> {
 pub(crate) struct MadeBlock<'a> {
     pub content: &'a Content,
     /// The message of the view and the block's index there; none if a rule required it.
-    pub from: Option<(MadeId, u32)>,
+    pub from: Option<(NewMessageId, u32)>,
 }
 
 /// A request while it is composed.

@@ -3,15 +3,15 @@
 //! The pipeline, top to bottom: lay the view out, pair calls and results, end the request with something that the model
 //! can answer, apply the repairs of the [`Dialect`], write. Untouched elements leave as ranges of the client's bytes.
 
-use super::dialect::{Dialect, Element, Kept, MadeBlock, Plan};
+use super::dialect::{Dialect, Element, KeptBlock, MadeBlock, Plan};
 use super::head::{self, Head};
 use super::layout::{self, Grammar, Layout, pieces};
 use super::writer::{Writer, array};
-use super::{Composed, Input, Out, Piece, Placement, Repair, pairs};
+use super::{ComposedRequest, Input, Out, Piece, Placement, Repair, pairs};
 use crate::json::Span;
 use crate::marks::is_marked;
 use ctx_core::content::Content;
-use ctx_core::edit::effect::{Made, MadeId};
+use ctx_core::edit::effect::{NewMessage, NewMessageId};
 use ctx_core::edit::fold::View;
 use ctx_core::key::Key;
 use ctx_core::message::Role;
@@ -21,9 +21,14 @@ use std::sync::Arc;
 struct Rules<'d, D: ?Sized>(&'d D);
 
 impl<'a, D: Dialect + ?Sized> Grammar<'a> for Rules<'_, D> {
-    type Made = MadeBlock<'a>;
+    type NewMessage = MadeBlock<'a>;
 
-    fn made(&self, (id, made): (MadeId, &'a Made), role: Role, repairs: &mut Vec<Repair>) -> Vec<MadeBlock<'a>> {
+    fn made(
+        &self,
+        (id, made): (NewMessageId, &'a NewMessage),
+        role: Role,
+        repairs: &mut Vec<Repair>,
+    ) -> Vec<MadeBlock<'a>> {
         let mut blocks = Vec::with_capacity(made.content.len());
         for (at, content) in (0..).zip(&made.content) {
             match self.0.check(content, role) {
@@ -49,7 +54,7 @@ impl<'a, D: Dialect + ?Sized> Grammar<'a> for Rules<'_, D> {
 
 /// Composes a request. Total: the provider accepts the result for any view, provided that it accepts the client's
 /// request. The same input gives the same bytes.
-pub(crate) fn compose<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, view: &View<'_>) -> Composed {
+pub(crate) fn compose<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, view: &View<'_>) -> ComposedRequest {
     let Layout { outs, made, texts, repairs, .. } = layout::lay_out(input, view, &Rules(dialect));
     let (restyled, reasoning_dropped) = (HashSet::new(), 0);
     let mut plan = Plan { input, outs, made, texts, repairs, restyled, reasoning_dropped };
@@ -69,7 +74,7 @@ pub(crate) fn compose<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, view:
     write(dialect, plan, head)
 }
 
-fn write<D: Dialect + ?Sized>(dialect: &D, plan: Plan<'_>, head: Head) -> Composed {
+fn write<D: Dialect + ?Sized>(dialect: &D, plan: Plan<'_>, head: Head) -> ComposedRequest {
     let input = plan.input;
     let (bytes, spans) = (input.body.bytes(), input.body.spans());
     let lead = spans.lead.len();
@@ -114,7 +119,7 @@ fn write<D: Dialect + ?Sized>(dialect: &D, plan: Plan<'_>, head: Head) -> Compos
         at = span.end;
     }
     writer.source(at..bytes.len());
-    Composed {
+    ComposedRequest {
         segments: writer.0,
         repairs: plan.repairs,
         thinking_dropped: plan.reasoning_dropped,
@@ -138,13 +143,13 @@ fn written<D: Dialect + ?Sized>(dialect: &D, plan: &Plan<'_>, out: &Out) -> Opti
         let content: Vec<&Content> = pieces(input, out).filter_map(|piece| made(plan, piece)).collect();
         return Some(dialect.elements(out.role, &content, plan));
     };
-    let kept: Vec<Kept<'_>> = pieces(input, out)
+    let kept: Vec<KeptBlock<'_>> = pieces(input, out)
         .filter_map(|piece| match piece {
             Piece::Client { message, block, text } if Some(message as usize) == own => {
                 let text = text.checked_sub(1).and_then(|text| plan.texts.get(text as usize));
-                Some(text.map_or(Kept::Own(block as usize), |text| Kept::Text(block as usize, text)))
+                Some(text.map_or(KeptBlock::Own(block as usize), |text| KeptBlock::Text(block as usize, text)))
             }
-            piece => made(plan, piece).map(Kept::Made),
+            piece => made(plan, piece).map(KeptBlock::Made),
         })
         .collect();
     Some(dialect.rewrite(input.body.message(own.unwrap_or_default()), facts, &kept, plan))

@@ -6,7 +6,7 @@ use super::{HeadParts, Input, Part, Repair};
 use crate::envelope::Piece;
 use crate::json::{self, Span};
 use ctx_core::content::Content;
-use ctx_core::edit::effect::MadeId;
+use ctx_core::edit::effect::NewMessageId;
 use ctx_core::edit::fold::{Around, View};
 use ctx_core::key::{Key, KeyBuilder};
 
@@ -23,7 +23,7 @@ pub(super) struct Head {
 
 impl Head {
     /// Adds a synthetic piece.
-    fn add(&mut self, from: (MadeId, u32), made: &str) -> Part {
+    fn add(&mut self, from: (NewMessageId, u32), made: &str) -> Part {
         self.parts.made.push(from);
         self.made.push(made.as_bytes().to_vec());
         Part::Made(self.made.len() - 1)
@@ -39,7 +39,7 @@ pub(super) enum LeadPart {
 }
 
 /// A synthetic piece, and its source.
-type Given<'v> = ((MadeId, u32), &'v Content);
+type Given<'v> = ((NewMessageId, u32), &'v Content);
 
 pub(super) fn arrange<D: Dialect + ?Sized>(
     dialect: &D,

@@ -1,8 +1,8 @@
 //! Lays the view out as a list of outgoing messages, for every wire. An untouched message is one entry without pieces.
 
 use super::{Input, Out, Piece, Repair};
-use ctx_core::edit::effect::{Effect, Made, MadeId};
-use ctx_core::edit::fold::{Laid, Unit, View, Visit};
+use ctx_core::edit::effect::{Effect, NewMessage, NewMessageId};
+use ctx_core::edit::fold::{Unit, View, ViewUnit, Visit};
 use ctx_core::message::{Block, Kind, Role};
 
 /// A view laid out. `M` is a synthetic block as the wire represents it.
@@ -19,10 +19,15 @@ pub(crate) struct Layout<'a, M> {
 
 /// A wire's part of laying out.
 pub(crate) trait Grammar<'a> {
-    type Made;
+    type NewMessage;
 
     /// The blocks of a synthetic message that can be sent in this role.
-    fn made(&self, from: (MadeId, &'a Made), role: Role, repairs: &mut Vec<Repair>) -> Vec<Self::Made>;
+    fn made(
+        &self,
+        from: (NewMessageId, &'a NewMessage),
+        role: Role,
+        repairs: &mut Vec<Repair>,
+    ) -> Vec<Self::NewMessage>;
 
     /// Whether a covered block may be required.
     fn may_stay(&self, message: u32, block: u32) -> bool;
@@ -69,7 +74,7 @@ pub(crate) fn lay_out<'a, G: Grammar<'a>>(
     input: &'a Input<'a>,
     view: &'a View<'a>,
     grammar: &G,
-) -> Layout<'a, G::Made> {
+) -> Layout<'a, G::NewMessage> {
     let layout = Layout {
         outs: Vec::with_capacity(input.messages.len() + 2),
         made: Vec::new(),
@@ -93,12 +98,12 @@ pub(crate) fn lay_out<'a, G: Grammar<'a>>(
 struct Builder<'a, 'g, G: Grammar<'a>> {
     input: &'a Input<'a>,
     grammar: &'g G,
-    layout: Layout<'a, G::Made>,
+    layout: Layout<'a, G::NewMessage>,
     view: &'a View<'a>,
     /// The number of leading blocks of the last message, as long as it may become a whole one.
     run: u32,
     /// Synthetic messages whose owner is not known yet.
-    waiting: Vec<(MadeId, Option<Role>)>,
+    waiting: Vec<(NewMessageId, Option<Role>)>,
     has_system: bool,
     /// The client's message visited last.
     last: u32,
@@ -119,7 +124,7 @@ impl<'a, G: Grammar<'a>> Builder<'a, '_, G> {
         self.run = count;
     }
 
-    fn unit(&mut self, laid: &Laid) {
+    fn unit(&mut self, laid: &ViewUnit) {
         match laid.unit {
             Unit::Source { message, block } => {
                 let message = message as u32;
@@ -151,7 +156,7 @@ impl<'a, G: Grammar<'a>> Builder<'a, '_, G> {
         }
     }
 
-    fn is_inserted(&self, id: MadeId) -> bool {
+    fn is_inserted(&self, id: NewMessageId) -> bool {
         matches!(self.view.effect(id.effect), Some(Effect::Insert { .. }))
     }
 
@@ -222,7 +227,7 @@ impl<'a, G: Grammar<'a>> Builder<'a, '_, G> {
         }
     }
 
-    fn source(&mut self, message: u32, block: Option<u32>, laid: &Laid) {
+    fn source(&mut self, message: u32, block: Option<u32>, laid: &ViewUnit) {
         let Some(block) = block else {
             self.close();
             self.start(message, None);

@@ -17,7 +17,7 @@ mod repair;
 pub(crate) mod spell;
 pub(crate) mod writer;
 
-pub use composed::{Composed, Segment, untouched_prefix};
+pub use composed::{ComposedRequest, Segment, untouched_prefix};
 pub use input::Input;
 pub use memo::Memo;
 pub(crate) use memo::Memory;

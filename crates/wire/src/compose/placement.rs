@@ -1,7 +1,7 @@
 //! The rules' effect on a view, for display. Computed on demand.
 
 use super::out::{Out, Piece};
-use ctx_core::edit::effect::MadeId;
+use ctx_core::edit::effect::NewMessageId;
 use ctx_core::edit::fold::{self, Unit, View};
 use ctx_core::edit::weigh::LeftOut;
 use ctx_core::fast_map::{FastMap, FastSet};
@@ -24,7 +24,7 @@ pub(crate) struct HeadParts {
     pub system: Option<Vec<Part>>,
     pub tools: Option<Vec<Part>>,
     /// The sources of synthetic pieces.
-    pub made: Vec<(MadeId, u32)>,
+    pub made: Vec<(NewMessageId, u32)>,
 }
 
 /// The messages of a composed request, by the source of their blocks.
@@ -33,7 +33,7 @@ pub struct Placement {
     /// Messages settled by an earlier request, before the others.
     settled: Arc<Vec<Out>>,
     outs: Vec<Out>,
-    made: Vec<Option<(MadeId, u32)>>,
+    made: Vec<Option<(NewMessageId, u32)>>,
     head: HeadParts,
 }
 
@@ -54,7 +54,7 @@ impl Placement {
     pub(crate) fn new(
         settled: Arc<Vec<Out>>,
         outs: Vec<Out>,
-        made: Vec<Option<(MadeId, u32)>>,
+        made: Vec<Option<(NewMessageId, u32)>>,
         head: HeadParts,
     ) -> Placement {
         Placement { settled, outs, made, head }
@@ -69,7 +69,7 @@ impl Placement {
     pub fn left_out(&self, view: &View<'_>, messages: &[&Message]) -> LeftOut {
         let mut whole: FastSet<usize> = FastSet::default();
         let mut blocks: FastSet<(usize, usize)> = FastSet::default();
-        let mut made: FastSet<(MadeId, u32)> = self.head.made.iter().copied().collect();
+        let mut made: FastSet<(NewMessageId, u32)> = self.head.made.iter().copied().collect();
         for out in self.all() {
             match (&out.pieces, out.source) {
                 (None, Some(source)) => drop(whole.insert(source as usize)),
@@ -80,7 +80,7 @@ impl Placement {
             }
         }
         let mut left = LeftOut::default();
-        let gone = |id: MadeId| {
+        let gone = |id: NewMessageId| {
             let count = view.made(id).map_or(0, |made| made.content.len()) as u32;
             let gone: Vec<u32> = (0..count).filter(|at| !made.contains(&(id, *at))).collect();
             (!gone.is_empty()).then_some((id, gone))
@@ -115,7 +115,7 @@ pub enum Places {
     Composed {
         whole: FastMap<usize, usize>,
         blocks: FastMap<(usize, usize), usize>,
-        made: FastMap<MadeId, usize>,
+        made: FastMap<NewMessageId, usize>,
     },
 }
 

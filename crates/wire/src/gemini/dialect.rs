@@ -3,7 +3,7 @@
 use super::content::{Spelling, part, replaced_response};
 use super::part::{Contents, Part};
 use super::{hosted, order, turns};
-use crate::compose::dialect::{Dialect, Element, Kept, Plan, Tag};
+use crate::compose::dialect::{Dialect, Element, KeptBlock, Plan, Tag};
 use crate::compose::layout::{facts, pieces};
 use crate::compose::{Input, Out, Piece, Repair};
 use ctx_core::content::{Content, WireId};
@@ -60,7 +60,7 @@ impl Dialect for GeminiDialect {
         rename_results(plan);
     }
 
-    fn rewrite(&self, element: &[u8], message: &Message, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
+    fn rewrite(&self, element: &[u8], message: &Message, kept: &[KeptBlock<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
         let content = Contents::read(element);
         let names = Names::of(plan);
         let tool = |id: &str| names.tool(id);
@@ -68,16 +68,16 @@ impl Dialect for GeminiDialect {
         let (mut results, mut rest) = (Vec::new(), Vec::new());
         for kept in kept {
             let (is_result, written) = match kept {
-                Kept::Own(at) | Kept::Text(at, _) => {
+                KeptBlock::Own(at) | KeptBlock::Text(at, _) => {
                     let own = content.parts.get(*at).and_then(|span| element.get(span.clone())).unwrap_or_default();
                     let is_result = message.blocks.get(*at).is_some_and(|block| block.kind == Kind::ToolResult);
-                    let text = if let Kept::Text(_, text) = kept { Some(*text) } else { None };
+                    let text = if let KeptBlock::Text(_, text) = kept { Some(*text) } else { None };
                     let id =
                         message.blocks.get(*at).filter(|_| is_result).and_then(|block| block.tool_use_id.as_deref());
                     let own = with_tool(own, id.and_then(tool));
                     (is_result, text.map_or_else(|| own.to_vec(), |text| with_text(&own, text)))
                 }
-                Kept::Made(content) => (is_result(content), part(content, &spelling).into_owned().into_bytes()),
+                KeptBlock::Made(content) => (is_result(content), part(content, &spelling).into_owned().into_bytes()),
             };
             if is_result { &mut results } else { &mut rest }.push(written);
         }

@@ -5,15 +5,15 @@ use super::part::{Data, Part};
 use ctx_core::Key;
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::Refusal;
-use ctx_core::edit::effect::Made;
+use ctx_core::edit::effect::NewMessage;
 use ctx_core::edit::resolve::{DraftScope, bad_json, not_empty, thinking};
 use ctx_core::message::Role;
 use serde_json::Value;
 
 /// Turns JSON into content, or refuses it.
-pub(super) fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
+pub(super) fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<NewMessage>, Refusal> {
     let list = || if let Value::Array(list) = raw { list.iter().collect() } else { vec![raw] };
-    let inside = |content: Vec<Content>| vec![Made { role: None, content }];
+    let inside = |content: Vec<Content>| vec![NewMessage { role: None, content }];
     match drafted {
         DraftScope::Messages => messages(&list()).map(|made| linked(made, raw)),
         DraftScope::System => list().into_iter().map(text).collect::<Result<_, _>>().map(inside),
@@ -46,7 +46,7 @@ fn text(raw: &Value) -> Result<Content, Refusal> {
 }
 
 /// Messages, each with its role.
-fn messages(list: &[&Value]) -> Result<Vec<Made>, Refusal> {
+fn messages(list: &[&Value]) -> Result<Vec<NewMessage>, Refusal> {
     let mut messages = Vec::new();
     for (at, message) in list.iter().enumerate() {
         let wrong = |what: &str| bad_json(what, &format!(" (message {at})"));
@@ -65,7 +65,7 @@ fn messages(list: &[&Value]) -> Result<Vec<Made>, Refusal> {
             Some(Value::Array(list)) if !list.is_empty() => list.iter().map(block).collect::<Result<Vec<_>, _>>()?,
             _ => return Err(wrong("`parts` must be a list of parts, and not an empty one: rule G3")),
         };
-        messages.push(Made { role: Some(role), content });
+        messages.push(NewMessage { role: Some(role), content });
     }
     if messages.is_empty() {
         return Err(bad_json("the list of messages is empty", ""));
@@ -74,7 +74,7 @@ fn messages(list: &[&Value]) -> Result<Vec<Made>, Refusal> {
 }
 
 /// Links calls and results without ids by order.
-fn linked(mut made: Vec<Made>, raw: &Value) -> Vec<Made> {
+fn linked(mut made: Vec<NewMessage>, raw: &Value) -> Vec<NewMessage> {
     let salt = Key::of([raw.to_string().as_bytes()]).to_string();
     let salt = salt.get(..8).unwrap_or(&salt);
     let (mut called, mut answered) = (0, 0);

@@ -17,7 +17,7 @@ mod turns;
 
 use crate::answer::Tap;
 use crate::body::{Body, Shape, Spans};
-use crate::compose::{Composed, Input, generic};
+use crate::compose::{ComposedRequest, Input, generic};
 use crate::envelope::Envelope;
 use crate::facts::Reading;
 use crate::recorded::Opening;
@@ -25,7 +25,7 @@ use crate::wire::{Call, LocalError, Wire};
 use ctx_core::Lexicon;
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::Refusal;
-use ctx_core::edit::effect::Made;
+use ctx_core::edit::effect::NewMessage;
 use ctx_core::edit::fold::View;
 use ctx_core::edit::resolve::{Draft, DraftScope};
 use ctx_core::message::Role;
@@ -40,7 +40,7 @@ pub struct Gemini;
 pub static SHAPE: Shape = Shape { list: "contents", leads: |_| false, lone_text: false };
 
 impl Draft for Gemini {
-    fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
+    fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<NewMessage>, Refusal> {
         draft::draft(raw, drafted)
     }
 
@@ -141,7 +141,7 @@ impl Wire for Gemini {
         content::is_pictured(content)
     }
 
-    fn compose(&self, input: &Input<'_>, view: &View<'_>) -> Composed {
+    fn compose(&self, input: &Input<'_>, view: &View<'_>) -> ComposedRequest {
         generic::compose(&dialect::GeminiDialect, input, view)
     }
 

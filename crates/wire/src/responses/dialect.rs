@@ -5,7 +5,7 @@ use super::content::{is_part, part, result};
 use super::item::{Item, Sort};
 use super::rewrite::Rewrite;
 use super::{families, ties};
-use crate::compose::dialect::{Dialect, Element, Kept, Plan};
+use crate::compose::dialect::{Dialect, Element, KeptBlock, Plan};
 use crate::compose::{Input, Out, Repair};
 use ctx_core::content::{Content, WireId};
 use ctx_core::message::{Message, Role};
@@ -60,11 +60,11 @@ impl Dialect for ResponsesDialect {
         ties::loosen(plan);
     }
 
-    fn rewrite(&self, element: &[u8], message: &Message, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
+    fn rewrite(&self, element: &[u8], message: &Message, kept: &[KeptBlock<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
         let item = Item::read(element);
         if item.is_text() {
             let own = Content::text(crate::json::string_value(element, 0..element.len()).unwrap_or_default());
-            let content = kept.iter().map(|kept| if let Kept::Made(content) = kept { *content } else { &own });
+            let content = kept.iter().map(|kept| if let KeptBlock::Made(content) = kept { *content } else { &own });
             return self.elements(message.role, &content.collect::<Vec<_>>(), plan);
         }
         if item.sort == Sort::Message || item.sort == Sort::Agent {
@@ -73,13 +73,13 @@ impl Dialect for ResponsesDialect {
         let mut out = Vec::new();
         let mut ours = Vec::new();
         for kept in kept {
-            if let Kept::Made(content) = kept {
+            if let KeptBlock::Made(content) = kept {
                 ours.push(*content);
                 continue;
             }
             out.extend(self.elements(message.role, &std::mem::take(&mut ours), plan));
             let mut rewrite = Rewrite::of(element, &item);
-            if let Kept::Text(_, text) = kept {
+            if let KeptBlock::Text(_, text) = kept {
                 rewrite.output(text);
             }
             let family = item.link().and_then(|id| families::retyped(plan, &id, &item.kind));
@@ -188,15 +188,15 @@ fn system_role(input: &Input<'_>) -> &'static str {
 }
 
 /// The rest of a client's message.
-fn said(element: &[u8], item: &Item<'_>, role: Role, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
-    let is_inside = |kept: &&Kept<'_>| match kept {
-        Kept::Own(_) | Kept::Text(..) => true,
-        Kept::Made(content) => stands_inside(content),
+fn said(element: &[u8], item: &Item<'_>, role: Role, kept: &[KeptBlock<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
+    let is_inside = |kept: &&KeptBlock<'_>| match kept {
+        KeptBlock::Own(_) | KeptBlock::Text(..) => true,
+        KeptBlock::Made(content) => stands_inside(content),
     };
-    let (inside, items): (Vec<&Kept<'_>>, Vec<&Kept<'_>>) = kept.iter().partition(is_inside);
+    let (inside, items): (Vec<&KeptBlock<'_>>, Vec<&KeptBlock<'_>>) = kept.iter().partition(is_inside);
     let items: Vec<&Content> = items
         .into_iter()
-        .filter_map(|kept| if let Kept::Made(content) = kept { Some(*content) } else { None })
+        .filter_map(|kept| if let KeptBlock::Made(content) = kept { Some(*content) } else { None })
         .collect();
     let mut items = ResponsesDialect.elements(role, &items, plan);
     if inside.is_empty() {

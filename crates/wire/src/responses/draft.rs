@@ -4,15 +4,15 @@ use super::content;
 use super::item::{Item, Sort};
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::Refusal;
-use ctx_core::edit::effect::Made;
+use ctx_core::edit::effect::NewMessage;
 use ctx_core::edit::resolve::{DraftScope, bad_json, not_empty, thinking};
 use ctx_core::message::Role;
 use serde_json::Value;
 
 /// Turns JSON into content, or refuses it.
-pub(super) fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
+pub(super) fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<NewMessage>, Refusal> {
     let list = || if let Value::Array(list) = raw { list.iter().collect() } else { vec![raw] };
-    let inside = |content: Vec<Content>| vec![Made { role: None, content }];
+    let inside = |content: Vec<Content>| vec![NewMessage { role: None, content }];
     match drafted {
         DraftScope::Messages => items(&list()),
         DraftScope::System => list().into_iter().map(text).collect::<Result<_, _>>().map(inside),
@@ -39,7 +39,7 @@ fn text(raw: &Value) -> Result<Content, Refusal> {
 }
 
 /// Items: messages, calls and results.
-fn items(list: &[&Value]) -> Result<Vec<Made>, Refusal> {
+fn items(list: &[&Value]) -> Result<Vec<NewMessage>, Refusal> {
     let mut made = Vec::new();
     for (at, value) in list.iter().enumerate() {
         let wrong = |what: &str| bad_json(what, &format!(" (item {at})"));
@@ -47,8 +47,8 @@ fn items(list: &[&Value]) -> Result<Vec<Made>, Refusal> {
         let item = Item::read(json.as_bytes());
         let made_item = match item.sort {
             Sort::Message => message(value, &wrong)?,
-            Sort::Call => Made { role: Some(Role::Assistant), content: vec![block(value)?] },
-            Sort::Output => Made { role: Some(Role::User), content: vec![block(value)?] },
+            Sort::Call => NewMessage { role: Some(Role::Assistant), content: vec![block(value)?] },
+            Sort::Output => NewMessage { role: Some(Role::User), content: vec![block(value)?] },
             Sort::Reasoning => return Err(thinking("this item")),
             _ => return Err(wrong("an item that one can write is a message, a call or a result of a call")),
         };
@@ -60,7 +60,7 @@ fn items(list: &[&Value]) -> Result<Vec<Made>, Refusal> {
     }
 }
 
-fn message(value: &Value, wrong: &dyn Fn(&str) -> Refusal) -> Result<Made, Refusal> {
+fn message(value: &Value, wrong: &dyn Fn(&str) -> Refusal) -> Result<NewMessage, Refusal> {
     let role = match value["role"].as_str() {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
@@ -77,7 +77,7 @@ fn message(value: &Value, wrong: &dyn Fn(&str) -> Refusal) -> Result<Made, Refus
         Value::Array(list) if !list.is_empty() => list.iter().map(block).collect::<Result<Vec<_>, _>>()?,
         _ => return Err(wrong("`content` must be a text or a list of parts that is not empty: rule X3")),
     };
-    Ok(Made { role: Some(role), content })
+    Ok(NewMessage { role: Some(role), content })
 }
 
 /// Refuses content that cannot be sent as a block, including invalid raw JSON.

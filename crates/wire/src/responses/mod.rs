@@ -17,7 +17,7 @@ mod ties;
 
 use crate::answer::Tap;
 use crate::body::{Body, Shape, Spans};
-use crate::compose::{Composed, Input, generic};
+use crate::compose::{ComposedRequest, Input, generic};
 use crate::envelope::Envelope;
 use crate::facts::Reading;
 use crate::json::Span;
@@ -27,7 +27,7 @@ use crate::wire::{Call, LocalError, Wire};
 use ctx_core::Lexicon;
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::Refusal;
-use ctx_core::edit::effect::Made;
+use ctx_core::edit::effect::NewMessage;
 use ctx_core::edit::fold::View;
 use ctx_core::edit::resolve::{Draft, DraftScope};
 use ctx_core::message::Role;
@@ -42,7 +42,7 @@ pub struct Responses;
 pub static SHAPE: Shape = Shape { list: "input", leads: item::leads, lone_text: true };
 
 impl Draft for Responses {
-    fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
+    fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<NewMessage>, Refusal> {
         draft::draft(raw, drafted)
     }
 
@@ -159,7 +159,7 @@ impl Wire for Responses {
         content::is_pictured(content)
     }
 
-    fn compose(&self, input: &Input<'_>, view: &View<'_>) -> Composed {
+    fn compose(&self, input: &Input<'_>, view: &View<'_>) -> ComposedRequest {
         generic::compose(&dialect::ResponsesDialect, input, view)
     }
 

@@ -3,7 +3,7 @@
 
 use super::content::{part, shell};
 use super::item::Item;
-use crate::compose::dialect::Kept;
+use crate::compose::dialect::KeptBlock;
 use crate::compose::spell::end_of_members;
 use crate::json::{self, Span};
 use ctx_core::content::Content;
@@ -53,28 +53,30 @@ impl<'e> Rewrite<'e> {
     }
 
     /// Writes the content of a message: client and synthetic parts, in order.
-    pub fn content(&mut self, kept: &[&Kept<'_>], assistant: bool) {
+    pub fn content(&mut self, kept: &[&KeptBlock<'_>], assistant: bool) {
         let Some(value) = self.item.value("content") else { return };
         let Some(own) = self.item.elements("content") else { return self.lone(kept, value, assistant) };
-        let is_own = |(at, kept): (usize, &&Kept<'_>)| matches!(kept, Kept::Own(own) if *own == at);
+        let is_own = |(at, kept): (usize, &&KeptBlock<'_>)| matches!(kept, KeptBlock::Own(own) if *own == at);
         if kept.len() == own.len() && kept.iter().enumerate().all(is_own) {
             return;
         }
         let written = kept.iter().map(|kept| match kept {
-            Kept::Own(at) | Kept::Text(at, _) => own.get(*at).map_or(&[][..], |at| &self.element[at.clone()]).to_vec(),
-            Kept::Made(content) => part(content, assistant).into_owned().into_bytes(),
+            KeptBlock::Own(at) | KeptBlock::Text(at, _) => {
+                own.get(*at).map_or(&[][..], |at| &self.element[at.clone()]).to_vec()
+            }
+            KeptBlock::Made(content) => part(content, assistant).into_owned().into_bytes(),
         });
         let list = written.collect::<Vec<_>>().join(b",".as_slice());
         self.replace(value, [b"[", list.as_slice(), b"]"].concat());
     }
 
     /// Writes a content that is a single text. It stays one unless other kinds are added.
-    fn lone(&mut self, kept: &[&Kept<'_>], value: Span, assistant: bool) {
-        if matches!(kept, [Kept::Own(_)]) {
+    fn lone(&mut self, kept: &[&KeptBlock<'_>], value: Span, assistant: bool) {
+        if matches!(kept, [KeptBlock::Own(_)]) {
             return;
         }
         let own = Content::text(json::string_value(self.element, value.clone()).unwrap_or_default());
-        let content = kept.iter().map(|kept| if let Kept::Made(content) = kept { *content } else { &own });
+        let content = kept.iter().map(|kept| if let KeptBlock::Made(content) = kept { *content } else { &own });
         let content: Vec<&Content> = content.collect();
         let texts: Option<Vec<&str>> = content.iter().map(|content| content.as_text()).collect();
         let written = match texts {

@@ -2,7 +2,8 @@
 
 use crate::judge::Case;
 use ctx_core::edit::effect::{
-    Cover, Cut, Effect, EffectId, FrameKey, FrameRef, Made, MadeId, MessageRef, Named, NewResult, Place, Why,
+    BlockRef, Cover, Cut, Effect, EffectId, FrameKey, FrameRef, MessageRef, NewMessage, NewMessageId, NewResult, Place,
+    Why,
 };
 use ctx_core::edit::history::CommitId;
 use ctx_core::key::Key;
@@ -44,7 +45,7 @@ fn of(message: usize) -> MessageRef {
 
 fn cover(case: &Case, message: usize, blocks: impl Iterator<Item = usize>) -> Cover {
     let facts = &case.facts[message];
-    let named = blocks.filter_map(|block| Some(Named::of(block as u32, facts.blocks.get(block)?)));
+    let named = blocks.filter_map(|block| Some(BlockRef::of(block as u32, facts.blocks.get(block)?)));
     Cover::blocks(of(message), facts.key, named.collect())
 }
 
@@ -66,18 +67,18 @@ fn covers(random: &mut Random, case: &Case) -> Vec<Cover> {
             (from..to).map(|message| cover(case, message, 0..case.facts[message].blocks.len())).collect()
         }
         _ => match random.below(case.effects.len() + 1).checked_sub(1) {
-            Some(effect) => vec![Cover::Made(MadeId { effect: id(effect), message: random.below(2) as u32 })],
+            Some(effect) => vec![Cover::Made(NewMessageId { effect: id(effect), message: random.below(2) as u32 })],
             None => (0..count).map(|message| cover(case, message, 0..case.facts[message].blocks.len())).collect(),
         },
     }
 }
 
-fn made(random: &mut Random, case: &Case) -> Vec<Made> {
+fn made(random: &mut Random, case: &Case) -> Vec<NewMessage> {
     (0..random.below(3) + 1)
         .map(|_| {
             let roles = [None, None, Some(Role::User), Some(Role::Assistant), Some(Role::System), Some(Role::Other)];
             let role = random.pick(&roles).copied().flatten();
-            Made { role, content: (0..random.between(1, 4)).map(|_| restored(&block(random, case))).collect() }
+            NewMessage { role, content: (0..random.between(1, 4)).map(|_| restored(&block(random, case))).collect() }
         })
         .collect()
 }
@@ -110,7 +111,7 @@ fn results(random: &mut Random, case: &Case) -> Vec<NewResult> {
         for (at, block) in facts.blocks.iter().enumerate().filter(|(_, block)| block.kind == Kind::ToolResult) {
             if random.chance(40) {
                 let text = ["", "[dropped]", "a \"summary\"\n"][random.below(3)].to_owned();
-                results.push(NewResult { of: of(message), block: Named::of(at as u32, block), text });
+                results.push(NewResult { of: of(message), block: BlockRef::of(at as u32, block), text });
             }
         }
     }
@@ -150,13 +151,13 @@ fn around(random: &mut Random) -> Cover {
     }
 }
 
-fn around_by(random: &mut Random) -> Vec<Made> {
+fn around_by(random: &mut Random) -> Vec<NewMessage> {
     let blocks = match random.below(4) {
         0 => vec![r#"{"type":"text","text":"made"}"#.to_owned(), r#"{"type":"text","text":""}"#.to_owned()],
         1 => vec![r#"{"name":"Read","input_schema":{"made":1}}"#.to_owned(), "7".to_owned()],
         _ => return Vec::new(),
     };
-    vec![Made { role: None, content: blocks.iter().map(|block| restored(block)).collect() }]
+    vec![NewMessage { role: None, content: blocks.iter().map(|block| restored(block)).collect() }]
 }
 
 pub fn delete(case: &Case, blocks: &[(usize, usize)]) -> Effect {
@@ -166,7 +167,7 @@ pub fn delete(case: &Case, blocks: &[(usize, usize)]) -> Effect {
 
 pub fn replace_results(case: &Case, blocks: &[(usize, usize)]) -> Effect {
     let result = |&(message, at): &(usize, usize)| {
-        let block = Named::of(at as u32, &case.facts[message].blocks[at]);
+        let block = BlockRef::of(at as u32, &case.facts[message].blocks[at]);
         NewResult { of: of(message), block, text: "[dropped]".into() }
     };
     Effect::Results { results: blocks.iter().map(result).collect(), summarized: false }

@@ -10,7 +10,7 @@ use ctx_wire::anthropic::Anthropic;
 use ctx_wire::anthropic::compose::{compose, go_on};
 use ctx_wire::anthropic::{envelope, message};
 use ctx_wire::body::Body;
-use ctx_wire::compose::{Composed, Input, Memo, untouched_prefix};
+use ctx_wire::compose::{ComposedRequest, Input, Memo, untouched_prefix};
 use ctx_wire::dress;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -53,7 +53,7 @@ impl Case {
     }
 
     /// Composes, and holds the result against everything that is promised.
-    pub fn judge(&self, name: &str, prints: bool) -> (String, Composed) {
+    pub fn judge(&self, name: &str, prints: bool) -> (String, ComposedRequest) {
         let messages: Vec<&Message> = self.facts.iter().collect();
         let envelope = envelope::read(self.body.bytes(), self.body.spans(), ctx_clients::lexicon());
         let slots: Vec<SlotId> = (0..messages.len() as u64).map(SlotId).collect();
@@ -106,7 +106,7 @@ impl Case {
     }
 
     /// What is covered is gone, what is not is there once, unless a repair says why.
-    fn each_once(&self, name: &str, view: &View<'_>, messages: &[&Message], sent: &Value, composed: &Composed) {
+    fn each_once(&self, name: &str, view: &View<'_>, messages: &[&Message], sent: &Value, composed: &ComposedRequest) {
         let mut there: HashMap<String, usize> = HashMap::new();
         for block in blocks(sent) {
             *there.entry(essence(block)).or_default() += 1;
@@ -151,7 +151,7 @@ impl Case {
         view: &View<'_>,
         messages: &[&Message],
         text: &str,
-        composed: &Composed,
+        composed: &ComposedRequest,
     ) {
         let repaired =
             composed.repairs.iter().any(|repair| matches!(repair.rule, "A30" | "A31" | "A33" | "A34" | "A40" | "A13"));

@@ -5,7 +5,7 @@ use crate::history::Identity;
 use crate::render::{Rendered, Truth};
 use crate::tally::Tally;
 use ctx_core::message::Message;
-use ctx_core::reconcile::{Place, Reconciled, Sighting, reconcile};
+use ctx_core::reconcile::{Place, RequestPath, Sighting, reconcile};
 use ctx_core::{NodeIx, SlotId, Tree, Verdict};
 use ctx_wire::anthropic::Anthropic;
 use ctx_wire::anthropic::message;
@@ -172,7 +172,7 @@ impl<'a> Watch<'a> {
         self.compare(sent, &body, &slots, &placed, behaviour, false);
     }
 
-    fn place(&self, body: &Body, same: usize) -> (Vec<Message>, Reconciled, Vec<SlotId>) {
+    fn place(&self, body: &Body, same: usize) -> (Vec<Message>, RequestPath, Vec<SlotId>) {
         let count = body.spans().messages.len();
         let facts: Vec<Message> =
             (same..count).map(|at| message::read(body.message(at), ctx_clients::lexicon()).facts).collect();
@@ -203,7 +203,7 @@ impl<'a> Watch<'a> {
         &mut self,
         sent: &Rendered,
         slots: &[SlotId],
-        placed: &Reconciled,
+        placed: &RequestPath,
         behaviour: Behaviour,
         expect: Expect,
         told: bool,
@@ -234,7 +234,7 @@ impl<'a> Watch<'a> {
         sent: &Rendered,
         body: &Body,
         slots: &[SlotId],
-        placed: &Reconciled,
+        placed: &RequestPath,
         behaviour: Behaviour,
         counts: bool,
     ) {
@@ -264,7 +264,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn trace(&self, sent: &Rendered, body: &Body, slots: &[SlotId], placed: &Reconciled, behaviour: Behaviour) {
+    fn trace(&self, sent: &Rendered, body: &Body, slots: &[SlotId], placed: &RequestPath, behaviour: Behaviour) {
         println!("{behaviour:?}: {}, {} messages known exactly", placed.verdict.name(), placed.depth);
         for (at, (truth, slot)) in sent.truth.iter().zip(slots).enumerate().skip(placed.depth.saturating_sub(2)) {
             println!("  {at} truly {} slot {:x} {}", truth.identity, slot.0, excerpt(body, at));

@@ -2,7 +2,7 @@
 
 use ctx_core::content::{CallInput, Content, WireId};
 use ctx_core::edit::effect::{
-    Cover, Effect, EffectId, FrameKey, FrameRef, Made, MessageRef, Named, NewResult, Place, Why,
+    BlockRef, Cover, Effect, EffectId, FrameKey, FrameRef, MessageRef, NewMessage, NewResult, Place, Why,
 };
 use ctx_core::edit::fold::{Source, fold};
 use ctx_core::edit::history::CommitId;
@@ -11,7 +11,7 @@ use ctx_core::key::Key;
 use ctx_core::message::{Kind, Message, Role};
 use ctx_core::tree::SlotId;
 use ctx_wire::body::Body;
-use ctx_wire::compose::{Composed, Input, Memo};
+use ctx_wire::compose::{ComposedRequest, Input, Memo};
 use testkit::Random;
 
 pub struct Case {
@@ -34,7 +34,7 @@ impl Case {
         frames(&self.facts.iter().collect::<Vec<_>>())
     }
 
-    pub fn compose(&self) -> Composed {
+    pub fn compose(&self) -> ComposedRequest {
         let messages: Vec<&Message> = self.facts.iter().collect();
         let envelope = self.body.envelope(ctx_clients::lexicon());
         let slots: Vec<SlotId> = (0..messages.len() as u64).map(SlotId).collect();
@@ -72,7 +72,7 @@ impl Case {
 
     fn cover(&self, message: usize, blocks: std::ops::Range<usize>) -> Cover {
         let facts = &self.facts[message];
-        let named = blocks.filter_map(|block| Some(Named::of(block as u32, facts.blocks.get(block)?)));
+        let named = blocks.filter_map(|block| Some(BlockRef::of(block as u32, facts.blocks.get(block)?)));
         Cover::blocks(MessageRef::Slot(SlotId(message as u64)), facts.key, named.collect())
     }
 
@@ -130,7 +130,7 @@ impl Case {
 
     fn put(&self, at: usize, block: usize, by: Content) -> Effect {
         let covers = vec![self.cover(at, block..block + 1)];
-        Effect::Replace { why: Why::Edited, covers, by: vec![Made { role: None, content: vec![by] }] }
+        Effect::Replace { why: Why::Edited, covers, by: vec![NewMessage { role: None, content: vec![by] }] }
     }
 
     fn replaced(&self, random: &mut Random, kinds: &[Kind], by: Content) -> Effect {
@@ -145,7 +145,7 @@ impl Case {
                 if random.chance(30) {
                     let of = MessageRef::Slot(SlotId(at as u64));
                     let text = ["[dropped]", "a \"summary\"\n"][random.below(2)].to_owned();
-                    results.push(NewResult { of, block: Named::of(block as u32, found), text });
+                    results.push(NewResult { of, block: BlockRef::of(block as u32, found), text });
                 }
             }
         }
@@ -154,14 +154,14 @@ impl Case {
 }
 
 /// A frame of ours: words, and a call with its result.
-fn inserted(random: &mut Random) -> Vec<Made> {
+fn inserted(random: &mut Random) -> Vec<NewMessage> {
     let id = Some(format!("call_{}", random.hex(24)));
     let call = Content::Call { id: id.clone(), name: "look".to_owned(), input: CallInput::Json("{}".to_owned()) };
     let result = Content::Result { id, parts: vec![Content::text("seen")], error: random.chance(50) };
     vec![
-        Made::text(Some(Role::User), "a question of ours"),
-        Made { role: Some(Role::Assistant), content: vec![Content::text("I look."), call] },
-        Made { role: Some(Role::User), content: vec![result] },
-        Made::text(Some(Role::Assistant), "an answer of ours"),
+        NewMessage::text(Some(Role::User), "a question of ours"),
+        NewMessage { role: Some(Role::Assistant), content: vec![Content::text("I look."), call] },
+        NewMessage { role: Some(Role::User), content: vec![result] },
+        NewMessage::text(Some(Role::Assistant), "an answer of ours"),
     ]
 }

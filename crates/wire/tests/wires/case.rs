@@ -9,7 +9,7 @@ use ctx_core::message::Message;
 use ctx_core::tree::SlotId;
 use ctx_wire::Wire;
 use ctx_wire::body::Body;
-use ctx_wire::compose::{Composed, Input, Memo};
+use ctx_wire::compose::{ComposedRequest, Input, Memo};
 use ctx_wire::dress;
 
 pub struct Case {
@@ -37,7 +37,7 @@ impl Case {
     }
 
     /// Lays the effects over the request, and composes it.
-    pub fn compose(&self) -> (String, Composed) {
+    pub fn compose(&self) -> (String, ComposedRequest) {
         self.with(|input, view| {
             let composed = self.body.wire().compose(input, view);
             let again = self.body.wire().compose(input, view);

@@ -220,7 +220,7 @@ fn the_system_prompt_and_tools_are_edited_in_their_places() {
     let mut case = talk();
     let system = ctx_core::edit::effect::Cover::System { at: 0, key: ctx_core::key::Key([0; 16]) };
     let tool = ctx_core::edit::effect::Cover::Tool { name: "read".into() };
-    let by = vec![ctx_core::edit::effect::Made::text(None, "Be brief.")];
+    let by = vec![ctx_core::edit::effect::NewMessage::text(None, "Be brief.")];
     case.effects.push(Effect::Replace { why: Why::Edited, covers: vec![system], by });
     case.effects.push(Effect::Replace { why: Why::Deleted, covers: vec![tool], by: vec![] });
     let sent = sent(&case);

@@ -3,7 +3,7 @@
 use crate::case::{Case, id};
 use ctx_core::content::{CallInput, Content, Origin, WireId};
 use ctx_core::edit::effect::{
-    Cover, Cut, Effect, FrameKey, FrameRef, Made, MadeId, MessageRef, Named, NewResult, Place, Why,
+    BlockRef, Cover, Cut, Effect, FrameKey, FrameRef, MessageRef, NewMessage, NewMessageId, NewResult, Place, Why,
 };
 use ctx_core::key::Key;
 use ctx_core::message::{Kind, Role};
@@ -29,7 +29,7 @@ fn of(message: usize) -> MessageRef {
 
 pub fn cover(case: &Case, message: usize, blocks: impl Iterator<Item = usize>) -> Cover {
     let facts = &case.facts[message];
-    let named = blocks.filter_map(|block| Some(Named::of(block as u32, facts.blocks.get(block)?)));
+    let named = blocks.filter_map(|block| Some(BlockRef::of(block as u32, facts.blocks.get(block)?)));
     Cover::blocks(of(message), facts.key, named.collect())
 }
 
@@ -40,11 +40,11 @@ pub fn delete(case: &Case, blocks: &[(usize, usize)]) -> Effect {
 
 pub fn replace(case: &Case, blocks: &[(usize, usize)], role: Option<Role>, content: Vec<Content>) -> Effect {
     let covers = blocks.iter().map(|&(message, block)| cover(case, message, block..block + 1)).collect();
-    Effect::Replace { why: Why::Edited, covers, by: vec![Made { role, content }] }
+    Effect::Replace { why: Why::Edited, covers, by: vec![NewMessage { role, content }] }
 }
 
 pub fn replace_result(case: &Case, message: usize, text: &str) -> Effect {
-    let block = Named::of(0, &case.facts[message].blocks[0]);
+    let block = BlockRef::of(0, &case.facts[message].blocks[0]);
     let results = vec![NewResult { of: of(message), block, text: text.into() }];
     Effect::Results { results, summarized: false }
 }
@@ -65,18 +65,18 @@ fn covers(random: &mut Random, case: &Case) -> Vec<Cover> {
             (from..to).map(|message| cover(case, message, 0..case.facts[message].blocks.len())).collect()
         }
         _ => match random.below(case.effects.len() + 1).checked_sub(1) {
-            Some(effect) => vec![Cover::Made(MadeId { effect: id(effect), message: random.below(2) as u32 })],
+            Some(effect) => vec![Cover::Made(NewMessageId { effect: id(effect), message: random.below(2) as u32 })],
             None => (0..count).map(|message| cover(case, message, 0..case.facts[message].blocks.len())).collect(),
         },
     }
 }
 
-fn made(random: &mut Random, case: &Case) -> Vec<Made> {
+fn made(random: &mut Random, case: &Case) -> Vec<NewMessage> {
     (0..random.below(3) + 1)
         .map(|_| {
             let roles = [None, None, Some(Role::User), Some(Role::Assistant), Some(Role::System), Some(Role::Other)];
             let role = random.pick(&roles).copied().flatten();
-            Made { role, content: (0..random.between(1, 4)).map(|_| content(random, case)).collect() }
+            NewMessage { role, content: (0..random.between(1, 4)).map(|_| content(random, case)).collect() }
         })
         .collect()
 }
@@ -107,7 +107,7 @@ fn results(random: &mut Random, case: &Case) -> Vec<NewResult> {
         for (at, block) in facts.blocks.iter().enumerate().filter(|(_, block)| block.kind == Kind::ToolResult) {
             if random.chance(40) {
                 let text = ["", "[dropped]", "a \"summary\"\n"][random.below(3)].to_owned();
-                results.push(NewResult { of: of(message), block: Named::of(at as u32, block), text });
+                results.push(NewResult { of: of(message), block: BlockRef::of(at as u32, block), text });
             }
         }
     }
@@ -149,10 +149,10 @@ fn head(random: &mut Random, case: &Case) -> Cover {
     }
 }
 
-fn head_by(random: &mut Random) -> Vec<Made> {
+fn head_by(random: &mut Random) -> Vec<NewMessage> {
     match random.below(3) {
-        0 => vec![Made { role: None, content: vec![Content::text("made"), Content::text("")] }],
-        1 => vec![Made { role: None, content: vec![Content::text("made")] }],
+        0 => vec![NewMessage { role: None, content: vec![Content::text("made"), Content::text("")] }],
+        1 => vec![NewMessage { role: None, content: vec![Content::text("made")] }],
         _ => Vec::new(),
     }
 }

@@ -4,7 +4,7 @@ use crate::case::Case;
 use crate::effects::{self, any, cover};
 use crate::gemini_judge::{Demands, judge};
 use ctx_core::content::{CallInput, Content};
-use ctx_core::edit::effect::{Cover, Effect, Made, Why};
+use ctx_core::edit::effect::{Cover, Effect, NewMessage, Why};
 use ctx_core::frames;
 use ctx_core::key::Key;
 use ctx_core::message::{Kind, Message, Role};
@@ -177,7 +177,7 @@ fn a_call_of_ours_has_no_id_where_the_clients_have_none() {
         let input = CallInput::Json("{\"path\":\"x\"}".into());
         let call = Content::Call { id: id.clone(), name: "read".into(), input };
         let result = Content::Result { id, parts: vec![Content::text("y")], error: true };
-        let made = |role, content| Made { role: Some(role), content: vec![content] };
+        let made = |role, content| NewMessage { role: Some(role), content: vec![content] };
         vec![made(Role::Assistant, call), made(Role::User, result)]
     };
     let mut case = talk();
@@ -205,7 +205,7 @@ fn tools_and_the_system_prompt_are_edited_in_their_lists() {
     let mut case = talk();
     let key = |at: usize| case.body.envelope(ctx_clients::lexicon()).system[at].key;
     let system = Cover::System { at: 0, key: key(0) };
-    let by = vec![Made::text(None, "Be kind.")];
+    let by = vec![NewMessage::text(None, "Be kind.")];
     let tool = |name: &str| Cover::Tool { name: name.into() };
     case.effects.push(Effect::Replace { why: Why::Edited, covers: vec![system], by });
     case.effects.push(Effect::Replace { why: Why::Deleted, covers: vec![tool("list")], by: vec![] });

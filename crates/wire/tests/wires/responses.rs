@@ -224,7 +224,7 @@ fn a_text_in_the_place_of_the_input_is_a_message_of_the_user() {
     assert_eq!(sent["input"], json!([{"type": "message", "role": "user", "content": parts}]));
 
     let mut case = Case::of(body.as_bytes(), wire(WireId::OpenaiResponses));
-    let messages = vec![ctx_core::edit::Made::text(Some(ctx_core::Role::User), "before")];
+    let messages = vec![ctx_core::edit::NewMessage::text(Some(ctx_core::Role::User), "before")];
     let to = ctx_core::edit::Place::Start;
     case.effects.push(ctx_core::edit::Effect::Insert { number: 1, messages, to, title: None });
     let sent: Value = serde_json::from_str(&case.compose().0).expect("JSON");

@@ -22,7 +22,7 @@ pub struct Ids {
 
 /// Content named by id, or selected by a filter.
 #[derive(Args, Debug)]
-pub struct Selected {
+pub struct SelectedContent {
     /// Frames, steps or parts: t3, t3/5..9, 't3#2.1', tools/Bash; several: t2..t5 or t3,t7
     #[arg(value_name = "ID", required_unless_present_any = ["tool", "larger_than", "older_than", "superseded"], value_parser = non_empty)]
     pub ids: Vec<String>,

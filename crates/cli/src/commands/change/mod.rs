@@ -17,7 +17,7 @@ use ctx_core::edit::Operation;
 
 pub use self::applied::{render as applied_in_words, repaired, thinking};
 pub use self::given::{
-    Ids, Place, Results, Selected, Selection, invalid_json, read, read_bytes, text, without_last_newline,
+    Ids, Place, Results, SelectedContent, Selection, invalid_json, read, read_bytes, text, without_last_newline,
 };
 pub use self::names::Names;
 use super::plan::file::Plan;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::arguments::{JsonArguments, non_empty_path};
 use crate::config::Flags;
-use crate::config::explain::{Explained, Note, State, ValueView, explain};
+use crate::config::explain::{Note, State, ValueExplanation, ValueView, explain};
 use crate::config::layer::PROVIDER;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -53,7 +53,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     Ok(if explained.healthy { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn render(explained: &Explained, output: &Output) -> String {
+fn render(explained: &ValueExplanation, output: &Output) -> String {
     let paint = &output.paint;
     let mut page = String::new();
     let mut left = explained.values.as_slice();
@@ -190,7 +190,7 @@ mod tests {
             key: Some(key.to_owned()),
             message: message.to_owned(),
         };
-        let explained = Explained {
+        let explained = ValueExplanation {
             healthy: false,
             starts: true,
             project: "/p".into(),

@@ -9,7 +9,7 @@ use clap::Args;
 use ctx_core::ErrorCode;
 use ctx_lab::frames::Row;
 use ctx_lab::needs::Kind;
-use ctx_lab::replay::{Played, Turn, Watch, play, play_watching};
+use ctx_lab::replay::{PlayOutcome, Turn, Watch, play, play_watching};
 use ctx_lab::run::with_known;
 
 use super::{gathered, models, named};
@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
 }
 
 /// The requests to print.
-fn chosen(played: &Played, turn: Option<u32>) -> Vec<usize> {
+fn chosen(played: &PlayOutcome, turn: Option<u32>) -> Vec<usize> {
     let is_told = |at: &usize| match turn {
         Some(turn) => at + 1 == turn as usize,
         None => played.turns.get(*at).is_some_and(|turn| !turn.done.is_empty() || !turn.missed.is_empty()),
@@ -98,7 +98,7 @@ fn chosen(played: &Played, turn: Option<u32>) -> Vec<usize> {
     (0..played.turns.len()).filter(is_told).collect()
 }
 
-fn render((policy, played): (&str, &Played), none: &Played, turn: Option<u32>, output: &Output) -> String {
+fn render((policy, played): (&str, &PlayOutcome), none: &PlayOutcome, turn: Option<u32>, output: &Output) -> String {
     let mut page = format!("{}\n", output.paint.strong(&text::line(&played.name)));
     let chosen = chosen(played, turn);
     if chosen.is_empty() {
@@ -185,7 +185,7 @@ fn relied(kind: Kind) -> &'static str {
     }
 }
 
-fn as_json(played: &Played, none: &Played, turn: Option<u32>) -> serde_json::Value {
+fn as_json(played: &PlayOutcome, none: &PlayOutcome, turn: Option<u32>) -> serde_json::Value {
     let turns: Vec<serde_json::Value> = chosen(played, turn)
         .into_iter()
         .filter_map(|at| Some((at, played.turns.get(at)?, none.turns.get(at)?)))

@@ -95,7 +95,7 @@ fn models(context: &Context) -> (Models, Option<String>) {
 const SHOWN: usize = 5;
 
 /// The reasons for the first skipped files and lines, and the total.
-fn left_out(skipped: &[ctx_lab::recording::Skipped]) -> Vec<String> {
+fn left_out(skipped: &[ctx_lab::recording::SkippedFile]) -> Vec<String> {
     let mut lines: Vec<String> = skipped
         .iter()
         .take(SHOWN)
@@ -114,7 +114,7 @@ fn left_out(skipped: &[ctx_lab::recording::Skipped]) -> Vec<String> {
 }
 
 /// The recordings at these paths, or an error if there are none.
-fn gathered(on: &[std::path::PathBuf]) -> Result<ctx_lab::recording::Gathered, Failure> {
+fn gathered(on: &[std::path::PathBuf]) -> Result<ctx_lab::recording::GatheredRecordings, Failure> {
     let gathered = ctx_lab::recording::read(on);
     if gathered.recordings.is_empty() {
         let why = match left_out(&gathered.skipped) {

@@ -18,7 +18,7 @@ use launch::Launch;
 use supervise::become_process;
 
 use crate::arguments::DaemonArguments;
-use crate::background::{self, Started};
+use crate::background::{self, StartedDaemon};
 use crate::client::callable;
 use crate::config::{Flags, LiveRules, Settings};
 use crate::context::Context;
@@ -134,7 +134,7 @@ pub fn start(flags: Flags, context: &Context) -> Result<(SocketAddr, Status), Fa
     if flags.allow_remote {
         handed_on.push("--allow-remote".into());
     }
-    let Started { client, status, is_new } = background::start(&home, &handed_on)?;
+    let StartedDaemon { client, status, is_new } = background::start(&home, &handed_on)?;
     let address = client.address();
     if is_new {
         let upstream = &status.upstream;

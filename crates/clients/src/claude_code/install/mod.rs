@@ -6,7 +6,7 @@ mod settings;
 pub mod skill;
 
 use super::{NAME, TITLE};
-use crate::setup::{Change, Host, Installer, Journal, Plan, Scope, SetupError, Syntax, Wanted, Wishes};
+use crate::setup::{Change, Host, Installer, Journal, Plan, Scope, SetupError, Syntax, WantedContent, Wishes};
 use places::Places;
 use serde_json::json;
 use settings::SettingsFile;
@@ -55,13 +55,13 @@ fn install(wishes: &Wishes, host: &dyn Host) -> Result<Plan, SetupError> {
 
     let install = |path: &Path, wanted| Change::install(path, &wanted, &journal, wishes.force);
     let mut changes = vec![
-        install(&places.settings, Wanted::Entries(Syntax::Json, wanted))?,
-        install(&places.skill, Wanted::Whole(skill::text(&program)))?,
+        install(&places.settings, WantedContent::Entries(Syntax::Json, wanted))?,
+        install(&places.skill, WantedContent::Whole(skill::text(&program)))?,
     ];
     if with_server {
         let server = json!({ "type": "stdio", "command": program, "args": daemon.served });
         let entry = (vec!["mcpServers".to_owned(), "ctx".to_owned()], server);
-        changes.push(install(&places.servers, Wanted::Entries(Syntax::Json, vec![entry]))?);
+        changes.push(install(&places.servers, WantedContent::Entries(Syntax::Json, vec![entry]))?);
     }
     notes.extend(
         changes

@@ -19,7 +19,7 @@ pub(super) struct Line<'a> {
     /// Belongs to a sub-agent.
     pub(super) is_side: bool,
     /// The lines that a compaction kept.
-    pub(super) kept: Kept<'a>,
+    pub(super) kept: KeptLine<'a>,
     pub(super) at: Option<Cow<'a, str>>,
     pub(super) message: Option<Message<'a>>,
     /// Content that the client injected into the request.
@@ -40,7 +40,7 @@ pub(super) struct Message<'a> {
 }
 
 #[derive(Deserialize, Default)]
-pub(super) struct Kept<'a> {
+pub(super) struct KeptLine<'a> {
     #[serde(default, borrow)]
     pub(super) uuids: Vec<Cow<'a, str>>,
 }
@@ -55,7 +55,7 @@ pub(super) struct RequestShape<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Written<'a> {
+struct WrittenLine<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -123,7 +123,7 @@ pub(super) struct Block<'a> {
 }
 
 pub(super) fn read(text: &[u8], number: usize) -> Result<Line<'_>, String> {
-    let written: Written = serde_json::from_slice(text).map_err(|error| {
+    let written: WrittenLine = serde_json::from_slice(text).map_err(|error| {
         if error.is_data() {
             format!("it is not a line of a session: {}", reason(&error))
         } else {
@@ -191,12 +191,12 @@ fn read_message(message: &RawValue) -> Result<Message<'_>, String> {
     Ok(Message { is_answer, id: written.id, model: written.model, content: written.content, usage, calls, results })
 }
 
-fn kept(about: &RawValue) -> Kept<'_> {
+fn kept(about: &RawValue) -> KeptLine<'_> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct About<'a> {
         #[serde(borrow)]
-        preserved_messages: Option<Kept<'a>>,
+        preserved_messages: Option<KeptLine<'a>>,
     }
     let about = serde_json::from_str(about.get()).ok();
     about.and_then(|about: About| about.preserved_messages).unwrap_or_default()

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 const NO_RESULT: &str = "(this result was not recorded)";
 
 #[derive(Default)]
-pub(super) struct Merged<'l> {
+pub(super) struct MergedSession<'l> {
     pub(super) is_answer: bool,
     /// Answered earlier, and kept by a compaction.
     pub(super) kept: bool,
@@ -32,7 +32,7 @@ struct Part<'l> {
     result: Option<Cow<'l, str>>,
 }
 
-impl Merged<'_> {
+impl MergedSession<'_> {
     pub(super) fn json(&self) -> String {
         let role = if self.is_answer { "assistant" } else { "user" };
         match self.whole {
@@ -51,8 +51,8 @@ impl Merged<'_> {
     }
 }
 
-pub(super) fn messages<'l>(segment: &Segment<'l>) -> Vec<Merged<'l>> {
-    let mut merged: Vec<Merged> = Vec::new();
+pub(super) fn messages<'l>(segment: &Segment<'l>) -> Vec<MergedSession<'l>> {
+    let mut merged: Vec<MergedSession> = Vec::new();
     for line in &segment.lines {
         let about = || (line.at.as_deref(), segment.kept.contains(&line.number));
         if let Some(message) = &line.message {
@@ -62,21 +62,21 @@ pub(super) fn messages<'l>(segment: &Segment<'l>) -> Vec<Merged<'l>> {
         }
         for content in &line.injected {
             let (at, kept) = about();
-            push(&mut merged, Merged { parts: parts(content), at, kept, ..Merged::default() });
+            push(&mut merged, MergedSession { parts: parts(content), at, kept, ..MergedSession::default() });
         }
     }
     paired(merged)
 }
 
-fn piece<'l>(message: &'l Message<'l>) -> Merged<'l> {
-    Merged {
+fn piece<'l>(message: &'l Message<'l>) -> MergedSession<'l> {
+    MergedSession {
         is_answer: message.is_answer,
         model: message.model.as_deref().filter(|_| message.is_answer),
         usage: message.usage.filter(|_| message.is_answer),
         id: message.id.as_deref(),
         parts: parts(message.content),
         whole: Some(message.content.get()),
-        ..Merged::default()
+        ..MergedSession::default()
     }
 }
 
@@ -106,17 +106,18 @@ fn is_blank(text: &RawValue) -> bool {
 }
 
 /// Adds a piece to its message, or begins a new one.
-fn push<'l>(merged: &mut Vec<Merged<'l>>, piece: Merged<'l>) {
+fn push<'l>(merged: &mut Vec<MergedSession<'l>>, piece: MergedSession<'l>) {
     if piece.parts.is_empty() {
         return;
     }
     // Results may have arrived before the answer was complete: then the answer is the second-last message.
     let count = merged.len();
-    let same =
-        |message: &Merged| piece.is_answer && message.is_answer && message.id.is_some() && message.id == piece.id;
+    let same = |message: &MergedSession| {
+        piece.is_answer && message.is_answer && message.id.is_some() && message.id == piece.id
+    };
     let at =
         if count > 1 && merged.get(count - 2).is_some_and(same) { count.checked_sub(2) } else { count.checked_sub(1) };
-    let fits = |message: &&mut Merged| same(message) || message.is_answer == piece.is_answer;
+    let fits = |message: &&mut MergedSession| same(message) || message.is_answer == piece.is_answer;
     match at.and_then(|at| merged.get_mut(at)).filter(fits) {
         Some(message) => {
             message.parts.extend(piece.parts);
@@ -136,8 +137,8 @@ fn push<'l>(merged: &mut Vec<Merged<'l>>, piece: Merged<'l>) {
 }
 
 /// Gives every call one result in the following message, in the order of the calls, and drops results without a call.
-fn paired(merged: Vec<Merged>) -> Vec<Merged> {
-    let mut whole: Vec<Merged> = Vec::new();
+fn paired(merged: Vec<MergedSession>) -> Vec<MergedSession> {
+    let mut whole: Vec<MergedSession> = Vec::new();
     for mut message in merged {
         if message.is_answer {
             // A conversation begins with the user; two answers are adjacent if nothing of the message between them

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Entries, Entry, ServerCommand, Setting, SettingsInstaller, path};
 use crate::launch::fill;
 use crate::setup::journal::Original;
-use crate::setup::{Change, Daemon, Host, Journal, Scope, SetupError, Syntax, Wanted, Wishes, file};
+use crate::setup::{Change, Daemon, Host, Journal, Scope, SetupError, Syntax, WantedContent, Wishes, file};
 
 const PROXIES: [&str; 6] = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
@@ -62,7 +62,12 @@ impl<'a> Scene<'a> {
             }
         }
         let change = |file: FileEntries| {
-            Change::install(&file.path, &Wanted::Entries(file.syntax, file.entries), &self.journal, self.wishes.force)
+            Change::install(
+                &file.path,
+                &WantedContent::Entries(file.syntax, file.entries),
+                &self.journal,
+                self.wishes.force,
+            )
         };
         files.into_iter().map(change).collect()
     }

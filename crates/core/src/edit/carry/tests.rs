@@ -62,7 +62,7 @@ fn id(commit: u64, index: u32) -> EffectId {
     EffectId { commit: CommitId(commit), index }
 }
 
-fn carried(effects: Vec<Effect>, to: &[(SlotId, Message)]) -> Carried {
+fn carried(effects: Vec<Effect>, to: &[(SlotId, Message)]) -> CarryPlan {
     let (from, to) = (chat(), refs(to));
     let effects: Vec<_> = (0..).zip(effects).map(|(index, effect)| (id(1, index), effect)).collect();
     let target = Target { path: &to, wire: WireId::OpenaiResponses, first: id(9, 0), next_added: 4 };
@@ -72,7 +72,7 @@ fn carried(effects: Vec<Effect>, to: &[(SlotId, Message)]) -> Carried {
 fn cover(slot: u64) -> Cover {
     let from = chat();
     let (slot, message) = &from[slot as usize - 1];
-    let named = (0..).zip(&message.blocks).map(|(at, block)| Named::of(at, block)).collect();
+    let named = (0..).zip(&message.blocks).map(|(at, block)| BlockRef::of(at, block)).collect();
     Cover::blocks(MessageRef::Slot(*slot), message.key, named)
 }
 
@@ -88,13 +88,13 @@ fn delete(slots: &[u64]) -> Effect {
 fn a_message_of_several_blocks_is_found_as_items_and_reasoning_goes_with_them() {
     let carried = carried(vec![delete(&[1, 2, 3, 4, 5])], &items(["c1", "c2"]));
     assert_eq!(covered(&carried.effects[0]), [101, 102, 103, 104, 105, 106, 107, 108]);
-    assert_eq!(Carried { effects: Vec::new(), ..carried }, Carried::default(), "nothing stays behind");
+    assert_eq!(CarryPlan { effects: Vec::new(), ..carried }, CarryPlan::default(), "nothing stays behind");
 }
 
 #[test]
 fn calls_with_other_ids_are_found_by_their_words_and_results_by_their_calls() {
     let of = MessageRef::Slot(SlotId(4));
-    let new = NewResult { of, block: Named::of(0, &chat()[3].1.blocks[0]), text: "[cleared]".into() };
+    let new = NewResult { of, block: BlockRef::of(0, &chat()[3].1.blocks[0]), text: "[cleared]".into() };
     let cleared = Effect::Results { results: vec![new], summarized: false };
     let carried = carried(vec![cleared, delete(&[3])], &items(["x", "y"]));
     assert_eq!(covered(&carried.effects[0]), [107]);
@@ -115,12 +115,13 @@ fn effects_keep_their_order_and_name_each_other_anew() {
     let frame = |slot| FrameRef { key: FrameKey::Opened(SlotId(slot)), until: Some((MessageRef::Slot(SlotId(5)), 0)) };
     let insert = Effect::Insert {
         number: 1,
-        messages: vec![Made::text(Some(Role::User), "ours")],
+        messages: vec![NewMessage::text(Some(Role::User), "ours")],
         to: Place::After(frame(1)),
         title: None,
     };
-    let made = Cover::Made(MadeId { effect: id(1, 1), message: 0 });
-    let edit = Effect::Replace { why: Why::Edited, covers: vec![made.clone()], by: vec![Made::text(None, "better")] };
+    let made = Cover::Made(NewMessageId { effect: id(1, 1), message: 0 });
+    let edit =
+        Effect::Replace { why: Why::Edited, covers: vec![made.clone()], by: vec![NewMessage::text(None, "better")] };
     let system = Cover::System { at: 0, key: Key([0; 16]) };
     let on_system = Effect::Replace { why: Why::Deleted, covers: vec![system], by: Vec::new() };
     let carried = carried(vec![on_system, insert, edit], &items(["c1", "c2"]));
@@ -129,15 +130,18 @@ fn effects_keep_their_order_and_name_each_other_anew() {
     assert_eq!(after.key, FrameKey::Opened(SlotId(101)));
     assert_eq!(after.until, Some((MessageRef::Slot(SlotId(108)), 0)));
     let Effect::Replace { covers, .. } = &carried.effects[1] else { panic!("{carried:?}") };
-    assert_eq!(covers, &[Cover::Made(MadeId { effect: id(9, 0), message: 0 })]);
+    assert_eq!(covers, &[Cover::Made(NewMessageId { effect: id(9, 0), message: 0 })]);
 }
 
 #[test]
 fn content_that_only_the_other_wire_can_send_stays_behind() {
     let raw = Content::Raw { wire: WireId::OpenaiChat, json: "{}".into(), calls: None, answers: None };
-    let edit =
-        |content| Effect::Replace { why: Why::Edited, covers: vec![cover(5)], by: vec![Made { role: None, content }] };
+    let edit = |content| Effect::Replace {
+        why: Why::Edited,
+        covers: vec![cover(5)],
+        by: vec![NewMessage { role: None, content }],
+    };
     let carried = carried(vec![edit(vec![raw.clone()]), edit(vec![raw, Content::text("ours")])], &items(["c1", "c2"]));
     assert_eq!((carried.foreign, carried.effects.len()), (1, 1));
-    assert_eq!(carried.effects[0].made(), [Made::text(None, "ours")]);
+    assert_eq!(carried.effects[0].made(), [NewMessage::text(None, "ours")]);
 }

@@ -1,7 +1,7 @@
 //! Effects that cut, combine, move and add frames. They change no block.
 
 use super::{Became, Folding, Frame, FrameId, FrameKey, Number, Segment};
-use crate::edit::effect::{Cut, Effect, EffectId, FrameRef, MadeId, MessageRef, Place};
+use crate::edit::effect::{Cut, Effect, EffectId, FrameRef, MessageRef, NewMessageId, Place};
 
 /// Parts that arose because a frame kept growing are counted from here, those of a split from 1.
 const REST: u32 = 1 << 16;
@@ -245,7 +245,7 @@ impl Frame {
     }
 
     /// The same from a message of an inserted frame on.
-    fn cut_before_made(&mut self, made: MadeId) -> Option<Vec<Segment>> {
+    fn cut_before_made(&mut self, made: NewMessageId) -> Option<Vec<Segment>> {
         let holds = |segment: &Segment| matches!(segment, Segment::Made(effect, messages) if *effect == made.effect && messages.contains(&made.message));
         let at = self.segments.iter().position(holds)?;
         let Segment::Made(effect, messages) = self.segments[at].clone() else { return None };

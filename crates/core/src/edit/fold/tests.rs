@@ -442,11 +442,11 @@ fn titles_and_pins_change_nothing_that_is_sent() {
 
 #[test]
 fn a_block_is_found_again_by_its_id_its_kind_and_its_size() {
-    use crate::edit::effect::{Named, find};
+    use crate::edit::effect::{BlockRef, find};
     let with_id = |id: &str, chars| Block { tool_use_id: Some(id.into()), ..block(Kind::ToolResult, chars) };
     let mut message = talk().messages.remove(0);
     message.blocks = vec![block(Kind::Reminder, 3), with_id("a", 50), with_id("b", 60), block(Kind::Text, 7)];
-    let named = |at: u32, block: Block| Named::of(at, &block);
+    let named = |at: u32, block: Block| BlockRef::of(at, &block);
     let b = || named(1, with_id("b", 999));
     assert_eq!(find(&[b()], &message, false), [2]);
     assert_eq!(find(&[named(0, with_id("c", 50))], &message, false), [0; 0]);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::edit::effect::{FrameKey, FrameRef, Made, Place};
+use crate::edit::effect::{FrameKey, FrameRef, NewMessage, Place};
 use crate::message::Role;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -86,7 +86,12 @@ impl Log {
 }
 
 fn insert(to: Place) -> Effect {
-    Effect::Insert { number: 1, messages: vec![Made { role: Some(Role::User), content: vec![] }], to, title: None }
+    Effect::Insert {
+        number: 1,
+        messages: vec![NewMessage { role: Some(Role::User), content: vec![] }],
+        to,
+        title: None,
+    }
 }
 
 fn set<const N: usize>(ids: [CommitId; N]) -> BTreeSet<CommitId> {

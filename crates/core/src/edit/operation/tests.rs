@@ -57,15 +57,15 @@ fn every_effect_survives_json() {
     let effect = EffectId { commit: CommitId(0xff_ffff_ffff), index: u32::MAX };
     let slot = MessageRef::Slot(SlotId(u64::MAX - 1));
     let reply = MessageRef::Reply { after: SlotId(3), key: key("a reply") };
-    let cut = MadeId { effect, message: 2 };
-    let named = Named { at: 3, kind: Kind::ToolResult, chars: 7, id: Some("toolu_1".into()) };
+    let cut = NewMessageId { effect, message: 2 };
+    let named = BlockRef { at: 3, kind: Kind::ToolResult, chars: 7, id: Some("toolu_1".into()) };
     let opened = FrameRef { key: FrameKey::Opened(SlotId(9)), until: Some((reply, 2)) };
     let part = FrameRef { key: FrameKey::Made { effect, part: 1 << 17 }, until: None };
-    let made = vec![Made::text(None, "new"), Made { role: Some(Role::System), content: vec![] }];
+    let made = vec![NewMessage::text(None, "new"), NewMessage { role: Some(Role::System), content: vec![] }];
     let covers = vec![
-        Cover::blocks(slot, key("x"), vec![named.clone(), Named { id: None, ..named.clone() }]),
+        Cover::blocks(slot, key("x"), vec![named.clone(), BlockRef { id: None, ..named.clone() }]),
         Cover::blocks(reply, key("y"), vec![]),
-        Cover::Made(MadeId { effect, message: 4 }),
+        Cover::Made(NewMessageId { effect, message: 4 }),
         Cover::System { at: 1, key: key("z") },
         Cover::Tool { name: "Bash".into() },
     ];

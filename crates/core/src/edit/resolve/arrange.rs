@@ -3,7 +3,7 @@
 use super::target::{count, nothing_named};
 use super::{Desk, Scope, Target};
 use crate::ErrorCode;
-use crate::edit::effect::{Cut, Effect, FrameKey, FrameRef, Made, MadeId, MessageRef, Place};
+use crate::edit::effect::{Cut, Effect, FrameKey, FrameRef, MessageRef, NewMessage, NewMessageId, Place};
 use crate::edit::fold::{Frame, Segment, Unit};
 use crate::edit::layout::{Group, Layout};
 use crate::edit::operation::{Select, Where};
@@ -87,7 +87,7 @@ impl Desk<'_> {
         }
     }
 
-    pub fn insert(&self, messages: Vec<Made>, to: &Where, title: Option<String>) -> Result<Vec<Effect>, Refusal> {
+    pub fn insert(&self, messages: Vec<NewMessage>, to: &Where, title: Option<String>) -> Result<Vec<Effect>, Refusal> {
         let place = self.place(to)?;
         if place == Place::Start && messages.first().and_then(|made| made.role) != Some(Role::User) {
             return Err(not_first("The new frame"));
@@ -302,7 +302,7 @@ impl Desk<'_> {
 
     /// Whether it is a message of its own rather than a replacement.
     fn counts(&self, group: &Group) -> bool {
-        let is_inserted = |made: &MadeId| matches!(self.view.effect(made.effect), Some(Effect::Insert { .. }));
+        let is_inserted = |made: &NewMessageId| matches!(self.view.effect(made.effect), Some(Effect::Insert { .. }));
         group.source.is_some() || group.made.as_ref().is_some_and(is_inserted)
     }
 
@@ -325,7 +325,7 @@ impl Desk<'_> {
             }
             Unit::Source { block: None, .. } => (Vec::new(), Vec::new()),
             Unit::Made(made) => {
-                let ids = |made: &Made| {
+                let ids = |made: &NewMessage| {
                     (made.calls().map(str::to_owned).collect(), made.answers().map(str::to_owned).collect())
                 };
                 self.view.made(made).map(ids).unwrap_or_default()

@@ -2,13 +2,13 @@
 //! there. Editing a frame keeps them; naming one removes it.
 
 use super::{Desk, Scope, Target};
-use crate::edit::fold::{Laid, Unit};
+use crate::edit::fold::{Unit, ViewUnit};
 use crate::edit::refusal::Refusal;
 use crate::hint;
 use crate::hint::Command;
 
 impl Desk<'_> {
-    pub fn is_client_note(&self, laid: &Laid) -> bool {
+    pub fn is_client_note(&self, laid: &ViewUnit) -> bool {
         match laid.unit {
             Unit::Source { message, block: Some(block) } => self.source.messages[message].is_client_note(block),
             _ => false,
@@ -31,7 +31,7 @@ impl Desk<'_> {
                 left.push(target);
                 continue;
             }
-            let units: Vec<Laid> = target.units.iter().copied().filter(|laid| !self.is_client_note(laid)).collect();
+            let units: Vec<ViewUnit> = target.units.iter().copied().filter(|laid| !self.is_client_note(laid)).collect();
             if units.iter().any(|laid| laid.covered.is_none()) {
                 left.push(Target { covers: self.cover(&units), weight: self.weight(&units), units, ..target });
             }

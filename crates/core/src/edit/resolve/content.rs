@@ -3,8 +3,8 @@
 use super::{Desk, DraftScope, Scope, Target, gone, not_empty};
 use crate::ErrorCode;
 use crate::content::Content;
-use crate::edit::effect::{Effect, Made, Named, NewResult, Why};
-use crate::edit::fold::{Laid, Unit};
+use crate::edit::effect::{BlockRef, Effect, NewMessage, NewResult, Why};
+use crate::edit::fold::{Unit, ViewUnit};
 use crate::edit::operation::Select;
 use crate::edit::refusal::Refusal;
 use crate::hint;
@@ -43,10 +43,10 @@ impl Desk<'_> {
         };
         let New::Content(by) = by else {
             let New::Result(result) = by else { return Err(gone(&target.name)) };
-            let stays = |laid: &Laid| {
+            let stays = |laid: &ViewUnit| {
                 self.kind(laid) == Some(Kind::ToolResult) || text.is_some() && !force && self.is_client_note(laid)
             };
-            let others: Vec<Laid> = target.units.iter().copied().filter(|laid| !stays(laid)).collect();
+            let others: Vec<ViewUnit> = target.units.iter().copied().filter(|laid| !stays(laid)).collect();
             let mut effects = vec![Effect::Results { results: vec![result], summarized: true }];
             // The content beside the result was removed with it.
             if target.scope == Scope::Message && others.iter().any(|laid| laid.covered.is_none()) {
@@ -55,8 +55,8 @@ impl Desk<'_> {
             return Ok(effects);
         };
         // Thinking is never edited: it stays in front of the message.
-        let kept = |laid: &Laid| self.kind(laid) == Some(Kind::Thinking) && target.scope == Scope::Message;
-        let units: Vec<Laid> = target.units.iter().copied().filter(|laid| !kept(laid)).collect();
+        let kept = |laid: &ViewUnit| self.kind(laid) == Some(Kind::Thinking) && target.scope == Scope::Message;
+        let units: Vec<ViewUnit> = target.units.iter().copied().filter(|laid| !kept(laid)).collect();
         if units.is_empty() && !target.units.is_empty() {
             return Err(thinking(&target.name));
         }
@@ -75,7 +75,7 @@ impl Desk<'_> {
         Ok(vec![Effect::Replace { why: Why::Edited, covers, by }])
     }
 
-    fn kind(&self, laid: &Laid) -> Option<Kind> {
+    fn kind(&self, laid: &ViewUnit) -> Option<Kind> {
         match laid.unit {
             Unit::Source { message, block } => Some(self.source.messages[message].blocks.get(block?)?.kind),
             Unit::Made(_) => None,
@@ -83,14 +83,14 @@ impl Desk<'_> {
     }
 
     fn written(&self, target: &Target, text: &str) -> Result<New, Refusal> {
-        let own = |role| New::Content(vec![Made::text(Some(role), text)]);
+        let own = |role| New::Content(vec![NewMessage::text(Some(role), text)]);
         Ok(match target.scope {
             Scope::Frame => own(Role::User),
             Scope::Steps => own(Role::Assistant),
             Scope::Message => {
                 let role = self.first_role(&target.units).unwrap_or(Role::User);
-                let is_result = |laid: &Laid| laid.covered.is_none() && self.kind(laid) == Some(Kind::ToolResult);
-                let results: Vec<&Laid> = target.units.iter().filter(|laid| is_result(laid)).collect();
+                let is_result = |laid: &ViewUnit| laid.covered.is_none() && self.kind(laid) == Some(Kind::ToolResult);
+                let results: Vec<&ViewUnit> = target.units.iter().filter(|laid| is_result(laid)).collect();
                 match (role, results.as_slice()) {
                     // The answer to a call stays an answer.
                     (Role::User, [result]) => self.new_content(result, text)?,
@@ -106,7 +106,7 @@ impl Desk<'_> {
                         ));
                     }
                     // Inside the message, behind its thinking.
-                    _ if self.is_clients(target) => New::Content(vec![Made::text(None, text)]),
+                    _ if self.is_clients(target) => New::Content(vec![NewMessage::text(None, text)]),
                     _ => own(role),
                 }
             }
@@ -126,10 +126,10 @@ impl Desk<'_> {
                         ));
                     }
                     None if !self.is_clients(target) => own(self.first_role(&target.units).unwrap_or(Role::User)),
-                    _ => New::Content(vec![Made::text(None, text)]),
+                    _ => New::Content(vec![NewMessage::text(None, text)]),
                 },
             },
-            Scope::System => New::Content(vec![Made::text(None, text)]),
+            Scope::System => New::Content(vec![NewMessage::text(None, text)]),
             Scope::Tool => {
                 return Err(Refusal::new(
                     ErrorCode::NotText,
@@ -148,12 +148,12 @@ impl Desk<'_> {
         })
     }
 
-    fn new_content(&self, laid: &Laid, text: &str) -> Result<New, Refusal> {
+    fn new_content(&self, laid: &ViewUnit, text: &str) -> Result<New, Refusal> {
         let Unit::Source { message, block: Some(block) } = laid.unit else { return Err(gone("this result")) };
         let Some(facts) = self.source.messages[message].blocks.get(block) else { return Err(gone("this result")) };
         Ok(New::Result(NewResult {
             of: self.message_ref(message),
-            block: Named::of(block as u32, facts),
+            block: BlockRef::of(block as u32, facts),
             text: text.to_owned(),
         }))
     }
@@ -208,7 +208,7 @@ impl Desk<'_> {
         content.iter().try_for_each(|content| self.draft.check(content))?;
         let mut content = content.to_vec();
         self.link(target, &mut content);
-        Ok(New::Content(vec![Made { role: None, content }]))
+        Ok(New::Content(vec![NewMessage { role: None, content }]))
     }
 
     fn sends_thinking(&self, target: &Target) -> bool {
@@ -218,7 +218,7 @@ impl Desk<'_> {
 
 /// The replacement of a target.
 enum New {
-    Content(Vec<Made>),
+    Content(Vec<NewMessage>),
     Result(NewResult),
 }
 

@@ -1,7 +1,7 @@
 //! Superseded reads: files that are read again, or changed, later.
 
 use super::Desk;
-use crate::edit::fold::{Laid, Unit};
+use crate::edit::fold::{Unit, ViewUnit};
 use crate::key::Key;
 use crate::message::{Block, How, Kind};
 use std::collections::HashSet;
@@ -11,8 +11,8 @@ impl Desk<'_> {
     /// read again.
     pub fn superseded(&self) -> HashSet<&str> {
         let laid = self.view.frames.iter().flat_map(|frame| self.view.units(frame, self.source.messages));
-        let sent: Vec<Laid> = laid.filter(|laid| laid.covered.is_none() && !self.view.is_left_out(laid)).collect();
-        let block = |laid: &Laid| match laid.unit {
+        let sent: Vec<ViewUnit> = laid.filter(|laid| laid.covered.is_none() && !self.view.is_left_out(laid)).collect();
+        let block = |laid: &ViewUnit| match laid.unit {
             Unit::Source { message, block: Some(block) } => self.source.messages.get(message)?.blocks.get(block),
             _ => None,
         };

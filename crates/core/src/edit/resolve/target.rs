@@ -2,9 +2,9 @@
 
 use super::{Desk, gone};
 use crate::ErrorCode;
-use crate::edit::address::{self, Address, Named as Many};
-use crate::edit::effect::{Cover, MessageRef, Named, PENDING};
-use crate::edit::fold::{Around, Laid, Unit};
+use crate::edit::address::{self, Address, AddressRange};
+use crate::edit::effect::{BlockRef, Cover, MessageRef, PENDING};
+use crate::edit::fold::{Around, Unit, ViewUnit};
 use crate::edit::frame_id::FrameId;
 use crate::edit::layout::{Layout, layout};
 use crate::edit::operation::Select;
@@ -31,7 +31,7 @@ pub struct Target {
     pub scope: Scope,
     /// The index of its frame in the view.
     pub frame: Option<usize>,
-    pub units: Vec<Laid>,
+    pub units: Vec<ViewUnit>,
     pub covers: Vec<Cover>,
     /// The estimated tokens of its sent content.
     pub weight: f64,
@@ -107,12 +107,12 @@ impl Desk<'_> {
         self.all(&address::read(ids).map_err(|text| self.unreadable(&text))?)
     }
 
-    fn all(&self, named: &[Many]) -> Result<Vec<Target>, Refusal> {
+    fn all(&self, named: &[AddressRange]) -> Result<Vec<Target>, Refusal> {
         let mut targets = Vec::new();
         for one in named {
             match one {
-                Many::One(address) => self.one(address, &mut targets)?,
-                Many::Range(from, to) => self.range(from, to, &mut targets)?,
+                AddressRange::One(address) => self.one(address, &mut targets)?,
+                AddressRange::Range(from, to) => self.range(from, to, &mut targets)?,
             }
         }
         Ok(targets)
@@ -207,8 +207,8 @@ impl Desk<'_> {
                 let (at, layout) = self.single(frame)?;
                 // Includes the replacement, which directly precedes it.
                 let all = layout.of(|group| group.number == *message);
-                let named = |laid: &Laid| matches!(laid.unit, Unit::Source { block: Some(at), .. } if at == *block);
-                let is_made = |laid: &Laid| matches!(laid.unit, Unit::Made(_));
+                let named = |laid: &ViewUnit| matches!(laid.unit, Unit::Source { block: Some(at), .. } if at == *block);
+                let is_made = |laid: &ViewUnit| matches!(laid.unit, Unit::Made(_));
                 let units = all.iter().position(named).map(|end| {
                     let made = all[..end].iter().rev().take_while(|laid| is_made(laid)).count();
                     all[end - made..=end].to_vec()
@@ -305,20 +305,20 @@ impl Desk<'_> {
         }
     }
 
-    fn target(&self, name: String, scope: Scope, frame: usize, units: Vec<Laid>) -> Target {
+    fn target(&self, name: String, scope: Scope, frame: usize, units: Vec<ViewUnit>) -> Target {
         let covers = self.cover(&units);
         Target { name, scope, frame: Some(frame), covers, weight: self.weight(&units), units }
     }
 
     /// Covers all units, including covered ones, so that they stay covered when another effect is deactivated.
-    pub fn cover(&self, units: &[Laid]) -> Vec<Cover> {
+    pub fn cover(&self, units: &[ViewUnit]) -> Vec<Cover> {
         let mut covers: Vec<Cover> = Vec::new();
         for laid in units {
             match laid.unit {
                 Unit::Source { message, block } => {
                     let facts = self.source.messages[message];
                     let of = self.message_ref(message);
-                    let named = block.and_then(|at| Some(Named::of(at as u32, facts.blocks.get(at)?)));
+                    let named = block.and_then(|at| Some(BlockRef::of(at as u32, facts.blocks.get(at)?)));
                     // Also if synthetic content is in the middle of the message.
                     match covers.iter_mut().rfind(|cover| matches!(cover, Cover::Blocks(_))) {
                         Some(Cover::Blocks(last)) if last.of == of => last.blocks.extend(named),
@@ -346,11 +346,11 @@ impl Desk<'_> {
     }
 
     /// The estimated tokens sent of these units.
-    pub fn weight(&self, units: &[Laid]) -> f64 {
+    pub fn weight(&self, units: &[ViewUnit]) -> f64 {
         units.iter().map(|laid| self.weigh(laid)).sum()
     }
 
-    pub(super) fn weigh(&self, laid: &Laid) -> f64 {
+    pub(super) fn weigh(&self, laid: &ViewUnit) -> f64 {
         self.view.weigh(laid, self.source.messages)
     }
 
@@ -476,7 +476,7 @@ impl Desk<'_> {
     }
 
     /// The role of the first sent unit.
-    pub(super) fn first_role(&self, units: &[Laid]) -> Option<Role> {
+    pub(super) fn first_role(&self, units: &[ViewUnit]) -> Option<Role> {
         let first = units.iter().position(|laid| laid.covered.is_none())?;
         // Content without a role belongs to the following message.
         let role = units[first..].iter().find_map(|laid| match laid.unit {

@@ -420,7 +420,7 @@ fn messages_and_steps_keep_their_numbers() {
     let numbers = ["t2#0", "t2#2", "t2#3", "t2#4", "t2#6", "t2/1", "t2/2", "t2/3", "t2#3.1", "t2#4.1"];
     let sources = |bench: &Bench, id: &str| -> Vec<String> {
         let names = bench.desk(|desk| desk.named(&ids(id))).unwrap_or_else(|refusal| panic!("{id}: {refusal}"));
-        let source = |laid: &crate::edit::fold::Laid| match laid.unit {
+        let source = |laid: &crate::edit::fold::ViewUnit| match laid.unit {
             Unit::Source { message, block } => Some(format!("{message}.{block:?}")),
             Unit::Made(_) => None,
         };

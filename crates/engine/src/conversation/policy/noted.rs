@@ -1,7 +1,7 @@
 //! Observe mode: the edits of tool results and inputs that would have been made.
 
 use crate::conversation::policy::calls::input;
-use crate::log::{Automatic, Trimmed};
+use crate::log::{Automatic, TrimmedResult};
 use ctx_core::edit::Operation;
 use ctx_core::edit::effect::{Effect, NewResult};
 use ctx_core::policy::Item;
@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 #[derive(Debug, Default)]
-pub struct Noted {
+pub struct NotedEdits {
     /// The calls whose results would have been cleared, and those whose inputs would have been shortened.
     cleared: HashSet<String>,
     inputs: HashSet<String>,
@@ -22,7 +22,7 @@ pub struct Noted {
     kept: HashSet<String>,
 }
 
-impl Noted {
+impl NotedEdits {
     pub fn add(&mut self, noted: &Automatic) {
         if let Automatic::Kept { calls } = noted {
             self.kept.extend(calls.iter().cloned());
@@ -69,7 +69,7 @@ pub fn read(
     operations: &[Operation],
     effects: &[Effect],
     scale: impl Fn(f64) -> u64,
-) -> (Vec<String>, Vec<Trimmed>, Vec<String>) {
+) -> (Vec<String>, Vec<TrimmedResult>, Vec<String>) {
     let results = effects.iter().flat_map(|effect| match effect {
         Effect::Results { results, .. } => results.as_slice(),
         _ => &[],
@@ -81,7 +81,7 @@ pub fn read(
     let trimmed = |result: &NewResult| {
         let chars = result.block.chars.saturating_sub(result.text.chars().count() as u32);
         let tokens = scale(tokens::estimate(chars, 0) - tokens::estimate(0, 0));
-        Some(Trimmed { call: call(result)?, tokens })
+        Some(TrimmedResult { call: call(result)?, tokens })
     };
     (
         clears.into_iter().filter_map(call).collect(),

@@ -4,7 +4,7 @@ use super::{RepairView, State};
 use crate::compose::compare::Overview;
 use crate::compose::{Ground, Weights};
 use crate::conversation::Conversation;
-use crate::edit::client_notes::Written;
+use crate::edit::client_notes::WrittenBlocks;
 use crate::edit::summary::tokens;
 use ctx_api::plan::{Level, Risk};
 use ctx_core::edit::Operation;
@@ -35,7 +35,7 @@ struct At<'v> {
 type Sent<'v> = BTreeMap<(usize, usize), At<'v>>;
 
 /// What was sent before and is not any more, or not so.
-pub struct Lost<'a> {
+pub struct Loss<'a> {
     blocks: Vec<LostBlock<'a>>,
 }
 
@@ -52,7 +52,7 @@ struct LostBlock<'a> {
     is_note: bool,
 }
 
-impl Lost<'_> {
+impl Loss<'_> {
     /// Thinking that is lost beside what the operation itself removes, as the preview counts it.
     pub fn thinking(&self) -> usize {
         self.blocks.iter().filter(|block| block.is_thinking()).count()
@@ -110,8 +110,8 @@ impl<'a> Look<'a> {
         (sent, left_out)
     }
 
-    pub fn lost(&self, was: &View<'_>, is: &View<'_>) -> Lost<'a> {
-        let written = LazyCell::new(|| Written::of(is, self.ground));
+    pub fn lost(&self, was: &View<'_>, is: &View<'_>) -> Loss<'a> {
+        let written = LazyCell::new(|| WrittenBlocks::of(is, self.ground));
         let (was, (is, left_out)) = (self.sent(was), self.sent_and_left_out(is));
         let blocks = was.into_iter().filter_map(|(at, before)| {
             let after = is.get(&at);
@@ -124,7 +124,7 @@ impl<'a> Look<'a> {
             let (replaced, left_out) = (after.is_some(), left_out.contains(&at));
             (!same).then_some(LostBlock { at, frame: before.frame, facts, role, replaced, left_out, is_note })
         });
-        Lost { blocks: blocks.collect() }
+        Loss { blocks: blocks.collect() }
     }
 
     pub fn risks(
@@ -132,7 +132,7 @@ impl<'a> Look<'a> {
         operation: &Operation,
         effects: &[Effect],
         (was, is): (&State<'_>, &State<'_>),
-        lost: &Lost<'_>,
+        lost: &Loss<'_>,
         repairs: &[RepairView],
     ) -> Vec<Risk> {
         let mut risks = Vec::new();
@@ -208,7 +208,7 @@ impl<'a> Look<'a> {
         last.has_results() || (last.role == Role::Assistant && calls)
     }
 
-    pub fn newest(&self, was: &View<'_>, lost: &Lost<'_>, risks: &mut Vec<Risk>) {
+    pub fn newest(&self, was: &View<'_>, lost: &Loss<'_>, risks: &mut Vec<Risk>) {
         let Some(newest) = self.newest_frame(was) else { return };
         if lost.frames(|block| block.facts.kind != Kind::Thinking).contains(&newest) {
             risks.push(match self.is_open() {
@@ -224,7 +224,7 @@ impl<'a> Look<'a> {
         }
     }
 
-    fn thinking(&self, was: &View<'_>, lost: &Lost<'_>, risks: &mut Vec<Risk>) {
+    fn thinking(&self, was: &View<'_>, lost: &Loss<'_>, risks: &mut Vec<Risk>) {
         let count = lost.thinking();
         if count == 0 {
             return;
@@ -237,7 +237,7 @@ impl<'a> Look<'a> {
     }
 
     /// Results whose matter later steps take up again, and that nobody has fetched anew.
-    fn referred(&self, operation: &Operation, is: &View<'_>, lost: &Lost<'_>, risks: &mut Vec<Risk>) {
+    fn referred(&self, operation: &Operation, is: &View<'_>, lost: &Loss<'_>, risks: &mut Vec<Risk>) {
         let sent = self.sent(is);
         let calls: Vec<((usize, usize), &Block, &At<'_>)> = sent
             .iter()
@@ -298,7 +298,7 @@ impl<'a> Look<'a> {
 }
 
 /// Project instructions, environment and reminders.
-fn client_notes(lost: &Lost<'_>, risks: &mut Vec<Risk>) {
+fn client_notes(lost: &Loss<'_>, risks: &mut Vec<Risk>) {
     let frames = lost.frames(|block| block.is_note);
     if !frames.is_empty() {
         let what = "removes the client's own notes (project instructions, environment, reminders) in";
@@ -307,7 +307,7 @@ fn client_notes(lost: &Lost<'_>, risks: &mut Vec<Risk>) {
 }
 
 /// The human's own words.
-fn asked(operation: &Operation, lost: &Lost<'_>, risks: &mut Vec<Risk>) {
+fn asked(operation: &Operation, lost: &Loss<'_>, risks: &mut Vec<Risk>) {
     if !matches!(operation, Operation::Delete { .. }) {
         return;
     }

@@ -5,7 +5,7 @@ use crate::conversation::Conversation;
 use crate::conversation::policy::AUTHOR;
 use crate::conversation::policy::calls::calls;
 use crate::conversation::waiting::State;
-use crate::log::{self, Automatic, Wait, Wished};
+use crate::log::{self, Automatic, NotedWish, Wait};
 use crate::{Engine, record};
 use ctx_store::Step;
 use ctx_wire::Wire;
@@ -17,7 +17,7 @@ pub struct PendingForFork {
     /// Calls whose results stay.
     kept: Vec<String>,
     /// What waits on the branch that is checked out.
-    waiting: Vec<Wished>,
+    waiting: Vec<NotedWish>,
     /// Until when the provider's cache of it is warm.
     pub warm_until: u64,
 }
@@ -51,10 +51,10 @@ impl Engine {
         }
         let path: HashSet<u64> = fork.tree.path().map(|slot| slot.id.0).collect();
         let taken = of.waiting.iter().filter_map(|wished| taken_over(fork.wire, wished, &path, &there));
-        let taken: Vec<Wished> = taken.collect();
+        let taken: Vec<NotedWish> = taken.collect();
         for wished in taken {
             let id = fork.waiting.next_id();
-            let wait = Wait::Wished(Box::new(Wished { id, branch: fork.history.current().to_owned(), ..wished }));
+            let wait = Wait::Wished(Box::new(NotedWish { id, branch: fork.history.current().to_owned(), ..wished }));
             step.records.push(record(&fork.id, at, log::WAIT, &wait, Vec::new()));
             fork.wait(&wait, at);
         }
@@ -66,7 +66,7 @@ impl Engine {
 
 /// A pending change as it fits the fork; nothing if what it names is not there. Commits of the parent are not in the
 /// fork's history, so what switches them off stays with the parent.
-fn taken_over(wire: &dyn Wire, wished: &Wished, path: &HashSet<u64>, there: &HashSet<String>) -> Option<Wished> {
+fn taken_over(wire: &dyn Wire, wished: &NotedWish, path: &HashSet<u64>, there: &HashSet<String>) -> Option<NotedWish> {
     if wished.reverts.is_some() || !wished.slots.iter().all(|slot| path.contains(slot)) {
         return None;
     }

@@ -5,7 +5,7 @@ use crate::conversation::Conversation;
 use crate::conversation::waiting::State;
 use crate::edit::files::Files;
 use crate::edit::imports::Imports;
-use crate::log::{self, Wait, Wished};
+use crate::log::{self, NotedWish, Wait};
 use crate::{Engine, Refusal, record};
 use ctx_api::edit::Wish;
 use ctx_api::waiting::Unmade;
@@ -47,7 +47,7 @@ impl Engine {
         imports: &Imports,
         step: &mut Step,
     ) {
-        let due: Vec<(Wished, u64)> = conversation
+        let due: Vec<(NotedWish, u64)> = conversation
             .waiting
             .iter()
             .filter(|waiting| waiting.state == State::Waiting && situation.has(waiting.wished.when))
@@ -89,7 +89,7 @@ impl Engine {
     pub fn make(
         &self,
         conversation: &Conversation,
-        wished: &Wished,
+        wished: &NotedWish,
         (since, at): (u64, u64),
         imports: &Imports,
     ) -> Result<Commit, Refusal> {
@@ -113,7 +113,7 @@ impl Engine {
 }
 
 /// Ids count frames: where other messages stand now, they name something else.
-fn is_here(conversation: &Conversation, wished: &Wished) -> Result<(), Refusal> {
+fn is_here(conversation: &Conversation, wished: &NotedWish) -> Result<(), Refusal> {
     let branch = &wished.branch;
     if branch != conversation.history.current() {
         let message = format!("It was for the branch `{branch}`, which no longer exists.");
@@ -141,7 +141,7 @@ fn is_here(conversation: &Conversation, wished: &Wished) -> Result<(), Refusal> 
     ))
 }
 
-fn has_ids(wished: &Wished) -> bool {
+fn has_ids(wished: &NotedWish) -> bool {
     wished.operations.iter().any(|operation| !operation.ids().is_empty())
 }
 

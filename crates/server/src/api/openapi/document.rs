@@ -6,7 +6,7 @@ use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::schemas::{Schemas, reference, rename};
-use super::{Answered, Described, Routes};
+use super::{AnswerKind, Routes, TypeDescription};
 use ctx_api::codes;
 
 const ABOUT: &str = "The command line, the page and the MCP server use only this API. Name a conversation by its id \
@@ -65,7 +65,7 @@ fn describe_operations(schema: &mut Value) {
     }
 }
 
-fn operation(described: &Described, schemas: &mut Schemas) -> Value {
+fn operation(described: &TypeDescription, schemas: &mut Schemas) -> Value {
     let told = &described.told;
     let mut parameters = in_path(described.path);
     if let Some(query) = told.query {
@@ -77,10 +77,10 @@ fn operation(described: &Described, schemas: &mut Schemas) -> Value {
         parameters.push(json!({ "name": name, "in": "header", "description": what, "schema": schema }));
     }
     let answer = match told.answer {
-        Answered::Json(of) => {
+        AnswerKind::Json(of) => {
             json!({ "description": told.summary, "content": { "application/json": { "schema": schemas.answered(of) } } })
         }
-        Answered::Other(media, what) => {
+        AnswerKind::Other(media, what) => {
             let schema = if media == "application/json" { json!({}) } else { json!({ "type": "string" }) };
             json!({ "description": what, "content": { media: { "schema": schema } } })
         }
@@ -145,7 +145,7 @@ fn in_query(query: &Value) -> Vec<Value> {
 }
 
 /// The error statuses of an operation.
-fn refusals(described: &Described) -> BTreeSet<StatusCode> {
+fn refusals(described: &TypeDescription) -> BTreeSet<StatusCode> {
     let told = &described.told;
     let (edits, named) = (described.method == "post", described.path.contains('{'));
     let mut all = vec![StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::INTERNAL_SERVER_ERROR];

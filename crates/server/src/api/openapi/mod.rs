@@ -22,25 +22,35 @@ type Of = fn(&mut SchemaGenerator) -> Schema;
 #[derive(Default)]
 pub struct Routes {
     router: Router<Api>,
-    operations: Vec<Described>,
+    operations: Vec<TypeDescription>,
 }
 
-struct Described {
+struct TypeDescription {
     method: &'static str,
     path: &'static str,
-    told: Told,
+    told: OperationDescription,
 }
 
 impl Routes {
-    pub fn get<H: Handler<T, Api>, T: 'static>(mut self, path: &'static str, handler: H, told: Told) -> Routes {
+    pub fn get<H: Handler<T, Api>, T: 'static>(
+        mut self,
+        path: &'static str,
+        handler: H,
+        told: OperationDescription,
+    ) -> Routes {
         self.router = self.router.route(path, get(handler));
-        self.operations.push(Described { method: "get", path, told });
+        self.operations.push(TypeDescription { method: "get", path, told });
         self
     }
 
-    pub fn post<H: Handler<T, Api>, T: 'static>(mut self, path: &'static str, handler: H, told: Told) -> Routes {
+    pub fn post<H: Handler<T, Api>, T: 'static>(
+        mut self,
+        path: &'static str,
+        handler: H,
+        told: OperationDescription,
+    ) -> Routes {
         self.router = self.router.route(path, post(handler));
-        self.operations.push(Described { method: "post", path, told });
+        self.operations.push(TypeDescription { method: "post", path, told });
         self
     }
 
@@ -50,7 +60,7 @@ impl Routes {
 }
 
 /// The description of one operation.
-pub struct Told {
+pub struct OperationDescription {
     id: &'static str,
     summary: &'static str,
     query: Option<Of>,
@@ -58,59 +68,59 @@ pub struct Told {
     body: Option<Of>,
     /// The media type of a body that is a file.
     file: Option<&'static str>,
-    answer: Answered,
+    answer: AnswerKind,
     /// The content of a stream.
     events: Option<Of>,
 }
 
-enum Answered {
+enum AnswerKind {
     Json(Of),
     /// A media type, and its description.
     Other(&'static str, &'static str),
 }
 
 /// `id` names the operation in generated clients.
-pub fn told(id: &'static str, summary: &'static str) -> Told {
-    let answer = Answered::Other("application/json", "");
-    Told { id, summary, query: None, header: None, body: None, file: None, answer, events: None }
+pub fn told(id: &'static str, summary: &'static str) -> OperationDescription {
+    let answer = AnswerKind::Other("application/json", "");
+    OperationDescription { id, summary, query: None, header: None, body: None, file: None, answer, events: None }
 }
 
 fn of<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Schema {
     schemas.subschema_for::<T>()
 }
 
-impl Told {
-    pub fn query<T: JsonSchema>(mut self) -> Told {
+impl OperationDescription {
+    pub fn query<T: JsonSchema>(mut self) -> OperationDescription {
         self.query = Some(of::<T>);
         self
     }
 
-    pub fn header(mut self, name: &'static str, what: &'static str) -> Told {
+    pub fn header(mut self, name: &'static str, what: &'static str) -> OperationDescription {
         self.header = Some((name, what));
         self
     }
 
-    pub fn body<T: JsonSchema>(mut self) -> Told {
+    pub fn body<T: JsonSchema>(mut self) -> OperationDescription {
         self.body = Some(of::<T>);
         self
     }
 
-    pub fn takes(mut self, media: &'static str) -> Told {
+    pub fn takes(mut self, media: &'static str) -> OperationDescription {
         self.file = Some(media);
         self
     }
 
-    pub fn answers<T: JsonSchema>(mut self) -> Told {
-        self.answer = Answered::Json(of::<T>);
+    pub fn answers<T: JsonSchema>(mut self) -> OperationDescription {
+        self.answer = AnswerKind::Json(of::<T>);
         self
     }
 
-    pub fn answers_with(mut self, media: &'static str, what: &'static str) -> Told {
-        self.answer = Answered::Other(media, what);
+    pub fn answers_with(mut self, media: &'static str, what: &'static str) -> OperationDescription {
+        self.answer = AnswerKind::Other(media, what);
         self
     }
 
-    pub fn tells<T: JsonSchema>(mut self) -> Told {
+    pub fn tells<T: JsonSchema>(mut self) -> OperationDescription {
         self.events = Some(of::<T>);
         self
     }

@@ -1,12 +1,12 @@
 //! One answered request in the ledger, and what it would have been unedited.
 
-use super::super::misses::{Around, Story, Told};
+use super::super::misses::{Around, CacheAnswer, Story};
 use ctx_api::requests::Usage;
 use ctx_api::stats::Spent;
 use ctx_api::timeline::Line;
 use ctx_core::day::Day;
 use ctx_core::tokens::Calibration;
-use ctx_engine::log::{self, Answered};
+use ctx_engine::log::{self, AnswerRecord};
 use ctx_models::{Models, Price};
 use ctx_store::{Reader, Record};
 use std::collections::BTreeMap;
@@ -74,7 +74,7 @@ impl Talk {
                 }
             }
             log::ANSWERED => {
-                let answered: Answered = serde_json::from_slice(&record.body).map_err(|_| Unreadable)?;
+                let answered: AnswerRecord = serde_json::from_slice(&record.body).map_err(|_| Unreadable)?;
                 let wire = self.story.wire();
                 let around = |envelope| Around::stored(store, wire?, envelope);
                 let told = self.story.answered(&answered, models, around);
@@ -85,7 +85,7 @@ impl Talk {
         Ok(None)
     }
 
-    fn row(&mut self, models: &Models, record: &Record, answered: &Answered, told: Told) -> Option<Row> {
+    fn row(&mut self, models: &Models, record: &Record, answered: &AnswerRecord, told: CacheAnswer) -> Option<Row> {
         let usage = answered.usage?;
         let removed = self.removed(answered, &usage, &told);
         let counted = usage.counted();
@@ -121,7 +121,7 @@ impl Talk {
 
     /// Tokens that operations kept from being sent. The estimate is scaled by the newest request that was large enough
     /// to tell: what is left after nearly everything was deleted is not.
-    fn removed(&mut self, answered: &Answered, usage: &Usage, told: &Told) -> i64 {
+    fn removed(&mut self, answered: &AnswerRecord, usage: &Usage, told: &CacheAnswer) -> i64 {
         let counted = usage.prompt().saturating_add(answered.cleared());
         let sent = answered.edited.map(|edited| edited.sent).or(answered.estimated);
         if let Some(sent) = sent.filter(|_| told.turn && answered.summary.is_none() && !answered.summarised) {
@@ -134,7 +134,7 @@ impl Talk {
     }
 
     /// The same request without operations, under the same cache.
-    fn unedited(&self, usage: &ctx_models::Usage, removed: i64, told: &Told) -> ctx_models::Usage {
+    fn unedited(&self, usage: &ctx_models::Usage, removed: i64, told: &CacheAnswer) -> ctx_models::Usage {
         if removed == 0 && !told.edited {
             return *usage;
         }

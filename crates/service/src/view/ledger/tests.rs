@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::service::Service;
-use crate::view::Asked;
+use crate::view::StatsScope;
 use ctx_api::requests::Usage;
 use ctx_api::stats::{Grouping, Spent};
 use ctx_core::day::Day;
@@ -219,7 +219,7 @@ proptest! {
         since in prop::option::of(0..2_000_000_000_u64),
     ) {
         let service = store(&rows);
-        let stats = |by| service.stats(&Asked { by, since, ..Asked::default() }).expect("stats");
+        let stats = |by| service.stats(&StatsScope { by, since, ..StatsScope::default() }).expect("stats");
         let all = stats(Grouping::Request);
         for by in [Grouping::Request, Grouping::Conversation, Grouping::Project, Grouping::Day] {
             let stats = stats(by);
@@ -245,7 +245,7 @@ fn what_a_clock_that_was_ahead_noted_counts_today() {
     let row = |at: u64| (0, at, 0, 1_000, 1_000, false);
     let service = store(&[row(0), row(before), row(days_from_now(30)), row(days_from_now(3_000)), row(u64::MAX)]);
     for since in [None, Some(before)] {
-        let stats = |by| service.stats(&Asked { by, since, ..Asked::default() }).expect("stats");
+        let stats = |by| service.stats(&StatsScope { by, since, ..StatsScope::default() }).expect("stats");
         let today = || Day::of(crate::clock::now()).to_string();
         let by_day = stats(Grouping::Day);
         let newest = by_day.groups.last().expect("a day");
@@ -273,7 +273,7 @@ fn many_records_are_read_once_and_from_then_on_only_what_is_new() {
     let ask = |by, conversation: Option<&str>| {
         let since = std::time::Instant::now();
         let conversation = conversation.map(str::to_owned);
-        let stats = service.stats(&Asked { by, conversation, ..Asked::default() }).expect("stats");
+        let stats = service.stats(&StatsScope { by, conversation, ..StatsScope::default() }).expect("stats");
         (stats.total.requests, since.elapsed())
     };
     let (requests, first) = ask(Grouping::Conversation, None);

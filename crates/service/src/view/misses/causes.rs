@@ -1,12 +1,12 @@
 //! Each cause with its words.
 
-use super::{Asked, Edit, Told};
+use super::{CacheAnswer, Edit, MissedRequest};
 use ctx_api::cache::{By, CacheMiss, Cause};
 use ctx_api::requests::Usage;
-use ctx_engine::log::{Answered, Differs};
+use ctx_engine::log::{AnswerRecord, Differs};
 use ctx_models::Models;
 
-pub fn below_minimum(asked: &Asked, told: &Told, usage: &Usage, models: &Models) -> Option<CacheMiss> {
+pub fn below_minimum(asked: &MissedRequest, told: &CacheAnswer, usage: &Usage, models: &Models) -> Option<CacheMiss> {
     let model = models.of(told.model.as_deref()?).model()?;
     let least = model.minimum.filter(|least| asked.marked && usage.cached() == 0 && usage.prompt() < *least)?;
     let (prompt, name) = (usage.prompt(), &model.name);
@@ -21,8 +21,8 @@ pub fn first_request(usage: &Usage) -> Option<CacheMiss> {
     is_written.then(|| CacheMiss::new(Cause::FirstRequest, By::Client, anew, words))
 }
 
-pub fn model_changed(last: &Asked, asked: &Asked, tokens: u64) -> CacheMiss {
-    let name = |asked: &Asked| asked.model.clone().unwrap_or_else(|| "another".to_owned());
+pub fn model_changed(last: &MissedRequest, asked: &MissedRequest, tokens: u64) -> CacheMiss {
+    let name = |asked: &MissedRequest| asked.model.clone().unwrap_or_else(|| "another".to_owned());
     let words =
         format!("The client changed the model from {} to {}; each model has its own cache.", name(last), name(asked));
     CacheMiss::new(Cause::ModelChanged, By::Client, tokens, words)
@@ -86,7 +86,7 @@ pub fn repaired((rule, what): &(String, String), author: &str, tokens: u64) -> C
 }
 
 /// What the client or the provider did to the messages.
-pub fn of_history(asked: &Asked, answered: &Answered, reason: &str, tokens: u64) -> Option<CacheMiss> {
+pub fn of_history(asked: &MissedRequest, answered: &AnswerRecord, reason: &str, tokens: u64) -> Option<CacheMiss> {
     if let Some(Differs { place, what }) = &asked.differs {
         let words = format!("The client changed {place}, {what}.");
         let miss = CacheMiss::new(Cause::HistoryChanged, By::Client, tokens, words);

@@ -2,14 +2,14 @@
 
 use super::{Around, Turn, causes};
 use ctx_api::cache::{CacheMiss, Cause};
-use ctx_engine::log::Answered;
+use ctx_engine::log::AnswerRecord;
 use ctx_store::Hash;
 
 /// Two turns that follow each other.
 pub struct Comparison<'a> {
     pub before: &'a Turn,
     pub now: &'a Turn,
-    pub answered: &'a Answered,
+    pub answered: &'a AnswerRecord,
     /// Seconds that the cache lives.
     pub ttl: u64,
     /// The author of the newest commit.

@@ -39,7 +39,7 @@ impl Talk {
         let usage = json!({"input": 5, "cache_read": read, "cache_write": written, "output": 1});
         let answered = json!({"request": self.request, "status": 200, "ending": "complete", "usage": usage,
             "total_ms": 1, "repairs": self.repairs.unwrap_or_default()});
-        let answered: Answered = serde_json::from_value(answered).expect("an answer");
+        let answered: AnswerRecord = serde_json::from_value(answered).expect("an answer");
         let around = |hash: Hash| {
             let is = |name: &str| hash == Hash::of(name.as_bytes());
             let key = |same: bool| Key::of([&[u8::from(same)][..]]);

@@ -2,7 +2,7 @@
 
 use crate::support::{self, answers};
 use ctx_core::policy::{Mode, Settings};
-use ctx_engine::attribution::Seen;
+use ctx_engine::attribution::SeenRequest;
 use ctx_engine::response::Timing;
 use ctx_models::{Models, Setting};
 use ctx_service::Service;
@@ -85,7 +85,7 @@ impl Work {
         let mut arriving = Arriving::alone();
         arriving.push(&body);
         self.clock += 1_000;
-        let seen = Seen {
+        let seen = SeenRequest {
             wire: &ctx_wire::anthropic::Anthropic,
             hints,
             pieces: arriving.finish(),

@@ -6,7 +6,7 @@ use super::trace::Trace;
 use crate::support::{self, Headers, answers};
 use ctx_api::edit::Wish;
 use ctx_core::edit::Operation;
-use ctx_engine::attribution::Seen;
+use ctx_engine::attribution::SeenRequest;
 use ctx_engine::response::Timing;
 use ctx_service::Service;
 use ctx_service::edit::Folder;
@@ -105,7 +105,7 @@ impl Talk {
             arriving.push(chunk);
         });
         self.clock += 1_000;
-        let seen = Seen {
+        let seen = SeenRequest {
             wire: &ctx_wire::anthropic::Anthropic,
             hints,
             pieces: arriving.finish(),

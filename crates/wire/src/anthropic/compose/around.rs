@@ -8,7 +8,7 @@ use crate::anthropic::content;
 use crate::compose::HeadParts;
 pub(super) use crate::compose::Part;
 use crate::envelope;
-use ctx_core::edit::effect::{Made, MadeId};
+use ctx_core::edit::effect::{NewMessage, NewMessageId};
 use ctx_core::edit::fold::{self, View};
 use ctx_core::key::{Key, KeyBuilder};
 use std::borrow::Cow;
@@ -21,7 +21,7 @@ pub(super) struct Around {
     pub tools: Option<Vec<Part>>,
     pub made: Vec<String>,
     /// The source of each synthetic piece.
-    pub from: Vec<(MadeId, u32)>,
+    pub from: Vec<(NewMessageId, u32)>,
     pub digest: Key,
     /// Synthetic tools that are not loaded, by name: thinking is bound to them once something refers to them (A61).
     pub deferred: Vec<(String, Key)>,
@@ -41,7 +41,7 @@ impl Default for Around {
 }
 
 impl Around {
-    fn add(&mut self, from: (MadeId, u32), json: &str) {
+    fn add(&mut self, from: (NewMessageId, u32), json: &str) {
         self.from.push(from);
         self.made.push(json.to_owned());
     }
@@ -173,9 +173,9 @@ fn system(plan: &mut Plan<'_>, view: &View<'_>, around: &mut Around) -> Vec<Part
     parts
 }
 
-fn made_of<'a>(view: &'a View<'a>, fate: &fold::Around) -> Vec<((MadeId, u32), Cow<'a, str>)> {
+fn made_of<'a>(view: &'a View<'a>, fate: &fold::Around) -> Vec<((NewMessageId, u32), Cow<'a, str>)> {
     let made = fate.by.iter().filter_map(|id| Some((*id, view.made(*id)?)));
-    let blocks = |made: &'a Made| (0..).zip(made.content.iter().map(content::write));
+    let blocks = |made: &'a NewMessage| (0..).zip(made.content.iter().map(content::write));
     made.flat_map(|(id, made)| blocks(made).map(move |(at, block)| ((id, at), block))).collect()
 }
 

@@ -4,7 +4,7 @@ use super::made::{self, MadeBlock};
 use super::plan::Plan;
 use super::{Input, Repair, pages, paused, stays};
 use crate::compose::layout::{self, Grammar, Layout};
-use ctx_core::edit::effect::{Made, MadeId};
+use ctx_core::edit::effect::{NewMessage, NewMessageId};
 use ctx_core::edit::fold::View;
 use ctx_core::message::Role;
 use std::borrow::Cow;
@@ -14,9 +14,9 @@ use std::sync::Arc;
 struct Rules<'a>(&'a Input<'a>);
 
 impl<'a> Grammar<'a> for Rules<'a> {
-    type Made = MadeBlock<'a>;
+    type NewMessage = MadeBlock<'a>;
 
-    fn made(&self, from: (MadeId, &'a Made), role: Role, repairs: &mut Vec<Repair>) -> Vec<MadeBlock<'a>> {
+    fn made(&self, from: (NewMessageId, &'a NewMessage), role: Role, repairs: &mut Vec<Repair>) -> Vec<MadeBlock<'a>> {
         made::read(from, role, self.0, repairs)
     }
 

@@ -4,7 +4,7 @@ use super::{Input, Repair, spell};
 use crate::anthropic::content;
 use crate::json;
 use ctx_core::content::{Content, WireId};
-use ctx_core::edit::effect::{Made, MadeId};
+use ctx_core::edit::effect::{NewMessage, NewMessageId};
 use ctx_core::message::Role;
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ pub(super) struct MadeBlock<'a> {
     /// The tools it refers to.
     pub references: Vec<String>,
     /// The message of the view and the block's index there; none if a rule required it.
-    pub from: Option<(MadeId, u32)>,
+    pub from: Option<(NewMessageId, u32)>,
 }
 
 /// A synthetic text block.
@@ -52,7 +52,7 @@ pub(super) fn text(text: &str) -> MadeBlock<'static> {
 
 /// The blocks of a synthetic message that can be sent in this role.
 pub(super) fn read<'a>(
-    (id, made): (MadeId, &'a Made),
+    (id, made): (NewMessageId, &'a NewMessage),
     role: Role,
     input: &Input<'_>,
     repairs: &mut Vec<Repair>,

@@ -31,7 +31,7 @@ enum Origin {
     Block(u32, u32),
 }
 
-struct Found {
+struct ClientMark {
     origin: Origin,
     /// The value of `cache_control`.
     value: Span,
@@ -39,7 +39,7 @@ struct Found {
     nested: bool,
 }
 
-struct Placed {
+struct PlacedMark {
     spot: Spot,
     value: Span,
     nested: bool,
@@ -60,7 +60,7 @@ pub(super) fn place(plan: &mut Plan<'_>, around: &Around, after: &[Key]) -> Mark
     if found.is_empty() && !automatic {
         return marks;
     }
-    let mut placed: Vec<Placed> = Vec::new();
+    let mut placed: Vec<PlacedMark> = Vec::new();
     let mut set: Vec<Spot> = Vec::new();
     for mark in &found {
         let spot = kept(plan, around, mark).or_else(|| {
@@ -71,7 +71,7 @@ pub(super) fn place(plan: &mut Plan<'_>, around: &Around, after: &[Key]) -> Mark
             Some(spot)
         });
         let nested = mark.nested && !spot.is_some_and(|spot| set.contains(&spot));
-        placed.extend(spot.map(|spot| Placed { spot, value: mark.value.clone(), nested }));
+        placed.extend(spot.map(|spot| PlacedMark { spot, value: mark.value.clone(), nested }));
     }
     placed.sort_by_key(|placed| placed.spot);
     if placed.len() + usize::from(automatic) < MOST
@@ -80,7 +80,7 @@ pub(super) fn place(plan: &mut Plan<'_>, around: &Around, after: &[Key]) -> Mark
     {
         let at = placed.partition_point(|placed| placed.spot < spot);
         if let Some(value) = lifetime(plan, &placed, at) {
-            placed.insert(at, Placed { spot, value, nested: false });
+            placed.insert(at, PlacedMark { spot, value, nested: false });
             set.push(spot);
         }
     }
@@ -114,10 +114,10 @@ fn mark_of(bytes: &[u8], object: &Span) -> Option<Span> {
 }
 
 /// All breakpoints of the client, in the provider's order.
-fn find(plan: &Plan<'_>) -> Vec<Found> {
+fn find(plan: &Plan<'_>) -> Vec<ClientMark> {
     let (input, bytes) = (plan.input, plan.input.body.bytes());
     let mut found = Vec::new();
-    let mut add = |origin, value, nested| found.push(Found { origin, value, nested });
+    let mut add = |origin, value, nested| found.push(ClientMark { origin, value, nested });
     for (at, tool) in input.envelope.tools.iter().flatten().enumerate() {
         mark_of(bytes, &tool.at).into_iter().for_each(|value| add(Origin::Tool(at), value, false));
     }
@@ -147,7 +147,7 @@ fn find(plan: &Plan<'_>) -> Vec<Found> {
 }
 
 /// The position at which a breakpoint is sent, if its block is.
-fn kept(plan: &Plan<'_>, around: &Around, mark: &Found) -> Option<Spot> {
+fn kept(plan: &Plan<'_>, around: &Around, mark: &ClientMark) -> Option<Spot> {
     let in_parts = |parts: &Option<Vec<Part>>, at: usize| match parts {
         Some(parts) => parts.iter().position(|part| *part == Part::Own(at)),
         None => Some(at),
@@ -166,7 +166,7 @@ fn kept(plan: &Plan<'_>, around: &Around, mark: &Found) -> Option<Spot> {
 }
 
 /// The nearest earlier position for a breakpoint that lost its block.
-fn instead(plan: &Plan<'_>, around: &Around, mark: &Found) -> Option<Spot> {
+fn instead(plan: &Plan<'_>, around: &Around, mark: &ClientMark) -> Option<Spot> {
     let before = |parts: &[Part], at: usize| {
         parts.iter().position(|part| matches!(part, Part::Own(own) if *own > at)).unwrap_or(parts.len())
     };
@@ -213,7 +213,7 @@ fn is_eligible(plan: &Plan<'_>, out: &Out, piece: Piece) -> bool {
 /// The position of the spare breakpoint: the deepest one that an earlier request wrote in its current form, if no other
 /// breakpoint reaches it. Else before the content that will change next, or behind the last change, so that a later
 /// change behind it finds an entry there.
-fn free(plan: &Plan<'_>, placed: &[Placed], after: &[Key]) -> Option<Spot> {
+fn free(plan: &Plan<'_>, placed: &[PlacedMark], after: &[Key]) -> Option<Spot> {
     let changed = last(plan, |out| !out.is_whole())?;
     let is_placed = |spot: &Spot| placed.iter().any(|placed| placed.spot == *spot);
     let end = |out: usize| {
@@ -261,7 +261,7 @@ fn last(plan: &Plan<'_>, is_so: impl Fn(&Out) -> bool) -> Option<usize> {
 }
 
 /// Whether a breakpoint behind a position finds the entry written there.
-fn is_reached(plan: &Plan<'_>, placed: &[Placed], spot: Spot) -> bool {
+fn is_reached(plan: &Plan<'_>, placed: &[PlacedMark], spot: Spot) -> bool {
     let Spot::Block(out, piece) = spot else { return true };
     match placed.iter().map(|placed| placed.spot).find(|other| *other >= spot) {
         Some(Spot::Block(other, at)) if other == out => at - piece < REACH,
@@ -285,7 +285,7 @@ fn is_long(plan: &Plan<'_>, value: &Span) -> bool {
 
 /// The value of a further breakpoint before `placed[at]`: the lifetime of the client's message breakpoints, as far as
 /// the order allows.
-fn lifetime(plan: &Plan<'_>, placed: &[Placed], at: usize) -> Option<Span> {
+fn lifetime(plan: &Plan<'_>, placed: &[PlacedMark], at: usize) -> Option<Span> {
     let (before, behind) = placed.split_at(at.min(placed.len()));
     if let Some(short) = before.iter().find(|placed| !is_long(plan, &placed.value)) {
         return Some(short.value.clone());
@@ -293,13 +293,13 @@ fn lifetime(plan: &Plan<'_>, placed: &[Placed], at: usize) -> Option<Span> {
     if let Some(long) = behind.iter().find(|placed| is_long(plan, &placed.value)) {
         return Some(long.value.clone());
     }
-    let in_messages = |placed: &&Placed| matches!(placed.spot, Spot::Block(..));
+    let in_messages = |placed: &&PlacedMark| matches!(placed.spot, Spot::Block(..));
     let like = behind.iter().find(in_messages).or(before.iter().rfind(in_messages)).or(placed.last())?;
     Some(like.value.clone())
 }
 
 /// Gives a breakpoint at the very end the lifetime of the one that the provider sets there.
-fn like_the_automatic(plan: &mut Plan<'_>, placed: &mut [Placed], set: &mut Vec<Spot>) {
+fn like_the_automatic(plan: &mut Plan<'_>, placed: &mut [PlacedMark], set: &mut Vec<Spot>) {
     let body = plan.input.body;
     let end = plan.all().next_back().map(|(o, out)| Spot::Block(o, pieces(plan.input, out).count()));
     let Some((automatic, _)) = body.spans().member(body.bytes(), "cache_control") else { return };
@@ -314,7 +314,7 @@ fn like_the_automatic(plan: &mut Plan<'_>, placed: &mut [Placed], set: &mut Vec<
 }
 
 /// Ensures that no long-lived breakpoint follows a short-lived one.
-fn in_order(plan: &mut Plan<'_>, placed: &mut [Placed], set: &mut Vec<Spot>) {
+fn in_order(plan: &mut Plan<'_>, placed: &mut [PlacedMark], set: &mut Vec<Spot>) {
     let Some(short) = placed.iter().position(|placed| !is_long(plan, &placed.value)) else { return };
     let value = placed[short].value.clone();
     for placed in placed.iter_mut().skip(short + 1) {

@@ -27,17 +27,17 @@ mod waits;
 pub use paused::is_paused;
 pub use settled::go_on;
 
-pub(crate) use crate::compose::{Composed, Input, Placement, Repair, Segment};
+pub(crate) use crate::compose::{ComposedRequest, Input, Placement, Repair, Segment};
 
 use ctx_core::edit::fold::View;
-use settled::Finished;
-use splice::Spliced;
+use settled::FinishedComposition;
+use splice::SplicedRegion;
 
 /// Composes a request. Total: the provider accepts the result for any view, provided that it accepts the client's
 /// request. The same input gives the same bytes.
 ///
 /// Leaves the reusable part for the next request with the same [`Input::under`] in the memo.
-pub fn compose(input: &Input<'_>, view: &View<'_>) -> Composed {
+pub fn compose(input: &Input<'_>, view: &View<'_>) -> ComposedRequest {
     let mut plan = lay_out::lay_out(input, view);
     let mut dropped = 0;
     let mut rounds = 0;
@@ -61,14 +61,21 @@ pub fn compose(input: &Input<'_>, view: &View<'_>) -> Composed {
     let reported = plan.repairs.len();
     thinking::report_dropped(&mut plan, dropped, &thought.loaded);
     let marks = marks::place(&mut plan, &around, &thought.after);
-    let Spliced { segments, settled } = splice::write(&plan, &around, &marks, None, border.map(|border| border.out));
+    let SplicedRegion { segments, settled } =
+        splice::write(&plan, &around, &marks, None, border.map(|border| border.out));
     if let Some(border) = border {
         let repairs = &plan.repairs[..reported];
-        let finished =
-            Finished { around: &around, after: &thought.after, marks: &marks, segments: settled, repairs, dropped };
+        let finished = FinishedComposition {
+            around: &around,
+            after: &thought.after,
+            marks: &marks,
+            segments: settled,
+            repairs,
+            dropped,
+        };
         settled::settle(&plan, border, finished);
     }
-    Composed {
+    ComposedRequest {
         segments,
         repairs: plan.repairs,
         thinking_dropped: dropped + plan.thoughts,

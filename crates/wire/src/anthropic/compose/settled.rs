@@ -11,7 +11,7 @@ use super::marks::{self, Marks, Spot};
 use super::open_loop::is_manual;
 use super::plan::{Out, Plan, Tag, id, pieces, tag};
 use super::thinking::{report_dropped, sift};
-use super::{Composed, Input, Repair, Segment, pairs, paused, splice, stays};
+use super::{ComposedRequest, Input, Repair, Segment, pairs, paused, splice, stays};
 use crate::compose::Memory;
 use ctx_core::fast_map::FastSet;
 use ctx_core::key::Key;
@@ -30,7 +30,7 @@ const MOST_OPEN: usize = if cfg!(debug_assertions) { 24 } else { 160 };
 
 /// The part of a composed request that the next one repeats.
 #[derive(Debug)]
-struct Settled {
+struct SettledPart {
     /// Only requests with this number may continue from it.
     under: u64,
     head: Head,
@@ -54,7 +54,7 @@ struct Settled {
 
 /// The composed beginning of the last request.
 #[derive(Debug, Default)]
-struct LastSettled(RefCell<Option<Arc<Settled>>>);
+struct LastSettled(RefCell<Option<Arc<SettledPart>>>);
 
 impl Memory for LastSettled {
     fn keep(&mut self, messages: usize) {
@@ -117,7 +117,7 @@ fn can_go_on(input: &Input<'_>) -> bool {
 }
 
 /// A finished composition, for [`settle`].
-pub(super) struct Finished<'f> {
+pub(super) struct FinishedComposition<'f> {
     pub around: &'f Around,
     pub after: &'f [Key],
     pub marks: &'f Marks,
@@ -129,9 +129,9 @@ pub(super) struct Finished<'f> {
 }
 
 /// Stores the part before the border for the next request.
-pub(super) fn settle(plan: &Plan<'_>, border: Border, finished: Finished<'_>) {
+pub(super) fn settle(plan: &Plan<'_>, border: Border, finished: FinishedComposition<'_>) {
     let (input, request) = (plan.input, plan.input.body.spans());
-    let Finished { around, after, marks, segments, repairs, dropped } = finished;
+    let FinishedComposition { around, after, marks, segments, repairs, dropped } = finished;
     let last = request.messages.get(border.message - 1);
     let parts = (input.under, last, plan.outs.get(..border.out), plan.outs.get(border.out..), after.get(..border.out));
     let (Some(under), Some(last), Some(outs), Some(open), Some(after)) = parts else { return };
@@ -140,7 +140,7 @@ pub(super) fn settle(plan: &Plan<'_>, border: Border, finished: Finished<'_>) {
     }
     let open: usize = open.iter().map(|out| missing_thinking(input, out)).sum();
     let has_ids = plan.made.iter().any(|made| made.id.is_some());
-    *input.memo.get::<LastSettled>().0.borrow_mut() = Some(Arc::new(Settled {
+    *input.memo.get::<LastSettled>().0.borrow_mut() = Some(Arc::new(SettledPart {
         under,
         head: Head::of(input),
         span: (request.array.start, last.end),
@@ -190,7 +190,7 @@ fn owned(made: &MadeBlock<'_>) -> MadeBlock<'static> {
 
 /// Composes a request from the settled part of an earlier one; `None` if the whole request must be composed. The result
 /// equals that of composing the whole.
-pub fn go_on(input: &Input<'_>) -> Option<Composed> {
+pub fn go_on(input: &Input<'_>) -> Option<ComposedRequest> {
     let settled = input.memo.get::<LastSettled>().0.borrow().clone()?;
     if !settled.fits(input) {
         return None;
@@ -211,7 +211,7 @@ pub fn go_on(input: &Input<'_>) -> Option<Composed> {
         return None;
     }
     let segments = splice::write(&plan, &around, &marks, Some(&settled.segments), None).segments;
-    Some(Composed {
+    Some(ComposedRequest {
         segments,
         repairs: plan.repairs,
         thinking_dropped: dropped + settled.thoughts,
@@ -223,7 +223,7 @@ pub fn go_on(input: &Input<'_>) -> Option<Composed> {
     })
 }
 
-impl Settled {
+impl SettledPart {
     fn fits(&self, input: &Input<'_>) -> bool {
         let request = input.body.spans();
         let open = input.messages.get(self.messages..).unwrap_or_default();

@@ -20,7 +20,7 @@ enum Region {
     Cut,
 }
 
-pub(super) struct Spliced {
+pub(super) struct SplicedRegion {
     pub segments: Vec<Segment>,
     /// The segments of the messages before the border.
     pub settled: Vec<Segment>,
@@ -34,7 +34,7 @@ pub(super) fn write(
     marks: &Marks,
     settled: Option<&[Segment]>,
     border: Option<usize>,
-) -> Spliced {
+) -> SplicedRegion {
     let (body, request) = (plan.input.body.bytes(), plan.input.body.spans());
     let mut regions: Vec<(Span, Region)> = vec![(request.array.clone(), Region::Messages)];
     let has_edit = |wanted: fn(&Spot) -> bool| marks.edits.iter().any(|(spot, _)| wanted(spot));
@@ -75,7 +75,7 @@ pub(super) fn write(
         }
     }
     splicer.writer.source(at..body.len());
-    Spliced { segments: splicer.writer.0, settled: left }
+    SplicedRegion { segments: splicer.writer.0, settled: left }
 }
 
 struct Splicer<'p, 'a> {

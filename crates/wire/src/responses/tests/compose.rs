@@ -97,10 +97,10 @@ fn parts_leave_a_message_and_come_to_it() {
 fn a_frame_of_ours_is_items_without_ids() {
     let call = Content::Call { id: Some("n".into()), name: "look".into(), input: CallInput::Json("{\"a\":1}".into()) };
     let messages = vec![
-        Made::text(Some(Role::User), "a question"),
-        Made { role: Some(Role::Assistant), content: vec![Content::text("I look"), call] },
-        Made { role: Some(Role::User), content: vec![ours("n")] },
-        Made::text(Some(Role::System), "a note"),
+        NewMessage::text(Some(Role::User), "a question"),
+        NewMessage { role: Some(Role::Assistant), content: vec![Content::text("I look"), call] },
+        NewMessage { role: Some(Role::User), content: vec![ours("n")] },
+        NewMessage::text(Some(Role::System), "a note"),
     ];
     let done = Case::of(&[&user("go"), &says("msg", "done"), &user("more")]).insert_behind(0, messages).compose();
     assert_eq!(
@@ -153,7 +153,7 @@ fn the_newest_results_stay_with_their_call() {
 fn the_request_for_a_compaction_stays_last() {
     let trigger = r#"{"type":"compaction_trigger"}"#;
     let case = || Case::of(&[&user("go"), &says("", "done"), trigger]);
-    let done = case().insert_behind(0, vec![Made::text(Some(Role::User), "more")]).compose();
+    let done = case().insert_behind(0, vec![NewMessage::text(Some(Role::User), "more")]).compose();
     assert_eq!(done.items, [user("go"), says("", "done"), user("more"), trigger.to_owned()]);
     let done = case().delete_items(&[1, 2]).compose();
     assert_eq!(done.items, [user("go"), trigger.to_owned()]);
@@ -166,7 +166,7 @@ fn the_system_prompt_changes_where_it_stands() {
     let system = |at: u32, by: &[&str]| {
         let key = Case::body(text).body.envelope(ctx_clients::lexicon()).system[at as usize].key;
         let content = by.iter().map(|text| Content::text(*text)).collect::<Vec<_>>();
-        let by = if content.is_empty() { vec![] } else { vec![Made { role: None, content }] };
+        let by = if content.is_empty() { vec![] } else { vec![NewMessage { role: None, content }] };
         Case::body(text)
             .effect(Effect::Replace { why: Why::Edited, covers: vec![Cover::System { at, key }], by })
             .compose()

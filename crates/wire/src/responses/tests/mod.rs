@@ -7,8 +7,8 @@ mod tap;
 mod ties;
 
 use super::*;
-use ctx_core::edit::effect::{Cover, Effect, EffectId, FrameRef, MessageRef, Named, NewResult, Place, Why};
-use ctx_core::edit::effect::{FrameKey, Made};
+use ctx_core::edit::effect::{BlockRef, Cover, Effect, EffectId, FrameRef, MessageRef, NewResult, Place, Why};
+use ctx_core::edit::effect::{FrameKey, NewMessage};
 use ctx_core::edit::fold::{Source, fold};
 use ctx_core::edit::history::CommitId;
 use ctx_core::key::Key;
@@ -50,7 +50,7 @@ impl Case {
     fn covers(&self, at: &[(usize, usize)]) -> Vec<Cover> {
         let cover = |&(message, block): &(usize, usize)| {
             let facts: &Message = &self.facts[message];
-            let named = facts.blocks.get(block).map(|facts| Named::of(block as u32, facts));
+            let named = facts.blocks.get(block).map(|facts| BlockRef::of(block as u32, facts));
             Cover::blocks(MessageRef::Slot(SlotId(message as u64)), facts.key, named.into_iter().collect())
         };
         at.iter().map(cover).collect()
@@ -70,17 +70,17 @@ impl Case {
 
     fn replace(self, at: (usize, usize), role: Option<Role>, content: Vec<Content>) -> Case {
         let covers = self.covers(&[at]);
-        self.effect(Effect::Replace { why: Why::Edited, covers, by: vec![Made { role, content }] })
+        self.effect(Effect::Replace { why: Why::Edited, covers, by: vec![NewMessage { role, content }] })
     }
 
     fn result(self, at: usize, text: &str) -> Case {
-        let block = Named::of(0, &self.facts[at].blocks[0]);
+        let block = BlockRef::of(0, &self.facts[at].blocks[0]);
         let results = vec![NewResult { of: MessageRef::Slot(SlotId(at as u64)), block, text: text.into() }];
         self.effect(Effect::Results { results, summarized: false })
     }
 
     /// Inserts messages behind the frame that an item opens.
-    fn insert_behind(self, opening: usize, messages: Vec<Made>) -> Case {
+    fn insert_behind(self, opening: usize, messages: Vec<NewMessage>) -> Case {
         let frame = FrameRef { key: FrameKey::Opened(SlotId(opening as u64)), until: None };
         self.effect(Effect::Insert { number: 1, messages, to: Place::After(frame), title: None })
     }

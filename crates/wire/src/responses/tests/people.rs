@@ -3,7 +3,7 @@
 use super::*;
 use ctx_core::content::CallInput;
 
-fn draft(raw: &str, drafted: DraftScope) -> Result<Vec<Made>, String> {
+fn draft(raw: &str, drafted: DraftScope) -> Result<Vec<NewMessage>, String> {
     let value: Value = serde_json::from_str(raw).unwrap();
     Responses.draft(&value, drafted).map_err(|refusal| format!("{refusal:?}"))
 }

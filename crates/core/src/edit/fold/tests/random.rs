@@ -115,7 +115,7 @@ fn operation(bench: &Bench, (kind, a, b, c): Event) -> Option<Operation> {
 
 /// All units in order; messages by key, because positions change.
 fn order(bench: &Bench) -> Vec<(String, bool)> {
-    let of = |laid: &Laid| match laid.unit {
+    let of = |laid: &ViewUnit| match laid.unit {
         Unit::Source { message, block } => format!("{} {block:?}", bench.talk.messages[message].key),
         Unit::Made(made) => format!("{made:?}"),
     };
@@ -205,7 +205,7 @@ fn check(bench: &Bench) -> Result<(), TestCaseError> {
                 _ => false,
             };
             for message in 0..what.made().len() as u32 {
-                let there = units.contains(&Unit::Made(MadeId { effect, message }));
+                let there = units.contains(&Unit::Made(NewMessageId { effect, message }));
                 prop_assert_eq!(there, !around, "{:?} {}", what, message);
             }
         }

@@ -87,7 +87,7 @@ fn two_edits_of_the_same_thing_follow_each_other() {
         .replace(&[(1, 0)], &[(Some(Role::Assistant), &[&text("first")])])
         .effect(Effect::Replace {
             why: Why::Edited,
-            covers: vec![Cover::Made(ctx_core::edit::effect::MadeId {
+            covers: vec![Cover::Made(ctx_core::edit::effect::NewMessageId {
                 effect: EffectId { commit: CommitId(1), index: 0 },
                 message: 0,
             })],

@@ -15,7 +15,7 @@ use crate::anthropic::{Anthropic, envelope, message};
 use crate::body::Body;
 use crate::compose::{Memo, untouched_prefix};
 use crate::dress;
-use ctx_core::edit::effect::{Cover, Effect, EffectId, Made, MessageRef, Named, NewResult, Why};
+use ctx_core::edit::effect::{BlockRef, Cover, Effect, EffectId, MessageRef, NewMessage, NewResult, Why};
 use ctx_core::edit::fold::{Source, fold};
 use ctx_core::edit::history::CommitId;
 use ctx_core::key::Key;
@@ -38,7 +38,7 @@ pub(super) struct Case {
 
 pub(super) struct Done {
     pub text: String,
-    pub composed: Composed,
+    pub composed: ComposedRequest,
     /// The prefix digests of the untouched request.
     pub prefixes: Vec<Key>,
 }
@@ -74,7 +74,7 @@ impl Case {
         at.iter()
             .map(|&(message, block)| {
                 let facts = &self.facts[message];
-                let named = facts.blocks.get(block).map(|facts| Named::of(block as u32, facts));
+                let named = facts.blocks.get(block).map(|facts| BlockRef::of(block as u32, facts));
                 Cover::blocks(MessageRef::Slot(SlotId(message as u64)), facts.key, named.into_iter().collect())
             })
             .collect()
@@ -101,7 +101,7 @@ impl Case {
     }
 
     pub fn result(mut self, at: (usize, usize), text: &str) -> Case {
-        let block = Named::of(at.1 as u32, &self.facts[at.0].blocks[at.1]);
+        let block = BlockRef::of(at.1 as u32, &self.facts[at.0].blocks[at.1]);
         let results = vec![NewResult { of: MessageRef::Slot(SlotId(at.0 as u64)), block, text: text.into() }];
         self.effects.push(Effect::Results { results, summarized: false });
         self
@@ -169,9 +169,9 @@ impl Case {
     }
 }
 
-pub(super) fn made(by: &[(Option<Role>, &[&str])]) -> Vec<Made> {
+pub(super) fn made(by: &[(Option<Role>, &[&str])]) -> Vec<NewMessage> {
     by.iter()
-        .map(|(role, blocks)| Made {
+        .map(|(role, blocks)| NewMessage {
             role: *role,
             content: blocks.iter().map(|block| crate::anthropic::content::restored(block)).collect(),
         })
