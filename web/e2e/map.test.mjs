@@ -22,7 +22,7 @@ after(async () => {
   await stage.stop()
 })
 
-const tiles = () => page.getByRole('group', { name: /made of/ }).getByRole('button')
+const tiles = () => page.getByRole('group', { name: /Composition of the context/ }).getByRole('button')
 
 test('the picture has a tile for each part, and a tile opens its frame', async () => {
   const tile = tiles().filter({ hasText: 't1/1' }).first()
@@ -47,16 +47,16 @@ test('arrow keys move between tiles', async () => {
 
 test('what is out of date, large or unused is suggested', async () => {
   const waste = page.getByRole('region', { name: 'Worth removing' })
-  await waste.getByText(/out of date/).first().waitFor()
+  await waste.getByText(/outdated/).first().waitFor()
   await waste.getByText('Bash cargo test').waitFor()
-  await waste.getByText(/never called/).waitFor()
+  await waste.getByText(/unused tool/).waitFor()
 })
 
 test('one click stages it, and made, the provider no longer gets it', async () => {
   const waste = page.getByRole('region', { name: 'Worth removing' })
-  await waste.getByRole('button', { name: /^Stage: .*out of date/ }).click()
-  await waste.getByRole('button', { name: /^Stage: .*out of date/ }).getByText('Staged').waitFor()
-  await waste.getByRole('button', { name: /^Stage: .*never called/ }).click()
+  await waste.getByRole('button', { name: /^Stage: .*outdated/ }).click()
+  await waste.getByRole('button', { name: /^Stage: .*outdated/ }).getByText('Staged').waitFor()
+  await waste.getByRole('button', { name: /^Stage: .*unused/ }).click()
   assert.ok((await stage.ctx('history')).commits.length === 0, 'staging changes nothing')
   await page.keyboard.press('Control+Enter')
   await until(async () => (await stage.ctx('history')).commits.length === 1, 'the tray was committed')

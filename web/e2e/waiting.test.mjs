@@ -180,7 +180,7 @@ test('“Accept all” says which proposal does not fit any more, and makes the 
   await waiting(page).getByText(/^4 proposals/).waitFor()
   await waiting(page).getByRole('button', { name: 'Accept all' }).click()
   await page.getByText('Accepted 3 proposals', { exact: true }).waitFor()
-  await page.getByText(/^w4 stays as it was: /).waitFor()
+  await page.getByText(/^w4 is unchanged: /).waitFor()
   await waiting(page).getByText(/^1 proposal$/).waitFor()
   assert.equal((await commits()).length, 3)
   assert.deepEqual(found(await next(), ALL), ['fourth answer'])

@@ -16,7 +16,7 @@ export function CompositionStrip({ frames, open, onOpen }: Props) {
   const openFrame = open?.split(/[/#]/)[0] ?? null;
   return (
     <div className={styles.composition}>
-      <div className={styles.strip} role="group" aria-label="Composition of the context">
+      <div className={styles.strip} role="group" aria-label="Tokens by frame">
         {strip.segments.map(({ id, kind, title, tokens: weight, share }) => {
           const label = `${id}: ${title}, ${short(weight)} tokens, ${percent(share)}`;
           return (
