@@ -1,11 +1,13 @@
 //! What frames, steps and parts are called where nobody gave them a title.
 
 use crate::compose::Ground;
+use ctx_core::content::CallInput;
 use ctx_core::edit::effect::{Effect, NewMessageId, Why};
 use ctx_core::edit::fold::{Frame, Unit, View, ViewUnit};
 use ctx_core::edit::resolve::{Desk, Scope, Target};
 use ctx_core::message::{Kind, Message, Role};
 use ctx_core::{Content, frames};
+use ctx_wire::arguments::main_argument;
 
 /// The title of what was named.
 pub fn target_title(desk: &Desk<'_>, target: &Target) -> String {
@@ -82,7 +84,10 @@ const NO_TEXT: &str = "(no text)";
 fn made_title(view: &View<'_>, id: NewMessageId) -> Option<String> {
     view.made(id)?.content.iter().find_map(|content| match content {
         Content::Text { text } => Some(ctx_core::title::line(text)),
-        Content::Call { name, .. } => Some(name.clone()),
+        Content::Call { name, input: CallInput::Json(input), .. } => {
+            let argument = main_argument(input.as_bytes(), ctx_clients::lexicon());
+            Some(argument.map_or_else(|| name.clone(), |text| format!("{name} {}", ctx_core::title::line(&text))))
+        }
         Content::Raw { wire, json, .. } => Some(ctx_core::title::line(&ctx_wire::wire(*wire).title(json)?)),
         Content::Result { .. } | Content::Image { .. } | Content::Document { .. } | Content::Reasoning { .. } => None,
     })
