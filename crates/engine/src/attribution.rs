@@ -19,46 +19,46 @@ use ctx_wire::envelope::Envelope;
 use ctx_wire::rope::Pieces;
 use std::sync::Arc;
 
-/// How many conversations that begin alike are looked at.
+/// The number of conversations with the same beginning to compare.
 pub const CANDIDATES: usize = 8;
 
-/// A request that was forwarded, complete and decoded.
+/// A forwarded request, complete and decoded.
 pub struct SeenRequest {
     pub wire: &'static dyn Wire,
     pub hints: Hints,
     pub pieces: Pieces,
     pub at: u64,
-    /// It only asks how many tokens it would be: it leaves no trace.
+    /// It only counts tokens, and leaves no trace.
     pub counting: bool,
 }
 
-/// What to cut from a message to get it bare.
+/// The ranges to cut from a message to make it bare.
 pub type Cuts = Vec<std::ops::Range<usize>>;
 
-/// A request beside the conversation it belongs to.
+/// A request, compared with a conversation.
 pub struct ReceivedRequest {
     pub body: Body,
-    /// Leading messages with the bytes of the current path.
+    /// The number of leading messages with the bytes of the current path.
     pub same: usize,
     pub envelope: Arc<Envelope>,
     pub packed: Option<Hash>,
-    /// The body kept so far, if the new one did not replace it.
+    /// The previously kept body, if the new one did not replace it.
     pub spare: Option<Body>,
-    /// All messages, where they had to be read to find out where the conversation comes from.
+    /// All messages, if they had to be read to find the origin of the conversation.
     pub messages: Option<(Vec<Message>, Vec<Cuts>)>,
 }
 
-/// A request whose conversation is known.
+/// A request with its conversation.
 pub struct AttributedRequest {
     pub received: ReceivedRequest,
     pub class: Class,
-    /// How it was found, where people should know that.
+    /// How it was attributed, if people should know that.
     pub detail: Option<String>,
-    /// What a new conversation takes over from others.
+    /// Content that a new conversation inherits.
     pub origin: Origin,
 }
 
-/// A body that was read on its own.
+/// A body that was parsed independently.
 pub type ParsedBody = (Body, Arc<Envelope>);
 
 /// A session and an agent in it.
@@ -76,7 +76,7 @@ impl AttributedRequest {
         AttributedRequest { received, class, detail, origin: Origin::default() }
     }
 
-    /// Older clients say that an agent speaks, but not which: what it was asked tells.
+    /// Older clients mark a request as an agent's without naming the agent: its task identifies it.
     pub fn unnamed_agent(&self, conversation: &Conversation, hints: &Hints) -> Option<NamedAgent> {
         let is_named = hints.agent.is_some() || hints.parent_session.is_some() || conversation.opened.agent.is_some();
         if self.class != Class::Subagent || is_named {
@@ -87,14 +87,14 @@ impl AttributedRequest {
         Some((session, format!("prompt-{}", asked.get(..12).unwrap_or_default())))
     }
 
-    /// Takes the request out of a conversation that it does not belong to.
+    /// Removes the request from a conversation that it does not belong to.
     pub fn withdraw(self, conversation: &mut Conversation) -> ParsedBody {
         conversation.last.body = self.received.spare;
         (self.received.body, self.received.envelope)
     }
 }
 
-/// Who a conversation is that has no turn yet.
+/// The identity of a conversation without a turn.
 pub struct Newborn {
     pub id: String,
     pub session: Option<String>,
@@ -104,7 +104,7 @@ pub struct Newborn {
 }
 
 impl Newborn {
-    /// `None` when the conversation has a turn: then it comes from itself.
+    /// `None` if the conversation has a turn: it then has no other origin.
     pub fn of(conversation: &Conversation) -> Option<Newborn> {
         let OpeningRecord { session, agent, parent, .. } = conversation.opened.clone();
         let (id, wire) = (conversation.id.clone(), conversation.wire.id());
@@ -112,60 +112,60 @@ impl Newborn {
     }
 }
 
-/// What a new conversation takes over from others.
+/// Content that a new conversation inherits.
 #[derive(Default)]
 pub struct Origin {
     pub fork: Option<Fork>,
     pub moved: Option<FormatMove>,
-    /// What the thinking in it is bound to.
+    /// The prompts that its thinking is bound to.
     pub bound: Vec<(Key, Option<Key>)>,
 }
 
-/// Where a new conversation was before its client moved to another format. Nothing is taken along by itself.
+/// The previous conversation of a client that moved to another format. Nothing is carried over automatically.
 pub struct FormatMove {
     pub from: String,
     pub detail: String,
 }
 
-/// Where a new conversation comes from, and what it takes along.
+/// The parent of a new conversation, and the inherited content.
 pub struct Fork {
     pub from: String,
-    /// Its title, where the fork shares its beginning.
+    /// The parent's title, if the fork shares its beginning.
     pub title: Option<String>,
     pub places: Vec<Place>,
     pub inherited: Inheritance,
-    /// Not all of its operations could be read.
+    /// Some of the parent's operations could not be read.
     pub lost_edits: bool,
     pub detail: String,
     pub known: usize,
-    /// How near it stands: of the same session, the very parent.
+    /// The degree of kinship: same session, direct parent.
     pub kinship: u8,
 }
 
-/// Copied from the conversation that a fork comes from.
+/// Copied from the parent of a fork.
 pub struct Inheritance {
     pub from: String,
-    /// Its active operations.
+    /// The parent's active operations.
     pub effects: Vec<(EffectId, Effect)>,
-    /// How the provider counts: the fork has no answer yet.
+    /// The provider's token calibration, because the fork has no answer yet.
     pub calibration: Calibration,
-    /// What waits there, and what stays there.
+    /// Its pending changes and kept results.
     pub pending: PendingForFork,
 }
 
-/// What a person said, message by message.
+/// The human's texts, message by message.
 pub fn human<'m>(messages: impl Iterator<Item = &'m Message>) -> impl Iterator<Item = Key> {
     messages.filter(|message| message.speaks.is_some()).map(|message| message.key)
 }
 
-/// The name of the client: the one that it gives itself, else that of the agent that its system prompt names.
+/// The name of the client: its own, otherwise that of the agent named in its system prompt.
 pub fn client_name(hints: &Hints, envelope: &Envelope) -> Option<String> {
     let by_prompt = introduced(envelope).filter(|_| hints.client == ClientId::Unknown);
     let name = by_prompt.map(|id| ctx_clients::client(id).name);
     name.or(hints.product.as_deref()).map(str::to_owned)
 }
 
-/// Whether the request goes on where this conversation ends, so that no other needs to be looked at.
+/// Whether the request continues at the end of this conversation, so that no other needs to be compared.
 pub fn goes_on(conversation: &Conversation, received: &ReceivedRequest) -> bool {
     let rest = facts(&received.body, received.same);
     let placed = reconcile(
@@ -178,7 +178,7 @@ pub fn goes_on(conversation: &Conversation, received: &ReceivedRequest) -> bool 
         && conversation.opened.agent.is_none()
 }
 
-/// The messages from `from` on, and how each of them becomes bare.
+/// The messages from `from` on, and the cuts that make them bare.
 pub fn read_from(body: &Body, from: usize) -> (Vec<Message>, Vec<Cuts>) {
     let reads = (from..body.spans().messages.len()).map(|at| body.read_message(at, ctx_clients::lexicon()));
     reads.map(|read| (read.facts, read.cuts)).unzip()
@@ -188,7 +188,7 @@ pub fn facts(body: &Body, from: usize) -> Vec<Message> {
     (from..body.spans().messages.len()).map(|at| body.read_message(at, ctx_clients::lexicon()).facts).collect()
 }
 
-/// Takes the body in by comparing it with the one before.
+/// Takes in the body by comparing it with the previous one.
 pub fn receive(conversation: &mut Conversation, seen: &SeenRequest) -> Result<ReceivedRequest, Problem> {
     let pieces = &seen.pieces;
     match conversation.last.body.take() {
@@ -220,7 +220,7 @@ pub fn receive(conversation: &mut Conversation, seen: &SeenRequest) -> Result<Re
     }
 }
 
-/// The envelope with the model that the address of the request names.
+/// The envelope with the model named in the request's URL.
 pub fn with_model(mut envelope: Arc<Envelope>, seen: &SeenRequest) -> Arc<Envelope> {
     if seen.hints.model.is_some() && seen.hints.model != envelope.model {
         Arc::make_mut(&mut envelope).model = seen.hints.model.clone();
@@ -228,7 +228,7 @@ pub fn with_model(mut envelope: Arc<Envelope>, seen: &SeenRequest) -> Arc<Envelo
     envelope
 }
 
-/// A body that was parsed on its own; the one kept so far is set aside.
+/// Takes in an independently parsed body; the previous one is set aside.
 pub fn beside(conversation: &mut Conversation, (body, envelope): ParsedBody) -> ReceivedRequest {
     let spare = conversation.last.body.take();
     let same = spare.as_ref().map_or(0, |old| old.same_messages(&body)).min(conversation.last.aligned);
@@ -238,9 +238,9 @@ pub fn beside(conversation: &mut Conversation, (body, envelope): ParsedBody) -> 
 /// How far a request continues a conversation: the deeper, the likelier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Continuation {
-    /// Messages that are known, the reply that was not sent back before among them; 0 when it is another conversation.
+    /// The number of known messages, including the reply not sent back before; 0 if it is another conversation.
     pub depth: usize,
-    /// It goes on where the conversation ends.
+    /// It continues at the end of the conversation.
     at_end: bool,
 }
 
@@ -261,18 +261,18 @@ pub fn continues(conversation: &Conversation, messages: &[Message]) -> Continuat
     if recognises_an_answer(&placed, messages) {
         return reached;
     }
-    // Only the opening is shared, and the same words may well begin another conversation.
+    // Only the opening is shared, and the same words may begin another conversation.
     let mut said = messages.iter().skip(examples(messages));
     let same = match said.find(|message| message.role == Role::Assistant) {
         _ if !at_end => false,
-        // A repeat of what was never answered is a retry; of what was, somebody asks anew.
+        // A repeated request without an answer is a retry; with an answer, the question is asked anew.
         None => !conversation.progress.answered,
         Some(answer) => reply.is_none() || is_reply(answer),
     };
     if same { reached } else { Continuation::default() }
 }
 
-/// The number of messages before a person speaks: what a client puts there is the same in every conversation.
+/// The number of messages before a person speaks: a client puts the same ones into every conversation.
 fn examples(messages: &[Message]) -> usize {
     messages.iter().position(|message| message.speaks.is_some()).unwrap_or(0)
 }

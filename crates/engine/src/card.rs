@@ -1,4 +1,4 @@
-//! Writes the card of a conversation: the little that a listing shows.
+//! The card of a conversation: the few facts that a listing shows.
 
 use crate::conversation::Conversation;
 use ctx_api::conversations::Side;
@@ -11,10 +11,10 @@ use crate::compose::Ground;
 use ctx_core::lexicon::SUMMARY_TITLE;
 use ctx_store::Note;
 
-/// The name of the note that holds a card.
+/// The name of the note with the card.
 pub const CARD: &str = "card";
 
-/// What a listing needs to know of a conversation.
+/// The facts of a conversation for a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Card {
     pub id: String,
@@ -26,7 +26,7 @@ pub struct Card {
     pub agent: Option<String>,
     pub parent: Option<String>,
     pub forked_from: Option<String>,
-    /// A copy from a file, in which nobody has spoken since.
+    /// A copy from a file without a turn since its import.
     #[serde(default)]
     pub imported: bool,
     pub frames: usize,
@@ -35,7 +35,7 @@ pub struct Card {
     pub tokens: u64,
     pub calibrated: bool,
     pub last_activity: u64,
-    /// Operations are active: what it sends is composed.
+    /// Operations are active: its requests are composed.
     #[serde(default)]
     pub edited: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,7 +47,7 @@ pub struct Card {
     pub opening: Option<String>,
 }
 
-/// How a path begins: before the first answer, and with it.
+/// The beginning of a path: before the first answer, and with it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Beginning {
     pub start: Option<String>,
@@ -55,7 +55,7 @@ pub struct Beginning {
 }
 
 impl Beginning {
-    /// Of a path's first messages from the first on in which a person speaks: some clients put examples before it, which
+    /// Reads the first messages of a path, starting where a person speaks: some clients put examples before that, which
     /// are the same in every conversation. System messages come and go and do not count.
     pub fn of<'a>(path: impl Iterator<Item = &'a Message> + Clone) -> Beginning {
         let mut key = Key::of([b"path".as_slice()]);

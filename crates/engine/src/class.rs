@@ -1,4 +1,4 @@
-//! The class of a request: what its body shows, judged by its client.
+//! The class of a request, derived from its body by the rules of its client.
 
 use crate::conversation::Conversation;
 use ctx_clients::{ClientId, Glance, Hints, ToolsListed};
@@ -9,14 +9,14 @@ use ctx_wire::body::Body;
 use ctx_wire::envelope::{Envelope, Piece};
 use std::collections::BTreeSet;
 
-/// The class of a request by itself.
+/// The class of a request, without its conversation.
 pub fn class(hints: &Hints, envelope: &Envelope, body: &Body) -> Class {
     ctx_clients::class(hints, &tail(body, of_envelope(envelope)))
 }
 
-/// The class of a request in the conversation that it was attributed to. A request without tools or with another system
-/// prompt is side traffic there, unless it goes on from an answer that the conversation has not seen: then the client
-/// has changed its tools and its prompt.
+/// The class of a request within its conversation. A request without tools or with another system prompt is side
+/// traffic, unless it continues an answer that the conversation has not seen: then the client has changed its tools and
+/// its prompt.
 pub fn class_within(conversation: &Conversation, hints: &Hints, request: &RequestSigns<'_>) -> Class {
     let class = class(hints, request.envelope, request.body);
     let tells = ctx_clients::sender(hints, introduced(request.envelope)).tells_side_requests;
@@ -28,11 +28,11 @@ pub fn class_within(conversation: &Conversation, hints: &Hints, request: &Reques
     if is_suspect && adds_no_answer(conversation, request) { Class::Auxiliary } else { class }
 }
 
-/// A request beside the conversation that it may belong to.
+/// A request, compared with its possible conversation.
 pub struct RequestSigns<'r> {
     pub body: &'r Body,
     pub envelope: &'r Envelope,
-    /// Leading messages with the bytes of the current path.
+    /// The number of leading messages with the bytes of the current path.
     pub same: usize,
 }
 
@@ -41,8 +41,8 @@ pub fn introduced(envelope: &Envelope) -> Option<ClientId> {
     envelope.system.iter().find_map(|piece| ctx_clients::introduced(&piece.label)).map(|client| client.id)
 }
 
-/// Whether a request has no tools where the conversation has some, or differs from it in both prompt and tools. The first
-/// words of a prompt count: dates and folders in it change.
+/// Whether a request has no tools although the conversation has some, or differs from it in both prompt and tools. Only
+/// the first words of a prompt are compared: dates and folders in it change.
 fn looks_foreign(known: &Envelope, request: &Envelope) -> bool {
     let names = |envelope: &Envelope| -> BTreeSet<Box<str>> {
         envelope.tools.iter().flatten().map(|tool| tool.name.clone()).collect()
@@ -57,7 +57,7 @@ fn looks_foreign(known: &Envelope, request: &Envelope) -> bool {
     request_names.is_empty() || opening(known) != opening(request)
 }
 
-/// Whether a request ends with words, and brings no answer but the one that is awaited.
+/// Whether a request ends with text, and contains no answer except the pending one.
 fn adds_no_answer(conversation: &Conversation, request: &RequestSigns<'_>) -> bool {
     let same = request.same.min(conversation.tree.current().len());
     let count = request.body.spans().messages.len();
@@ -97,7 +97,7 @@ fn of_envelope(envelope: &Envelope) -> Glance {
     }
 }
 
-/// What the end of the body shows.
+/// Adds the signs at the end of the body.
 fn tail(body: &Body, mut glance: Glance) -> Glance {
     const LOOK_BACK: usize = 6;
     let count = body.spans().messages.len();
@@ -108,7 +108,7 @@ fn tail(body: &Body, mut glance: Glance) -> Glance {
         let (role, marked) = body.wire().glance(body.message(at));
         match last {
             None if marked => return glance,
-            // The answer goes back to be continued: a side request ends with the user's words.
+            // The answer is sent back to be continued; a side request ends with the user's words.
             None if role == Role::Assistant => return glance,
             None if role != Role::System => last = Some(at),
             None => {}
@@ -123,7 +123,7 @@ fn tail(body: &Body, mut glance: Glance) -> Glance {
     glance
 }
 
-/// The class that the last text of a request names. The message is read only if its bytes hold such words.
+/// The class that the last text of a request names. The message is parsed only if its bytes contain such words.
 fn said_last(body: &Body) -> Option<Class> {
     let lexicon = ctx_clients::lexicon();
     let last = body.spans().messages.len().checked_sub(1)?;

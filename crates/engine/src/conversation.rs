@@ -1,7 +1,6 @@
-//! One conversation in memory. Each file has the state of one subject; [`Conversation`] holds them together.
+//! One conversation in memory. Each file has the state of one subject; [`Conversation`] combines them.
 //!
-//! Everything here is either replayed from the log or derived from it; dropping a conversation
-//! from memory loses nothing.
+//! Everything here is replayed from the log or derived from it, so dropping a conversation from memory loses nothing.
 
 mod answer;
 pub(crate) mod cache;
@@ -51,18 +50,18 @@ use std::sync::Arc;
 use titles::Titles;
 use waiting::WaitingList;
 
-/// The folder of a client is looked for in so many turns: it is named at the beginning.
+/// The number of turns in which the client's folder is searched for; clients name it at the beginning.
 pub const FOLDER_TURNS: u32 = 3;
 
-/// A conversation, with all that is known of it.
+/// A conversation with its whole state.
 #[derive(Debug)]
 pub struct Conversation {
     pub id: String,
     pub opened: OpeningRecord,
-    /// The format that its client speaks.
+    /// The format of its client.
     pub wire: &'static dyn Wire,
     pub tree: Tree,
-    /// Which frame is called what.
+    /// The numbers of the frames.
     pub numbers: Numbers,
     pub left: LeftPaths,
     pub versions: FastMap<SlotId, SlotVersion>,
@@ -70,33 +69,33 @@ pub struct Conversation {
     pub envelope: Arc<Envelope>,
     /// The stored envelope of the current path's newest request.
     pub packed: Option<Hash>,
-    /// What stands between the messages of that request, if not a comma.
+    /// The bytes between the messages of that request, if they are not commas.
     pub between: Option<Vec<String>>,
     pub last: LastBody,
     pub progress: Progress,
     pub pending: Option<Pending>,
     pub calibration: Calibration,
     pub cache: CacheState,
-    /// Wishes that wait for their moment, and those that did.
+    /// Deferred edits and proposals, pending and finished.
     pub waiting: WaitingList,
     pub policy: PolicyState,
     pub provider: ProviderState,
-    /// What was done to it.
+    /// Its commits.
     pub history: History,
     pub reasoning: ReasoningState,
     pub composing: ComposeState,
-    /// Titles that a helper gave, see [`titles`].
+    /// Titles from a helper, see [`titles`].
     pub titles: Titles,
-    /// The folder that its client works in, where it says so.
+    /// The client's working folder, if the client names it.
     pub folder: Option<String>,
-    /// That of its parent's client.
+    /// The working folder of its parent's client.
     pub parent_folder: Option<String>,
     pub sides: Sides,
     pub log: LogState,
 }
 
 impl Conversation {
-    /// That the provider keeps the history, and the way out, in words; nothing while requests carry all of it.
+    /// Says that the provider keeps the history, and how to change that; `None` while requests carry all of it.
     pub fn elsewhere_in_words(&self) -> Option<String> {
         let way_out = self.wire.whole_history();
         self.progress.elsewhere.then(|| {
@@ -139,8 +138,8 @@ impl Conversation {
         }
     }
 
-    /// Applies a turn: new versions, then the path. Used live and in replay alike.
-    /// `None`, and no change, when it builds on a record that was lost.
+    /// Applies a turn: new versions, then the path. Used live and in replay. Returns `None` and changes nothing if the
+    /// turn refers to a lost record.
     pub fn grow(
         &mut self,
         turn: &Turn,
@@ -151,7 +150,7 @@ impl Conversation {
         turn.slots.iter().for_each(|&slot| self.tree.reserve(SlotId(slot)));
         if turn.restart {
             let mut tree = Tree::new(seed(&self.id));
-            // No slot id is given twice, also when nobody can tell any more what it named.
+            // No slot id is assigned twice, even if its first use was lost.
             tree.reserve(self.tree.next_slot(0));
             self.tree = tree;
             self.left = LeftPaths::default();
@@ -196,17 +195,17 @@ impl Conversation {
         Some(())
     }
 
-    /// The head under which the answer was given that a request with these messages sends back to be continued. Its
-    /// tools stay those of then.
+    /// The head under which the paused answer was given that a request with these messages continues. Its tools stay
+    /// those of that head.
     pub fn paused_head<'m>(&self, messages: impl Iterator<Item = &'m Message>) -> Option<Option<CommitId>> {
         let last = messages.filter(|message| message.role != Role::System).last()?;
         (self.wire.is_paused(last) && self.progress.turns > 0)
             .then(|| self.progress.paused.unwrap_or(self.progress.asked))
     }
 
-    /// Takes in a commit that was stored.
+    /// Applies a stored commit.
     pub fn take(&mut self, commit: Commit) {
-        // The request on whose arrival it was made was sent with it.
+        // The request whose arrival triggered it was sent with it.
         let is_inherited = matches!(commit.change, Change::Inherit { .. });
         if (commit.author == AUTHOR || is_inherited) && commit.at == self.progress.heard {
             self.progress.asked = Some(commit.id);
@@ -219,12 +218,12 @@ impl Conversation {
         line.apply(&mut self.history);
     }
 
-    /// Takes in what was noted for the automatic editor. Used live and in replay alike.
+    /// Applies a note of the automatic editor. Used live and in replay.
     pub fn automatic(&mut self, said: &Automatic) {
         self.policy.take(said);
     }
 
-    /// Takes in what happens to a wish. Used live and in replay alike.
+    /// Applies an event of a pending change. Used live and in replay.
     pub fn wait(&mut self, wait: &Wait, at: u64) {
         // The request that it was made for was sent with it.
         if matches!(wait, Wait::Made { request: Some(_), .. }) {
@@ -233,28 +232,28 @@ impl Conversation {
         self.waiting.take(wait, at);
     }
 
-    /// Whether a wish waits: its moment may come with the next request.
+    /// Whether a change is pending: its moment may come with the next request.
     pub fn waits(&self) -> bool {
         self.waiting.waits()
     }
 
-    /// Whether its requests must be held: also for a summary of the provider's, which the client may not understand.
+    /// Whether its requests must be held. A summary by the provider is also a reason: the client may not understand it.
     pub fn is_held(&self) -> bool {
         self.is_edited() || self.waits() || self.policy.automated || !self.provider.summaries.is_empty()
     }
 
-    /// Whether operations are active: they may sleep, but what is sent has to be looked at.
+    /// Whether operations are active. They may be asleep, but requests must be checked.
     pub fn is_edited(&self) -> bool {
         self.reasoning.is_dropped_by_provider || self.reasoning.strayed || self.log.lost_edits || self.history.is_sent()
     }
 
-    /// The effects that count at `head`.
+    /// The active effects at `head`.
     pub fn effects(&self, head: Option<CommitId>) -> Vec<(EffectId, &Effect)> {
         self.history.effects(head)
     }
 
-    /// What the provider's rules kept out of the newest answered request, and keep out of the next one: under other
-    /// operations other things are kept out, or nothing.
+    /// The content that the provider's rules omitted from the newest answered request and will omit from the next one.
+    /// Under other operations other content is omitted, or none.
     pub fn still_left_out(&self) -> LeftOut {
         match self.reasoning.dropped.1 == self.history.head() {
             true => self.reasoning.left_out.clone(),
@@ -262,20 +261,20 @@ impl Conversation {
         }
     }
 
-    /// The folder that its client works in, as far as a request of it tells; else that of its parent.
+    /// The client's working folder as named in a request; otherwise that of its parent.
     pub fn folder_with(&self, body: Option<&Body>) -> Option<String> {
         let told = || body.filter(|_| self.progress.turns < FOLDER_TURNS)?.folder(ctx_clients::lexicon());
         self.folder.clone().or_else(told).or_else(|| self.parent_folder.clone())
     }
 
-    /// How many seconds the provider keeps in its cache what it is sent.
+    /// The lifetime of the provider's cache in seconds.
     pub fn lifetime(&self) -> u64 {
         let told = self.cache.answer.as_ref().and_then(|cached| cached.ttl);
         let asked = || self.last.body.as_ref().and_then(|body| self.wire.cache_lifetime(body.bytes()));
         self.cache.kept_for.or(told).or_else(asked).unwrap_or_else(|| self.wire.cache_rules().usual_lifetime())
     }
 
-    /// The messages of the current path, the pending reply behind them.
+    /// The messages of the current path, followed by the pending reply.
     pub fn path(&self) -> Vec<&Message> {
         let pending = self.pending.as_ref().map(|pending| &pending.facts);
         self.tree.path().map(|slot| &slot.message).chain(pending).collect()
@@ -286,14 +285,14 @@ impl Conversation {
         self.own_prefixes().last().copied().unwrap_or(self.envelope.digest)
     }
 
-    /// The digests after each message of the current path, as the client sent it.
+    /// The digests after each message of the current path, as the client sent them.
     pub fn own_prefixes(&mut self) -> &[Key] {
         let (tree, versions) = (&self.tree, &self.versions);
         let behind = move |known: usize| tree.path().skip(known).map(move |slot| digest(versions, slot));
         self.composing.chain.follow(self.envelope.digest, behind)
     }
 
-    /// What identifies each message of the current path.
+    /// The digests of the messages of the current path.
     pub fn digests(&self) -> Vec<Key> {
         self.tree.path().map(|slot| digest(&self.versions, slot)).collect()
     }
@@ -303,7 +302,7 @@ impl Conversation {
         self.left.frames(&self.tree, &self.numbers)
     }
 
-    /// The opening words of the conversation, also when the client has summarised them since.
+    /// The opening words of the conversation, even if the client has summarised them since.
     pub fn first_words(&self) -> Option<String> {
         let title = |path: &[&Message]| {
             let first = frames::frames(path).into_iter().next()?;
@@ -313,7 +312,7 @@ impl Conversation {
         title(&self.path()).or_else(|| before.find_map(|path| title(&path))).or_else(|| self.opened.title.clone())
     }
 
-    /// Our estimate of the whole request, before calibration.
+    /// The estimate of the whole request, before calibration.
     pub fn estimate(&self) -> f64 {
         estimate(&self.envelope, self.tree.path().map(|slot| &slot.message))
     }
@@ -322,9 +321,9 @@ impl Conversation {
         self.pending.as_ref().map_or(0.0, |pending| tokens::of_message(&pending.facts))
     }
 
-    /// About how much memory it takes.
+    /// Its approximate memory use.
     pub fn weight(&self) -> usize {
-        // The bytes, and their pieces.
+        // The bytes, and their parsed pieces.
         self.last.body.as_ref().map_or(0, |body| 2 * body.bytes().len())
             + self.versions.len() * 600
             + self.tree.node_count() as usize * 64
@@ -333,20 +332,20 @@ impl Conversation {
     }
 }
 
-/// Whether a commit was made by someone who could see what is left after edits were lost. The automatic editor does not
-/// look for that, nor does a deferred edit whose moment comes; and a tag or a branch changes nothing.
+/// Whether the author of a commit could see the state after edits were lost. The automatic editor does not look at that
+/// state, nor does a deferred edit whose moment comes; and a tag or a branch changes nothing.
 pub fn takes_losses_into_account(commit: &Commit) -> bool {
     commit.author != AUTHOR && !commit.unattended
 }
 
-/// Our estimate of a request, before calibration.
+/// The estimate of a request, before calibration.
 pub fn estimate<'a>(envelope: &Envelope, messages: impl Iterator<Item = &'a Message>) -> f64 {
     let pieces = envelope.system.iter().chain(envelope.tools.iter().flatten().filter(|tool| !tool.deferred));
     let around: f64 = pieces.map(|piece| tokens::estimate(piece.chars, 0)).sum();
     around + messages.map(tokens::of_message).sum::<f64>()
 }
 
-/// What identifies a message.
+/// The digest of a message.
 fn digest(versions: &FastMap<SlotId, SlotVersion>, slot: &Slot) -> Key {
     versions.get(&slot.id).map_or(slot.message.key, |worn| short(&worn.blob))
 }

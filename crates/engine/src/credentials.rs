@@ -1,6 +1,6 @@
-//! The credentials of one exchange. Gateways repeat a refused key in their errors, so the values that a request
-//! carried are hidden from everything that is stored about its answer. They live in memory only, as long as the
-//! exchange, and no `Debug` prints them.
+//! The credentials of one exchange. Gateways repeat a refused key in their errors, so the values in a request are
+//! hidden from everything stored about its answer. They are only in memory, for the duration of the exchange, and no
+//! `Debug` prints them.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE, URL_SAFE_NO_PAD};
@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
-/// Stands where a credential stood.
+/// Replaces a credential.
 const HIDDEN: &str = "[credential]";
 
 /// A run this long that also occurs in a credential is a part of it.
@@ -22,7 +22,7 @@ const SHORTEST: usize = 3;
 /// A word with the prefix of a provider's keys is a key if it is longer than this.
 const LONGEST_PLAIN: usize = 12;
 
-/// The secret values of a request: one allocation, a value on each line. (No header value holds a line break.)
+/// The secret values of a request: one allocation, one value per line. (No header value contains a line break.)
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials(Vec<u8>);
 
@@ -62,13 +62,13 @@ impl Credentials {
         shown
     }
 
-    /// Hides them in all that is recorded of an answer besides the reply, which is the conversation itself.
+    /// Hides them in everything recorded of an answer except the reply, which is the conversation itself.
     pub fn clean(&self, answer: &mut Answer) {
         if let Some(error) = &mut answer.error {
             let texts = error.kind.iter_mut().chain(error.code.iter_mut()).chain([&mut error.message]);
             texts.for_each(|text| *text = self.hide(text));
         }
-        // Names that programs compare: a model must not lose a syllable that it shares with a cookie.
+        // Programs compare these names: a model must not lose a syllable that it shares with a cookie.
         let secrets = self.spellings();
         let occurs = |text: &str| {
             let stands_in =
@@ -85,8 +85,9 @@ impl Credentials {
         texts.filter(|text| occurs(text)).for_each(|text| *text = self.hide(text));
     }
 
-    /// Each value as it came, percent-decoded, and decoded from base64 (`Basic`: name and password); and all of these
-    /// in base64, for a gateway may repeat the credentials that it made of a key. In lower case, as a [`Reading`] is.
+    /// Each value as received, percent-decoded, and decoded from base64 (`Basic`: name and password); and all of these
+    /// in base64, because a gateway may repeat credentials that it derived from a key. In lower case, like a
+    /// [`Reading`].
     fn spellings(&self) -> Vec<Vec<u8>> {
         let mut spellings: Vec<Vec<u8>> = Vec::new();
         for value in self.0.split(|byte| *byte == b'\n').filter(|value| value.len() >= SHORTEST) {
@@ -113,15 +114,15 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// A text as secrets are looked for in it: in lower case, and perhaps percent-decoded.
+/// A text prepared for the search for secrets: in lower case, and perhaps percent-decoded.
 struct Reading {
     bytes: Vec<u8>,
-    /// Where each byte stands in the text, and the end of the text; none where nothing was decoded.
+    /// The position of each byte in the text, and the end of the text; `None` if nothing was decoded.
     places: Option<Vec<usize>>,
 }
 
 impl Reading {
-    /// The text as it is, and percent-decoded where that is something else.
+    /// The text itself, and percent-decoded if that differs.
     fn all(text: &str) -> impl Iterator<Item = Reading> {
         let plain = Reading { bytes: text.as_bytes().to_ascii_lowercase(), places: None };
         let decoded = text.contains('%').then(|| {
@@ -132,7 +133,7 @@ impl Reading {
         std::iter::once(plain).chain(decoded)
     }
 
-    /// The part of the text that some of the bytes were read from.
+    /// The part of the text that these bytes were read from.
     fn source(&self, at: usize, length: usize) -> Range<usize> {
         match &self.places {
             Some(places) => places[at]..places[at + length],
@@ -141,7 +142,7 @@ impl Reading {
     }
 }
 
-/// Where a short secret stands as a word of its own.
+/// The positions of a short secret as a whole word.
 fn words_equal(bytes: &[u8], secret: &[u8]) -> impl Iterator<Item = usize> {
     let is_letter = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_alphanumeric);
     memmem::find_iter(bytes, secret)
@@ -150,8 +151,8 @@ fn words_equal(bytes: &[u8], secret: &[u8]) -> impl Iterator<Item = usize> {
         .into_iter()
 }
 
-/// Where something like `sk-ant-…` stands, also glued to other text: `key=sk-…`, `https://u:sk-…@host`. A word that
-/// merely ends in "sk-" (`task-list-of-today`) is none.
+/// The positions of keys such as `sk-ant-…`, even glued to other text: `key=sk-…`, `https://u:sk-…@host`. A word that
+/// merely ends in "sk-" (`task-list-of-today`) does not match.
 fn provider_keys(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let bytes = text.as_bytes();
@@ -165,7 +166,7 @@ fn provider_keys(text: &str) -> impl Iterator<Item = (usize, usize)> {
 }
 
 /// The base64 forms of a secret, alone or behind a name (`name:secret`): base64 encodes three bytes at a time, so the
-/// letters depend on where the secret begins. The letters that also encode the text before it are left out.
+/// letters depend on the secret's offset. Letters that also encode the text before it are omitted.
 fn in_base64(secret: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = Vec::new();
     for ahead in 0..3 {
@@ -181,7 +182,7 @@ fn in_base64(secret: &[u8]) -> Vec<Vec<u8>> {
     forms
 }
 
-/// The bytes, where each of them stood, and the end.
+/// The bytes, the position of each, and the end.
 fn percent_decoded(value: &[u8]) -> (Vec<u8>, Vec<usize>) {
     let (mut decoded, mut places) = (Vec::with_capacity(value.len()), Vec::with_capacity(value.len() + 1));
     let mut at = 0;
@@ -196,8 +197,8 @@ fn percent_decoded(value: &[u8]) -> (Vec<u8>, Vec<usize>) {
     (decoded, places)
 }
 
-/// A provider's words, cut to what a person reads. Some gateways repeat a key, and not only the client's own, which the
-/// recorder has hidden already.
+/// A provider's message, shortened for people. Some gateways repeat a key, and not only the client's own, which the
+/// recorder has already hidden.
 pub fn quoted(message: &str) -> String {
     const MOST: usize = 2000;
     let cut: String = message.chars().take(MOST).collect();

@@ -1,7 +1,7 @@
 //! Editing: operations become commits.
 //!
-//! [`apply`] takes a wish to a commit, [`past`] goes back and forth in the history, [`wait`] defers. The rules of editing
-//! are in `ctx_core::edit`; what is sent is put together in [`crate::compose`].
+//! [`apply`] turns an edit request into a commit, [`past`] moves through the history, [`wait`] defers edits. The rules
+//! of editing are in `ctx_core::edit`; [`crate::compose`] composes the request.
 
 pub mod apply;
 pub mod carry;

@@ -1,5 +1,5 @@
-//! Acts on one conversation: it is given the conversation, and all that is needed beside it. No lock of a conversation,
-//! no thread, nothing of other conversations.
+//! Works on one conversation, which the caller passes in with everything else needed. Takes no conversation lock,
+//! starts no thread, knows no other conversation.
 
 use crate::ports::{NoProvider, OffloadFolder, Provider};
 use ctx_models::Models;
@@ -7,17 +7,17 @@ use ctx_store::Reader;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The engine: settings and ports, and no state of a conversation.
+/// The engine: settings and ports, without the state of a conversation.
 pub struct Engine {
     /// Messages that are not in memory.
     pub contents: Arc<dyn Reader>,
-    /// Prices, windows and the like.
+    /// Prices, context windows and other model data.
     pub models: Models,
     /// The moments that deferred edits wait for.
     pub moments: Moments,
-    /// What the provider is asked to edit by itself.
+    /// The edits that the provider is asked to make.
     pub provider: Arc<dyn Provider>,
-    /// Offloaded content goes there.
+    /// The folder for offloaded content.
     pub offload_folder: Option<Arc<dyn OffloadFolder>>,
     nonce: AtomicU64,
 }
@@ -34,23 +34,23 @@ impl Engine {
         }
     }
 
-    /// Seconds that the provider's cache lives for a model, where the settings say so.
+    /// The lifetime of the provider's cache for a model in seconds, if set by the user.
     pub fn kept_for(&self, model: Option<&str>) -> Option<u64> {
         self.moments.cache_seconds.or_else(|| self.models.cache_seconds_of(model))
     }
 
-    /// A number that was not given before.
+    /// A number that was not returned before.
     pub fn nonce(&self) -> u64 {
         self.nonce.fetch_add(1, Ordering::Relaxed)
     }
 }
 
-/// What the settings say of moments.
+/// Settings of the moments for deferred edits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moments {
-    /// The share of what the model takes from which on the limit is near.
+    /// The share of the model's context window from which the limit is near.
     pub near_limit_percent: u64,
-    /// How many seconds the provider's cache lives, where its own word does not count.
+    /// The lifetime of the provider's cache in seconds; overrides the provider's own.
     pub cache_seconds: Option<u64>,
 }
 

@@ -1,15 +1,15 @@
-//! The envelope of a request as it is stored: all bytes around the messages.
+//! The stored envelope of a request: all bytes around the messages.
 //!
-//! It is cut into pieces so that a client that changes one small setting on every turn does not
-//! make us store its tools and its system prompt again. Credentials that a client puts into its body
-//! (those of the servers it wants the provider to call) are cut out and never stored.
+//! It is cut into pieces, so that a client that changes one small setting every turn does not cause its tools and its
+//! system prompt to be stored again. Credentials in a client's body (those of servers that the provider should call)
+//! are cut out and never stored.
 
 use ctx_store::Hash;
 use ctx_wire::body::{Body, Spans};
 use ctx_wire::json::Span;
 use serde::{Deserialize, Serialize};
 
-/// Values from this size on are stored as blobs of their own.
+/// The size from which a value is stored as a separate blob.
 const LARGE: usize = 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,10 +25,10 @@ enum Piece {
     Secret,
 }
 
-/// What stands where a credential stood.
+/// Replaces a credential.
 const NOT_STORED: &[u8] = b"\"(not stored)\"";
 
-/// An envelope ready to be stored: first its own bytes, then those it names.
+/// An envelope ready to be stored: its own bytes, then the blobs that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackedEnvelope {
     pub blobs: Vec<(Hash, Vec<u8>)>,
@@ -100,15 +100,15 @@ impl Packer<'_> {
     }
 }
 
-/// A request put together again from what is stored.
+/// A request rebuilt from the store.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Whole {
     pub bytes: Vec<u8>,
-    /// Whether these are the exact bytes: false where a credential was left out.
+    /// Whether these are the exact bytes: false if a credential was omitted.
     pub exact: bool,
 }
 
-/// Puts an envelope together again around `messages`; `find` gives a blob's bytes.
+/// Rebuilds an envelope around `messages`; `find` returns a blob's bytes.
 pub fn unpack(own: &[u8], messages: &[u8], mut find: impl FnMut(Hash) -> Option<Vec<u8>>) -> Option<Whole> {
     let pieces: Vec<Piece> = serde_json::from_slice(own).ok()?;
     let exact = !pieces.contains(&Piece::Secret);

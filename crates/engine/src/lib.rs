@@ -1,8 +1,8 @@
-//! One conversation, from the request that arrives to the bytes that leave.
+//! One conversation, from the arriving request to the bytes that leave.
 //!
-//! [`Engine`] is given a conversation and everything that is needed beside it: the time, the content that is not in
-//! memory, the editor. It returns what leaves and what is to be stored. It starts no thread, reads no clock and knows
-//! nothing of other conversations.
+//! [`Engine`] receives a conversation and everything else it needs: the time, content that is not in memory, the
+//! editor. It returns the bytes to send and the records to store. It starts no thread, reads no clock and knows no
+//! other conversation.
 
 pub mod attribution;
 pub mod automatic;
@@ -36,14 +36,14 @@ pub use standalone::Standalone;
 use ctx_store::{Hash, NewRecord, Note};
 use serde::Serialize;
 
-/// The mark that the requests of a conversation are held: for its operations, or because something waits.
+/// Marks a conversation whose requests are held, because of operations or pending changes.
 pub const EDITED: &str = "edited";
 
-/// The bodies of marks. A missing mark means that the log has to tell.
+/// The bodies of marks. If a mark is missing, the log decides.
 pub const YES: &[u8] = b"1";
 pub const NO: &[u8] = b"0";
 
-/// A note that says yes or no of a conversation.
+/// A note that answers yes or no for a conversation.
 pub fn mark(conversation: &str, name: &str, is_so: bool) -> Note {
     let body = if is_so { YES } else { NO };
     Note { conversation: conversation.to_owned(), name: name.to_owned(), body: Some(body.to_vec()) }

@@ -1,7 +1,7 @@
-//! The records as they are stored. Each has a kind and a version; old ones are read for ever.
+//! The stored records. Each has a kind and a version; old ones stay readable forever.
 //!
-//! A record says what was decided, never what to decide again: replaying the log asks nobody and
-//! gives the same tree. Blobs are named by their place in the record's list of uses.
+//! A record contains decisions, so a replay of the log decides nothing again and yields the same tree. Blobs are named
+//! by their index in the record's list of uses.
 
 pub mod v1;
 
@@ -26,32 +26,32 @@ pub const ARRIVED: &str = "arrived";
 pub const ANSWERED: &str = "answered";
 /// An entry of the editing history: [`ctx_core::edit::Commit`].
 pub const COMMIT: &str = "commit";
-/// A branch, a checkout or a tag, or the end of one: [`ctx_api::timeline::Line`].
+/// A created or deleted branch or tag, or a checkout: [`ctx_api::timeline::Line`].
 pub const LINE: &str = "line";
-/// The provider refused thinking that we thought valid: from now on it is asked to drop such blocks.
+/// The provider refused thinking that was considered valid: from now on it is asked to drop such blocks.
 pub const RECOVERY: &str = "recovery";
-/// A wish that waits for its moment, or what became of one: [`Wait`].
+/// A pending change, or its outcome: [`Wait`].
 pub const WAIT: &str = "wait";
-/// What the automatic editor was told, or noted: [`Automatic`].
+/// A note by or for the automatic editor: [`Automatic`].
 pub const AUTOMATIC: &str = "automatic";
-/// The provider did not take what was asked of it beside the client: [`RefusedEdits`].
+/// The provider rejected additional edits: [`RefusedEdits`].
 pub const REFUSED: &str = "refused";
-/// The kinds of which one means that a conversation is edited, or will be.
+/// A record of one of these kinds means that a conversation is or will be edited.
 pub const EDITS: [&str; 3] = [COMMIT, RECOVERY, WAIT];
 
 pub const KINDS: [&str; 9] = [OPENED, ARRIVED, ANSWERED, COMMIT, LINE, RECOVERY, WAIT, AUTOMATIC, REFUSED];
-/// The verdict on side traffic.
+/// The class of side traffic.
 pub const SIDE: &str = "side";
 /// The version that this program writes.
 pub const VERSION: u16 = 2;
 
 /// Whether this program can read records of a version. Version 1 stored the content of edits as JSON of the Anthropic
-/// wire; apart from that both are the same.
+/// wire; otherwise both are the same.
 pub fn is_readable(version: u16) -> bool {
     (1..=VERSION).contains(&version)
 }
 
-/// The commit that a record tells of.
+/// The commit in a record.
 pub fn commit(record: &Record) -> Option<Commit> {
     match record.version {
         1 => v1::commit(&record.body),
@@ -59,10 +59,10 @@ pub fn commit(record: &Record) -> Option<Commit> {
     }
 }
 
-/// A conversation begins.
+/// The first record of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpeningRecord {
-    /// The format that its client speaks; records of version 1 know one only.
+    /// The client's format; records of version 1 have only one.
     #[serde(default = "anthropic")]
     pub wire: WireId,
     pub class: String,
@@ -76,7 +76,7 @@ pub struct OpeningRecord {
     pub parent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<String>,
-    /// What the conversation it was forked from is called, where it begins with a summary of that one.
+    /// The title of the parent, if the fork begins with a summary of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
@@ -86,7 +86,7 @@ fn anthropic() -> WireId {
 }
 
 impl OpeningRecord {
-    /// Of a conversation whose own word is lost.
+    /// Stands in for a lost record.
     pub fn unknown() -> OpeningRecord {
         OpeningRecord {
             wire: anthropic(),
@@ -101,10 +101,10 @@ impl OpeningRecord {
     }
 }
 
-/// A request came.
+/// The record of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ArrivalRecord {
-    /// Counts the requests of the conversation from 1.
+    /// The number of the request in its conversation, counted from 1.
     pub request: u32,
     pub class: String,
     pub verdict: String,
@@ -116,46 +116,46 @@ pub struct ArrivalRecord {
     pub bytes: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// It carries only what is new: the provider keeps the history.
+    /// It carries only new messages: the provider keeps the history.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub elsewhere: bool,
-    /// It left otherwise than it came.
+    /// It did not leave unchanged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub composed: bool,
-    /// Tokens that the provider should read from its cache; nothing where nobody can tell.
+    /// Tokens that the provider should read from its cache; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expects: Option<u64>,
-    /// Where it writes the provider's cache: the digests of what stands before, the longest last.
+    /// Where it writes the provider's cache: the digests of the prefixes, longest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<Key>,
-    /// How the model shall think and choose tools, when that is not the default: such messages are another cache.
+    /// The settings for thinking and tool choice, if not the default: the cache of messages depends on them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manner: Option<Key>,
-    /// The first thing in it that is not what the client sent there before.
+    /// The first difference from the client's previous request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differs: Option<Differs>,
-    /// What the provider is asked to edit by itself, beside what the client asks.
+    /// The edits asked of the provider in addition to the client's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<String>,
-    /// The message that the automatic editor will change next, by the looks of it: a cache mark stands before it.
+    /// The message that the automatic editor will probably change next: a breakpoint precedes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<SlotId>,
-    /// Commits that were made on its arrival, and count in it: their records follow.
+    /// Commits made on its arrival, which apply to it: their records follow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub made: Vec<CommitId>,
-    /// The first message that they change, as people name it.
+    /// The id of the first message that they change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_at: Option<String>,
-    /// How it left, where that is not how it came. Older records do not tell.
+    /// The body as sent, if changed. Missing in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<SentBody>,
-    /// What it adds to the conversation; side traffic adds nothing.
+    /// Its additions to the conversation; none for side traffic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Turn>,
 }
 
 impl ArrivalRecord {
-    /// A request of which nothing is known but itself. `(known, new)`: so many of its messages.
+    /// A request without further facts. `(known, new)`: the numbers of its messages.
     pub fn of(
         request: u32,
         class: Class,
@@ -178,14 +178,14 @@ impl ArrivalRecord {
     }
 }
 
-/// The body that left: ranges of the one that came, and what was put between them.
+/// The body as sent: ranges of the client's body, and the insertions between them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentBody {
     /// Of all its bytes.
     #[serde(default)]
     pub checksum: u32,
-    /// So many leading parts are those of the newest earlier request that tells its own: an edited conversation grows
-    /// at its end.
+    /// The number of leading parts shared with the newest earlier request that has recorded parts: an edited
+    /// conversation grows at its end.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub as_before: u32,
     /// The parts behind those.
@@ -199,10 +199,10 @@ fn is_zero(count: &u32) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SentPart {
-    /// From one byte of the client's body to before another.
+    /// A range of the client's body; the end is excluded.
     Source(u64, u64),
     Text(String),
-    /// A longer text: its place in the record's uses.
+    /// A longer text: its index in the record's uses.
     Blob {
         blob: u32,
     },
@@ -210,37 +210,36 @@ pub enum SentPart {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Differs {
-    /// A message or a block, as people name it.
+    /// The id of a message or a block.
     pub place: String,
-    /// What it is, in words.
+    /// Its description.
     pub what: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
-    /// The node that the known prefix ends at.
+    /// The node at the end of the known prefix.
     pub base: Option<u32>,
-    /// How many nodes the tree had before: a gap shows when an earlier record is lost.
+    /// The number of nodes in the tree before: reveals a lost earlier record.
     pub nodes: u32,
     /// The slots behind it.
     pub slots: Vec<u64>,
     /// Versions of slots that were not seen before.
     pub versions: Vec<Version>,
-    /// The envelope: its place in the record's uses.
+    /// The envelope: its index in the record's uses.
     pub envelope: u32,
-    /// What stands between messages, when it is not a comma: one text for all, or one each.
+    /// The bytes between messages, if they are not commas: one text for all, or one each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<Vec<String>>,
-    /// Whether this path is the one to look at.
+    /// Whether this is the current path.
     pub current: bool,
     /// The slot of a reply that the client has summarised without ever sending it back: the end of the path it left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<u64>,
-    /// It says all by itself, and what was known before is forgotten: the way out when an earlier
-    /// record could not be read.
+    /// The turn is self-contained and discards the earlier state: the recovery from an unreadable record.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub restart: bool,
-    /// What the thinking is bound to that a fork took along; nothing where that is not known any more.
+    /// The prompts that the thinking inherited by a fork is bound to; `None` if no longer known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bound: Vec<(Key, Option<Key>)>,
 }
@@ -248,18 +247,18 @@ pub struct Turn {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
     pub slot: u64,
-    /// The bare message: its place in the record's uses.
+    /// The bare message: its index in the record's uses.
     pub blob: u32,
-    /// What to insert into it to get the exact bytes.
+    /// The insertions that restore the exact bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dress: Vec<(u32, String)>,
 }
 
-/// What the provider answered.
+/// The record of an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AnswerRecord {
     pub request: u32,
-    /// 0 when there was no answer.
+    /// 0 if there was no answer.
     pub status: u16,
     pub ending: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -274,24 +273,24 @@ pub struct AnswerRecord {
     pub applied_edits: Vec<ProviderEdit>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transformations: Vec<serde_json::Value>,
-    /// Keys of the thinking signatures it gave, in order.
+    /// Keys of its thinking signatures, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signatures: Vec<String>,
-    /// What the thinking in it is bound to: the digest of the prompt as it was sent.
+    /// The prompt that its thinking is bound to: the digest of the prompt as sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<Key>,
     /// The digests at which an edited request wrote the provider's cache.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Key>,
-    /// What was repaired in an edited request: rule and what.
+    /// The repairs of an edited request: rule and description.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repairs: Vec<(String, String)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_miss_reason: Option<String>,
-    /// What was sent and what the client sent, where the two differ.
+    /// The sizes as sent and as the client sent it, if they differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<WeightEstimates>,
-    /// Our estimate of what was sent, before calibration.
+    /// The estimate of the sent request, before calibration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -299,38 +298,38 @@ pub struct AnswerRecord {
     pub total_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecodable: Option<String>,
-    /// The model that the answer names.
+    /// The model named in the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The provider wrote a summary of what came before.
+    /// The provider summarised the earlier messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Summary>,
-    /// A summary of the provider's stood for a part of what was sent: what it counted was less.
+    /// A summary by the provider replaced a part of the request, so its count was lower.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub summarised: bool,
 }
 
-/// A summary that wants to come back at the beginning of the message that it came with.
+/// A summary that has to be sent back at the beginning of the message that it came with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// The block as the provider spelled it.
+    /// The block in the provider's spelling.
     pub block: String,
-    /// Messages before that message.
+    /// The number of messages before that message.
     pub messages: u32,
-    /// What that message is recognised by.
+    /// The key that identifies that message.
     pub key: Key,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub anchors: Vec<Key>,
 }
 
-/// What the provider did not take.
+/// Edits that the provider rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedEdits {
     pub request: u32,
     pub model: String,
     /// The `type` of each.
     pub edits: Vec<String>,
-    /// What the provider said.
+    /// The provider's message.
     pub words: String,
 }
 
@@ -342,7 +341,7 @@ pub struct WeightEstimates {
 }
 
 impl Summary {
-    /// Of a reply to a request of so many messages.
+    /// From a reply to a request of this many messages.
     pub fn of(wire: &dyn Wire, reply: &[u8], messages: usize) -> Option<Summary> {
         let block = String::from_utf8(summary(reply)?.to_vec()).ok()?;
         let facts = wire.read(&without_summary(reply), ctx_clients::lexicon()).facts;
@@ -350,7 +349,7 @@ impl Summary {
         Some(Summary { block, messages: u32::try_from(messages).ok()?, key: facts.key, anchors })
     }
 
-    /// Whether that is the message that it came with.
+    /// Whether it came with this message.
     pub fn is_of(&self, message: &Message) -> bool {
         let mut anchors = message.anchors.iter().map(|(Anchor::Id(key) | Anchor::Text(key))| key);
         self.key == message.key || anchors.any(|anchor| self.anchors.contains(anchor))
@@ -365,12 +364,12 @@ impl AnswerRecord {
         self.applied_edits.iter().flat_map(counts).flatten().any(|count| count > 0)
     }
 
-    /// Tokens that the provider itself left out.
+    /// Tokens that the provider itself cleared.
     pub fn cleared(&self) -> u64 {
         sum(self.applied_edits.iter())
     }
 
-    /// Those of them that were results of tools.
+    /// Those of them in tool results.
     pub fn cleared_results(&self) -> u64 {
         let results = self.applied_edits.iter().filter(|edit| edit.cleared_tool_uses > Some(0));
         sum(results)
@@ -381,24 +380,24 @@ fn sum<'a>(edits: impl Iterator<Item = &'a ProviderEdit>) -> u64 {
     edits.filter_map(|edit| edit.cleared_input_tokens).filter(|tokens| *tokens <= MOST_TOKENS).sum()
 }
 
-/// A usage that cannot be true counts as unknown, also in a log that was written before this was looked at.
+/// An implausible usage counts as unknown, even in logs written before this check existed.
 fn believable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Usage>, D::Error> {
     Ok(Option::<Usage>::deserialize(deserializer)?.filter(Usage::is_believable))
 }
 
-/// A wish that waits for its moment, and what becomes of it.
+/// A pending change, and its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
     Wished(Box<NotedWish>),
-    /// Its commit stands before this record. `request`: the one whose arrival was the moment, and that it counts for.
+    /// Its commit precedes this record. `request`: the request whose arrival was the moment, and to which it applies.
     Made {
         id: String,
         commit: CommitId,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request: Option<u32>,
     },
-    /// It did not fit any more.
+    /// It no longer fitted.
     Failed {
         id: String,
         why: Unmade,
@@ -409,7 +408,7 @@ pub enum Wait {
     },
 }
 
-/// What the automatic editor was told, or noted.
+/// A note by or for the automatic editor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Automatic {
@@ -423,16 +422,16 @@ pub enum Automatic {
         moment: Moment,
         author: String,
     },
-    /// What would have been cleared, had somebody let it.
-    /// Results of these calls stay: a fork takes over what somebody brought back, or declined to clear, before it.
+    /// Results of these calls stay: a fork inherits those that a user restored, or declined to clear, before it.
     Kept {
         calls: Vec<String>,
     },
+    /// Edits that would have been made in another mode.
     Noted {
         request: u32,
         /// The calls whose results would have been cleared.
         calls: Vec<String>,
-        /// What would have been left out of results before they were sent.
+        /// The tokens that would have been trimmed from results before they were sent.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         trimmed: Vec<TrimmedResult>,
         /// The calls whose inputs would have been shortened.
@@ -446,7 +445,7 @@ pub enum Automatic {
     Signal(Told),
 }
 
-/// What would have been left out of a result.
+/// The tokens that would have been trimmed from a result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrimmedResult {
     pub call: String,
@@ -472,21 +471,21 @@ pub struct NotedWish {
     /// Its ids are numbers that no other frame gets. Older records counted the frames of the path.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub numbered: bool,
-    /// What it would have done when it was wished.
+    /// Its summary at the time of the request.
     pub summary: String,
     pub tokens_before: u64,
     pub tokens_after: u64,
-    /// Commits that are to be switched off; then there are no operations.
+    /// Commits to deactivate; there are no operations then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverts: Option<Reverts>,
 }
 
-/// A revert, undo, redo or rollback that waits: what it meant when it was asked for.
+/// A deferred revert, undo, redo or rollback, as resolved when it was requested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reverts {
     pub commits: Vec<CommitId>,
     pub how: How,
-    /// Also what stands on them by then.
+    /// Includes the commits that depend on them by then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cascade: bool,
 }

@@ -8,7 +8,7 @@ use ctx_core::hint::Command;
 use ctx_core::policy::Phase;
 use ctx_core::{ErrorCode, hint};
 
-/// Names are for people: short, and on one line.
+/// The longest name in characters. Names are for people: short, and on one line.
 const LONGEST: usize = 80;
 
 pub fn named(conversation: &Conversation, wish: &PhaseWish) -> Result<String, Refusal> {

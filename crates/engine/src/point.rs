@@ -1,4 +1,4 @@
-//! Points of a conversation's history, by the names that people give them.
+//! Resolves the names of points in a conversation's history.
 
 use crate::Refusal;
 use crate::conversation::Conversation;
@@ -8,12 +8,12 @@ use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 
-/// Whether a point is the one before the first commit: what the agent sends.
+/// Whether a point is the one before the first commit: the client's own view.
 pub fn is_source(point: &str) -> bool {
     matches!(point, "source" | "none")
 }
 
-/// The point that a person means; none before the first commit.
+/// The point with this name; `None` before the first commit.
 pub fn point(conversation: &Conversation, name: &str) -> Result<Option<CommitId>, Refusal> {
     let history = &conversation.history;
     let is_empty_branch = !history.tags().contains_key(name) && history.branches().get(name) == Some(&None);
@@ -32,7 +32,7 @@ pub fn at_point<'a>(conversation: &'a Conversation, name: &str) -> Result<Vec<(E
     Ok(conversation.effects(head))
 }
 
-/// The commit that a person means.
+/// The commit with this name.
 fn find(conversation: &Conversation, name: &str) -> Result<CommitId, Refusal> {
     let history = &conversation.history;
     history.find(name).map_err(|candidates| match candidates.as_slice() {

@@ -1,11 +1,11 @@
-//! What keeps a wish from being granted, or a request from being noted.
+//! Reasons to refuse an edit request, or to fail to record a request.
 
 use ctx_core::hint::{Command, Hint};
 use ctx_core::{ErrorCode, hint};
 use ctx_store::StoreError;
 use ctx_wire::rules;
 
-/// Why something that passed could not be taken note of. It has been forwarded all the same.
+/// Why passing traffic could not be recorded. It was forwarded nevertheless.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     #[error("the request cannot be read: {0}")]
@@ -18,7 +18,7 @@ pub enum Problem {
     LostEdits,
 }
 
-/// Something that could not be done or answered: what, why, and what to do.
+/// A refusal: the error, its reason and a hint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {

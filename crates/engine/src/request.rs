@@ -1,7 +1,7 @@
 //! A request arrives in its conversation: the steps from the client's bytes to the bytes that leave, and the records.
 //!
-//! [`Engine::arrive`] places the request and makes the edits that are due, [`Engine::leave`] composes it, [`Engine::book`]
-//! returns the records. Only new messages are parsed and hashed.
+//! [`Engine::arrive`] places the request and applies due edits, [`Engine::leave`] composes it, [`Engine::book`] returns
+//! the records. Only new messages are parsed and hashed.
 
 pub mod circumstances;
 mod flattened;
@@ -31,50 +31,50 @@ use leave::{beside, on_path};
 use std::sync::Arc;
 use turn::{Messages, TurnDraft, Versions, is_trusted, slots};
 
-/// Which request an answer belongs to.
+/// Identifies the request of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ticket {
     pub conversation: String,
     pub request: u32,
-    /// Whether it was a turn of the conversation, not side traffic.
+    /// Whether it is a turn of the conversation rather than side traffic.
     pub turn: bool,
 }
 
 /// A request between its arrival and its record.
 pub struct Entry {
     arrived: ArrivalRecord,
-    /// It is a turn of the path that people look at.
+    /// It is a turn of the current path.
     is_current: bool,
     body: Body,
     envelope: Arc<Envelope>,
-    /// The body that was kept before, where this one is only looked at.
+    /// The previously kept body, if this one is only inspected.
     spare: Option<Body>,
     packed: Option<Hash>,
-    /// Leading messages that are those of the path.
+    /// The number of leading messages that equal those of the path.
     same: usize,
     differs: Option<(usize, Option<usize>)>,
     had_pending: bool,
-    /// The place of its own record among those of the step.
+    /// The index of its own record among those of the step.
     place: usize,
     uses: Vec<Hash>,
     step: Step,
 }
 
 impl Entry {
-    /// Whether it was a turn of the conversation, not side traffic.
+    /// Whether it is a turn of the conversation rather than side traffic.
     pub fn is_turn(&self) -> bool {
         self.is_current
     }
 }
 
-/// What is to be stored of a request, and the card of its conversation where that changed.
+/// The records to store for a request, and the card of its conversation if it changed.
 pub struct Booking {
     pub step: Step,
     pub card: Option<Card>,
 }
 
 impl Engine {
-    /// Places a request in its conversation, and makes the edits that its arrival brings about.
+    /// Places a request in its conversation, and applies the edits that its arrival triggers.
     pub fn arrive(&self, conversation: &mut Conversation, found: AttributedRequest, by: &Circumstances<'_>) -> Entry {
         if by.counting {
             return side(conversation, Class::Auxiliary, found.received, by, Step::default());
@@ -95,7 +95,7 @@ impl Engine {
         side(conversation, found.class, found.received, by, step)
     }
 
-    /// A turn of the conversation: what is new in it is stored, and it becomes the path to look at.
+    /// A turn of the conversation: its new messages are stored, and it becomes the current path.
     fn turn(
         &self,
         conversation: &mut Conversation,
@@ -107,7 +107,7 @@ impl Engine {
         let ReceivedRequest { body, same, envelope, packed, spare, messages } = received;
         let mut warm_until = self.warm_until(conversation, envelope.model.as_deref(), by.at);
         conversation.progress.heard = conversation.progress.heard.max(by.at);
-        // With a gap in the log everything is said again, and nothing is built on what was lost.
+        // After a gap in the log everything is recorded again; nothing may refer to lost records.
         let same = if conversation.log.broken { 0 } else { same.min(conversation.tree.current().len()) };
         conversation.composing.keep(same);
         conversation.composing.chain.keep(same);
@@ -134,11 +134,11 @@ impl Engine {
         }
         let place = step.records.len();
         let head = conversation.history.head();
-        // The reply has come back, in the client's own words.
+        // The client has sent the reply back, in its own words.
         let had_pending = is_current && conversation.pending.take().is_some();
         conversation.grow(&turn, fresh, packed, placed.verdict == Verdict::Compaction);
         if let Some(inherited) = inherited.filter(|_| is_current) {
-            // What a fork shares with its parent is in the provider's cache as long as the parent's own is.
+            // The part that a fork shares with its parent stays in the provider's cache as long as the parent's.
             warm_until = warm_until.max(inherited.pending.warm_until);
             self.inherit_pending(conversation, &inherited.pending, by.at, &mut step);
             self.inherit(conversation, &inherited, &envelope, by.at, &mut step);
@@ -166,7 +166,7 @@ impl Engine {
         entry
     }
 
-    /// Until when the provider's cache was warm before this request warms it. Each model has a cache of its own.
+    /// Until when the provider's cache was warm before this request. Each model has its own cache.
     fn warm_until(&self, conversation: &mut Conversation, model: Option<&str>, at: u64) -> u64 {
         conversation.cache.keep_for(self.kept_for(model));
         model.into_iter().for_each(|model| conversation.calibration.expects(model));
@@ -174,7 +174,8 @@ impl Engine {
         if is_other { 0 } else { conversation.warm_until() }
     }
 
-    /// Deferred edits whose moment is this request, then those of the automatic editor. They count for this request.
+    /// Applies deferred edits whose moment is this request, then those of the automatic editor. They affect this
+    /// request.
     fn edit_on_arrival(
         &self,
         conversation: &mut Conversation,
@@ -185,7 +186,7 @@ impl Engine {
         if !by.is_held || !entry.is_current || !(conversation.waits() || by.editor.is_some()) {
             return;
         }
-        // For so long the conversation looks as this request leaves it.
+        // Until it is composed, the conversation is in the state of this request.
         let count = entry.body.spans().messages.len();
         let body = std::mem::replace(&mut entry.body, Body::empty(conversation.wire));
         let kept = conversation.last.body.replace(body);
@@ -206,10 +207,10 @@ impl Engine {
         }
     }
 
-    /// Composes a request that waits, and says how it leaves; if nothing is said, it leaves as it came.
+    /// Composes a held request and passes the result to `ready`; if `ready` is not called, it leaves unchanged.
     pub fn leave(&self, conversation: &mut Conversation, entry: &mut Entry, ready: Ready<'_>) {
         let Entry { body, envelope, same, .. } = entry;
-        // What an edit would change is with the provider already.
+        // The provider already has the content that an edit would change.
         if envelope.threaded {
             return;
         }
@@ -237,7 +238,7 @@ impl Engine {
         }
     }
 
-    /// The records of a request, once it is on its way.
+    /// The records of a request that is on its way.
     pub fn book(&self, conversation: &mut Conversation, entry: Entry, by: &Circumstances<'_>) -> Booking {
         let Entry { mut arrived, is_current, body, envelope, differs, mut uses, mut step, .. } = entry;
         let is_turn = arrived.turn.is_some();
@@ -274,7 +275,7 @@ impl Engine {
             }
         }
         (by.give_way)();
-        // Perhaps the next one has to be held.
+        // The next request may have to be held.
         if let Some(editor) = by.editor.filter(|_| is_current && !by.is_held) {
             self.heed_editor(conversation, editor, by.at);
         }
@@ -283,7 +284,7 @@ impl Engine {
         Booking { step, card }
     }
 
-    /// A fork goes on with the operations on what it shares with the conversation it comes from.
+    /// Copies the operations on the content that a fork shares with its parent.
     fn inherit(
         &self,
         conversation: &mut Conversation,
@@ -324,7 +325,7 @@ impl Engine {
 }
 
 impl Entry {
-    /// Notes the commits that this request brought about.
+    /// Records the commits that this request triggered.
     fn note_edits(&mut self, conversation: &Conversation, before: Option<ctx_core::edit::CommitId>) {
         let made = conversation.history.line(conversation.history.head()).map(|commit| commit.id);
         self.arrived.made = made.take_while(|id| Some(*id) != before).collect();
@@ -333,7 +334,7 @@ impl Entry {
     }
 }
 
-/// Side traffic leaves a line in the timeline and nothing else.
+/// Side traffic adds one line to the timeline and nothing else.
 fn side(
     conversation: &mut Conversation,
     class: Class,

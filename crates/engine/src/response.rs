@@ -1,4 +1,4 @@
-//! A response is added to the conversation that asked for it.
+//! Adds a response to its conversation.
 
 use crate::card::{self, Card};
 use crate::conversation::{Conversation, Pending};
@@ -13,7 +13,7 @@ use ctx_store::{Note, Step};
 use ctx_wire::Wire;
 use ctx_wire::answer::{Answer, AppliedEdit, Ending};
 
-/// When things happened, in milliseconds of the daemon's clock.
+/// Times in milliseconds of the daemon's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
     pub at: u64,
@@ -21,7 +21,7 @@ pub struct Timing {
     pub total_ms: u64,
 }
 
-/// A response, as far as it came.
+/// A response, as far as it was received.
 pub struct Response {
     /// `None`: the provider could not be reached.
     pub ending: Option<Ending>,
@@ -29,7 +29,7 @@ pub struct Response {
     pub timing: Timing,
 }
 
-/// What is to be stored of a response, and the card of its conversation where that changed.
+/// The records to store for a response, and the card of its conversation if it changed.
 pub struct ResponseBooking {
     pub step: Step,
     pub answered: AnswerRecord,
@@ -39,7 +39,7 @@ pub struct ResponseBooking {
 }
 
 impl Engine {
-    /// Adds a response to the conversation that asked for it.
+    /// Adds a response to its conversation.
     pub fn answered(&self, conversation: &mut Conversation, ticket: &Ticket, response: Response) -> ResponseBooking {
         let Response { ending, answer, timing } = response;
         let is_newest = ticket.turn && ticket.request == conversation.progress.last_turn;
@@ -63,7 +63,7 @@ impl Engine {
         step.records.push(record(&conversation.id, timing.at, log::ANSWERED, &answered, Vec::new()));
         let card = is_newest.then(|| card::of(conversation));
         if is_newest && answered.summary.is_some() {
-            // It has to be seen to in every request from now on.
+            // From now on every request must be checked for it.
             step.notes.push(mark(&conversation.id, EDITED, true));
         }
         step.notes.extend(card.as_ref().map(card::note));
@@ -72,7 +72,7 @@ impl Engine {
     }
 }
 
-/// Adds what is known of the request as it was sent.
+/// Adds the facts of the request as it was sent.
 fn recall_sent(conversation: &mut Conversation, answered: &mut AnswerRecord, is_newest: bool) {
     let mut sent = conversation.composing.sent.remove(&answered.request);
     if is_newest {
@@ -82,13 +82,13 @@ fn recall_sent(conversation: &mut Conversation, answered: &mut AnswerRecord, is_
     match sent {
         Some(sent) => {
             answered.prefix = Some(sent.prefix);
-            // The provider counted what it was sent.
+            // The provider counted the request as sent.
             answered.estimated = answered.estimated.map(|_| sent.weight);
             answered.edited = Some(WeightEstimates { sent: sent.weight, own: sent.own_weight });
             answered.marks = sent.marks;
             answered.repairs = sent.repairs;
         }
-        // It went out as it came.
+        // It left unchanged.
         None if is_newest && answered.status == 200 && !answered.signatures.is_empty() => {
             answered.prefix = Some(conversation.own_prefix());
         }

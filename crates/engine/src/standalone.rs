@@ -17,7 +17,7 @@ use ctx_wire::Wire;
 use ctx_wire::rope::Arriving;
 use std::sync::Arc;
 
-/// A conversation that is edited while a client sends it again and again.
+/// A conversation that is edited while its client keeps sending it.
 pub struct Standalone {
     engine: Engine,
     store: Arc<MemoryStore>,
@@ -33,7 +33,7 @@ impl Standalone {
         Standalone { engine: Engine::new(store.clone()), store, conversation, wire }
     }
 
-    /// Takes a request as its client sends it, and returns the bytes to send instead. `at`: milliseconds since 1970.
+    /// Takes a request from the client, and returns the bytes to send instead. `at`: milliseconds since 1970.
     pub fn request(&mut self, body: &[u8], at: u64) -> Result<Vec<u8>, Problem> {
         let mut pieces = Arriving::alone();
         pieces.push(body);
@@ -62,7 +62,7 @@ impl Standalone {
         Ok(sent.unwrap_or_else(|| body.to_vec()))
     }
 
-    /// Makes operations, all or none. They count from the next request on.
+    /// Applies operations, all or none, from the next request on.
     pub fn edit(&mut self, operations: Vec<Operation>, at: u64) -> Result<Applied, Refusal> {
         let wish = Wish { operations, author: "program".into(), ..Wish::default() };
         let mut files = Files::default();

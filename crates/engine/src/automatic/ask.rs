@@ -1,4 +1,4 @@
-//! Proposals and notes of the automatic editor, instead of a commit.
+//! Proposals and notes of the automatic editor, in place of a commit.
 
 use super::ledger_line;
 use super::run::about;
@@ -24,7 +24,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 impl Conversation {
-    /// The proposal of the automatic editor that waits on this branch. There is one at most: it grows.
+    /// The pending proposal of the automatic editor on this branch. There is at most one: it grows.
     fn proposal(&self) -> Option<&Waiting> {
         self.waiting.iter().find(|waiting| {
             let NotedWish { author, when, branch, .. } = &waiting.wished;
@@ -43,17 +43,17 @@ impl Conversation {
         (tool, self.calibration.tokens(of(Kind::ToolResult).map_or(0.0, tokens::of_block)))
     }
 
-    /// What was only noted or asked for counts as if it were done, so that it is not said again. Who may act does not wait
+    /// Treats noted or proposed edits as made, so that they are not repeated. With `Mode::On` the editor does not wait
     /// for an answer.
     pub fn imagine(&self, look: &mut Look<'_>, mode: Mode) {
-        // Accepted as a whole, so what it holds counts as done for what is added to it.
+        // A proposal is accepted as a whole, so its content counts as done for later additions.
         let asked = self.proposal().into_iter();
         let waiting: HashSet<Cow<'_, str>> =
             asked.flat_map(|waiting| calls(self.wire, &waiting.wished.operations)).collect();
         for item in &mut look.items {
             match mode {
                 Mode::On | Mode::Off => continue,
-                // Only what clears results is worth a question.
+                // Only clearing results is worth a question.
                 Mode::Ask => (item.fresh, item.input) = (false, None),
                 Mode::Observe => look.tokens = look.tokens.saturating_sub(self.policy.noted.imagine(item)),
             }
@@ -66,7 +66,7 @@ impl Conversation {
 }
 
 impl Engine {
-    /// Notes what would have been done.
+    /// Notes the edits that would have been made.
     pub fn only_note(&self, conversation: &mut Conversation, commit: &Commit, step: &mut Step) {
         let Change::Edit { operations, effects } = &commit.change else { return };
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
@@ -85,7 +85,7 @@ impl Engine {
         conversation.automatic(&noted);
     }
 
-    /// Proposes it. A proposal that waits already grows by it: one question, however many results it is about.
+    /// Proposes a commit. A pending proposal grows by it: one question, however many results it covers.
     pub fn ask_for(&self, conversation: &mut Conversation, commit: Commit, step: &mut Step) {
         let at = commit.at;
         let Change::Edit { operations: new, .. } = commit.change else { return };
@@ -100,7 +100,7 @@ impl Engine {
         let lasting = |reason: &Option<String>| reason.as_deref().map(|reason| lasting(reason).to_owned());
         reasons.extend(commit.reasons.iter().map(lasting));
         reasons.resize(operations.len(), None);
-        // The figures of what is new leave out what is proposed already.
+        // The figures of the addition exclude the content proposed before.
         let tokens = (commit.tokens_before + saved, commit.tokens_after);
         let mut told: Vec<&str> = reasons.iter().flatten().map(String::as_str).collect();
         told.sort_unstable();
@@ -126,7 +126,7 @@ impl Engine {
         step.notes.extend(notes(conversation));
     }
 
-    /// Notes in the ledger what somebody accepted; without that nothing is cleared. Gives what is told of it.
+    /// Writes accepted edits to the ledger; otherwise nothing is cleared. Returns the messages about it.
     pub fn note_accepted(
         &self,
         conversation: &Conversation,
@@ -141,7 +141,7 @@ impl Engine {
         let mut cleared = Vec::new();
         for (operation, reason) in wished.operations.iter().zip(&wished.reasons) {
             let Operation::SummarizeResults { select, text: Some(text), .. } = operation else { continue };
-            // What was only trimmed lost nothing.
+            // Trimming lost nothing.
             let Some((call, file)) = select.calls.first().zip(ledger_line::file_in(text)) else { continue };
             let (tool, tokens) = conversation.result_of(call);
             about.batch.add(tokens);
@@ -176,7 +176,7 @@ fn lasting(reason: &str) -> &str {
     kind.strip_suffix(", at no cost").unwrap_or(kind)
 }
 
-/// The frames that hold the results of the calls that operations name.
+/// The frames with the results of the calls that operations name.
 fn frames_of(conversation: &Conversation, operations: &[Operation]) -> Vec<String> {
     let wanted: HashSet<Cow<'_, str>> = calls(conversation.wire, operations).collect();
     let ground = Ground::of(conversation, false);

@@ -1,4 +1,4 @@
-//! Candidates for clearing: the tool results of a conversation as they would be sent, and where they stand.
+//! Candidates for clearing: the tool results of a conversation as they would be sent, and their places.
 
 use crate::conversation::Conversation;
 use crate::conversation::policy::AUTHOR;
@@ -14,7 +14,7 @@ use ctx_core::policy::{Action, Item, Look, Proposal, Words};
 use ctx_core::{Content, SlotId};
 use std::collections::HashMap;
 
-/// The results of a conversation, and where they lie.
+/// The tool results of a conversation, and their places.
 pub struct Candidates {
     pub items: Vec<Item>,
     pub tokens: u64,
@@ -39,7 +39,7 @@ impl Candidates {
             if let Some(input) = &mut item.input {
                 input.left = conversation.policy.text_index.input_left(&item.call).map_or(input.tokens, desk.scale);
             }
-            // The provider does not read what its summary stands for.
+            // The provider does not read content that its summary replaces.
             item.before = item.before.saturating_sub(conversation.provider.summed_up);
             if let Some(input) = &mut item.input {
                 input.before = input.before.saturating_sub(conversation.provider.summed_up);
@@ -53,7 +53,7 @@ impl Candidates {
                 item.pinned |= conversation.policy.text_index.stays(message, &item.call);
             }
             item.pinned |= back.contains(&*item.call);
-            // What a policy only trimmed is still there.
+            // A result that a policy only trimmed is still there.
             item.cleared &= !is_trimmed(conversation, view, &laid);
             seen.laid.insert(item.call.clone(), laid);
             seen.items.push(item);
@@ -61,7 +61,7 @@ impl Candidates {
         seen
     }
 
-    /// The message that a result is in.
+    /// The message that contains a result.
     pub fn message(&self, call: &str) -> Option<usize> {
         match self.laid.get(call)?.unit {
             Unit::Source { message, .. } => Some(message),
@@ -69,8 +69,8 @@ impl Candidates {
         }
     }
 
-    /// The results and inputs that leave the context. Results that are only trimmed, or that have to stay because
-    /// they hold more than text, do not count.
+    /// The results and inputs that leave the context. Results that are only trimmed, or that have to stay because they
+    /// contain more than text, do not count.
     pub fn batch(&self, conversation: &Conversation, proposed: &[Proposal], look: &Look<'_>) -> Batch {
         let item = |call: &str| look.items.iter().find(|item| &*item.call == call);
         let has_source = |call: &str| self.source(conversation, call).is_some();
@@ -91,12 +91,12 @@ impl Candidates {
         batch
     }
 
-    /// What is left of results that were shortened.
+    /// The remaining texts of shortened results.
     pub fn left_of<'v>(&self, view: &View<'v>) -> Vec<&'v str> {
         self.laid.values().filter_map(|laid| view.new_result(laid)).filter(|text| is_result_stub(text)).collect()
     }
 
-    /// The words of a result as it would be sent.
+    /// The text of a result as it would be sent.
     pub fn words(&self, conversation: &Conversation, view: &View<'_>, call: &str) -> Option<Words> {
         let laid = self.laid.get(call)?;
         if let Some(text) = view.new_result(laid) {
@@ -119,7 +119,7 @@ fn is_trimmed(conversation: &Conversation, view: &View<'_>, laid: &ViewUnit) -> 
     is_ours && view.new_result(laid).is_some_and(|text| !is_result_stub(text))
 }
 
-/// The bytes of a block of the client's.
+/// The bytes of a client block.
 pub fn block_of<'c>(conversation: &'c Conversation, laid: &ViewUnit) -> Option<&'c [u8]> {
     let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
     let body = conversation.last.body.as_ref().filter(|_| message < conversation.last.aligned)?;
@@ -127,7 +127,7 @@ pub fn block_of<'c>(conversation: &'c Conversation, laid: &ViewUnit) -> Option<&
     body.message(message).get(block.at.start as usize..block.at.end as usize)
 }
 
-/// What stands in a block of the client's.
+/// The content of a client block.
 pub fn content_of(conversation: &Conversation, laid: &ViewUnit) -> Option<Content> {
     let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
     let body = conversation.last.body.as_ref().filter(|_| message < conversation.last.aligned)?;

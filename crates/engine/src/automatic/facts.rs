@@ -1,4 +1,4 @@
-//! What is known of calls beside their results.
+//! Facts about calls that their results do not contain.
 
 use super::candidates::Candidates;
 use crate::conversation::Conversation;
@@ -7,11 +7,11 @@ use ctx_core::message::Message;
 use ctx_core::policy::Fact;
 use std::ops::Range;
 
-/// Where the phases that have ended lie, and the newest frame.
+/// The places of the finished phases, and the newest frame.
 pub struct Places<'c> {
     conversation: &'c Conversation,
     seen: &'c Candidates,
-    /// Each with its messages, and all names for a message of it.
+    /// Each finished phase with its range of messages and its name; then the phase names of each message.
     phases: Vec<(Range<usize>, &'c str)>,
     names: Vec<Vec<&'c str>>,
     newest: usize,

@@ -1,4 +1,4 @@
-//! The words for what a policy wants. What cannot be kept, or has no text, stays.
+//! Fills in the texts of a policy's proposals. Results that cannot be filed, or have no text, stay.
 
 use super::candidates::{Candidates, block_of, content_of};
 use crate::automatic::By;
@@ -21,29 +21,29 @@ use ctx_core::policy::{Action, Facts, Item, Look, Mode, Proposal};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
-/// A result of fewer tokens is hardly worth a change.
+/// Smaller results, in tokens, are hardly worth a change.
 const LEAST: u64 = 200;
 
-/// What is wanted, with all its words.
+/// Proposals with all their texts.
 #[derive(Default)]
 pub struct FilledProposals {
     pub operations: Vec<Operation>,
     pub reasons: Vec<Option<String>>,
-    /// What the contents of results become, by their calls.
+    /// The new contents of results, by call.
     pub texts: HashMap<String, String>,
     /// Calls whose inputs are shortened.
     pub inputs: Vec<Effect>,
     pub calls: HashSet<Box<str>>,
-    /// Operations on something else.
+    /// Other operations.
     pub others: Vec<Operation>,
-    /// Why something could not be kept, and stays.
+    /// Why content could not be filed, and stays.
     pub hindrance: Option<String>,
 }
 
 impl FilledProposals {
-    /// The message that will be changed next when these are: behind the first of them, the first with a result or an
-    /// input that stays and could go. Where nothing changes that was sent, nothing is said, unless nothing ever was
-    /// (`known`: something was): then it is the first of all.
+    /// The message that will be changed next after these changes: behind the first of them, the first with a result or
+    /// an input that stays and could be cleared. `None` if no sent content changes, unless no such message is known yet
+    /// (`known`: one is): then it is the first of all.
     pub fn next(&self, desk: &Desk<'_>, seen: &Candidates, known: bool) -> Option<Option<SlotId>> {
         let goes = |item: &Item| self.texts.contains_key(&*item.call);
         let first = seen.items.iter().position(|item| goes(item) && !item.fresh);
@@ -51,7 +51,7 @@ impl FilledProposals {
         let result = |item: &Item| !item.cleared && !goes(item) && item.is_worth(LEAST);
         let input =
             |item: &Item| item.input.is_some_and(|input| input.is_worth(LEAST)) && !self.calls.contains(&*item.call);
-        // A call stands in the message before its result.
+        // A call is in the message before its result.
         let place = |item: &Item| match (input(item), result(item)) {
             (true, _) => seen.message(&item.call)?.checked_sub(1),
             (false, true) => seen.message(&item.call),
@@ -74,7 +74,7 @@ pub struct Filler<'f> {
 }
 
 impl Filler<'_> {
-    /// `stubs`: what is left of results that were shortened before.
+    /// `stubs`: the remaining texts of results shortened before.
     pub fn fill(&self, proposed: Vec<Proposal>, stubs: &[&str]) -> FilledProposals {
         let short: HashSet<Box<str>> = proposed
             .iter()
@@ -174,7 +174,7 @@ impl Filler<'_> {
         self.keep(call, content.file(), false, reason)
     }
 
-    /// `None`: it cannot be kept.
+    /// `None`: it cannot be filed.
     fn keep(&self, call: &str, (text, ending): (&str, &str), is_input: bool, reason: &str) -> Option<Option<String>> {
         let item: Option<&Item> = self.look.items.iter().find(|item| &*item.call == call);
         let (tool, tokens) = item.map_or(("", 0), |item| match item.input {
@@ -200,7 +200,7 @@ impl Filler<'_> {
     }
 }
 
-/// Names that stand elsewhere, and will.
+/// Names that occur elsewhere, and will remain there.
 struct KnownNames(HashSet<u64>);
 
 impl KnownNames {
@@ -213,7 +213,7 @@ impl KnownNames {
     }
 }
 
-/// The calls of a conversation: where each lies, and how people name it.
+/// The calls of a conversation: their places and ids.
 fn calls_of(desk: &Desk<'_>) -> HashMap<Box<str>, (ViewUnit, String)> {
     let mut calls = HashMap::new();
     for frame in desk.view.frames.iter().filter(|frame| !frame.pinned) {

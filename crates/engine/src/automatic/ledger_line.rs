@@ -1,11 +1,11 @@
-//! Words about a result that was cleared: a line in the ledger, and the sentence that tells the agent where it is.
+//! Descriptions of a cleared result: a line in the ledger, and a sentence that names its file to the agent.
 
 use crate::ports::{About, Removal};
 use ctx_core::clean::one_line;
 use ctx_core::format::grouped;
 use std::path::Path;
 
-/// What, why, where. No reason: the same as in the line before. The first line of a batch also tells its total.
+/// Content, reason and file. No reason: the same as in the previous line. The first line of a batch also has its total.
 pub fn line(
     about: &About<'_>,
     (result, what): (&str, &str),
@@ -22,7 +22,7 @@ pub fn line(
     format!("- {at} UTC, {conversation}: cleared {result}{what}, {reason}{total}; full content: {file}")
 }
 
-/// How a result is named there.
+/// The name of a result in the ledger.
 pub fn named(removed: &Removal<'_>) -> String {
     let of = if removed.is_input { "the input of " } else { "" };
     named_as(&format!("{of}{}", removed.tool), removed.tokens)
@@ -41,7 +41,7 @@ pub fn file_in(stub: &str) -> Option<&Path> {
 const READ_IT: &str = "Read it in ";
 const IF_NEEDED: &str = " if needed.";
 
-/// The sentence that tells the agent where it is.
+/// The sentence that names the file to the agent.
 pub fn sentence(file: &Path) -> String {
     format!("{READ_IT}{}{IF_NEEDED}", file.display())
 }

@@ -1,9 +1,9 @@
-//! The automatic editor: when a held request arrives it is looked at as it would leave, and what a policy wants is made
-//! as one ordinary commit before it leaves. Results that were never sent are in reach then: to change them costs no
-//! cache and no thinking.
+//! The automatic editor: inspects an arriving held request as it would leave, and applies a policy's proposals as one
+//! ordinary commit before it leaves. Results that were never sent are in reach then: changing them costs neither cache
+//! nor thinking.
 //!
-//! Without an editor nothing happens here. What takes the place of a result is stored with
-//! its commit, so that every later request, also after a restart, leaves with the same.
+//! Without an editor this module does nothing. The replacement of a result is stored with its commit, so every later
+//! request sends the same text, even after a restart.
 
 pub mod ask;
 pub mod candidates;
@@ -23,10 +23,10 @@ pub use rules::Rules;
 pub use run::Moment;
 pub use status::Now;
 
-/// Who wants something.
+/// The editor that makes a change, with its settings.
 pub struct By<'b> {
     pub editor: &'b dyn Automatic,
     pub settings: &'b Settings,
-    /// Somebody wants all that may go to go now, and said why.
+    /// A user asked to clear everything that may be cleared, with this reason.
     pub by_hand: Option<&'b str>,
 }

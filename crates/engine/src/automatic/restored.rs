@@ -1,5 +1,5 @@
-//! Tool results that a person wants to keep: those they declined to clear, and those they brought back. Derived from the
-//! history each time, so it holds after a restart.
+//! Tool results that a person wants to keep: clearing them was declined or reverted. Derived from the history each
+//! time, so it survives a restart.
 
 use crate::conversation::Conversation;
 use crate::conversation::policy::AUTHOR;
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 impl Conversation {
-    /// The calls that stay, with their results.
+    /// The calls whose results stay.
     pub fn wanted_back(&self) -> HashSet<Cow<'_, str>> {
         let declined = self.waiting.iter().filter(|waiting| {
             waiting.wished.author == AUTHOR && !matches!(waiting.state, State::Waiting | State::Made(_))
@@ -20,7 +20,7 @@ impl Conversation {
         let head = self.history.head();
         let ours = self.history.line(head).filter(|commit| commit.author == AUTHOR);
         let active: HashSet<CommitId> = self.history.active(head).iter().map(|commit| commit.id).collect();
-        // Nobody but a person switches a commit off.
+        // Only a person deactivates a commit.
         let back = ours.filter(|commit| !active.contains(&commit.id)).flat_map(|commit| match &commit.change {
             Change::Edit { operations, .. } => operations.as_slice(),
             Change::Revert { .. } | Change::Inherit { .. } => &[],

@@ -1,4 +1,4 @@
-//! What somebody wants of the automatic editor, asked for again each time: it may change while the daemon runs.
+//! The settings of the automatic editor, read again each time: they may change while the daemon runs.
 
 use ctx_api::context::ProjectSettings;
 use std::path::Path;
@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use ctx_core::policy::Settings;
 
-/// Who knows what is wanted. Asking is cheap, and it never fails: what is wrong somewhere does not count.
+/// The source of settings. Reading is cheap and never fails: invalid settings are ignored.
 pub trait Rules: Send + Sync {
-    /// For a client that works in `folder`, while these skills are active. The same `Arc` as long as nothing changes.
+    /// For a client that works in `folder`, while these skills are active. Returns the same `Arc` as long as nothing
+    /// changes.
     fn of(&self, folder: Option<&Path>, skills: &[&str]) -> Arc<Settings>;
 
-    /// What is wrong there and therefore does not count, each in a sentence.
+    /// The invalid and therefore ignored settings, one sentence each.
     fn wrong(&self, _folder: Option<&Path>, _skills: &[&str]) -> Vec<String> {
         Vec::new()
     }
@@ -22,7 +23,7 @@ pub trait Rules: Send + Sync {
     }
 }
 
-/// The same for everybody, whatever happens.
+/// The same settings for every client.
 impl Rules for Arc<Settings> {
     fn of(&self, _folder: Option<&Path>, _skills: &[&str]) -> Arc<Settings> {
         Arc::clone(self)

@@ -25,24 +25,24 @@ use ctx_models::Rates;
 use ctx_store::Step;
 use std::cell::RefCell;
 
-/// The code of a refusal because what goes could not be kept elsewhere.
+/// The code of a refusal because the content to clear could not be filed.
 const UNKEPT: ErrorCode = ErrorCode::NotWritten;
 
-/// When a request arrives.
+/// The moment of a request's arrival.
 pub struct Moment<'m> {
     pub at: u64,
-    /// Until when the provider's cache may have had something of the conversation.
+    /// Until when the provider's cache may have held content of the conversation.
     pub warm_until: u64,
-    /// Messages that nobody has sent before.
+    /// Messages that were never sent before.
     pub new: &'m FastSet<SlotId>,
 }
 
-/// The commit that is wanted, and the message that will be changed next; nothing is said of it when nothing changes
-/// that was sent.
+/// The proposed commit, and the message that will be changed next; no statement on the latter if no sent content
+/// changes.
 pub type WantedCommit = (Commit, Option<Option<SlotId>>);
 
 impl Conversation {
-    /// Takes note of the words of the newest request.
+    /// Indexes the words of the newest request.
     pub fn remember(&mut self) {
         self.own_prefixes();
         let count = self.composing.chain.digests().len();
@@ -54,8 +54,8 @@ impl Conversation {
 }
 
 impl Engine {
-    /// Lets the editor look at a conversation as a request leaves it, and makes what it wants. The commit is stored with
-    /// the request.
+    /// Lets the editor inspect a conversation in the state of a request, and applies its proposal. The commit is stored
+    /// with the request.
     pub fn act(&self, conversation: &mut Conversation, editor: &dyn Automatic, moment: &Moment<'_>, step: &mut Step) {
         if !self.heed_editor(conversation, editor, moment.at) {
             return;
@@ -85,7 +85,7 @@ impl Engine {
                 step.notes.extend(notes(conversation));
                 step.durable = true;
             }
-            // What cannot be written was complained of already, once.
+            // Failed writes were already reported, once.
             Err(refusal) if [ErrorCode::NothingToDo, UNKEPT].contains(&refusal.code) => {}
             Err(refusal) => {
                 tracing::warn!(conversation = %conversation.id, message = %refusal.message, "an automatic edit is refused");
@@ -94,7 +94,7 @@ impl Engine {
         }
     }
 
-    /// Whether the editor looks at a conversation: then its requests are held from now on. No skill changes that, so
+    /// Whether the editor watches a conversation: its requests are held from now on. Skills do not affect that, so
     /// nothing of the conversation needs to be read.
     pub fn heed_editor(&self, conversation: &mut Conversation, editor: &dyn Automatic, at: u64) -> bool {
         let is_wanted = editor.settings(&about(conversation, at), &[]).mode != Mode::Off;
@@ -114,7 +114,7 @@ impl Engine {
         made
     }
 
-    /// How near the limit is, and the commit that is wanted.
+    /// The distance to the limit, and the proposed commit.
     pub fn would_make(
         &self,
         conversation: &Conversation,
@@ -167,7 +167,7 @@ impl Engine {
         let saved = seen.tokens.saturating_sub(scale(ground.weigh(&after, &conversation.envelope)));
         let saved = saved.saturating_sub(noted_already(conversation, by.settings.mode, &filled));
         let frames = touched(&desk, &filled);
-        // What is only noted or asked for counts as done on both sides.
+        // Content that is only noted or proposed counts as done on both sides.
         let sent = look.tokens.saturating_sub(about.cleared);
         let tokens = (sent, sent.saturating_sub(saved));
         let mut told: Vec<&str> = filled.reasons.iter().flatten().map(String::as_str).collect();
@@ -189,7 +189,7 @@ impl Engine {
         (figures, Ok(Some((commit, next))))
     }
 
-    /// All results at once, then the others, each on top of those before it.
+    /// All results at once, then the others, each on top of the previous ones.
     fn effects_of(
         &self,
         conversation: &Conversation,
@@ -249,7 +249,7 @@ impl Engine {
     }
 }
 
-/// Tokens that would have been left out of these results before, so that they are not counted twice.
+/// Tokens already noted as trimmed from these results, so that they are not counted twice.
 fn noted_already(conversation: &Conversation, mode: Mode, filled: &FilledProposals) -> u64 {
     match mode {
         Mode::Observe => filled.texts.keys().map(|call| conversation.policy.noted.trimmed(call)).sum(),
@@ -279,7 +279,7 @@ pub fn about(conversation: &Conversation, at: u64) -> About<'_> {
     }
 }
 
-/// The frames in which results get another content.
+/// The frames whose results change.
 fn touched(desk: &Desk<'_>, filled: &FilledProposals) -> Vec<String> {
     let is_touched = |laid: &ViewUnit| {
         let Unit::Source { message, block: Some(block) } = laid.unit else { return false };

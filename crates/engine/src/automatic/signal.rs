@@ -1,4 +1,4 @@
-//! What is told to whoever listens: that the limit is near, and that something was cleared.
+//! Signals to listeners: the limit is near, or content was cleared.
 
 use crate::automatic::By;
 use crate::conversation::Conversation;
@@ -11,7 +11,7 @@ use ctx_core::policy::stub::is_result_stub;
 use ctx_store::Step;
 
 impl Engine {
-    /// Tells once that the limit is near, and again when it has been far in between.
+    /// Signals once that the limit is near, and again after it was far in between.
     pub fn tell_near(&self, conversation: &mut Conversation, figures: Figures, at: u64, step: &mut Step) {
         let is_near = figures.limit > 0 && figures.tokens >= figures.limit;
         if std::mem::replace(&mut conversation.policy.near_limit, is_near) || !is_near {
@@ -29,7 +29,7 @@ impl Engine {
         tell(conversation, told, at, step);
     }
 
-    /// Tells that something was cleared. That what says nothing was left out of a new result is not worth a signal.
+    /// Signals that content was cleared. Trimming noise from a new result is not worth a signal.
     pub fn tell_done(&self, conversation: &Conversation, commit: &Commit, by: &By<'_>, step: &mut Step) {
         let window = self.window_of(conversation);
         let limit = by.editor.limit(&super::run::about(conversation, commit.at), by.settings, window);

@@ -1,4 +1,4 @@
-//! The status of a conversation for people: its size, its limit, and what the automatic editor did.
+//! The status of a conversation for people: its size, its limit, and the automatic editor's work.
 
 use super::candidates::Candidates;
 use super::facts::Places;
@@ -13,30 +13,30 @@ use ctx_core::policy::{Mode, Tally, Texts, Worth, tally, worth};
 
 pub struct Standing {
     pub tokens: u64,
-    /// Those of them that the provider leaves out.
+    /// Those of them that the provider clears.
     pub cleared: u64,
     pub window: u64,
     pub limit: Limit,
     pub mode: Mode,
     pub provider_edits: bool,
     pub tally: Tally,
-    /// Tokens that would have been taken out.
+    /// Tokens that would have been removed.
     pub noted: u64,
-    /// What keeps the editor from doing what is wanted.
+    /// The obstacles to the editor's work.
     pub hindrances: Vec<String>,
     pub project_settings: Option<ProjectSettings>,
 }
 
-/// When a conversation is looked at, and by which editor.
+/// The time at which a conversation is inspected, and its editor.
 pub struct Now<'n> {
     pub at: u64,
     pub editor: Option<&'n dyn Automatic>,
-    /// The provider's cache holds nothing of it.
+    /// The provider's cache holds nothing of the conversation.
     pub is_cold: bool,
 }
 
 impl Engine {
-    /// What is worth removing by the settings that count for a conversation, and the tokens of all that is sent.
+    /// The content worth removing under the settings of a conversation, and the tokens of the whole request.
     pub fn worth_of(&self, conversation: &Conversation, desk: &Desk<'_>, now: &Now<'_>) -> (Worth, u64) {
         let by = now.editor.unwrap_or(&NoEditor);
         let settings = by.settings(&about(conversation, now.at), &conversation.policy.text_index.skills());
@@ -58,14 +58,14 @@ impl Engine {
         let look = self.look_of(conversation, &seen, (Texts(Some(&words)), false));
         let places = Places::of(conversation, &seen, desk.view, desk.source.messages);
         let limit = by.limit(&about, &settings, look.window);
-        // The provider leaves out what is oldest, and that would go first here, too.
+        // The provider clears the oldest content, which would be first here, too.
         let mut tally = tally(&settings, &look, &|call| places.fact(call));
         let mut cleared = about.cleared;
         for (_, tokens) in &mut tally.clearable {
             let gone = cleared.min(*tokens);
             (*tokens, cleared) = (*tokens - gone, cleared - gone);
         }
-        // Who acts leaves nothing to be told.
+        // With `Mode::On` there are no notes to report.
         let noted = match settings.mode {
             Mode::On => 0,
             _ => look.items.iter().map(|item| conversation.policy.noted.imagine(&mut item.clone())).sum(),

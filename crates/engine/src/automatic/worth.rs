@@ -1,4 +1,4 @@
-//! What is worth removing from a conversation, with its price.
+//! The content of a conversation that is worth removing, with its price.
 
 use crate::Engine;
 use crate::automatic::Now;
@@ -14,7 +14,7 @@ use ctx_core::format::count;
 use ctx_core::policy::Worth;
 use std::collections::HashMap;
 
-/// Less is not worth a line: a share of the context, and tokens.
+/// The minimum worth a line: a share of the context, and tokens.
 const LEAST_PERCENT: u64 = 5;
 
 const LEAST_TOKENS: u64 = 1_000;
@@ -46,8 +46,8 @@ impl Engine {
     }
 }
 
-/// What is stale goes to files, so that nothing is lost; what was superseded stands elsewhere. Where a frame has no other
-/// results the frame is named.
+/// Stale content moves to files, so nothing is lost; superseded content is available elsewhere. A frame is named as a
+/// whole if it has no other results.
 fn operations(desk: &Desk<'_>, worth: &Worth, has_folder: bool) -> Vec<Operation> {
     let ids = ids_of(desk);
     let named =
@@ -66,7 +66,7 @@ fn operations(desk: &Desk<'_>, worth: &Worth, has_folder: bool) -> Vec<Operation
     operations
 }
 
-/// How people name the results that are sent, by their calls.
+/// The ids of the sent results, by call.
 fn ids_of<'d>(desk: &'d Desk<'_>) -> HashMap<&'d str, String> {
     let mut ids = HashMap::new();
     for frame in &desk.view.frames {

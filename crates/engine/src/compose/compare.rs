@@ -11,13 +11,13 @@ use ctx_core::message::Kind;
 use ctx_core::{Key, tokens};
 use std::collections::{HashMap, HashSet};
 
-/// One thing that is sent, and what it weighs; or that would be, did the rules not leave it out.
+/// One unit that is sent, or would be if the rules did not omit it, and its weight.
 #[derive(Clone, Copy)]
 struct SentUnit {
     key: Key,
     weight: f64,
     left_out: bool,
-    /// The step of its frame that it is in, from 1; before the first one it is none.
+    /// Its step in its frame, counted from 1; 0 before the first one.
     step: usize,
 }
 
@@ -25,7 +25,7 @@ pub struct FrameOverview {
     pub id: String,
     pub weight: f64,
     sent: Vec<SentUnit>,
-    /// What people see of it beside its content.
+    /// The key of everything shown of it beside its content.
     shown: Key,
 }
 
@@ -86,7 +86,7 @@ fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameOverview> {
         .collect()
 }
 
-/// The estimate of the thinking that rules keep from being sent.
+/// The estimated tokens of the thinking that the rules omit.
 pub fn thinking_left_out(ground: &Ground<'_>, view: &View<'_>) -> f64 {
     let units = view.frames.iter().flat_map(|frame| view.units(frame, &ground.messages));
     let thinking = units.filter(|laid| view.is_left_out(laid)).filter_map(|laid| match laid.unit {
@@ -96,7 +96,8 @@ pub fn thinking_left_out(ground: &Ground<'_>, view: &View<'_>) -> f64 {
     thinking.filter(|block| block.kind == Kind::Thinking).map(tokens::of_block).sum()
 }
 
-/// Which of the tools and the system prompt are sent alike in two views, in the order that the provider reads them.
+/// Which of the tools and the system prompt are sent identically in two views, in the order that the provider reads
+/// them.
 pub fn around_alike(conversation: &Conversation, old: &View<'_>, new: &View<'_>) -> Vec<(String, f64, bool)> {
     let keys = |frame: &FrameOverview| -> Vec<Key> { frame.sent.iter().map(|sent| sent.key).collect() };
     let pairs = around(conversation, old).into_iter().zip(around(conversation, new));
@@ -119,12 +120,12 @@ fn one(ground: &Ground<'_>, view: &View<'_>, laid: &ViewUnit) -> SentUnit {
 }
 
 impl Overview {
-    /// The ids of the frames that somebody changed, in the order of the new ones.
+    /// The ids of the frames that operations changed, in the order of the new ones.
     pub fn changed(old: &Overview, new: &Overview) -> Vec<String> {
         Overview::differing(old, new, |_| true)
     }
 
-    /// The same with those that only a rule changed.
+    /// The ids of all changed frames, including those that only a rule changed.
     pub fn sent_otherwise(old: &Overview, new: &Overview) -> Vec<String> {
         Overview::differing(old, new, |sent| !sent.left_out)
     }
@@ -150,14 +151,14 @@ impl Overview {
         ids
     }
 
-    /// Whether nothing that is sent or shown differs, the order included.
+    /// Whether nothing sent or shown differs, including the order.
     pub fn is_same(old: &Overview, new: &Overview) -> bool {
         let ids =
             |overview: &Overview| -> Vec<String> { overview.frames.iter().map(|frame| frame.id.clone()).collect() };
         ids(old) == ids(new) && Overview::changed(old, new).is_empty()
     }
 
-    /// Where what is sent first differs, and how much comes behind it.
+    /// The position of the first difference in the request, and the size of the rest behind it.
     pub fn preview(conversation: &Conversation, old: &Overview, new: &Overview) -> Preview {
         let flat = |overview: &Overview| -> Vec<(String, SentUnit)> {
             let of = |frame: &FrameOverview| {
@@ -184,7 +185,7 @@ impl Overview {
     }
 }
 
-/// Frames of which the other side only has parts, with the same content, and those parts.
+/// Frames of which the other side has only parts, with the same content, and those parts.
 #[derive(Default)]
 pub struct OnlyCut<'a> {
     pub wholes: HashSet<&'a str>,

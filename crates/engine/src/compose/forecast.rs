@@ -1,5 +1,5 @@
-//! Forecast of what the provider reads from its cache: what earlier requests wrote there, as far as a new one begins alike.
-//! It is made before the answer, so that the two can be compared.
+//! The cache forecast of a request: the tokens that the provider should read from its cache, from the common beginning
+//! with earlier requests. It is made before the answer, so that the two can be compared.
 
 use crate::compose::Ground;
 use crate::conversation::cache_forecast::Forecast;
@@ -20,9 +20,9 @@ use ctx_wire::compose::Placement;
 use ctx_wire::envelope::Envelope;
 
 impl Conversation {
-    /// The forecast of the request that is the newest of the path now.
+    /// The cache forecast of the newest request of the path.
     pub fn forecast(&mut self, body: &Body, envelope: &Envelope, at: u64, rules: &CacheRules) -> Forecast {
-        // Composing knows the marks of the messages: the body need not be looked through again.
+        // Composing has recorded the breakpoints of the messages, so the body is not searched again.
         let composed = self.composing.sent.get_mut(&self.progress.requests).map(|sent| {
             let after = std::mem::take(&mut sent.after);
             let is_mark = |(_, prefix): &(usize, &Key)| sent.marks.contains(prefix);
@@ -65,16 +65,16 @@ impl Conversation {
         expected
     }
 
-    /// The estimate of the first messages of those that were sent, and of what is before them.
+    /// The estimate of the first sent messages, and of everything before them.
     fn weigh_first(&self, envelope: &Envelope, kept: &Placement, (first, all): (usize, usize)) -> f64 {
         let ground = Ground::of(self, false);
         let view = ground.lay(self.effects(self.history.head()));
         ground.weigh_up_to(&view, envelope, &kept.places(), all).get(first).copied().unwrap_or_default()
     }
 
-    /// The first message of the path that commits change, as people name it.
+    /// The id of the first message of the path that commits change.
     pub fn first_changed(&self, commits: &[CommitId]) -> Option<String> {
-        // Nearly always.
+        // The usual case.
         if commits.is_empty() {
             return None;
         }
@@ -103,7 +103,7 @@ impl Conversation {
         self.named(first, None).map(|named| named.place)
     }
 
-    /// The message of the path, or a block of it, as people name it.
+    /// The id of a message of the path, or of a block in it.
     pub fn named(&self, message: usize, block: Option<usize>) -> Option<Differs> {
         let ground = Ground::of(self, false);
         let view = ground.lay(self.effects(self.history.head()));
@@ -132,7 +132,7 @@ impl Conversation {
     }
 }
 
-/// The first block in which two versions of a message differ, as far as their facts tell.
+/// The first block in which two versions of a message differ, judged by their facts.
 pub fn first_difference(old: &Message, new: &Message) -> Option<usize> {
     let same = |(one, other): &(&Block, &Block)| {
         (one.kind, one.chars, one.fixed_tokens, &one.tool_use_id, &one.label, one.signature)

@@ -1,4 +1,4 @@
-//! What effects are laid over, and the digests that thinking is bound to.
+//! The path that effects are laid over, and the digests that thinking is bound to.
 
 use crate::conversation::Conversation;
 use crate::conversation::left::LeftFrames;
@@ -12,7 +12,7 @@ use ctx_wire::compose::Places;
 use ctx_wire::envelope::{Envelope, Piece};
 use std::sync::LazyLock;
 
-/// The path of a conversation with what is around it.
+/// The path of a conversation with its system prompt and tools.
 pub struct Ground<'a> {
     pub slots: Vec<SlotId>,
     pub messages: Vec<&'a Message>,
@@ -20,12 +20,12 @@ pub struct Ground<'a> {
     tools: Vec<&'a str>,
     numbers: Option<&'a Numbers>,
     seams: Vec<usize>,
-    /// Titles that a helper gave.
+    /// Titles from a helper.
     titles: Option<&'a Titles>,
 }
 
 impl<'a> Ground<'a> {
-    /// As the newest request left it; with `pending` also the reply that has not come back yet.
+    /// The path of the newest request; with `pending`, also the reply that has not come back yet.
     pub fn of(conversation: &'a Conversation, pending: bool) -> Ground<'a> {
         let mut slots: Vec<SlotId> = conversation.tree.path().map(|slot| slot.id).collect();
         let mut messages: Vec<&Message> = conversation.tree.path().map(|slot| &slot.message).collect();
@@ -40,7 +40,7 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// With the frames that are no longer on the path before it. It says where things are, not what is sent.
+    /// The path, preceded by the frames that have left it. It locates content; it is not a request.
     pub fn with_left(conversation: &'a Conversation, left: &LeftFrames) -> Ground<'a> {
         let mut ground = Ground::of(conversation, true);
         let (mut slots, mut messages) = (Vec::new(), Vec::new());
@@ -86,13 +86,13 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// The estimate of what is sent.
+    /// The estimated tokens of the request.
     pub fn weigh(&self, view: &View<'_>, envelope: &Envelope) -> f64 {
         let units = view.frames.iter().flat_map(|frame| view.units(frame, &self.messages));
         self.weigh_around(view, envelope) + units.map(|laid| view.weigh(&laid, &self.messages)).sum::<f64>()
     }
 
-    /// The estimates of what is sent before the first message, and up to the end of each.
+    /// The estimates of the content before the first message, and up to the end of each.
     pub fn weigh_up_to(&self, view: &View<'_>, envelope: &Envelope, places: &Places, count: usize) -> Vec<f64> {
         let mut weights = vec![0.0; count + 1];
         for laid in view.frames.iter().flat_map(|frame| view.units(frame, &self.messages)) {
@@ -127,7 +127,7 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// What the pieces around the messages weigh, and which of them should stay.
+/// The estimates of the system prompt's blocks and the tools, and the protected ones among them.
 pub struct Weights {
     pub system: Vec<f64>,
     pub tools: Vec<f64>,
@@ -146,7 +146,7 @@ impl Weights {
     }
 }
 
-/// Why the block stays that a composed request never lacks (rule E).
+/// Why a composed request always keeps this block (rule E).
 pub const ATTRIBUTION: &str = "it identifies the client to the provider, which removes it before the model sees it";
 
 /// Why a block of the system prompt should stay.
@@ -159,7 +159,7 @@ fn protection(at: usize, piece: &Piece) -> Option<&'static str> {
 }
 
 impl Conversation {
-    /// The conversation as its next request would leave: with all edits, and without what was left out before.
+    /// The conversation as its next request would leave: with all edits, without content omitted before.
     pub fn next_view(&self, ground: &Ground<'_>) -> View<'_> {
         let mut view = ground.lay(self.effects(self.history.head()));
         view.repair(self.still_left_out());

@@ -1,7 +1,7 @@
-//! What is sent: the active effects laid over a conversation, and the request composed from that.
+//! Composes requests: lays the active effects over a conversation, and builds the body to send.
 //!
-//! [`ground`] lays effects over a path, [`sent`] composes a request, [`repaired`] tells what the provider's rules
-//! change in it, [`compare`] what differs between two views, and [`forecast`] what the provider reads from its cache.
+//! [`ground`] lays effects over a path, [`sent`] composes a request, [`repaired`] reports the changes by the provider's
+//! rules, [`compare`] finds the differences between two views, and [`forecast`] forecasts the provider's cache.
 
 pub mod compare;
 pub mod forecast;

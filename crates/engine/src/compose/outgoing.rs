@@ -1,4 +1,4 @@
-//! A request as it leaves: ranges of what came, and bytes of ours, in order.
+//! A leaving request: ranges of the client's body and inserted bytes, in order.
 
 use crate::conversation::sent_parts::Part;
 use ctx_wire::anthropic::context_management::{Kind, Splice};
@@ -7,25 +7,25 @@ use ctx_wire::compose::Segment;
 use ctx_wire::{Insertion, Wire};
 use std::ops::Range;
 
-/// How a request leaves.
+/// A leaving request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
     pub parts: Vec<Part>,
-    /// Betas that the request needs beside those it names.
+    /// Betas that the request needs beyond those it names.
     pub betas: Vec<&'static str>,
-    /// The provider is asked to drop thinking that does not fit.
+    /// The provider is asked to drop unfitting thinking.
     pub asks_to_drop: bool,
-    /// How it leaves if the provider does not take what is asked beside the client.
+    /// The fallback if the provider rejects the additional edits.
     pub otherwise: Option<Box<Otherwise>>,
 }
 
-/// A request without what is asked of the provider beside the client.
+/// A request without the additional edits asked of the provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Otherwise {
-    /// What was asked.
+    /// The kinds of edits that were asked for.
     pub kinds: Vec<Kind>,
     pub model: Box<str>,
-    /// `None`: as it came.
+    /// `None`: unchanged.
     pub outgoing: Option<Outgoing>,
 }
 
@@ -34,12 +34,12 @@ impl Outgoing {
         Outgoing { parts, betas: Vec::new(), asks_to_drop: false, otherwise: None }
     }
 
-    /// All of so many bytes, as they came.
+    /// An unchanged body of this length.
     pub fn whole(length: usize) -> Outgoing {
         Outgoing::of(vec![Part::Source(0..length)])
     }
 
-    /// The request without any reasoning, where the wire can leave it out; `source`: what the client sent.
+    /// The request without any reasoning, if the wire can omit it; `source`: the client's body.
     pub fn without_reasoning(self, source: &[u8], wire: &'static dyn Wire) -> Option<Outgoing> {
         let mut sent = Vec::with_capacity(source.len());
         for part in &self.parts {
@@ -52,7 +52,7 @@ impl Outgoing {
         Some(Outgoing { parts: vec![Part::Made(without)], ..self })
     }
 
-    /// Asks the provider to drop thinking that does not fit, where the request thinks at all.
+    /// Asks the provider to drop unfitting thinking, if the request uses thinking.
     pub fn ask_to_drop(&mut self, body: &Body) {
         let Some(Insertion { at, bytes, beta }) = body.wire().drop_unbound(body) else { return };
         if self.splice(&Splice { at: at..at, bytes }) {
@@ -67,9 +67,9 @@ impl Outgoing {
         }
     }
 
-    /// Puts bytes in the place of some of the client's. False when those are not sent.
+    /// Replaces some of the client's bytes. False if those are not sent.
     pub fn splice(&mut self, Splice { at, bytes }: &Splice) -> bool {
-        // What is inserted comes behind the byte before it.
+        // An insertion comes behind the byte before it.
         let has = |range: &Range<usize>| {
             let begins = if at.is_empty() { range.start < at.start } else { range.start <= at.start };
             begins && at.end <= range.end

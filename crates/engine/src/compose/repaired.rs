@@ -1,4 +1,4 @@
-//! What the provider's rules make of a view: so people are shown, and told in tokens, what is really sent.
+//! The changes that the provider's rules make to a view, so that people see the content and tokens really sent.
 
 use super::sent::AtHand;
 use crate::compose::{Ground, Stops, WrittenRequest};
@@ -13,14 +13,14 @@ use ctx_core::edit::weigh::LeftOut;
 use ctx_wire::compose::{Repair, Segment};
 use ctx_wire::rules;
 
-/// What composing the newest request with some effects comes to.
+/// The result of composing the newest request with some effects.
 #[derive(Default)]
 pub struct RepairReport {
     pub repairs: Vec<RepairView>,
     pub thinking_dropped: usize,
-    /// The client's own request and the composed one, in bytes.
+    /// The sizes of the client's request and of the composed one, in bytes.
     pub size: Option<(usize, usize)>,
-    /// What the cache knows of it, where it was composed.
+    /// The cache state of the composed request, if it was composed.
     pub stops: Option<Stops>,
     left_out: LeftOut,
 }
@@ -31,13 +31,13 @@ pub fn repair_view(repair: &Repair) -> RepairView {
     RepairView { rule: repair.rule.to_owned(), name: name.to_owned(), what: repair.what.clone() }
 }
 
-/// What was repaired, and by which rule.
+/// Describes a repair and its rule.
 pub fn sentence(repair: &RepairView) -> String {
     format!("{}: rule {}", repair.what, rules::named(&repair.rule))
 }
 
 impl Engine {
-    /// Composes the newest request. Nothing is repaired in one that leaves as it came, or is not stored completely.
+    /// Composes the newest request. There are no repairs if it leaves unchanged or is not completely stored.
     pub fn repaired(&self, conversation: &Conversation, effects: &[(EffectId, &Effect)]) -> RepairReport {
         if !conversation.reasoning.strayed && !effects.iter().any(|(_, effect)| effect.is_sent()) {
             return RepairReport::default();
@@ -60,7 +60,7 @@ impl Engine {
         repaired.ok().flatten().unwrap_or_default()
     }
 
-    /// What composing does to the newest request; `None` when it is not stored completely.
+    /// Reports how composing changes the newest request; `None` if it is not completely stored.
     pub fn explain_effects(
         &self,
         conversation: &Conversation,
@@ -79,7 +79,7 @@ impl Engine {
         }))
     }
 
-    /// Lays effects over a conversation, as they are sent.
+    /// Lays effects over a conversation, with the provider's rules applied.
     pub fn lay<'e>(
         &self,
         conversation: &Conversation,
@@ -92,7 +92,7 @@ impl Engine {
         (view, repaired)
     }
 
-    /// The same at a point of the history. What the agent sends is shown as it sends it.
+    /// The same at a point of the history. `source` is shown as the client sends it.
     pub fn lay_at<'e>(
         &self,
         conversation: &'e Conversation,

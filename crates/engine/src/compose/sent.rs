@@ -20,33 +20,34 @@ use ctx_wire::compose::{ComposedRequest, Input, Memo, Places};
 use ctx_wire::envelope::Envelope;
 use std::cell::{OnceCell, RefCell};
 
-/// A request at hand, with what is known of its messages.
+/// A request in memory, with the facts of its messages.
 pub struct AtHand<'a> {
     pub body: &'a Body,
     pub envelope: &'a Envelope,
     pub slots: Vec<SlotId>,
     pub messages: Vec<&'a Message>,
     pub digests: Vec<Key>,
-    /// What is known of the bytes of its leading messages.
+    /// Cached facts on the bytes of its leading messages.
     pub memo: Option<&'a Memo>,
     /// Requests with the same number may be composed from each other's beginning.
     pub under: Option<u64>,
 }
 
-/// The messages of what would be sent: which thing is in which, and after which the provider's cache was written.
+/// The messages of a request to send: the place of each unit, and after which messages the provider's cache was
+/// written.
 pub struct Stops {
     pub places: Places,
     pub written: Vec<bool>,
 }
 
-/// Takes how a held request leaves, as soon as that is known; `None`: as it came.
+/// Receives the leaving form of a held request as soon as it is known; `None`: unchanged.
 pub type Ready<'r> = &'r mut dyn FnMut(Option<Outgoing>);
 
-/// A request that was composed.
+/// A composed request.
 pub struct WrittenRequest<'a> {
     pub composed: ComposedRequest,
     ground: Ground<'a>,
-    /// Laid out when it is asked for: a request that goes on from another one does not need it.
+    /// Computed on demand: a request that continues another one does not need it.
     view: OnceCell<View<'a>>,
     effects: Vec<(EffectId, &'a Effect)>,
 }
@@ -59,8 +60,8 @@ impl<'a> WrittenRequest<'a> {
     }
 }
 
-/// The prefix of the client's own messages before each signature. They are looked at from the end and as far as is
-/// asked: a request that goes on from another one asks for its newest messages only.
+/// The prefix of the client's own messages before each signature. They are read from the end, on demand: a request that
+/// continues another one needs only its newest messages.
 struct OwnPrefixes<'a> {
     messages: &'a [&'a Message],
     prefixes: &'a [Key],
@@ -89,7 +90,7 @@ impl<'a> OwnPrefixes<'a> {
 }
 
 impl Conversation {
-    /// Composes a request; `None` when it leaves as it came.
+    /// Composes a request; `None` if it leaves unchanged.
     pub fn compose<'a>(
         &self,
         at_hand: &AtHand<'a>,
@@ -137,20 +138,20 @@ impl Conversation {
             under: at_hand.under,
         };
         let composed = self.wire.go_on(&input).unwrap_or_else(|| self.wire.compose(&input, view()));
-        // Each test that sends a composed request shows that going on changes nothing.
+        // Every test that sends a composed request checks that continuing changes nothing.
         debug_assert_eq!(composed, self.wire.compose(&Input { under: None, ..input }, view()));
-        // Only what was thought under operations that are gone has to stay behind.
+        // Only thinking from under operations that are gone has to be dropped.
         (touches || composed.thinking_dropped > 0).then_some(WrittenRequest { composed, ground, view: laid, effects })
     }
 
-    /// Where the provider's cache was written and surely holds it still: a mark elsewhere may find nothing.
+    /// Where the provider's cache was written and certainly still holds it: a breakpoint elsewhere may find nothing.
     fn all_written(&self, at_hand: &AtHand<'_>, prefixes: &[Key]) -> FastSet<Key> {
         let mut written = self.written_at(at_hand, prefixes, |_| true);
         self.cache.forecast.leave_what_lives(&mut written, self.progress.heard);
         written
     }
 
-    /// The same of what left as it came: what people are told of.
+    /// The same for requests that left unchanged; people are shown this.
     fn surely_written(&self, at_hand: &AtHand<'_>, prefixes: &[Key]) -> FastSet<Key> {
         self.written_at(at_hand, prefixes, |node| !self.cache.rewritten.contains(node))
     }
@@ -163,7 +164,7 @@ impl Conversation {
         self.cache.written.iter().copied().chain(at_ends).collect()
     }
 
-    /// What the cache knows of a request; `composed`: as it leaves, where it does not leave as it came.
+    /// The cache state of a request; `composed`: its composed form, if it does not leave unchanged.
     pub fn stops(&self, at_hand: &AtHand<'_>, composed: Option<&ComposedRequest>) -> Stops {
         let prefixes = self.composing.chain.after(at_hand.envelope.digest, &at_hand.digests);
         let written = self.surely_written(at_hand, &prefixes);
@@ -182,7 +183,7 @@ impl Conversation {
         stops
     }
 
-    /// The newest request of the path, if its body is at hand.
+    /// The newest request of the path, if its body is in memory.
     pub fn newest<'a>(&'a self, body: &'a Body, envelope: &'a Envelope) -> AtHand<'a> {
         AtHand {
             body,
@@ -195,7 +196,7 @@ impl Conversation {
         }
     }
 
-    /// Composes a request that is on its way. Tells what is remembered of one that does not leave as it came.
+    /// Composes a leaving request. Returns the state to keep if it does not leave unchanged.
     pub fn outgoing(&self, at_hand: &AtHand<'_>, ready: Ready<'_>) -> Option<Option<SentRequest>> {
         let Some(mut written) = self.compose(at_hand, self.history.sent_effects()) else {
             let whole = Part::Source(0..at_hand.body.bytes().len());
@@ -214,7 +215,7 @@ impl Conversation {
         let dropped = (composed.thinking_dropped, self.history.head());
         let left_out = match composed.thinking_dropped {
             0 => LeftOut::default(),
-            // Under the same operations as many are the same.
+            // Under the same operations, an equal number means the same blocks.
             _ if dropped == self.reasoning.dropped => self.reasoning.left_out.clone(),
             _ => LeftOut { blocks: composed.kept.left_out(&view, &ground.messages).blocks, ..LeftOut::default() },
         };
@@ -239,7 +240,7 @@ impl Conversation {
 }
 
 impl Engine {
-    /// Runs `with` on the newest request of the path. Mostly its body is still in memory.
+    /// Runs `with` on the newest request of the path. Its body is usually still in memory.
     pub fn with_newest<T>(
         &self,
         conversation: &Conversation,
@@ -263,7 +264,7 @@ impl Engine {
         Ok(with(&conversation.newest(&body, &envelope)))
     }
 
-    /// What the cache knows of the newest request as it came; `None` when that is not stored completely.
+    /// The cache state of the client's newest request; `None` if it is not completely stored.
     pub fn own_stops(&self, conversation: &Conversation) -> Option<Stops> {
         self.with_newest(conversation, |at_hand| conversation.stops(at_hand, None)).ok()
     }
@@ -280,7 +281,7 @@ pub fn rebuilt(engine: &Engine, conversation: &Conversation) -> Result<Whole, Re
     })
 }
 
-/// What identifies a message that is not stored.
+/// The digest of a message that is not stored.
 pub fn digest(wire: &dyn Wire, message: &[u8]) -> Key {
     let cuts = wire.read(message, ctx_clients::lexicon()).cuts;
     let (bare, _) = ctx_wire::dress::undress(message, &cuts);

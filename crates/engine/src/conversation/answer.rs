@@ -1,4 +1,5 @@
-//! An answer is taken in: the cache that it tells of, how the provider counts, and what its thinking is bound to.
+//! Learns from an answer: the state of the provider's cache, its token count, and the prompt that the thinking is bound
+//! to.
 
 use super::cache::CacheReport;
 use super::{Conversation, estimate};
@@ -6,17 +7,17 @@ use crate::log::AnswerRecord;
 use ctx_core::Key;
 
 impl Conversation {
-    /// Takes in what the provider reported for a turn that was sent at `at`.
+    /// Learns from the provider's report on a turn sent at `at`.
     pub fn learn(&mut self, answered: &AnswerRecord, at: u64) {
         self.cache.forecast.answered(answered);
         self.provider.remember(answered);
         let Some(estimated) = answered.estimated else { return };
-        // A stream can say `error` and end cleanly, and a client can leave once it has read the stop reason.
+        // A stream can say `error` and end cleanly, and a client can disconnect once it has read the stop reason.
         let whole = answered.ending == "complete" || answered.stop_reason.is_some();
         self.progress.answered = answered.status == 200 && answered.error.is_none() && whole;
         if let Some(usage) = answered.usage {
             let cleared = answered.cleared();
-            // What was repaired was not estimated, nor what a summary stands for.
+            // The estimate covers neither repairs nor content that a summary replaces.
             let is_all = answered.summary.is_none() && !answered.summarised;
             if is_all && answered.repairs.iter().all(|(rule, _)| rule == "A65") {
                 answered.model.iter().for_each(|model| self.calibration.is_for(model));
@@ -32,7 +33,7 @@ impl Conversation {
         }
     }
 
-    /// Tokens that the provider does not read any more because a summary of its own stands for them.
+    /// Counts the tokens that the provider no longer reads because its own summary replaces them.
     fn sum_up(&mut self, answered: &AnswerRecord, estimated: f64, prompt: u64) -> u64 {
         self.provider.before_summary = match &answered.summary {
             Some(summary) => summary.messages as usize,
@@ -48,7 +49,7 @@ impl Conversation {
         }
     }
 
-    /// Remembers what the thinking of an answer is bound to, and where its request wrote the cache.
+    /// Records the prompt that the thinking of an answer is bound to, and where its request wrote the cache.
     pub fn bind(&mut self, signatures: impl Iterator<Item = Key>, answered: &AnswerRecord) {
         let Some(prefix) = answered.prefix.filter(|_| answered.status == 200) else { return };
         self.composing.continuity.rebound |= self.reasoning.bind(signatures, prefix);

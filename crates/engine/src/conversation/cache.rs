@@ -1,4 +1,4 @@
-//! What is known of the provider's cache.
+//! The known state of the provider's cache.
 
 use super::cache_forecast::CacheForecast;
 use ctx_api::requests::Usage;
@@ -6,61 +6,61 @@ use ctx_core::edit::CommitId;
 use ctx_core::{Key, NodeIx};
 use std::collections::VecDeque;
 
-/// How many ends of requests are remembered.
+/// The number of remembered request ends.
 const ENDS: usize = 64;
 
-/// How many digests are remembered at which the cache was written.
+/// The number of remembered digests at which the cache was written.
 const WRITTEN: usize = 256;
 
-/// What is known of the provider's cache.
+/// The known state of the provider's cache.
 #[derive(Debug, Default)]
 pub struct CacheState {
     pub answer: Option<CacheReport>,
-    /// What the settings say of how long the provider's cache lives, in seconds.
+    /// The lifetime of the provider's cache in seconds, if set by the user.
     pub kept_for: Option<u64>,
-    /// Digests at which the provider's cache was written lately, the newest last.
+    /// Digests at which the provider's cache was recently written, oldest first.
     pub written: VecDeque<Key>,
-    /// Where the newest requests ended, the newest last: there too the cache was written.
+    /// The ends of the newest requests, oldest first. The cache was written there too.
     pub ends: VecDeque<NodeIx>,
-    /// Those of them whose requests did not leave as they came.
+    /// Those of `ends` whose requests did not leave unchanged.
     pub rewritten: VecDeque<NodeIx>,
-    /// What the provider's cache should hold.
+    /// The expected content of the provider's cache.
     pub forecast: CacheForecast,
 }
 
 impl CacheState {
-    /// A request of the path ends here.
+    /// Adds the end of a request of the path.
     pub fn end_at(&mut self, end: Option<NodeIx>) {
         self.ends.extend(end);
         self.ends.drain(..self.ends.len().saturating_sub(ENDS));
     }
 
-    /// The newest request did not leave as it came.
+    /// Marks the newest request as rewritten.
     pub fn rewritten(&mut self) {
         self.rewritten.extend(self.ends.back());
         self.rewritten.drain(..self.rewritten.len().saturating_sub(ENDS));
     }
 
-    /// The cache was written at these digests.
+    /// Adds digests at which the cache was written.
     pub fn write(&mut self, digests: impl Iterator<Item = Key>) {
         self.written.extend(digests);
         self.written.drain(..self.written.len().saturating_sub(WRITTEN));
     }
 
-    /// Sets how many seconds it lives, whatever answers tell.
+    /// Sets its lifetime in seconds, overriding answers.
     pub fn keep_for(&mut self, seconds: Option<u64>) {
         self.kept_for = seconds;
         self.forecast.keep_for(seconds);
     }
 }
 
-/// What the newest answer told of the provider's cache.
+/// The newest answer's report on the provider's cache.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CacheReport {
-    /// When its request was sent: the cache lives from then on.
+    /// The time its request was sent; the lifetime begins there.
     pub at: u64,
     pub usage: Usage,
-    /// Seconds that the cache lives, where something was written to it.
+    /// The lifetime of the cache in seconds, if something was written to it.
     pub ttl: Option<u64>,
     /// The newest commit when it was sent.
     pub head: Option<CommitId>,

@@ -1,4 +1,4 @@
-//! The provider's cache, as far as the requests and answers of a conversation tell.
+//! Forecasts the provider's cache from the requests and answers of a conversation.
 
 use crate::log::{AnswerRecord, ArrivalRecord};
 use ctx_core::Key;
@@ -8,24 +8,24 @@ use ctx_models::cache::{Outline, PromptCache, Writer, Writes};
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-/// How much is remembered.
+/// The number of remembered entries.
 const ENTRIES: usize = 128;
 const UNDER_WAY: usize = 64;
-/// Ends that a request records where it writes at each of them.
+/// The number of ends recorded for a request that writes at each of its messages.
 const NEWEST: usize = 3;
 
-/// The provider's cache, as far as the requests and answers of a conversation tell.
+/// The provider's cache, as inferred from the requests and answers of a conversation.
 #[derive(Debug)]
 pub struct CacheForecast {
     cache: PromptCache<Key, BuildHasherDefault<Quick>>,
     under_way: HashMap<u32, Asked>,
-    /// Seconds that it lives, as far as answers told.
+    /// Its lifetime in seconds, as reported by answers.
     ttl: Option<u64>,
-    /// An answer has told something of the cache.
+    /// An answer has reported cache use.
     told: bool,
-    /// Seconds that it lives, as set by a user.
+    /// Its lifetime in seconds, as set by the user.
     kept_for: Option<u64>,
-    /// Every request writes all of itself, and no answer counts that.
+    /// Every request writes all of itself, and answers do not report it.
     is_implicit: bool,
 }
 
@@ -35,7 +35,7 @@ struct Asked {
     writes: Vec<Key>,
 }
 
-/// What is forecast of a request before its answer comes.
+/// The cache forecast of a request, made before its answer comes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Forecast {
     pub expects: Option<u64>,
@@ -50,13 +50,13 @@ impl Default for CacheForecast {
 }
 
 impl CacheForecast {
-    /// A request has been sent.
+    /// Records a sent request.
     pub fn asked(&mut self, arrived: &ArrivalRecord, at: u64) {
         if arrived.writes.is_empty() {
             return;
         }
         if self.under_way.len() >= UNDER_WAY {
-            // They will not be answered any more.
+            // Their answers will not come any more.
             self.under_way.clear();
         }
         let ArrivalRecord { model, manner, writes, .. } = arrived;
@@ -64,13 +64,13 @@ impl CacheForecast {
         self.under_way.insert(arrived.request, Asked { writer, writes: writes.clone() });
     }
 
-    /// Sets how many seconds the cache lives, whatever answers tell.
+    /// Sets the lifetime in seconds, overriding answers.
     pub fn keep_for(&mut self, seconds: Option<u64>) {
         self.kept_for = seconds;
         seconds.into_iter().for_each(|seconds| self.cache.set_lifetime(seconds));
     }
 
-    /// Whether something may be there that was written for a model.
+    /// Whether the cache may hold content written for a model.
     pub fn holds(&self, model: Option<&str>, at: u64) -> bool {
         self.cache.holds(model, at)
     }
@@ -79,7 +79,7 @@ impl CacheForecast {
         self.kept_for.or(self.ttl).unwrap_or_else(|| CacheRules::default().usual_lifetime())
     }
 
-    /// What it wrote is there from now on.
+    /// Adds the content that the answered request wrote.
     pub fn answered(&mut self, answered: &AnswerRecord) {
         let Some(usage) = answered.usage.filter(|_| answered.status == 200) else { return };
         let Some(Asked { writer, writes }) = self.under_way.remove(&answered.request) else { return };
@@ -95,7 +95,7 @@ impl CacheForecast {
         self.cache.write(&writer, &prefixes, self.lifetime());
     }
 
-    /// Takes out what may have expired.
+    /// Removes digests that may have expired.
     pub fn leave_what_lives(&self, written: &mut FastSet<Key>, at: u64) {
         for prefix in self.cache.doubtful(at) {
             written.remove(&prefix);
@@ -113,7 +113,7 @@ impl CacheForecast {
         Forecast { expects: self.expect(rules, outline, at), writes }
     }
 
-    /// The number of tokens that a request should find; none where no answer has told of the cache.
+    /// The number of tokens that a request should read from the cache; none until an answer has reported cache use.
     fn expect(&mut self, rules: &CacheRules, outline: &Outline<'_, Key>, at: u64) -> Option<u64> {
         let lifetime = self.lifetime();
         self.told.then(|| self.cache.read(rules, outline, at, lifetime).map_or(0, |hit| hit.tokens as u64))

@@ -1,4 +1,4 @@
-//! What composing knows of requests before.
+//! State kept from earlier requests for composing.
 
 use super::continuity::Continuity;
 use super::sent_parts::SentParts;
@@ -9,51 +9,51 @@ use ctx_store::Hash;
 use ctx_wire::compose::{Memo, Placement};
 use std::collections::HashMap;
 
-/// What composing knows of requests before.
+/// State kept from earlier requests for composing.
 #[derive(Debug, Default)]
 pub struct ComposeState {
     /// The digests of the current path.
     pub chain: Chain,
-    /// What composing knows of the leading messages of the path.
+    /// Results of composing the leading messages of the path.
     pub memo: Memo,
     pub continuity: Continuity,
-    /// How the newest request that did not leave as it came left.
+    /// The parts of the newest request that did not leave unchanged.
     pub parts: SentParts,
-    /// The estimate of the newest composed request, while the operations are those it was composed with.
+    /// The estimate of the newest composed request, valid while its operations are the active ones.
     pub weight: Option<f64>,
-    /// Requests under way that were composed, by number.
+    /// Composed requests under way, by number.
     pub sent: HashMap<u32, SentRequest>,
 }
 
 impl ComposeState {
-    /// Only the first messages of the next request have the bytes of the last one.
+    /// Limits the messages whose bytes the next request shares with the last one.
     pub fn keep(&mut self, messages: usize) {
         self.memo.keep(messages);
         self.continuity.keep(messages);
     }
 }
 
-/// What is remembered of a composed request until its answer comes.
+/// A composed request, kept until its answer comes.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SentRequest {
     pub prefix: Key,
     pub marks: Vec<Key>,
     pub repairs: Vec<(String, String)>,
-    /// The estimate of what was sent, and of what the client sent.
+    /// The estimates of the request as sent, and of the client's request.
     pub weight: f64,
     pub own_weight: f64,
-    /// What nobody took out, and could not be sent all the same: thinking behind a change.
+    /// Content that no operation removed but that cannot be sent: thinking behind a change.
     pub left_out: LeftOut,
-    /// How many blocks of it there are, and the newest commit.
+    /// The number of its blocks, and the newest commit.
     pub dropped: (usize, Option<CommitId>),
-    /// The prefix before the first of its messages, and after each.
+    /// The prefix before its first message, and after each.
     pub around: Key,
     pub after: Vec<Key>,
-    /// Where the things that were sent stand.
+    /// The places of the sent units.
     pub kept: Placement,
 }
 
-/// The digests of a path, kept because the next path mostly begins with it.
+/// The digests of a path, kept because the next path usually begins with it.
 #[derive(Debug, Default)]
 pub struct Chain {
     around: Key,
@@ -62,14 +62,14 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Only the first messages of the path are what they were.
+    /// Keeps only the first messages of the path.
     pub fn keep(&mut self, messages: usize) {
         self.digests.truncate(messages);
         self.prefixes.truncate(messages);
     }
 
-    /// Follows a path to its end, and gives the prefix after each of its messages. `behind`: the digests of the
-    /// messages behind so many.
+    /// Follows a path to its end, and returns the prefix after each of its messages. `behind`: the digests of the
+    /// messages behind the given number.
     pub fn follow<D: Iterator<Item = Key>>(&mut self, around: Key, behind: impl FnOnce(usize) -> D) -> &[Key] {
         if self.around != around {
             *self = Chain { around, ..Chain::default() };
@@ -82,7 +82,7 @@ impl Chain {
         &self.prefixes
     }
 
-    /// Of the path that it was made for last.
+    /// The digests of the last path.
     pub fn digests(&self) -> &[Key] {
         &self.digests
     }

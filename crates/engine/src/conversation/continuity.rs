@@ -1,4 +1,4 @@
-//! Whether a request may be composed from the beginning of the one before.
+//! Decides whether a request may be composed from the beginning of the previous one.
 
 use ctx_core::SlotId;
 use ctx_core::edit::{CommitId, History};
@@ -8,29 +8,30 @@ use std::cell::Cell;
 /// The state under which the last request was composed.
 #[derive(Debug, Default)]
 pub struct Continuity {
-    /// Goes up with each request that could not go on from the one before.
+    /// Increases with each request that could not continue the previous one.
     number: u64,
     head: Option<CommitId>,
     strayed: bool,
     /// The slots that operations name.
     named: FastSet<SlotId>,
-    /// Behind so many messages of the path none is named.
+    /// No message of the path from this one on is named.
     named_until: usize,
-    /// So many leading messages of the path are still those of the last request.
+    /// The number of leading messages of the path that the last request shares.
     messages: usize,
-    /// Thinking that was sent before is bound to something else now.
+    /// Thinking sent before is now bound to a different prompt.
     pub rebound: bool,
-    /// Whether operations change the requests of this number, once that is known.
+    /// Whether operations change the requests of this number; empty until computed.
     pub touches: Cell<Option<bool>>,
 }
 
 impl Continuity {
-    /// Only the first messages of the next request have the bytes of the last one.
+    /// Limits the messages whose bytes the next request shares with the last one.
     pub fn keep(&mut self, messages: usize) {
         self.messages = self.messages.min(messages);
     }
 
-    /// The number of the requests that one with these slots may go on from. `None`: an operation waits for its answer.
+    /// The number of the requests that a request with these slots may continue. `None`: an operation waits for its
+    /// answer.
     pub fn continue_with(&mut self, history: &History, strayed: bool, slots: &[SlotId]) -> Option<u64> {
         let is_same = history.head() == self.head && strayed == self.strayed && !self.rebound;
         let is_named = |slot: &SlotId| self.named.contains(slot);

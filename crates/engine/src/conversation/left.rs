@@ -1,7 +1,7 @@
-//! Frames that are no longer on the current path: from before the client's compaction, or rewound.
+//! Frames that have left the current path: compacted by the client, or rewound.
 //!
-//! The tree keeps their messages. Here they are found again, so that they can be listed, searched, shown and
-//! imported. They are not sent and weigh nothing.
+//! The tree keeps their messages. This module finds them again for listing, search, display and import. They are not
+//! sent and have no weight.
 
 use crate::Refusal;
 use ctx_api::frames::Left;
@@ -27,14 +27,14 @@ struct LeftPath {
     left: Left,
 }
 
-/// Neighbouring frames of one path.
+/// Adjacent frames of one path.
 pub struct Run {
-    /// The number of the first.
+    /// The number of the first one.
     first: u32,
     pub slots: Vec<SlotId>,
 }
 
-/// All frames that are no longer on the current path.
+/// All frames that have left the current path.
 #[derive(Default)]
 pub struct LeftFrames {
     /// Oldest first.
@@ -47,7 +47,7 @@ impl LeftPaths {
         self.0.is_empty()
     }
 
-    /// Remembers the path that the client has left, if frames went with it.
+    /// Remembers the path that the client has left, if it had frames of its own.
     pub fn leave(&mut self, tree: &Tree, numbers: &Numbers, moved: &PathChange, compacted: bool) {
         let left = if compacted { Left::BeforeCompaction } else { Left::Rewound };
         let path: FastSet<SlotId> = match moved.left.is_empty() {
@@ -61,7 +61,7 @@ impl LeftPaths {
         if moved.left.iter().any(is_gone) {
             self.0.extend(moved.left.last().map(|&tip| LeftPath { tip, left }));
         }
-        // Where it has come back, it has not left.
+        // A path that the client returned to is not left.
         self.0.retain(|path| tree.depth_on_current(path.tip).is_none());
     }
 
@@ -69,7 +69,7 @@ impl LeftPaths {
     pub fn frames(&self, tree: &Tree, numbers: &Numbers) -> LeftFrames {
         let mut taken: FastSet<SlotId> = tree.path().map(|slot| slot.id).collect();
         let mut found = LeftFrames::default();
-        // A frame that was on several paths is shown as it stood on the last of them.
+        // A frame that was on several paths is shown as on the last of them.
         for LeftPath { tip, left } in self.0.iter().rev() {
             let (slots, messages) = path_to(tree, *tip);
             let frames = frames::frames(&messages);
@@ -93,7 +93,7 @@ impl LeftPaths {
         found
     }
 
-    /// The messages of the paths that were compacted, the newest first.
+    /// The messages of the compacted paths, newest first.
     pub fn before_compactions<'t>(&self, tree: &'t Tree) -> impl Iterator<Item = Vec<&'t Message>> {
         let compacted = self.0.iter().rev().filter(|path| path.left == Left::BeforeCompaction);
         compacted.map(|path| path_to(tree, path.tip).1)
@@ -101,7 +101,7 @@ impl LeftPaths {
 }
 
 impl LeftFrames {
-    /// Why a frame of a view over everything is missing from the view over the current path; nothing if it is there.
+    /// Why a frame of the complete view is missing from the current path; `None` if it is on it.
     pub fn of(&self, id: &FrameId, current: &HashSet<&FrameId>) -> Option<Left> {
         let turn = self.by_number.get(&id.number).filter(|_| !id.added);
         (!current.contains(id)).then(|| turn.copied().unwrap_or(Left::BeforeCompaction))
@@ -131,12 +131,12 @@ fn path_to(tree: &Tree, tip: NodeIx) -> (Vec<SlotId>, Vec<&Message>) {
     nodes.into_iter().map(|node| tree.slot_at(node)).map(|slot| (slot.id, &slot.message)).unzip()
 }
 
-/// The names of the frames of a view.
+/// The ids of the frames of a view.
 pub fn names<'v>(view: &'v View<'_>) -> HashSet<&'v FrameId> {
     view.frames.iter().map(|frame| &frame.id).collect()
 }
 
-/// Whether a history begins with the client's own summary of what came before it: by its own words, or by those of the
+/// Whether a history begins with the client's own summary of earlier messages: judged by its words, or by those of the
 /// answer that the client wrote behind it.
 pub fn begins_with_summary<'m>(mut messages: impl Iterator<Item = &'m Message>) -> bool {
     let (first, second) = (messages.next(), messages.next().filter(|second| second.role == Role::Assistant));
@@ -144,7 +144,7 @@ pub fn begins_with_summary<'m>(mut messages: impl Iterator<Item = &'m Message>) 
     first.is_some_and(is_summary) || labels.into_iter().any(|label| ctx_clients::lexicon().acknowledges_summary(label))
 }
 
-/// Whether a message begins with the client's own summary of what came before it.
+/// Whether a message begins with the client's own summary of earlier messages.
 fn is_summary(message: &Message) -> bool {
     let labels = message.blocks.iter().filter_map(|block| block.label.as_deref());
     labels.into_iter().any(|label| label == ctx_core::lexicon::SUMMARY_TITLE)

@@ -1,5 +1,5 @@
-//! The messages of a conversation as their bytes came: the newest body, the newest version of each slot, and the reply
-//! that is in no body yet.
+//! The original bytes of the messages: the newest body, the newest version of each slot, and the reply that is in no
+//! body yet.
 
 use ctx_core::message::Message;
 use ctx_store::Hash;
@@ -9,19 +9,18 @@ use ctx_wire::dress::Dress;
 use ctx_wire::envelope::Envelope;
 use std::sync::Arc;
 
-/// The newest body that carried the history, for comparing.
+/// The newest body that carried the history, for comparison.
 #[derive(Debug, Default)]
 pub struct LastBody {
-    /// The newest body that carried the history, for comparing.
     pub body: Option<Body>,
-    /// Leading messages of `body` that have the bytes of the current path.
+    /// The number of leading messages of `body` that have the bytes of the current path.
     pub aligned: usize,
-    /// The envelope of `body`, and where it is stored if it is.
+    /// The envelope of `body`, and its blob if stored.
     pub envelope: Arc<Envelope>,
     pub packed: Option<Hash>,
 }
 
-/// The newest version of a slot: a bare message and what it wears.
+/// The newest version of a slot: a bare message and its dress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlotVersion {
     pub blob: Hash,

@@ -1,4 +1,4 @@
-//! What the automatic editor knows of a conversation and does to it.
+//! The automatic editor's state for a conversation.
 
 pub mod calls;
 pub mod noted;
@@ -15,25 +15,25 @@ pub use noted::NotedEdits;
 /// The author of the automatic editor's commits.
 pub const AUTHOR: &str = "policy";
 
-/// What the automatic editor knows and does.
+/// The automatic editor's state for a conversation.
 #[derive(Debug, Default)]
 pub struct PolicyState {
-    /// What is worth removing, as it was last worked out.
+    /// The last computed view of content worth removing.
     pub worth: Option<Box<RememberedView>>,
-    /// Phases of the work.
     pub phases: Phases,
-    /// The automatic editor looks at it; what it would have done; and it has told that the limit is near.
+    /// The automatic editor watches the conversation; the edits it would have made; it has signalled that the limit is
+    /// near.
     pub automated: bool,
     pub noted: NotedEdits,
     pub near_limit: bool,
-    /// What the automatic editor knows of its words.
+    /// Its index of the words in the conversation.
     pub text_index: TextIndex,
-    /// The message that it will change next, by the looks of it.
+    /// The message that it will probably change next.
     pub next: Option<SlotId>,
 }
 
 impl PolicyState {
-    /// Takes in what the editor was told, or noted. Used live and in replay alike.
+    /// Applies a note of the editor. Used live and in replay.
     pub fn take(&mut self, said: &Automatic) {
         match said {
             Automatic::PhaseBegan { name, moment, .. } => self.phases.begin(name, *moment),
@@ -44,7 +44,7 @@ impl PolicyState {
     }
 }
 
-/// A view with what it depends on, so that it is worked out once.
+/// A cached view, and the state that it was computed from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RememberedView {
     pub of: (u32, Option<CommitId>, bool, usize, u64),

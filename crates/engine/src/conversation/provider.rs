@@ -1,41 +1,41 @@
-//! What the provider edits by itself.
+//! The provider's own edits of a conversation.
 
 use crate::log::{AnswerRecord, Summary};
 use std::collections::HashMap;
 
-/// How many summaries of the provider's are remembered: after a rewind an older one is the newest.
+/// The number of the provider's summaries to remember: after a rewind an older one is the newest.
 const SUMMARIES: usize = 8;
 
-/// What the provider edits by itself.
+/// The provider's own edits of a conversation.
 #[derive(Debug, Default)]
 pub struct ProviderState {
-    /// Tokens of results that the provider itself left out of the newest turn.
+    /// Tokens of results that the provider itself cleared from the newest turn.
     pub cleared: u64,
-    /// Requests under way that ask something of the provider, by number.
+    /// Requests under way that ask the provider for edits, by number.
     pub asks: HashMap<u32, Asks>,
-    /// Summaries that the provider wrote, the newest last.
+    /// The provider's summaries, oldest first.
     pub summaries: Vec<Summary>,
-    /// Messages that the newest of them stands for, as of the newest answer.
+    /// The number of messages that the newest summary replaces, as of the newest answer.
     pub before_summary: usize,
-    /// Tokens of these.
+    /// Their tokens.
     pub summed_up: u64,
 }
 
 impl ProviderState {
-    /// Remembers the summary that an answer brought.
+    /// Remembers the summary in an answer.
     pub fn remember(&mut self, answered: &AnswerRecord) {
         self.summaries.extend(answered.summary.clone());
         self.summaries.drain(..self.summaries.len().saturating_sub(SUMMARIES));
     }
 }
 
-/// What is remembered of the asking until the answer comes.
+/// The edits that a request asked for, kept until its answer comes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Asks {
-    /// The tools whose results are not cleared; nothing where no clearing is asked for.
+    /// The tools whose results are not cleared; `None` if no clearing is asked for.
     pub excluded: Option<Vec<String>>,
-    /// Summaries of the provider's may be in it.
+    /// The provider's summaries may be in it.
     pub compacts: bool,
-    /// One stands for a part of it.
+    /// A summary replaces a part of it.
     pub summarised: bool,
 }

@@ -1,4 +1,4 @@
-//! What the reasoning in a conversation is bound to.
+//! The prompts that the reasoning of a conversation is bound to.
 
 use ctx_core::Key;
 use ctx_core::edit::CommitId;
@@ -6,27 +6,27 @@ use ctx_core::edit::weigh::LeftOut;
 use ctx_core::fast_map::{FastMap, FastSet};
 use ctx_core::message::Message;
 
-/// What the reasoning in the conversation is bound to.
+/// The prompts that the reasoning of a conversation is bound to.
 #[derive(Debug, Default)]
 pub struct ReasoningState {
-    /// What each thinking signature is bound to: the digest of the prompt it was produced after.
+    /// The binding of each thinking signature: the digest of the prompt that preceded it.
     pub bound: FastMap<Key, Key>,
-    /// Thinking that we only know from the client: from before the first operation, bound to what the client sent,
-    /// or from an answer that was lost under operations, bound to nobody knows what.
+    /// Thinking known only from the client: from before the first operation, bound to the client's own request, or from
+    /// an answer lost under operations, with unknown binding.
     pub own: FastSet<Key>,
     pub lost: FastSet<Key>,
-    /// A request left otherwise than it came: what was thought after it is bound to what the client never sent,
-    /// whatever becomes of the operations.
+    /// A request was changed on its way: later thinking is bound to content that the client never sent, even if the
+    /// operations are reverted.
     pub strayed: bool,
-    /// The thinking that could not be sent with the newest answered request, see [`super::composing::SentRequest::left_out`].
+    /// Thinking omitted from the newest answered request, see [`super::composing::SentRequest::left_out`].
     pub left_out: LeftOut,
     pub dropped: (usize, Option<CommitId>),
-    /// The provider is asked to drop thinking that does not fit, see [`crate::log::RECOVERY`].
+    /// The provider is asked to drop unfitting thinking, see [`crate::log::RECOVERY`].
     pub is_dropped_by_provider: bool,
 }
 
 impl ReasoningState {
-    /// Meets thinking that no answer has told of.
+    /// Registers thinking that was in no known answer.
     pub fn meet(&mut self, facts: &Message, is_edited: bool) {
         for signature in facts.blocks.iter().filter_map(|block| block.signature) {
             if self.bound.contains_key(&signature) || self.own.contains(&signature) || self.lost.contains(&signature) {
@@ -40,7 +40,7 @@ impl ReasoningState {
         }
     }
 
-    /// Takes in what thinking is bound to, as a turn tells; nothing: it is lost.
+    /// Applies the bindings recorded with a turn; `None`: the binding is lost.
     pub fn rebind(&mut self, bound: &[(Key, Option<Key>)]) {
         for (signature, prefix) in bound {
             match prefix {
@@ -50,7 +50,7 @@ impl ReasoningState {
         }
     }
 
-    /// Binds the thinking of an answer to its prompt. Tells whether any was bound otherwise before.
+    /// Binds the thinking of an answer to its prompt. Returns whether any was bound differently before.
     pub fn bind(&mut self, signatures: impl Iterator<Item = Key>, prefix: Key) -> bool {
         let mut rebound = false;
         for signature in signatures {
@@ -60,8 +60,8 @@ impl ReasoningState {
         rebound
     }
 
-    /// Whether thinking did not pass through us: then it is bound to what the client itself sent before it. Once
-    /// requests have left otherwise than they came, an unknown one may be bound to anything.
+    /// Whether thinking did not pass through the proxy and is therefore bound to the client's own request. Once
+    /// requests were changed on their way, unknown thinking may be bound to anything.
     pub fn is_own(&self, signature: &Key) -> bool {
         self.own.contains(signature) || !(self.strayed || self.lost.contains(signature))
     }

@@ -1,4 +1,4 @@
-//! A conversation is read from its log, and its newest body put together again.
+//! Replays a conversation from its log, and rebuilds its newest body.
 
 use super::{Conversation, Pending, SlotVersion};
 use crate::envelope::{self, Whole};
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 impl Conversation {
-    /// Replays a conversation from the store. `None` when the store does not know it.
+    /// Replays a conversation from the store. `None` if the store does not have it.
     pub fn load(id: &str, store: &dyn Reader) -> Result<Option<Conversation>, StoreError> {
         let found = store.records(id, 0)?;
         if found.records.is_empty() && found.skipped.is_empty() {
@@ -28,7 +28,7 @@ impl Conversation {
         Ok(Some(conversation))
     }
 
-    /// What these records, the first ones of its log, tell of a conversation. `meet` is called for each request.
+    /// Replays a conversation from the first records of its log. `meet` is called for each request.
     pub fn replayed(
         id: &str,
         found: &Records,
@@ -50,8 +50,8 @@ impl Conversation {
         Ok(conversation)
     }
 
-    /// A record of this kind cannot be read; `None`: of any kind. A turn is said again by the next request, but what a
-    /// commit says is lost, and commits that name messages of a lost turn change nothing any more.
+    /// Skips an unreadable record of this kind; `None`: of any kind. The next request repeats a turn, but a commit is
+    /// lost, and commits that name messages of a lost turn have no effect any more.
     fn skip(&mut self, kind: Option<&str>) {
         self.log.skipped += 1;
         self.log.broken = true;
@@ -62,7 +62,7 @@ impl Conversation {
         };
     }
 
-    /// `None` when the record cannot be understood; it then changes nothing.
+    /// `None` if the record cannot be understood; it then changes nothing.
     fn replay(
         &mut self,
         record: &Record,
@@ -116,7 +116,7 @@ impl Conversation {
             log::COMMIT => self.take(log::commit(record)?),
             log::LINE => self.line(&serde_json::from_slice(&record.body).ok()?),
             log::RECOVERY => self.reasoning.is_dropped_by_provider = true,
-            // What is refused is known beside the conversations.
+            // Refusals are kept outside the conversations.
             log::REFUSED => {}
             log::WAIT => self.wait(&serde_json::from_slice(&record.body).ok()?, record.at),
             log::AUTOMATIC => self.automatic(&serde_json::from_slice(&record.body).ok()?),
@@ -125,8 +125,8 @@ impl Conversation {
         Some(())
     }
 
-    /// The exact bytes of the newest request on the current path, from what is stored; `None` when
-    /// a part of it is missing or damaged.
+    /// The exact bytes of the newest request on the current path, rebuilt from the store; `None` if a part of it is
+    /// missing or damaged.
     pub fn rebuild(&self, store: &dyn Reader) -> Result<Option<Whole>, StoreError> {
         let Some(packed) = self.packed else { return Ok(None) };
         let worn: Vec<&SlotVersion> = self.tree.path().filter_map(|slot| self.versions.get(&slot.id)).collect();
@@ -161,7 +161,7 @@ impl Conversation {
         }
     }
 
-    /// Reads all of a body that is not the history. Where the body names no model, it is that of the newest request.
+    /// Reads everything in a body except the history. If the body names no model, the newest request's model is used.
     pub fn envelope_of(&self, body: &Body) -> Envelope {
         let envelope = body.envelope(ctx_clients::lexicon());
         let model = envelope.model.clone().or_else(|| self.envelope.model.clone());

@@ -1,16 +1,16 @@
-//! How a request left, as its record tells it: ranges of the client's body, and what was put between them.
+//! The recorded form of a sent request: ranges of the client's body, and the insertions between them.
 //!
-//! An edited conversation grows at its end, so a record tells only the parts behind those that the request before it
-//! had in common with it.
+//! An edited conversation grows at its end, so a record contains only the parts behind those shared with the previous
+//! request.
 
 use crate::log::{SentBody, SentPart};
 use ctx_store::{Hash, Reader, StoreError};
 use std::ops::Range;
 
-/// The smallest insertion that is stored as a blob: it is there once, however many requests it is in.
+/// The smallest insertion that is stored as a blob: stored once, however many requests contain it.
 const LONG: usize = 200;
 
-/// A request as it should leave: ranges of what came, and bytes of ours, in order.
+/// A part of a request to send: a range of the client's body, or inserted bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     Source(Range<usize>),
@@ -31,7 +31,7 @@ impl Part {
     }
 }
 
-/// All parts of the newest request that tells how it left.
+/// All parts of the newest request recorded in this form.
 #[derive(Debug, Default)]
 pub struct SentParts(Vec<KnownParts>);
 
@@ -45,8 +45,8 @@ enum KnownParts {
 }
 
 impl SentParts {
-    /// The record of a request that left in these parts of `body`. Long insertions become blobs. `None`: an insertion
-    /// is no text.
+    /// The record of a request sent in these parts of `body`. Long insertions become blobs. `None`: an insertion is not
+    /// valid text.
     pub fn note(
         &mut self,
         parts: &[Part],
@@ -81,7 +81,7 @@ impl SentParts {
         Some(SentBody { checksum: checksum(parts, body), as_before: as_before as u32, parts: behind })
     }
 
-    /// Takes in how the next request left. `uses`: the blobs that its record names.
+    /// Applies the record of the next request. `uses`: the blobs that its record names.
     pub fn follow(&mut self, sent: &SentBody, uses: &[Hash]) {
         self.0.truncate(sent.as_before as usize);
         self.0.extend(sent.parts.iter().map(|part| match part {
@@ -93,12 +93,12 @@ impl SentParts {
         }));
     }
 
-    /// Bytes in memory, about.
+    /// Its approximate memory use in bytes.
     pub fn weight(&self) -> usize {
         self.0.len() * size_of::<KnownParts>()
     }
 
-    /// With the text of blobs; `None` when one is missing.
+    /// The parts with the text of their blobs; `None` if one is missing.
     pub fn read(&self, store: &dyn Reader) -> Result<Option<Vec<Part>>, StoreError> {
         let mut parts = Vec::with_capacity(self.0.len());
         for part in &self.0 {
@@ -116,7 +116,7 @@ impl SentParts {
     }
 }
 
-/// CRC-32 of the body that left. It notices a body that was rebuilt otherwise, in a tenth of the time that a hash takes.
+/// CRC-32 of the sent body. Detects a wrongly rebuilt body in a tenth of the time of a hash.
 pub fn checksum(parts: &[Part], body: &[u8]) -> u32 {
     let mut checksum = crc32fast::Hasher::new();
     for part in parts {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 #[derive(Debug, Default)]
 pub struct Sides {
     counted: Vec<Side>,
-    /// Those whose answers have not come yet, with their place in `counted`.
+    /// Those still without an answer, with their index in `counted`.
     waiting: HashMap<u32, usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Pending changes of a conversation: deferred edits, which wait for a moment, and proposals, which wait for a decision.
+//! Pending changes: deferred edits, which wait for a moment, and proposals, which wait for a decision.
 
 use crate::Refusal;
 use crate::log::{NotedWish, Wait};
@@ -9,10 +9,10 @@ use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 use std::ops::Deref;
 
-/// The note that a conversation has wishes that wait.
+/// The note that a conversation has pending changes.
 pub const WAITING: &str = "waiting";
 
-/// Wishes that wait, and what became of those that did, in the order in which they came.
+/// Pending changes and the outcome of earlier ones, in order of creation.
 #[derive(Debug, Clone, Default)]
 pub struct WaitingList(Vec<Waiting>);
 
@@ -25,17 +25,17 @@ impl Deref for WaitingList {
 }
 
 impl WaitingList {
-    /// Whether a wish waits.
+    /// Whether a change is pending.
     pub fn waits(&self) -> bool {
         self.iter().any(|waiting| waiting.state == State::Waiting)
     }
 
-    /// The id of the next wish.
+    /// The id of the next change.
     pub fn next_id(&self) -> String {
         format!("w{}", self.len() + 1)
     }
 
-    /// A wish by its id, whatever became of it. For an unknown id only wishes in the wanted state are suggested.
+    /// Finds a change by its id, in any state. For an unknown id, only changes in the wanted state are suggested.
     pub fn find(&self, id: &str, is_wanted: fn(&State) -> bool) -> Result<&Waiting, Refusal> {
         self.iter().find(|waiting| waiting.wished.id == id).ok_or_else(|| {
             let wanted = self.iter().filter(|waiting| is_wanted(&waiting.state));
@@ -45,7 +45,7 @@ impl WaitingList {
         })
     }
 
-    /// Takes in what happens to a wish.
+    /// Applies an event of a change.
     pub fn take(&mut self, wait: &Wait, at: u64) {
         let (id, state) = match wait {
             Wait::Wished(wished) => {
@@ -68,13 +68,13 @@ impl WaitingList {
     }
 }
 
-/// A wish and what became of it.
+/// A pending or finished change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Waiting {
     pub wished: NotedWish,
     pub at: u64,
     pub state: State,
-    /// When that came about.
+    /// When it reached its final state.
     pub ended: Option<u64>,
 }
 
@@ -100,7 +100,7 @@ impl State {
         *self == State::Waiting
     }
 
-    /// What failed is put away.
+    /// Failed changes are dismissed.
     pub fn can_be_cancelled(&self) -> bool {
         matches!(self, State::Waiting | State::Failed(_))
     }

@@ -20,19 +20,19 @@ use ctx_core::{ErrorCode, hint};
 use ctx_wire::rules;
 use std::collections::HashSet;
 
-/// What a commit would come to.
+/// The outcome of a commit.
 pub struct Outcome {
     pub applied: Applied,
     /// Whether anything would differ.
     changes: bool,
-    /// Messages of ours that the rules would take out wholly.
+    /// New messages that the rules would remove completely.
     unsent: HashSet<NewMessageId>,
-    /// What the client's request is long, and what it would be, in bytes; where that is known.
+    /// The sizes of the client's request and of the edited one in bytes, if known.
     size: Option<(usize, usize)>,
 }
 
 impl Outcome {
-    /// Whether it may be: it changes something, what was written is sent, and the whole is not too large.
+    /// Checks that it changes something, that its new content is sent, and that the request is not too large.
     pub fn check(&self, operations: &[Operation], id: CommitId, effects: &[Effect]) -> Result<(), Refusal> {
         let repairs = &self.applied.preview.repairs;
         if !self.changes {
@@ -44,7 +44,7 @@ impl Outcome {
 }
 
 impl Engine {
-    /// The commit that a wish would be, and what it would do. `price`: also what it costs, at which moment.
+    /// The commit for an edit request, and its preview. `price`: also computes its cost at that moment.
     pub fn prepared(
         &self,
         conversation: &Conversation,
@@ -80,7 +80,7 @@ impl Engine {
         Ok((commit, applied))
     }
 
-    /// What the operations come down to, each on top of those before it.
+    /// Resolves the operations, each on top of the previous ones.
     fn resolve_all(
         &self,
         conversation: &Conversation,
@@ -95,7 +95,7 @@ impl Engine {
             let resolved = self.resolved(conversation, &ground, (id, &effects), operation, wish.dry_run, files);
             let resolved = resolved.map_err(|refusal| is_left(conversation, operation, refusal));
             match resolved.map_err(|refusal| within(refusal, number, wish.operations.len(), operation)) {
-                // Beside others that do something it may stand.
+                // Accepted beside operations that change something.
                 Err(refusal) if refusal.code == ErrorCode::NothingToDo => drop(nothing.get_or_insert(refusal)),
                 resolved => effects.extend(resolved?),
             }
@@ -106,7 +106,7 @@ impl Engine {
         }
     }
 
-    /// The effects that operations would have.
+    /// The effects of operations that are not committed.
     pub fn would_be(
         &self,
         conversation: &Conversation,
@@ -118,7 +118,7 @@ impl Engine {
         self.resolve_all(conversation, id, &wish, &mut Files::importing(imports.clone()))
     }
 
-    /// What one operation comes down to on top of others. A dry run writes no files.
+    /// Resolves one operation on top of others. A dry run writes no files.
     pub fn resolved(
         &self,
         conversation: &Conversation,
@@ -170,7 +170,7 @@ impl Engine {
         }
     }
 
-    /// What going from one set of effects to another changes.
+    /// The changes from one set of effects to another.
     pub fn difference(
         &self,
         conversation: &Conversation,
@@ -181,7 +181,7 @@ impl Engine {
         self.weigh_up(conversation, before, after, Some((When::Now, at))).map(|outcome| outcome.applied)
     }
 
-    /// The same with whether it may be. `price`: also what it costs, at which moment.
+    /// The same with the checks. `price`: also computes its cost at that moment.
     pub fn weigh_up(
         &self,
         conversation: &Conversation,
@@ -237,7 +237,7 @@ impl Engine {
     }
 }
 
-/// Blocks of the system prompt that stay though all of it was named.
+/// Blocks of the system prompt that stay although all of it was named.
 fn staying(ids: &[String], force: bool, weights: &Weights) -> Option<String> {
     let names_all = ids.iter().flat_map(|ids| ids.split(',')).any(|id| id.trim() == "system");
     if force || !names_all {
@@ -253,7 +253,7 @@ fn staying(ids: &[String], force: bool, weights: &Weights) -> Option<String> {
     (!told.is_empty()).then(|| told.join("; "))
 }
 
-/// What somebody wrote must not vanish: a rule that takes out all of it is a reason to refuse.
+/// Refuses an edit whose new content a rule would remove completely.
 fn is_sent_at_all(
     operations: &[Operation],
     id: CommitId,
@@ -287,10 +287,10 @@ fn is_sent_at_all(
     ))
 }
 
-/// What the provider takes at most (A81).
+/// The largest request that the provider accepts (A81).
 const LARGEST: usize = 32 * 1024 * 1024;
 
-/// An edit must not make a request too large that the client kept small enough.
+/// An edit must not make a request too large that the client kept within the limit.
 fn fits(size: Option<(usize, usize)>) -> Result<(), Refusal> {
     match size {
         Some((own, new)) if own <= LARGEST && new > LARGEST => Err(Refusal::new(
@@ -306,8 +306,8 @@ fn fits(size: Option<(usize, usize)>) -> Result<(), Refusal> {
     }
 }
 
-/// With more than twenty images or documents in a request the provider takes only small ones (A82), the old ones
-/// included: an edit must not bring a conversation there.
+/// With more than twenty images or documents in a request the provider accepts only small ones (A82), including old
+/// ones: an edit must not push a conversation over that number.
 pub fn few_images(conversation: &Conversation, id: CommitId, effects: &[Effect]) -> Result<(), Refusal> {
     const MANY: usize = 20;
     let pictured =
@@ -343,7 +343,7 @@ pub fn few_images(conversation: &Conversation, id: CommitId, effects: &[Effect])
     ))
 }
 
-/// Refuses edits while the provider keeps the history: it has all that they would change.
+/// Refuses edits while the provider keeps the history: it already has everything that they would change.
 pub fn is_whole(conversation: &Conversation) -> Result<(), Refusal> {
     match conversation.elsewhere_in_words() {
         Some(_) => Err(Refusal::new(
@@ -355,20 +355,20 @@ pub fn is_whole(conversation: &Conversation) -> Result<(), Refusal> {
     }
 }
 
-/// Makes a commit count.
+/// Applies a commit.
 pub fn push(conversation: &mut Conversation, commit: Commit) {
     conversation.history.push(commit);
     conversation.composing.weight = None;
 }
 
-/// The active effects with those of a commit to be on top.
+/// The active effects, with those of a future commit on top.
 pub fn on_top<'a>(conversation: &'a Conversation, id: CommitId, effects: &'a [Effect]) -> Vec<(EffectId, &'a Effect)> {
     let mut all = conversation.effects(conversation.history.head());
     all.extend((0..).zip(effects).map(|(index, effect)| (EffectId { commit: id, index }, effect)));
     all
 }
 
-/// Somebody else may have made a commit since.
+/// Refuses if another commit has been made since.
 pub fn expected(conversation: &Conversation, expect: Option<&str>) -> Result<(), Refusal> {
     let Some(expect) = expect else { return Ok(()) };
     let head = conversation.history.head();
@@ -387,7 +387,7 @@ pub fn expected(conversation: &Conversation, expect: Option<&str>) -> Result<(),
     ))
 }
 
-/// Says so where an operation names a frame that the client has left behind.
+/// Explains a refusal if the operation names a frame that the client has left.
 fn is_left(conversation: &Conversation, operation: &Operation, refusal: Refusal) -> Refusal {
     if refusal.code != ErrorCode::UnknownId || matches!(operation, Operation::Import { .. }) {
         return refusal;

@@ -1,4 +1,4 @@
-//! The edits of another conversation with the same history: one that its client went on with over another wire.
+//! Carries over the edits of another conversation with the same history, which its client continued over another wire.
 
 use crate::compose::Ground;
 use crate::conversation::Conversation;
@@ -25,7 +25,7 @@ impl EditsOf {
 }
 
 impl Engine {
-    /// Carries the edits of another conversation over. `(commit, index)`: the name of the first effect.
+    /// Carries over the edits of another conversation. `(commit, index)`: the name of the first effect.
     pub fn carry(
         &self,
         into: &Conversation,
@@ -60,7 +60,7 @@ impl Engine {
     }
 }
 
-/// The edits that stay behind, in words.
+/// Describes the edits that are not carried over.
 fn left_behind(carried: &CarryPlan) -> Option<String> {
     let count = |number: usize, one: &str, many: &str| match number {
         0 => None,

@@ -1,5 +1,5 @@
-//! What an edit does to the client's own notes inside a conversation (project instructions, environment, reminders):
-//! those that stay are mentioned, those that go are warned of. The client does not send them again by itself.
+//! The effect of an edit on the client's notes (project instructions, environment, reminders): kept notes are
+//! mentioned, removed ones are warned about. The client does not send them again by itself.
 
 use crate::compose::Ground;
 use crate::conversation::Conversation;
@@ -14,12 +14,12 @@ use ctx_core::{Content, tokens};
 use std::collections::BTreeSet;
 
 const WHAT: &str = "project instructions, environment, reminders";
-/// Ids that are listed.
+/// The number of ids to list.
 const MOST: usize = 6;
 
 type Blocks = BTreeSet<(usize, usize)>;
 
-/// A warning, where a change removes notes of the client's.
+/// Warns if a change removes client notes.
 pub fn removed(conversation: &Conversation, ground: &Ground<'_>, (old, new): (&View<'_>, &View<'_>)) -> Option<String> {
     let sent = |view: &View<'_>| -> Blocks {
         let units = view.frames.iter().flat_map(|frame| view.units(frame, &ground.messages));
@@ -34,7 +34,7 @@ pub fn removed(conversation: &Conversation, ground: &Ground<'_>, (old, new): (&V
     Some(format!("removes the client's own notes ({WHAT}), {tokens} tokens: {ids}; the agent does not send them again"))
 }
 
-/// The blocks that edits wrote. An edit in JSON writes anew what it keeps.
+/// The blocks that edits wrote. An edit in JSON rewrites the content that it keeps.
 pub struct WrittenBlocks(Vec<Content>);
 
 impl WrittenBlocks {
@@ -47,7 +47,7 @@ impl WrittenBlocks {
         WrittenBlocks(made.flat_map(|made| made.content.iter().cloned()).collect())
     }
 
-    /// Whether a block of the client's is among them.
+    /// Whether a client block is among them.
     pub fn has(&self, conversation: &Conversation, at: (usize, usize)) -> bool {
         !self.0.is_empty() && source(conversation, at).is_some_and(|block| self.0.contains(&block))
     }
@@ -61,7 +61,7 @@ fn source(conversation: &Conversation, (message, block): (usize, usize)) -> Opti
     conversation.wire.content(std::str::from_utf8(bytes).ok()?)
 }
 
-/// Says which notes stay in the parts that an operation names.
+/// Names the notes that stay in the parts named by an operation.
 pub fn kept(conversation: &Conversation, desk: &Desk<'_>, operation: &Operation) -> Option<String> {
     let (ids, select, force) = match operation {
         Operation::Delete { ids, select, force } => (ids.clone(), select.clone(), *force),
@@ -102,7 +102,7 @@ fn note(messages: &[&Message], unit: Unit) -> Option<(usize, usize)> {
     }
 }
 
-/// How people name these blocks, and the tokens in them; nothing if there is none.
+/// The ids of these blocks, and their tokens; `None` if there are none.
 pub fn named(
     conversation: &Conversation,
     view: &View<'_>,

@@ -1,7 +1,7 @@
-//! What an edit costs and saves, with what the provider's cache holds now (rulebook B6).
+//! The cost and the savings of an edit, given the current content of the provider's cache (rulebook B6).
 //!
-//! With a warm cache what lies behind the first change is written anew, once. With a cold one the whole is written anyway:
-//! an edit costs nothing then, and what it takes out is saved at once.
+//! With a warm cache, everything behind the first change is written again, once. With a cold one, everything is written
+//! anyway: an edit costs nothing, and the removed content is saved at once.
 
 use crate::Engine;
 use crate::compose::{Ground, RepairReport};
@@ -11,11 +11,11 @@ use ctx_api::edit::{Applied, When};
 use ctx_core::edit::fold::View;
 use ctx_models::{CacheState, EditCost, Models, Rates, Sizes};
 
-/// The rates of a conversation's model, in dollars a token.
+/// The rates of a conversation's model, in dollars per token.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelRates {
     pub rates: Rates,
-    /// Those of another model of the family.
+    /// They are those of another model of the family.
     pub nearest: bool,
 }
 
@@ -32,7 +32,7 @@ fn money(cost: &EditCost, nearest: bool) -> Money {
     }
 }
 
-/// The cost of a change with these sizes.
+/// The cost of a change of these sizes.
 fn edit_cost(sizes: Sizes, cache: Cache, model: Option<ModelRates>) -> Cost {
     let tokens = |weighed: f64| weighed.round() as u64;
     let known = model.map(|model| model.rates).filter(|rates| rates.fresh > 0.0);
@@ -54,7 +54,7 @@ fn edit_cost(sizes: Sizes, cache: Cache, model: Option<ModelRates>) -> Cost {
 }
 
 impl Engine {
-    /// Adds to a preview what the cache holds now, and what the change costs with it or at the moment it waits for.
+    /// Adds the current cache content to a preview, and the cost of the change now or at its moment.
     pub fn priced(
         &self,
         conversation: &Conversation,
@@ -70,9 +70,10 @@ impl Engine {
             When::Now | When::NearLimit | When::Accepted => conversation.cache(now),
         };
         let kept = match preview.first_change {
-            // Nothing is sent otherwise, so nothing is read again for it.
+            // The request does not change, so nothing is read again.
             None => applied.tokens_after,
-            // The cache may hold more than stands before the change: what an undo brings back was sent before.
+            // The cache may hold more than the content before the change: an undo restores content that was sent
+            // before.
             Some(_) => {
                 let reached = self.cached(conversation, ground, new, now).map(|cache| cache.tokens);
                 reached.unwrap_or(preview.tokens_ahead).min(applied.tokens_after)
@@ -80,14 +81,14 @@ impl Engine {
         };
         let sizes = Sizes { before: applied.tokens_before, after: applied.tokens_after, kept };
         let cost = edit_cost(sizes, cache, rates(&self.models, conversation, applied.tokens_after));
-        // One figure, before and after an edit.
+        // The same figure before and after an edit.
         applied.preview.tokens_reread = cost.reread;
         applied.preview.cost = Some(cost);
     }
 }
 
 impl Conversation {
-    /// What the provider's cache would do for a request that came now.
+    /// The cache state for a request that came now.
     pub fn cache(&self, now: u64) -> Cache {
         match &self.cache.answer {
             Some(cached) if cached.usage.cached() == 0 && self.progress.answered => Cache::Unused,
@@ -96,8 +97,8 @@ impl Conversation {
         }
     }
 
-    /// Until when the provider's cache may have something of the conversation. A request whose answer is not known yet
-    /// counts from when it came: rather too long than too short.
+    /// Until when the provider's cache may hold content of the conversation. A request without an answer counts from
+    /// its arrival: rather too long than too short.
     pub fn warm_until(&self) -> u64 {
         match &self.cache.answer {
             Some(cached) if cached.usage.cached() == 0 && self.progress.answered => 0,
@@ -109,7 +110,7 @@ impl Conversation {
     }
 }
 
-/// The rates of a conversation's model for a prompt of so many tokens.
+/// The rates of a conversation's model for a prompt of this size.
 fn rates(models: &Models, conversation: &Conversation, prompt: u64) -> Option<ModelRates> {
     let (price, stand_in) = models.price(conversation.envelope.model.as_deref()?, prompt)?;
     Some(ModelRates { rates: price.rates(conversation.lifetime()).per_token(), nearest: stand_in.is_some() })

@@ -5,18 +5,18 @@ use crate::ports::OffloadFolder;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The files that a commit needs, and what is to be told of it. Files that are new go again when it does not come about.
+/// The files that a commit needs, and the messages about it. New files are removed if the commit fails.
 #[derive(Default)]
 pub struct Files {
     pub paths: Vec<PathBuf>,
     pub remarks: Vec<String>,
-    /// What was copied from other conversations for it.
+    /// Content copied from other conversations.
     pub imports: Imports,
     new: Vec<(Arc<dyn OffloadFolder>, PathBuf)>,
 }
 
 impl Files {
-    /// With what was copied from other conversations.
+    /// Starts with content copied from other conversations.
     pub fn importing(imports: Imports) -> Files {
         let mut files = Files::default();
         files.imports = imports;
@@ -28,7 +28,7 @@ impl Files {
         self.paths.push(path);
     }
 
-    /// The commit is safe.
+    /// Keeps the files: the commit is stored.
     pub fn keep(mut self) {
         self.new.clear();
     }

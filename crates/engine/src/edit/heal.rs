@@ -13,7 +13,7 @@ use ctx_store::Record;
 use ctx_wire::body::Body;
 use ctx_wire::compose::{ComposedRequest, Segment};
 
-/// A refused request, and what would heal it.
+/// A refused request, and the edit that would heal it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Illness {
     pub problem: String,
@@ -32,7 +32,7 @@ impl Engine {
     }
 }
 
-/// Which message of the client's became message `sent`.
+/// The client message that became message `sent`.
 fn came_from(composed: &ComposedRequest, body: &Body, sent: usize) -> Option<usize> {
     let out = composed.bytes(body.bytes());
     let span = Body::parse(out, body.wire()).ok()?.spans().messages.get(sent)?.clone();
@@ -42,7 +42,7 @@ fn came_from(composed: &ComposedRequest, body: &Body, sent: usize) -> Option<usi
             Segment::Source(range) => (range.len(), Some(range.start)),
             Segment::Made(bytes) => (bytes.len(), None),
         };
-        // The first bytes of the client's inside the message tell.
+        // The first client bytes inside the message identify it.
         let (from, to) = (span.start.max(at), span.end.min(at + length));
         if let Some(start) = start.filter(|_| from < to) {
             let place = start + (from - at);
@@ -53,7 +53,7 @@ fn came_from(composed: &ComposedRequest, body: &Body, sent: usize) -> Option<usi
     None
 }
 
-/// The provider refuses something that we wrote: the commit that wrote it has to go.
+/// The provider refuses content that an edit wrote: its commit has to be reverted.
 pub fn ours(conversation: &Conversation, said: &str) -> Refusal {
     let head = conversation.history.head();
     let wrote = |effects: &[ctx_core::edit::Effect]| effects.iter().any(|effect| !effect.made().is_empty());
@@ -73,7 +73,7 @@ pub fn ours(conversation: &Conversation, said: &str) -> Refusal {
 pub fn answer_of(record: &Record) -> Option<AnswerRecord> {
     let answered: AnswerRecord =
         (record.kind == log::ANSWERED).then(|| serde_json::from_slice(&record.body).ok())??;
-    // Side traffic is not what the conversation is stuck on.
+    // Side traffic does not block the conversation.
     answered.estimated.is_some().then_some(answered)
 }
 
@@ -89,7 +89,7 @@ pub fn place(text: &str) -> Option<(usize, Option<usize>)> {
     Some((message, block))
 }
 
-/// How people name a message of the path, or a block of it.
+/// The id of a message of the path, or of a block in it.
 pub fn id_of(conversation: &Conversation, message: usize, block: Option<usize>) -> Option<(String, Option<Kind>)> {
     let ground = Ground::of(conversation, false);
     let view = ground.lay(conversation.effects(conversation.history.head()));

@@ -17,7 +17,7 @@ use ctx_core::message::{Block, Kind, Role};
 use ctx_core::{Content, ErrorCode, hint};
 use std::collections::HashSet;
 
-/// What does not come along, by kind.
+/// Content that is not imported, by kind.
 #[derive(Default)]
 struct LeftBehind {
     thinking: usize,
@@ -41,7 +41,7 @@ impl LeftBehind {
 }
 
 impl Engine {
-    /// Imports frames, each as a frame of its own. `(commit, index)`: the name of the first effect.
+    /// Imports frames, each as its own frame. `(commit, index)`: the name of the first effect.
     pub fn import(
         &self,
         into: &Conversation,
@@ -77,7 +77,7 @@ impl Engine {
         Ok(effects)
     }
 
-    /// Of another conversation: what these ids name, or its edits.
+    /// Copies from another conversation: the content that these ids name, or its edits.
     pub fn copied(&self, conversation: &Conversation, ids: Option<&[String]>) -> Result<ImportSource, Refusal> {
         match ids {
             Some(ids) => self.copy_frames(conversation, ids).map(ImportSource::Other),
@@ -85,7 +85,7 @@ impl Engine {
         }
     }
 
-    /// Of another conversation: frames on its path, else frames that its client has left behind.
+    /// Copies from another conversation: frames on its path, otherwise frames that its client has left.
     fn copy_frames(&self, conversation: &Conversation, ids: &[String]) -> Result<GatheredFrames, Refusal> {
         match self.copies(conversation, &Ground::of(conversation, true), ids, None) {
             Err(refusal) if refusal.code == ErrorCode::UnknownId && !conversation.left.is_empty() => {
@@ -96,14 +96,14 @@ impl Engine {
         }
     }
 
-    /// Of one's own conversation only frames that the client has left behind: the others are sent already.
+    /// Copies from the same conversation only frames that the client has left: the others are already sent.
     fn copies_of_left(&self, conversation: &Conversation, ids: &[String]) -> Result<GatheredFrames, Refusal> {
         let current = Ground::of(conversation, true).lay(conversation.effects(conversation.history.head()));
         let ground = Ground::with_left(conversation, &conversation.left_frames());
         self.copies(conversation, &ground, ids, Some(&left::names(&current)))
     }
 
-    /// Copies what `ids` name on `ground`; nothing from a frame that is `taken`.
+    /// Copies the content that `ids` name on `ground`, except from frames that are `taken`.
     fn copies(
         &self,
         conversation: &Conversation,
@@ -167,7 +167,7 @@ impl Engine {
                         if matches!(block.kind, Kind::Thinking | Kind::Reminder) {
                             continue;
                         }
-                        // What a tool of the provider's found is sent as it is, or not at all (A42).
+                        // A result of the provider's tools is sent unchanged or not at all (A42).
                         let result = view.new_result(laid);
                         if result.is_some() && facts.role == Role::Assistant {
                             continue;
@@ -198,7 +198,7 @@ impl Engine {
     }
 }
 
-/// A block of the client's, with what its result was given.
+/// A client block, with the new content of its result.
 fn content_of(
     conversation: &Conversation,
     (message, at): (&[u8], usize),

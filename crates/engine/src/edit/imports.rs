@@ -6,7 +6,7 @@ use ctx_core::edit::effect::{Effect, EffectId, NewMessage};
 use ctx_core::message::Message;
 use ctx_core::{ErrorCode, SlotId};
 
-/// A frame, or what was named of it, on its way.
+/// A copied frame, or the named parts of it.
 #[derive(Debug, Clone)]
 pub(super) struct FrameCopy {
     pub(super) frame: Option<usize>,
@@ -14,7 +14,7 @@ pub(super) struct FrameCopy {
     pub(super) messages: Vec<NewMessage>,
 }
 
-/// Frames of another conversation, as they were when they were asked for.
+/// Frames of another conversation, as of the time of the copy.
 #[derive(Debug, Clone)]
 pub struct GatheredFrames {
     pub(super) from: String,
@@ -29,19 +29,19 @@ pub struct EditsOf {
     pub(super) path: Vec<(SlotId, Message)>,
 }
 
-/// What was asked for, by the name of the conversation and the ids in it; without ids its edits.
+/// The key of an import: the name of the conversation and the ids in it; without ids, its edits.
 type ImportKey = (String, Option<Vec<String>>);
 
-/// Where the content of an import operation is from.
+/// The source of an import operation.
 #[derive(Debug, Clone)]
 pub enum ImportSource {
-    /// The conversation itself: frames that its client has left behind.
+    /// The conversation itself: frames that its client has left.
     Own,
     Other(GatheredFrames),
     Edits(EditsOf),
 }
 
-/// What the import operations of a commit bring along.
+/// The content for the import operations of a commit.
 #[derive(Debug, Clone, Default)]
 pub struct Imports(pub Vec<(ImportKey, Result<ImportSource, Refusal>)>);
 
@@ -59,7 +59,7 @@ impl Imports {
     }
 }
 
-/// Reads what each import operation asks for.
+/// Reads the content for each import operation.
 pub fn imports(
     operations: &[Operation],
     read: impl Fn(&str, Option<&[String]>) -> Result<ImportSource, Refusal>,

@@ -1,4 +1,4 @@
-//! Moves of branches and tags. They change the point of view; no commit is made.
+//! Moves of branches and tags. They select a point of the history and make no commit.
 
 use crate::Refusal;
 use crate::conversation::Conversation;
@@ -33,10 +33,10 @@ pub fn tag_views(history: &History) -> Vec<TagView> {
     history.tags().iter().map(view).collect()
 }
 
-/// The branch without edits that `checkout source` looks at.
+/// The branch without edits that `checkout source` selects.
 const UNEDITED: &str = "unedited";
 
-/// The moves that a way on the lines of the history comes down to.
+/// The moves for a request on branches or tags.
 pub fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusal> {
     let history = &conversation.history;
     let given = way.name.as_deref().unwrap_or_default();
@@ -80,7 +80,7 @@ pub fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusa
                 return Err(both(&name, "tag"));
             }
             let at = target.unwrap_or(history.head());
-            // A new branch is looked at right away, as people expect.
+            // A new branch is checked out at once, as people expect.
             Ok(vec![Line::Branch { name: name.clone(), at }, Line::Checkout { name }])
         }
         Action::Checkout => match history.branches().contains_key(&name) {
@@ -134,7 +134,7 @@ fn unknown_branch(history: &History, name: &str, otherwise: Hint) -> Refusal {
     Refusal::new(ErrorCode::UnknownBranch, format!("No branch `{name}`."), suggest(&near, otherwise))
 }
 
-/// A name means one thing, wherever a point of the history is asked for.
+/// Refuses an ambiguous name: a name has one meaning wherever a point of the history is expected.
 fn both(name: &str, what: &str) -> Refusal {
     Refusal::new(
         ErrorCode::Taken,

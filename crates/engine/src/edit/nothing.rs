@@ -1,4 +1,4 @@
-//! Wishes that would change nothing. They are refused: a commit that does nothing only hides those that do.
+//! Edit requests that would change nothing. They are refused: an empty commit only hides the others.
 
 use crate::compose::repaired::sentence;
 use crate::conversation::Conversation;
@@ -12,7 +12,7 @@ use ctx_core::edit::resolve::{Desk, Scope};
 use ctx_core::edit::{Operation, Refusal as Refused};
 use ctx_core::message::Role;
 
-/// What was asked for is so already, or a rule of the provider's keeps it so.
+/// The refusal: the content is already in the requested state, or a rule of the provider's keeps it unchanged.
 pub fn nothing(operations: &[Operation], repairs: &[RepairView]) -> Refused {
     Refused::nothing(match (operations, repairs) {
         ([one], [first, ..]) => format!("`{}` has no effect: {}.", one.name(), sentence(first)),
@@ -30,7 +30,7 @@ pub fn nothing(operations: &[Operation], repairs: &[RepairView]) -> Refused {
 }
 
 impl Engine {
-    /// Whether what an edit writes stands there already.
+    /// Whether the text that an edit writes is already there.
     pub fn reads_so(
         &self,
         conversation: &Conversation,
@@ -50,10 +50,10 @@ impl Engine {
                     blocks().filter(|block| block.kind == "tool_result").map(|block| block.text.as_str()).collect();
                 Ok(old.iter().copied().eq(results.iter().map(|result| result.text.as_str())))
             }
-            // What a result was given stands beside its JSON, not in it.
+            // The new content of a result is stored beside its JSON, not in it.
             Effect::Replace { .. } if blocks().any(|block| block.replaced.is_some()) => Ok(false),
             Effect::Replace { by, .. } => {
-                // Blocks that have no role of their own stand in the message whose blocks they replace.
+                // Blocks without a role belong to the message whose blocks they replace.
                 let own = shown.first().map(|message| message.role.as_str());
                 let new: Vec<(Option<&str>, Vec<Option<Content>>)> = by
                     .iter()

@@ -1,4 +1,4 @@
-//! Content that goes to a file, and the stub that tells the agent where it is.
+//! Moves content to a file, and leaves a stub that names the file to the agent.
 
 use super::files::Files;
 use crate::conversation::Conversation;
@@ -61,7 +61,7 @@ impl Engine {
             let stub = stub(&title, tokens, summary, &path);
             files.add(folder, path, is_new);
             effects.push(match lone_result(desk, target) {
-                // A result stays the answer to its call; only what it says goes.
+                // A result still answers its call; only its content moves.
                 Some((message, block)) => Effect::Results {
                     results: vec![NewResult {
                         of: desk.message_ref(message),
@@ -86,13 +86,13 @@ impl Engine {
         Ok(effects)
     }
 
-    /// Whether something that is sent names a file that is not there any more.
+    /// Whether sent content names a file that no longer exists.
     pub fn lacks_its_file(&self, view: &View<'_>, laid: &ViewUnit) -> bool {
         let has = |file: &PathBuf| self.offload_folder.as_ref().is_some_and(|folder| folder.has(file));
         files_named(view, laid).iter().any(|file| !has(file))
     }
 
-    /// The whole content for a person or an agent to read.
+    /// The whole content, for a person or an agent to read.
     fn markdown(
         &self,
         conversation: &Conversation,
@@ -112,7 +112,7 @@ impl Engine {
     }
 }
 
-/// Whether what is sent of a target is a stub.
+/// Whether the sent content of a target is a stub.
 fn is_offloaded(desk: &Desk<'_>, target: &Target) -> bool {
     let mut sent = target.units.iter().filter(|laid| laid.covered.is_none()).peekable();
     sent.peek().is_some()
@@ -124,7 +124,7 @@ fn is_offloaded(desk: &Desk<'_>, target: &Target) -> bool {
         })
 }
 
-/// The tool result that a target consists of, if it is just one. What a tool of the provider's found cannot be changed.
+/// The tool result that a target consists of, if it is exactly one. Results of the provider's tools cannot be changed.
 fn lone_result(desk: &Desk<'_>, target: &Target) -> Option<(usize, usize)> {
     let mut blocks = target.sent_blocks();
     let (message, block) = blocks.next().filter(|_| target.scope == Scope::Block)?;
@@ -141,13 +141,13 @@ fn stub(title: &str, tokens: u64, summary: Option<&str>, path: &Path) -> String 
 const IS_IN: &str = "The full content is in ";
 const READ_IT: &str = "; read that file if you need it.";
 
-/// The file that a stub tells the agent to read.
+/// The file that a stub names.
 fn file_of(stub: &str) -> Option<&Path> {
     let stub = stub.strip_prefix(OFFLOADED)?.strip_suffix(READ_IT)?;
     Some(Path::new(stub.rsplit_once(IS_IN)?.1))
 }
 
-/// The files that the agent is told to read in what is sent of a unit.
+/// The files that the sent content of a unit tells the agent to read.
 fn files_named(view: &View<'_>, laid: &ViewUnit) -> Vec<PathBuf> {
     if laid.covered.is_some() {
         return Vec::new();

@@ -13,7 +13,7 @@ use ctx_core::{ErrorCode, hint};
 use std::collections::HashSet;
 
 impl Engine {
-    /// The commit that switches others off, and what it would do.
+    /// The commit that deactivates others, and its preview.
     pub fn reverting(
         &self,
         conversation: &Conversation,
@@ -45,7 +45,7 @@ impl Engine {
         Ok((commit, applied))
     }
 
-    /// A revert, undo, redo or rollback whose moment has come. Commits that are off by then are passed over.
+    /// A deferred revert, undo, redo or rollback whose moment has come. Commits that are inactive by then are skipped.
     pub fn switch_off(
         &self,
         conversation: &Conversation,
@@ -75,7 +75,7 @@ impl Engine {
     }
 }
 
-/// A commit as people see it, wherever it stands.
+/// A commit as people see it, on any branch.
 pub fn shown(commit: &Commit) -> CommitView {
     let (kind, operations, reverts) = match &commit.change {
         Change::Edit { operations, .. } => ("edit", operations.clone(), Vec::new()),
@@ -164,7 +164,7 @@ pub fn verb(action: Action) -> &'static str {
     }
 }
 
-/// What the undos among these commits had taken back.
+/// The commits that these undos deactivated.
 pub fn undone(conversation: &Conversation, undos: &[CommitId]) -> String {
     let changes =
         undos.iter().filter_map(|id| conversation.history.get(*id)).filter_map(|commit| match &commit.change {

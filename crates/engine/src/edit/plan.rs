@@ -1,4 +1,4 @@
-//! Resolves the operations of a plan one by one, each on top of those before.
+//! Resolves the operations of a plan one by one, each on top of the previous ones.
 
 pub mod risk;
 pub mod stale;
@@ -17,7 +17,7 @@ use ctx_core::edit::fold::View;
 use ctx_core::hint::{Argument, Command};
 use ctx_core::{ErrorCode, hint};
 
-/// The chosen operations as a wish. It has no place for reasons but its note.
+/// The chosen operations as an edit request. Its note is the only place for reasons.
 pub fn plan_wish(plan: &Plan, head: Option<&str>) -> Result<Wish, Refusal> {
     let chosen = chosen(plan)?;
     let reasons = chosen
@@ -41,7 +41,7 @@ pub struct State<'e> {
     pub overview: Overview,
 }
 
-/// What an operation came down to.
+/// The result of an operation.
 pub struct ResolvedOperation {
     pub number: usize,
     pub effects: Vec<Effect>,
@@ -49,7 +49,7 @@ pub struct ResolvedOperation {
 }
 
 impl Engine {
-    /// Each operation on top of those before it. One that does not fit is left out, and told.
+    /// Resolves each operation on top of the previous ones. One that does not fit is skipped and reported.
     pub fn resolve_each(
         &self,
         conversation: &Conversation,
@@ -92,7 +92,7 @@ pub fn new_repairs(was: &State<'_>, is: &State<'_>) -> Vec<RepairView> {
     is.repaired.repairs.iter().filter(|repair| !was.repaired.repairs.contains(repair)).cloned().collect()
 }
 
-/// The operations that are meant, with their numbers.
+/// The chosen operations, with their numbers.
 pub fn chosen(plan: &Plan) -> Result<Vec<(usize, &Planned)>, Refusal> {
     if plan.operations.is_empty() {
         return Err(Refusal::new(
@@ -109,7 +109,7 @@ pub fn chosen(plan: &Plan) -> Result<Vec<(usize, &Planned)>, Refusal> {
     Ok(numbered.filter(|(number, _)| plan.only.is_empty() || plan.only.contains(number)).collect())
 }
 
-/// Why a plan cannot be made; of several reasons all are told.
+/// Why a plan cannot be applied, with all reasons.
 pub fn misfit(mut misfits: Vec<(usize, Refusal)>, plan: &Plan) -> Refusal {
     let numbers: Vec<usize> = misfits.iter().map(|(number, _)| *number).collect();
     if misfits.len() == 1

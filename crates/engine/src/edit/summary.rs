@@ -1,16 +1,17 @@
-//! What was done, in words.
+//! Describes commits in words.
 
 use ctx_core::edit::Operation;
 use ctx_core::edit::operation::Where;
 use std::collections::HashSet;
 
-/// Kinds of operations that are told one by one.
+/// The number of operation kinds listed individually.
 const FEW: usize = 4;
 
-/// What was done, in a line: what was named, as it was named. `frames`: those that changed; the tokens before and after.
+/// The one-line summary of a commit, with ids as the user gave them. `frames`: the changed ones; then the tokens before
+/// and after.
 pub fn summary(operations: &[Operation], frames: &[String], (before, after): (u64, u64)) -> String {
     if let [Operation::Split { id, .. }] = operations {
-        // The parts stand in the order of the new view, behind them the frame that is no more.
+        // The parts are in the order of the new view; the frame that no longer exists follows them.
         let parts: Vec<String> = frames.iter().filter(|frame| *frame != id).cloned().collect();
         return format!("split {id} into {}", several(&parts));
     }
@@ -50,7 +51,7 @@ pub fn summary(operations: &[Operation], frames: &[String], (before, after): (u6
     format!("{what}{tokens}")
 }
 
-/// What one operation did. `frames`: those that changed, where they are its own.
+/// The summary of one operation. `frames`: the changed ones, if they are its own.
 fn one(operation: &Operation, ids: &[String], frames: &[String]) -> String {
     let name = operation.name();
     let ids = &by_frame(operation, ids);
@@ -68,7 +69,7 @@ fn one(operation: &Operation, ids: &[String], frames: &[String]) -> String {
     }
 }
 
-/// Tool results that were named one by one, counted by frame: `t2 (4 results)`.
+/// Tool results named individually, counted by frame: `t2 (4 results)`.
 fn by_frame(operation: &Operation, ids: &[String]) -> Vec<String> {
     const FEW: usize = 2;
     let is_about_results = matches!(operation, Operation::DropResults { .. } | Operation::SummarizeResults { .. });
@@ -88,7 +89,7 @@ fn by_frame(operation: &Operation, ids: &[String]) -> Vec<String> {
     told
 }
 
-/// Where an operation moves something to.
+/// The destination of a move.
 fn goes(operation: &Operation) -> String {
     match operation {
         Operation::Move { to: Where { after: Some(after), .. }, .. } => format!(" after {after}"),

@@ -1,7 +1,8 @@
-//! Pending changes of a conversation: deferred edits, which wait for a moment, and proposals, which wait for a decision.
+//! Pending changes of a conversation: deferred edits, which wait for a moment, and proposals, which wait for a
+//! decision.
 //!
-//! [`moment`] decides when a moment has come; [`made`] then turns the change into a commit. A change that no longer fits is
-//! kept, with the reason.
+//! [`moment`] decides when a moment has come; [`made`] then turns the change into a commit. A change that no longer
+//! fits is kept, with the reason.
 
 pub mod forked;
 pub mod made;
@@ -29,7 +30,7 @@ pub use moment::Situation;
 use std::collections::HashSet;
 
 impl Conversation {
-    /// The changes that wait and name something of these.
+    /// The pending changes that name any of these units.
     pub fn pending_in(&self, ground: &Ground<'_>, units: &[ViewUnit]) -> Vec<String> {
         let waiting: Vec<&NotedWish> = self
             .waiting
@@ -57,7 +58,7 @@ impl Conversation {
         waiting.iter().filter(names).map(|wished| wished.id.clone()).collect()
     }
 
-    /// Leaves out of a proposal what it names and the client has taken back since: the rest still fits.
+    /// Removes from a proposal the content that the client has rewound since: the rest still fits.
     pub fn leave_what_is_gone(&self, wished: &mut NotedWish) -> Result<(), Refusal> {
         if wished.author != AUTHOR {
             return Ok(());
@@ -89,12 +90,12 @@ impl Conversation {
 }
 
 impl Engine {
-    /// Whether the moment is here already.
+    /// Whether the moment has already come.
     pub fn has_come(&self, conversation: &Conversation, when: When, now: u64) -> bool {
         when == When::Now || self.situation(conversation, now).has(when)
     }
 
-    /// The messages that a wish names. What it only selects may have left by its moment.
+    /// The messages that an edit request names. Content that it only selects may be gone by its moment.
     pub fn named(&self, conversation: &Conversation, commit: &Commit, imports: &Imports) -> Vec<u64> {
         let Change::Edit { operations, effects } = &commit.change else { return Vec::new() };
         let names = |operation: &&Operation| !operation.ids().is_empty() || matches!(operation, Operation::Add { .. });
@@ -117,13 +118,13 @@ impl Engine {
     }
 }
 
-/// What is noted of a conversation: that its requests are held, and that wishes wait.
+/// The notes on a conversation: whether its requests are held, and whether changes are pending.
 pub fn notes(conversation: &Conversation) -> Vec<Note> {
     let id = &conversation.id;
     vec![mark(id, EDITED, conversation.is_held()), mark(id, WAITING, conversation.waits())]
 }
 
-/// The client's messages that an effect names.
+/// The client messages that an effect names.
 fn slots(effect: &Effect) -> Vec<SlotId> {
     let of_message = |message: &MessageRef| match message {
         MessageRef::Slot(slot) => *slot,

@@ -1,9 +1,9 @@
-//! What a helper says is a stranger's text that will stand in the conversation: it is cut, stripped of what drives
-//! terminals and of what looks like a frame around words, or refused.
+//! Cleans a helper's answer. It is untrusted text that becomes part of the conversation: it is cut, stripped of
+//! terminal controls and of tags that look like a frame, or refused.
 
 use ctx_api::helper::Kind;
 
-/// Why an answer cannot be used.
+/// Why an answer is unusable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Nonsense {
     #[error("it is empty")]
@@ -14,7 +14,7 @@ pub enum Nonsense {
     NoTitle,
 }
 
-/// Words that a client or a model may take for more than words when they stand in angle brackets.
+/// Tag names that a client or a model may interpret when they are in angle brackets.
 const FRAMES: [&str; 12] = [
     "system",
     "user",
@@ -30,7 +30,7 @@ const FRAMES: [&str; 12] = [
     "local",
 ];
 
-/// The answer as it may be used. `of`: the characters of what it is about.
+/// The cleaned answer. `of`: the number of characters in the material.
 pub fn clean(kind: Kind, said: &str, of: usize) -> Result<String, Nonsense> {
     let text = plain(said);
     let text = match kind {
@@ -47,7 +47,7 @@ pub fn clean(kind: Kind, said: &str, of: usize) -> Result<String, Nonsense> {
     Ok(text)
 }
 
-/// Without what is not to be seen: controls, escapes, marks that turn the direction of writing or have no width.
+/// Removes invisible characters: controls, escapes, direction marks and zero-width marks.
 fn plain(text: &str) -> String {
     let hidden = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
     let mut out = String::with_capacity(text.len());
@@ -55,7 +55,7 @@ fn plain(text: &str) -> String {
     let mut newlines = 0;
     while let Some(c) = chars.next() {
         match c {
-            // An escape sequence goes with its letters.
+            // An escape sequence is removed with its letters.
             '\u{1b}' if chars.peek() == Some(&'[') => {
                 chars.next();
                 while chars.next().is_some_and(|c| !('\u{40}'..='\u{7e}').contains(&c)) {}
@@ -76,7 +76,7 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// Without the fence that some models put around everything.
+/// Removes the fence that some models put around their whole answer.
 fn unfenced(text: &str) -> &str {
     let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     match inner.and_then(|inner| inner.split_once('\n')) {
@@ -97,7 +97,7 @@ fn title(text: &str) -> Result<String, Nonsense> {
     Ok(cut(&line, Kind::Title.longest()))
 }
 
-/// At most so many characters, ending with a whole line or word.
+/// At most `most` characters, ending with a whole line or word.
 pub fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -108,7 +108,7 @@ pub fn cut(text: &str, most: usize) -> String {
     format!("{}…", start.get(..end).unwrap_or(&start).trim_end())
 }
 
-/// Marks that mean something to ctx, a client or a model lose their meaning and stay readable.
+/// Defuses marks that have a meaning for ctx, a client or a model; they stay readable.
 pub fn without_marks(text: &str) -> String {
     let text = text.replace("[Offloaded to a file", "(Offloaded to a file");
     let mut out = String::with_capacity(text.len());

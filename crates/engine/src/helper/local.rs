@@ -1,27 +1,27 @@
-//! Words without any model: of a long text the lines that tell most, of a part of the conversation what was asked,
-//! what was done and how it ended.
+//! Texts without a model: the most informative lines of a long text; for a part of the conversation, the question, the
+//! actions and the outcome.
 
 use super::clean::{cut, without_marks};
 use super::material::{Material, Piece};
 use super::{Nonsense, clean};
 use ctx_api::helper::Kind;
 
-/// The longest line that is taken as it is.
+/// The longest line that is not shortened.
 const LINE: usize = 200;
 
-/// Words of ctx's own, if they are shorter than what they are about.
+/// The text by ctx itself, if it is shorter than its material.
 pub fn words(kind: Kind, material: &Material) -> Result<String, Nonsense> {
     let text = match kind {
         Kind::Summary => summary(material),
         Kind::Result => material.pieces.first().map(result).unwrap_or_default(),
         Kind::Title => title(material),
     };
-    // A short part still costs more than its words: calls and results have a shape of their own.
+    // A short part costs more than its words, because calls and results have a structure of their own.
     let shape = if kind == Kind::Summary { 60 * material.pieces.len() } else { 0 };
     clean(kind, &text, material.chars() + shape)
 }
 
-/// The telling lines of what a tool answered.
+/// The informative lines of a tool result.
 fn result(piece: &Piece) -> String {
     const ENDS: usize = 5;
     const TELLING: usize = 16;
@@ -62,7 +62,7 @@ fn push(out: &mut String, line: &str) {
     out.push('\n');
 }
 
-/// How much a line tells, if it tells something: that it failed, how it ended, what it is about, where.
+/// The information value of a line, if any: failure, outcome, subject, place.
 fn weight(line: &str) -> Option<usize> {
     let line = line.trim();
     let low = line.to_lowercase();
@@ -80,7 +80,7 @@ fn weight(line: &str) -> Option<usize> {
     }
 }
 
-/// A heading of Markdown, or the beginning of a definition.
+/// A Markdown heading, or the beginning of a definition.
 fn is_heading(line: &str) -> bool {
     const OPENERS: [&str; 16] = [
         "fn ",
@@ -104,7 +104,7 @@ fn is_heading(line: &str) -> bool {
     (hashes.len() < line.len() && hashes.starts_with(' ')) || OPENERS.iter().any(|opener| line.starts_with(opener))
 }
 
-/// Words that look like paths of files.
+/// Words that look like file paths.
 fn paths(text: &str) -> Vec<&str> {
     let is_path = |word: &&str| {
         let name = word.rsplit('/').next().unwrap_or_default();
@@ -121,7 +121,7 @@ fn paths(text: &str) -> Vec<&str> {
     text.split([' ', '\t', '\n', '"', '\'', '(', ')', ':', ',', '`']).map(bare).filter(is_path).collect()
 }
 
-/// What was asked, what was done and how it ended.
+/// The question, the actions and the outcome.
 fn summary(material: &Material) -> String {
     let texts = |role: &'static str| {
         material
@@ -165,7 +165,7 @@ fn summary(material: &Material) -> String {
     if lines > 0 {
         out.push_str(&format!("({} of tool results left out)\n", plural(lines, "line")));
     }
-    // Words of tools stand here as words of the user's would: they must not look like more.
+    // Words of tools would be read as the user's here: they must not look like markup.
     without_marks(&out)
 }
 
@@ -191,10 +191,10 @@ fn deeds(material: &Material, most: usize) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-/// Files that calls and words speak of, the most named first.
+/// Files named in calls and text, most frequent first.
 fn files(material: &Material) -> Vec<String> {
     let mut found: Vec<(&str, usize)> = Vec::new();
-    // What the client puts in by itself names files that nobody touched.
+    // Content that the client adds by itself names files that the work did not touch.
     let speaks = |piece: &&Piece| !matches!(piece.kind.as_str(), "tool_result" | "reminder");
     for piece in material.pieces.iter().filter(speaks) {
         for path in paths(&piece.text) {
@@ -225,7 +225,7 @@ fn errors(material: &Material) -> Vec<String> {
     lines.split_off(skipped)
 }
 
-/// The beginning and the end of a text, by lines.
+/// The first and last lines of a text.
 fn ends(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -236,7 +236,7 @@ fn ends(text: &str, most: usize) -> String {
     format!("{start}\n{tail}")
 }
 
-/// The words that open it; what was done, too, if they say little.
+/// The opening words, and the actions if those say little.
 fn title(material: &Material) -> String {
     const POLITE: [&str; 8] = ["please ", "can you ", "could you ", "now ", "ok, ", "okay, ", "hi, ", "hello, "];
     let opening = material.pieces.iter().find(|piece| piece.role == "user" && piece.kind == "text");

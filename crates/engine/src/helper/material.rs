@@ -1,6 +1,6 @@
-//! What words are to be found for: the readable content of a part of the conversation.
+//! The material for a helper: the readable content of a part of the conversation.
 
-/// One block, as somebody would read it.
+/// One block, as readable text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Piece {
     /// `user` or `assistant`.
@@ -8,7 +8,7 @@ pub struct Piece {
     /// `text`, `tool_use`, `tool_result` or another kind of block.
     pub kind: String,
     pub tool: Option<String>,
-    /// What a call is about: a path, a command.
+    /// The subject of a call: a path, a command.
     pub label: Option<String>,
     pub is_error: bool,
     pub text: String,
@@ -16,7 +16,7 @@ pub struct Piece {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Material {
-    /// How people call it.
+    /// Its id, as people write it.
     pub name: String,
     pub title: String,
     pub pieces: Vec<Piece>,
@@ -27,7 +27,7 @@ impl Material {
         self.pieces.iter().map(|piece| piece.text.chars().count()).sum()
     }
 
-    /// All of it, for a model to read.
+    /// The whole material, for a model to read.
     pub fn text(&self) -> String {
         let mut out = String::new();
         for piece in &self.pieces {
@@ -44,7 +44,7 @@ impl Material {
     }
 }
 
-/// At most so many characters of a text: its beginning and its end.
+/// At most `most` characters of a text: its beginning and its end.
 pub fn shortened(text: &str, most: usize) -> String {
     let chars = text.chars().count();
     if chars <= most {

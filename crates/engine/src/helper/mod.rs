@@ -1,5 +1,5 @@
-//! Texts that an edit lacks: summaries and titles. Either [`local`] picks the telling lines, or a helper model is asked
-//! outside of the engine. Its answer is cleaned and recorded in the operation, so that a replay asks no model.
+//! Texts that an edit lacks: summaries and titles. Either [`local`] picks the informative lines, or a helper model is
+//! asked outside of the engine. Its answer is cleaned and recorded in the operation, so a replay asks no model.
 
 pub mod clean;
 pub mod local;
@@ -13,5 +13,5 @@ pub use prompt::{Prompt, prompt};
 pub use questions::FilledWish;
 pub use questions::{Open, Question};
 
-/// Who finds words when no helper does.
+/// The author of texts that no helper wrote.
 pub const SELF: &str = "ctx";

@@ -1,4 +1,4 @@
-//! What a helper model is told. The conversation is given to it as data.
+//! The prompt for a helper model. The conversation is passed as data.
 
 use super::material::{Material, shortened};
 use ctx_api::helper::Kind;
@@ -12,14 +12,14 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    /// What asking may cost at most, in tokens. Rather too much: a budget is kept with it.
+    /// The maximum cost of the question in tokens. Rather too high: the budget is checked with it.
     pub fn estimate(&self) -> u64 {
         let chars = (self.system.len() + self.user.len()) as u64;
         chars.div_ceil(3) + u64::from(self.max_tokens)
     }
 }
 
-/// `salt` makes the marks around the data ones that the data cannot know.
+/// `salt` makes the marks around the data unpredictable, so the data cannot contain them.
 pub fn prompt(kind: Kind, material: &Material, most: usize, salt: u64) -> Prompt {
     let text = shortened(&material.text(), most);
     let mark = Hash::of(format!("{salt}{}", text.len()).as_bytes()).to_string();

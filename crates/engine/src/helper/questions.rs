@@ -1,4 +1,4 @@
-//! The texts that an edit request lacks: the material for the helper model, and the request completed with its words.
+//! The texts that an edit request lacks: the material for the helper model, and the request completed with its answers.
 
 use super::material::{Material, Piece};
 use super::prompt::{Prompt, prompt};
@@ -19,15 +19,15 @@ use ctx_core::hint::{Argument, Command};
 use ctx_core::message::Kind as BlockKind;
 use ctx_core::{ErrorCode, SlotId, hint};
 
-/// Beyond so many a job would take minutes, and most of a day's budget.
+/// The largest number of questions: more would take minutes, and most of a day's budget.
 pub const MOST: usize = 50;
 
-/// Words that somebody has to find.
+/// A text to be written.
 #[derive(Debug, Clone)]
 pub struct Question {
     pub kind: Kind,
     pub material: Material,
-    /// The operation that needs them.
+    /// The operation that needs it.
     pub operation: usize,
 }
 
@@ -40,33 +40,33 @@ impl Question {
         prompt(self.kind, &self.material, most, salt)
     }
 
-    /// What a helper said, if it can be used.
+    /// Cleans a helper's answer, or says why it is unusable.
     pub fn clean(&self, said: &str) -> Result<String, Nonsense> {
         clean(self.kind, said, self.material.chars().max(200))
     }
 }
 
-/// A frame that should get another title.
+/// A frame that should get a new title.
 #[derive(Debug)]
 pub struct Grown {
     pub slot: SlotId,
     pub question: Question,
 }
 
-/// A wish, and the words that it lacks.
+/// An edit request, and the texts that it lacks.
 #[derive(Debug)]
 pub struct Open {
     /// The conversation's id.
     pub conversation: String,
     pub questions: Vec<Question>,
     pub wish: Wish,
-    /// Which operation each of the wish's comes from: one may become several.
+    /// The original operation of each operation in the request: one may become several.
     pub from: Vec<usize>,
-    /// The head that the questions were asked at.
+    /// The head at the time of the questions.
     pub head: String,
 }
 
-/// A wish that can be done, with why each of its operations is made.
+/// A complete edit request, with the reason for each operation.
 pub struct FilledWish {
     pub wish: Wish,
     pub reasons: Vec<Option<String>>,
@@ -74,8 +74,8 @@ pub struct FilledWish {
 }
 
 impl Open {
-    /// The wish with these words, in the order of the questions. `by`: who found them. With `held` it is refused if
-    /// a commit was made since.
+    /// Completes the request with these texts, in the order of the questions. `by`: their author. With `held` the
+    /// request is refused if a commit was made since.
     pub fn filled(self, words: Vec<String>, by: &str, held: bool) -> (Wish, Vec<Written>) {
         let Open { mut wish, questions, head, .. } = self;
         let mut written = Vec::new();
@@ -89,7 +89,7 @@ impl Open {
         if held && wish.expect.is_none() {
             wish.expect = Some(head);
         }
-        // Who reads the history wants to know whose words these are.
+        // Readers of the history want to know the author of a text.
         if wish.note.is_none() && !written.is_empty() {
             wish.note = Some(if by == SELF { "an extract by ctx".to_owned() } else { format!("words by {by}") });
         }
@@ -98,7 +98,7 @@ impl Open {
 }
 
 impl Engine {
-    /// The effects of the operations that come before.
+    /// The effects of the previous operations.
     pub fn before(
         &self,
         conversation: &Conversation,
@@ -115,7 +115,7 @@ impl Engine {
         }
     }
 
-    /// An open operation on top of others, with the words that ctx finds by itself.
+    /// Resolves an incomplete operation on top of others, with texts by ctx itself.
     pub fn resolve_open(
         &self,
         conversation: &Conversation,
@@ -129,7 +129,7 @@ impl Engine {
         open.map(fill).collect()
     }
 
-    /// What an open operation comes to: operations with some words in them, and what those should be about.
+    /// The operations that an incomplete operation becomes, with placeholder texts, and the material for the real ones.
     pub fn lacking(
         &self,
         conversation: &Conversation,
@@ -142,7 +142,7 @@ impl Engine {
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let view = ground.lay(crate::edit::on_top(conversation, id, effects));
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
-        // Some words, to see whether it can be done at all.
+        // A placeholder text, to check whether the operation is possible at all.
         let filled = operation.clone().filled("…".to_owned());
         match operation {
             Operation::SummarizeResults { ids, select, result, .. } => {
@@ -193,7 +193,7 @@ impl Engine {
         }
     }
 
-    /// What is sent of these targets and can be read. Thinking is the model's own.
+    /// The sent, readable content of these targets. Thinking is private to the model.
     pub fn material(
         &self,
         conversation: &Conversation,
@@ -236,7 +236,7 @@ impl Engine {
 }
 
 impl Question {
-    /// The words that ctx finds by itself.
+    /// The text by ctx itself.
     pub fn local(&self) -> Result<String, Refusal> {
         local::words(self.kind, &self.material).map_err(|nonsense| match nonsense {
             Nonsense::NotShorter => too_short(&format!("`{}`", self.material.name)),

@@ -1,4 +1,4 @@
-//! Records of version 1: what an edit puts into a conversation is a list of blocks, each the JSON of the Anthropic wire.
+//! Records of version 1: the content of an edit is a list of blocks, each as JSON of the Anthropic wire.
 
 use ctx_core::edit::Commit;
 use ctx_wire::anthropic::content;
@@ -14,7 +14,7 @@ pub fn commit(body: &[u8]) -> Option<Commit> {
     serde_json::from_value(commit).ok()
 }
 
-/// The effects of an edit; those that a fork inherits stand beside their names.
+/// The effects of an edit; inherited ones are beside their names.
 fn effects(commit: &mut Value) -> impl Iterator<Item = &mut Value> {
     let changes = commit.as_object_mut().into_iter().flat_map(|fields| fields.values_mut());
     let effects = changes.filter_map(|change| change.get_mut("effects")?.as_array_mut()).flatten();
@@ -24,7 +24,7 @@ fn effects(commit: &mut Value) -> impl Iterator<Item = &mut Value> {
     })
 }
 
-/// Gives a message its content instead of its blocks.
+/// Replaces the blocks of a message with its content.
 fn upgrade(made: &mut Value) -> Option<()> {
     let made = made.as_object_mut()?;
     let Some(Value::Array(blocks)) = made.remove("blocks") else { return None };

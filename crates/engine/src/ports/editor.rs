@@ -1,4 +1,4 @@
-//! The automatic editor: edits conversations by itself.
+//! The port for the automatic editor.
 
 use crate::Refusal;
 use ctx_api::context::ProjectSettings;
@@ -7,29 +7,29 @@ use ctx_core::format::count;
 use ctx_core::policy::{Facts, Look, Mode, Policy, Proposal, Settings};
 use std::sync::Arc;
 
-/// Edits conversations by itself.
+/// Edits conversations automatically.
 pub trait Automatic: Send + Sync {
-    /// Whether it looks at every conversation. Otherwise at those for which its settings say so.
+    /// Whether it watches every conversation, rather than those selected by its settings.
     fn holds_all(&self) -> bool {
         true
     }
 
-    /// What somebody wants of it for a conversation, while these skills are active.
+    /// Its settings for a conversation, while these skills are active.
     fn settings(&self, _about: &About<'_>, _skills: &[&str]) -> Arc<Settings> {
         Arc::new(Settings { mode: Mode::On, ..ctx_clients::editor_settings() })
     }
 
-    /// What should be done before this request leaves. Called for every held request of a conversation, while its
-    /// client waits. `all`: somebody wants all that may go to go now.
+    /// The edits to make before this request leaves. Called for every held request of a conversation, while its client
+    /// waits. `all`: a user asked to clear everything that may be cleared.
     fn propose(&self, about: &About<'_>, look: &Look<'_>, by: (&Settings, Facts<'_>), all: bool) -> Vec<Proposal>;
 
-    /// From where on the limit of the model is near.
+    /// The threshold from which the model's limit is near.
     fn limit(&self, _about: &About<'_>, settings: &Settings, window: u64) -> Limit {
         let percent = settings.threshold(false);
         Limit { percent, tokens: window / 100 * percent }
     }
 
-    /// Whether the provider edits it by itself, too.
+    /// Whether the provider also edits the conversation.
     fn provider_edits(&self, _about: &About<'_>) -> bool {
         false
     }
@@ -39,7 +39,7 @@ pub trait Automatic: Send + Sync {
         Ok(())
     }
 
-    /// What keeps it from doing what is wanted, each in a sentence.
+    /// The obstacles to its work, one sentence each.
     fn hindrances(&self, _about: &About<'_>, _skills: &[&str]) -> Vec<String> {
         Vec::new()
     }
@@ -49,11 +49,11 @@ pub trait Automatic: Send + Sync {
         None
     }
 
-    /// Told of what was made, or why it was not.
+    /// Called with the commit, or with the reason why there is none.
     fn done(&self, _about: &About<'_>, _done: Result<&Commit, &Refusal>) {}
 
-    /// Keeps the content of a result that is about to go. Gives a sentence that tells the agent where to find it, if it
-    /// is to be found; what cannot be kept stays. With the result comes what it was asked for.
+    /// Files the content of a result before it is cleared. Returns a sentence that names the file to the agent, if the
+    /// agent can read it; content that cannot be filed stays. The tool input comes with the result.
     fn keep(
         &self,
         _about: &About<'_>,
@@ -64,32 +64,31 @@ pub trait Automatic: Send + Sync {
         Ok(None)
     }
 
-    /// Makes what was kept survive a power cut. Called before a commit is stored, on no request's time.
+    /// Makes filed content survive a power cut. Called before a commit is stored, while no request waits.
     fn secure(&self) {}
 }
 
-/// The conversation that a request belongs to.
+/// The conversation of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct About<'c> {
     pub conversation: &'c str,
     pub model: Option<&'c str>,
-    /// The folder that its client works in.
+    /// The client's working folder.
     pub folder: Option<&'c str>,
-    /// The agent of its session, when it is not the main one.
+    /// The agent of its session, if it is not the main one.
     pub agent: Option<&'c str>,
-    /// The number of the request.
     pub request: u32,
-    /// When it came.
+    /// When the request came.
     pub at: u64,
-    /// Tokens of results that the provider itself left out of the one before.
+    /// Tokens of results that the provider itself cleared from the previous request.
     pub cleared: u64,
     /// The provider edits this request for the first time: nothing else is cut from it.
     pub provider_first: bool,
-    /// All that is being cleared from it.
+    /// Everything that is being cleared from it.
     pub batch: Batch,
 }
 
-/// How many results and inputs are cleared together, and their tokens.
+/// The number of results and inputs cleared together, and their tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Batch {
     pub size: usize,
@@ -104,46 +103,46 @@ impl Batch {
         }
     }
 
-    /// Nothing for a single one: its line has its tokens.
+    /// `None` for a single one: its line has its tokens.
     pub fn in_words(&self) -> Option<String> {
         (self.size > 1).then(|| format!("{} in this batch, {} tokens in total", self.size, count(self.tokens)))
     }
 }
 
-/// From where on the limit of the model is near.
+/// The threshold from which the model's limit is near.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
     pub percent: u64,
     pub tokens: u64,
 }
 
-/// A result that is about to go, or what a call was asked with.
+/// A tool result or tool input that is about to be cleared.
 #[derive(Debug, Clone, Copy)]
 pub struct Removal<'r> {
     /// The id of its call.
     pub call: &'r str,
-    /// It is what the call was asked with.
+    /// It is the input of the call.
     pub is_input: bool,
     pub tool: &'r str,
     pub text: &'r str,
-    /// How the name of a file with it should end: `txt`, or `json` where it is more than text.
+    /// The file extension: `txt`, or `json` if it is more than text.
     pub ending: &'r str,
     pub tokens: u64,
     pub reason: &'r str,
 }
 
-/// Where the content of a result goes.
+/// The destination of cleared content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keeping {
-    /// Nothing is cleared: it is only looked at what would be.
+    /// Nothing is cleared; this is only a preview.
     Nowhere,
-    /// To a file: it may be cleared.
+    /// A file: the content may be cleared.
     Filed,
-    /// To a file, and into the ledger: it is cleared.
+    /// A file and the ledger: the content is cleared.
     Noted,
 }
 
-/// A policy and nothing else: what goes is kept nowhere.
+/// A policy alone: cleared content is not filed.
 pub struct Plain(pub Arc<dyn Policy>);
 
 impl Automatic for Plain {
@@ -152,7 +151,7 @@ impl Automatic for Plain {
     }
 }
 
-/// Proposes nothing; stands in where no editor is switched on.
+/// Proposes nothing; used while no editor is switched on.
 pub struct NoEditor;
 
 impl Automatic for NoEditor {

@@ -1,4 +1,4 @@
-//! What the engine asks of others. The service answers; tests and the lab answer more simply.
+//! The ports of the engine. The service implements them; tests and the lab have simpler implementations.
 
 mod editor;
 mod offload_folder;

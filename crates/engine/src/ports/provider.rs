@@ -1,4 +1,4 @@
-//! What is wanted of a provider, its abilities and its refusals.
+//! The port for the provider: the edits to ask for, its capabilities and its refusals.
 
 use crate::Credentials;
 use crate::credentials::quoted;
@@ -9,22 +9,22 @@ use std::sync::Arc;
 
 const NOTE: &str = "provider";
 
-/// After so long it is asked again: providers learn.
+/// The time after which a refused edit is asked for again: providers add capabilities.
 pub const WEEK_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 
-/// Nobody has more models.
+/// The largest number of models to remember.
 const MOST: usize = 2_000;
 
-/// What is wanted of the provider, and what it has told of itself.
+/// The edits to ask of the provider, and its capabilities.
 pub trait Provider: Send + Sync {
-    /// What is wanted for a client that works in `folder`.
+    /// The edits to ask for, for a client that works in `folder`.
     fn rules(&self, folder: Option<&str>) -> Arc<Rules>;
 
-    /// What it can do, and what it has refused.
+    /// Its capabilities and its refusals.
     fn known(&self) -> Arc<ProviderKnowledge>;
 }
 
-/// Nothing is wanted of it.
+/// Asks for nothing.
 pub struct NoProvider;
 
 impl Provider for NoProvider {
@@ -37,7 +37,7 @@ impl Provider for NoProvider {
     }
 }
 
-/// Something of ours that the provider did not take.
+/// An edit of ours that the provider refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderRefusal {
     pub model: Box<str>,
@@ -58,11 +58,11 @@ pub struct Refusal {
     /// The `type` of an edit.
     pub edit: String,
     pub at: u64,
-    /// What the provider said.
+    /// The provider's message.
     pub words: String,
 }
 
-/// What the provider says of a model.
+/// The provider's report on a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct ModelReport {
     model: String,
@@ -70,7 +70,7 @@ struct ModelReport {
     can: Vec<(String, bool)>,
 }
 
-/// Under which name it is kept: no conversation is called like this.
+/// The storage key; no conversation has this name.
 fn key(upstream: &str) -> String {
     format!("provider {upstream}")
 }
@@ -86,7 +86,7 @@ impl ProviderKnowledge {
         Step { notes: vec![note], ..Step::default() }
     }
 
-    /// Nothing where the provider has not said.
+    /// `None` if the provider has not reported it.
     pub fn can(&self, model: &str, kind: Kind, at: u64) -> Option<bool> {
         let is_it = |refusal: &&Refusal| refusal.model == model && refusal.edit == kind.name();
         if self.refusals.iter().find(is_it).is_some_and(|refusal| refusal.counts(at)) {
@@ -130,7 +130,7 @@ impl Refusal {
 }
 
 impl ProviderRefusal {
-    /// Keeps the sentence of the refusal, without these credentials.
+    /// Keeps the text of the refusal, without these credentials.
     pub fn hide(&mut self, credentials: &Credentials) {
         self.answer = credentials.hide(&sentence(&self.answer)).into_bytes();
     }

@@ -1,4 +1,4 @@
-//! What is asked of the provider, laid over a request however that is composed.
+//! Adds the edits asked of the provider to a request, composed or not.
 
 use crate::compose::{Otherwise, Outgoing};
 use crate::conversation::provider::Asks;
@@ -8,14 +8,14 @@ use std::cell::RefCell;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Additions {
-    /// What belongs together comes in together or not at all.
+    /// Splices of a group are applied together or not at all.
     groups: Vec<(Vec<Splice>, Vec<Kind>)>,
-    /// Whatever else becomes of the request.
+    /// Removed in any case.
     taken_out: Vec<Splice>,
-    /// What goes with the edits if the provider refuses them.
+    /// Removed together with the edits if the provider rejects them.
     goes_too: Vec<Splice>,
     model: Box<str>,
-    /// Bytes of the client's request.
+    /// The size of the client's request in bytes.
     length: usize,
     pub asks: Asks,
     left_with: RefCell<Option<Vec<Part>>>,
@@ -31,12 +31,12 @@ impl Additions {
         self.groups.push((splices, kinds));
     }
 
-    /// Takes out what the client has only from us.
+    /// Removes content that the client has only from the proxy.
     pub fn take_out(&mut self, splice: Option<Splice>) {
         self.taken_out.extend(splice);
     }
 
-    /// The client has this only from us: without our edits it is refused.
+    /// Marks content that the client has only from the proxy: without our edits the provider rejects it.
     pub fn goes_with_edits(&mut self, splice: Option<Splice>) {
         self.goes_too.extend(splice);
     }
@@ -52,14 +52,14 @@ impl Additions {
         self.kinds().into_iter().map(|kind| kind.name().to_owned()).collect()
     }
 
-    /// The request with what is asked beside it; where nothing is, it leaves as it would have.
+    /// The request with the additional edits; unchanged if there are none.
     pub fn lay(&self, outgoing: Option<Outgoing>) -> Option<Outgoing> {
         let outgoing = self.laid_over(outgoing);
         *self.left_with.borrow_mut() = outgoing.as_ref().map(|outgoing| outgoing.parts.clone());
         outgoing
     }
 
-    /// The parts of the request that it was laid over last; nothing where that left as it came.
+    /// The parts of the last request; `None` if it left unchanged.
     pub fn left_with(&self) -> Option<Vec<Part>> {
         self.left_with.take()
     }
@@ -83,7 +83,7 @@ impl Additions {
         let mut laid = Vec::new();
         for (splices, kinds) in &self.groups {
             let before = with.parts.clone();
-            // From behind, so that those in one place keep their order.
+            // From the last one, so that splices at the same place keep their order.
             if splices.iter().rev().all(|splice| with.splice(splice)) {
                 laid.extend(kinds.iter().copied());
             } else {

@@ -1,4 +1,4 @@
-//! What the provider must have cleared: it says how much, not what.
+//! Infers the results that the provider cleared: it reports their number only.
 
 use crate::compose::Ground;
 use crate::conversation::Conversation;
@@ -7,8 +7,8 @@ use ctx_core::edit::layout::layout;
 use ctx_core::message::Kind;
 use std::collections::HashMap;
 
-/// The first and the last step whose results are among the `count` oldest that may be cleared. What operations took out
-/// was not there to be cleared.
+/// The first and the last step among the `count` oldest clearable results. Results removed by operations were not there
+/// to be cleared.
 pub fn steps(conversation: &Conversation, count: u64, excluded: &[String]) -> Option<(String, String)> {
     let ground = Ground::of(conversation, false);
     let view = ground.lay(conversation.effects(conversation.history.head()));

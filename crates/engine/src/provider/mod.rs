@@ -1,4 +1,4 @@
-//! The provider's own context editing: the edits that a request asks for, and what the provider did.
+//! The provider's own context editing: the edits that a request asks for, and their outcome.
 //! `ctx_wire::anthropic::context_management` spells them.
 
 pub mod added;
@@ -20,20 +20,19 @@ use ctx_wire::body::Body;
 use ctx_wire::envelope::Envelope;
 use std::ops::Range;
 
-/// A request that may be asked to be edited.
+/// A request that the provider may be asked to edit.
 pub struct Request<'a> {
     pub at: u64,
     pub class: Class,
     pub body: &'a Body,
     pub envelope: &'a Envelope,
-    /// Leading messages that its conversation had before.
+    /// The number of leading messages that its conversation already had.
     pub same: usize,
     pub counting: bool,
 }
 
 impl Engine {
-    /// Whether old results of a conversation are cleared by the provider itself, or all of it summed up. Takes no lock of
-    /// a conversation's.
+    /// Whether the provider itself clears old results of a conversation or summarises it. Takes no conversation lock.
     pub fn provider_edits(&self, about: &About<'_>) -> bool {
         let Some(model) = about.model else { return false };
         let rules = self.provider.rules(about.folder);
@@ -43,8 +42,8 @@ impl Engine {
             || (wish.compact.enabled.unwrap_or(false) && self.provider_can(model, Kind::Compact, about.at))
     }
 
-    /// Whether the provider edits the request at hand and had no reason to before: then it goes first, for two cuts at
-    /// once would be paid for twice. `tokens` and `tool_uses`: of the request before, and of this one.
+    /// Whether the provider edits this request and had no reason to before: then it goes first, because two cuts at
+    /// once would be paid for twice. `tokens` and `tool_uses`: of the previous request, and of this one.
     pub fn provider_goes_first(&self, about: &About<'_>, tokens: (u64, u64), tool_uses: (u64, u64)) -> bool {
         let Some(model) = about.model.filter(|_| self.provider_edits(about)) else { return false };
         let rules = self.provider.rules(about.folder);
@@ -56,7 +55,7 @@ impl Engine {
         would_act(&wish, window, tokens.1, tool_uses.1) && !would_act(&wish, window, tokens.0, tool_uses.0)
     }
 
-    /// What the provider said of a model counts, then the table.
+    /// The provider's report on a model takes precedence over the table.
     fn provider_can(&self, model: &str, kind: Kind, at: u64) -> bool {
         let listed = || {
             let model = self.models.of(model).model();
@@ -80,7 +79,7 @@ impl Engine {
         rules.of(&Who { model: request.envelope.model.as_deref()?, folder: folder.as_deref(), is_sub })
     }
 
-    /// What a request asks of the provider beside what its client does.
+    /// The edits that a request asks of the provider in addition to its client's.
     pub fn adds(&self, conversation: &Conversation, request: &Request<'_>) -> Additions {
         let mut added = self.edits_for(conversation, request).unwrap_or_default();
         added.is_for(request.envelope.model.as_deref().unwrap_or_default(), request.body.bytes().len());
@@ -88,7 +87,7 @@ impl Engine {
         for (summary, span) in summaries_in(conversation, request.body) {
             let bytes = request.body.bytes();
             if !added.asks.compacts {
-                // Nobody told the client what that is, and where it is not asked for it is refused.
+                // The client does not know it as a summary, and without the edit the provider rejects it.
                 added.take_out(remove_summary(bytes, span));
             } else if !added.asks.summarised {
                 // The newest one counts.
@@ -103,9 +102,10 @@ impl Engine {
         added
     }
 
-    /// The edits that a request asks for; `None` when it is not meant.
+    /// The edits that a request asks for; `None` if the provider is not to edit it.
     fn edits_for(&self, conversation: &Conversation, request: &Request<'_>) -> Option<Additions> {
-        // Side traffic that carries the history shares its cache, so it is edited alike; other side traffic is left alone.
+        // Side traffic that carries the history shares its cache, so it gets the same edits; other side traffic passes
+        // unchanged.
         let carries =
             (request.class.is_turn() && !request.counting) || (request.same > 0 && conversation.progress.turns > 0);
         if !carries {
@@ -142,18 +142,19 @@ impl Engine {
         Some(added)
     }
 
-    /// What is known of a request that left with something asked beside its client, until it is answered.
+    /// Remembers the additional edits of a request until it is answered.
     pub fn asked(&self, conversation: &mut Conversation, request: u32, added: &Additions) {
         if !added.kinds().is_empty() {
             conversation.provider.asks.insert(request, added.asks.clone());
         }
     }
 
-    /// Adds to an answer what only the asking tells: what must have been cleared, and what a summary stands for.
+    /// Adds to an answer the facts that follow from the request: the cleared results, and the content that a summary
+    /// replaces.
     pub fn told(&self, conversation: &mut Conversation, answered: &mut AnswerRecord, turn: Option<&[u8]>) {
         let asks = conversation.provider.asks.remove(&answered.request);
         answered.summarised = asks.as_ref().is_some_and(|asks| asks.summarised);
-        // A client that asked for it itself knows what to do with it.
+        // A client that asked for it itself can handle it.
         let compacts = asks.as_ref().is_some_and(|asks| asks.compacts);
         if let Some(reply) = turn {
             let by_client = || conversation.last.body.as_ref().and_then(excluded_by_client);
@@ -171,7 +172,7 @@ impl Engine {
     }
 }
 
-/// The summaries whose messages a request holds, the newest first, and where those stand.
+/// The summaries whose messages a request contains, newest first, and their positions.
 fn summaries_in<'a>(conversation: &'a Conversation, body: &Body) -> Vec<(&'a Summary, Range<usize>)> {
     let found = |summary: &'a Summary| {
         let span = body.spans().messages.get(summary.messages as usize)?;

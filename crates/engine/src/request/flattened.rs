@@ -1,5 +1,5 @@
-//! Summary requests that carry the history as one text: what edits removed is cut out where it stands word for word.
-//! No message of such a request is one of the conversation, so that nothing can be composed.
+//! Summary requests that carry the history as one text: removed texts are cut out wherever they occur verbatim. No
+//! message of such a request belongs to the conversation, so it cannot be composed.
 
 use crate::compose::{Ground, Outgoing};
 use crate::conversation::Conversation;
@@ -13,23 +13,23 @@ use ctx_wire::body::Body;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// A shorter text may stand anywhere by chance.
+/// The minimum length of a text. Shorter ones may occur by chance.
 const SHORTEST: usize = 24;
 
-/// So much of the beginning of a text is looked for. Clients cut long results off, so the rest need not follow.
+/// The number of leading characters to search for. Clients truncate long results, so the rest need not follow.
 const HEAD: usize = 200;
 
-/// The place of a text that an edit removed.
+/// Replaces a text that an edit removed.
 const REMOVED: &str = "[removed]";
 
-/// A request without the texts that edits removed, and how many of them were found.
+/// A request without the removed texts, and the number of texts found.
 pub struct Cut {
     pub outgoing: Outgoing,
     pub found: usize,
     pub removed: usize,
 }
 
-/// Cuts the texts that edits removed out of a request. `history`: the newest body that carried the conversation.
+/// Cuts the removed texts out of a request. `history`: the newest body that carried the conversation.
 pub fn cut(conversation: &Conversation, history: &Body, body: &Body) -> Option<Cut> {
     if carries_messages(conversation, body) {
         return None;
@@ -58,7 +58,7 @@ pub fn cut(conversation: &Conversation, history: &Body, body: &Body) -> Option<C
     (found > 0).then_some(Cut { outgoing, found, removed: texts.len() })
 }
 
-/// Whether a message of the conversation is among those of a request: then it is composed.
+/// Whether a request contains a message of the conversation, and is therefore composed.
 fn carries_messages(conversation: &Conversation, body: &Body) -> bool {
     let read = |at: usize| body.read_message(at, ctx_clients::lexicon()).facts;
     let rest: Vec<Message> = (0..body.spans().messages.len()).map(read).collect();
@@ -66,7 +66,7 @@ fn carries_messages(conversation: &Conversation, body: &Body) -> bool {
     reconcile(&conversation.tree, &sighting).known() > 0
 }
 
-/// The client's texts that are not sent as they came, and what stands for each.
+/// The client's texts that are not sent unchanged, each with its replacement.
 fn removed_texts(conversation: &Conversation, history: &Body) -> Vec<(String, String)> {
     let ground = Ground::of(conversation, false);
     let view = ground.lay(conversation.effects(conversation.history.head()));
@@ -96,7 +96,7 @@ fn words(content: &Content) -> Option<String> {
     }
 }
 
-/// The text that stands for a removed one: of several that one edit covers, for the first.
+/// The replacement of a removed text. If one edit covers several, the first one gets it.
 fn replacement(view: &View<'_>, laid: &ViewUnit, told: &mut HashSet<EffectId>) -> String {
     let Some(covered) = laid.covered else { return view.new_result(laid).unwrap_or(REMOVED).to_owned() };
     let made = view.effect(covered).map(Effect::made).unwrap_or_default();
@@ -108,13 +108,13 @@ fn replacement(view: &View<'_>, laid: &ViewUnit, told: &mut HashSet<EffectId>) -
     }
 }
 
-/// Text as it stands in a JSON string, without quotes.
+/// The text as in a JSON string, without quotes.
 fn escaped(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
 }
 
-/// Where a text stands in JSON, whole or cut off behind its head.
+/// The positions of a text in JSON, whole or truncated behind its head.
 fn places_of(text: &str, body: &[u8]) -> Vec<Range<usize>> {
     let text = text.trim();
     let head: String = text.chars().take(HEAD).collect();
@@ -122,7 +122,7 @@ fn places_of(text: &str, body: &[u8]) -> Vec<Range<usize>> {
     let starts: Vec<usize> = memchr::memmem::find_iter(body, head.as_bytes()).collect();
     let reach = |start: usize| {
         let same = body[start..].iter().zip(whole.as_bytes()).take_while(|(one, other)| one == other).count();
-        // Neither a character nor an escape is torn.
+        // No character or escape is split.
         let mut end = 0;
         for character in text.chars() {
             let length = escaped(character.encode_utf8(&mut [0; 4])).len();

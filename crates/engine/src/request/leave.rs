@@ -1,4 +1,4 @@
-//! How a request leaves: composed with the operations of its conversation.
+//! Composes a leaving request with the operations of its conversation.
 
 use super::turn::slots;
 use crate::compose::{AtHand, Ready, digest};
@@ -11,7 +11,7 @@ use ctx_core::tree::Slot;
 use ctx_wire::body::Body;
 use ctx_wire::envelope::Envelope;
 
-/// How a turn of the path leaves. False: as it came.
+/// Composes a turn of the path. False: it leaves unchanged.
 pub fn on_path(conversation: &mut Conversation, body: &Body, envelope: &Envelope, ready: Ready<'_>) -> bool {
     conversation.own_prefixes();
     let slots: Vec<SlotId> = conversation.tree.path().map(|slot| slot.id).collect();
@@ -34,13 +34,13 @@ pub fn on_path(conversation: &mut Conversation, body: &Body, envelope: &Envelope
     true
 }
 
-/// Keeps what a composed request was, until its answer comes.
+/// Keeps a composed request until its answer comes.
 fn remember(conversation: &mut Conversation, sent: Option<SentRequest>) {
     let request = conversation.progress.requests;
     conversation.composing.sent.extend(sent.map(|sent| (request, sent)));
 }
 
-/// How a request leaves that carries the history but adds nothing to it: with the same operations.
+/// Composes a request that carries the history but adds nothing to it, with the same operations.
 pub fn beside(
     conversation: &mut Conversation,
     body: &Body,
@@ -76,7 +76,7 @@ pub fn beside(
         under: None,
     };
     let sent = conversation.outgoing(&at_hand, ready);
-    // Behind what both have, it is another message.
+    // Behind the common part the messages differ.
     memo.keep(same);
     conversation.composing.memo = memo;
     let composed = sent.is_some();

@@ -1,4 +1,4 @@
-//! A turn of a conversation: which of its messages are new, and the record of them.
+//! A turn of a conversation: finds its new messages and records them.
 
 use crate::attribution::{self, Fork, FormatMove, Inheritance};
 use crate::compose::forecast::first_difference;
@@ -26,7 +26,7 @@ pub struct TurnDraft<'a> {
     pub by: &'a Circumstances<'a>,
 }
 
-/// The messages of a request from the first on that may be new.
+/// The messages of a request, from the first one that may be new.
 pub struct Messages<'a> {
     pub body: &'a Body,
     pub facts: Vec<Message>,
@@ -34,12 +34,12 @@ pub struct Messages<'a> {
     pub path: Vec<SlotId>,
 }
 
-/// What is new in a turn.
+/// The new messages of a turn.
 pub struct Versions {
     pub turn: Turn,
     pub fresh: Vec<(SlotId, SlotVersion, Message)>,
     pub changed: u32,
-    /// The first message that differs from the last request, and the block of it that does.
+    /// The first message that differs from the last request, and its first differing block.
     pub differs: Option<(usize, Option<usize>)>,
 }
 
@@ -48,7 +48,7 @@ impl TurnDraft<'_> {
     pub fn fork(&mut self, conversation: &mut Conversation, fork: Fork, begins_with_summary: bool) -> Inheritance {
         self.verdict = "fork";
         self.detail = Some(fork.detail);
-        // A fork of a summary does not know how the conversation began.
+        // A fork of a summary does not know the beginning of the conversation.
         conversation.opened.title = fork.title.filter(|_| begins_with_summary);
         conversation.opened.forked_from = Some(fork.from);
         self.placed.places = fork.places;
@@ -56,7 +56,7 @@ impl TurnDraft<'_> {
         fork.inherited
     }
 
-    /// Links a new conversation to the one that its client went on from in another format.
+    /// Links a new conversation to the one that its client continued in another format.
     pub fn moved(&mut self, conversation: &mut Conversation, moved: FormatMove) {
         self.detail = Some(moved.detail);
         conversation.opened.forked_from = Some(moved.from);
@@ -69,7 +69,7 @@ impl TurnDraft<'_> {
         self.step.records.push(opened);
     }
 
-    /// Stores the envelope, unless it is stored.
+    /// Stores the envelope, unless it is already stored.
     pub fn pack(&mut self, body: &Body, stored: Option<Hash>, is_broken: bool) -> Hash {
         if let Some(hash) = stored.filter(|_| !(is_broken && self.is_current)) {
             self.uses.push(hash);
@@ -109,7 +109,7 @@ impl TurnDraft<'_> {
         }
     }
 
-    /// Stores the messages that were never sent like this.
+    /// Stores the messages that were never sent in this form.
     pub fn versions(&mut self, conversation: &Conversation, mut turn: Turn, messages: Messages<'_>) -> Versions {
         let (mut fresh, mut changed, mut differs) = (Vec::new(), 0, None);
         let Messages { body, facts, cuts, path } = messages;
@@ -126,7 +126,7 @@ impl TurnDraft<'_> {
         for (at, ((facts, cuts), slot)) in (self.same..).zip(facts.into_iter().zip(cuts).zip(path)) {
             let known = conversation.versions.get(&slot);
             if !self.is_current && known.is_some() {
-                // The path that people look at keeps the bytes it had.
+                // The current path keeps its bytes.
                 continue;
             }
             if at % 16 == 0 {
@@ -153,7 +153,6 @@ impl TurnDraft<'_> {
         Versions { turn, fresh, changed, differs }
     }
 
-    /// Stores one version of a message.
     fn store(&mut self, turn: &mut Turn, slot: SlotId, (bytes, worn): (Vec<u8>, SlotVersion)) -> SlotVersion {
         turn.versions.push(version(slot, &worn, self.uses.len()));
         self.uses.push(worn.blob);
@@ -162,8 +161,8 @@ impl TurnDraft<'_> {
     }
 }
 
-/// Whether a turn is surely one of this conversation. Most clients send titles and the like under the
-/// same session; such a path is believed when a later request goes on from it.
+/// Whether a turn certainly belongs to this conversation. Most clients send title requests and the like under the same
+/// session; such a path is trusted once a later request continues it.
 pub fn is_trusted(conversation: &Conversation, client: ClientId, placed: &RequestPath, has_tools: bool) -> bool {
     let tentative = match placed.verdict {
         Verdict::Unrelated => true,
@@ -174,13 +173,13 @@ pub fn is_trusted(conversation: &Conversation, client: ClientId, placed: &Reques
     ctx_clients::client(client).tells_side_requests || !tentative || gains_tools
 }
 
-/// A version of a slot as it is recorded; `blob`: its place in the record's uses.
+/// A version of a slot as recorded; `blob`: its index in the record's uses.
 fn version(slot: SlotId, worn: &SlotVersion, blob: usize) -> Version {
     let dress = worn.dress.0.iter().map(|(at, bytes)| (*at, String::from_utf8_lossy(bytes).into_owned())).collect();
     Version { slot: slot.0, blob: blob as u32, dress }
 }
 
-/// A message without its dress. What cannot be written down as text stays on.
+/// A message without its dress. Dress that is not valid text stays on.
 fn bare(message: &[u8], cuts: &[std::ops::Range<usize>]) -> (Vec<u8>, SlotVersion) {
     let is_text =
         |cut: &std::ops::Range<usize>| message.get(cut.clone()).is_some_and(|raw| std::str::from_utf8(raw).is_ok());
@@ -190,7 +189,7 @@ fn bare(message: &[u8], cuts: &[std::ops::Range<usize>]) -> (Vec<u8>, SlotVersio
     (bare, worn)
 }
 
-/// The slots of the messages from `same` on: those that were walked over, then those placed.
+/// The slots of the messages from `same` on: those already walked, then those placed.
 pub fn slots(conversation: &Conversation, placed: &RequestPath, same: usize) -> Vec<SlotId> {
     let tree = &conversation.tree;
     let mut slots: Vec<SlotId> = std::iter::successors(placed.base, |&node| tree.parent(node))
@@ -211,7 +210,7 @@ pub fn slots(conversation: &Conversation, placed: &RequestPath, same: usize) -> 
     slots
 }
 
-/// What stands between the messages, when it is not a comma.
+/// The bytes between the messages, if they are not commas.
 fn between(body: &Body) -> Option<Vec<String>> {
     let messages = &body.spans().messages;
     let gaps = || messages.iter().zip(messages.iter().skip(1)).map(|(one, next)| body.bytes().get(one.end..next.start));

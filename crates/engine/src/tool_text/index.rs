@@ -1,4 +1,4 @@
-//! An index of the words of a conversation, so that not all of it is read again before each request. A pure function of
+//! An index of the words of a conversation, so that it is not read completely before each request. A pure function of
 //! its messages: it can be dropped at any time.
 
 use crate::tool_text::input::LongInput;
@@ -13,31 +13,31 @@ use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Estimated tokens of a sentence that tells where the content of a result is kept.
+/// Estimated tokens of the sentence that names the file of a result.
 const KEPT: f64 = 30.0;
 
 #[derive(Debug, Default)]
 pub struct TextIndex {
-    /// The messages that were met.
+    /// The indexed messages.
     met: Vec<Key>,
-    /// Names that stand in what was said, by their hashes; and with those in what was called.
+    /// Hashes of the names in texts; and of those in texts and calls.
     said: HashSet<u64>,
     spoken: HashSet<u64>,
-    /// Those in what was called, by the call.
+    /// Hashes of the names in calls, by call.
     called: HashMap<Box<str>, Vec<u64>>,
-    /// Estimated tokens that would be left of each result, and of what each call was asked with.
+    /// Estimated tokens that would remain of each result, and of each input.
     left: HashMap<Box<str>, f64>,
     input_left: HashMap<Box<str>, f64>,
-    /// The file that each call is about, and the command that it runs or what it searches for.
+    /// The file of each call, and its command or search pattern.
     asked: HashMap<Box<str>, CallSubject>,
-    /// Skills that were called, or begun by a person; commands that are none are among them.
+    /// Skills that were called, or started by a person; may include commands that are not skills.
     skills: Vec<Box<str>>,
 }
 
 type CallSubject = (Option<Box<str>>, Option<Box<str>>);
 
 impl TextIndex {
-    /// Meets the messages of a request, by what identifies each; their facts link results to calls.
+    /// Indexes the messages of a request, by their digests; their facts link results to calls.
     pub fn meet(&mut self, digests: &[Key], body: &Body, messages: &[&Message]) {
         if !digests.starts_with(&self.met) {
             *self = TextIndex::default();
@@ -53,7 +53,7 @@ impl TextIndex {
         let link = |at: usize| facts.and_then(|facts| facts.blocks.get(at)?.tool_use_id.as_deref());
         let contents = wire.contents(message).into_iter().enumerate();
         let contents: Vec<Content> = contents.map(|(at, content)| content.linked(link(at))).collect();
-        // A call that is answered where it stands is one of the provider's own.
+        // A call answered in the same message is one of the provider's own.
         let is_own = |id: &str| contents.iter().any(|content| content.answers() == Some(id));
         for content in &contents {
             match content {
@@ -77,7 +77,7 @@ impl TextIndex {
 
     fn text(&mut self, text: &str, is_typed: bool) {
         self.say(text);
-        // A person who types `/name` begins the skill of that name, if there is one.
+        // A person who types `/name` starts the skill of that name, if there is one.
         if is_typed {
             ctx_clients::lexicon().commands(text).into_iter().for_each(|name| self.begin(name));
         }
@@ -113,7 +113,7 @@ impl TextIndex {
         self.asked.insert(call.into(), (path, command));
     }
 
-    /// The file that a call is about, and the command that it runs or what it searches for.
+    /// The file of a call, and its command or search pattern.
     pub fn call(&self, call: &str) -> (Option<&str>, Option<&str>) {
         self.asked.get(call).map_or((None, None), |(path, command)| (path.as_deref(), command.as_deref()))
     }
@@ -128,7 +128,7 @@ impl TextIndex {
         self.spoken.extend(names);
     }
 
-    /// Names that stand in what was said, or in what these calls were asked with.
+    /// Names in texts, or in the inputs of these calls.
     pub fn known<'c>(&self, calls: impl Iterator<Item = &'c str>) -> HashSet<u64> {
         let called = calls.filter_map(|call| self.called.get(call)).flatten();
         self.said.iter().chain(called).copied().collect()
@@ -138,7 +138,7 @@ impl TextIndex {
         self.left.get(call).copied()
     }
 
-    /// Whether a result of a message that was met is one that must not go.
+    /// Whether a result of an indexed message must not be cleared.
     pub fn stays(&self, message: usize, call: &str) -> bool {
         message < self.met.len() && !self.left.contains_key(call)
     }

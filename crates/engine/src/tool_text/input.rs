@@ -1,11 +1,11 @@
-//! What a call was asked with, its long texts taken out. All else stays as the client wrote it, to the byte.
+//! A tool input without its long texts. Everything else keeps the client's exact bytes.
 
 use ctx_core::policy::stub::input_stub;
 use ctx_wire::json::{self, Span};
 
-/// Texts of an input that are shorter stay.
+/// Shorter texts of an input stay.
 const LONG: usize = 300;
-/// What lies deeper is left alone.
+/// The maximum depth; deeper texts stay.
 const DEEPEST: usize = 32;
 
 /// The input of a call, with its long texts.
@@ -15,15 +15,15 @@ pub struct LongInput<'i> {
 }
 
 impl<'i> LongInput<'i> {
-    /// Reads the JSON of an input; none if nothing in it is long.
+    /// Reads the JSON of an input; `None` if nothing in it is long.
     pub fn of(input: &'i str) -> Option<LongInput<'i>> {
         let mut long = Vec::new();
         find(input.as_bytes(), &(0..input.len()), 0, &mut long);
         (!long.is_empty()).then_some(LongInput { input, long })
     }
 
-    /// The input, of which only the names stay that are not `known`; `kept`, a sentence on where it is to be found, is
-    /// said once.
+    /// The shortened input: only names that are not `known` stay of a long text; `kept`, a sentence that names its
+    /// file, appears once.
     pub fn short(&self, kept: Option<&str>, known: &impl Fn(&str) -> bool) -> String {
         let mut out = String::new();
         let mut at = 0;
@@ -38,7 +38,7 @@ impl<'i> LongInput<'i> {
     }
 }
 
-/// The long texts in a value, in their order.
+/// The long texts in a value, in order.
 fn find(bytes: &[u8], value: &Span, depth: usize, long: &mut Vec<(Span, String)>) {
     if value.len() < LONG || depth > DEEPEST {
         return;

@@ -1,4 +1,4 @@
-//! The texts of tool calls: what a result says, the long texts of an input, and an index of the words.
+//! The texts of tool calls: results, long texts of inputs, and an index of the words.
 
 pub mod index;
 pub mod input;

@@ -1,4 +1,4 @@
-//! What a result holds: as it is kept in a file, and the words in it.
+//! The content of a tool result: its form in a file, and its words.
 
 use ctx_core::Content;
 use ctx_wire::Wire;
@@ -8,14 +8,15 @@ use ctx_wire::Wire;
 pub enum ResultText {
     /// One text.
     Text(String),
-    /// More than that, such as an image: as the client wrote it, and the words in it. `is_text`: these are several texts.
+    /// More than that, such as an image: the client's JSON, and the words in it. `is_text`: it consists of several
+    /// texts.
     Mixed { json: String, words: String, is_text: bool },
 }
 
-/// Raw parts that may stand beside text in a result that goes. Whatever else there is, later messages may refer to.
+/// Raw parts that may accompany text in a clearable result. Later messages may refer to any other part.
 const KNOWN: [&str; 3] = ["image", "document", "search_result"];
 
-/// The words of a result; none if it must not go.
+/// The words of a result; `None` if it must not be cleared.
 pub fn words(wire: &dyn Wire, content: &Content) -> Option<String> {
     let Content::Result { parts, .. } = content else { return None };
     parts.iter().all(|part| may_go(wire, part)).then(|| joined(parts))
@@ -35,7 +36,7 @@ fn joined(parts: &[Content]) -> String {
 }
 
 impl ResultText {
-    /// Reads a block with a result; none if it must not go. `block`: its bytes.
+    /// Reads a block with a result; `None` if it must not be cleared. `block`: its bytes.
     pub fn of(wire: &dyn Wire, content: &Content, block: &[u8]) -> Option<ResultText> {
         let words = words(wire, content)?;
         let Content::Result { parts, .. } = content else { return None };
@@ -55,12 +56,12 @@ impl ResultText {
         }
     }
 
-    /// Whether there is nothing but text in it.
+    /// Whether it consists of text only.
     pub fn is_text(&self) -> bool {
         matches!(self, ResultText::Text(_) | ResultText::Mixed { is_text: true, .. })
     }
 
-    /// What goes to a file, and how the name of that ends.
+    /// The content of its file, and the file extension.
     pub fn file(&self) -> (&str, &'static str) {
         match self {
             ResultText::Text(text) => (text, "txt"),

@@ -1,4 +1,4 @@
-//! What the provider's cache holds of a conversation: how far, until when.
+//! The content of a conversation in the provider's cache: its end and its expiry.
 
 use crate::Engine;
 use crate::compose::compare::around_alike;
@@ -8,11 +8,11 @@ use ctx_api::cache::CacheView;
 use ctx_core::edit::fold::{View, ViewUnit};
 use ctx_core::edit::layout::layout;
 
-/// A place in what is sent up to which it may be cached, and all the tokens before it.
+/// A position up to which a request may be cached, and all tokens before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stop {
     tokens: u64,
-    /// It was written there, and nothing before it has changed since.
+    /// The cache was written there, and nothing before it has changed since.
     written: bool,
 }
 
@@ -57,7 +57,7 @@ impl Engine {
         if let Some(last) = reach.and_then(|reach| reach.checked_sub(around.len())) {
             let is_sent = |laid: &ViewUnit| laid.covered.is_none() && !view.is_left_out(laid);
             let is_in = |laid: &ViewUnit| places.of(&laid.unit).is_some_and(|at| at <= last);
-            // What is gone ends nothing.
+            // Removed content ends nothing.
             'all: for (frame, layout) in frames.iter().filter(|(_, layout)| layout.units.iter().any(is_sent)) {
                 let mut sent = false;
                 for (at, group) in layout.groups.iter().enumerate() {
@@ -98,7 +98,7 @@ fn told(conversation: &Conversation, cached: &CacheReport, until: Option<String>
     }
 }
 
-/// The last stop that the cache reaches, when it holds so many tokens. Tokens before a stop are estimates.
+/// The last stop that the cache reaches with this many tokens. Tokens before a stop are estimates.
 fn reach(stops: &[Stop], cached: u64) -> Option<usize> {
     let most = cached + cached / 10 + 64;
     stops.iter().rposition(|stop| stop.written && stop.tokens <= most)

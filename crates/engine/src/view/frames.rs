@@ -17,7 +17,8 @@ use ctx_core::tokens;
 use ctx_wire::envelope::Piece;
 use std::collections::HashSet;
 
-/// The conversation that this one was linked to when it began, and its own format; nothing once edits were carried over.
+/// The conversation that this one was linked to at its beginning, and its own format; `None` once edits were carried
+/// over.
 pub fn moved_from(conversation: &Conversation) -> Option<(String, WireId)> {
     let from = conversation.opened.forked_from.clone()?;
     let is_carried = |operation: &Operation| matches!(operation, Operation::Import { edits: true, .. });
@@ -133,7 +134,7 @@ fn one(
     }
 }
 
-/// The block's place in its message, if it is a result of one of these calls.
+/// The block's index in its message, if it is a result of one of these calls.
 fn outdated(path: &[&Message], laid: &ViewUnit, calls: &HashSet<&str>) -> Option<usize> {
     let Unit::Source { message, block: Some(at) } = laid.unit else { return None };
     let block = path.get(message)?.blocks.get(at)?;
@@ -141,12 +142,12 @@ fn outdated(path: &[&Message], laid: &ViewUnit, calls: &HashSet<&str>) -> Option
     (is_one && calls.contains(block.tool_use_id.as_deref()?)).then_some(at)
 }
 
-/// The commits of effects, the newest first.
+/// The commits of effects, newest first.
 pub fn by(view: &View<'_>, effects: impl Iterator<Item = EffectId>) -> Vec<String> {
     view.commits(effects).iter().map(ToString::to_string).collect()
 }
 
-/// What was done to it, and what the rules do to it.
+/// The labels of a frame: its edits, and the repairs by rules.
 pub fn chips(
     engine: &Engine,
     desk: &Desk<'_>,
@@ -171,14 +172,14 @@ pub fn chips(
     frame.chips(desk.view, units).into_iter().chain(lacks).chain(repaired).chain(dropped)
 }
 
-/// Without what is told of the whole frame.
+/// The labels of a step, without those of the whole frame.
 pub fn step_chips(engine: &Engine, desk: &Desk<'_>, frame: &Frame, units: &[ViewUnit]) -> Vec<String> {
     let of_frame = ["moved", "combined", "split", "added"];
     let chips = chips(engine, desk, frame, units).filter(|chip| !of_frame.contains(chip));
     chips.map(str::to_owned).collect()
 }
 
-/// What the client sent, covered or not.
+/// The estimate of the client's content, covered or not.
 fn source_weight(path: &[&Message], units: &[ViewUnit]) -> f64 {
     units
         .iter()
@@ -189,7 +190,7 @@ fn source_weight(path: &[&Message], units: &[ViewUnit]) -> f64 {
         .sum()
 }
 
-/// The system prompt and the tools: frames like any other.
+/// The system prompt and the tools, as frames.
 fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameView> {
     let envelope = &conversation.envelope;
     let weigh = |piece: &Piece| if piece.deferred { 0.0 } else { tokens::estimate(piece.chars, 0) };
@@ -205,7 +206,7 @@ fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameView> {
             (all, false) if all == pieces.len() => vec!["deleted"],
             _ => vec!["trimmed"],
         };
-        // Something of it has to stay.
+        // A part of it has to stay.
         state.extend(view.keeps(id).then_some("repaired"));
         FrameView {
             id: id.into(),

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 
 type Name = (&'static str, Option<String>);
 
-/// What was found of one kind.
+/// The total of one kind.
 #[derive(Default)]
 struct KindTotal {
     count: usize,
@@ -111,7 +111,7 @@ pub fn turns(
                 let Ok(arrived) = serde_json::from_slice::<ArrivalRecord>(&record.body) else { continue };
                 let Some(turn) = &arrived.turn else { continue };
                 if turn.restart {
-                    // Nobody can tell any more where those before ended.
+                    // The ends of earlier turns are no longer known.
                     asked.values_mut().for_each(|(_, _, frame)| *frame = None);
                     turns.iter_mut().for_each(|turn: &mut TurnView| turn.frame = None);
                 }
@@ -147,7 +147,7 @@ pub fn turns(
     turns
 }
 
-/// What an answer cost, in dollars, and the model whose prices stand in, if one does.
+/// The cost of an answer in dollars, and the model whose prices substitute for its own, if any.
 pub fn money(models: &Models, model: Option<&str>, usage: &Usage) -> Option<(f64, Option<String>)> {
     let (price, stand_in) = models.price(model?, usage.prompt())?;
     Some((price.dollars(&usage.counted()), stand_in.map(str::to_owned)))

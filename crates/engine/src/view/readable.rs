@@ -1,4 +1,4 @@
-//! What a person reads of the blocks of a message, and what the message says beside them.
+//! The readable text of blocks, and the other fields of a message.
 
 use ctx_core::content::{CallInput, Content};
 use ctx_core::message::{Block, Kind, Message};
@@ -6,7 +6,7 @@ use ctx_wire::{Wire, json};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What a person wants to read of a block.
+/// The readable text of a block.
 pub fn readable(wire: &dyn Wire, content: &Content) -> String {
     match content {
         Content::Text { text } | Content::Reasoning { text, .. } => text.clone(),
@@ -17,7 +17,7 @@ pub fn readable(wire: &dyn Wire, content: &Content) -> String {
             let parts: Vec<String> = parts.iter().map(|part| readable_part(wire, part)).collect();
             parts.join("\n")
         }
-        // A lone surrogate, say: not text for a strict reader, but still worth reading.
+        // A lone surrogate, for example, is not valid text but still readable.
         Content::Raw { json, .. } if serde_json::from_str::<Value>(json).is_err() => {
             ctx_wire::json::decode(json.as_bytes()).into_owned()
         }
@@ -25,7 +25,7 @@ pub fn readable(wire: &dyn Wire, content: &Content) -> String {
     }
 }
 
-/// A part of a result: its text, or what it is.
+/// A part of a result: its text, or its kind.
 fn readable_part(wire: &dyn Wire, part: &Content) -> String {
     match part {
         Content::Image { .. } => format!("[{}]", Kind::Image.name()),
@@ -35,7 +35,7 @@ fn readable_part(wire: &dyn Wire, part: &Content) -> String {
     }
 }
 
-/// The fields of a message that are neither its role nor hold its blocks. An empty one may have held some.
+/// The fields of a message other than its role and its blocks. An empty field may have held blocks.
 pub fn other(text: &[u8], message: &Message) -> Map<String, Value> {
     let members = json::members(text, 0).into_iter().flatten().flatten();
     let fields = members.filter_map(|member| {

@@ -16,13 +16,13 @@ use std::collections::HashMap;
 /// The exact bytes of messages, by slot: a path may move while the store is read.
 pub type BySlot = HashMap<SlotId, Vec<u8>>;
 
-/// Hits of one conversation that are shown where all are searched: one that is full of a word hides no other.
+/// The number of hits shown per conversation in a search over all: a frequent word in one does not hide the others.
 pub const OF_EACH: usize = 5;
 
-/// Messages that are read at a time.
+/// The number of messages read at a time.
 pub const AT_A_TIME: usize = 64;
 
-/// Characters around a hit.
+/// The number of characters around a hit.
 const AROUND: usize = 60;
 
 pub fn worn(conversation: &Conversation) -> Vec<(SlotId, SlotVersion)> {
@@ -31,8 +31,8 @@ pub fn worn(conversation: &Conversation) -> Vec<(SlotId, SlotVersion)> {
     slots.filter_map(|slot| Some((slot, conversation.versions.get(&slot)?.clone()))).collect()
 }
 
-/// What is looked for: words, and phrases in quotes, in small letters. In a phrase `\"` is a quote. A quote that is
-/// never closed, or stands inside a word, is a character like any other.
+/// The search terms: words, and phrases in quotes, in lower case. In a phrase `\"` is a quote. A quote that is never
+/// closed, or is inside a word, is an ordinary character.
 pub fn terms(query: &str) -> Vec<String> {
     let mut terms: Vec<String> = Vec::new();
     let mut rest = query.trim_start();
@@ -51,7 +51,7 @@ pub fn terms(query: &str) -> Vec<String> {
     terms
 }
 
-/// The phrase in quotes that a text begins with, and what comes behind it.
+/// The quoted phrase at the start of a text, and the rest.
 fn phrase(text: &str) -> Option<(String, &str)> {
     let inside = text.strip_prefix('"')?;
     let mut phrase = String::new();
@@ -69,8 +69,8 @@ fn phrase(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// Letters and digits are spelt as they are in JSON, so their longest run must be there; of anything else one has to
-/// look closer.
+/// The longest run of letters and digits, which must be in the JSON because they are never escaped; other characters
+/// need a closer look.
 pub fn longest_run(term: &str) -> &str {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | ',' | ':');
     term.split(|c| !is_plain(c)).max_by_key(|run| run.len()).unwrap_or_default()
@@ -80,8 +80,8 @@ pub fn may_hold(message: &[u8], runs: &[&str]) -> bool {
     std::str::from_utf8(&message.to_ascii_lowercase()).map_or(true, |text| runs.iter().all(|run| text.contains(run)))
 }
 
-/// The blocks that hold the words, in the order of the conversation; then those in frames that the client has left
-/// behind. The path may have grown meanwhile.
+/// The blocks that contain the words, in the order of the conversation; then those in frames that the client has left.
+/// The path may have grown meanwhile.
 pub fn hits(conversation: &Conversation, texts: BySlot, terms: &[String]) -> Vec<Hit> {
     let effects = || conversation.effects(conversation.history.head());
     let ground = Ground::of(conversation, true);
@@ -97,7 +97,7 @@ pub fn hits(conversation: &Conversation, texts: BySlot, terms: &[String]) -> Vec
     hits
 }
 
-/// `wanted`: whether a frame is looked at, and why it is no longer sent.
+/// `wanted`: whether to search a frame, and why it is no longer sent.
 fn hits_on(
     conversation: &Conversation,
     (ground, view): (&Ground<'_>, &View<'_>),
@@ -144,12 +144,12 @@ fn hit(frame: &str, message: &MessageView, block: &BlockView, terms: &[String]) 
     })
 }
 
-/// The first of the words with what stands around it, on one line; nothing if one of them is missing.
+/// The first of the words with its surroundings, on one line; `None` if one of them is missing.
 fn snippet(text: &str, terms: &[String]) -> Option<String> {
     let lower = text.to_lowercase();
     let places: Option<Vec<(usize, &String)>> = terms.iter().map(|term| Some((lower.find(term)?, term))).collect();
     let (at, needle) = places?.into_iter().min()?;
-    // Small letters are as many as large ones, but for a handful in the world; those shift the view a little.
+    // Lower case has the same number of characters, with rare exceptions, which shift the excerpt a little.
     let before = lower.get(..at)?.chars().count();
     let start = before.saturating_sub(AROUND);
     let length = before - start + needle.chars().count() + AROUND;

@@ -77,7 +77,7 @@ impl Engine {
         })
     }
 
-    /// The exact bytes of some messages of a path, the pending reply included.
+    /// The exact bytes of some messages of a path, including the pending reply.
     pub fn texts(
         &self,
         conversation: &Conversation,
@@ -222,7 +222,7 @@ fn states(engine: &Engine, desk: &Desk<'_>, targets: &[Target]) -> Vec<String> {
     states
 }
 
-/// The messages of the path that some units lie in.
+/// The messages of the path that contain some units.
 pub fn messages_of(units: &[ViewUnit]) -> impl Iterator<Item = usize> + use<> {
     let mut messages: Vec<usize> = units.iter().filter_map(message_of).collect();
     messages.dedup();
@@ -236,7 +236,7 @@ fn message_of(laid: &ViewUnit) -> Option<usize> {
     }
 }
 
-/// The messages of what was named, what was taken out of them included.
+/// The named messages, including the content removed from them.
 pub fn message_views(
     conversation: &Conversation,
     view: &View<'_>,
@@ -252,7 +252,7 @@ pub fn message_views(
     for group in &layout.groups {
         let units: Vec<&ViewUnit> =
             layout.units[group.units.clone()].iter().filter(|laid| target.units.contains(laid)).collect();
-        // Of ours, what was replaced again is of no interest.
+        // New messages that were replaced again are not shown.
         if units.is_empty() || (group.made.is_some() && units.iter().all(|laid| laid.covered.is_some())) {
             continue;
         }
@@ -329,8 +329,8 @@ fn block_views(
     }
 }
 
-/// The tool that a block of the message `at` is about: a call names it, a result answers a call. The search for that call
-/// runs backwards, because a call usually comes right before its result.
+/// The tool of a block of the message `at`: a call names it, a result answers a call. The search for that call runs
+/// backwards, because a call usually comes right before its result.
 fn tool_of<'a>(path: &[&'a Message], at: usize, block: &'a Block) -> Option<&'a str> {
     let is_call = |other: &&Block| other.kind == Kind::ToolUse && other.tool_use_id == block.tool_use_id;
     let (before, behind) = path.split_at(at);
@@ -374,7 +374,7 @@ fn raw(bytes: &[u8]) -> Option<Box<RawValue>> {
     RawValue::from_string(std::str::from_utf8(bytes).ok()?.to_owned()).ok()
 }
 
-/// A block for a person, or an agent, to read in a file.
+/// A block as Markdown, for a file that a person or an agent reads.
 pub fn markdown(block: &BlockView) -> String {
     let fence = |text: &str| {
         let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -401,7 +401,7 @@ pub fn markdown(block: &BlockView) -> String {
     }
 }
 
-/// All that is sent of a frame, as text.
+/// The sent content of a frame, as text.
 pub fn plain(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, at: usize, texts: &Texts) -> String {
     let Some(frame) = view.frames.get(at) else { return String::new() };
     let units = view.units(frame, &ground.messages);
@@ -424,7 +424,7 @@ pub fn plain(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, 
     out
 }
 
-/// Says which of the repairs took the block out.
+/// Names the repair that removed the block.
 fn explain(block: &mut BlockView, repairs: &[RepairView]) {
     let names = |repair: &&RepairView| match (&block.tool_use_id, block.kind.as_str()) {
         (Some(id), _) => repair.what.contains(id.as_str()),

@@ -1,4 +1,4 @@
-//! What frames, steps and parts are called where nobody gave them a title.
+//! Default titles of frames, steps and parts.
 
 use crate::compose::Ground;
 use ctx_core::content::CallInput;
@@ -9,7 +9,7 @@ use ctx_core::message::{Kind, Message, Role};
 use ctx_core::{Content, frames};
 use ctx_wire::arguments::main_argument;
 
-/// The title of what was named.
+/// The title of a target.
 pub fn target_title(desk: &Desk<'_>, target: &Target) -> String {
     let Some(frame) = target.frame.and_then(|at| desk.view.frames.get(at)) else { return target.name.clone() };
     let frame_title = frame_title(desk.view, desk.source.messages, frame);
@@ -26,7 +26,7 @@ pub fn target_title(desk: &Desk<'_>, target: &Target) -> String {
     }
 }
 
-/// The title of a frame: the one it was given, or the words that open it.
+/// The title of a frame: a given one, or its opening words.
 pub fn frame_title(view: &View<'_>, path: &[&Message], frame: &Frame) -> String {
     if let Some(title) = &frame.title {
         return title.clone();
@@ -50,7 +50,7 @@ pub fn frame_title(view: &View<'_>, path: &[&Message], frame: &Frame) -> String 
             _ => {}
         }
     }
-    // Where nobody speaks, what the model does tells more.
+    // Without user text, the model's actions are more informative.
     let doing = || {
         let mut speakers = units.iter().filter_map(|laid| match laid.unit {
             Unit::Source { message, .. } => Some(message).filter(|at| path[*at].role == Role::Assistant),
@@ -61,7 +61,7 @@ pub fn frame_title(view: &View<'_>, path: &[&Message], frame: &Frame) -> String 
     first_words.or_else(doing).unwrap_or_else(|| "(no words)".to_owned())
 }
 
-/// Whether an edit wrote all words of a message anew: then its title is the edit's.
+/// Whether an edit rewrote all text of a message; the title then comes from the edit.
 fn is_rewritten(view: &View<'_>, path: &[&Message], units: &[ViewUnit], message: usize) -> bool {
     let is_text = |laid: &&ViewUnit| match laid.unit {
         Unit::Source { message: of, block: Some(at) } if of == message => {
@@ -77,10 +77,10 @@ fn is_rewritten(view: &View<'_>, path: &[&Message], units: &[ViewUnit], message:
     texts.peek().is_some() && texts.all(is_edited)
 }
 
-/// A step that says and does nothing.
+/// The title of a step without text or calls.
 const NO_TEXT: &str = "(no text)";
 
-/// What a message of ours says, or calls.
+/// The title of a new message: its text or its call.
 fn made_title(view: &View<'_>, id: NewMessageId) -> Option<String> {
     view.made(id)?.content.iter().find_map(|content| match content {
         Content::Text { text } => Some(ctx_core::title::line(text)),
@@ -93,7 +93,7 @@ fn made_title(view: &View<'_>, id: NewMessageId) -> Option<String> {
     })
 }
 
-/// The title of a frame by its id, and its place in the view.
+/// The title of a frame by its id, and its index in the view.
 pub fn title(ground: &Ground<'_>, view: &View<'_>, id: &str, at: Option<usize>) -> Option<String> {
     match id {
         "system" => Some("System prompt".to_owned()),
@@ -102,8 +102,8 @@ pub fn title(ground: &Ground<'_>, view: &View<'_>, id: &str, at: Option<usize>) 
     }
 }
 
-/// The title of a step: what the model does in it as it is sent, or the first of what it says. One that is not sent at
-/// all keeps its own.
+/// The title of a step: the model's actions as sent, or the beginning of its text. A step that is not sent keeps its
+/// original title.
 pub fn step_title(view: &View<'_>, path: &[&Message], messages: &[usize], units: &[ViewUnit]) -> String {
     let of_client = || {
         let (first, last) = messages.first().zip(messages.last())?;

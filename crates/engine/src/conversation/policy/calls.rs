@@ -1,11 +1,11 @@
-//! The tool calls that operations of the automatic editor are about.
+//! The tool calls in operations of the automatic editor.
 
 use ctx_core::Content;
 use ctx_core::edit::Operation;
 use ctx_wire::Wire;
 use std::borrow::Cow;
 
-/// The calls whose results, or whose inputs, operations of ours change.
+/// The calls whose results or inputs the automatic editor's operations change.
 pub fn calls<'o>(wire: &dyn Wire, operations: &'o [Operation]) -> impl Iterator<Item = Cow<'o, str>> {
     operations.iter().flat_map(move |operation| {
         let (calls, input) = match operation {
@@ -18,11 +18,11 @@ pub fn calls<'o>(wire: &dyn Wire, operations: &'o [Operation]) -> impl Iterator<
     })
 }
 
-/// The call whose input an operation of ours shortens.
+/// The call whose input an operation of the automatic editor shortens.
 pub fn input<'o>(wire: &dyn Wire, operation: &'o Operation) -> Option<Cow<'o, str>> {
     match operation {
         Operation::Edit { content: Some(content), .. } => content.iter().find_map(Content::calls).map(Cow::Borrowed),
-        // Older commits hold the JSON of their wire.
+        // Older commits contain the JSON of their wire.
         Operation::Edit { raw: Some(block), .. } => {
             wire.content(&block.to_string())?.calls().map(|call| Cow::Owned(call.to_owned()))
         }

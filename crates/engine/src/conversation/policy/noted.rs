@@ -16,9 +16,9 @@ pub struct NotedEdits {
     /// The calls whose results would have been cleared, and those whose inputs would have been shortened.
     cleared: HashSet<String>,
     inputs: HashSet<String>,
-    /// Tokens that would have been left out of results before they were sent, by the calls.
+    /// Tokens that would have been trimmed from results before they were sent, by call.
     trimmed: HashMap<String, u64>,
-    /// Calls whose results stay, as somebody decided before this conversation forked off.
+    /// Calls whose results a user chose to keep before this conversation forked.
     kept: HashSet<String>,
 }
 
@@ -33,7 +33,7 @@ impl NotedEdits {
         self.trimmed.extend(trimmed.iter().map(|one| (one.call.clone(), one.tokens)));
     }
 
-    /// Makes a result look as if it had been done. Gives the tokens that this saves.
+    /// Changes a result as if the edit had been made. Returns the saved tokens.
     pub fn imagine(&self, item: &mut Item) -> u64 {
         let mut saved = 0;
         if let Some(input) = item.input.filter(|_| self.inputs.contains(&*item.call)) {
@@ -56,14 +56,14 @@ impl NotedEdits {
         self.kept.iter().map(String::as_str)
     }
 
-    /// Tokens that would have been left out of a result before it was sent.
+    /// Tokens that would have been trimmed from a result before it was sent.
     pub fn trimmed(&self, call: &str) -> u64 {
         self.trimmed.get(call).copied().unwrap_or(0)
     }
 }
 
-/// What operations of ours and what they came down to mean: the calls whose results they clear, what they leave out of
-/// others, and the calls whose inputs they shorten.
+/// Reads the automatic editor's operations and their effects: the calls whose results they clear, the tokens they trim
+/// from others, and the calls whose inputs they shorten.
 pub fn read(
     wire: &dyn Wire,
     operations: &[Operation],

@@ -1,4 +1,4 @@
-//! What an operation would lose, in words. It only tells: whether that matters is for the reader to judge.
+//! Describes the losses by an operation. It only reports them; the reader judges.
 
 use super::{RepairView, State};
 use crate::compose::compare::Overview;
@@ -16,7 +16,7 @@ use ctx_wire::rules;
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names that are told before the rest is counted.
+/// The number of names listed before the rest is counted.
 const MOST: usize = 4;
 
 pub struct Look<'a> {
@@ -24,17 +24,17 @@ pub struct Look<'a> {
     ground: &'a Ground<'a>,
 }
 
-/// A block of the client's that is sent.
+/// A sent client block.
 struct At<'v> {
     frame: String,
     step: usize,
-    /// What a tool result was given.
+    /// The new content of a tool result.
     result: Option<&'v str>,
 }
 
 type Sent<'v> = BTreeMap<(usize, usize), At<'v>>;
 
-/// What was sent before and is not any more, or not so.
+/// Content that was sent before, and is no longer sent or was changed.
 pub struct Loss<'a> {
     blocks: Vec<LostBlock<'a>>,
 }
@@ -46,19 +46,19 @@ struct LostBlock<'a> {
     role: Role,
     /// Only its content was replaced.
     replaced: bool,
-    /// No operation covers it: it cannot be sent behind what changed.
+    /// No operation covers it, but it cannot be sent behind the change.
     left_out: bool,
-    /// It is the client's, for the model to go by.
+    /// It is a client note: instructions for the model.
     is_note: bool,
 }
 
 impl Loss<'_> {
-    /// Thinking that is lost beside what the operation itself removes, as the preview counts it.
+    /// Thinking that is lost in addition to the content that the operation removes, as counted by the preview.
     pub fn thinking(&self) -> usize {
         self.blocks.iter().filter(|block| block.is_thinking()).count()
     }
 
-    /// The frames of some of it, each once.
+    /// The frames of the selected losses, each once.
     fn frames(&self, keep: impl Fn(&LostBlock<'_>) -> bool) -> Vec<String> {
         let mut frames: Vec<String> = Vec::new();
         for block in self.blocks.iter().filter(|block| keep(block)) {
@@ -90,7 +90,7 @@ impl<'a> Look<'a> {
         self.sent_and_left_out(view).0
     }
 
-    /// The blocks that are sent, and those that are not though no operation covers them.
+    /// The sent blocks, and the uncovered blocks that are not sent.
     fn sent_and_left_out<'v>(&self, view: &View<'v>) -> (Sent<'v>, BTreeSet<(usize, usize)>) {
         let (mut sent, mut left_out) = (Sent::new(), BTreeSet::new());
         for frame in &view.frames {
@@ -146,7 +146,7 @@ impl<'a> Look<'a> {
             asked(operation, lost, &mut risks);
             self.larger(operation, was, is, &mut risks);
         }
-        // Thinking that is left out is told already.
+        // Omitted thinking is already reported.
         for repair in repairs.iter().filter(|repair| repair.rule != "A65") {
             risks.push(Risk::new(
                 Level::Low,
@@ -191,7 +191,7 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// The frame that holds the end of the conversation.
+    /// The frame at the end of the conversation.
     fn newest_frame(&self, was: &View<'_>) -> Option<String> {
         let last = self.ground.messages.len().checked_sub(1)?;
         let holds = |frame: &&ctx_core::edit::fold::Frame| {
@@ -201,7 +201,7 @@ impl<'a> Look<'a> {
         was.frames.iter().rev().find(holds).map(|frame| frame.id.to_string())
     }
 
-    /// The model has called tools, and has not said its last word on what they gave.
+    /// Whether the model has called tools and not yet given its final answer.
     fn is_open(&self) -> bool {
         let Some(last) = self.ground.messages.last() else { return false };
         let calls = last.blocks.iter().any(|block| block.kind == Kind::ToolUse);
@@ -236,7 +236,7 @@ impl<'a> Look<'a> {
         risks.push(Risk::new(level, format!("{blocks} no longer sent, in {}", listed(&frames))));
     }
 
-    /// Results whose matter later steps take up again, and that nobody has fetched anew.
+    /// Results that later steps refer to, and that were not fetched again.
     fn referred(&self, operation: &Operation, is: &View<'_>, lost: &Loss<'_>, risks: &mut Vec<Risk>) {
         let sent = self.sent(is);
         let calls: Vec<((usize, usize), &Block, &At<'_>)> = sent
@@ -263,7 +263,7 @@ impl<'a> Look<'a> {
                 }
             }
         }
-        // What is summarized or in a file can still be found.
+        // Summarized or offloaded content can still be found.
         let is_kept = matches!(operation, Operation::Offload { .. } | Operation::SummarizeResults { .. });
         let level = if is_kept { Level::Low } else { Level::Medium };
         for (matter, steps) in told.iter().take(MOST) {
@@ -275,7 +275,7 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Something that was meant to save does not.
+    /// An operation meant to save tokens that does not.
     fn larger(&self, operation: &Operation, was: &State<'_>, is: &State<'_>, risks: &mut Vec<Risk>) {
         use Operation::{Compact, Delete, DropResults, Offload, SummarizeResults};
         let saves = matches!(
@@ -297,7 +297,7 @@ impl<'a> Look<'a> {
     }
 }
 
-/// Project instructions, environment and reminders.
+/// Lost project instructions, environment and reminders.
 fn client_notes(lost: &Loss<'_>, risks: &mut Vec<Risk>) {
     let frames = lost.frames(|block| block.is_note);
     if !frames.is_empty() {
@@ -306,7 +306,7 @@ fn client_notes(lost: &Loss<'_>, risks: &mut Vec<Risk>) {
     }
 }
 
-/// The human's own words.
+/// The user's own words.
 fn asked(operation: &Operation, lost: &Loss<'_>, risks: &mut Vec<Risk>) {
     if !matches!(operation, Operation::Delete { .. }) {
         return;

@@ -1,4 +1,4 @@
-//! A plan that was made against another head: what has happened since, and what that has to do with the plan.
+//! A plan made against another head: lists the commits since then, and their effects on the plan.
 
 use crate::Refusal;
 use crate::compose::Ground;
@@ -11,7 +11,7 @@ use ctx_core::edit::{Commit, CommitId};
 use ctx_core::hint;
 use ctx_core::hint::{Argument, Command};
 
-/// Commits that are told.
+/// The number of commits to list.
 const MOST: usize = 10;
 
 pub fn check(
@@ -76,7 +76,7 @@ pub fn check(
     Err(Refusal::new(refusal.code, message, hint))
 }
 
-/// The ids of the plan that a commit changed something of, with the operations that name them.
+/// The ids of the plan whose content a commit changed, with the operations that name them.
 fn touched(
     conversation: &Conversation,
     ground: &Ground<'_>,
@@ -97,7 +97,7 @@ fn touched(
     touched
 }
 
-/// Whether one of two frames is the other, or a part of it: `t4.1` of `t4`.
+/// Whether two frames are the same, or one is a part of the other: `t4.1` of `t4`.
 fn is_part(one: &str, other: &str) -> bool {
     match (one.parse::<FrameId>(), other.parse::<FrameId>()) {
         (Ok(one), Ok(other)) => one.is_in(&other) || other.is_in(&one),
@@ -105,7 +105,7 @@ fn is_part(one: &str, other: &str) -> bool {
     }
 }
 
-/// The frames that an id lies in.
+/// The frames that contain an id.
 fn frames_of<'a>(id: &'a str, order: &[&'a str]) -> Vec<&'a str> {
     let frame = |id: &'a str| id.split(['/', '#']).next().unwrap_or(id);
     let place = |id: &'a str| order.iter().position(|other| *other == frame(id));

@@ -1,4 +1,4 @@
-//! A fork takes over what waits in the conversation that it comes from, and what somebody wanted to keep there.
+//! A fork takes over the pending changes of its parent, and the results that users chose to keep there.
 
 use super::notes;
 use crate::conversation::Conversation;
@@ -12,13 +12,13 @@ use ctx_wire::Wire;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// Copied from the conversation that a fork comes from.
+/// Copied from the parent of a fork.
 pub struct PendingForFork {
     /// Calls whose results stay.
     kept: Vec<String>,
-    /// What waits on the branch that is checked out.
+    /// The pending changes of the current branch.
     waiting: Vec<NotedWish>,
-    /// Until when the provider's cache of it is warm.
+    /// Until when the parent's content in the provider's cache is warm.
     pub warm_until: u64,
 }
 
@@ -64,8 +64,8 @@ impl Engine {
     }
 }
 
-/// A pending change as it fits the fork; nothing if what it names is not there. Commits of the parent are not in the
-/// fork's history, so what switches them off stays with the parent.
+/// A pending change adapted to the fork; `None` if the content that it names is not there. The parent's commits are not
+/// in the fork's history, so changes that deactivate them stay with the parent.
 fn taken_over(wire: &dyn Wire, wished: &NotedWish, path: &HashSet<u64>, there: &HashSet<String>) -> Option<NotedWish> {
     if wished.reverts.is_some() || !wished.slots.iter().all(|slot| path.contains(slot)) {
         return None;

@@ -1,4 +1,4 @@
-//! Turns a pending change into a commit: it is resolved and checked again.
+//! Turns a pending change into a commit, after resolving and checking it again.
 
 use super::{Situation, notes};
 use crate::conversation::Conversation;
@@ -15,15 +15,15 @@ use ctx_core::{ErrorCode, hint};
 use ctx_store::{NewRecord, Step};
 use std::collections::HashSet;
 
-/// What could not be looked at now is looked at again after so many milliseconds.
+/// The delay in milliseconds before a failed check is repeated.
 pub const AGAIN: u64 = 5_000;
 
-/// Refusals that say nothing of the wish.
+/// Refusals that do not depend on the edit request.
 const PASSING: [ErrorCode; 3] = [ErrorCode::Store, ErrorCode::Incomplete, ErrorCode::Busy];
 
 impl Engine {
-    /// A held request has come, and the conversation is as it leaves it: what was waiting for that is made now.
-    /// `warm_until`: of the cache before it came.
+    /// Applies the changes that waited for a held request, after the conversation has taken it in. `warm_until`: of the
+    /// cache before its arrival.
     pub fn at_arrival(
         &self,
         conversation: &mut Conversation,
@@ -31,14 +31,14 @@ impl Engine {
         imports: &Imports,
         step: &mut Step,
     ) {
-        // That was of the request before.
+        // It belonged to the previous request.
         conversation.composing.weight = None;
         let situation = Situation { warm_until, ..self.situation(conversation, at) };
         let request = conversation.progress.requests;
         self.make_due(conversation, &situation, Some(request), imports, step);
     }
 
-    /// Makes all wishes whose moment is here: together they cost one re-reading.
+    /// Applies all changes whose moment has come. Together they cost one reread.
     pub fn make_due(
         &self,
         conversation: &mut Conversation,
@@ -112,7 +112,7 @@ impl Engine {
     }
 }
 
-/// Ids count frames: where other messages stand now, they name something else.
+/// Ids count frames: on another path they name different content.
 fn is_here(conversation: &Conversation, wished: &NotedWish) -> Result<(), Refusal> {
     let branch = &wished.branch;
     if branch != conversation.history.current() {

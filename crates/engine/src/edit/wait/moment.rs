@@ -1,23 +1,23 @@
-//! When a moment has come. Pure: the clock and all figures are given.
+//! Decides when a moment has come. Pure: the clock and all figures are inputs.
 
 use crate::conversation::Conversation;
 use crate::{Engine, card};
 use ctx_api::edit::When;
 
-/// What moments are told by.
+/// The figures that moments depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Situation {
     pub now: u64,
-    /// Until when the provider's cache may have something of the conversation.
+    /// Until when the provider's cache may hold content of the conversation.
     pub warm_until: u64,
-    /// What will be sent.
+    /// The tokens of the next request.
     pub tokens: u64,
-    /// From here on the limit is near.
+    /// The threshold from which the limit is near.
     pub limit: u64,
 }
 
 impl Situation {
-    /// Whether the moment is here.
+    /// Whether the moment has come.
     pub fn has(&self, when: When) -> bool {
         match when {
             When::Now => true,
