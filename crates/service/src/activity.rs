@@ -1,13 +1,13 @@
-//! When conversations were active, though a clock may have been wrong.
+//! The last activity of conversations, corrected for wrong clocks.
 
 use ctx_engine::card::Card;
 use ctx_store::ConversationRow;
 use std::collections::HashMap;
 
-/// Clocks may differ by so many milliseconds without being wrong.
+/// The tolerated difference between clocks, in milliseconds.
 pub const SLACK: u64 = 60_000;
 
-/// Corrects activity that lies in the future.
+/// Corrects activity in the future.
 pub fn correct(cards: &mut [Card], rows: &[ConversationRow], now: u64) {
     let latest = now + SLACK;
     if cards.iter().all(|card| card.last_activity <= latest) {
@@ -19,7 +19,7 @@ pub fn correct(cards: &mut [Card], rows: &[ConversationRow], now: u64) {
     }
 }
 
-/// The conversations of a store that were active last before `oldest`.
+/// The conversations of a store last active before `oldest`.
 pub fn inactive_since(oldest: u64, rows: &[ConversationRow], now: u64) -> Vec<String> {
     let last = |row: &ConversationRow| match row.last_at {
         at if at > now + SLACK => by_the_log(row.last_seq, rows, now),
@@ -28,8 +28,8 @@ pub fn inactive_since(oldest: u64, rows: &[ConversationRow], now: u64) -> Vec<St
     rows.iter().filter(|row| last(row) < oldest).map(|row| row.id.clone()).collect()
 }
 
-/// The latest time at which the record of this number can have been written. The log knows the order: what was written
-/// before another record is not later than that.
+/// The latest possible time of the record with this number. The log has the order: a record is not later than the ones
+/// after it.
 fn by_the_log(seq: u64, rows: &[ConversationRow], now: u64) -> u64 {
     let later = rows.iter().filter(|row| row.last_seq > seq && row.last_at <= now + SLACK);
     later.map(|row| row.last_at.saturating_sub(1)).min().unwrap_or(now).min(now)

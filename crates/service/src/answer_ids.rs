@@ -1,11 +1,11 @@
-//! Answers by the ids that providers give them: a request whose history the provider keeps names the answer that it
-//! goes on from. Nothing of it is stored.
+//! Answers by their provider ids: a request whose history the provider keeps names the answer that it continues. Not
+//! stored.
 
 use crate::threads::lock;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
 
-/// The number of answers that are remembered.
+/// The number of remembered answers.
 const MANY: usize = 4_096;
 
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ struct Inside {
 }
 
 impl AnswerIds {
-    /// Notes the conversation that got an answer.
+    /// Remembers the conversation of an answer.
     pub fn put(&self, answer: &str, conversation: &str) {
         let mut inside = lock(&self.0);
         if inside.conversations.insert(answer.to_owned(), conversation.to_owned()).is_none() {
@@ -31,7 +31,7 @@ impl AnswerIds {
         }
     }
 
-    /// The conversation that got this answer.
+    /// The conversation of an answer.
     pub fn find(&self, answer: &str) -> Option<String> {
         lock(&self.0).conversations.get(answer).cloned()
     }

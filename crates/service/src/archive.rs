@@ -1,11 +1,11 @@
 //! Exports a conversation with its history as one file, and imports it.
 //!
-//! The file is lines of JSON, so a person can look into it and a mistake has a place. The first line says what it is,
-//! the last one seals all before it. Between them stand the records of the log as they are, each after the blobs that
-//! it is the first to use, and what is noted of the conversation. Nothing in it is a credential: none is ever stored.
+//! The file consists of lines of JSON, so people can read it and errors have a place. The first line is a header, the
+//! last one a seal over everything before it. Between them are the unchanged records of the log, each after the blobs
+//! that it uses first, and the notes on the conversation. It contains no credentials: none is ever stored.
 //!
-//! What was offloaded is in the log; the files that the stubs name are not carried along, for nobody should be able to
-//! send somebody a file that writes to any place. `restore` brings such content back without its file.
+//! Offloaded content is in the log; the files that the stubs name are not exported, because an imported file must not
+//! write to arbitrary places. `restore` brings such content back without its file.
 
 use crate::directory::SharedConversation;
 use crate::parts::Parts;
@@ -24,12 +24,12 @@ use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
-/// What the first line calls the file.
+/// The format name in the first line.
 pub const FORMAT: &str = "ctx-conversation";
 pub const VERSION: u32 = 1;
-/// What is noted of a conversation and cannot be found out again from its log.
+/// Notes that cannot be derived from the log.
 const NOTES: [&str; 1] = ["pending"];
-/// Blobs that are read at a time.
+/// The number of blobs read at a time.
 const PAGE: usize = 256;
 
 /// The first line.
@@ -40,7 +40,7 @@ struct Head {
     conversation: String,
     title: String,
     records: u64,
-    /// Records that could not be read where it comes from.
+    /// Records that were unreadable at the source.
     #[serde(default, skip_serializing_if = "is_zero")]
     skipped: u64,
 }
@@ -49,7 +49,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Each line behind it.
+/// Each following line.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Line {
@@ -59,7 +59,7 @@ enum Line {
     End { lines: u64, hash: String },
 }
 
-/// Exact bytes, as text where they are text.
+/// Exact bytes; as text if they are valid text.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Content {
@@ -87,7 +87,6 @@ impl Content {
 }
 
 impl Parts {
-    /// The conversation as a file, and its id.
     pub(crate) fn export(&self, name: &str) -> Result<(String, Vec<u8>), Refusal> {
         let id = self.meant(name)?;
         self.settle(crate::parts::PATIENCE);
@@ -108,7 +107,7 @@ impl Parts {
                 .map(|blob| if let Blob::Present(bytes) = blob { Some(bytes) } else { None })
                 .collect();
             let body = serde_json::from_slice::<Box<RawValue>>(&record.body).ok();
-            // What is damaged here would be damaged there.
+            // Damaged content is not exported.
             let (Some(blobs), Some(body)) = (blobs, body) else {
                 known.retain(|hash| !new.contains(hash));
                 skipped += 1;
@@ -138,19 +137,18 @@ impl Parts {
         Ok((id, writing.sealed()?))
     }
 
-    /// Takes in a conversation from a file: all of it, or nothing.
     pub(crate) fn take_in(&self, file: &[u8], dry_run: bool) -> Result<Imported, Refusal> {
         let read = read(file)?;
-        // Two imports of one file follow each other.
+        // Serialises two imports of one file.
         let _one_at_a_time = self.editing.lock(&read.head.conversation);
         self.settle(crate::parts::PATIENCE);
-        // A request of its session that comes meanwhile waits for this; no other does.
+        // Only a request of its session waits for this.
         let reserved = Arc::new(Mutex::new(Conversation::new(String::new(), OpeningRecord::unknown())));
         let _busy = lock(&reserved);
         let (id, session) = self.place_for(&read, file, &reserved)?;
         let _place = Place { service: self, id: id.clone() };
         let (mut step, conversation) = replayed(&read, &id, session.as_ref())?;
-        // Until somebody speaks in it.
+        // Until its first turn here.
         let card = Card { imported: true, ..card::of(&conversation) };
         let ground = Ground::of(&conversation, true);
         let view = ground.lay(conversation.effects(conversation.history.head()));
@@ -181,7 +179,7 @@ impl Parts {
         Ok(imported)
     }
 
-    /// The id that it gets here, and its session unless somebody here has it. Both are taken at once.
+    /// Its id here, and its session unless a local conversation has it. Both are reserved at once.
     fn place_for(
         &self,
         read: &ArchiveContent,
@@ -196,7 +194,7 @@ impl Parts {
         let session = opened.session.clone().filter(|session| !directory.cards().any(is_same) && !is_live(session));
         let own = &read.head.conversation;
         let is_free = directory.card(own).is_none() && !stored.contains(own) && !directory.is_loaded(own);
-        // One that is not its session's any more must not stand where that session would be looked for.
+        // A copy without its session must not be found under that session.
         if is_free && session == opened.session {
             let whose = session.clone().map(|session| (session, opened.agent));
             directory.reserve(own, whose, reserved.clone());
@@ -208,13 +206,13 @@ impl Parts {
             Refusal::new(ErrorCode::Taken, "No id is free for it.", "This is a bug; please report it.")
         })?;
         directory.reserve(&id, None, reserved.clone());
-        // Clients without a session are known by how they begin: they must not be taken for the copy's.
+        // Clients without a session are recognised by their beginning: they must not be taken for the copy's.
         let session = session.or_else(|| opened.session.is_none().then(|| format!("imported-{id}")));
         Ok((id, session))
     }
 }
 
-/// The place of a conversation that is being taken in. Whoever waits for it afterwards finds what became of it.
+/// The reserved place of a conversation during its import. Threads that wait for it find the outcome.
 struct Place<'c> {
     service: &'c Parts,
     id: String,
@@ -226,7 +224,7 @@ impl Drop for Place<'_> {
     }
 }
 
-/// The step that stores it, and what it is then.
+/// The step that stores it, and the resulting conversation.
 fn replayed(read: &ArchiveContent, id: &str, session: Option<&String>) -> Result<(Step, Conversation), Refusal> {
     let mut step = Step { durable: true, ..read.step.clone() };
     for record in &mut step.records {
@@ -240,7 +238,7 @@ fn replayed(read: &ArchiveContent, id: &str, session: Option<&String>) -> Result
         }
     }
     step.notes.iter_mut().for_each(|note| note.conversation = id.to_owned());
-    // It is tried out in memory before anything is stored.
+    // It is tried in memory before anything is stored.
     let trial = MemoryStore::new();
     let unfit = |why: String| {
         Refusal::new(ErrorCode::BadFile, format!("The records in the file are inconsistent: {why}."), WHOLE)
@@ -258,7 +256,7 @@ fn replayed(read: &ArchiveContent, id: &str, session: Option<&String>) -> Result
 
 const WHOLE: &str = "Nothing was changed. Export the conversation again and copy the whole file.";
 
-/// A file that was understood.
+/// A parsed file.
 struct ArchiveContent {
     head: Head,
     step: Step,
@@ -332,7 +330,7 @@ fn read(file: &[u8]) -> Result<ArchiveContent, Refusal> {
     ))
 }
 
-/// What kind of file it is. A conversation's id becomes the name of a folder, so only ids of ours are taken.
+/// Checks the header. A conversation's id becomes a folder name, so only ids in our format are accepted.
 fn head(line: &[u8]) -> Result<Head, Refusal> {
     #[derive(Deserialize)]
     struct Kind {
@@ -368,7 +366,7 @@ fn foreign(why: &str) -> Refusal {
 }
 
 fn damaged(line: u64, at: usize, why: &str) -> Refusal {
-    // Where in the line is known best; which line, only here.
+    // The parser knows the column; only this function knows the line.
     let why = why.replace(" at line 1 column ", " at column ");
     Refusal::new(ErrorCode::BadFile, format!("The file is damaged in line {line} (byte {at}): {why}."), WHOLE)
 }

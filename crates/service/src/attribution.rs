@@ -25,8 +25,8 @@ use ctx_wire::rope::Pieces;
 use std::sync::{Arc, TryLockError};
 
 impl Parts {
-    /// The conversation of a request, and how it was found; `None` when it belongs to none. A body that has to be
-    /// read for that is left in `parsed`.
+    /// The conversation of a request, and how it was found; `None` if it belongs to none. A body parsed for that is
+    /// left in `parsed`.
     pub(crate) fn attribute(
         &self,
         seen: &SeenRequest,
@@ -79,7 +79,7 @@ impl Parts {
             let mut directory = lock(&self.directory);
             let above = hints.parent_agent.as_deref().filter(|above| Some(*above) != agent);
             let of_agent = agent.map(|_| (session, above));
-            // A sub-agent with a session of its own names that of its parent.
+            // A subagent with its own session names that of its parent.
             let of_session = || hints.parent_session.as_deref().filter(|parent| *parent != session);
             let above = of_agent.or_else(|| Some((of_session()?, None)));
             let parent = above.map(|(session, agent)| directory.id_of_session(session, agent));
@@ -97,7 +97,7 @@ impl Parts {
             title: None,
         };
         let found = match self.get(&id) {
-            // All that is stored has a card. So this one is new, and needs no store.
+            // Everything stored has a card, so this one is new and needs no store.
             Err(_) if lock(&self.directory).card(&id).is_none() => None,
             found => found?,
         };
@@ -132,7 +132,7 @@ impl Parts {
     /// Whether a conversation has this format, or none yet.
     fn speaks(&self, id: &str, wire: WireId) -> Result<bool, Problem> {
         let found = match self.get(id) {
-            // All that is stored has a card. So this one is new.
+            // Everything stored has a card, so this one is new.
             Err(_) if lock(&self.directory).card(id).is_none() => None,
             found => found?,
         };
@@ -140,9 +140,9 @@ impl Parts {
         Ok(found.is_none_or(|shared| speaks(&lock(&shared))))
     }
 
-    /// The usual case of a client without ids, at memory speed: it sends what it sent before, and something behind
-    /// it. Only what follows an answer is told apart by bytes alone. A conversation that another thread works on is
-    /// passed over: reading the request finds it too.
+    /// The usual case of a client without ids, at memory speed: it repeats its last request and appends to it. Bytes
+    /// alone decide only behind an answer. A conversation locked by another thread is skipped: parsing the request
+    /// finds it too.
     pub(crate) fn longest_prefix(&self, pieces: &Pieces, wire: WireId) -> Option<SharedConversation> {
         let mut best: Option<(usize, SharedConversation)> = None;
         let mut tie = false;
@@ -167,8 +167,8 @@ impl Parts {
         best.filter(|_| !tie).map(|(_, shared)| shared)
     }
 
-    /// The conversation whose history a request carries. The longest known path wins, and among equal ones that which
-    /// ends there: a look-alike that went on elsewhere has edits of its own. A tie is told.
+    /// The conversation whose history a request carries. The longest known path wins, among equal ones the one that
+    /// ends there: a look-alike that continued elsewhere has its own edits. A tie is reported.
     fn by_path(&self, body: &Body) -> Result<Option<(SharedConversation, Option<String>)>, Problem> {
         let messages = facts(body, 0);
         let candidates = lock(&self.directory).beginning_with(&Beginning::of(messages.iter()), false, CANDIDATES);
@@ -195,8 +195,8 @@ impl Parts {
         }
     }
 
-    /// The conversation that a client without ids has summarised: the messages that it kept are the only evidence, and
-    /// an answer must be among them.
+    /// The conversation that a client without ids has summarised: the kept messages are the only evidence, and must
+    /// include an answer.
     fn compacted(&self, messages: &[Message], wire: WireId) -> Result<Option<SharedConversation>, Problem> {
         if !left::begins_with_summary(messages.iter()) {
             return Ok(None);
@@ -220,7 +220,7 @@ impl Parts {
         Ok(best.map(|(_, shared)| shared))
     }
 
-    /// A new conversation of a client that names no session.
+    /// A new conversation of a client without a session.
     fn without_id(&self, envelope: &Envelope, class: Class, seen: &SeenRequest) -> SharedConversation {
         let opened = OpeningRecord {
             wire: seen.wire.id(),
@@ -234,8 +234,8 @@ impl Parts {
         directory.keep(self.newborn(id, opened))
     }
 
-    /// Whether the body of a client that names no session in its headers may belong to an edited conversation: by
-    /// the session that it names itself, else by how it begins. Asks memory only.
+    /// Whether the body of a client without a session header may belong to an edited conversation: judged by the
+    /// session in the body, otherwise by its beginning. Reads memory only.
     pub(crate) fn may_continue_edited(&self, body: &Body, agent: Option<&str>) -> bool {
         if let Some(session) = body.envelope(ctx_clients::lexicon()).session {
             return self.held.may_be_edited(Some(&session), agent);
@@ -253,8 +253,8 @@ impl Parts {
         alike.iter().flatten().any(|id| self.held.is_edited(id))
     }
 
-    /// A conversation that another one may have come from. One that cannot be read is an error only if it is
-    /// edited: nothing of the others has to be taken along.
+    /// A possible parent. An unreadable one is an error only if it is edited: nothing has to be inherited from the
+    /// others.
     fn kin(&self, id: &str) -> Result<Option<SharedConversation>, StoreError> {
         match self.get(id) {
             Err(_) if !self.held.is_edited(id) => Ok(None),
@@ -262,8 +262,8 @@ impl Parts {
         }
     }
 
-    /// What a new conversation that begins with these messages takes over from the others. No lock is held meanwhile
-    /// but that of the one conversation that is looked at.
+    /// The content that a new conversation with these messages inherits. Only the lock of the conversation being
+    /// compared is held.
     pub(crate) fn origin(&self, new: &Newborn, facts: &[Message], order: Option<Order>) -> Result<Origin, StoreError> {
         let fork = self.fork_of(new, facts, order)?;
         let moved = if fork.is_none() { self.moved_from(new, facts, order)? } else { None };
@@ -271,8 +271,7 @@ impl Parts {
         Ok(Origin { fork, moved, bound })
     }
 
-    /// The conversation that a client went on from in another format: of the same session, or with all that its user
-    /// said.
+    /// The conversation that a client continued in another format: of the same session, or with all its user's texts.
     fn moved_from(
         &self,
         new: &Newborn,
@@ -330,10 +329,10 @@ impl Parts {
             let placed =
                 reconcile(&other.tree, &Sighting { same: 0, rest: facts, compacted: false, unanswered: false });
             let deepest = best.as_ref().map_or(0, |best| best.known);
-            // The reply that its client has not sent back yet is a part of its history too.
+            // The reply that its client has not sent back yet is also part of its history.
             let reply = other.pending.as_ref().zip(facts.get(placed.known()));
             let known = placed.known() + usize::from(reply.is_some_and(|(reply, next)| reply.facts.key == next.key));
-            // An agent that goes on with a history has it from its parent, or at least from its own session.
+            // An agent that continues a history has it from its parent, or at least from its own session.
             let is_kin = other.opened.session.is_some() && other.opened.session == new.session;
             let kinship = u8::from(is_kin) + u8::from(new.parent.as_ref() == Some(&id));
             let nearest = best.as_ref().map_or(0, |best| best.kinship);
@@ -363,9 +362,9 @@ impl Parts {
         Ok(Some(fork))
     }
 
-    /// What the thinking is bound to that a new conversation brings along, where that is not simply what its client
-    /// sends. The one it comes from tells, or one that begins alike; where one of them is edited and none tells, an
-    /// answer went by unseen, and nobody knows.
+    /// The bindings of the thinking in a new conversation, where it is not bound to the client's own request. They come
+    /// from its parent, or from a conversation with the same beginning; if one of those is edited and none has them, an
+    /// answer was missed and the binding is unknown.
     fn thoughts(
         &self,
         new: &Newborn,

@@ -1,4 +1,4 @@
-//! The newest body of each session, for comparing the next one with it while it passes.
+//! The newest body of each session, with which the next one is compared while it passes.
 
 use ctx_clients::Hints;
 use ctx_engine::conversation::Conversation;
@@ -6,14 +6,14 @@ use ctx_wire::rope::{Pieces, Whole};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
-/// A session and, where one of its agents speaks, which.
+/// A session, and the agent in it, if any.
 type Whose = (Box<str>, Option<Box<str>>);
 
-/// Beyond this many sessions those are looked for that are no longer in memory.
+/// Beyond this many sessions, those no longer in memory are dropped.
 const MANY: usize = 256;
 
-/// The bodies belong to whoever looks at them, later to their conversations, and go with them. The proxy
-/// never waits here: without a body to compare with, all of the next one is copied.
+/// The bodies are owned by the worker, later by their conversations, and freed with them. The proxy never waits here:
+/// without a body to compare with, the whole next one is copied.
 #[derive(Debug, Default)]
 pub struct Newest(Mutex<HashMap<Whose, Weak<Whole>>>);
 
@@ -24,8 +24,8 @@ impl Newest {
         self.0.try_lock().ok()?.get(&whose)?.upgrade()
     }
 
-    /// A body has passed, but is not looked at yet. Titles and the like come under the same session: a
-    /// body that is much shorter than the one there does not take its place.
+    /// Adds a body that has passed but is not processed yet. Title requests and the like come under the same session: a
+    /// much shorter body does not replace the current one.
     pub fn passed(&self, hints: &Hints, body: &Pieces) {
         let (Some(whose), true) = (whose(hints), body.is_long()) else { return };
         let Ok(mut newest) = self.0.try_lock() else { return };
@@ -35,19 +35,19 @@ impl Newest {
         }
     }
 
-    /// What the conversation says, which knows what its body is and where it ends.
+    /// Adds the body of a conversation, which knows its kind and its end.
     pub(crate) fn put(&self, hints: &Hints, conversation: &Conversation) {
         let Some((whose, body)) = whose(hints).zip(conversation.last.body.as_ref().map(|body| body.in_pieces())) else {
             return;
         };
         let opened = &conversation.opened;
-        // A request may have turned out to belong to somebody else than its headers say.
+        // A request may belong to another conversation than its headers say.
         let is_theirs = (opened.session.as_deref(), opened.agent.as_deref()) == (Some(&*whose.0), whose.1.as_deref());
         if !is_theirs || body.is_empty() {
             return;
         }
         let mut newest = crate::threads::lock(&self.0);
-        // One that has passed meanwhile goes on from this body and is nearer to the next.
+        // A body that has passed meanwhile continues this one and is closer to the next.
         let there = newest.get(&whose).and_then(Weak::upgrade);
         if !there.is_some_and(|there| there.has_end() && there.is_akin(body)) {
             insert(&mut newest, whose, body);

@@ -1,7 +1,7 @@
-//! Which conversation is meant: by the client's ids, else by the longest known path.
+//! Finds conversations: by the client's ids, otherwise by the longest known path.
 //!
-//! Every listed conversation has a card, a small projection kept with the store so that nothing
-//! has to be replayed at start. The conversations themselves are loaded when somebody asks.
+//! Every listed conversation has a card, a small projection kept with the store, so nothing is replayed at start. The
+//! conversations themselves are loaded on demand.
 
 mod index;
 
@@ -19,33 +19,31 @@ use std::time::{Duration, Instant};
 
 pub type SharedConversation = Arc<Mutex<Conversation>>;
 
-/// What conversations may take in memory while they are at work; beyond this the longest unused one goes.
-/// Many agents at once with long histories fit in: one that goes and comes back with every request costs
-/// more than all the others.
+/// Memory for conversations during work; beyond this the least recently used one is unloaded. It is enough for many
+/// agents with long histories: one that is reloaded with every request costs more than all the others.
 const MEMORY: usize = 384 * 1024 * 1024;
 
-/// How many may be in memory, however small: beside its bytes each one costs what is known of its messages, and a
-/// small one is quickly read again.
+/// The number of conversations in memory, however small: each costs more than its bytes, and a small one is quickly
+/// reloaded.
 const MANY: usize = 256;
 
-/// One that takes more than this alone goes after a while without a request, also while others are at work.
+/// A larger one is unloaded after a while without a request, even while others are at work.
 const GIANT: usize = 64 * 1024 * 1024;
 const A_WHILE: Duration = Duration::from_secs(60);
 
-/// One that takes more than this is freed on a thread of its own.
+/// A larger one is freed on a separate thread.
 const LONG: usize = 4 * 1024 * 1024;
 
-/// What they may take when nothing has happened for a while.
+/// Memory for conversations when idle.
 const RESTING: usize = 16 * 1024 * 1024;
 
-/// How many conversations that begin alike are remembered for it. A script may ask the same thing
-/// for ever, each time anew.
+/// The number of remembered conversations per beginning. A script may ask the same thing forever, each time anew.
 const ALIKE: usize = 32;
 
-/// How many of the conversations in memory count as being at work.
+/// The number of loaded conversations that count as at work.
 const AT_WORK: u64 = 256;
 
-/// Conversations by how they begin and whether their client names them.
+/// Conversations by their beginning, and whether their client names a session.
 type Alike = Index<(String, bool), ALIKE>;
 
 #[derive(Default)]
@@ -56,12 +54,12 @@ pub struct Directory {
     by_wire: Index<(String, Option<String>, WireId), 1>,
     by_start: Alike,
     by_opening: Alike,
-    /// Ids that name a conversation, or soon will.
+    /// Ids in use or reserved.
     given: HashSet<String>,
     loaded: HashMap<String, LoadedConversation>,
     clock: u64,
     dropped: u64,
-    /// How many times a step of each conversation, and of all, could not be stored.
+    /// The number of steps that could not be stored, per conversation and in total.
     losses: HashMap<String, u64>,
     lost_all: u64,
     attic: Attic,
@@ -74,19 +72,19 @@ pub struct Directory {
 /// A conversation in memory.
 struct LoadedConversation {
     shared: SharedConversation,
-    /// When it was asked for last, in counts of the directory's clock.
+    /// The time of its last use, in ticks of the directory.
     used: u64,
     last: Instant,
     weight: usize,
 }
 
-/// Conversations that were unloaded and are not freed yet.
+/// Unloaded conversations that are not freed yet.
 #[derive(Default)]
 pub struct Attic(Vec<LoadedConversation>);
 
 impl Attic {
-    /// Frees them. Freeing a long conversation takes longer than a held request should wait, so it runs on a thread of
-    /// its own.
+    /// Frees them, on a separate thread because freeing a long conversation takes longer than a held request should
+    /// wait.
     pub fn free(self) {
         if self.0.iter().all(|loaded| loaded.weight < LONG) {
             return;
@@ -108,7 +106,7 @@ impl Directory {
         let mut cards: Vec<Card> = notes.iter().filter_map(|(_, body)| serde_json::from_slice(body).ok()).collect();
         let rows = store.conversations()?;
         let known: HashSet<String> = cards.iter().map(|card| card.id.clone()).collect();
-        // A card that is lost is written anew from the log.
+        // A lost card is rebuilt from the log.
         for row in rows.iter().filter(|row| !known.contains(&row.id)) {
             if let Some(conversation) = Conversation::load(&row.id, store)?
                 && !conversation.tree.is_empty()
@@ -130,7 +128,7 @@ impl Directory {
         self.cards.get(id)
     }
 
-    /// The conversation that people most likely mean: the newest main activity.
+    /// The conversation that `active` means: the main conversation with the newest activity.
     pub fn active(&self) -> Option<&Card> {
         let mains = self.cards.values().filter(|card| card.class == Class::Main.name());
         mains
@@ -152,7 +150,7 @@ impl Directory {
         self.cards.insert(card.id.clone(), card);
     }
 
-    /// Costs as much as what is known of this conversation, however many others there are.
+    /// The cost does not depend on the number of other conversations.
     pub fn forget(&mut self, id: &str) {
         self.unload(id);
         self.cards.remove(id);
@@ -165,8 +163,8 @@ impl Directory {
         self.by_opening.forget(id);
     }
 
-    /// Drops a conversation from memory only; it is replayed when it is needed again. It goes into the attic: to free
-    /// a long one takes longer than others should wait for the directory.
+    /// Drops a conversation from memory; it is replayed on demand. It goes into the attic: freeing a long one takes
+    /// longer than others should wait for the directory.
     pub fn unload(&mut self, id: &str) {
         self.attic.0.extend(self.loaded.remove(id));
         self.dropped += 1;
@@ -177,7 +175,7 @@ impl Directory {
         self.dropped += 1;
     }
 
-    /// A step of this conversation could not be stored: what was built on it does not count any more.
+    /// Records that a step of this conversation could not be stored: state built on it is invalid.
     pub fn lose(&mut self, id: &str) {
         *self.losses.entry(id.to_owned()).or_default() += 1;
         self.incomplete.insert(id.to_owned());
@@ -189,7 +187,7 @@ impl Directory {
         self.unload_all();
     }
 
-    /// A request of it was stored again, and says all that was lost.
+    /// Records that a stored request contains everything that was lost.
     pub fn complete(&mut self, id: &str) {
         self.incomplete.remove(id);
     }
@@ -198,23 +196,23 @@ impl Directory {
         self.incomplete.contains(id)
     }
 
-    /// Grows with every loss, see [`Conversation::losses`].
+    /// Increases with every loss, compared with `LogState::losses`.
     pub fn losses(&self, id: &str) -> u64 {
         self.lost_all + self.losses.get(id).copied().unwrap_or(0)
     }
 
-    /// What was unloaded, to be freed after the directory is let go.
+    /// The unloaded conversations, to be freed after the directory is unlocked.
     #[must_use]
     pub fn empty_attic(&mut self) -> Attic {
         std::mem::take(&mut self.attic)
     }
 
-    /// Whether this is still the conversation in memory: it was neither forgotten nor replaced.
+    /// Whether this is still the conversation in memory, neither purged nor replaced.
     pub fn is_current(&self, id: &str, shared: &SharedConversation) -> bool {
         self.loaded.get(id).is_some_and(|loaded| Arc::ptr_eq(&loaded.shared, shared))
     }
 
-    /// How many times something was dropped from memory: what was read before that may be old.
+    /// Increases with every unloading: content read before may be outdated.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -223,18 +221,18 @@ impl Directory {
         self.loaded.contains_key(id)
     }
 
-    /// Whether a session, or an agent of it, speaks right now.
+    /// Whether a session, or an agent of it, is active right now.
     pub fn is_live(&self, session: &str, agent: Option<&str>) -> bool {
         let id = self.by_session.newest(&(session.to_owned(), agent.map(str::to_owned)));
         id.is_some_and(|id| self.loaded.contains_key(id))
     }
 
-    /// The place of a conversation in memory; an empty one where it is not loaded.
+    /// The place of a conversation in memory; empty if it is not loaded.
     pub fn place(&mut self, id: &str) -> SharedConversation {
         self.touch(id).unwrap_or_else(|| self.keep(Conversation::new(id.to_owned(), OpeningRecord::unknown())))
     }
 
-    /// Keeps a place for a conversation that is not there yet, until [`Directory::release`].
+    /// Reserves a place for a future conversation, until [`Directory::release`].
     pub fn reserve(&mut self, id: &str, whose: Option<(String, Option<String>)>, place: SharedConversation) {
         if let Some(whose) = whose {
             self.by_session.put(whose, id);
@@ -254,7 +252,7 @@ impl Directory {
         }
     }
 
-    /// The id of a session's conversation, or of one of its agents'.
+    /// The id of the conversation of a session, or of one of its agents.
     pub fn id_of_session(&mut self, session: &str, agent: Option<&str>) -> String {
         let key = (session.to_owned(), agent.map(str::to_owned));
         if let Some(id) = self.by_session.newest(&key) {
@@ -265,7 +263,7 @@ impl Directory {
         id
     }
 
-    /// All conversations of a session, or of one of its agents, the most recently active first.
+    /// All conversations of a session, or of one of its agents, most recently active first.
     pub fn of_session(&self, (session, agent): (&str, Option<&str>)) -> Vec<String> {
         let is_own = |card: &&Card| card.session.as_deref() == Some(session) && card.agent.as_deref() == agent;
         let mut cards: Vec<&Card> = self.cards.values().filter(is_own).collect();
@@ -273,7 +271,7 @@ impl Directory {
         cards.into_iter().map(|card| card.id.clone()).collect()
     }
 
-    /// The id of a session's conversation in another format than the one that it has.
+    /// The id of a session's conversation in another format.
     pub fn id_of_wire(&mut self, (session, agent): (&str, Option<&str>), wire: WireId) -> String {
         let key = (session.to_owned(), agent.map(str::to_owned), wire);
         if let Some(id) = self.by_wire.newest(&key) {
@@ -284,7 +282,7 @@ impl Directory {
         id
     }
 
-    /// A short id that no other conversation has.
+    /// A short, unused id.
     pub fn free_id(&mut self, seed: &[&str]) -> String {
         let key = Key::of(seed.iter().map(|part| part.as_bytes())).to_string();
         let mut length = 6;
@@ -307,13 +305,13 @@ impl Directory {
         })
     }
 
-    /// The conversations in memory that were at work lately.
+    /// The recently active conversations in memory.
     pub fn at_work(&self) -> Vec<SharedConversation> {
         let lately = |loaded: &&LoadedConversation| loaded.used + AT_WORK > self.clock;
         self.loaded.values().filter(lately).map(|loaded| loaded.shared.clone()).collect()
     }
 
-    /// Keeps a conversation in memory. One that somebody else has put there meanwhile wins.
+    /// Keeps a conversation in memory. One that another thread has loaded meanwhile wins.
     pub fn keep(&mut self, mut conversation: Conversation) -> SharedConversation {
         if let Some(found) = self.touch(&conversation.id) {
             return found;
@@ -326,7 +324,7 @@ impl Directory {
         shared
     }
 
-    /// Notes how heavy a conversation has become, and makes room if it is too much.
+    /// Records the size of a conversation, and frees memory if necessary.
     pub fn weigh(&mut self, id: &str, weight: usize) {
         if let Some(loaded) = self.loaded.get_mut(id) {
             loaded.weight = weight;
@@ -335,7 +333,7 @@ impl Directory {
         self.drop_giants(A_WHILE);
     }
 
-    /// Gives back the memory of giants that nobody has asked for in a while.
+    /// Unloads giants that were not used for a while.
     fn drop_giants(&mut self, after: Duration) {
         let is_idle =
             |loaded: &LoadedConversation| loaded.last.elapsed() > after && Arc::strong_count(&loaded.shared) == 1;
@@ -344,12 +342,12 @@ impl Directory {
         giants.iter().for_each(|id| self.unload(id));
     }
 
-    /// Nothing has happened for a while: most of the memory is given back.
+    /// Unloads most conversations when idle.
     pub fn rest(&mut self) {
         self.make_room(RESTING, None);
     }
 
-    /// Whether there is something to give back.
+    /// Whether there is memory to free.
     pub fn is_heavy(&self) -> bool {
         self.weight() > RESTING
     }
@@ -361,7 +359,7 @@ impl Directory {
     fn make_room(&mut self, most: usize, but: Option<&str>) {
         let mut total = self.weight();
         while total > most || self.loaded.len() > MANY {
-            // One that a thread works on stays: its newest step may not be with the writer yet.
+            // One in use by a thread stays: its newest step may not have reached the writer yet.
             let is_free = |loaded: &LoadedConversation| Arc::strong_count(&loaded.shared) == 1;
             let others = self.loaded.iter().filter(|(id, loaded)| Some(id.as_str()) != but && is_free(loaded));
             let oldest = others.min_by_key(|(_, loaded)| loaded.used);
@@ -371,15 +369,15 @@ impl Directory {
         }
     }
 
-    /// Conversations of clients that name no session, the most recently active first.
+    /// Conversations of clients without a session, most recently active first.
     pub fn nameless(&self, most: usize) -> Vec<String> {
         let mut cards: Vec<&Card> = self.cards.values().filter(|card| card.session.is_none()).collect();
         cards.sort_by(|one, other| other.last_activity.cmp(&one.last_activity).then_with(|| one.id.cmp(&other.id)));
         cards.into_iter().take(most).map(|card| card.id.clone()).collect()
     }
 
-    /// Conversations whose path begins like this, the most recently active first. `named`: of
-    /// clients that name their session, or of those that do not.
+    /// Conversations with this beginning, most recently active first. `named`: of clients that name their session, or
+    /// of those that do not.
     pub fn beginning_with(&self, path: &Beginning, named: bool, most: usize) -> Vec<String> {
         let find = |map: &Alike, key: &Option<String>| {
             key.as_ref().map(|key| map.all(&(key.clone(), named)).to_vec()).unwrap_or_default()
@@ -395,8 +393,8 @@ impl Directory {
 }
 
 impl Directory {
-    /// A clock may have been ahead. Nothing is active later than now, and nothing was active later than a
-    /// conversation that is active right now.
+    /// A clock may have been ahead. No activity is later than now, or later than that of a conversation active right
+    /// now.
     fn correct_clock(&mut self, card: &mut Card, now: u64) {
         if card.last_activity > now + activity::SLACK {
             card.last_activity = self.cards.get(&card.id).map_or(now, |known| known.last_activity.min(now));

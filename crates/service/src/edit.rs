@@ -1,4 +1,4 @@
-//! Edits that people and agents ask for: they become commits, on disk before they are acknowledged. The rules are in
+//! Edits by people and agents become commits, stored before they are acknowledged. The rules are in
 //! [`ctx_engine::edit`].
 
 mod apply;

@@ -1,26 +1,26 @@
 //! The idle gate: background work runs in the gaps between requests.
 //!
-//! Stepping back is not enough. A kernel that does not preempt lets a thread of the lowest priority finish its
-//! slice of some milliseconds, and that is many times what a request takes. So nobody starts to work while
-//! bytes of a request or an answer pass; under a load without gaps work is put off for so long and no longer.
+//! A low priority is not enough. A kernel that does not preempt lets a thread of the lowest priority finish its slice
+//! of some milliseconds, many times the duration of a request. So no work starts while bytes of a request or an answer
+//! pass; under a load without gaps it is postponed for a limited time.
 
 use crate::threads::lock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// Nothing has passed for so long: a gap.
+/// The time without traffic that counts as a gap.
 const GAP: Duration = Duration::from_millis(20);
 
-/// Work waits no longer for a gap.
+/// The longest wait for a gap.
 const LATEST: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub struct IdleGate {
     start: Instant,
-    /// When bytes passed last, in microseconds since the start.
+    /// When bytes last passed, in microseconds since the start.
     passed: AtomicU64,
-    /// How many wait for the work to be done.
+    /// The number of threads that wait for the work.
     hurried: AtomicUsize,
     asleep: Mutex<()>,
     wake: Condvar,
@@ -39,13 +39,13 @@ impl Default for IdleGate {
 }
 
 impl IdleGate {
-    /// Bytes pass right now.
+    /// Records that bytes pass now.
     pub fn passing(&self) {
         self.passed.store(self.start.elapsed().as_micros() as u64, Ordering::Relaxed);
     }
 
-    /// Waits for a gap to do what came up at `since`, unless somebody waits for it or `crowded` says that
-    /// too much is waiting.
+    /// Waits for a gap to do work that came up at `since`, unless a thread waits for it or `crowded` reports a long
+    /// queue.
     pub fn wait(&self, since: Instant, crowded: impl Fn() -> bool) {
         while since.elapsed() < LATEST && !crowded() {
             let passed = Duration::from_micros(self.passed.load(Ordering::Relaxed));
@@ -66,7 +66,7 @@ impl IdleGate {
         }
     }
 
-    /// Nothing is put off until the guard is dropped.
+    /// Postpones nothing until the guard is dropped.
     pub fn hurry(self: &Arc<Self>) -> Hurry {
         self.hurried.fetch_add(1, Ordering::SeqCst);
         drop(lock(&self.asleep));

@@ -1,7 +1,7 @@
-//! Which requests are held until they are composed, and which of them must not leave uncomposed.
+//! Decides which requests are held until they are composed, and which must not leave uncomposed.
 //!
-//! Both questions are answered from memory: the first before any byte of the body is read, the second when
-//! the store cannot be read.
+//! Both decisions use memory only: the first before any byte of the body is read, the second when the store cannot be
+//! read.
 
 use ctx_clients::Hints;
 use ctx_engine::card::Card;
@@ -16,7 +16,7 @@ pub struct HeldSessions(RwLock<Inside>);
 
 #[derive(Debug, Default)]
 struct Inside {
-    /// The conversations of every known session, or of an agent of one: one for each format that it speaks.
+    /// The conversations of each known session, or of an agent in it: one per format.
     sessions: HashMap<Whose, HashSet<String>>,
     /// The conversations whose requests are held.
     held: HashSet<String>,
@@ -31,13 +31,13 @@ struct Hold {
 }
 
 impl HeldSessions {
-    /// Notes whether the requests of a conversation are held; its card says whether it is edited.
+    /// Records whether the requests of a conversation are held; its card says whether it is edited.
     pub fn put(&self, card: &Card, held: bool) {
         self.note(&card.id, whose(card), Hold { held, edited: card.edited });
     }
 
-    /// Holds a conversation whose log says so. One that need not be held stays as it was: its newest commit may
-    /// be missing in what was just read.
+    /// Holds a conversation whose log requires it. Otherwise its state stays: the loaded log may lack its newest
+    /// commit.
     pub fn raise(&self, conversation: &Conversation) {
         if conversation.is_held() {
             let opened = &conversation.opened;
@@ -63,7 +63,7 @@ impl HeldSessions {
         }
     }
 
-    /// Notes that a session is known.
+    /// Records a known session.
     pub fn meet(&self, card: &Card) {
         let Some(whose) = whose(card) else { return };
         if !self.read().sessions.get(&whose).is_some_and(|known| known.contains(&card.id)) {
@@ -89,8 +89,8 @@ impl HeldSessions {
         self.read().edited.len()
     }
 
-    /// A session that is not known yet may be a fork of one that was edited, and a client without a session
-    /// may speak for any conversation.
+    /// Whether to hold a request. An unknown session may be a fork of an edited one, and a client without a session may
+    /// belong to any conversation.
     pub fn holds(&self, hints: &Hints) -> bool {
         let inside = self.read();
         if inside.held.is_empty() {
@@ -119,7 +119,7 @@ impl HeldSessions {
         inside.sessions.get(&whose).is_some_and(|known| known.iter().any(|id| inside.edited.contains(id)))
     }
 
-    /// Whether a conversation has operations, as far as memory knows.
+    /// Whether a conversation has operations, according to memory.
     pub fn is_edited(&self, id: &str) -> bool {
         self.read().edited.contains(id)
     }

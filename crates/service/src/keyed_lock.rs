@@ -1,5 +1,4 @@
-//! One lock for each key, made when it is needed: holders of the same key follow each other, holders of different
-//! keys do not know of each other.
+//! One lock per key, created on demand: holders of the same key exclude each other, others do not.
 
 use crate::threads::lock;
 use std::collections::HashSet;
@@ -12,7 +11,6 @@ pub struct KeyedLock {
 }
 
 impl KeyedLock {
-    /// Waits until no other thread holds this key.
     pub fn lock(&self, key: &str) -> KeyGuard<'_> {
         let locked = lock(&self.locked);
         let mut locked =
@@ -26,7 +24,6 @@ impl KeyedLock {
     }
 }
 
-/// Releases the key when it is dropped.
 #[derive(Debug)]
 pub struct KeyGuard<'l> {
     of: &'l KeyedLock,

@@ -1,20 +1,20 @@
-//! The service behind every face of the program: what flows is observed here, and read from here.
+//! The service behind every face of the program: it observes the traffic and answers all questions about it.
 //!
-//! [`Service`] lists all calls; [`parts`] holds the state that the rooms share. [`recorder`] takes passive copies of what
-//! passes; [`observe`] and [`response`] turn them into records; [`writer`] stores them; [`view`] shows them. The network,
-//! the terminal and the page live elsewhere. The proxy never waits for anything in this crate.
+//! [`Service`] lists all calls; [`parts`] holds the state that the rooms share. [`recorder`] takes passive copies of
+//! the traffic; [`observe`] and [`response`] turn them into records; [`writer`] stores them; [`view`] shows them. The
+//! network, the terminal and the page are elsewhere. The proxy never waits for anything in this crate.
 //!
 //! # Locks
 //!
-//! Conversations know nothing of each other, so that none of them waits for another. Each has a lock of its own, which
-//! is held while a request is booked in it and while a view of it is made; a step goes to the writer under that lock, so
-//! the log has the records of a conversation in the order in which they build on each other. The order is:
+//! Conversations are independent, so that none of them waits for another. Each has its own lock, held while a request
+//! is booked in it and while a view of it is made; a step goes to the writer under that lock, so the log has the
+//! records of a conversation in order of dependency. The lock order is:
 //!
-//! 1. `editing` of one conversation: commits follow each other. Held while the disk works.
+//! 1. `editing` of one conversation: serialises commits. Held during disk writes.
 //! 2. The conversation. **No thread that holds one conversation waits for another one, for the writer or for a reader
-//!    of the store.** What is needed of another conversation is copied before (`origin`, `gathered imports`).
-//! 3. The directory, the held sessions, and the other small maps: each for a few lines, none inside another but
-//!    `ledger` before the directory. Freed conversations are dropped after the directory is let go.
+//!    of the store.** Content of another conversation is copied before (`origin`, `gathered imports`).
+//! 3. The directory, the held sessions, and the other small maps: each for a few lines, none inside another except
+//!    `ledger` before the directory. Freed conversations are dropped after the directory is unlocked.
 
 mod activity;
 mod answer_ids;

@@ -1,4 +1,4 @@
-//! The conversations in memory: loading them from the store, and giving their memory back.
+//! The conversations in memory: loads them from the store, and frees their memory.
 
 use crate::directory::{Directory, SharedConversation};
 use crate::parts::{PATIENCE, Parts};
@@ -19,7 +19,7 @@ impl Parts {
                 }
                 directory.dropped()
             };
-            // What still waits to be written is a part of it. Nobody is kept waiting meanwhile.
+            // Steps still waiting to be written belong to it. No lock is held meanwhile.
             if !self.writer.settle_conversation(id, PATIENCE) {
                 return Err(StoreError::Slow);
             }
@@ -37,27 +37,27 @@ impl Parts {
         Ok(None)
     }
 
-    /// A conversation that nobody has heard of.
+    /// A new conversation.
     pub(crate) fn newborn(&self, id: String, opened: log::OpeningRecord) -> Conversation {
         Conversation::new(id, opened)
     }
 
-    /// Whether [`Parts::rest`] would give something back.
+    /// Whether [`Parts::rest`] would free memory.
     pub(crate) fn is_heavy(&self) -> bool {
         lock(&self.directory).is_heavy()
     }
 
-    /// Gives back the memory of conversations that nobody has asked for lately.
+    /// Frees the memory of conversations that were not used lately.
     pub(crate) fn rest(&self) {
         self.with_directory(Directory::rest);
     }
 
-    /// Drops all conversations from memory; they are replayed when they are needed.
+    /// Drops all conversations from memory; they are replayed on demand.
     pub(crate) fn start_over(&self) {
         self.with_directory(Directory::unload_all);
     }
 
-    /// Changes the directory. What that unloads is freed when others can have the directory again.
+    /// Changes the directory. Unloaded conversations are freed after it is unlocked.
     pub(crate) fn with_directory<T>(&self, change: impl FnOnce(&mut Directory) -> T) -> T {
         let mut directory = lock(&self.directory);
         let outcome = change(&mut directory);
@@ -71,8 +71,8 @@ impl Parts {
         lock(&self.directory).is_current(id, shared)
     }
 
-    /// Notes how heavy a conversation has become. One that was unloaded while a request was booked in it is unloaded
-    /// again: whoever has loaded it meanwhile did so without that request.
+    /// Records the size of a conversation. One that was unloaded while a request was booked in it is unloaded again: a
+    /// thread that loaded it meanwhile did so without that request.
     pub(crate) fn weigh_loaded(&self, id: &str, shared: &SharedConversation, weight: usize) {
         self.with_directory(|directory| {
             if !directory.is_current(id, shared) {

@@ -1,5 +1,5 @@
-//! Finds the conversation of a request that passes or is held, locks it, lets the engine book the request, and keeps the
-//! rest of the service in step. The booking itself is in [`ctx_engine::request`].
+//! Finds and locks the conversation of a passing or held request, lets the engine book the request, and updates the
+//! rest of the service. The booking itself is in [`ctx_engine::request`].
 
 use crate::directory::SharedConversation;
 use crate::parts::Parts;
@@ -17,20 +17,17 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
 impl Parts {
-    /// Takes note of a request. `None` when it belongs to no conversation.
     pub(crate) fn observe(&self, seen: SeenRequest) -> Result<Option<Ticket>, Problem> {
         self.look(&seen, None, None)
     }
 
-    /// Takes note of a request that is held. How it leaves is said before the rest is done; if nothing is said, it
-    /// leaves as it came. On an error nothing is noted, and an edited conversation must not leave.
     pub(crate) fn hold(&self, seen: SeenRequest, ready: Ready<'_>) -> Result<Option<Ticket>, Problem> {
         self.look(&seen, Some(ready), None)
     }
 
-    /// Finds the conversation of a request and books the request in it. The conversation is locked from the moment its
-    /// body is compared until the step is with the writer; only the look at others that a new conversation may come
-    /// from happens outside of the lock. `order`: where the request stands among those of other conversations.
+    /// Finds the conversation of a request and books the request in it. The conversation is locked from the comparison
+    /// of its body until the step is with the writer; only the search for a new conversation's parent runs outside the
+    /// lock. `order`: the position of the request among those of other conversations.
     pub(crate) fn look(
         &self,
         seen: &SeenRequest,
@@ -63,7 +60,7 @@ impl Parts {
                 return Ok(None);
             };
             let mut conversation = lock(&shared);
-            // It was forgotten while we waited for it.
+            // It was purged while we waited for it.
             if !self.is_current(&conversation.id, &shared) {
                 continue;
             }
@@ -92,7 +89,7 @@ impl Parts {
                     parsed = Some((found.received.body, found.received.envelope));
                     continue;
                 }
-                // A request that came by another way was first: nothing is known of what both share.
+                // Another request was first: nothing is known about common messages.
                 if !conversation.tree.is_empty() {
                     found.origin = Origin::default();
                     found.received.same = 0;
@@ -143,12 +140,12 @@ impl Parts {
         // Before it leaves: the client's next request can come before this one is booked.
         self.follow(&was, &conversation);
         if let Some(ready) = ready {
-            // However it is composed, it leaves with what is asked of the provider.
+            // Composed or not, it leaves with the edits asked of the provider.
             let mut is_told = false;
             self.engine.leave(&mut conversation, &mut entry, &mut |outgoing| {
                 is_told = true;
                 ready(added.lay(outgoing));
-                // The request is on its way: whatever sends it goes first.
+                // The request is on its way: the thread that sends it goes first.
                 give_way();
             });
             if !is_told {
@@ -171,7 +168,7 @@ impl Parts {
         }
         let (id, weight) = (conversation.id.clone(), conversation.weight());
         self.newest.put(&seen.hints, &conversation);
-        // Sent before anybody can see the new state: a reader that settles then finds all of it stored.
+        // Sent before the new state is visible: a reader that settles then finds all of it stored.
         self.write(step);
         drop(conversation);
         self.weigh_loaded(&id, shared, weight);
@@ -182,7 +179,7 @@ impl Parts {
         self.elsewhere.fetch_add(u64::from(is_elsewhere), Ordering::Relaxed);
     }
 
-    /// Notes where the client of a conversation's parent works, while nothing is known of its own.
+    /// Records the working folder of the parent's client, while its own is unknown.
     pub(crate) fn note_parent(&self, conversation: &mut Conversation) {
         if conversation.folder.is_none()
             && let Some(parent) = &conversation.opened.parent
@@ -191,7 +188,7 @@ impl Parts {
         }
     }
 
-    /// Holds the requests of a conversation, wakes it and weighs it anew, as it has changed.
+    /// Updates the hold, the alarm and the size of a changed conversation.
     pub(crate) fn follow(&self, was: &Posture, conversation: &Conversation) {
         let is = Posture::of(conversation);
         if is.head != was.head {
@@ -205,7 +202,7 @@ impl Parts {
     }
 }
 
-/// What the rest of the service has to know of a conversation when it changes.
+/// The state of a conversation that the rest of the service depends on.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Posture {
     is_held: bool,

@@ -1,4 +1,4 @@
-//! The parts of the service, and how they are put together. Each room adds what it does with them.
+//! The parts of the service, and their assembly. Each room adds its own methods.
 
 use crate::answer_ids::AnswerIds;
 use crate::automatic::Switch;
@@ -25,7 +25,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How long a reader waits for what is still to be written.
+/// The longest time that a reader waits for pending writes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The store, the engine, and the state beside the conversations.
@@ -39,26 +39,26 @@ pub(crate) struct Parts {
     pub(crate) uploads: Arc<Uploads>,
     pub(crate) gaps: Arc<IdleGate>,
     pub(crate) streams: Arc<Streams>,
-    /// What is wanted of the provider.
+    /// Settings and state of the provider's own editing.
     pub(crate) provider: Arc<ProviderState>,
-    /// Who edits by itself, if anybody.
+    /// The automatic editor, if any.
     pub(crate) automatic: Arc<Switch>,
-    /// Titles that a helper gave, by conversation.
+    /// Titles from a helper, by conversation.
     pub(crate) titles: Mutex<HashMap<String, Titles>>,
-    /// What requests took and cost, as far as somebody has asked. Taken before the directory.
+    /// Usage and cost of requests, read on demand. Locked before the directory.
     pub(crate) ledger: Mutex<Ledger>,
-    /// What edited conversations weigh, found out when somebody looks.
+    /// Sizes of edited conversations, computed on demand.
     pub(crate) weighed: WeightCache,
-    /// Wakes conversations whose edits wait for a moment.
+    /// Wakes conversations whose deferred edits wait for a moment.
     pub(crate) alarm: Alarm,
-    /// The conversations of which something of the history is being stored: what is stored counts a little later.
+    /// The conversations whose history is being stored; a commit takes effect only afterwards.
     pub(crate) storing: KeyedLock,
-    /// One commit of a conversation is made at a time.
+    /// Serialises the commits of a conversation.
     pub(crate) editing: KeyedLock,
-    /// What waits to be looked at, in one lane for each session.
+    /// Observed traffic to process, in one lane per session.
     pub(crate) lanes: Arc<Lanes>,
     pub(crate) answers: AnswerIds,
-    /// Requests whose history the provider keeps, since the start.
+    /// Requests since the start whose history the provider keeps.
     pub(crate) elsewhere: AtomicU64,
 }
 
@@ -100,7 +100,7 @@ impl Parts {
         })
     }
 
-    /// Waits until all that was observed so far is stored, but no longer than `most`.
+    /// Waits until everything observed so far is stored, at most for `most`.
     pub fn settle(&self, most: Duration) {
         let _ = self.writer.settle(most);
     }
@@ -110,8 +110,8 @@ impl Parts {
     }
 }
 
-/// The conversations that a mark says yes of. The log decides where a mark is lost: a record of one of these
-/// kinds then counts as a yes.
+/// The conversations whose mark says yes. Where a mark is lost, the log decides: a record of one of these kinds counts
+/// as yes.
 fn marked(store: &dyn Store, name: &str, kinds: &[&str]) -> Result<HashSet<String>, StoreError> {
     let marks: HashMap<String, bool> = store.notes(name)?.into_iter().map(|(id, body)| (id, body != NO)).collect();
     let logged = store.conversations_with(kinds)?.into_iter().filter(|id| !marks.contains_key(id));

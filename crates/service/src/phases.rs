@@ -1,4 +1,4 @@
-//! Stores when people, agents and hooks begin and end a phase.
+//! Stores the beginnings and ends of phases, by people, agents and hooks.
 
 use crate::clock::now;
 use crate::parts::Parts;
@@ -17,7 +17,6 @@ impl Parts {
         Ok(view(&conversation))
     }
 
-    /// Begins or ends a phase; it is stored so that a power cut does not lose it.
     pub(crate) fn phase(&self, name: &str, wish: &PhaseWish) -> Result<PhasesView, Refusal> {
         let name = &self.meant(name)?;
         let _one_at_a_time = self.editing.lock(name);
@@ -37,7 +36,7 @@ impl Parts {
             .writer
             .write_now(Step { records, ..Step::default() }, losses)
             .map_err(|error| error.refusal("The phase"))?;
-        // It may have been dropped from memory meanwhile, and then was replayed with the new record or will be.
+        // If it was unloaded meanwhile, it is replayed with the new record.
         let shared = self.conversation(&id)?;
         let mut conversation = lock(&shared);
         conversation.automatic(&said);

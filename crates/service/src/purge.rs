@@ -1,4 +1,4 @@
-//! Forgets conversations for good.
+//! Deletes conversations permanently.
 
 use crate::activity;
 use crate::clock::now;
@@ -8,20 +8,17 @@ use crate::threads::lock;
 use ctx_store::{PurgeReport, StoreError};
 use std::collections::BTreeSet;
 
-/// So many conversations are purged before others have their turn.
+/// The number of conversations purged before other work gets a turn.
 const PURGED_TOGETHER: usize = 64;
 
 impl Parts {
-    /// The stored conversations that were active last before `oldest`, also those that no listing shows.
     pub(crate) fn inactive_since(&self, oldest: u64) -> Result<Vec<String>, StoreError> {
         Ok(activity::inactive_since(oldest, &self.store.conversations()?, now()))
     }
 
-    /// Forgets conversations for good. Whoever works on one of them is waited for; a request of one of them that comes
-    /// meanwhile waits, and then begins anew. Other conversations go on.
     pub(crate) fn purge(&self, ids: &[String]) -> Result<PurgeReport, StoreError> {
         let mut purged = PurgeReport::default();
-        // In the order in which they were stored: neighbours share pages of the file.
+        // In the order of storage: neighbours share pages of the file.
         let mut ids = ids.to_vec();
         {
             let directory = lock(&self.directory);
@@ -36,12 +33,12 @@ impl Parts {
     }
 
     fn purge_some(&self, ids: &[String]) -> Result<PurgeReport, StoreError> {
-        // In one order, so that two that purge do not wait for each other.
+        // In a fixed order, so that two purges do not wait for each other.
         let sorted: BTreeSet<&String> = ids.iter().collect();
         let _commits: Vec<_> = sorted.iter().map(|id| self.editing.lock(id)).collect();
         let places: Vec<SharedConversation> = sorted.iter().map(|id| lock(&self.directory).place(id)).collect();
         let _busy: Vec<_> = places.iter().map(|place| lock(place)).collect();
-        // What still waits to be written would come back otherwise.
+        // Pending writes would bring them back.
         self.settle(PATIENCE);
         let removed = self.store.remove(ids);
         if removed.is_err() {

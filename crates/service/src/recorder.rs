@@ -1,9 +1,9 @@
-//! Takes passive copies of what passes through the proxy and looks at them on threads of its own.
+//! Takes passive copies of the traffic and processes them on its own threads.
 //!
-//! The halves of an exchange are handed to the proxy. Their calls only compare, copy what is new and send:
-//! they never parse and never wait. Nothing of the proxy's own buffers is kept, so it can use them again
-//! at once. When the threads cannot keep up, copies are dropped and counted; the bytes themselves have
-//! long left. [`lanes`] says in which order copies are looked at, and which of them at the same time.
+//! The proxy holds the halves of an exchange. Their calls only compare, copy new bytes and send: they never parse and
+//! never wait. The proxy's buffers are not kept, so it can reuse them at once. When the threads cannot keep up, copies
+//! are dropped and counted; the bytes themselves have long left. [`lanes`] decides the order and the parallelism of
+//! processing.
 
 mod copies;
 mod event;
@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use work::Worker;
 
-/// Hands out the halves of exchanges, and knows how much waits.
+/// Creates the halves of exchanges, and knows the length of the queue.
 #[derive(Clone)]
 pub struct Recorder {
     service: Arc<Service>,
@@ -36,7 +36,7 @@ pub struct Recorder {
     _open: Arc<Open>,
 }
 
-/// The lanes are open as long as a recorder is there.
+/// Keeps the lanes open as long as a recorder exists.
 struct Open(Arc<Lanes>);
 
 impl Drop for Open {
@@ -59,7 +59,7 @@ impl Recorder {
         Ok(Recorder { service, gauges, _open: Arc::new(Open(lanes)) })
     }
 
-    /// What the provider said of its models, to a client that asked.
+    /// Takes the provider's answer to a client that listed the models.
     pub fn models(&self, encoding: Option<&str>, bytes: Vec<u8>) {
         if self.gauges.make_room(bytes.len() as u64) {
             let event = Event::Models { encoding: encoding.map(Into::into), bytes };
@@ -67,7 +67,7 @@ impl Recorder {
         }
     }
 
-    /// Waits until all that has passed so far is known and stored, but no longer than `most`.
+    /// Waits until all traffic so far is processed and stored, at most for `most`.
     pub fn settle(&self, most: Duration) {
         let deadline = Instant::now() + most;
         let _hurry = self.service.parts.gaps.hurry();
@@ -87,7 +87,7 @@ impl Recorder {
         }
     }
 
-    /// Sends an event whose bytes have their room already.
+    /// Sends an event whose bytes already have their room.
     fn send(&self, lane: &Arc<LaneKey>, event: Event) {
         let (bytes, requests) = (event.bytes(), event.requests());
         self.gauges.queued.fetch_add(1, Ordering::Relaxed);

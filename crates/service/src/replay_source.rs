@@ -1,4 +1,4 @@
-//! A conversation as the store holds it, for replaying it elsewhere.
+//! A stored conversation, for replay elsewhere.
 
 use ctx_api::requests::Usage;
 use ctx_engine::conversation::Conversation;
@@ -6,12 +6,12 @@ use ctx_engine::log::{self, AnswerRecord, ArrivalRecord};
 use ctx_store::{Reader, StoreError};
 use std::collections::HashMap;
 
-/// A conversation as its client sent it last.
+/// A conversation as its client last sent it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedConversation {
     /// Its newest request.
     pub body: Vec<u8>,
-    /// The answer to it, if the client has not sent that back yet.
+    /// Its answer, if the client has not sent it back yet.
     pub reply: Option<Vec<u8>>,
     pub asked: Vec<RecordedRequest>,
 }
@@ -19,15 +19,15 @@ pub struct RecordedConversation {
 /// One of its requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedRequest {
-    /// How many messages it had: the answer is the next one.
+    /// The number of its messages: the answer is the next one.
     pub messages: usize,
     pub at: u64,
     pub model: Option<String>,
-    /// What the provider reported; nothing for one that was edited, for then it counted something else.
+    /// The provider's usage report; `None` for an edited request, whose count differs from the client's.
     pub usage: Option<Usage>,
 }
 
-/// Reads a conversation. `None` when there is none, or when parts of it are missing.
+/// Reads a conversation. `None` if there is none, or if parts of it are missing.
 pub fn recorded(store: &dyn Reader, id: &str) -> Result<Option<RecordedConversation>, StoreError> {
     let Some(conversation) = Conversation::load(id, store)? else { return Ok(None) };
     let Some(whole) = conversation.rebuild(store)? else { return Ok(None) };
@@ -41,7 +41,7 @@ pub fn recorded(store: &dyn Reader, id: &str) -> Result<Option<RecordedConversat
                     continue;
                 }
                 let messages = (arrived.known + arrived.new) as usize;
-                // A second try, or another way from there: the newest counts.
+                // For a retry or another path from there, the newest counts.
                 asked.retain(|asked| asked.messages < messages);
                 open.retain(|_, at| *at < asked.len());
                 open.insert(arrived.request, asked.len());

@@ -1,4 +1,4 @@
-//! Responses: finds the conversation of each, lets the engine add it, and keeps the rest of the service in step.
+//! Finds the conversation of a response, lets the engine add it, and updates the rest of the service.
 
 use crate::parts::Parts;
 use crate::threads::lock;
@@ -8,7 +8,6 @@ use ctx_engine::response::{Response, ResponseBooking, Timing};
 use ctx_wire::answer::{Answer, Ending};
 
 impl Parts {
-    /// Takes note of an answer. Without an `ending` the provider could not be reached.
     pub(crate) fn answered(
         &self,
         ticket: &Ticket,

@@ -1,4 +1,4 @@
-//! The service, as the other crates see it: every call in one line, by the room that answers it.
+//! The public interface of the service: every call in one line, grouped by the room that answers it.
 
 use crate::bodies::Newest;
 use crate::edit::Folder;
@@ -40,68 +40,67 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// All conversations, and everything that can be asked of them.
+/// All conversations, and all calls on them.
 pub struct Service {
     pub(crate) parts: Parts,
 }
 
 impl Service {
-    /// Opens the service on a store, with the conversations in it.
+    /// Opens the service on a store and the conversations in it.
     pub fn open(store: Arc<dyn Store>) -> Result<Service, StoreError> {
         Ok(Service { parts: Parts::open(store)? })
     }
 
-    /// Offloaded content goes there.
+    /// Sets the folder for offloaded content.
     pub fn offloading_to(mut self, folder: Folder) -> Service {
         self.parts.engine.offload_folder = Some(Arc::new(folder));
         self
     }
 
-    /// Moments that wishes wait for are told by these.
+    /// Sets the moments that deferred edits wait for.
     pub fn with_moments(mut self, moments: Moments) -> Service {
         self.parts.engine.moments = moments;
         self
     }
 
-    /// With what somebody says of models.
+    /// Sets the user's entries on models.
     pub fn with_models(mut self, models: Models) -> Service {
         self.parts.engine.models = models;
         self
     }
 
-    /// What the provider shall edit by itself. `upstream` says which provider that is.
+    /// Sets the edits that the provider is asked to make. `upstream` names the provider.
     pub fn with_provider(mut self, source: Arc<dyn ProviderRules>, upstream: &str) -> Service {
         self.parts.ask_provider(source, upstream);
         self
     }
 
-    /// From now on conversations are edited by `editor`, or by nobody. What was made stays.
+    /// Replaces the automatic editor, or switches it off with `None`. Commits made so far stay.
     pub fn automate(&self, editor: Option<Arc<dyn Automatic>>) {
         self.parts.automatic.put(editor);
     }
 
-    /// Whether a request must be held until it is composed: its conversation has operations or waits for some, or may;
-    /// or all are looked at; or the provider may have to be asked for something beside it.
+    /// Whether a request must be held until it is composed: its conversation has or may have operations, or pending
+    /// ones; all requests are inspected; or the provider may be asked for additional edits.
     pub fn holds(&self, hints: &ctx_clients::Hints) -> bool {
         self.parts.automatic.holds_all() || self.parts.held.holds(hints) || self.parts.provider.holds(hints)
     }
 
-    /// Requests since the start that carried only what was new: the provider keeps their history.
+    /// Requests since the start that carried only new messages because the provider keeps their history.
     pub fn elsewhere(&self) -> u64 {
         self.parts.elsewhere.load(Ordering::Relaxed)
     }
 
-    /// What bodies are compared with while they pass.
+    /// The newest bodies, with which passing bodies are compared.
     pub fn newest(&self) -> &Newest {
         &self.parts.newest
     }
 
-    /// The store that all of it is in.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.parts.store
     }
 
-    /// Calls `listener` with every record that was stored, until it returns false.
+    /// Calls `listener` with every stored record until it returns false.
     pub fn listen(&self, listener: impl Fn(&ctx_store::Record) -> bool + Send + 'static) {
         self.parts.writer.listen(Box::new(listener));
     }
@@ -111,43 +110,43 @@ impl Service {
         &self.parts.streams
     }
 
-    /// Waits until all that was observed so far is stored, but no longer than `most`.
+    /// Waits until everything observed so far is stored, at most for `most`.
     pub fn settle(&self, most: Duration) {
         self.parts.settle(most);
     }
 
-    /// How many conversations are edited, or may be.
+    /// The number of conversations that have or may have edits.
     pub fn edited_count(&self) -> usize {
         self.parts.held.edited_count()
     }
 
-    /// What could not be stored since the start.
+    /// The number of records that could not be stored since the start.
     pub fn unsaved(&self) -> u64 {
         self.parts.writer.unsaved()
     }
 
-    /// Whether the provider edits the requests of a conversation by itself.
+    /// Whether the provider itself edits the requests of a conversation.
     pub fn provider_edits(&self, about: &About<'_>) -> bool {
         self.parts.provider_edits(about)
     }
 
-    /// Whether anything is asked of a provider at all.
+    /// Whether the provider is asked for any edits.
     pub fn asks_provider(&self) -> bool {
         self.parts.asks_provider()
     }
 
-    /// Takes note of a request. `None` when it belongs to no conversation.
+    /// Records a request. `None` if it belongs to no conversation.
     pub fn observe(&self, seen: SeenRequest) -> Result<Option<Ticket>, Problem> {
         self.parts.observe(seen)
     }
 
-    /// Takes note of a request that is held. How it leaves is said before the rest is done; if nothing is said, it
-    /// leaves as it came. On an error nothing is noted, and an edited conversation must not leave.
+    /// Records a held request. `ready` is called before the rest is done; if it is not called, the request leaves
+    /// unchanged. On an error nothing is recorded, and requests of an edited conversation must not leave.
     pub fn hold(&self, seen: SeenRequest, ready: Ready<'_>) -> Result<Option<Ticket>, Problem> {
         self.parts.hold(seen, ready)
     }
 
-    /// Takes note of an answer. Without an `ending` the provider could not be reached.
+    /// Records an answer. Without an `ending` the provider could not be reached.
     pub fn answered(
         &self,
         ticket: &Ticket,
@@ -158,14 +157,14 @@ impl Service {
         self.parts.answered(ticket, ending, answer, timing)
     }
 
-    /// The id that somebody means by `name`: an id or a session, the beginning of one, or `active`. A whole session
-    /// is its main conversation, the newest if it moved to another format: an agent that names its own session means
-    /// itself, not those that it started.
+    /// Resolves `name` to an id: an id, a session, a prefix of either, or `active`. A whole session means its main
+    /// conversation, the newest one if it moved to another format: an agent that names its own session means itself,
+    /// not its subagents.
     pub fn resolve(&self, name: &str) -> Result<String, Refusal> {
         self.parts.resolve(name)
     }
 
-    /// All conversations, the newest activity first.
+    /// All conversations, most recently active first.
     pub fn conversations(&self) -> Conversations {
         self.parts.conversations()
     }
@@ -178,24 +177,23 @@ impl Service {
         self.parts.frames(name, with_steps, at)
     }
 
-    /// The same, with the frames that the client has left behind before those on the path.
+    /// Like `frames`, preceded by the frames that the client has left.
     pub fn all_frames(&self, name: &str, with_steps: bool, at: Option<&str>) -> Result<Frames, Refusal> {
         self.parts.all_frames(name, with_steps, at)
     }
 
-    /// What a conversation is made of as it is sent, and what its turns took.
+    /// The composition of a conversation as it is sent, and the usage of its turns.
     pub fn map(&self, name: &str, at: Option<&str>) -> Result<ContextMap, Refusal> {
         self.parts.map(name, at)
     }
 
-    /// Shows what `id` names in a conversation, now or as of a commit.
+    /// Shows the content that `id` names in a conversation, now or as of a commit.
     pub fn show(&self, name: &str, id: &str, at: Option<&str>) -> Result<Shown, Refusal> {
         self.parts.show(name, id, at)
     }
 
-    /// Finds blocks that hold all of these words, in any order and whatever their case, in what was said, called and
-    /// answered; `"in quotes"` they are a phrase. The system prompt and the tools are left out: they are the same
-    /// everywhere.
+    /// Finds blocks that contain all these words, in any order and case, in messages, calls and results; `"quoted
+    /// words"` are a phrase. Skips the system prompt and the tools, which are the same everywhere.
     pub fn search(&self, query: &str, name: Option<&str>, most: usize) -> Result<Found, Refusal> {
         self.parts.search(query, name, most)
     }
@@ -204,7 +202,7 @@ impl Service {
         self.parts.context(name)
     }
 
-    /// What of a conversation is worth removing.
+    /// The content of a conversation that is worth removing.
     pub fn worth(&self, name: &str) -> Result<WorthView, Refusal> {
         self.parts.worth(name)
     }
@@ -218,57 +216,57 @@ impl Service {
         self.parts.timeline(name, most)
     }
 
-    /// The newest misses of a conversation, or what became of one request.
+    /// The newest cache misses of a conversation, or the cache result of one request.
     pub fn misses(&self, name: &str, request: Option<u32>, most: usize) -> Result<Misses, Refusal> {
         self.parts.misses(name, request, most)
     }
 
-    /// A record as people see it; `None` when it cannot be read.
+    /// A record as people see it; `None` if it cannot be read.
     pub fn event(&self, record: &Record) -> Option<Event> {
         self.parts.event(record)
     }
 
-    /// What left for a request, and what came back.
+    /// The request as sent, and its answer.
     pub fn sent(&self, name: &str, request: u32) -> Result<SentView, Refusal> {
         self.parts.sent(name, request)
     }
 
-    /// The body that left for a request, byte for byte.
+    /// The sent body of a request, byte for byte.
     pub fn sent_body(&self, name: &str, request: u32) -> Result<Vec<u8>, Refusal> {
         self.parts.sent_body(name, request)
     }
 
-    /// What requests took and cost.
+    /// The usage and cost of requests.
     pub fn stats(&self, asked: &StatsScope) -> Result<Stats, Refusal> {
         self.parts.stats(asked)
     }
 
-    /// How the provider's own editing goes.
+    /// The state of the provider's own editing.
     pub fn provider_view(&self) -> ProviderView {
         self.parts.provider_view()
     }
 
-    /// Makes operations, all or none.
+    /// Applies operations, all or none.
     pub fn apply(&self, name: &str, wish: Wish) -> Result<Applied, Refusal> {
         self.parts.apply(name, wish)
     }
 
-    /// Tells what a plan would do, and does it if that is wanted.
+    /// Previews a plan, and applies it on request.
     pub fn plan(&self, name: &str, plan: Plan) -> Result<PlanView, Refusal> {
         self.parts.plan(name, plan)
     }
 
-    /// Goes a way through the history.
+    /// Moves through the history: undo, redo, revert, rollback, branches and tags.
     pub fn go(&self, name: &str, way: Way) -> Result<Applied, Refusal> {
         self.parts.go(name, way)
     }
 
-    /// The newest commits of the branch that is looked at.
+    /// The newest commits of the current branch.
     pub fn history(&self, name: &str, most: usize) -> Result<HistoryView, Refusal> {
         self.parts.history(name, most)
     }
 
-    /// The same of all branches.
+    /// The newest commits of all branches.
     pub fn whole_history(&self, name: &str, most: usize) -> Result<HistoryView, Refusal> {
         self.parts.whole_history(name, most)
     }
@@ -281,12 +279,12 @@ impl Service {
         self.parts.tags(name)
     }
 
-    /// Compares what would be sent at two points of the history; `source` is what the agent believes.
+    /// Compares the requests at two points of the history; `source` is the client's own view.
     pub fn diff(&self, name: &str, from: &str, to: &str) -> Result<Diff, Refusal> {
         self.parts.diff(name, from, to)
     }
 
-    /// Exactly the body that the provider would get if the newest request came again now, or as of a commit.
+    /// The exact body that the provider would get if the newest request came again now, or as of a commit.
     pub fn compose(&self, name: &str, at: Option<&str>) -> Result<Vec<u8>, Refusal> {
         self.parts.compose(name, at)
     }
@@ -295,22 +293,22 @@ impl Service {
         self.parts.explain(name, at)
     }
 
-    /// Does what heals the conversation, as an ordinary commit.
+    /// Removes the block that the provider refuses, as an ordinary commit.
     pub fn heal(&self, name: &str, wish: Wish) -> Result<Applied, Refusal> {
         self.parts.heal(name, wish)
     }
 
-    /// What the provider refuses, if it refuses the newest request because of a block.
+    /// The block that the provider refuses, if it refused the newest request because of one.
     pub fn illness(&self, name: &str) -> Result<Illness, Refusal> {
         self.parts.illness(name)
     }
 
-    /// Adds how many requests of the conversation are on their way without the commit that was just made.
+    /// Adds the number of requests under way that left without the new commit.
     pub fn noting_uploads(&self, applied: Applied) -> Applied {
         self.parts.noting_uploads(applied)
     }
 
-    /// The wishes of a conversation that wait, and what became of others.
+    /// The pending changes of a conversation, and the outcome of earlier ones.
     pub fn waiting(&self, name: &str) -> Result<WaitingView, Refusal> {
         self.parts.waiting(name)
     }
@@ -320,22 +318,22 @@ impl Service {
         self.parts.cancel(name, id, author)
     }
 
-    /// Makes a deferred edit now, whatever it waits for.
+    /// Applies a deferred edit now, regardless of its moment.
     pub fn accept(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
         self.parts.accept(name, id, author)
     }
 
-    /// Makes several pending changes, each as a commit of its own. `ids`: `w2`, `w2..w5` or `all`.
+    /// Applies several pending changes, each as its own commit. `ids`: `w2`, `w2..w5` or `all`.
     pub fn accept_many(&self, name: &str, ids: &[String], author: &str, face: Face) -> Result<PendingOutcome, Refusal> {
         self.parts.accept_many(name, ids, author, face)
     }
 
-    /// Takes back several pending changes, or puts away those that failed.
+    /// Cancels several pending changes, or dismisses failed ones.
     pub fn cancel_many(&self, name: &str, ids: &[String], author: &str, face: Face) -> Result<PendingOutcome, Refusal> {
         self.parts.cancel_many(name, ids, author, face)
     }
 
-    /// Clears by hand what the automatic editor would clear: all that may go.
+    /// Clears everything that the automatic editor could clear.
     pub fn clear_now(&self, name: &str, reason: &str) -> Result<Applied, Refusal> {
         self.parts.clear_now(name, reason)
     }
@@ -344,43 +342,43 @@ impl Service {
         self.parts.phases(name)
     }
 
-    /// Begins or ends a phase; it is stored so that a power cut does not lose it.
+    /// Begins or ends a phase. It is stored, so a power cut does not lose it.
     pub fn phase(&self, name: &str, wish: &PhaseWish) -> Result<PhasesView, Refusal> {
         self.parts.phase(name, wish)
     }
 
-    /// The words that a wish lacks. Whatever is wrong with it is told before anybody is asked.
+    /// The texts that an edit request lacks. Errors in the request are reported before the helper is asked.
     pub fn questions(&self, name: &str, wish: Wish) -> Result<Open, Refusal> {
         self.parts.questions(name, wish)
     }
 
-    /// The frames of a conversation that have grown much and still go by the words that opened them.
+    /// The frames of a conversation that have grown beyond their opening words and need a title.
     pub fn grown(&self, id: &str) -> Result<Vec<Grown>, Refusal> {
         self.parts.grown(id)
     }
 
-    /// Takes note of a title. Nobody is asked for it again.
+    /// Stores a title. The helper is not asked for it again.
     pub fn put_title(&self, id: &str, slot: SlotId, title: String) -> Result<(), Refusal> {
         self.parts.put_title(id, slot, title)
     }
 
-    /// The conversation as a file, and its id.
+    /// Exports the conversation as a file; returns its id too.
     pub fn export(&self, name: &str) -> Result<(String, Vec<u8>), Refusal> {
         self.parts.export(name)
     }
 
-    /// Takes in a conversation from a file: all of it, or nothing.
+    /// Imports a conversation from a file, completely or not at all.
     pub fn take_in(&self, file: &[u8], dry_run: bool) -> Result<Imported, Refusal> {
         self.parts.take_in(file, dry_run)
     }
 
-    /// The stored conversations that were active last before `oldest`, also those that no listing shows.
+    /// The stored conversations last active before `oldest`, including unlisted ones.
     pub fn inactive_since(&self, oldest: u64) -> Result<Vec<String>, StoreError> {
         self.parts.inactive_since(oldest)
     }
 
-    /// Forgets conversations for good. Whoever works on one of them is waited for; a request of one of them that comes
-    /// meanwhile waits, and then begins anew. Other conversations go on.
+    /// Deletes conversations permanently. Work on them is finished first; a request that arrives meanwhile waits and
+    /// then starts a new conversation. Other conversations continue.
     pub fn purge(&self, ids: &[String]) -> Result<PurgeReport, StoreError> {
         self.parts.purge(ids)
     }

@@ -7,7 +7,7 @@ use ctx_engine::conversation::Conversation;
 use ctx_store::Step;
 
 impl Parts {
-    /// Writes it on the card; before its first turn a conversation has none.
+    /// Writes the counts on the card; a conversation has none before its first turn.
     pub(crate) fn note_sides(&self, conversation: &Conversation, step: &mut Step) {
         let mut directory = lock(&self.directory);
         let Some(mut card) = directory.card(&conversation.id).cloned() else { return };

@@ -1,4 +1,4 @@
-//! Replies while they grow, for whoever watches. Nothing of it is stored, and nobody is waited for.
+//! Growing replies, for watchers. They are not stored, and never wait for a watcher.
 
 use crate::clock::now;
 use crate::threads::lock;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A reply is told at most so often.
+/// The minimum time between two updates of a reply.
 pub const PAUSE: Duration = Duration::from_millis(200);
 
 type Listener = Box<dyn Fn(&Streaming) + Send>;
@@ -21,14 +21,14 @@ pub struct Streams {
     listeners: Mutex<Vec<(u64, Listener)>>,
 }
 
-/// Somebody watches until it is dropped.
+/// Keeps a watcher registered until it is dropped.
 pub struct Watching {
     streams: Arc<Streams>,
     number: u64,
 }
 
 impl Streams {
-    /// Calls `listener` with all that is told. It must not wait.
+    /// Calls `listener` with all updates. It must not wait.
     pub fn watch(self: &Arc<Self>, listener: impl Fn(&Streaming) + Send + 'static) -> Watching {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         lock(&self.listeners).push((number, Box::new(listener)));
@@ -48,7 +48,7 @@ impl Drop for Watching {
     }
 }
 
-/// How much of a reply was told.
+/// The published part of a reply.
 #[derive(Default)]
 pub struct Telling {
     told: Progress,
@@ -56,7 +56,7 @@ pub struct Telling {
 }
 
 impl Telling {
-    /// Tells what is new.
+    /// Publishes the new part.
     pub fn tell(&mut self, streams: &Streams, ticket: &Ticket, tap: &dyn Tap) {
         for Growth { block, part, tool, text } in tap.grown(&mut self.told) {
             let streaming = Streaming {

@@ -1,15 +1,14 @@
-//! Threads that share the processor and their data.
+//! Helpers for threads that share the processor and data.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks, also after a panic elsewhere: the state is replayable, so a half-done change is at worst
-/// dropped with its conversation.
+/// Locks, even after a panic elsewhere: the state is replayable, so a half-done change is at worst dropped with its
+/// conversation.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lets the calling thread work only when nobody else wants the processor: what has already left is not
-/// worth delaying what is about to.
+/// Gives the calling thread the lowest priority: requests that have left must not delay those about to leave.
 pub fn step_back() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, 19) {
@@ -17,8 +16,8 @@ pub fn step_back() {
     }
 }
 
-/// Lets whoever waits for the processor have it. A kernel that preempts lazily lets a thread that never
-/// asks it for anything run to the next tick, also one that has stepped back.
+/// Yields the processor. A kernel that preempts lazily lets a thread without system calls run to the next tick, even at
+/// the lowest priority.
 pub fn give_way() {
     std::thread::yield_now();
 }

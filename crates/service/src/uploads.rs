@@ -1,4 +1,4 @@
-//! Requests that leave while they still arrive. The first edit of a conversation cannot catch those, and says so.
+//! Requests that leave while they still arrive. The first edit of a conversation cannot change those, and says so.
 
 use crate::threads::lock;
 use ctx_clients::Hints;
@@ -6,13 +6,13 @@ use ctx_core::Class;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// The session and the agent that a request names.
+/// The session and the agent of a request.
 type Sender = (Option<Box<str>>, Option<Box<str>>);
 
 #[derive(Debug, Default)]
 pub(crate) struct Uploads(Mutex<HashMap<Sender, usize>>);
 
-/// One request that is arriving. It is over when this is dropped.
+/// An arriving request, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Upload {
     uploads: Arc<Uploads>,
@@ -20,7 +20,7 @@ pub(crate) struct Upload {
 }
 
 impl Uploads {
-    /// `None`: the client says that the request is no part of a conversation.
+    /// `None`: the client marks the request as no part of a conversation.
     pub fn begin(self: &Arc<Self>, hints: &Hints) -> Option<Upload> {
         if hints.class == Some(Class::Auxiliary) {
             return None;
@@ -30,7 +30,7 @@ impl Uploads {
         Some(Upload { uploads: self.clone(), sender })
     }
 
-    /// Requests of a sender that are leaving while they still arrive.
+    /// The number of a sender's requests that leave while they arrive.
     pub fn of(&self, session: Option<&str>, agent: Option<&str>) -> usize {
         lock(&self.0).get(&(session.map(Into::into), agent.map(Into::into))).copied().unwrap_or(0)
     }

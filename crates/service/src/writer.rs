@@ -1,8 +1,7 @@
-//! Stores steps behind everybody's back, many in one transaction.
+//! Stores steps in the background, many per transaction.
 //!
-//! What was merely observed may be lost: the client will send it again. So when a step cannot be
-//! stored, its conversation is dropped from memory and replayed from what is stored, and the next
-//! request fills the gap.
+//! Observations may be lost: the client will send them again. So when a step cannot be stored, its conversation is
+//! dropped from memory and replayed from the store, and the next request fills the gap.
 
 use crate::automatic::Switch;
 use crate::directory::Directory;
@@ -21,15 +20,15 @@ use std::time::{Duration, Instant};
 
 pub type Listener = Box<dyn Fn(&Record) -> bool + Send>;
 
-/// The most steps that share a transaction.
+/// The maximum number of steps per transaction.
 const TOGETHER: usize = 64;
-/// With so many bytes a transaction takes no more steps.
+/// The size in bytes from which a transaction takes no more steps.
 const LONG: u64 = 4 * 1024 * 1024;
-/// The most bytes that wait for a slow disk.
+/// The maximum number of bytes that wait for a slow disk.
 const WAITING: u64 = 256 * 1024 * 1024;
-/// The longest that is waited until something that is stored counts: whoever makes it count may wait for the writer.
+/// The longest wait until a stored step takes effect: the thread that applies it may itself wait for the writer.
 const COUNTS: Duration = Duration::from_millis(200);
-/// With so many bytes waiting, no gap is waited for.
+/// With this many bytes waiting, the writer does not wait for a gap.
 const CROWDED: u64 = 16 * 1024 * 1024;
 
 enum Job {
@@ -37,17 +36,17 @@ enum Job {
     /// A step of this conversation had no room.
     Lost(String),
     Settle(SyncSender<()>),
-    /// A step that somebody waits for: stored alone, after all that came before it, if none of that was lost. It is
-    /// told when the last is dropped.
+    /// A step that a thread waits for: stored alone, after all earlier ones, if none of those was lost. Listeners are
+    /// notified when the last sender is dropped.
     Now(Step, u64, SyncSender<Result<(), WriteError>>, Receiver<()>),
 }
 
-/// Something is stored and nobody was told of it: whoever is told asks at once, and shall find it. To be kept until it
-/// counts.
+/// A stored step that listeners were not notified of yet: a listener queries at once, and must find it applied. Keep
+/// until it takes effect.
 #[must_use]
 pub struct Untold(#[allow(dead_code, reason = "what matters is when it is dropped")] SyncSender<()>);
 
-/// Why something that somebody waits for was not stored.
+/// Why an awaited step was not stored.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     #[error("the writer is not running")]
@@ -80,7 +79,7 @@ pub struct Writer {
     unsaved: Arc<AtomicU64>,
 }
 
-/// How many steps of each conversation wait to be stored.
+/// The number of unstored steps of each conversation.
 #[derive(Debug, Default)]
 struct Backlog {
     steps: Mutex<HashMap<String, usize>>,
@@ -112,14 +111,14 @@ impl Backlog {
         !lock(&self.steps).contains_key(id)
     }
 
-    /// False when it takes longer than `most`.
+    /// False after `most`.
     fn wait(&self, id: &str, most: Duration) -> bool {
         let waited = self.stored.wait_timeout_while(lock(&self.steps), most, |steps| steps.contains_key(id));
         waited.is_ok_and(|(_, waited)| !waited.timed_out())
     }
 }
 
-/// The conversation that a step is of: each is of one.
+/// The conversation of a step: each has one.
 fn conversation_of(step: &Step) -> Option<&str> {
     let record = step.records.first().map(|record| record.conversation.as_str());
     record.or_else(|| step.notes.first().map(|note| note.conversation.as_str()))
@@ -176,7 +175,7 @@ impl Writer {
         }
     }
 
-    /// Stores a step and waits until it is safe on the disk. `losses`: of the conversation that it builds on.
+    /// Stores a step and waits until it is safe on disk. `losses`: of the conversation that it builds on.
     pub fn write_now(&self, step: Step, losses: u64) -> Result<Untold, WriteError> {
         let (done, wait) = sync_channel(1);
         let (untold, counts) = sync_channel(1);
@@ -188,8 +187,8 @@ impl Writer {
         Ok(Untold(untold))
     }
 
-    /// Waits until all of one conversation is stored or lost; false when that takes longer than `most`. Where nothing of
-    /// it waits, neither does the caller, however busy the disk is with others.
+    /// Waits until all steps of one conversation are stored or lost; false after `most`. Returns at once if it has
+    /// none, however busy the disk is with others.
     pub fn settle_conversation(&self, id: &str, most: Duration) -> bool {
         if self.backlog.is_empty(id) {
             return true;
@@ -198,11 +197,11 @@ impl Writer {
         self.backlog.wait(id, most)
     }
 
-    /// Waits until all that came before is stored or lost; false when that takes longer than `most`.
+    /// Waits until all earlier steps are stored or lost; false after `most`.
     pub fn settle(&self, most: Duration) -> bool {
         let (done, wait) = sync_channel(1);
         let _hurry = self.gaps.hurry();
-        // A writer that does not run has nothing under way.
+        // A stopped writer has nothing under way.
         self.jobs.send((Instant::now(), Job::Settle(done))).is_err()
             || wait.recv_timeout(most) != Err(RecvTimeoutError::Timeout)
     }
@@ -227,8 +226,8 @@ struct Work {
     backlog: Arc<Backlog>,
 }
 
-/// Puts the first step that somebody waits for before what other conversations have to store. What its own conversation
-/// has stays before it.
+/// Moves the first awaited step before the steps of other conversations. Earlier steps of its own conversation stay
+/// before it.
 fn put_first(backlog: &mut VecDeque<Job>) {
     let Some(at) = backlog.iter().position(|job| matches!(job, Job::Now(..))) else { return };
     let Some(Job::Now(step, ..)) = backlog.get(at) else { return };
@@ -245,7 +244,7 @@ fn put_first(backlog: &mut VecDeque<Job>) {
     *backlog = first;
 }
 
-/// About the bytes that a step holds in memory.
+/// The approximate size of a step in bytes.
 fn size(step: &Step) -> u64 {
     let blobs: usize = step.blobs.iter().map(|(_, bytes)| bytes.len()).sum();
     let records: usize = step.records.iter().map(|record| record.body.len() + 200).sum();
@@ -278,14 +277,14 @@ impl Work {
                         break;
                     }
                 }
-                // A long step is stored alone, so that what somebody waits for need not wait for many of them.
+                // A long step is stored alone, so that an awaited one need not wait for many of them.
                 if steps.len() < TOGETHER && steps.iter().map(size).sum::<u64>() < LONG {
                     job = backlog.pop_front();
                 }
             }
             let bytes = steps.iter().map(size).sum();
             let ids: Vec<String> = steps.iter().filter_map(conversation_of).map(str::to_owned).collect();
-            // A mistake of ours, or of a listener, costs these steps, never the writer.
+            // A panic, ours or a listener's, costs these steps, never the writer.
             if catch_unwind(AssertUnwindSafe(|| self.store(steps))).is_err() {
                 tracing::error!("storing a request failed; later requests restore it");
                 self.unsaved.fetch_add(1, Ordering::Relaxed);
@@ -318,7 +317,7 @@ impl Work {
         Ok(self.append(vec![step])?)
     }
 
-    /// The files that a commit names are safe on the disk before the commit is.
+    /// The files that a commit names are safe on disk before the commit is.
     fn append(&self, steps: Vec<Step>) -> Result<Vec<u64>, StoreError> {
         if steps.iter().any(|step| step.durable)
             && let Some(editor) = self.automatic.get()
@@ -328,7 +327,7 @@ impl Work {
         self.store.append(steps)
     }
 
-    /// All in one transaction; if that fails, one by one, so that a bad step takes no other along.
+    /// All in one transaction; if that fails, one by one, so that a bad step affects no other.
     fn store(&self, steps: Vec<Step>) {
         if steps.len() < 2 {
             return steps.into_iter().for_each(|step| self.store_one(step));
@@ -352,7 +351,7 @@ impl Work {
         }
     }
 
-    /// What is unloaded is freed when others can have the directory again.
+    /// Unloaded conversations are freed after the directory is unlocked.
     fn unload(&self, unload: impl FnOnce(&mut Directory)) {
         let mut directory = lock(&self.directory);
         unload(&mut directory);

@@ -1,4 +1,4 @@
-//! Clears by hand, and shows what the automatic editor would do.
+//! Clears on demand, and shows what the automatic editor would do.
 
 use crate::clock::now;
 use crate::parts::Parts;
@@ -15,7 +15,6 @@ use ctx_engine::{Refusal, log, record};
 use ctx_store::Step;
 
 impl Parts {
-    /// Clears by hand what the automatic editor would clear: all that may go.
     pub(crate) fn clear_now(&self, name: &str, reason: &str) -> Result<Applied, Refusal> {
         let Some(editor) = self.automatic.get() else {
             return Err(Refusal::new(
@@ -32,7 +31,7 @@ impl Parts {
         let at = now();
         let about_it = about(&conversation, at);
         let settings = editor.settings(&about_it, &conversation.policy.text_index.skills());
-        // Whatever the mode is: somebody has asked for it.
+        // In every mode: the user asked for it.
         let settings = Settings { mode: Mode::On, ..(*settings).clone() };
         let by = By { editor: &*editor, settings: &settings, by_hand: Some(reason) };
         let new = FastSet::default();

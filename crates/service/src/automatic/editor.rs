@@ -1,4 +1,4 @@
-//! The editor that people switch on: what it wants within what somebody decided, what it keeps, and what it tells.
+//! The switched-on editor: its proposals within the settings, its files, and its messages.
 
 use super::keep;
 use crate::edit::Folder;
@@ -11,21 +11,21 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Whether the provider edits a conversation by itself.
+/// Whether the provider itself edits a conversation.
 pub type ProviderEdits = Box<dyn Fn(&About<'_>) -> bool + Send + Sync>;
 
 pub struct Editor {
     rules: Arc<dyn Rules>,
     folder: Folder,
     provider_edits: ProviderEdits,
-    /// Whether all conversations are looked at, as of when somebody last asked for settings: the proxy asks before the
-    /// first byte of a body is read, and waits for no file.
+    /// Whether all conversations are watched, as of the last read of the settings: the proxy asks before the first byte
+    /// of a body is read, and waits for no file.
     holds_all: AtomicBool,
-    /// What was complained of already: once is enough.
+    /// Errors already reported; each is logged once.
     complained: Mutex<HashSet<String>>,
-    /// Why a conversation could not be cleared when that was last tried.
+    /// Why a conversation could not be cleared at the last attempt.
     hindered: Mutex<HashMap<String, String>>,
-    /// The request, its time and the reason of each conversation's newest line in the ledger.
+    /// The request, time and reason of each conversation's newest line in the ledger.
     noted: Mutex<HashMap<String, (u32, u64, String)>>,
 }
 
@@ -47,7 +47,7 @@ impl Editor {
         keep::ledger(&settings.ledger, about.folder.map(Path::new), &self.folder, about.conversation)
     }
 
-    /// The reason, unless the line before in this batch has it; and whether the line is the first of its batch.
+    /// The reason, unless the previous line of this batch has it; and whether the line is the first of its batch.
     fn reason_of_line<'r>(&self, about: &About<'_>, reason: &'r str) -> (Option<&'r str>, bool) {
         let noted = (about.request, about.at, reason.to_owned());
         let before = crate::threads::lock(&self.noted).insert(about.conversation.to_owned(), noted);
@@ -65,7 +65,7 @@ impl Editor {
     }
 }
 
-/// Whether it is on for everybody.
+/// Whether it is on for all clients.
 fn is_on(rules: &dyn Rules) -> bool {
     rules.of(None, &[]).mode != Mode::Off
 }
@@ -132,7 +132,7 @@ impl Automatic for Editor {
         if keeping == Keeping::Nowhere {
             return Ok(None);
         }
-        // Without a line in the ledger nothing goes; so that is tried before a file is written.
+        // Nothing is cleared without a line in the ledger, so that is tried before a file is written.
         let ledger = match keeping {
             Keeping::Noted => self.ledger(about, settings).may_note(),
             Keeping::Filed | Keeping::Nowhere => Ok(()),

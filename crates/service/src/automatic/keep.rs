@@ -1,5 +1,4 @@
-//! Where the content of results goes that are cleared: a file each, and a line in a ledger. Without both nothing is
-//! cleared.
+//! Files cleared results: one file each, and a line in a ledger. Without both nothing is cleared.
 
 use crate::edit::Folder;
 use ctx_engine::ports::{About, OffloadFolder, Removal};
@@ -7,7 +6,7 @@ use ctx_store::confined;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes the content of a result to a file of its own. Gives the file. [`Folder::sync`] makes it survive a power cut.
+/// Writes a result to its own file, and returns the file. [`Folder::sync`] makes it survive a power cut.
 pub fn to_file(folder: &Folder, about: &About<'_>, removed: &Removal<'_>) -> Result<PathBuf, String> {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let tool: String = removed.tool.chars().take(40).map(plain).collect::<String>().to_lowercase();
@@ -20,7 +19,7 @@ pub fn to_file(folder: &Folder, about: &About<'_>, removed: &Removal<'_>) -> Res
     })
 }
 
-/// The file that lines are added to, and how far the way to it is believed.
+/// The ledger file, and the trusted part of its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
     /// Nothing below it may be a link. `None`: nothing in the whole path may be.
@@ -28,13 +27,13 @@ pub struct Ledger {
     path: PathBuf,
 }
 
-/// Where the ledger of a conversation is: in the project, if that is the user's own, otherwise beside what was offloaded.
+/// The ledger of a conversation: in the project, if that is the user's own, otherwise beside the offloaded content.
 pub fn ledger(named: &str, folder: Option<&Path>, offload: &Folder, conversation: &str) -> Ledger {
     let path = Path::new(named).to_owned();
     if path.is_absolute() {
         return Ledger { folder: None, path };
     }
-    // The folder is text of a request: it may be another user's.
+    // The folder comes from a request: it may be another user's.
     let is_own = |folder: &&Path| confined::Folder::open(folder).and_then(|found| found.is_own_and_private());
     let project = folder.filter(|folder| folder.is_absolute() && is_own(folder).unwrap_or(false));
     Ledger { folder: Some(project.map_or_else(|| offload.path(conversation, ""), Path::to_owned)), path }
@@ -50,7 +49,7 @@ impl Ledger {
         name.ok_or_else(|| io::Error::other("its name is not plain text"))
     }
 
-    /// Where its way begins, and the folders from there on, none of which may be a link.
+    /// The start of its path, and the folders from there on, none of which may be a link.
     fn way(&self) -> io::Result<(confined::Folder, PathBuf)> {
         let folders = self.path.parent().unwrap_or(Path::new(""));
         match &self.folder {
@@ -59,12 +58,11 @@ impl Ledger {
         }
     }
 
-    /// Adds a line.
     pub fn note(&self, line: &str) -> Result<(), String> {
         let written = || -> io::Result<()> {
             let (folder, way) = self.way()?;
             let mut file = folder.make(&way)?.append(self.name()?)?;
-            // A line of somebody else that has no end yet stays its own.
+            // An unfinished line by another program stays separate.
             let mut last = [b'\n'];
             if file.seek(SeekFrom::End(-1)).is_ok() {
                 file.read_exact(&mut last)?;
@@ -75,7 +73,7 @@ impl Ledger {
         written().map_err(|error| self.unwritable(&error))
     }
 
-    /// Whether a line can be added, as far as that can be told without adding one. Nothing is left behind.
+    /// Whether a line can be added, tested without adding one. Leaves nothing behind.
     pub fn may_note(&self) -> Result<(), String> {
         let tried = || -> io::Result<()> {
             let (folder, way) = self.way()?;
@@ -85,7 +83,7 @@ impl Ledger {
                 false => Err(io::ErrorKind::NotFound.into()),
             };
             match opened {
-                // It has to be made.
+                // It has to be created.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => folder.check_writable(),
                 opened => opened,
             }

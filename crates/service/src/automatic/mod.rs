@@ -1,5 +1,4 @@
-//! The automatic editor that is switched on, and where it keeps what it clears. What it does to a conversation is in
-//! [`ctx_engine::automatic`].
+//! The switched-on automatic editor, and its files. [`ctx_engine::automatic`] has its work on a conversation.
 
 mod ask;
 mod editor;

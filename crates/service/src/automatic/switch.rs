@@ -1,9 +1,9 @@
-//! The editor that is switched on.
+//! The switch of the automatic editor.
 
 use ctx_engine::ports::Automatic;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// The editor that is switched on, if any.
+/// The current editor, if any.
 #[derive(Default)]
 pub(crate) struct Switch(RwLock<Option<Arc<dyn Automatic>>>);
 
@@ -17,7 +17,6 @@ impl Switch {
         self.get().is_some_and(|editor| editor.holds_all())
     }
 
-    /// Switches an editor on, or off.
     pub fn put(&self, editor: Option<Arc<dyn Automatic>>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = editor;
     }

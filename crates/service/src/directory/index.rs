@@ -1,9 +1,9 @@
-//! Conversations by a key, the most recent last, and the keys of each: one is forgotten without a look at the others.
+//! Conversations by key, most recent last, and the keys of each, so that removing one does not search the others.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// At most `MOST` conversations for each key.
+/// At most `MOST` conversations per key.
 pub struct Index<K, const MOST: usize> {
     ids: HashMap<K, Vec<String>>,
     keys: HashMap<String, Vec<K>>,
@@ -16,7 +16,7 @@ impl<K, const MOST: usize> Default for Index<K, MOST> {
 }
 
 impl<K: Eq + Hash + Clone, const MOST: usize> Index<K, MOST> {
-    /// Makes a conversation the most recent one of a key. The longest unused one goes when there are too many.
+    /// Makes a conversation the most recent one of a key, and evicts the least recent if there are too many.
     pub fn put(&mut self, key: K, id: &str) {
         let ids = self.ids.entry(key.clone()).or_default();
         if ids.last().is_some_and(|newest| newest == id) {

@@ -1,4 +1,4 @@
-//! Makes commits durable: stores each before it counts.
+//! Makes commits durable: each is stored before it takes effect.
 
 use crate::clock::now;
 use crate::parts::Parts;
@@ -18,12 +18,11 @@ use ctx_store::{NewRecord, Step};
 use std::sync::MutexGuard;
 
 impl Parts {
-    /// Makes operations, all or none.
     pub(crate) fn apply(&self, name: &str, wish: Wish) -> Result<Applied, Refusal> {
         self.apply_for(name, wish, Vec::new())
     }
 
-    /// The same with why each of them is made.
+    /// Applies operations, with the reason for each.
     pub(super) fn apply_for(&self, name: &str, wish: Wish, reasons: Vec<Option<String>>) -> Result<Applied, Refusal> {
         let FilledWish { wish, reasons, written } = self.fill_locally(name, wish, reasons)?;
         let name = &self.meant(name)?;
@@ -59,7 +58,7 @@ impl Parts {
         Ok(applied)
     }
 
-    /// Stores a commit so that a power cut does not lose it, then makes it count.
+    /// Stores a commit durably, then applies it.
     pub(super) fn commit(&self, conversation: MutexGuard<'_, Conversation>, commit: Commit) -> Result<(), Refusal> {
         let mut next = conversation.history.clone();
         next.push(commit.clone());
@@ -67,8 +66,8 @@ impl Parts {
         self.store_now(conversation, records, next).map(drop)
     }
 
-    /// Stores records of the history and makes `next` the history. While the disk works nobody else waits: the
-    /// conversation goes on, and only one commit is made at a time.
+    /// Stores records of the history and makes `next` the history. The conversation is unlocked during the disk write;
+    /// only one commit is made at a time.
     pub(crate) fn store_now(
         &self,
         conversation: MutexGuard<'_, Conversation>,
@@ -88,11 +87,11 @@ impl Parts {
         drop(conversation);
         let step = Step { records, notes: vec![mark(&id, EDITED, edited)], ..Step::default() };
         let untold = self.writer.write_now(step, losses).map_err(|error| error.refusal("The commit"))?;
-        // It is stored: from now on no request may leave without it, whether or not the store can be read.
+        // It is stored: from now on no request may leave without it, even if the store cannot be read.
         if edited {
             self.held.put(&Card { edited, ..card }, edited);
         }
-        // It may have been dropped from memory meanwhile, and then was replayed with the new records or will be.
+        // If it was unloaded meanwhile, it is replayed with the new records.
         let loaded = self.get(&id).unwrap_or_else(|error| {
             tracing::warn!(%error, conversation = %id, "a commit is stored, but its conversation cannot be read");
             lock(&self.directory).unload(&id);
@@ -106,12 +105,12 @@ impl Parts {
             let mut card = card::of(&conversation);
             self.held.put(&card, edited);
             let mut directory = lock(&self.directory);
-            // An edit is no word of the agent's.
+            // An edit is not a turn.
             card.imported = directory.card(&id).is_some_and(|card| card.imported);
             let note = card::note(&card);
             directory.put(card);
             drop(directory);
-            // After a restart the list shows what the edit left, not what the last request weighed before it.
+            // After a restart the list shows the size after the edit, not that of the last request.
             self.write(Step { notes: vec![note], ..Step::default() });
             self.weighed.forget(&id);
             self.set_alarm(&conversation);

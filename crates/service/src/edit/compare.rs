@@ -11,7 +11,6 @@ use ctx_engine::view::titles;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 impl Parts {
-    /// Compares what would be sent at two points of the history; `source` is what the agent believes.
     pub(crate) fn diff(&self, name: &str, from: &str, to: &str) -> Result<Diff, Refusal> {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
@@ -29,7 +28,7 @@ impl Parts {
         let (old_places, new_places) = (places(&old), places(&new));
         let (mut frames, mut differing) = (Vec::new(), Vec::new());
         let gone = before.frames.iter().filter(|frame| !weight_after.contains_key(frame.id.as_str()));
-        // A cut alone changes nothing that is sent: the parts are what the whole was.
+        // Splitting alone does not change the request: the parts equal the whole.
         let (cut, joined) = (only_cut(&before, &after), only_cut(&after, &before));
         for id in after.frames.iter().chain(gone).map(|frame| frame.id.as_str()) {
             if cut.wholes.contains(id) || joined.parts.contains(id) {
@@ -74,7 +73,7 @@ impl Parts {
                 after: String::new(),
             });
         }
-        // Only the texts of frames that differ are read: a long conversation has thousands of others.
+        // Only texts of differing frames are read: a long conversation has thousands of others.
         let messages = |view: &View<'_>, at: Option<usize>| {
             let frame = at.and_then(|at| view.frames.get(at));
             frame

@@ -12,22 +12,20 @@ use ctx_engine::Refusal;
 use ctx_engine::edit::heal::{Illness, answer_of, id_of, ours, place};
 
 impl Parts {
-    /// Does what heals the conversation, as an ordinary commit.
     pub(crate) fn heal(&self, name: &str, wish: Wish) -> Result<Applied, Refusal> {
         let illness = self.illness(name)?;
-        // Who looks at the history later wants to know why.
+        // Readers of the history want to know the reason.
         let note = match wish.note {
             Some(note) => format!("{note} ({})", illness.problem),
             None => illness.problem.clone(),
         };
         let mut applied = self.apply(name, Wish { operations: vec![illness.operation], note: Some(note), ..wish })?;
         applied.problem = Some(illness.problem);
-        // The agent is stuck: whether it pays is not the question.
+        // The agent is stuck, so the cost is irrelevant.
         applied.preview.cost = None;
         Ok(applied)
     }
 
-    /// What the provider refuses, if it refuses the newest request because of a block.
     pub(crate) fn illness(&self, name: &str) -> Result<Illness, Refusal> {
         let healthy = |why: &str| {
             Refusal::new(
@@ -54,7 +52,7 @@ impl Parts {
             id_of(&conversation, message, block).ok_or_else(|| healthy("the message that it names is gone"))?;
         let problem = format!("the provider refuses `{id}`: {}", error.message);
         let operation = match kind {
-            // A result has to stay beside its call; what is wrong is in what it says.
+            // A result has to stay beside its call; the error is in its content.
             Some(Kind::ToolResult) => Operation::DropResults { ids: vec![id], select: Select::default(), result: None },
             _ => Operation::Delete { ids: vec![id], select: Select::default(), force: false },
         };

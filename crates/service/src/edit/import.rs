@@ -1,4 +1,4 @@
-//! Reads the content that import operations need, before any conversation is locked: no thread waits for one conversation
+//! Reads the content for import operations before any conversation is locked: no thread waits for one conversation
 //! while it holds another.
 
 use crate::parts::Parts;
@@ -12,11 +12,11 @@ use ctx_engine::edit::imports::{ImportSource, Imports, imports};
 use std::sync::TryLockError;
 use std::time::{Duration, Instant};
 
-/// A conversation that is busy is asked again for so long while another one is locked.
+/// How long a busy conversation is retried while another one is locked.
 const SOON: Duration = Duration::from_millis(100);
 
 impl Parts {
-    /// Copies all that these operations import into a conversation. To be called without the lock of any conversation.
+    /// Copies everything that these operations import. Must be called without any conversation lock.
     pub(crate) fn gather(&self, into: &str, operations: &[Operation]) -> Imports {
         imports(operations, |from, ids| match self.meant(from)? {
             own if own == into => Ok(ImportSource::Own),
@@ -27,7 +27,7 @@ impl Parts {
         })
     }
 
-    /// The same while the conversation is locked: another one that is busy is not waited for.
+    /// The same while the conversation is locked: does not wait for another one that is busy.
     pub(crate) fn gather_soon(&self, into: &Conversation, operations: &[Operation]) -> Imports {
         imports(operations, |from, ids| match self.meant(from)? {
             own if own == into.id => Ok(ImportSource::Own),
@@ -35,7 +35,7 @@ impl Parts {
         })
     }
 
-    /// The same for all that waits.
+    /// The same for all pending changes.
     pub(crate) fn gather_waiting(&self, into: &Conversation) -> Imports {
         let waiting = into.waiting.iter().filter(|waiting| waiting.state == State::Waiting);
         Imports(waiting.flat_map(|waiting| self.gather_soon(into, &waiting.wished.operations).0).collect())

@@ -12,7 +12,7 @@ use ctx_engine::{Refusal, log, record};
 use std::sync::MutexGuard;
 
 impl Parts {
-    /// Goes a way on the lines of the history.
+    /// Moves, creates or deletes a branch or tag.
     pub(super) fn line(&self, conversation: MutexGuard<'_, Conversation>, way: Way) -> Result<Applied, Refusal> {
         let at = now();
         let lines = lines(&conversation, &way)?;

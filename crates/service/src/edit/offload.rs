@@ -1,4 +1,4 @@
-//! The folder that offloaded content goes to.
+//! The folder for offloaded content.
 
 use crate::threads::lock;
 use ctx_engine::ports::OffloadFolder;
@@ -8,13 +8,13 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// Where offloaded content goes. Nothing is ever written outside of it, and nothing in it is overwritten.
+/// The folder for offloaded content. Nothing is ever written outside it, and nothing in it is overwritten.
 #[derive(Debug, Clone)]
 pub struct Folder {
     root: PathBuf,
-    /// The project it lies in, which it must not leave, and where version control should not see it.
+    /// The project that contains it, which it must not leave, and where version control should ignore it.
     project: Option<PathBuf>,
-    /// Files that a power cut could still take: the conversation and the name of each.
+    /// Files that a power cut could still destroy: conversation and name of each.
     unsynced: Arc<Mutex<Vec<(String, String)>>>,
 }
 
@@ -27,14 +27,14 @@ impl Folder {
         Folder { root: folder, project: Some(project.to_owned()), unsynced: Arc::default() }
     }
 
-    /// The folder itself, made if it is missing. Below the project or the home no link is followed.
+    /// Opens the folder, and creates it if missing. Below the project or the home no link is followed.
     fn open(&self) -> io::Result<confined::Folder> {
         let base = self.project.as_deref().or(self.root.parent()).unwrap_or(&self.root);
         let below = self.root.strip_prefix(base).map_err(io::Error::other)?;
         confined::Folder::create(base)?.make(below)
     }
 
-    /// Writes a text like [`OffloadFolder::write`], but the file survives a power cut only once [`Folder::sync`] has run.
+    /// Like [`OffloadFolder::write`], but the file survives a power cut only after [`Folder::sync`].
     pub fn write_soon(&self, conversation: &str, name: &str, text: &str) -> io::Result<(PathBuf, bool)> {
         let (path, is_new) = self.put(conversation, name, text)?;
         if is_new {
@@ -43,7 +43,7 @@ impl Folder {
         Ok((path, is_new))
     }
 
-    /// Writes a text to a file that is not there yet, or has this text already.
+    /// Writes a text to a file that does not exist yet, or already has this text.
     fn put(&self, conversation: &str, name: &str, text: &str) -> io::Result<(PathBuf, bool)> {
         let root = self.open()?;
         if self.project.is_some() {
@@ -75,7 +75,7 @@ impl Folder {
         }
     }
 
-    /// Makes every file that was written survive a power cut. The store has their content, so an error is only reported.
+    /// Makes all written files survive a power cut. The store has their content, so an error is only logged.
     pub fn sync(&self) {
         let files = std::mem::take(&mut *lock(&self.unsynced));
         for of_one in files.chunk_by(|(one, _), (next, _)| one == next) {

@@ -20,7 +20,6 @@ use std::collections::HashSet;
 use std::sync::MutexGuard;
 
 impl Parts {
-    /// Goes a way through the history.
     pub(crate) fn go(&self, name: &str, way: Way) -> Result<Applied, Refusal> {
         let name = &self.meant(name)?;
         let _one_at_a_time = self.editing.lock(name);
@@ -69,7 +68,7 @@ impl Parts {
                     )
                 })?;
                 match history.rollback(target) {
-                    // Edits that a damaged record held are gone already. The commit says that a person knows.
+                    // Edits in a damaged record are already gone. The commit records that a person knows.
                     Err(Cannot::Nothing) if conversation.log.lost_edits => (Vec::new(), How::Rollback),
                     commits => (commits.map_err(cannot)?, How::Rollback),
                 }
@@ -96,12 +95,10 @@ impl Parts {
         Ok(applied)
     }
 
-    /// The newest commits of the branch that is looked at.
     pub(crate) fn history(&self, name: &str, most: usize) -> Result<HistoryView, Refusal> {
         self.commits(name, most, false)
     }
 
-    /// The same of all branches.
     pub(crate) fn whole_history(&self, name: &str, most: usize) -> Result<HistoryView, Refusal> {
         self.commits(name, most, true)
     }
@@ -113,7 +110,7 @@ impl Parts {
         let head = history.head();
         let ground = Ground::of(&conversation, true);
         let view = ground.lay(conversation.effects(head));
-        // What was restored does not sleep: it did its work.
+        // Restored edits are not asleep: they had their effect.
         let restored = view.restored();
         let active: Vec<CommitId> = history.active(head).iter().map(|commit| commit.id).collect();
         let line: HashSet<CommitId> = history.line(head).map(|commit| commit.id).collect();

@@ -1,4 +1,4 @@
-//! Previews a plan with its risks and its price, and makes it.
+//! Previews a plan with its risks and its price, and applies it.
 
 use crate::clock::now;
 use crate::parts::Parts;
@@ -15,14 +15,13 @@ use ctx_engine::edit::plan::{State, chosen, misfit, new_repairs, risk, stale};
 use ctx_engine::edit::{Files, on_top, summary};
 
 impl Parts {
-    /// Tells what a plan would do, and does it if that is wanted.
     pub(crate) fn plan(&self, name: &str, plan: Plan) -> Result<PlanView, Refusal> {
         let chosen = chosen(&plan)?;
         let operations: Vec<Operation> = chosen.iter().map(|(_, planned)| planned.operation.clone()).collect();
         if !plan.apply {
             return self.look_at(name, &plan, &chosen, &operations);
         }
-        // By its id: which one is active may change meanwhile.
+        // By its id: the active conversation may change meanwhile.
         let id = self.meant(name)?;
         let reasons: Vec<Option<String>> = chosen.iter().map(|(_, planned)| planned.reason.clone()).collect();
         let reasons = if reasons.iter().all(Option::is_none) { Vec::new() } else { reasons };
@@ -30,12 +29,12 @@ impl Parts {
         let wish = Wish { operations: operations.clone(), author, note, expect, dry_run: false, when: plan.when };
         match self.apply_for(&id, wish, reasons) {
             Ok(applied) => self.made(self.noting_uploads(applied), &plan),
-            // A look at the whole tells more: what has happened since, and all that does not fit.
+            // The preview explains more: the commits since then, and all misfits.
             Err(refusal) => Err(self.look_at(&id, &plan, &chosen, &operations).err().unwrap_or(refusal)),
         }
     }
 
-    /// What a plan that was made, or waits, came to. What each operation would have done by itself nobody asks any more.
+    /// The view of an applied or deferred plan. The effects of its single operations are omitted.
     fn made(&self, applied: Applied, plan: &Plan) -> Result<PlanView, Refusal> {
         let shared = self.stored(&applied.conversation)?;
         let conversation = lock(&shared);

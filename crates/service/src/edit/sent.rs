@@ -1,4 +1,4 @@
-//! Shows the request that would be sent now, and the one that was.
+//! Shows the request that would be sent now, and the last one sent.
 
 use crate::clock::now;
 use crate::parts::Parts;
@@ -17,7 +17,7 @@ use ctx_store::Step;
 use ctx_wire::body::Body;
 
 impl Parts {
-    /// The provider refused thinking that we took for valid: from now on it is asked to drop such blocks.
+    /// Records that the provider refused thinking considered valid: from now on it is asked to drop such blocks.
     pub(crate) fn unbound(&self, ticket: &Ticket) {
         let Ok(Some(shared)) = self.get(&ticket.conversation) else { return };
         let mut conversation = lock(&shared);
@@ -34,7 +34,6 @@ impl Parts {
         self.held.put(&card::of(&conversation), true);
     }
 
-    /// Exactly the body that the provider would get if the newest request came again now, or as of a commit.
     pub(crate) fn compose(&self, name: &str, at: Option<&str>) -> Result<Vec<u8>, Refusal> {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);

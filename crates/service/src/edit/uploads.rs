@@ -1,11 +1,10 @@
-//! Remarks on requests that are on their way without the newest edit.
+//! Remarks on requests that are leaving without the newest edit.
 
 use crate::parts::Parts;
 use crate::threads::lock;
 use ctx_api::edit::Applied;
 
 impl Parts {
-    /// Adds how many requests of the conversation are on their way without the commit that was just made.
     pub(crate) fn noting_uploads(&self, mut applied: Applied) -> Applied {
         if applied.commit.is_some() {
             applied.on_their_way = self.uploading(&applied.conversation);
@@ -14,12 +13,12 @@ impl Parts {
         applied
     }
 
-    /// The same for a pending change that was just accepted.
+    /// The remark for a pending change that was just accepted.
     pub(crate) fn upload_remark(&self, conversation: &str) -> Option<String> {
         remark(self.uploading(conversation))
     }
 
-    /// Requests of a conversation that are leaving while they still arrive.
+    /// The number of requests of a conversation that leave while they arrive.
     fn uploading(&self, conversation: &str) -> usize {
         let card = lock(&self.directory).card(conversation).cloned();
         card.map_or(0, |card| self.uploads.of(card.session.as_deref(), card.agent.as_deref()))

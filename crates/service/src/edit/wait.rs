@@ -1,4 +1,4 @@
-//! Stores pending changes, lists them, accepts and cancels them. [`alarm`] wakes the conversations whose moment has come.
+//! Stores, lists, accepts and cancels pending changes. [`alarm`] wakes the conversations whose moment has come.
 
 mod alarm;
 mod made;
@@ -25,13 +25,13 @@ use ctx_store::Step;
 use std::sync::MutexGuard;
 
 impl Parts {
-    /// Something of the history is being stored. To be taken while the conversation is locked, and `editing` before:
-    /// so it never waits.
+    /// Marks that a part of the history is being stored. Never waits, because the caller has locked `editing` and then
+    /// the conversation.
     pub(super) fn under_way(&self, id: &str) -> KeyGuard<'_> {
         self.storing.lock(id)
     }
 
-    /// Stores a wish, checked already, so that a power cut does not lose it.
+    /// Stores a checked edit request durably.
     pub(super) fn put_off(
         &self,
         conversation: MutexGuard<'_, Conversation>,
@@ -67,7 +67,6 @@ impl Parts {
         Ok(applied)
     }
 
-    /// The wishes of a conversation that wait, and what became of others.
     pub(crate) fn waiting(&self, name: &str) -> Result<WaitingView, Refusal> {
         let shared = self.conversation(name)?;
         let conversation = lock(&shared);
@@ -81,7 +80,6 @@ impl Parts {
         })
     }
 
-    /// Cancels a deferred edit, or dismisses one that failed.
     pub(crate) fn cancel(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
         let name = &self.meant(name)?;
         let _one_at_a_time = self.editing.lock(name);
@@ -119,7 +117,6 @@ impl Parts {
         })
     }
 
-    /// Makes a deferred edit now, whatever it waits for.
     pub(crate) fn accept(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
         let name = &self.meant(name)?;
         let mut view = self.make_now(name, id, author)?;
@@ -173,11 +170,11 @@ impl Parts {
         })
     }
 
-    /// Stores what happens to a wish, then makes it count. While the disk works nobody else waits.
+    /// Stores an event of a pending change, then applies it. No lock is held during the disk write.
     fn store_wait(&self, mut conversation: MutexGuard<'_, Conversation>, wait: &Wait, at: u64) -> Result<(), Refusal> {
         let id = conversation.id.clone();
         let mut step = Step { records: vec![record(&id, at, log::WAIT, wait, Vec::new())], ..Step::default() };
-        // How it will be noted; what was is put back, for it does not count before it is stored.
+        // The list is computed and then reset: it takes effect only once it is stored.
         let before = conversation.waiting.clone();
         conversation.wait(wait, at);
         step.notes = notes(&conversation);
@@ -186,7 +183,7 @@ impl Parts {
         let losses = conversation.log.losses;
         drop(conversation);
         let _untold = self.writer.write_now(step, losses).map_err(|error| error.refusal("The change"))?;
-        // It may have been dropped from memory meanwhile, and then was replayed with the new record or will be.
+        // If it was unloaded meanwhile, it is replayed with the new record.
         if let Some(shared) = self.get(&id)? {
             let mut conversation = lock(&shared);
             conversation.wait(wait, at);
@@ -195,7 +192,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Holds its requests while wishes wait, and sets the alarm for those that a clock wakes.
+    /// Holds its requests while changes are pending, and sets the alarm for those that depend on time.
     pub(crate) fn heed(&self, conversation: &Conversation) {
         self.held.put(&card::of(conversation), conversation.is_held());
         self.set_alarm(conversation);

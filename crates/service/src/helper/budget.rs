@@ -1,4 +1,4 @@
-//! How many tokens helpers may use in a day (of UTC), over restarts.
+//! The helpers' daily token budget (in UTC), kept over restarts.
 
 use crate::clock::now;
 use ctx_core::hint::Argument;
@@ -21,13 +21,13 @@ struct TokenUse {
 
 #[derive(Debug)]
 pub struct Budget {
-    /// Tokens a day.
+    /// Tokens per day.
     pub most: u64,
     file: PathBuf,
     used: Mutex<TokenUse>,
 }
 
-/// Tokens that are set aside for a request. What it does not use goes back.
+/// Tokens reserved for a request. The unused rest is returned.
 #[derive(Debug)]
 pub struct Reservation {
     budget: Arc<Budget>,
@@ -41,12 +41,12 @@ impl Budget {
         Arc::new(Budget { most, file, used: Mutex::new(used) })
     }
 
-    /// Used today, what is set aside included.
+    /// Used today, including reservations.
     pub fn used(&self) -> u64 {
         self.today(now()).tokens
     }
 
-    /// Sets tokens aside. They count at once, and also if the daemon dies before it knows better.
+    /// Reserves tokens. They count at once, even if the daemon dies before the real use is known.
     pub fn reserve(self: &Arc<Budget>, tokens: u64) -> Result<Reservation, Refusal> {
         let mut used = self.today(now());
         if used.tokens.saturating_add(tokens) > self.most {
@@ -77,7 +77,7 @@ impl Budget {
         used
     }
 
-    /// A budget that cannot be written down would be none.
+    /// Fails if the use cannot be stored: the budget would have no effect.
     fn keep(&self, used: &TokenUse) -> Result<(), Refusal> {
         self.write(used).map_err(|error| {
             Refusal::new(
@@ -100,13 +100,13 @@ impl Budget {
 }
 
 impl Reservation {
-    /// It used so many in the end, or what was set aside if nobody said.
+    /// Records the real use, or the whole reservation if it is unknown.
     pub fn settle(self, tokens: Option<u64>) {
         let Some(tokens) = tokens else { return };
         let mut used = self.budget.today(now());
         if used.day == self.day {
             used.tokens = used.tokens.saturating_sub(self.tokens).saturating_add(tokens);
-            // The worst that an old number does is to count too much.
+            // At worst an old number counts too much.
             let _ = self.budget.keep(&used);
         }
     }

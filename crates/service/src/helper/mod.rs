@@ -1,4 +1,4 @@
-//! Words that a helper finds: its budget, the questions that are open, and the titles it gave.
+//! Texts by a helper: its budget, the open questions and its titles.
 
 mod budget;
 mod questions;

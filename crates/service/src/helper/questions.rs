@@ -12,7 +12,7 @@ use ctx_engine::helper::SELF;
 use ctx_engine::helper::questions::{FilledWish, MOST, Open, Question};
 
 impl Parts {
-    /// A wish with words missing, done with the words that ctx finds by itself.
+    /// Completes and applies an edit request with texts by ctx itself.
     pub(crate) fn fill_locally(
         &self,
         name: &str,
@@ -30,7 +30,6 @@ impl Parts {
         Ok(FilledWish { wish, reasons, written })
     }
 
-    /// The words that a wish lacks. Whatever is wrong with it is told before anybody is asked.
     pub(crate) fn questions(&self, name: &str, wish: Wish) -> Result<Open, Refusal> {
         let imports = self.gather(&self.meant(name)?, &wish.operations);
         let shared = self.stored(name)?;

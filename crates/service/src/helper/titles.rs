@@ -1,4 +1,4 @@
-//! Stores the titles that a helper model gives.
+//! Stores the titles by a helper model.
 
 use crate::parts::Parts;
 use crate::threads::lock;
@@ -14,7 +14,6 @@ use ctx_engine::helper::questions::Grown;
 use ctx_store::{Note, Step};
 
 impl Parts {
-    /// The frames of a conversation that have grown much and still go by the words that opened them.
     pub(crate) fn grown(&self, id: &str) -> Result<Vec<Grown>, Refusal> {
         let shared = self.stored(id)?;
         let conversation = lock(&shared);
@@ -37,7 +36,6 @@ impl Parts {
         Ok(grown)
     }
 
-    /// Takes note of a title. Nobody is asked for it again.
     pub(crate) fn put_title(&self, id: &str, slot: SlotId, title: String) -> Result<(), Refusal> {
         let id = self.resolve(id)?;
         let titles = {

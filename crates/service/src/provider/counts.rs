@@ -1,4 +1,4 @@
-//! What the provider was asked for, and what it did.
+//! Counts the edits that the provider was asked for, and made.
 
 use ctx_api::timeline::ProviderEdit;
 use ctx_engine::log::AnswerRecord;

@@ -1,4 +1,4 @@
-//! Learns the abilities and refusals of a provider, and stores them beside the conversations.
+//! Learns the capabilities and refusals of a provider, and stores them beside the conversations.
 
 use crate::clock::now;
 use crate::parts::Parts;
@@ -12,8 +12,8 @@ use ctx_wire::anthropic::context_management::capabilities;
 use std::sync::Arc;
 
 impl Parts {
-    /// The provider did not take what we asked beside the client; without it the request went through. It is not asked
-    /// for that again.
+    /// Records that the provider rejected an additional edit and accepted the request without it. It is not asked for
+    /// that again.
     pub(crate) fn refused(&self, refused: &ProviderRefusal, ticket: Option<&Ticket>) {
         let words = words(&refused.answer);
         let names: Vec<String> = refused.kinds.iter().map(|kind| kind.name().to_owned()).collect();
@@ -33,7 +33,7 @@ impl Parts {
         }
     }
 
-    /// The client asked which models there are, and the provider said what they can.
+    /// Learns the models' capabilities from the provider's answer to a client.
     pub(crate) fn learn_models(&self, answer: &[u8]) {
         let told = capabilities(answer);
         if told.is_empty() {

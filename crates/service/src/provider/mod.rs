@@ -1,4 +1,4 @@
-//! The provider's own context editing: where it is switched on, and how it goes.
+//! The provider's own context editing: its settings and its state.
 
 mod counts;
 mod known;
@@ -14,19 +14,16 @@ use ctx_engine::ports::provider::ProviderKnowledge;
 use std::sync::Arc;
 
 impl Parts {
-    /// What the provider shall edit by itself. `upstream` says which provider that is.
     pub(crate) fn ask_provider(&mut self, source: Arc<dyn ProviderRules>, upstream: &str) {
         let known = ProviderKnowledge::load(&*self.store, upstream);
         self.provider = Arc::new(ProviderState::new(source, upstream, known));
         self.engine.provider = self.provider.clone();
     }
 
-    /// Whether the provider edits the requests of a conversation by itself.
     pub(crate) fn provider_edits(&self, about: &About<'_>) -> bool {
         self.engine.provider_edits(about)
     }
 
-    /// Whether anything is asked of a provider at all.
     pub(crate) fn asks_provider(&self) -> bool {
         self.provider.is_on()
     }

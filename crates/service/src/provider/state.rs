@@ -1,4 +1,4 @@
-//! What is wanted of the provider and what it has told, as of now. It is read by every request and changes rarely.
+//! The current settings and capabilities of the provider. Every request reads them; they rarely change.
 
 use super::counts::Counts;
 use crate::threads::lock;
@@ -10,19 +10,19 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// So many sessions are remembered for whether they are meant.
+/// The number of sessions to remember.
 const SESSIONS: usize = 10_000;
 
 type Whose = (Box<str>, Option<Box<str>>);
 
-/// Who knows what is wanted of the provider, asked again for each turn: it may change while the daemon runs. Asking is
-/// cheap, and it never fails.
+/// The source of the provider settings, read again for each turn: they may change while the daemon runs. Reading is
+/// cheap and never fails.
 pub trait ProviderRules: Send + Sync {
-    /// What counts for a client that works in `folder`. The same `Arc` as long as nothing changes.
+    /// The settings for a client that works in `folder`. Returns the same `Arc` as long as nothing changes.
     fn provider(&self, folder: Option<&Path>) -> Arc<Rules>;
 }
 
-/// The same everywhere, whatever happens.
+/// The same settings for every folder.
 impl ProviderRules for Arc<Rules> {
     fn provider(&self, _folder: Option<&Path>) -> Arc<Rules> {
         Arc::clone(self)
@@ -31,20 +31,20 @@ impl ProviderRules for Arc<Rules> {
 
 #[derive(Default)]
 pub struct ProviderState {
-    /// None: nobody wants anything.
+    /// `None`: the provider is asked for nothing.
     source: Option<Arc<dyn ProviderRules>>,
-    /// What counts wherever nothing else is known, as of the newest turn.
+    /// The general settings, as of the newest turn.
     general: RwLock<Arc<Rules>>,
     pub upstream: String,
     pub known: Mutex<Arc<ProviderKnowledge>>,
-    /// Whether a session, or an agent of one, is meant, as its newest turn told. The proxy asks before the first byte of
-    /// a body is read.
+    /// Whether the provider edits a session, or an agent in it, as of its newest turn. The proxy asks before the first
+    /// byte of a body is read.
     meant: RwLock<HashMap<Whose, bool>>,
     pub counts: Counts,
 }
 
 impl ProviderState {
-    /// `upstream` says which provider it is; `known` is what it told before.
+    /// `upstream` names the provider; `known` is its earlier reports.
     pub fn new(source: Arc<dyn ProviderRules>, upstream: &str, known: ProviderKnowledge) -> ProviderState {
         ProviderState {
             general: RwLock::new(source.provider(None)),
@@ -55,7 +55,7 @@ impl ProviderState {
         }
     }
 
-    /// Whether anything is wanted of it, as far as is known.
+    /// Whether the provider is asked for edits, as far as is known.
     pub fn is_on(&self) -> bool {
         let is_meant = || self.meant.read().unwrap_or_else(PoisonError::into_inner).values().any(|is_meant| *is_meant);
         !self.general().are_off() || is_meant()
@@ -65,19 +65,19 @@ impl ProviderState {
         self.general.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether a request may have to be asked for. Of a session that is not known yet nobody can tell where it works:
-    /// what counts everywhere decides.
+    /// Whether a request may have to be changed to ask for edits. The folder of an unknown session is unknown: the
+    /// general settings decide.
     pub fn holds(&self, hints: &Hints) -> bool {
         let known = |whose| self.meant.read().unwrap_or_else(PoisonError::into_inner).get(&whose).copied();
         whose(hints).and_then(known).unwrap_or_else(|| self.general().may_cover(hints.agent.is_some()))
     }
 
-    /// Whether somebody says what is wanted.
+    /// Whether there are settings.
     pub fn is_supervised(&self) -> bool {
         self.source.is_some()
     }
 
-    /// Remembers whether a session is meant: from then on it is held, or is not.
+    /// Remembers whether the provider edits a session, which decides whether it is held.
     pub fn note(&self, hints: &Hints, is_meant: bool) {
         let Some(whose) = whose(hints) else { return };
         let known = self.meant.read().unwrap_or_else(PoisonError::into_inner).get(&whose).copied();

@@ -1,4 +1,4 @@
-//! How the provider's own editing goes, for those who ask.
+//! The state of the provider's own editing, for display.
 
 use crate::clock::now;
 use crate::parts::Parts;
@@ -8,7 +8,6 @@ use ctx_engine::ports::provider::WEEK_MS;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 impl Parts {
-    /// How the provider's own editing goes.
     pub(crate) fn provider_view(&self) -> ProviderView {
         let counts = &self.provider.counts;
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);

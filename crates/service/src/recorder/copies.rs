@@ -1,4 +1,4 @@
-//! The halves of an exchange, as the proxy holds them: copies of what passes.
+//! The halves of an exchange, as held by the proxy: copies of the traffic.
 
 use super::Recorder;
 use super::event::{Event, Reply, Withheld};
@@ -29,12 +29,12 @@ impl Recorder {
         let counting = call == Call::Count;
         let exchange = self.gauges.exchanges.fetch_add(1, Ordering::Relaxed);
         let started = Instant::now();
-        // An encoded body has nothing in common with the one before.
+        // An encoded body has nothing in common with the previous one.
         let before = if encoding.is_none() { self.service.newest().get(&hints) } else { None };
         let lane = Lane::of(&hints);
-        // Begun before it is asked whether it is held: a commit in between sees the one or makes the other.
+        // Begins before `holds` is asked: a commit in between either sees this upload or makes the request held.
         let upload = self.service.parts.uploads.begin(&hints).filter(|_| !counting);
-        // The client will wait: what came before is looked at while the request arrives.
+        // The client will wait: earlier events are processed while the request arrives.
         let held = self.service.holds(&hints).then(|| Waiting {
             _hurry: self.service.parts.gaps.hurry(),
             urgency: lane.get().map(|lane| self.service.parts.lanes.urge(lane)),
@@ -70,7 +70,7 @@ impl Recorder {
     }
 }
 
-/// The lane of an exchange. Without a session the words tell that a request begins with, once it has come.
+/// The lane of an exchange. Without a session, the first words of the request decide, once it has come.
 #[derive(Clone)]
 struct Lane(Arc<OnceLock<Arc<LaneKey>>>);
 
@@ -83,39 +83,39 @@ impl Lane {
         self.0.get()
     }
 
-    /// Of an exchange whose request begins with these bytes.
+    /// The lane of a request that begins with these bytes.
     fn for_body(&self, body: &Pieces, wire: &dyn Wire) -> &Arc<LaneKey> {
         let key = || opening(body, wire.shape().list).map_or(LaneKey::Others, LaneKey::Opening);
         self.0.get_or_init(|| Arc::new(key()))
     }
 
-    /// Of an exchange whose request may never be looked at.
+    /// The lane of an exchange whose request may never be processed.
     fn for_answer(&self) -> &Arc<LaneKey> {
         self.0.get_or_init(|| Arc::new(LaneKey::Others))
     }
 }
 
-/// A client waits for its request to be composed.
+/// A client that waits for its request to be composed.
 struct Waiting {
     _hurry: Hurry,
     urgency: Option<Urgency>,
 }
 
-/// Collects a request while it passes: what the session has not sent before.
+/// Collects the new bytes of a request while it passes.
 pub struct RequestCopy {
     recorder: Recorder,
     exchange: u64,
     lane: Lane,
     /// It leaves while it arrives.
     upload: Option<Upload>,
-    /// Nothing is put off while a request is held.
+    /// Nothing is postponed while a request is held.
     held: Option<Waiting>,
     wire: &'static dyn Wire,
     counting: bool,
     hints: Option<Box<Hints>>,
     encoding: Option<Box<str>>,
     arriving: Arriving,
-    /// Taken so far.
+    /// The room taken so far.
     room: u64,
     at: u64,
 }
@@ -126,7 +126,7 @@ impl RequestCopy {
         self.held.is_some()
     }
 
-    /// The last byte has come: `reply` is told how the request should leave. Returns all that came.
+    /// Ends a held request: `reply` receives its leaving form. Returns all bytes that came.
     pub fn compose(&mut self, reply: Reply) -> Pieces {
         let body = std::mem::take(&mut self.arriving).finish();
         let Some(hints) = self.hints.take() else {
@@ -159,7 +159,7 @@ impl RequestCopy {
         }
         self.recorder.service.parts.gaps.passing();
         let copied = self.arriving.push(chunk) as u64;
-        // What is held has to be looked at, however much waits already.
+        // A held request must be processed, however long the queue is.
         if self.held.is_some() {
             self.recorder.gauges.queued_bytes.fetch_add(copied, Ordering::Relaxed);
             self.room += copied;
@@ -170,7 +170,7 @@ impl RequestCopy {
         }
     }
 
-    /// The last byte has passed, or none will any more.
+    /// Ends the request: the last byte has passed, or no more will.
     pub fn end(&mut self, complete: bool) {
         let body = std::mem::take(&mut self.arriving).finish();
         let Some(hints) = self.hints.take() else { return };
@@ -197,8 +197,8 @@ impl Drop for RequestCopy {
     }
 }
 
-/// Collects a response while it passes. What came is handed over in large pieces and at the end: waking the
-/// recorder for each event of a stream would cost more than the event.
+/// Collects a response while it passes. It is handed over in large pieces and at the end: waking the recorder for each
+/// event of a stream would cost more than the event.
 pub struct ResponseCopy {
     recorder: Recorder,
     exchange: u64,
@@ -206,7 +206,7 @@ pub struct ResponseCopy {
     lane: Lane,
     started: Instant,
     head: Option<Event>,
-    /// When something was handed over last.
+    /// The time of the last handover.
     handed: Instant,
     kept: Vec<u8>,
     lost: bool,
@@ -214,21 +214,21 @@ pub struct ResponseCopy {
     credentials: Credentials,
 }
 
-/// As much of a response is kept before it is handed over.
+/// The size of a piece that is handed over.
 const PART: usize = 32 * 1024;
 
 impl ResponseCopy {
-    /// Hides the request's own credentials from all that is recorded of its answer.
+    /// Hides the request's own credentials from everything recorded of its answer.
     pub fn hide(&mut self, credentials: Credentials) {
         self.credentials = credentials;
     }
 
-    /// The provider refused thinking in the request that it answers: from now on it is asked to drop such blocks.
+    /// Records that the provider refused thinking in the request: from now on it is asked to drop such blocks.
     pub fn unbound(&self) {
         self.recorder.send(self.lane.for_answer(), Event::Unbound { exchange: self.exchange });
     }
 
-    /// The provider did not take what was asked beside the client; without it the request went through.
+    /// Records that the provider rejected an additional edit and accepted the request without it.
     pub fn refused(&self, mut refused: ProviderRefusal) {
         refused.hide(&self.credentials);
         let event = Event::Refused { exchange: self.exchange, refused: Box::new(refused) };
@@ -248,7 +248,7 @@ impl ResponseCopy {
 
     pub fn chunk(&mut self, chunk: &[u8]) {
         self.recorder.service.parts.gaps.passing();
-        // With a piece missing the rest makes no sense.
+        // Without this piece the rest is useless.
         self.lost = self.lost || !self.recorder.gauges.make_room(chunk.len() as u64);
         if self.lost {
             return;

@@ -1,4 +1,4 @@
-//! What passes through the proxy, and the reply to a held request.
+//! Events from the proxy, and the reply to a held request.
 
 use ctx_clients::Hints;
 use ctx_engine::Credentials;
@@ -11,7 +11,7 @@ use ctx_wire::encoding::DecodeError;
 use ctx_wire::rope::Pieces;
 use std::time::Duration;
 
-/// What passes through the proxy, piece by piece.
+/// An event from the proxy.
 pub(super) enum Event {
     Request {
         exchange: u64,
@@ -19,29 +19,29 @@ pub(super) enum Event {
         hints: Box<Hints>,
         encoding: Option<Box<str>>,
         body: Pieces,
-        /// The room that its copies take.
+        /// The room of its copies.
         room: u64,
         at: u64,
-        /// It only asks how many tokens it would be.
+        /// It only counts tokens.
         counting: bool,
-        /// It is held, and somebody waits to know how it should leave.
+        /// It is held, and the client waits for this reply.
         reply: Option<Reply>,
     },
     /// The provider refused the thinking in a composed request.
     Unbound {
         exchange: u64,
     },
-    /// The provider did not take what was asked beside the client.
+    /// The provider rejected an additional edit.
     Refused {
         exchange: u64,
         refused: Box<ProviderRefusal>,
     },
-    /// The client asked which models there are: the answer.
+    /// The answer to a client that listed the models.
     Models {
         encoding: Option<Box<str>>,
         bytes: Vec<u8>,
     },
-    /// The request will not be looked at.
+    /// The request will not be processed.
     NoRequest {
         exchange: u64,
     },
@@ -63,7 +63,7 @@ pub(super) enum Event {
         after: Duration,
         /// A piece of the answer was dropped.
         lost: bool,
-        /// Hidden from what is recorded of the answer.
+        /// Hidden from everything recorded of the answer.
         credentials: Credentials,
     },
 }
@@ -71,34 +71,32 @@ pub(super) enum Event {
 /// A held request, ready to leave.
 #[derive(Debug)]
 pub struct Composition {
-    /// How it should leave; `None`: as it came.
+    /// Its leaving form; `None`: unchanged.
     pub outgoing: Option<Outgoing>,
-    /// What the parts of it are parts of: what came, its encoding undone.
+    /// The body that its parts refer to, decoded.
     pub source: Pieces,
     pub wire: &'static dyn Wire,
 }
 
-/// Why a held request must not leave: its conversation is edited, or may be, and the edits cannot be applied.
+/// Why a held request must not leave: its conversation is or may be edited, and the edits cannot be applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Withheld {
-    /// The store failed.
     Store,
-    /// A damaged record held edits of it.
+    /// A damaged record contained edits.
     LostEdits,
-    /// The body cannot be read.
     Unreadable(Flaw),
-    /// Our own code failed.
+    /// Our code failed.
     Defect,
 }
 
-/// What keeps a body from being read.
+/// Why a body cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flaw {
-    /// It is larger than anything that is read.
+    /// It exceeds the size limit.
     Size,
     /// It does not decode as its header says.
     Encoding,
-    /// It is no JSON request.
+    /// It is not a JSON request.
     Json,
 }
 
@@ -112,7 +110,7 @@ impl Flaw {
     }
 }
 
-/// Takes a composition, or the reason why the request must not leave.
+/// Receives a composition, or the reason why the request must not leave.
 pub type Reply = Box<dyn FnOnce(Result<Composition, Withheld>) + Send>;
 
 impl Event {
@@ -120,7 +118,7 @@ impl Event {
         u64::from(matches!(self, Event::Request { .. }))
     }
 
-    /// The room that its copies take.
+    /// The room of its copies.
     pub fn bytes(&self) -> u64 {
         match self {
             Event::Request { room, .. } => *room,

@@ -1,4 +1,4 @@
-//! An exchange of which something is still to come.
+//! An unfinished exchange.
 
 use crate::streams::Telling;
 use ctx_engine::Credentials;
@@ -6,8 +6,7 @@ use ctx_engine::request::Ticket;
 use ctx_wire::answer::{Ending, Tap};
 use std::time::Duration;
 
-/// An exchange of which something is still to come. The halves come in any order: a provider may
-/// answer before it has read the request.
+/// An unfinished exchange. The halves come in any order: a provider may answer before it has read the request.
 #[derive(Default)]
 pub(super) struct Open {
     pub asked: RequestState,
@@ -20,7 +19,7 @@ pub(super) struct Open {
     pub credentials: Credentials,
 }
 
-/// What is known of its request.
+/// The state of its request.
 #[derive(Default)]
 pub(super) enum RequestState {
     #[default]

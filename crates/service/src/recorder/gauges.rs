@@ -1,11 +1,11 @@
-//! How much waits to be looked at, and what was dropped.
+//! The length of the queue, and the number of drops.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The most bytes that wait to be looked at.
+/// The maximum number of queued bytes.
 const QUEUE: u64 = 256 * 1024 * 1024;
 
-/// What waits to be looked at, and what could not be.
+/// Counters of queued and dropped copies.
 #[derive(Debug, Default)]
 pub(super) struct Gauges {
     pub queued: AtomicU64,
@@ -13,13 +13,13 @@ pub(super) struct Gauges {
     pub dropped: AtomicU64,
     pub unreadable: AtomicU64,
     pub refused: AtomicU64,
-    /// Requests among what is queued.
+    /// Queued requests.
     pub requests: AtomicU64,
     pub exchanges: AtomicU64,
 }
 
 impl Gauges {
-    /// Takes room for a copy; false when there is none. Copies of bodies that still arrive count too.
+    /// Takes room for a copy; false if there is none. Copies of arriving bodies count too.
     pub fn make_room(&self, bytes: u64) -> bool {
         if self.queued_bytes.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > QUEUE {
             self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);

@@ -1,9 +1,9 @@
-//! What waits to be looked at: one lane for each session, so that no session waits for another.
+//! The queue of events: one lane per session, so that no session waits for another.
 //!
-//! The events of a lane are taken in order, by one thread at a time; different lanes are worked on side by side. A lane
-//! with a held request in it is urgent: when no thread is free for it, one is added. The other lanes share one thread,
-//! because what has already left is not worth a second processor. Each exchange stays in the lane it began in, with
-//! what is known of it.
+//! The events of a lane are processed in order, by one thread at a time; different lanes run in parallel. A lane with a
+//! held request is urgent: if no thread is free for it, one is added. The other lanes share one thread, because
+//! requests that have already left are not worth a second processor. Each exchange stays in its first lane, with its
+//! state.
 
 use super::event::Event;
 use super::exchange::Open;
@@ -13,23 +13,23 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The most threads.
+/// The maximum number of threads.
 const THREADS: usize = 64;
 
-/// Threads that stay when there is nothing to do: one for what was held, one for the rest.
+/// Threads that stay when idle: one for held requests, one for the rest.
 const STAY: usize = 2;
 
-/// A thread beyond those ends after so long without work.
+/// The time after which other threads end without work.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Lanes that are not urgent and worked on at once, and how many while a reader waits for all of them.
+/// The number of lanes without urgency processed in parallel, and the number while a reader waits for all of them.
 const BEHIND: usize = 1;
 const BEHIND_A_READER: usize = 4;
 
-/// The longest wait for another lane. It only ends early where threads are missing.
+/// The longest wait for another lane. It ends early only if threads are missing.
 const CATCH_UP: Duration = Duration::from_secs(2);
 
-/// Whose events share a lane.
+/// The key of a lane.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum LaneKey {
     /// A session, or an agent in it.
@@ -46,16 +46,16 @@ impl LaneKey {
     }
 }
 
-/// The place of an event among all events, in the order in which they came.
+/// The position of an event in the order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Order(u64);
 
 #[derive(Default)]
 pub struct Lanes {
     state: Mutex<State>,
-    /// There is work, or none will come.
+    /// Signals new work, or that none will come.
     work: Condvar,
-    /// Something was done.
+    /// Signals that an event is done.
     done: Condvar,
     add_thread: OnceLock<Box<dyn Fn() -> std::io::Result<()> + Send + Sync>>,
 }
@@ -63,19 +63,19 @@ pub struct Lanes {
 #[derive(Default)]
 struct State {
     lanes: HashMap<Arc<LaneKey>, Lane>,
-    /// Lanes with events that no thread works on; one may stand in both.
+    /// Lanes with events and without a thread; one may be in both.
     urgent: VecDeque<Arc<LaneKey>>,
     behind: VecDeque<Arc<LaneKey>>,
-    /// All events that are not done yet.
+    /// All unfinished events.
     pending: BTreeSet<Order>,
     next: u64,
     threads: usize,
     idle: usize,
-    /// Threads that work on lanes that are not urgent.
+    /// Threads on lanes without urgency.
     working_behind: usize,
     /// Readers that wait for everything.
     readers: usize,
-    /// Those that wait for something to be done.
+    /// Threads that wait for an event to be done.
     waiters: usize,
     closed: bool,
 }
@@ -87,7 +87,7 @@ struct Lane {
     running: Option<Order>,
     /// Held requests that arrive or wait, and others that wait for this lane.
     urged: usize,
-    /// Whether it is lined up, and where.
+    /// Whether and where it is scheduled.
     is_urgent: bool,
     is_behind: bool,
 }
@@ -110,7 +110,7 @@ pub(super) struct Job {
     pub open: HashMap<u64, Open>,
 }
 
-/// Where an event comes from.
+/// The origin of an event.
 pub(super) struct Place {
     key: Arc<LaneKey>,
     pub order: Order,
@@ -118,23 +118,23 @@ pub(super) struct Place {
     pub is_urgent: bool,
 }
 
-/// A lane is urgent as long as this is there.
+/// Keeps a lane urgent until it is dropped.
 pub struct Urgency {
     lanes: Arc<Lanes>,
     key: Arc<LaneKey>,
 }
 
-/// What a thread should do next.
+/// The next action of a thread.
 pub(super) enum Next {
     Work(Box<Job>),
-    /// Nothing came for as long as it waited.
+    /// Nothing came in time.
     Nothing,
     /// The thread should end.
     End,
 }
 
 impl Lanes {
-    /// Adds an event to its lane; false when nobody will look at it.
+    /// Adds an event to its lane; false if the lanes are closed.
     pub(super) fn push(&self, key: &Arc<LaneKey>, event: Event) -> bool {
         let mut state = lock(&self.state);
         if state.closed {
@@ -149,7 +149,7 @@ impl Lanes {
         true
     }
 
-    /// A client waits for what is in this lane, or will, until the guard is dropped.
+    /// Marks that a client waits for the present or future events of this lane, until the guard is dropped.
     pub fn urge(self: &Arc<Self>, key: &Arc<LaneKey>) -> Urgency {
         let mut state = lock(&self.state);
         state.lanes.entry(key.clone()).or_default().urged += 1;
@@ -168,7 +168,7 @@ impl Lanes {
         }
     }
 
-    /// Waits until all that came before is done, but no longer than `most`.
+    /// Waits until all earlier events are done, at most for `most`.
     pub fn settle(&self, most: Duration) {
         let mut state = lock(&self.state);
         let now = Order(state.next);
@@ -178,8 +178,8 @@ impl Lanes {
         state.readers -= 1;
     }
 
-    /// Waits until all is done that came to a session's lane before `order`. Orders only ever wait for smaller ones,
-    /// so two of them never wait for each other.
+    /// Waits until all events of a session's lane before `order` are done. Orders only wait for smaller ones, so two of
+    /// them never wait for each other.
     pub fn catch_up(self: &Arc<Self>, session: &str, agent: Option<&str>, order: Order) {
         let key = Arc::new(LaneKey::Session(session.into(), agent.map(Into::into)));
         let is_behind = |state: &State| state.lanes.get(&key).and_then(Lane::first).is_some_and(|first| first < order);
@@ -190,7 +190,7 @@ impl Lanes {
         drop(self.wait_until(lock(&self.state), CATCH_UP, |state| !is_behind(state)));
     }
 
-    /// The next event, for a thread that waits for it no longer than `most`.
+    /// The next event, for a thread that waits at most for `most`.
     pub(super) fn next(&self, most: Option<Duration>) -> Next {
         let mut state = lock(&self.state);
         let patience = if state.threads > STAY { Some(IDLE) } else { most };
@@ -220,7 +220,7 @@ impl Lanes {
         }
     }
 
-    /// An event is done: its lane can go on.
+    /// Ends an event: its lane can continue.
     pub(super) fn finish(&self, place: &Place, open: HashMap<u64, Open>) {
         let Place { key, order, is_urgent } = place;
         let mut state = lock(&self.state);
@@ -237,11 +237,11 @@ impl Lanes {
         if state.waiters > 0 {
             self.done.notify_all();
         }
-        // The caller takes the next event itself. To wake another thread for it would make them take turns.
+        // The caller takes the next event itself. Waking another thread for it would make them alternate.
         self.wake(state, 1);
     }
 
-    /// Adds the threads that stay. `start` starts one that calls [`Lanes::next`] until it is told to end.
+    /// Adds the threads that stay. `start` starts one that calls [`Lanes::next`] until it returns `Next::End`.
     pub fn start(&self, start: impl Fn() -> std::io::Result<()> + Send + Sync + 'static) -> std::io::Result<()> {
         for _ in 0..STAY {
             start()?;
@@ -251,21 +251,21 @@ impl Lanes {
         Ok(())
     }
 
-    /// Whether nothing is known of any exchange.
+    /// Whether there is no unfinished exchange.
     #[cfg(test)]
     pub fn are_empty(&self) -> bool {
         lock(&self.state).lanes.is_empty()
     }
 
-    /// Nothing will be looked at any more.
+    /// Closes the lanes: no more events are processed.
     pub fn close(&self) {
         lock(&self.state).closed = true;
         self.work.notify_all();
         self.done.notify_all();
     }
 
-    /// Wakes a thread for what is lined up, and adds one when all are at work. So many threads are about to take
-    /// something anyway.
+    /// Wakes a thread for scheduled lanes, and adds one if all are busy. `about_to`: the number of threads that will
+    /// take an event anyway.
     fn wake(&self, mut state: MutexGuard<'_, State>, about_to: usize) {
         let behind = usize::from(!state.behind.is_empty() && state.may_work_behind());
         let lined_up = (state.urgent.len() + behind).saturating_sub(about_to);
@@ -276,7 +276,7 @@ impl Lanes {
         else {
             return;
         };
-        // Counted at once, so that nobody else adds one for the same lane.
+        // Counted at once, so that no other thread adds one for the same lane.
         state.threads += 1;
         drop(state);
         if let Err(error) = add_thread() {
@@ -301,7 +301,7 @@ impl Lanes {
 }
 
 impl State {
-    /// Lines up a lane that has events and no thread.
+    /// Schedules a lane that has events and no thread.
     fn schedule(&mut self, key: &Arc<LaneKey>) {
         let is_ready = |lane: &&mut Lane| lane.running.is_none() && !lane.events.is_empty();
         let Some(lane) = self.lanes.get_mut(key).filter(is_ready) else { return };
@@ -334,7 +334,7 @@ impl State {
         None
     }
 
-    /// `None` when another thread works on the lane, or has.
+    /// `None` if another thread processes the lane, or has processed it.
     fn begin(&mut self, key: &Arc<LaneKey>, is_urgent: bool) -> Option<Job> {
         let lane = self.lanes.get_mut(key)?;
         *(if is_urgent { &mut lane.is_urgent } else { &mut lane.is_behind }) = false;

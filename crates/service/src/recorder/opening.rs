@@ -1,20 +1,20 @@
-//! The words that a request begins with, found without reading it: they tell apart requests without a session.
+//! The first words of a request, found without parsing it: they distinguish requests without a session.
 //!
-//! Conversations with the same opening share a lane, and one whose opening cannot be found shares it with others like
-//! it. That costs time, never correctness: attribution reads the request.
+//! Conversations with the same opening share a lane, as do those whose opening is not found. That costs time, never
+//! correctness: attribution parses the request.
 
 use ctx_wire::rope::Pieces;
 use memchr::memmem;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Messages that begin behind this are not looked for.
+/// Messages that begin behind this offset are ignored.
 const LOOK: usize = 64 * 1024;
-/// The first text begins at most so far behind the messages.
+/// The largest distance of the first text from the start of the messages.
 const NEAR: usize = 512;
-/// As much of the text counts.
+/// The number of compared bytes.
 const WORDS: usize = 256;
 
-/// The first words of the history, which stands in the member `list`.
+/// The first words of the history, which is in the member `list`.
 pub fn opening(body: &Pieces, list: &str) -> Option<u64> {
     let first = body.first()?.as_ref();
     let mut joined = Vec::new();
@@ -34,7 +34,7 @@ pub fn opening(body: &Pieces, list: &str) -> Option<u64> {
     })
 }
 
-/// A client may send the text as a string or as a block, with a cache mark behind it or without: only the text counts.
+/// Only the text counts: a client may send it as a string or as a block, with or without a breakpoint behind it.
 fn words<'h>(head: &'h [u8], list: &str) -> Option<&'h [u8]> {
     let messages = head.get(memmem::find(head, format!("\"{list}\"").as_bytes())?..)?;
     let near = messages.get(..NEAR.min(messages.len()))?;

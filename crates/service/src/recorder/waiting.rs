@@ -1,7 +1,7 @@
-//! A held request whose client waits: how it leaves, or that it must not.
+//! A held request whose client waits: it leaves, or is withheld.
 //!
 //! A request that may belong to an edited conversation leaves composed or not at all. Every other request leaves
-//! as it came, whatever fails.
+//! unchanged if anything fails.
 
 use super::event::{Composition, Flaw, Reply, Withheld};
 use crate::service::Service;
@@ -19,9 +19,9 @@ pub(super) struct Waiting {
     wire: &'static dyn Wire,
     session: Option<Box<str>>,
     agent: Option<Box<str>>,
-    /// The body with its encoding.
+    /// The body, still encoded.
     came: Pieces,
-    /// The body without it, once that is known.
+    /// The decoded body, once known.
     pub decoded: Option<Pieces>,
 }
 
@@ -36,7 +36,7 @@ impl Waiting {
         Waiting { reply: Some(reply), service, wire, session, agent, came: came.clone(), decoded: None }
     }
 
-    /// Tells how it leaves; `None`: as it came. Only the first word counts.
+    /// Releases the request; `None`: unchanged. Only the first call counts.
     pub fn leaves(&mut self, outgoing: Option<Outgoing>) {
         if let Some(reply) = self.reply.take() {
             let source = self.decoded.as_ref().unwrap_or(&self.came).clone();
@@ -44,11 +44,11 @@ impl Waiting {
         }
     }
 
-    /// True where it is withheld.
+    /// True if it is withheld.
     pub fn failed(mut self, problem: &Problem) -> bool {
         self.give_up(match problem {
             Problem::LostEdits => return self.withhold(Withheld::LostEdits),
-            // Nothing of any conversation is in it.
+            // It contains nothing of any conversation.
             Problem::Unreadable(Unreadable::NoMessages(_)) => {
                 self.leaves(None);
                 return false;
@@ -64,7 +64,7 @@ impl Waiting {
             return false;
         }
         let may_be_edited = match (why, &self.session) {
-            // A session that is not known yet has no edits of its own, and nothing tells that it is a fork.
+            // An unknown session has no edits of its own, and no sign of being a fork.
             (Withheld::Unreadable(_), Some(session)) => {
                 !self.is_empty() && self.service.parts.held.is_edited_session(session, self.agent.as_deref())
             }
@@ -84,12 +84,12 @@ impl Waiting {
         is_withheld
     }
 
-    /// An empty body has nothing of any conversation in it.
+    /// An empty body contains nothing of any conversation.
     fn is_empty(&self) -> bool {
         self.came.iter().all(|piece| piece.as_ref().is_empty())
     }
 
-    /// Whether its conversation is edited, as far as memory can tell.
+    /// Whether its conversation is edited, according to memory.
     fn may_be_edited(&self) -> bool {
         let agent = self.agent.as_deref();
         if self.is_empty() {
@@ -105,7 +105,7 @@ impl Waiting {
     }
 }
 
-/// Nothing was said: our own code panicked.
+/// Replies if our code panicked before it did.
 impl Drop for Waiting {
     fn drop(&mut self) {
         self.give_up(Withheld::Defect);

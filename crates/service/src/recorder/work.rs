@@ -1,4 +1,4 @@
-//! The threads that look at the copies.
+//! The threads that process the copies.
 
 use super::event::Event;
 use super::exchange::{Open, RequestState};
@@ -19,10 +19,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// With so many bytes waiting, no gap is waited for.
+/// With this many queued bytes, work does not wait for a gap.
 const CROWDED: u64 = 64 * 1024 * 1024;
 
-/// After so long without any event the recorder rests.
+/// The time without events after which memory is freed.
 const REST: Duration = Duration::from_secs(60);
 
 /// A thread that takes events from the lanes.
@@ -39,7 +39,7 @@ impl Worker {
     pub fn run(self) {
         let lanes = self.service.parts.lanes.clone();
         loop {
-            // When nothing comes for long, memory is given back; then nothing wakes us up any more.
+            // After a long pause memory is freed; then the thread sleeps until the next event.
             match lanes.next(self.service.parts.is_heavy().then_some(REST)) {
                 Next::Work(job) => self.work(&lanes, *job),
                 Next::Nothing => self.service.parts.rest(),
@@ -55,7 +55,7 @@ impl Worker {
         }
         let (bytes, requests) = (event.bytes(), event.requests());
         let mut work = Work { service: &self.service, gauges: &self.gauges, open, order: Some(place.order) };
-        // A mistake of ours costs one observation, never the recorder.
+        // A panic costs one observation, never the recorder.
         if catch_unwind(AssertUnwindSafe(|| work.take(event))).is_err() {
             tracing::error!("bug: observing a request or a response panicked");
             self.gauges.unreadable.fetch_add(1, Ordering::Relaxed);
@@ -155,7 +155,7 @@ impl Work<'_> {
         }
     }
 
-    /// Forgets an exchange of which nothing more will come; an answer is noted.
+    /// Drops a finished exchange; an answer is recorded.
     fn close(&mut self, exchange: u64) {
         let is_over = |open: &Open| open.ended.is_some() && !matches!(open.asked, RequestState::Waiting);
         if !self.open.get(&exchange).is_some_and(is_over) {

@@ -1,4 +1,4 @@
-//! How full the context is, and what of it the automatic editor could clear.
+//! The size of the context, and the content that the automatic editor could clear.
 
 use crate::clock::now;
 use crate::parts::Parts;

@@ -7,12 +7,10 @@ use ctx_engine::card::Card;
 use ctx_engine::conversation::Conversation;
 use std::collections::HashSet;
 
-/// Edited conversations that are weighed at one look, the newest first; the others show an estimate until they are
-/// looked at.
+/// The number of edited conversations weighed per listing, newest first; the others show an estimate.
 const WEIGHED: usize = 32;
 
 impl Parts {
-    /// All conversations, the newest activity first.
     pub(crate) fn conversations(&self) -> Conversations {
         let mut all = self.listed();
         let edited: HashSet<String> =
@@ -27,7 +25,7 @@ impl Parts {
         lock(&self.directory).cards().count()
     }
 
-    /// The same with what is known without looking at any of them.
+    /// The list without weighing any conversation.
     pub(super) fn listed(&self) -> Conversations {
         let directory = lock(&self.directory);
         let active = directory.active().map(|card| card.id.clone());
@@ -37,7 +35,7 @@ impl Parts {
         Conversations { conversations, unread: 0 }
     }
 
-    /// What `ctx list` counts of a conversation. `card`: what its card says, which changes whenever it does.
+    /// The tokens that `ctx list` shows. `card`: its figures on the card, which change with the conversation.
     fn weighed(&self, id: &str, card: (u64, u64)) -> u64 {
         self.weighed.get(id, card).unwrap_or_else(|| {
             let tokens = self.count(id).unwrap_or(card.1);
@@ -50,7 +48,7 @@ impl Parts {
         let loaded = lock(&self.directory).touch(id);
         match loaded {
             Some(shared) => self.weigh(&lock(&shared)).ok(),
-            // Read for this once: a look must not drive out of memory what agents work on.
+            // Loaded only for this: a listing must not evict the conversations that agents work on.
             None => {
                 let conversation = Conversation::load(id, &*self.store).ok()??;
                 self.weigh(&conversation).ok()

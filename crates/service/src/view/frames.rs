@@ -1,4 +1,4 @@
-//! Lists frames, with those that the client has left behind.
+//! Lists frames, including those that the client has left.
 
 use crate::clock::now;
 use crate::parts::Parts;
@@ -38,7 +38,6 @@ impl Parts {
         (other.wire.id() != wire && moved.edits > 0).then_some(moved)
     }
 
-    /// The same, with the frames that the client has left behind before those on the path.
     pub(crate) fn all_frames(&self, name: &str, with_steps: bool, at: Option<&str>) -> Result<Frames, Refusal> {
         let mut list = self.frames(name, with_steps, at)?;
         let shared = self.conversation(&list.conversation)?;
@@ -59,7 +58,7 @@ impl Parts {
         Ok(list)
     }
 
-    /// What all of a conversation weighs as it is sent now.
+    /// The tokens of the whole conversation as it is sent now.
     pub(super) fn weigh(&self, conversation: &Conversation) -> Result<u64, Refusal> {
         let ground = Ground::of(conversation, true);
         let (view, _) = self.engine.lay_at(conversation, &ground, "HEAD")?;

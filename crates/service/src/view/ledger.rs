@@ -1,10 +1,10 @@
-//! The ledger: what requests took, what that cost, and what operations saved.
+//! The ledger: the usage and cost of requests, and the savings by operations.
 //!
-//! Saved is what the same request would have cost unedited, under the same cache, less what it did cost. Unedited it
-//! reads what the edited one reads and what was removed in front of that, and nothing is written again because of an
-//! edit. So the request after an edit has a negative figure, and those that follow have positive ones.
+//! The saving is the cost of the same request unedited, under the same cache, minus its real cost. Unedited, it reads
+//! the tokens that the edited one reads and those removed before them, and nothing is written again because of an edit.
+//! So the request after an edit has a negative saving, and later ones have positive ones.
 //!
-//! Money is counted in whole billionths of a dollar: sums are the same however they are grouped.
+//! Money is counted in whole billionths of a dollar, so sums do not depend on the grouping.
 
 mod row;
 
@@ -16,13 +16,13 @@ use ctx_store::{Reader, Records, StoreError};
 use row::Talk;
 use std::collections::HashMap;
 
-/// Records that are read at once.
+/// The number of records read at once.
 const PAGE: usize = 5_000;
 
-/// Sums that are kept, so that only what is new has to be read.
+/// Cached sums, so that only new records are read.
 #[derive(Default)]
 pub(crate) struct Ledger {
-    /// The number of the last record that is in it.
+    /// The number of the last record in it.
     seq: u64,
     skipped: u64,
     talks: HashMap<String, Talk>,
@@ -33,7 +33,7 @@ impl Ledger {
         self.talks.remove(conversation);
     }
 
-    /// Records that could not be read.
+    /// The number of unreadable records.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
@@ -43,7 +43,7 @@ impl Ledger {
         self.talks.iter().map(|(id, talk)| (id, talk.days.iter()))
     }
 
-    /// Takes in what has come since.
+    /// Adds the new records.
     pub fn read_on(&mut self, store: &dyn Reader, models: &Models) -> Result<(), StoreError> {
         loop {
             let Records { records, skipped } = store.log(self.seq, PAGE)?;
@@ -65,7 +65,7 @@ impl Ledger {
     }
 }
 
-/// Every answered request of a conversation. `kept_for`: seconds that the cache lives, as somebody said.
+/// Every answered request of a conversation. `kept_for`: the lifetime of the cache in seconds, if set by the user.
 pub(super) fn rows(
     store: &dyn Reader,
     models: &Models,

@@ -8,7 +8,6 @@ use ctx_engine::compose::Ground;
 use ctx_engine::view::map::{kinds, turns};
 
 impl Parts {
-    /// What a conversation is made of as it is sent, and what its turns took.
     pub(crate) fn map(&self, name: &str, at: Option<&str>) -> Result<ContextMap, Refusal> {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);

@@ -1,5 +1,4 @@
-//! Why the provider read something anew that it had in its cache, as far as what is stored tells; and whether what was
-//! foreseen came true.
+//! Explains from the stored records why the provider did not find content in its cache, and checks the cache forecasts.
 
 mod causes;
 mod comparison;
@@ -21,53 +20,52 @@ use ctx_wire::envelope::{Envelope, Manner, Piece};
 use serde::Deserialize;
 use std::collections::HashMap;
 
-/// What an answer tells of the cache, with what is known of the requests before it.
+/// The cache figures of an answer, compared with the requests before it.
 #[derive(Debug, Clone)]
 pub(super) struct CacheAnswer {
-    /// When its request came, and the model it was for.
+    /// The arrival time of its request, and its model.
     pub at: Option<u64>,
     pub model: Option<String>,
     /// It is a turn of the conversation, not side traffic.
     pub turn: bool,
-    /// It left otherwise than it came.
+    /// It did not leave unchanged.
     pub composed: bool,
     pub expects: Option<u64>,
-    /// What the turn before had left in the cache.
+    /// Tokens that the previous turn left in the cache.
     pub held: Option<u64>,
-    /// What was cached would have been found without operations: whatever was missed, they or a repair of the edited
-    /// request changed it.
+    /// Without operations the cached content would have been found: the miss is due to them, or to a repair of the
+    /// edited request.
     pub edited: bool,
     pub miss: Option<CacheMiss>,
 }
 
-/// What is known of the requests so far, while records are read from their beginning.
+/// The requests so far, while records are read from the beginning.
 #[derive(Default)]
 pub(super) struct Story {
     wire: Option<WireId>,
     asked: HashMap<u32, MissedRequest>,
     last: Option<Turn>,
     ttl: Option<u64>,
-    /// Seconds that the cache lives, as somebody said.
+    /// The lifetime of the cache in seconds, if set by the user.
     kept_for: Option<u64>,
     /// The edits since the newest request.
     edited: Vec<Edit>,
     /// The author of the newest commit.
     author: String,
-    /// What the client changed in requests that came to nothing: those after them do not differ from them any more.
+    /// The client's changes in failed requests: later requests no longer differ from those.
     differs: Option<Differs>,
     rewritten: bool,
-    /// Where commits changed something, for those that take them back.
+    /// The places that commits changed, for their reverts.
     places: HashMap<CommitId, Option<String>>,
-    /// Commits that were made on the arrival of a request, and the first place that they changed. They are told after
-    /// it.
+    /// Commits made on the arrival of a request, and the first place that they changed. Their records follow it.
     made: HashMap<CommitId, (u32, Option<String>)>,
 }
 
-/// A turn that was answered.
+/// An answered turn.
 struct Turn {
     asked: MissedRequest,
     usage: Usage,
-    /// The repairs of the edited request: rule and what.
+    /// The repairs of the edited request: rule and description.
     repairs: Vec<(String, String)>,
 }
 
@@ -75,7 +73,7 @@ struct MissedRequest {
     at: u64,
     model: Option<String>,
     envelope: Option<Hash>,
-    /// The edits since the request before.
+    /// The edits since the previous request.
     edited: Vec<Edit>,
     rewritten: bool,
     turn: bool,
@@ -86,7 +84,7 @@ struct MissedRequest {
 }
 
 impl MissedRequest {
-    /// Of several edits the first one that is met cuts the cache.
+    /// The first edit by position cuts the cache.
     fn first_edit(&self) -> Option<&Edit> {
         self.edited.iter().min_by_key(|edit| rank(&edit.place))
     }
@@ -98,7 +96,7 @@ struct Edit {
     author: String,
 }
 
-/// Of [`ctx_engine::log::ArrivalRecord`] what is told here: it may be read for every request that ever came.
+/// The needed fields of [`ctx_engine::log::ArrivalRecord`]: this may be read for every request ever recorded.
 #[derive(Deserialize)]
 struct Arrival {
     request: u32,
@@ -139,7 +137,7 @@ impl Around {
     fn of(read: &Envelope) -> Around {
         let is_read = |piece: &&Piece| !piece.deferred;
         let tools = read.tools.iter().flatten().filter(is_read).map(|tool| (tool.name.to_string(), tool.key));
-        // The provider takes the attribution out.
+        // The provider removes the attribution.
         let system = read.system.iter().map(|piece| (!piece.is_attribution).then_some(piece.key));
         Around { tools: tools.collect(), system: system.collect(), manner: read.manner.clone() }
     }
@@ -151,7 +149,8 @@ impl Around {
         Some(Around::of(&Body::parse(bytes, ctx_wire::wire(wire)).ok()?.envelope(ctx_clients::lexicon())))
     }
 
-    /// The first tool, or block of the system prompt, that is not what it was, or else what of the manner is not.
+    /// The first changed tool or block of the system prompt, otherwise the changed settings for thinking and tool
+    /// choice.
     fn first_difference(&self, new: &Around) -> Option<(Cause, String)> {
         let alike = self.tools.iter().zip(&new.tools).take_while(|(old, new)| old == new).count();
         if alike < self.tools.len().max(new.tools.len()) {
@@ -168,24 +167,24 @@ impl Around {
 }
 
 impl Story {
-    /// `kept_for`: seconds that the cache lives, where somebody said so.
+    /// `kept_for`: the lifetime of the cache in seconds, if set by the user.
     pub fn new(kept_for: Option<u64>) -> Story {
         Story { kept_for, ..Story::default() }
     }
 
-    /// `None` when the record cannot be read.
+    /// `None` if the record cannot be read.
     pub fn opened(&mut self, record: &Record) -> Option<()> {
         let opened: OpeningRecord = serde_json::from_slice(&record.body).ok()?;
         self.wire = Some(opened.wire);
         Some(())
     }
 
-    /// The format that the client speaks.
+    /// The client's format.
     pub fn wire(&self) -> Option<WireId> {
         self.wire
     }
 
-    /// `None` when the record cannot be read.
+    /// `None` if the record cannot be read.
     pub fn arrived(&mut self, record: &Record) -> Option<()> {
         let arrived: Arrival = serde_json::from_slice(&record.body).ok()?;
         let turn = arrived.turn.filter(|turn| turn.current);
@@ -212,13 +211,13 @@ impl Story {
     pub fn committed(&mut self, commit: &Commit) {
         let place = match &commit.change {
             Change::Edit { effects, .. } if !effects.iter().any(|effect| effect.is_sent()) => return,
-            // Where one of them does not name its place, nobody knows which is the first.
+            // If one of them does not name its place, the first one is unknown.
             Change::Edit { operations, .. } if operations.iter().any(|one| places(one).is_empty()) => None,
             Change::Edit { operations, .. } => first(operations.iter().flat_map(places)),
             Change::Revert { commits, .. } => {
                 let places = commits.iter().filter_map(|commit| self.places.get(commit).cloned().flatten());
                 let place = first(places);
-                // What was made and taken back between two requests was never sent.
+                // A commit made and reverted between two requests was never sent.
                 let was_sent = |commit: &&CommitId| !self.edited.iter().any(|edit| edit.commit == Some(**commit));
                 let sent: Vec<CommitId> = commits.iter().filter(was_sent).copied().collect();
                 self.edited.retain(|edit| edit.commit.is_none_or(|commit| !commits.contains(&commit)));
@@ -242,22 +241,22 @@ impl Story {
         }
     }
 
-    /// Another branch is looked at.
+    /// Records a checkout of another branch.
     pub fn moved(&mut self) {
         self.edited = vec![Edit { place: None, commit: None, author: String::new() }];
     }
 
-    /// The model that a request was for.
+    /// The model of a request.
     pub fn model(&self, request: u32) -> Option<&str> {
         self.asked.get(&request)?.model.as_deref()
     }
 
-    /// Seconds that the cache lives.
+    /// The lifetime of the cache in seconds.
     pub fn ttl(&self) -> u64 {
         self.kept_for.or(self.ttl).unwrap_or_else(|| CacheRules::default().usual_lifetime())
     }
 
-    /// What the answer to a request tells. `around` gives what an envelope says.
+    /// Evaluates the answer to a request. `around` reads an envelope.
     pub fn answered(
         &mut self,
         answered: &AnswerRecord,
@@ -303,7 +302,7 @@ impl Story {
     }
 }
 
-/// What an operation names, or after what it puts something new.
+/// The ids in an operation, or the id behind which it inserts content.
 fn places(operation: &Operation) -> Vec<String> {
     match operation {
         Operation::Add { to, .. } => to.after.iter().cloned().collect(),
@@ -315,7 +314,7 @@ fn first(places: impl Iterator<Item = String>) -> Option<String> {
     places.min_by_key(|place| rank(&Some(place.clone())))
 }
 
-/// In the order in which the provider reads.
+/// The order in which the provider reads.
 fn rank(place: &Option<String>) -> (u8, u64, String) {
     let Some(place) = place else { return (3, 0, String::new()) };
     let start = place.split("..").next().unwrap_or_default();
@@ -330,7 +329,7 @@ fn rank(place: &Option<String>) -> (u8, u64, String) {
     }
 }
 
-/// Whether what was foreseen came true, within five of a hundred.
+/// Whether a forecast was right within five per cent.
 pub(super) fn came_true(expects: u64, read: u64) -> bool {
     expects.abs_diff(read) * 20 <= expects.max(read)
 }

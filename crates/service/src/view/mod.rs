@@ -27,9 +27,7 @@ pub use stats::StatsScope;
 pub(crate) use weighed::WeightCache;
 
 impl Parts {
-    /// The id that somebody means by `name`: an id or a session, the beginning of one, or `active`. A whole session
-    /// is its main conversation, the newest if it moved to another format: an agent that names its own session means
-    /// itself, not those that it started.
+    /// Resolves `name` to an id, see [`crate::Service::resolve`].
     pub(crate) fn resolve(&self, name: &str) -> Result<String, Refusal> {
         let directory = lock(&self.directory);
         if name == "active" || name.is_empty() {
@@ -71,8 +69,7 @@ impl Parts {
         }
     }
 
-    /// Like [`Parts::resolve`], but words of a title do as well if no other has them. Not for what cannot be
-    /// taken back.
+    /// Like [`Parts::resolve`], but also accepts words of a title if they are unique. Not for irreversible actions.
     pub(crate) fn meant(&self, name: &str) -> Result<String, Refusal> {
         let refusal = match self.resolve(if name == "@latest" { "active" } else { name }) {
             Err(refusal) if refusal.code == ErrorCode::UnknownConversation => refusal,
@@ -114,7 +111,7 @@ impl Parts {
         })
     }
 
-    /// A conversation whose bytes are wanted: what still waits to be written is waited for.
+    /// A conversation whose stored bytes are needed: waits for pending writes.
     pub(crate) fn stored(&self, name: &str) -> Result<SharedConversation, Refusal> {
         let id = self.meant(name)?;
         let shared = self.conversation(&id)?;

@@ -12,9 +12,6 @@ use ctx_wire::dress::dress;
 use std::collections::HashMap;
 
 impl Parts {
-    /// Finds blocks that hold all of these words, in any order and whatever their case, in what was said, called and
-    /// answered; `"in quotes"` they are a phrase. The system prompt and the tools are left out: they are the same
-    /// everywhere.
     pub(crate) fn search(&self, query: &str, name: Option<&str>, most: usize) -> Result<Found, Refusal> {
         let terms = terms(query);
         if terms.is_empty() {
@@ -48,18 +45,18 @@ impl Parts {
     fn search_in(&self, id: &str, terms: &[String]) -> Result<Vec<Hit>, Refusal> {
         let shared = lock(&self.directory).touch(id);
         let Some(shared) = shared else {
-            // Read for this once: a search must not drive out of memory what agents work on.
+            // Loaded only for this: a search must not evict the conversations that agents work on.
             let Some(conversation) = Conversation::load(id, &*self.store)? else { return Ok(Vec::new()) };
             let texts = self.texts_with(worn(&conversation), terms)?;
             return Ok(hits(&conversation, texts, terms));
         };
-        // The store is read while nobody is kept waiting for the conversation.
+        // The store is read without the lock of the conversation.
         let worn = worn(&lock(&shared));
         let texts = self.texts_with(worn, terms)?;
         Ok(hits(&lock(&shared), texts, terms))
     }
 
-    /// The messages that may hold the words.
+    /// The messages that may contain the words.
     fn texts_with(&self, worn: Vec<(SlotId, SlotVersion)>, terms: &[String]) -> Result<BySlot, Refusal> {
         let mut texts = HashMap::new();
         let runs: Vec<&str> = terms.iter().map(|term| longest_run(term)).collect();

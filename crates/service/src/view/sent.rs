@@ -1,7 +1,8 @@
-//! A request that left: the body as the provider got it, and what came back.
+//! A sent request: the body that the provider got, and the answer.
 //!
-//! The client's own bytes are in the store, message by message. Where a request left otherwise, its record says which
-//! ranges of them were sent and what stood between ([`log::SentBody`]). Rebuilt bytes are compared with the recorded hash.
+//! The client's own bytes are in the store, message by message. For a changed request, its record has the ranges of
+//! them that were sent and the insertions between ([`log::SentBody`]). Rebuilt bytes are checked against the recorded
+//! hash.
 
 use crate::parts::Parts;
 use ctx_api::requests::{SentAnswer, SentView};
@@ -16,7 +17,7 @@ use ctx_engine::conversation::sent_parts::{SentParts, checksum};
 use ctx_engine::log::{self, AnswerRecord, ArrivalRecord, RefusedEdits};
 use ctx_store::{Reader, Record};
 
-/// What the log tells of a request.
+/// The records of a request.
 struct LoggedRequest {
     arrived: ArrivalRecord,
     record: Record,
@@ -27,7 +28,6 @@ struct LoggedRequest {
 }
 
 impl Parts {
-    /// What left for a request, and what came back.
     pub(crate) fn sent(&self, name: &str, request: u32) -> Result<SentView, Refusal> {
         let recorded = self.recorded(name, request)?;
         let body = recorded.body(&*self.store)?;
@@ -59,7 +59,6 @@ impl Parts {
         })
     }
 
-    /// The body that left for a request, byte for byte.
     pub(crate) fn sent_body(&self, name: &str, request: u32) -> Result<Vec<u8>, Refusal> {
         self.recorded(name, request)?.body(&*self.store)?
     }
@@ -101,7 +100,7 @@ impl Parts {
 }
 
 impl LoggedRequest {
-    /// The body that left; the inner error says why it cannot be rebuilt.
+    /// The sent body; the inner error says why it cannot be rebuilt.
     fn body(&self, store: &dyn Reader) -> Result<Result<Vec<u8>, Refusal>, Refusal> {
         let missing = |why: &str| {
             Ok(Err(Refusal::new(
@@ -147,8 +146,8 @@ fn read<T: serde::de::DeserializeOwned>(record: &Record, kind: &str) -> Option<T
     (record.kind == kind).then(|| serde_json::from_slice(&record.body).ok())?
 }
 
-/// The number of the request that a record is of. It stands in front, so the rest of the record is not read: this looks
-/// at all records of a conversation.
+/// The request number of a record. It comes first, so the rest of the record is not parsed: this reads all records of a
+/// conversation.
 fn number(record: &Record) -> Option<u32> {
     let rest = record.body.strip_prefix(b"{\"request\":").filter(|_| record.kind == log::ARRIVED)?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -165,7 +164,7 @@ fn counts_in(commit: &Commit, arrived: &ArrivalRecord, at: u64) -> bool {
     arrived.made.contains(&commit.id) || inherited
 }
 
-/// What made the proxy send a request once more.
+/// Why the proxy sent a request again.
 fn remark(record: &Record, request: u32) -> Option<String> {
     if let Some(refused) = read::<RefusedEdits>(record, log::REFUSED).filter(|refused| refused.request == request) {
         let edits = refused.edits.join(", ");

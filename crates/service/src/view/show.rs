@@ -11,7 +11,6 @@ use ctx_engine::conversation::left;
 use ctx_engine::point::at_point;
 
 impl Parts {
-    /// Shows what `id` names in a conversation, now or as of a commit.
     pub(crate) fn show(&self, name: &str, id: &str, at: Option<&str>) -> Result<Shown, Refusal> {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);

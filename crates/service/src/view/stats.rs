@@ -1,4 +1,4 @@
-//! What requests took and cost, in groups.
+//! The usage and cost of requests, in groups.
 
 use super::ledger::{Row, Sum, dollars, rows};
 use crate::clock::now;
@@ -10,14 +10,14 @@ use ctx_engine::Refusal;
 use ctx_engine::card::Card;
 use std::collections::{BTreeMap, HashMap};
 
-/// What is asked of the ledger.
+/// The scope of a query to the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StatsScope {
     pub by: Grouping,
-    /// Milliseconds since 1970; the whole day in which that lies counts.
+    /// Milliseconds since 1970; includes the whole day.
     pub since: Option<u64>,
     pub conversation: Option<String>,
-    /// At most so many groups, the newest or dearest; the sums are of all.
+    /// The maximum number of groups, newest or most expensive first; the sums include all.
     pub most: Option<usize>,
 }
 
@@ -29,7 +29,6 @@ struct Group {
 }
 
 impl Parts {
-    /// What requests took and cost.
     pub(crate) fn stats(&self, asked: &StatsScope) -> Result<Stats, Refusal> {
         let only = asked.conversation.as_deref().map(|name| self.meant(name)).transpose()?;
         self.settle(PATIENCE);
@@ -46,7 +45,7 @@ impl Parts {
         let mut days: BTreeMap<Day, i64> = BTreeMap::new();
         let mut total = Sum::default();
         for (id, talk) in ledger.talks() {
-            // What was paid elsewhere is not paid here.
+            // Costs of an imported copy were paid elsewhere.
             let is_copy = cards.get(id).is_some_and(|card| card.imported);
             if is_copy || only.as_ref().is_some_and(|only| only != id) {
                 continue;
@@ -108,14 +107,14 @@ impl Parts {
     }
 }
 
-/// Where its client works; a sub-agent works where its parent does.
+/// The client's working folder; a subagent works in its parent's.
 fn folder(cards: &HashMap<String, Card>, id: &str) -> Option<String> {
     let card = cards.get(id)?;
     let parent = || cards.get(card.parent.as_ref()?)?.folder.clone();
     card.folder.clone().or_else(parent)
 }
 
-/// With the days on which nothing was spent.
+/// Adds the days without spending.
 fn filled(days: &BTreeMap<Day, i64>) -> Vec<DayView> {
     let Some((first, last)) = days.keys().next().zip(days.keys().next_back()) else { return Vec::new() };
     let day = |day: Day| DayView { day: day.to_string(), cost: dollars(days.get(&day).copied().unwrap_or(0)) };

@@ -1,4 +1,4 @@
-//! What arrived and what the provider reported, in order.
+//! The timeline: requests, answers, edits and signals, in order.
 
 use super::misses::{Around, Story, came_true};
 use crate::parts::Parts;
@@ -18,7 +18,6 @@ use ctx_store::Record;
 use std::collections::{HashMap, HashSet};
 
 impl Parts {
-    /// The newest `most` events, oldest first.
     pub(crate) fn timeline(&self, name: &str, most: usize) -> Result<Timeline, Refusal> {
         let id = self.meant(name)?;
         let found = self.store.records(&id, 0)?;
@@ -41,7 +40,7 @@ impl Parts {
                 None => skipped += 1,
             }
         }
-        // A proposal that grew is told once, as it is now.
+        // A growing proposal appears once, in its current state.
         let mut told = HashSet::new();
         events.reverse();
         events.retain(|event| match &event.what {
@@ -55,7 +54,6 @@ impl Parts {
 }
 
 impl Parts {
-    /// The newest misses of a conversation, or what became of one request.
     pub(crate) fn misses(&self, name: &str, request: Option<u32>, most: usize) -> Result<Misses, Refusal> {
         self.settle(crate::parts::PATIENCE);
         let Timeline { conversation, events, .. } = self.timeline(name, usize::MAX)?;
@@ -87,12 +85,12 @@ impl Parts {
     }
 }
 
-/// Whether a record is for the automatic editor alone.
+/// Whether a record is only for the automatic editor.
 fn is_silent(record: &Record) -> bool {
     record.kind == log::AUTOMATIC && matches!(serde_json::from_slice(&record.body), Ok(Automatic::Kept { .. }))
 }
 
-/// The slot of the last message of a request. A retry adds none: it ends where the one before it did.
+/// The slot of the last message of a request. A retry adds none: it ends where the previous one did.
 fn ends_in(record: &Record, before: Option<SlotId>) -> Option<SlotId> {
     let ArrivalRecord { turn, verdict, .. } = serde_json::from_slice(&record.body).ok()?;
     match turn?.slots.last() {
@@ -102,7 +100,7 @@ fn ends_in(record: &Record, before: Option<SlotId>) -> Option<SlotId> {
 }
 
 impl Parts {
-    /// The frame of every message, on the current path or left behind; that of its end, where a border lies inside it.
+    /// The frame of every message, on the current path or left; that of its end, if a border is inside it.
     fn frames_by_slot(&self, id: &str) -> HashMap<SlotId, FrameId> {
         let Ok(shared) = self.conversation(id) else { return HashMap::new() };
         let conversation = lock(&shared);
@@ -122,7 +120,7 @@ impl Parts {
         found.into_iter().map(|(slot, (_, frame))| (slot, frame)).collect()
     }
 
-    /// Adds to an answer what only those before it tell.
+    /// Adds facts to an answer that follow from earlier records.
     fn explain_answer(&self, story: &mut Story, record: &Record, event: &mut Event) {
         match (record.kind.as_str(), &mut event.what) {
             (log::OPENED, _) => drop(story.opened(record)),
@@ -133,7 +131,7 @@ impl Parts {
             (log::LINE, What::Line { line: Line::Checkout { .. } }) => story.moved(),
             (log::ANSWERED, What::Answer { money: dollars, priced_as, cache_miss, expected, usage, request, .. }) => {
                 let Ok(answered) = serde_json::from_slice::<AnswerRecord>(&record.body) else { return };
-                // Older records do not say which model answered.
+                // Older records do not name the answering model.
                 let asked = usage.as_ref().and_then(|usage| money(&self.engine.models, story.model(*request), usage));
                 if let Some((asked, stand_in)) = asked.filter(|_| dollars.is_none()) {
                     (*dollars, *priced_as) = (Some(asked), stand_in);
@@ -161,7 +159,6 @@ fn automatic(said: Automatic) -> Option<What> {
 }
 
 impl Parts {
-    /// A record as people see it; `None` when it cannot be read.
     pub(crate) fn event(&self, record: &Record) -> Option<Event> {
         event(&self.engine.models, record)
     }

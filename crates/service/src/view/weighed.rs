@@ -1,19 +1,19 @@
-//! What edited conversations weigh as they are sent, after the provider's rules. It is found out when somebody looks,
-//! never while a request waits.
+//! The sizes of edited conversations as sent, after the provider's rules. Computed on demand, never while a request
+//! waits.
 
 use crate::threads::lock;
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-/// What the card of a conversation says: its last activity, and its estimate.
+/// Figures of a card: the last activity, and the estimate.
 type CardSays = (u64, u64);
 
-/// Tokens by conversation, and what its card said when they were counted.
+/// Tokens by conversation, and the card's figures when they were counted.
 #[derive(Debug, Default)]
 pub(crate) struct WeightCache(Mutex<HashMap<String, (CardSays, u64)>>);
 
 impl WeightCache {
-    /// The tokens of a conversation, unless its card says something else now.
+    /// The tokens of a conversation, unless its card has changed.
     pub fn get(&self, id: &str, card: CardSays) -> Option<u64> {
         let known = lock(&self.0).get(id).copied();
         known.filter(|(then, _)| *then == card).map(|(_, tokens)| tokens)

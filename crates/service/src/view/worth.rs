@@ -1,4 +1,4 @@
-//! Remembers what is worth removing until the conversation changes.
+//! Caches the content worth removing until the conversation changes.
 
 use crate::parts::Parts;
 use crate::threads::lock;
@@ -9,7 +9,6 @@ use ctx_engine::automatic::Now;
 use ctx_engine::conversation::policy::RememberedView;
 
 impl Parts {
-    /// What of a conversation is worth removing.
     pub(crate) fn worth(&self, name: &str) -> Result<WorthView, Refusal> {
         let shared = self.conversation(name)?;
         let mut conversation = lock(&shared);
@@ -23,7 +22,8 @@ impl Parts {
             return Ok(known.view.clone());
         }
         conversation.remember();
-        // The provider says how much it cleared, not what; and with fewer tokens in the request it may stop clearing.
+        // The provider reports how much it cleared, not what; and with fewer tokens in the request it may stop
+        // clearing.
         let editor = self.automatic.get();
         let now = Now { at, editor: editor.as_deref(), is_cold: cold };
         let worth = if cleared_by_provider > 0 { None } else { self.engine.worked_out(&conversation, &now) };

@@ -1,5 +1,4 @@
-//! Wakes up when the provider's cache of a conversation with waiting wishes has expired. Where nothing waits, nothing
-//! wakes up.
+//! Wakes up when the provider's cache of a conversation with deferred edits has expired, and only then.
 
 use crate::clock::now;
 use crate::threads::{lock, step_back};
@@ -8,10 +7,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A machine that slept does not count the time: it is looked at the clock so often.
+/// The interval for checking the clock: a suspended machine does not count the time.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// When to look at which conversation, in milliseconds since 1970.
+/// When to wake which conversation, in milliseconds since 1970.
 #[derive(Debug, Default)]
 pub struct Alarm(Arc<Clock>);
 
@@ -28,14 +27,14 @@ struct Times {
 }
 
 impl Alarm {
-    /// With these conversations to be looked at at once.
+    /// Starts with these conversations due at once.
     pub fn of(conversations: impl IntoIterator<Item = String>) -> Alarm {
         let alarm = Alarm::default();
         lock(&alarm.0.times).of = conversations.into_iter().map(|id| (id, 0)).collect();
         alarm
     }
 
-    /// Sets it for a conversation, or takes it off.
+    /// Sets the alarm of a conversation, or removes it.
     pub fn set(&self, id: &str, at: Option<u64>) {
         let mut times = lock(&self.0.times);
         let before = match at {
@@ -47,7 +46,7 @@ impl Alarm {
         }
     }
 
-    /// Not later than that, if at all.
+    /// Sets an existing alarm to this time.
     pub fn at_most(&self, id: &str, at: u64) {
         if let Some(time) = lock(&self.0.times).of.get_mut(id) {
             *time = at;
@@ -57,13 +56,13 @@ impl Alarm {
 }
 
 impl Alarm {
-    /// Wakes conversations on a thread of its own, until it is dropped or `wake` returns false.
+    /// Wakes conversations on its own thread, until it is dropped or `wake` returns false.
     pub fn heed(&self, wake: impl Fn(&str) -> bool + Send + 'static) -> std::io::Result<()> {
         let clock = self.0.clone();
         std::thread::Builder::new().name("ctx-alarm".into()).spawn(move || {
             step_back();
             while let Some(id) = clock.next() {
-                // A mistake of ours costs this wish its moment, never the others.
+                // A panic costs this change its moment, never the others.
                 match catch_unwind(AssertUnwindSafe(|| wake(&id))) {
                     Ok(true) => {}
                     Ok(false) => return,
@@ -86,7 +85,7 @@ impl Drop for Alarm {
 }
 
 impl Clock {
-    /// The next conversation whose time has come; `None` when all is over.
+    /// The next due conversation; `None` at the end.
     fn next(&self) -> Option<String> {
         let mut times = lock(&self.times);
         loop {
@@ -99,7 +98,7 @@ impl Clock {
                 Some((id, at)) => {
                     let now = now();
                     if at <= now {
-                        // Whoever looks sets it anew.
+                        // `wake` sets it again.
                         times.of.remove(&id);
                         return Some(id);
                     }

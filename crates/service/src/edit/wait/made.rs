@@ -1,4 +1,4 @@
-//! Makes pending changes when the alarm rings.
+//! Applies pending changes when the alarm rings.
 
 use crate::clock::now;
 use crate::observe::Posture;
@@ -9,18 +9,18 @@ use ctx_engine::edit::wait::made::AGAIN;
 use ctx_store::Step;
 
 impl Parts {
-    /// The alarm has gone off for a conversation.
+    /// Handles the alarm of a conversation.
     pub(crate) fn wake(&self, id: &str) {
         let _one_at_a_time = self.editing.lock(id);
         if self.stored(id).is_err() {
             return;
         }
-        // It may have been dropped from memory while its records were waited for.
+        // It may have been unloaded while its records were awaited.
         let Ok(Some(shared)) = self.get(id) else { return };
         let mut conversation = lock(&shared);
         let situation = self.engine.situation(&conversation, now());
         let mut step = Step { durable: true, ..Step::default() };
-        // Somebody's commit is just being stored, and will count in a moment.
+        // Otherwise a commit is being stored and will take effect in a moment.
         if !self.storing.is_locked(id) {
             let (was, imports) = (Posture::of(&conversation), self.gather_waiting(&conversation));
             self.engine.make_due(&mut conversation, &situation, None, &imports, &mut step);

@@ -1,4 +1,4 @@
-//! Many pending changes at once: several ids, a range of them, or all.
+//! Several pending changes at once: ids, a range of them, or all.
 
 use crate::parts::Parts;
 use crate::threads::lock;
@@ -11,7 +11,6 @@ use ctx_engine::conversation::Conversation;
 use ctx_engine::conversation::waiting::State;
 
 impl Parts {
-    /// Makes several pending changes, each as a commit of its own. `ids`: `w2`, `w2..w5` or `all`.
     pub(crate) fn accept_many(
         &self,
         name: &str,
@@ -28,7 +27,6 @@ impl Parts {
         Ok(outcome)
     }
 
-    /// Takes back several pending changes, or puts away those that failed.
     pub(crate) fn cancel_many(
         &self,
         name: &str,
@@ -64,7 +62,7 @@ impl Parts {
     }
 }
 
-/// The ids that are meant. A range and `all` mean what is open; an id that is named must be known.
+/// The chosen ids. A range and `all` select open changes; a single id must exist.
 fn chosen(conversation: &Conversation, ids: &[String], is_open: fn(&State) -> bool) -> Result<Vec<String>, Refusal> {
     let open =
         || conversation.waiting.iter().filter(|waiting| is_open(&waiting.state)).map(|waiting| &waiting.wished.id);

@@ -1,4 +1,4 @@
-//! One answered request in the ledger, and what it would have been unedited.
+//! One answered request in the ledger, and its unedited counterpart.
 
 use super::super::misses::{Around, CacheAnswer, Story};
 use ctx_api::requests::Usage;
@@ -11,13 +11,13 @@ use ctx_models::{Models, Price};
 use ctx_store::{Reader, Record};
 use std::collections::BTreeMap;
 
-/// A conversation while its records are read.
+/// The state of a conversation while its records are read.
 #[derive(Default)]
 pub struct Talk {
     story: Story,
-    /// What the cache would hold of it unedited.
+    /// Tokens that the cache would hold of it unedited.
     held: u64,
-    /// What an estimated token of it really is.
+    /// Converts its estimates to tokens.
     calibration: Calibration,
     pub days: BTreeMap<Day, Sum>,
 }
@@ -29,7 +29,7 @@ pub struct Row {
     pub sum: Sum,
 }
 
-/// Figures that can be added. Money in billionths of a dollar.
+/// Figures that can be summed. Money in billionths of a dollar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sum {
     pub at: u64,
@@ -48,7 +48,7 @@ pub struct Sum {
     unweighed: u64,
 }
 
-/// A record that cannot be read.
+/// An unreadable record.
 pub struct Unreadable;
 
 impl Talk {
@@ -56,7 +56,7 @@ impl Talk {
         Talk { story: Story::new(kept_for), ..Talk::default() }
     }
 
-    /// What a record tells: of an answer, a row.
+    /// Reads a record; an answer yields a row.
     pub fn take(&mut self, store: &dyn Reader, models: &Models, record: &Record) -> Result<Option<Row>, Unreadable> {
         if !log::is_readable(record.version) {
             return Err(Unreadable);
@@ -103,7 +103,7 @@ impl Talk {
             cleared: answered.cleared(),
             clearings: u64::from(answered.clears()),
             removed,
-            // Records from before say only that something was edited.
+            // Older records only say that something was edited.
             unweighed: u64::from(told.composed && answered.edited.is_none() && !answered.marks.is_empty()),
             ..Sum::default()
         };
@@ -119,8 +119,8 @@ impl Talk {
         Some(Row { request: answered.request, at: sum.at, model: told.model, sum })
     }
 
-    /// Tokens that operations kept from being sent. The estimate is scaled by the newest request that was large enough
-    /// to tell: what is left after nearly everything was deleted is not.
+    /// Tokens that operations removed from the request. The estimate is scaled by the newest request of sufficient
+    /// size: the rest after deleting nearly everything is too small.
     fn removed(&mut self, answered: &AnswerRecord, usage: &Usage, told: &CacheAnswer) -> i64 {
         let counted = usage.prompt().saturating_add(answered.cleared());
         let sent = answered.edited.map(|edited| edited.sent).or(answered.estimated);
@@ -139,12 +139,12 @@ impl Talk {
             return *usage;
         }
         let prompt = usage.input.saturating_add_signed(removed);
-        // A client that does not use the cache pays for all of it as input.
+        // A client without caching pays for all of it as input.
         if usage.cached() == 0 && self.held == 0 {
             return ctx_models::Usage { input: prompt, ..*usage };
         }
         let most = prompt.saturating_sub(usage.fresh());
-        // As much of what was removed as of the rest was found.
+        // The removed content is cached in the same proportion as the rest.
         let share = match told.held.unwrap_or(0) {
             0 => f64::from(u8::from(usage.cache_read > 0)),
             held => (usage.cache_read as f64 / held as f64).min(1.0),

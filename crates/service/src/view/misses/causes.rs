@@ -1,4 +1,4 @@
-//! Each cause with its words.
+//! Describes each cause of a cache miss.
 
 use super::{CacheAnswer, Edit, MissedRequest};
 use ctx_api::cache::{By, CacheMiss, Cause};
@@ -34,7 +34,7 @@ pub fn expired(idle: u64, ttl: u64, tokens: u64) -> CacheMiss {
     CacheMiss { by: By::Provider, idle_seconds: Some(idle), ttl_seconds: Some(ttl), ..miss }
 }
 
-/// What stands before the messages; also as the provider tells.
+/// A change before the messages, found here or reported by the provider.
 pub fn around_changed(found: Option<(Cause, String)>, reason: &str, tokens: u64) -> Option<CacheMiss> {
     let (cause, place) = match (found, reason) {
         (Some((cause, place)), _) => (cause, Some(place)),
@@ -75,7 +75,7 @@ pub fn edited(edit: &Edit, tokens: u64) -> CacheMiss {
     CacheMiss { place: edit.place.clone(), commit, ..CacheMiss::new(Cause::Edited, by, tokens, words) }
 }
 
-/// A repair of the edited request came or went without a commit. `author` made the edits.
+/// A repair of the edited request that came or went without a commit. `author` made the edits.
 pub fn repaired((rule, what): &(String, String), author: &str, tokens: u64) -> CacheMiss {
     let rule = ctx_wire::rules::named(rule);
     let words = format!(
@@ -85,7 +85,7 @@ pub fn repaired((rule, what): &(String, String), author: &str, tokens: u64) -> C
     CacheMiss::new(Cause::Edited, by_author(author), tokens, words)
 }
 
-/// What the client or the provider did to the messages.
+/// A change of the messages by the client or the provider.
 pub fn of_history(asked: &MissedRequest, answered: &AnswerRecord, reason: &str, tokens: u64) -> Option<CacheMiss> {
     if let Some(Differs { place, what }) = &asked.differs {
         let words = format!("The client changed {place}, {what}.");
@@ -108,7 +108,7 @@ pub fn of_history(asked: &MissedRequest, answered: &AnswerRecord, reason: &str, 
     None
 }
 
-/// Nothing is known to have changed; where that was foreseen, it is for the marks.
+/// No known change; if the miss was forecast, the breakpoints are the cause.
 pub fn unexplained(is_foreseen: bool, tokens: u64) -> CacheMiss {
     if is_foreseen {
         let words = "No breakpoint of the request reaches the cached content: a breakpoint looks back only a few \

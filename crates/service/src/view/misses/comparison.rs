@@ -1,16 +1,16 @@
-//! A turn beside the one before it: how much of the cache it missed, and why.
+//! Compares a turn with the previous one: the missed part of the cache, and the cause.
 
 use super::{Around, Turn, causes};
 use ctx_api::cache::{CacheMiss, Cause};
 use ctx_engine::log::AnswerRecord;
 use ctx_store::Hash;
 
-/// Two turns that follow each other.
+/// Two consecutive turns.
 pub struct Comparison<'a> {
     pub before: &'a Turn,
     pub now: &'a Turn,
     pub answered: &'a AnswerRecord,
-    /// Seconds that the cache lives.
+    /// The lifetime of the cache in seconds.
     pub ttl: u64,
     /// The author of the newest commit.
     pub author: &'a str,
@@ -18,22 +18,22 @@ pub struct Comparison<'a> {
 
 /// The outcome of a comparison.
 pub struct Explanation {
-    /// What was cached would have been found without operations.
+    /// Without operations the cached content would have been found.
     pub edited: bool,
     pub miss: Option<CacheMiss>,
 }
 
 impl Comparison<'_> {
-    /// `around` gives what an envelope says.
+    /// `around` reads an envelope.
     pub fn explain(&self, around: impl Fn(Hash) -> Option<Around>) -> Explanation {
         let Comparison { before, now: Turn { asked, usage, .. }, answered, author, .. } = self;
         let held = before.usage.cached();
         let missed = held.saturating_sub(usage.cache_read).min(usage.prompt() - usage.cache_read);
-        // A few blocks may lie behind the mark that was found.
+        // A few blocks may follow the breakpoint that was found.
         let few = held / 20 + 100;
         let repair = self.repair();
         let is_miss = missed > few || (repair.is_some() && usage.cache_read * 2 < held);
-        // An edit of what was never sent cuts nothing.
+        // An edit of content that was never sent cuts nothing.
         let cuts = asked.expects.is_none_or(|expects| expects + few < held);
         let reason = answered.cache_miss_reason.as_deref().unwrap_or_default();
         let other = self.other_cause(&around, reason, (is_miss, missed));
@@ -52,11 +52,11 @@ impl Comparison<'_> {
             Some(repair) => causes::repaired(repair, author, missed),
             None => causes::unexplained(is_foreseen, missed),
         };
-        // The provider would have lost it of an unedited request too; marks that do not reach far enough are ours.
+        // The provider would also have missed an unedited request; breakpoints that do not reach far enough are ours.
         Explanation { edited: asked.composed && miss.cause != Cause::Unknown, miss: Some(miss) }
     }
 
-    /// A cause that would have cut the cache of an unedited request too.
+    /// A cause that would also have cut the cache of an unedited request.
     fn other_cause(
         &self,
         around: impl Fn(Hash) -> Option<Around>,
@@ -78,7 +78,7 @@ impl Comparison<'_> {
         if is_miss { causes::around_changed(differ(), reason, missed) } else { None }
     }
 
-    /// The first repair of only one of the two: without a commit between them, it changed what is sent.
+    /// The first repair that only one of the two has: without a commit between them, it changed the request.
     fn repair(&self) -> Option<&(String, String)> {
         let (old, new) = (&self.before.repairs, &self.now.repairs);
         let is_ours = self.before.asked.composed && self.now.asked.composed && self.now.asked.edited.is_empty();
