@@ -48,7 +48,6 @@ pub struct ReceivedRequest {
     pub messages: Option<(Vec<Message>, Vec<Cuts>)>,
 }
 
-/// A request with its conversation.
 pub struct AttributedRequest {
     pub received: ReceivedRequest,
     pub class: Class,
@@ -61,7 +60,6 @@ pub struct AttributedRequest {
 /// A body that was parsed independently.
 pub type ParsedBody = (Body, Arc<Envelope>);
 
-/// A session and an agent in it.
 pub type NamedAgent = (String, String);
 
 impl AttributedRequest {
@@ -165,7 +163,7 @@ pub fn client_name(hints: &Hints, envelope: &Envelope) -> Option<String> {
     name.or(hints.product.as_deref()).map(str::to_owned)
 }
 
-/// Whether the request continues at the end of this conversation, so that no other needs to be compared.
+/// Whether the request continues at the end of this conversation: no other needs to be compared.
 pub fn goes_on(conversation: &Conversation, received: &ReceivedRequest) -> bool {
     let rest = facts(&received.body, received.same);
     let placed = reconcile(
@@ -238,7 +236,7 @@ pub fn beside(conversation: &mut Conversation, (body, envelope): ParsedBody) -> 
 /// How far a request continues a conversation: the deeper, the likelier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Continuation {
-    /// The number of known messages, including the reply not sent back before; 0 if it is another conversation.
+    /// The number of known messages, including the pending reply; 0 if it is another conversation.
     pub depth: usize,
     /// It continues at the end of the conversation.
     at_end: bool,
@@ -265,14 +263,14 @@ pub fn continues(conversation: &Conversation, messages: &[Message]) -> Continuat
     let mut said = messages.iter().skip(examples(messages));
     let same = match said.find(|message| message.role == Role::Assistant) {
         _ if !at_end => false,
-        // A repeated request without an answer is a retry; with an answer, the question is asked anew.
+        // A repeated request without an answer is a retry; with an answer, it is a new question.
         None => !conversation.progress.answered,
         Some(answer) => reply.is_none() || is_reply(answer),
     };
     if same { reached } else { Continuation::default() }
 }
 
-/// The number of messages before a person speaks: a client puts the same ones into every conversation.
+/// The number of messages before a person speaks: they are the same in every conversation of a client.
 fn examples(messages: &[Message]) -> usize {
     messages.iter().position(|message| message.speaks.is_some()).unwrap_or(0)
 }

@@ -55,8 +55,8 @@ pub struct Beginning {
 }
 
 impl Beginning {
-    /// Reads the first messages of a path, starting where a person speaks: some clients put examples before that, which
-    /// are the same in every conversation. System messages come and go and do not count.
+    /// Reads the first messages of a path, from the first by a person: some clients put the same examples before it in
+    /// every conversation. System messages come and go and do not count.
     pub fn of<'a>(path: impl Iterator<Item = &'a Message> + Clone) -> Beginning {
         let mut key = Key::of([b"path".as_slice()]);
         let mut beginning = Beginning::default();

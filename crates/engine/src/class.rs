@@ -15,8 +15,7 @@ pub fn class(hints: &Hints, envelope: &Envelope, body: &Body) -> Class {
 }
 
 /// The class of a request within its conversation. A request without tools or with another system prompt is side
-/// traffic, unless it continues an answer that the conversation has not seen: then the client has changed its tools and
-/// its prompt.
+/// traffic, unless it continues an unseen answer: then the client has changed its tools and its prompt.
 pub fn class_within(conversation: &Conversation, hints: &Hints, request: &RequestSigns<'_>) -> Class {
     let class = class(hints, request.envelope, request.body);
     let tells = ctx_clients::sender(hints, introduced(request.envelope)).tells_side_requests;
@@ -41,8 +40,8 @@ pub fn introduced(envelope: &Envelope) -> Option<ClientId> {
     envelope.system.iter().find_map(|piece| ctx_clients::introduced(&piece.label)).map(|client| client.id)
 }
 
-/// Whether a request has no tools although the conversation has some, or differs from it in both prompt and tools. Only
-/// the first words of a prompt are compared: dates and folders in it change.
+/// Whether a request lacks the conversation's tools, or differs in both prompt and tools. Only the first words of a
+/// prompt are compared: dates and folders in it change.
 fn looks_foreign(known: &Envelope, request: &Envelope) -> bool {
     let names = |envelope: &Envelope| -> BTreeSet<Box<str>> {
         envelope.tools.iter().flatten().map(|tool| tool.name.clone()).collect()
@@ -123,7 +122,7 @@ fn tail(body: &Body, mut glance: Glance) -> Glance {
     glance
 }
 
-/// The class that the last text of a request names. The message is parsed only if its bytes contain such words.
+/// The class that the last text of a request names. Parsed only if the bytes contain such words.
 fn said_last(body: &Body) -> Option<Class> {
     let lexicon = ctx_clients::lexicon();
     let last = body.spans().messages.len().checked_sub(1)?;

@@ -50,7 +50,7 @@ use std::sync::Arc;
 use titles::Titles;
 use waiting::WaitingList;
 
-/// The number of turns in which the client's folder is searched for; clients name it at the beginning.
+/// The number of turns to search for the client's folder; clients name it at the beginning.
 pub const FOLDER_TURNS: u32 = 3;
 
 /// A conversation with its whole state.
@@ -61,7 +61,6 @@ pub struct Conversation {
     /// The format of its client.
     pub wire: &'static dyn Wire,
     pub tree: Tree,
-    /// The numbers of the frames.
     pub numbers: Numbers,
     pub left: LeftPaths,
     pub versions: FastMap<SlotId, SlotVersion>,
@@ -80,7 +79,6 @@ pub struct Conversation {
     pub waiting: WaitingList,
     pub policy: PolicyState,
     pub provider: ProviderState,
-    /// Its commits.
     pub history: History,
     pub reasoning: ReasoningState,
     pub composing: ComposeState,
@@ -95,7 +93,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Says that the provider keeps the history, and how to change that; `None` while requests carry all of it.
+    /// Explains that the provider keeps the history, and the way out; `None` while requests carry it.
     pub fn elsewhere_in_words(&self) -> Option<String> {
         let way_out = self.wire.whole_history();
         self.progress.elsewhere.then(|| {
@@ -195,15 +193,13 @@ impl Conversation {
         Some(())
     }
 
-    /// The head under which the paused answer was given that a request with these messages continues. Its tools stay
-    /// those of that head.
+    /// The head of the paused answer that a request with these messages continues. Its tools stay those of that head.
     pub fn paused_head<'m>(&self, messages: impl Iterator<Item = &'m Message>) -> Option<Option<CommitId>> {
         let last = messages.filter(|message| message.role != Role::System).last()?;
         (self.wire.is_paused(last) && self.progress.turns > 0)
             .then(|| self.progress.paused.unwrap_or(self.progress.asked))
     }
 
-    /// Applies a stored commit.
     pub fn take(&mut self, commit: Commit) {
         // The request whose arrival triggered it was sent with it.
         let is_inherited = matches!(commit.change, Change::Inherit { .. });
@@ -237,7 +233,7 @@ impl Conversation {
         self.waiting.waits()
     }
 
-    /// Whether its requests must be held. A summary by the provider is also a reason: the client may not understand it.
+    /// Whether its requests must be held. A provider's summary is also a reason: the client may not understand it.
     pub fn is_held(&self) -> bool {
         self.is_edited() || self.waits() || self.policy.automated || !self.provider.summaries.is_empty()
     }
@@ -252,8 +248,8 @@ impl Conversation {
         self.history.effects(head)
     }
 
-    /// The content that the provider's rules omitted from the newest answered request and will omit from the next one.
-    /// Under other operations other content is omitted, or none.
+    /// Content that the provider's rules omitted from the newest answered request and will omit from the next one,
+    /// unless the operations change.
     pub fn still_left_out(&self) -> LeftOut {
         match self.reasoning.dropped.1 == self.history.head() {
             true => self.reasoning.left_out.clone(),
@@ -267,7 +263,6 @@ impl Conversation {
         self.folder.clone().or_else(told).or_else(|| self.parent_folder.clone())
     }
 
-    /// The lifetime of the provider's cache in seconds.
     pub fn lifetime(&self) -> u64 {
         let told = self.cache.answer.as_ref().and_then(|cached| cached.ttl);
         let asked = || self.last.body.as_ref().and_then(|body| self.wire.cache_lifetime(body.bytes()));
@@ -297,7 +292,6 @@ impl Conversation {
         self.tree.path().map(|slot| digest(&self.versions, slot)).collect()
     }
 
-    /// The frames that are no longer on the current path.
     pub fn left_frames(&self) -> LeftFrames {
         self.left.frames(&self.tree, &self.numbers)
     }
@@ -332,20 +326,18 @@ impl Conversation {
     }
 }
 
-/// Whether the author of a commit could see the state after edits were lost. The automatic editor does not look at that
-/// state, nor does a deferred edit whose moment comes; and a tag or a branch changes nothing.
+/// Whether the author of a commit could see the state after edits were lost. The automatic editor and deferred edits do
+/// not look at it; a tag or a branch changes nothing.
 pub fn takes_losses_into_account(commit: &Commit) -> bool {
     commit.author != AUTHOR && !commit.unattended
 }
 
-/// The estimate of a request, before calibration.
 pub fn estimate<'a>(envelope: &Envelope, messages: impl Iterator<Item = &'a Message>) -> f64 {
     let pieces = envelope.system.iter().chain(envelope.tools.iter().flatten().filter(|tool| !tool.deferred));
     let around: f64 = pieces.map(|piece| tokens::estimate(piece.chars, 0)).sum();
     around + messages.map(tokens::of_message).sum::<f64>()
 }
 
-/// The digest of a message.
 fn digest(versions: &FastMap<SlotId, SlotVersion>, slot: &Slot) -> Key {
     versions.get(&slot.id).map_or(slot.message.key, |worn| short(&worn.blob))
 }

@@ -1,6 +1,5 @@
 //! The credentials of one exchange. Gateways repeat a refused key in their errors, so the values in a request are
-//! hidden from everything stored about its answer. They are only in memory, for the duration of the exchange, and no
-//! `Debug` prints them.
+//! hidden from everything stored about its answer. They stay in memory during the exchange, and no `Debug` prints them.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE, URL_SAFE_NO_PAD};
@@ -86,8 +85,7 @@ impl Credentials {
     }
 
     /// Each value as received, percent-decoded, and decoded from base64 (`Basic`: name and password); and all of these
-    /// in base64, because a gateway may repeat credentials that it derived from a key. In lower case, like a
-    /// [`Reading`].
+    /// in base64, because a gateway may repeat credentials derived from a key. In lower case, like a [`Reading`].
     fn spellings(&self) -> Vec<Vec<u8>> {
         let mut spellings: Vec<Vec<u8>> = Vec::new();
         for value in self.0.split(|byte| *byte == b'\n').filter(|value| value.len() >= SHORTEST) {
@@ -151,8 +149,8 @@ fn words_equal(bytes: &[u8], secret: &[u8]) -> impl Iterator<Item = usize> {
         .into_iter()
 }
 
-/// The positions of keys such as `sk-ant-…`, even glued to other text: `key=sk-…`, `https://u:sk-…@host`. A word that
-/// merely ends in "sk-" (`task-list-of-today`) does not match.
+/// The positions of keys such as `sk-ant-…`, even glued to other text: `key=sk-…`, `https://u:sk-…@host`; but not words
+/// that merely end in "sk-" (`task-list-of-today`).
 fn provider_keys(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let bytes = text.as_bytes();
@@ -197,7 +195,7 @@ fn percent_decoded(value: &[u8]) -> (Vec<u8>, Vec<usize>) {
     (decoded, places)
 }
 
-/// A provider's message, shortened for people. Some gateways repeat a key, and not only the client's own, which the
+/// A provider's message, shortened for people. Some gateways repeat keys other than the client's own, which the
 /// recorder has already hidden.
 pub fn quoted(message: &str) -> String {
     const MOST: usize = 2000;

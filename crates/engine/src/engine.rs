@@ -1,5 +1,4 @@
-//! Works on one conversation, which the caller passes in with everything else needed. Takes no conversation lock,
-//! starts no thread, knows no other conversation.
+//! Works on one conversation, passed in by the caller. Takes no conversation lock, starts no thread.
 
 use crate::ports::{NoProvider, OffloadFolder, Provider};
 use ctx_models::Models;
@@ -17,7 +16,6 @@ pub struct Engine {
     pub moments: Moments,
     /// The edits that the provider is asked to make.
     pub provider: Arc<dyn Provider>,
-    /// The folder for offloaded content.
     pub offload_folder: Option<Arc<dyn OffloadFolder>>,
     nonce: AtomicU64,
 }

@@ -1,8 +1,7 @@
 //! The stored envelope of a request: all bytes around the messages.
 //!
-//! It is cut into pieces, so that a client that changes one small setting every turn does not cause its tools and its
-//! system prompt to be stored again. Credentials in a client's body (those of servers that the provider should call)
-//! are cut out and never stored.
+//! It is cut into pieces, so that changing one small setting every turn does not store the tools and the system prompt
+//! again. Credentials in a client's body (of servers that the provider should call) are cut out and never stored.
 
 use ctx_store::Hash;
 use ctx_wire::body::{Body, Spans};

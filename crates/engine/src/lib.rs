@@ -1,8 +1,8 @@
 //! One conversation, from the arriving request to the bytes that leave.
 //!
-//! [`Engine`] receives a conversation and everything else it needs: the time, content that is not in memory, the
-//! editor. It returns the bytes to send and the records to store. It starts no thread, reads no clock and knows no
-//! other conversation.
+//! [`Engine`] receives a conversation and all other inputs: the time, content that is not in memory, the editor. It
+//! returns the bytes to send and the records to store. It starts no thread, reads no clock and knows no other
+//! conversation.
 
 pub mod attribution;
 pub mod automatic;

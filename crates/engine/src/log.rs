@@ -1,7 +1,7 @@
 //! The stored records. Each has a kind and a version; old ones stay readable forever.
 //!
-//! A record contains decisions, so a replay of the log decides nothing again and yields the same tree. Blobs are named
-//! by their index in the record's list of uses.
+//! A record contains decisions, so a replay decides nothing again and yields the same tree. Blobs are named by their
+//! index in the record's uses.
 
 pub mod v1;
 
@@ -28,7 +28,7 @@ pub const ANSWERED: &str = "answered";
 pub const COMMIT: &str = "commit";
 /// A created or deleted branch or tag, or a checkout: [`ctx_api::timeline::Line`].
 pub const LINE: &str = "line";
-/// The provider refused thinking that was considered valid: from now on it is asked to drop such blocks.
+/// The provider refused thinking considered valid: from now on it is asked to drop such blocks.
 pub const RECOVERY: &str = "recovery";
 /// A pending change, or its outcome: [`Wait`].
 pub const WAIT: &str = "wait";
@@ -45,13 +45,12 @@ pub const SIDE: &str = "side";
 /// The version that this program writes.
 pub const VERSION: u16 = 2;
 
-/// Whether this program can read records of a version. Version 1 stored the content of edits as JSON of the Anthropic
-/// wire; otherwise both are the same.
+/// Whether this program can read a version. Version 1 stored the content of edits as JSON of the Anthropic wire;
+/// otherwise both are the same.
 pub fn is_readable(version: u16) -> bool {
     (1..=VERSION).contains(&version)
 }
 
-/// The commit in a record.
 pub fn commit(record: &Record) -> Option<Commit> {
     match record.version {
         1 => v1::commit(&record.body),
@@ -101,7 +100,6 @@ impl OpeningRecord {
     }
 }
 
-/// The record of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ArrivalRecord {
     /// The number of the request in its conversation, counted from 1.
@@ -119,7 +117,7 @@ pub struct ArrivalRecord {
     /// It carries only new messages: the provider keeps the history.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub elsewhere: bool,
-    /// It did not leave unchanged.
+    /// It was changed on its way.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub composed: bool,
     /// Tokens that the provider should read from its cache; `None` if unknown.
@@ -184,8 +182,8 @@ pub struct SentBody {
     /// Of all its bytes.
     #[serde(default)]
     pub checksum: u32,
-    /// The number of leading parts shared with the newest earlier request that has recorded parts: an edited
-    /// conversation grows at its end.
+    /// The number of leading parts shared with the newest earlier request with recorded parts: an edited conversation
+    /// grows at its end.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub as_before: u32,
     /// The parts behind those.
@@ -233,10 +231,10 @@ pub struct Turn {
     pub between: Option<Vec<String>>,
     /// Whether this is the current path.
     pub current: bool,
-    /// The slot of a reply that the client has summarised without ever sending it back: the end of the path it left.
+    /// The slot of a reply that the client has summarised without sending it back: the end of the path it left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<u64>,
-    /// The turn is self-contained and discards the earlier state: the recovery from an unreadable record.
+    /// The turn is self-contained and discards the earlier state: recovers from an unreadable record.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub restart: bool,
     /// The prompts that the thinking inherited by a fork is bound to; `None` if no longer known.
@@ -254,7 +252,6 @@ pub struct Version {
     pub dress: Vec<(u32, String)>,
 }
 
-/// The record of an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AnswerRecord {
     pub request: u32,
@@ -390,7 +387,7 @@ fn believable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Optio
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
     Wished(Box<NotedWish>),
-    /// Its commit precedes this record. `request`: the request whose arrival was the moment, and to which it applies.
+    /// Its commit precedes this record. `request`: the one whose arrival was the moment, and to which it applies.
     Made {
         id: String,
         commit: CommitId,
@@ -408,7 +405,6 @@ pub enum Wait {
     },
 }
 
-/// A note by or for the automatic editor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Automatic {
@@ -422,7 +418,7 @@ pub enum Automatic {
         moment: Moment,
         author: String,
     },
-    /// Results of these calls stay: a fork inherits those that a user restored, or declined to clear, before it.
+    /// Results of these calls stay: a fork inherits those that a user restored or declined to clear.
     Kept {
         calls: Vec<String>,
     },

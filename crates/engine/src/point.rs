@@ -23,7 +23,6 @@ pub fn point(conversation: &Conversation, name: &str) -> Result<Option<CommitId>
     find(conversation, name).map(Some)
 }
 
-/// The effects at a point of the history.
 pub fn at_point<'a>(conversation: &'a Conversation, name: &str) -> Result<Vec<(EffectId, &'a Effect)>, Refusal> {
     let head = match name {
         "HEAD" | "head" => conversation.history.head(),
@@ -32,7 +31,6 @@ pub fn at_point<'a>(conversation: &'a Conversation, name: &str) -> Result<Vec<(E
     Ok(conversation.effects(head))
 }
 
-/// The commit with this name.
 fn find(conversation: &Conversation, name: &str) -> Result<CommitId, Refusal> {
     let history = &conversation.history;
     history.find(name).map_err(|candidates| match candidates.as_slice() {

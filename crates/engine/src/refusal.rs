@@ -34,7 +34,6 @@ impl Refusal {
         Refusal { code, message: message.into(), hint: hint.into(), about: None }
     }
 
-    /// Adds the name that the error is about.
     pub fn about(self, name: &str) -> Refusal {
         Refusal { about: Some(name.to_owned()), ..self }
     }

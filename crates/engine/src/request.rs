@@ -1,4 +1,4 @@
-//! A request arrives in its conversation: the steps from the client's bytes to the bytes that leave, and the records.
+//! A request arrives in its conversation: the steps from the client's bytes to those that leave, and the records.
 //!
 //! [`Engine::arrive`] places the request and applies due edits, [`Engine::leave`] composes it, [`Engine::book`] returns
 //! the records. Only new messages are parsed and hashed.
@@ -95,7 +95,7 @@ impl Engine {
         side(conversation, found.class, found.received, by, step)
     }
 
-    /// A turn of the conversation: its new messages are stored, and it becomes the current path.
+    /// Stores the new messages of a turn, and makes it the current path.
     fn turn(
         &self,
         conversation: &mut Conversation,
@@ -138,7 +138,7 @@ impl Engine {
         let had_pending = is_current && conversation.pending.take().is_some();
         conversation.grow(&turn, fresh, packed, placed.verdict == Verdict::Compaction);
         if let Some(inherited) = inherited.filter(|_| is_current) {
-            // The part that a fork shares with its parent stays in the provider's cache as long as the parent's.
+            // The provider caches the part that a fork shares with its parent as long as the parent's.
             warm_until = warm_until.max(inherited.pending.warm_until);
             self.inherit_pending(conversation, &inherited.pending, by.at, &mut step);
             self.inherit(conversation, &inherited, &envelope, by.at, &mut step);
@@ -166,7 +166,7 @@ impl Engine {
         entry
     }
 
-    /// Until when the provider's cache was warm before this request. Each model has its own cache.
+    /// Until when the cache was warm before this request. Each model has its own cache.
     fn warm_until(&self, conversation: &mut Conversation, model: Option<&str>, at: u64) -> u64 {
         conversation.cache.keep_for(self.kept_for(model));
         model.into_iter().for_each(|model| conversation.calibration.expects(model));
@@ -207,7 +207,7 @@ impl Engine {
         }
     }
 
-    /// Composes a held request and passes the result to `ready`; if `ready` is not called, it leaves unchanged.
+    /// Composes a held request and calls `ready` with it; if `ready` is not called, it leaves unchanged.
     pub fn leave(&self, conversation: &mut Conversation, entry: &mut Entry, ready: Ready<'_>) {
         let Entry { body, envelope, same, .. } = entry;
         // The provider already has the content that an edit would change.

@@ -39,7 +39,6 @@ pub struct ResponseBooking {
 }
 
 impl Engine {
-    /// Adds a response to its conversation.
     pub fn answered(&self, conversation: &mut Conversation, ticket: &Ticket, response: Response) -> ResponseBooking {
         let Response { ending, answer, timing } = response;
         let is_newest = ticket.turn && ticket.request == conversation.progress.last_turn;

@@ -28,8 +28,7 @@ pub fn inactive_since(oldest: u64, rows: &[ConversationRow], now: u64) -> Vec<St
     rows.iter().filter(|row| last(row) < oldest).map(|row| row.id.clone()).collect()
 }
 
-/// The latest possible time of the record with this number. The log has the order: a record is not later than the ones
-/// after it.
+/// The latest possible time of the record with this number: it is not later than the records after it.
 fn by_the_log(seq: u64, rows: &[ConversationRow], now: u64) -> u64 {
     let later = rows.iter().filter(|row| row.last_seq > seq && row.last_at <= now + SLACK);
     later.map(|row| row.last_at.saturating_sub(1)).min().unwrap_or(now).min(now)

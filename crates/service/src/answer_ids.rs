@@ -1,5 +1,5 @@
-//! Answers by their provider ids: a request whose history the provider keeps names the answer that it continues. Not
-//! stored.
+//! Answers by their provider ids: a request whose history the provider keeps names the answer that it continues.
+//! Not stored.
 
 use crate::threads::lock;
 use std::collections::{HashMap, VecDeque};
@@ -18,7 +18,6 @@ struct Inside {
 }
 
 impl AnswerIds {
-    /// Remembers the conversation of an answer.
     pub fn put(&self, answer: &str, conversation: &str) {
         let mut inside = lock(&self.0);
         if inside.conversations.insert(answer.to_owned(), conversation.to_owned()).is_none() {
@@ -31,7 +30,6 @@ impl AnswerIds {
         }
     }
 
-    /// The conversation of an answer.
     pub fn find(&self, answer: &str) -> Option<String> {
         lock(&self.0).conversations.get(answer).cloned()
     }

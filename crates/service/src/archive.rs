@@ -1,11 +1,11 @@
 //! Exports a conversation with its history as one file, and imports it.
 //!
 //! The file consists of lines of JSON, so people can read it and errors have a place. The first line is a header, the
-//! last one a seal over everything before it. Between them are the unchanged records of the log, each after the blobs
-//! that it uses first, and the notes on the conversation. It contains no credentials: none is ever stored.
+//! last one a seal over all others. Between them are the unchanged records of the log, each after the blobs that it
+//! uses first, and the notes on the conversation. It contains no credentials: none is ever stored.
 //!
-//! Offloaded content is in the log; the files that the stubs name are not exported, because an imported file must not
-//! write to arbitrary places. `restore` brings such content back without its file.
+//! Offloaded content is in the log; the files that the stubs name are not exported, because an import must not write to
+//! arbitrary places. `restore` brings such content back without its file.
 
 use crate::directory::SharedConversation;
 use crate::parts::Parts;

@@ -25,8 +25,8 @@ use ctx_wire::rope::Pieces;
 use std::sync::{Arc, TryLockError};
 
 impl Parts {
-    /// The conversation of a request, and how it was found; `None` if it belongs to none. A body parsed for that is
-    /// left in `parsed`.
+    /// The conversation of a request, and how it was found; `None` if it belongs to none. Leaves a parsed body in
+    /// `parsed`.
     pub(crate) fn attribute(
         &self,
         seen: &SeenRequest,
@@ -61,7 +61,6 @@ impl Parts {
         }
     }
 
-    /// The conversation that got this answer.
     fn of_answer(&self, id: Option<&str>) -> Result<Option<SharedConversation>, Problem> {
         let conversation = id.and_then(|id| self.answers.find(id));
         Ok(conversation.map(|id| self.get(&id)).transpose()?.flatten())
@@ -140,9 +139,8 @@ impl Parts {
         Ok(found.is_none_or(|shared| speaks(&lock(&shared))))
     }
 
-    /// The usual case of a client without ids, at memory speed: it repeats its last request and appends to it. Bytes
-    /// alone decide only behind an answer. A conversation locked by another thread is skipped: parsing the request
-    /// finds it too.
+    /// The usual case of a client without ids, at memory speed: it appends to its last request. Bytes alone decide only
+    /// behind an answer. A conversation locked by another thread is skipped: parsing the request finds it too.
     pub(crate) fn longest_prefix(&self, pieces: &Pieces, wire: WireId) -> Option<SharedConversation> {
         let mut best: Option<(usize, SharedConversation)> = None;
         let mut tie = false;
@@ -234,8 +232,8 @@ impl Parts {
         directory.keep(self.newborn(id, opened))
     }
 
-    /// Whether the body of a client without a session header may belong to an edited conversation: judged by the
-    /// session in the body, otherwise by its beginning. Reads memory only.
+    /// Whether the body of a client without a session header may belong to an edited conversation: by the session in
+    /// the body, otherwise by its beginning. Reads memory only.
     pub(crate) fn may_continue_edited(&self, body: &Body, agent: Option<&str>) -> bool {
         if let Some(session) = body.envelope(ctx_clients::lexicon()).session {
             return self.held.may_be_edited(Some(&session), agent);
@@ -253,8 +251,7 @@ impl Parts {
         alike.iter().flatten().any(|id| self.held.is_edited(id))
     }
 
-    /// A possible parent. An unreadable one is an error only if it is edited: nothing has to be inherited from the
-    /// others.
+    /// A possible parent. An unreadable one is an error only if it is edited: others have nothing to inherit.
     fn kin(&self, id: &str) -> Result<Option<SharedConversation>, StoreError> {
         match self.get(id) {
             Err(_) if !self.held.is_edited(id) => Ok(None),
@@ -262,8 +259,7 @@ impl Parts {
         }
     }
 
-    /// The content that a new conversation with these messages inherits. Only the lock of the conversation being
-    /// compared is held.
+    /// The content that a new conversation with these messages inherits. Locks only the conversation being compared.
     pub(crate) fn origin(&self, new: &Newborn, facts: &[Message], order: Option<Order>) -> Result<Origin, StoreError> {
         let fork = self.fork_of(new, facts, order)?;
         let moved = if fork.is_none() { self.moved_from(new, facts, order)? } else { None };
@@ -362,8 +358,8 @@ impl Parts {
         Ok(Some(fork))
     }
 
-    /// The bindings of the thinking in a new conversation, where it is not bound to the client's own request. They come
-    /// from its parent, or from a conversation with the same beginning; if one of those is edited and none has them, an
+    /// The bindings of the thinking in a new conversation that is not bound to the client's own request. They come from
+    /// its parent, or from a conversation with the same beginning; if one of those is edited and none has them, an
     /// answer was missed and the binding is unknown.
     fn thoughts(
         &self,

@@ -13,7 +13,7 @@ type Whose = (Box<str>, Option<Box<str>>);
 const MANY: usize = 256;
 
 /// The bodies are owned by the worker, later by their conversations, and freed with them. The proxy never waits here:
-/// without a body to compare with, the whole next one is copied.
+/// without a body to compare with, it copies the whole next one.
 #[derive(Debug, Default)]
 pub struct Newest(Mutex<HashMap<Whose, Weak<Whole>>>);
 
@@ -24,8 +24,8 @@ impl Newest {
         self.0.try_lock().ok()?.get(&whose)?.upgrade()
     }
 
-    /// Adds a body that has passed but is not processed yet. Title requests and the like come under the same session: a
-    /// much shorter body does not replace the current one.
+    /// Adds a body that has passed but is not processed yet. A much shorter one does not replace the current one: title
+    /// requests come under the same session.
     pub fn passed(&self, hints: &Hints, body: &Pieces) {
         let (Some(whose), true) = (whose(hints), body.is_long()) else { return };
         let Ok(mut newest) = self.0.try_lock() else { return };

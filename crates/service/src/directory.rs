@@ -1,7 +1,7 @@
 //! Finds conversations: by the client's ids, otherwise by the longest known path.
 //!
-//! Every listed conversation has a card, a small projection kept with the store, so nothing is replayed at start. The
-//! conversations themselves are loaded on demand.
+//! Every listed conversation has a card, a small projection kept with the store, so nothing is replayed at start.
+//! Conversations are loaded on demand.
 
 mod index;
 
@@ -19,12 +19,11 @@ use std::time::{Duration, Instant};
 
 pub type SharedConversation = Arc<Mutex<Conversation>>;
 
-/// Memory for conversations during work; beyond this the least recently used one is unloaded. It is enough for many
-/// agents with long histories: one that is reloaded with every request costs more than all the others.
+/// Memory for conversations during work; beyond this the least recently used one is unloaded. Many agents with long
+/// histories fit in: one that is reloaded with every request costs more than all the others.
 const MEMORY: usize = 384 * 1024 * 1024;
 
-/// The number of conversations in memory, however small: each costs more than its bytes, and a small one is quickly
-/// reloaded.
+/// The number of conversations in memory: each costs more than its bytes, and a small one is quickly reloaded.
 const MANY: usize = 256;
 
 /// A larger one is unloaded after a while without a request, even while others are at work.
@@ -69,7 +68,6 @@ pub struct Directory {
     incomplete: HashSet<String>,
 }
 
-/// A conversation in memory.
 struct LoadedConversation {
     shared: SharedConversation,
     /// The time of its last use, in ticks of the directory.
@@ -83,8 +81,7 @@ struct LoadedConversation {
 pub struct Attic(Vec<LoadedConversation>);
 
 impl Attic {
-    /// Frees them, on a separate thread because freeing a long conversation takes longer than a held request should
-    /// wait.
+    /// Frees them, on a separate thread: freeing a long conversation takes longer than a held request should wait.
     pub fn free(self) {
         if self.0.iter().all(|loaded| loaded.weight < LONG) {
             return;
@@ -294,7 +291,6 @@ impl Directory {
         id
     }
 
-    /// A conversation that is in memory.
     pub fn touch(&mut self, id: &str) -> Option<SharedConversation> {
         self.clock += 1;
         let clock = self.clock;
@@ -376,8 +372,7 @@ impl Directory {
         cards.into_iter().take(most).map(|card| card.id.clone()).collect()
     }
 
-    /// Conversations with this beginning, most recently active first. `named`: of clients that name their session, or
-    /// of those that do not.
+    /// Conversations with this beginning, most recently active first. `named`: whether their clients name a session.
     pub fn beginning_with(&self, path: &Beginning, named: bool, most: usize) -> Vec<String> {
         let find = |map: &Alike, key: &Option<String>| {
             key.as_ref().map(|key| map.all(&(key.clone(), named)).to_vec()).unwrap_or_default()
@@ -393,8 +388,7 @@ impl Directory {
 }
 
 impl Directory {
-    /// A clock may have been ahead. No activity is later than now, or later than that of a conversation active right
-    /// now.
+    /// A clock may have been ahead. No activity is later than now, or than that of a conversation active right now.
     fn correct_clock(&mut self, card: &mut Card, now: u64) {
         if card.last_activity > now + activity::SLACK {
             card.last_activity = self.cards.get(&card.id).map_or(now, |known| known.last_activity.min(now));

@@ -1,8 +1,8 @@
 //! The idle gate: background work runs in the gaps between requests.
 //!
 //! A low priority is not enough. A kernel that does not preempt lets a thread of the lowest priority finish its slice
-//! of some milliseconds, many times the duration of a request. So no work starts while bytes of a request or an answer
-//! pass; under a load without gaps it is postponed for a limited time.
+//! of some milliseconds, many times the duration of a request. So no work starts while bytes pass; under a load without
+//! gaps it is postponed for a limited time.
 
 use crate::threads::lock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -44,8 +44,7 @@ impl IdleGate {
         self.passed.store(self.start.elapsed().as_micros() as u64, Ordering::Relaxed);
     }
 
-    /// Waits for a gap to do work that came up at `since`, unless a thread waits for it or `crowded` reports a long
-    /// queue.
+    /// Waits for a gap to do work from `since`, unless a thread waits for it or `crowded` reports a long queue.
     pub fn wait(&self, since: Instant, crowded: impl Fn() -> bool) {
         while since.elapsed() < LATEST && !crowded() {
             let passed = Duration::from_micros(self.passed.load(Ordering::Relaxed));

@@ -1,6 +1,6 @@
 //! Decides which requests are held until they are composed, and which must not leave uncomposed.
 //!
-//! Both decisions use memory only: the first before any byte of the body is read, the second when the store cannot be
+//! Both decisions use memory only: the first comes before any byte of the body, the second when the store cannot be
 //! read.
 
 use ctx_clients::Hints;

@@ -1,4 +1,4 @@
-//! The service behind every face of the program: it observes the traffic and answers all questions about it.
+//! The service behind every face of the program: it observes the traffic and answers questions about it.
 //!
 //! [`Service`] lists all calls; [`parts`] holds the state that the rooms share. [`recorder`] takes passive copies of
 //! the traffic; [`observe`] and [`response`] turn them into records; [`writer`] stores them; [`view`] shows them. The
@@ -6,15 +6,15 @@
 //!
 //! # Locks
 //!
-//! Conversations are independent, so that none of them waits for another. Each has its own lock, held while a request
-//! is booked in it and while a view of it is made; a step goes to the writer under that lock, so the log has the
-//! records of a conversation in order of dependency. The lock order is:
+//! Conversations are independent: none waits for another. Each has its own lock, held while a request is booked in it
+//! and while a view of it is made; a step goes to the writer under that lock, so the log has the records of a
+//! conversation in order of dependency. The lock order is:
 //!
 //! 1. `editing` of one conversation: serialises commits. Held during disk writes.
 //! 2. The conversation. **No thread that holds one conversation waits for another one, for the writer or for a reader
 //!    of the store.** Content of another conversation is copied before (`origin`, `gathered imports`).
 //! 3. The directory, the held sessions, and the other small maps: each for a few lines, none inside another except
-//!    `ledger` before the directory. Freed conversations are dropped after the directory is unlocked.
+//!    `ledger` before the directory. Unloaded conversations are freed after the directory is unlocked.
 
 mod activity;
 mod answer_ids;

@@ -37,7 +37,6 @@ impl Parts {
         Ok(None)
     }
 
-    /// A new conversation.
     pub(crate) fn newborn(&self, id: String, opened: log::OpeningRecord) -> Conversation {
         Conversation::new(id, opened)
     }
@@ -71,8 +70,8 @@ impl Parts {
         lock(&self.directory).is_current(id, shared)
     }
 
-    /// Records the size of a conversation. One that was unloaded while a request was booked in it is unloaded again: a
-    /// thread that loaded it meanwhile did so without that request.
+    /// Records the size of a conversation. One unloaded while a request was booked in it is unloaded again: a thread
+    /// may have loaded it meanwhile without that request.
     pub(crate) fn weigh_loaded(&self, id: &str, shared: &SharedConversation, weight: usize) {
         self.with_directory(|directory| {
             if !directory.is_current(id, shared) {

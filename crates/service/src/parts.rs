@@ -110,8 +110,7 @@ impl Parts {
     }
 }
 
-/// The conversations whose mark says yes. Where a mark is lost, the log decides: a record of one of these kinds counts
-/// as yes.
+/// The conversations whose mark says yes. If a mark is lost, a record of one of these kinds counts as yes.
 fn marked(store: &dyn Store, name: &str, kinds: &[&str]) -> Result<HashSet<String>, StoreError> {
     let marks: HashMap<String, bool> = store.notes(name)?.into_iter().map(|(id, body)| (id, body != NO)).collect();
     let logged = store.conversations_with(kinds)?.into_iter().filter(|id| !marks.contains_key(id));

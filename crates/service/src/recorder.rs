@@ -2,8 +2,7 @@
 //!
 //! The proxy holds the halves of an exchange. Their calls only compare, copy new bytes and send: they never parse and
 //! never wait. The proxy's buffers are not kept, so it can reuse them at once. When the threads cannot keep up, copies
-//! are dropped and counted; the bytes themselves have long left. [`lanes`] decides the order and the parallelism of
-//! processing.
+//! are dropped and counted; the bytes themselves have long left. [`lanes`] orders and parallelises the processing.
 
 mod copies;
 mod event;

@@ -16,7 +16,6 @@ pub struct RecordedConversation {
     pub asked: Vec<RecordedRequest>,
 }
 
-/// One of its requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedRequest {
     /// The number of its messages: the answer is the next one.

@@ -2,8 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks, even after a panic elsewhere: the state is replayable, so a half-done change is at worst dropped with its
-/// conversation.
+/// Locks, even after a panic elsewhere: the state is replayable, so a half-done change is at worst dropped.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
 //! Stores steps in the background, many per transaction.
 //!
-//! Observations may be lost: the client will send them again. So when a step cannot be stored, its conversation is
-//! dropped from memory and replayed from the store, and the next request fills the gap.
+//! Observations may be lost: the client sends them again. So when a step cannot be stored, its conversation is dropped
+//! from memory and replayed from the store, and the next request fills the gap.
 
 use crate::automatic::Switch;
 use crate::directory::Directory;
@@ -37,12 +37,12 @@ enum Job {
     Lost(String),
     Settle(SyncSender<()>),
     /// A step that a thread waits for: stored alone, after all earlier ones, if none of those was lost. Listeners are
-    /// notified when the last sender is dropped.
+    /// notified when the sender is dropped.
     Now(Step, u64, SyncSender<Result<(), WriteError>>, Receiver<()>),
 }
 
-/// A stored step that listeners were not notified of yet: a listener queries at once, and must find it applied. Keep
-/// until it takes effect.
+/// A stored step that listeners do not know yet: a listener queries at once, and must find it applied. Keep until it
+/// takes effect.
 #[must_use]
 pub struct Untold(#[allow(dead_code, reason = "what matters is when it is dropped")] SyncSender<()>);
 
@@ -188,7 +188,7 @@ impl Writer {
     }
 
     /// Waits until all steps of one conversation are stored or lost; false after `most`. Returns at once if it has
-    /// none, however busy the disk is with others.
+    /// none, however busy the disk is.
     pub fn settle_conversation(&self, id: &str, most: Duration) -> bool {
         if self.backlog.is_empty(id) {
             return true;
@@ -226,8 +226,7 @@ struct Work {
     backlog: Arc<Backlog>,
 }
 
-/// Moves the first awaited step before the steps of other conversations. Earlier steps of its own conversation stay
-/// before it.
+/// Moves the first awaited step before those of other conversations, but behind those of its own.
 fn put_first(backlog: &mut VecDeque<Job>) {
     let Some(at) = backlog.iter().position(|job| matches!(job, Job::Now(..))) else { return };
     let Some(Job::Now(step, ..)) = backlog.get(at) else { return };

@@ -43,8 +43,7 @@ impl Conversation {
         (tool, self.calibration.tokens(of(Kind::ToolResult).map_or(0.0, tokens::of_block)))
     }
 
-    /// Treats noted or proposed edits as made, so that they are not repeated. With `Mode::On` the editor does not wait
-    /// for an answer.
+    /// Treats noted or proposed edits as made, so that they are not repeated. `Mode::On` does not wait for an answer.
     pub fn imagine(&self, look: &mut Look<'_>, mode: Mode) {
         // A proposal is accepted as a whole, so its content counts as done for later additions.
         let asked = self.proposal().into_iter();
@@ -126,7 +125,7 @@ impl Engine {
         step.notes.extend(notes(conversation));
     }
 
-    /// Writes accepted edits to the ledger; otherwise nothing is cleared. Returns the messages about it.
+    /// Writes accepted edits to the ledger; if that fails, nothing is cleared. Returns the records about it.
     pub fn note_accepted(
         &self,
         conversation: &Conversation,

@@ -1,4 +1,4 @@
-//! Candidates for clearing: the tool results of a conversation as they would be sent, and their places.
+//! Candidates for clearing: the tool results as they would be sent, and their places.
 
 use crate::conversation::Conversation;
 use crate::conversation::policy::AUTHOR;
@@ -69,8 +69,8 @@ impl Candidates {
         }
     }
 
-    /// The results and inputs that leave the context. Results that are only trimmed, or that have to stay because they
-    /// contain more than text, do not count.
+    /// The results and inputs that leave the context. Results that are only trimmed, or that stay because they contain
+    /// more than text, do not count.
     pub fn batch(&self, conversation: &Conversation, proposed: &[Proposal], look: &Look<'_>) -> Batch {
         let item = |call: &str| look.items.iter().find(|item| &*item.call == call);
         let has_source = |call: &str| self.source(conversation, call).is_some();

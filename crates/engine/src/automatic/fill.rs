@@ -34,16 +34,15 @@ pub struct FilledProposals {
     /// Calls whose inputs are shortened.
     pub inputs: Vec<Effect>,
     pub calls: HashSet<Box<str>>,
-    /// Other operations.
     pub others: Vec<Operation>,
     /// Why content could not be filed, and stays.
     pub hindrance: Option<String>,
 }
 
 impl FilledProposals {
-    /// The message that will be changed next after these changes: behind the first of them, the first with a result or
-    /// an input that stays and could be cleared. `None` if no sent content changes, unless no such message is known yet
-    /// (`known`: one is): then it is the first of all.
+    /// The message that will be changed next: behind the first change, the first with a clearable result or input that
+    /// stays. `None` if no sent content changes, unless no such message is known yet (`known`: one is): then it is the
+    /// first of all.
     pub fn next(&self, desk: &Desk<'_>, seen: &Candidates, known: bool) -> Option<Option<SlotId>> {
         let goes = |item: &Item| self.texts.contains_key(&*item.call);
         let first = seen.items.iter().position(|item| goes(item) && !item.fresh);

@@ -32,7 +32,6 @@ pub fn named_as(what: &str, tokens: u64) -> String {
     format!("{what} ({tokens} tokens)")
 }
 
-/// The file that a stub names.
 pub fn file_in(stub: &str) -> Option<&Path> {
     let (_, rest) = stub.split_once(READ_IT)?;
     Some(Path::new(rest.split_once(IF_NEEDED)?.0))

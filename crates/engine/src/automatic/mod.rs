@@ -1,6 +1,6 @@
-//! The automatic editor: inspects an arriving held request as it would leave, and applies a policy's proposals as one
-//! ordinary commit before it leaves. Results that were never sent are in reach then: changing them costs neither cache
-//! nor thinking.
+//! The automatic editor: inspects a held request as it would leave, and applies a policy's proposals as one ordinary
+//! commit before it leaves. Results that were never sent are in reach then: changing them costs neither cache nor
+//! thinking.
 //!
 //! Without an editor this module does nothing. The replacement of a result is stored with its commit, so every later
 //! request sends the same text, even after a restart.

@@ -1,5 +1,5 @@
-//! Tool results that a person wants to keep: clearing them was declined or reverted. Derived from the history each
-//! time, so it survives a restart.
+//! Tool results that a person wants to keep: clearing them was declined or reverted. Derived from the history, so it
+//! survives a restart.
 
 use crate::conversation::Conversation;
 use crate::conversation::policy::AUTHOR;

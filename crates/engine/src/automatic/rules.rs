@@ -8,7 +8,7 @@ use ctx_core::policy::Settings;
 
 /// The source of settings. Reading is cheap and never fails: invalid settings are ignored.
 pub trait Rules: Send + Sync {
-    /// For a client that works in `folder`, while these skills are active. Returns the same `Arc` as long as nothing
+    /// For a client that works in `folder`, with these active skills. Returns the same `Arc` as long as nothing
     /// changes.
     fn of(&self, folder: Option<&Path>, skills: &[&str]) -> Arc<Settings>;
 

@@ -37,8 +37,7 @@ pub struct Moment<'m> {
     pub new: &'m FastSet<SlotId>,
 }
 
-/// The proposed commit, and the message that will be changed next; no statement on the latter if no sent content
-/// changes.
+/// The proposed commit, and the message that will be changed next; outer `None`: no sent content changes.
 pub type WantedCommit = (Commit, Option<Option<SlotId>>);
 
 impl Conversation {
@@ -54,8 +53,8 @@ impl Conversation {
 }
 
 impl Engine {
-    /// Lets the editor inspect a conversation in the state of a request, and applies its proposal. The commit is stored
-    /// with the request.
+    /// Lets the editor inspect a conversation in the state of a request, and applies its proposal, stored with the
+    /// request.
     pub fn act(&self, conversation: &mut Conversation, editor: &dyn Automatic, moment: &Moment<'_>, step: &mut Step) {
         if !self.heed_editor(conversation, editor, moment.at) {
             return;
@@ -94,8 +93,8 @@ impl Engine {
         }
     }
 
-    /// Whether the editor watches a conversation: its requests are held from now on. Skills do not affect that, so
-    /// nothing of the conversation needs to be read.
+    /// Whether the editor watches a conversation: its requests are held from now on. Independent of skills, so nothing
+    /// of the conversation needs to be read.
     pub fn heed_editor(&self, conversation: &mut Conversation, editor: &dyn Automatic, at: u64) -> bool {
         let is_wanted = editor.settings(&about(conversation, at), &[]).mode != Mode::Off;
         conversation.policy.automated = is_wanted;

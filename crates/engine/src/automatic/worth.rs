@@ -46,8 +46,8 @@ impl Engine {
     }
 }
 
-/// Stale content moves to files, so nothing is lost; superseded content is available elsewhere. A frame is named as a
-/// whole if it has no other results.
+/// Stale content moves to files, so nothing is lost; superseded content is elsewhere. A frame without other results is
+/// named as a whole.
 fn operations(desk: &Desk<'_>, worth: &Worth, has_folder: bool) -> Vec<Operation> {
     let ids = ids_of(desk);
     let named =

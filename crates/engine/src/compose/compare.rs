@@ -96,8 +96,7 @@ pub fn thinking_left_out(ground: &Ground<'_>, view: &View<'_>) -> f64 {
     thinking.filter(|block| block.kind == Kind::Thinking).map(tokens::of_block).sum()
 }
 
-/// Which of the tools and the system prompt are sent identically in two views, in the order that the provider reads
-/// them.
+/// Which tools and system blocks are sent identically in two views, in the provider's reading order.
 pub fn around_alike(conversation: &Conversation, old: &View<'_>, new: &View<'_>) -> Vec<(String, f64, bool)> {
     let keys = |frame: &FrameOverview| -> Vec<Key> { frame.sent.iter().map(|sent| sent.key).collect() };
     let pairs = around(conversation, old).into_iter().zip(around(conversation, new));
@@ -158,7 +157,7 @@ impl Overview {
         ids(old) == ids(new) && Overview::changed(old, new).is_empty()
     }
 
-    /// The position of the first difference in the request, and the size of the rest behind it.
+    /// The position of the first difference, and the size of the rest behind it.
     pub fn preview(conversation: &Conversation, old: &Overview, new: &Overview) -> Preview {
         let flat = |overview: &Overview| -> Vec<(String, SentUnit)> {
             let of = |frame: &FrameOverview| {

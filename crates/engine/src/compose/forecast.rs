@@ -1,5 +1,5 @@
-//! The cache forecast of a request: the tokens that the provider should read from its cache, from the common beginning
-//! with earlier requests. It is made before the answer, so that the two can be compared.
+//! The cache forecast of a request: the cached tokens of its common beginning with earlier requests. It is made before
+//! the answer, so that the two can be compared.
 
 use crate::compose::Ground;
 use crate::conversation::cache_forecast::Forecast;
@@ -22,7 +22,7 @@ use ctx_wire::envelope::Envelope;
 impl Conversation {
     /// The cache forecast of the newest request of the path.
     pub fn forecast(&mut self, body: &Body, envelope: &Envelope, at: u64, rules: &CacheRules) -> Forecast {
-        // Composing has recorded the breakpoints of the messages, so the body is not searched again.
+        // Composing has recorded the breakpoints, so the body is not searched again.
         let composed = self.composing.sent.get_mut(&self.progress.requests).map(|sent| {
             let after = std::mem::take(&mut sent.after);
             let is_mark = |(_, prefix): &(usize, &Key)| sent.marks.contains(prefix);

@@ -20,12 +20,11 @@ pub struct Ground<'a> {
     tools: Vec<&'a str>,
     numbers: Option<&'a Numbers>,
     seams: Vec<usize>,
-    /// Titles from a helper.
     titles: Option<&'a Titles>,
 }
 
 impl<'a> Ground<'a> {
-    /// The path of the newest request; with `pending`, also the reply that has not come back yet.
+    /// The path of the newest request; with `pending`, also the pending reply.
     pub fn of(conversation: &'a Conversation, pending: bool) -> Ground<'a> {
         let mut slots: Vec<SlotId> = conversation.tree.path().map(|slot| slot.id).collect();
         let mut messages: Vec<&Message> = conversation.tree.path().map(|slot| &slot.message).collect();
@@ -127,7 +126,7 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// The estimates of the system prompt's blocks and the tools, and the protected ones among them.
+/// The estimates of the system blocks and tools, and the protected ones among them.
 pub struct Weights {
     pub system: Vec<f64>,
     pub tools: Vec<f64>,
@@ -159,7 +158,7 @@ fn protection(at: usize, piece: &Piece) -> Option<&'static str> {
 }
 
 impl Conversation {
-    /// The conversation as its next request would leave: with all edits, without content omitted before.
+    /// The conversation as its next request would leave: with all edits, without omitted content.
     pub fn next_view(&self, ground: &Ground<'_>) -> View<'_> {
         let mut view = ground.lay(self.effects(self.history.head()));
         view.repair(self.still_left_out());

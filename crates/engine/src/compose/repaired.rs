@@ -1,4 +1,4 @@
-//! The changes that the provider's rules make to a view, so that people see the content and tokens really sent.
+//! The changes that the provider's rules make to a view, so that people see what is really sent.
 
 use super::sent::AtHand;
 use crate::compose::{Ground, Stops, WrittenRequest};
@@ -37,7 +37,7 @@ pub fn sentence(repair: &RepairView) -> String {
 }
 
 impl Engine {
-    /// Composes the newest request. There are no repairs if it leaves unchanged or is not completely stored.
+    /// Composes the newest request. No repairs if it leaves unchanged or is not completely stored.
     pub fn repaired(&self, conversation: &Conversation, effects: &[(EffectId, &Effect)]) -> RepairReport {
         if !conversation.reasoning.strayed && !effects.iter().any(|(_, effect)| effect.is_sent()) {
             return RepairReport::default();

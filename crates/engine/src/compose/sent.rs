@@ -33,8 +33,7 @@ pub struct AtHand<'a> {
     pub under: Option<u64>,
 }
 
-/// The messages of a request to send: the place of each unit, and after which messages the provider's cache was
-/// written.
+/// The messages of a request to send: the place of each unit, and where the provider's cache was written.
 pub struct Stops {
     pub places: Places,
     pub written: Vec<bool>,
@@ -43,7 +42,6 @@ pub struct Stops {
 /// Receives the leaving form of a held request as soon as it is known; `None`: unchanged.
 pub type Ready<'r> = &'r mut dyn FnMut(Option<Outgoing>);
 
-/// A composed request.
 pub struct WrittenRequest<'a> {
     pub composed: ComposedRequest,
     ground: Ground<'a>,
@@ -60,7 +58,7 @@ impl<'a> WrittenRequest<'a> {
     }
 }
 
-/// The prefix of the client's own messages before each signature. They are read from the end, on demand: a request that
+/// The prefix of the client's own messages before each signature. Read from the end, on demand: a request that
 /// continues another one needs only its newest messages.
 struct OwnPrefixes<'a> {
     messages: &'a [&'a Message],
@@ -144,7 +142,7 @@ impl Conversation {
         (touches || composed.thinking_dropped > 0).then_some(WrittenRequest { composed, ground, view: laid, effects })
     }
 
-    /// Where the provider's cache was written and certainly still holds it: a breakpoint elsewhere may find nothing.
+    /// Where the provider's cache was written and certainly still valid: a breakpoint elsewhere may find nothing.
     fn all_written(&self, at_hand: &AtHand<'_>, prefixes: &[Key]) -> FastSet<Key> {
         let mut written = self.written_at(at_hand, prefixes, |_| true);
         self.cache.forecast.leave_what_lives(&mut written, self.progress.heard);
@@ -164,7 +162,7 @@ impl Conversation {
         self.cache.written.iter().copied().chain(at_ends).collect()
     }
 
-    /// The cache state of a request; `composed`: its composed form, if it does not leave unchanged.
+    /// The cache state of a request; `composed`: its composed form, if it is changed.
     pub fn stops(&self, at_hand: &AtHand<'_>, composed: Option<&ComposedRequest>) -> Stops {
         let prefixes = self.composing.chain.after(at_hand.envelope.digest, &at_hand.digests);
         let written = self.surely_written(at_hand, &prefixes);
@@ -196,7 +194,7 @@ impl Conversation {
         }
     }
 
-    /// Composes a leaving request. Returns the state to keep if it does not leave unchanged.
+    /// Composes a leaving request. Returns the state to keep if it is changed.
     pub fn outgoing(&self, at_hand: &AtHand<'_>, ready: Ready<'_>) -> Option<Option<SentRequest>> {
         let Some(mut written) = self.compose(at_hand, self.history.sent_effects()) else {
             let whole = Part::Source(0..at_hand.body.bytes().len());

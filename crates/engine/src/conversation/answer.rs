@@ -1,5 +1,4 @@
-//! Learns from an answer: the state of the provider's cache, its token count, and the prompt that the thinking is bound
-//! to.
+//! Learns from an answer: the state of the cache, the token count, and the bindings of the thinking.
 
 use super::cache::CacheReport;
 use super::{Conversation, estimate};
@@ -33,7 +32,7 @@ impl Conversation {
         }
     }
 
-    /// Counts the tokens that the provider no longer reads because its own summary replaces them.
+    /// Counts the tokens that the provider's own summary replaces.
     fn sum_up(&mut self, answered: &AnswerRecord, estimated: f64, prompt: u64) -> u64 {
         self.provider.before_summary = match &answered.summary {
             Some(summary) => summary.messages as usize,
@@ -49,7 +48,7 @@ impl Conversation {
         }
     }
 
-    /// Records the prompt that the thinking of an answer is bound to, and where its request wrote the cache.
+    /// Binds the thinking of an answer, and records where its request wrote the cache.
     pub fn bind(&mut self, signatures: impl Iterator<Item = Key>, answered: &AnswerRecord) {
         let Some(prefix) = answered.prefix.filter(|_| answered.status == 200) else { return };
         self.composing.continuity.rebound |= self.reasoning.bind(signatures, prefix);

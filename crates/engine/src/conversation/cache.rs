@@ -12,7 +12,6 @@ const ENDS: usize = 64;
 /// The number of remembered digests at which the cache was written.
 const WRITTEN: usize = 256;
 
-/// The known state of the provider's cache.
 #[derive(Debug, Default)]
 pub struct CacheState {
     pub answer: Option<CacheReport>,
@@ -22,7 +21,7 @@ pub struct CacheState {
     pub written: VecDeque<Key>,
     /// The ends of the newest requests, oldest first. The cache was written there too.
     pub ends: VecDeque<NodeIx>,
-    /// Those of `ends` whose requests did not leave unchanged.
+    /// Those of `ends` whose requests were changed.
     pub rewritten: VecDeque<NodeIx>,
     /// The expected content of the provider's cache.
     pub forecast: CacheForecast,

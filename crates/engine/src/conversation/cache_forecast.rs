@@ -102,7 +102,6 @@ impl CacheForecast {
         }
     }
 
-    /// The forecast of a request.
     pub fn of(&mut self, rules: &CacheRules, outline: &Outline<'_, Key>, at: u64) -> Forecast {
         let mut writes: Vec<Key> = rules.writes(outline).into_iter().filter_map(|end| outline.prefix(end)).collect();
         self.is_implicit = rules.writes == Writes::Everywhere;
@@ -113,7 +112,7 @@ impl CacheForecast {
         Forecast { expects: self.expect(rules, outline, at), writes }
     }
 
-    /// The number of tokens that a request should read from the cache; none until an answer has reported cache use.
+    /// The tokens that a request should read from the cache; `None` until an answer has reported cache use.
     fn expect(&mut self, rules: &CacheRules, outline: &Outline<'_, Key>, at: u64) -> Option<u64> {
         let lifetime = self.lifetime();
         self.told.then(|| self.cache.read(rules, outline, at, lifetime).map_or(0, |hit| hit.tokens as u64))

@@ -9,7 +9,6 @@ use ctx_store::Hash;
 use ctx_wire::compose::{Memo, Placement};
 use std::collections::HashMap;
 
-/// State kept from earlier requests for composing.
 #[derive(Debug, Default)]
 pub struct ComposeState {
     /// The digests of the current path.
@@ -17,9 +16,9 @@ pub struct ComposeState {
     /// Results of composing the leading messages of the path.
     pub memo: Memo,
     pub continuity: Continuity,
-    /// The parts of the newest request that did not leave unchanged.
+    /// The parts of the newest changed request.
     pub parts: SentParts,
-    /// The estimate of the newest composed request, valid while its operations are the active ones.
+    /// The estimate of the newest composed request, valid while its operations are active.
     pub weight: Option<f64>,
     /// Composed requests under way, by number.
     pub sent: HashMap<u32, SentRequest>,
@@ -68,8 +67,8 @@ impl Chain {
         self.prefixes.truncate(messages);
     }
 
-    /// Follows a path to its end, and returns the prefix after each of its messages. `behind`: the digests of the
-    /// messages behind the given number.
+    /// Follows a path to its end, and returns the prefix after each message. `behind`: the digests of the messages
+    /// behind the given number.
     pub fn follow<D: Iterator<Item = Key>>(&mut self, around: Key, behind: impl FnOnce(usize) -> D) -> &[Key] {
         if self.around != around {
             *self = Chain { around, ..Chain::default() };

@@ -30,8 +30,7 @@ impl Continuity {
         self.messages = self.messages.min(messages);
     }
 
-    /// The number of the requests that a request with these slots may continue. `None`: an operation waits for its
-    /// answer.
+    /// The number of the requests that one with these slots may continue. `None`: an operation waits for its answer.
     pub fn continue_with(&mut self, history: &History, strayed: bool, slots: &[SlotId]) -> Option<u64> {
         let is_same = history.head() == self.head && strayed == self.strayed && !self.rebound;
         let is_named = |slot: &SlotId| self.named.contains(slot);

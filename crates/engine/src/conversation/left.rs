@@ -1,7 +1,6 @@
 //! Frames that have left the current path: compacted by the client, or rewound.
 //!
-//! The tree keeps their messages. This module finds them again for listing, search, display and import. They are not
-//! sent and have no weight.
+//! The tree keeps their messages, for listing, search, display and import. They are not sent and have no weight.
 
 use crate::Refusal;
 use ctx_api::frames::Left;
@@ -20,7 +19,6 @@ use std::ops::Range;
 #[derive(Debug, Clone, Default)]
 pub struct LeftPaths(Vec<LeftPath>);
 
-/// A path that the client has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct LeftPath {
     tip: NodeIx,
@@ -101,7 +99,7 @@ impl LeftPaths {
 }
 
 impl LeftFrames {
-    /// Why a frame of the complete view is missing from the current path; `None` if it is on it.
+    /// Why a frame of the complete view is not on the current path; `None` if it is.
     pub fn of(&self, id: &FrameId, current: &HashSet<&FrameId>) -> Option<Left> {
         let turn = self.by_number.get(&id.number).filter(|_| !id.added);
         (!current.contains(id)).then(|| turn.copied().unwrap_or(Left::BeforeCompaction))
@@ -131,13 +129,12 @@ fn path_to(tree: &Tree, tip: NodeIx) -> (Vec<SlotId>, Vec<&Message>) {
     nodes.into_iter().map(|node| tree.slot_at(node)).map(|slot| (slot.id, &slot.message)).unzip()
 }
 
-/// The ids of the frames of a view.
 pub fn names<'v>(view: &'v View<'_>) -> HashSet<&'v FrameId> {
     view.frames.iter().map(|frame| &frame.id).collect()
 }
 
-/// Whether a history begins with the client's own summary of earlier messages: judged by its words, or by those of the
-/// answer that the client wrote behind it.
+/// Whether a history begins with the client's own summary: judged by its words, or by the answer that the client wrote
+/// behind it.
 pub fn begins_with_summary<'m>(mut messages: impl Iterator<Item = &'m Message>) -> bool {
     let (first, second) = (messages.next(), messages.next().filter(|second| second.role == Role::Assistant));
     let labels = second.into_iter().flat_map(|answer| &answer.blocks).filter_map(|block| block.label.as_deref());

@@ -1,5 +1,4 @@
-//! The original bytes of the messages: the newest body, the newest version of each slot, and the reply that is in no
-//! body yet.
+//! The original bytes of the messages: the newest body, the newest version of each slot, and the pending reply.
 
 use ctx_core::message::Message;
 use ctx_store::Hash;

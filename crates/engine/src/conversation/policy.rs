@@ -15,14 +15,12 @@ pub use noted::NotedEdits;
 /// The author of the automatic editor's commits.
 pub const AUTHOR: &str = "policy";
 
-/// The automatic editor's state for a conversation.
 #[derive(Debug, Default)]
 pub struct PolicyState {
     /// The last computed view of content worth removing.
     pub worth: Option<Box<RememberedView>>,
     pub phases: Phases,
-    /// The automatic editor watches the conversation; the edits it would have made; it has signalled that the limit is
-    /// near.
+    /// The editor watches the conversation; the edits it would have made; it has signalled that the limit is near.
     pub automated: bool,
     pub noted: NotedEdits,
     pub near_limit: bool,

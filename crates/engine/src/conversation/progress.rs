@@ -2,7 +2,6 @@
 
 use ctx_core::edit::CommitId;
 
-/// The progress of a conversation.
 #[derive(Debug, Default)]
 pub struct Progress {
     pub requests: u32,
@@ -11,7 +10,7 @@ pub struct Progress {
     pub last_turn: u32,
     /// The newest commit when the newest turn came.
     pub asked: Option<CommitId>,
-    /// The same for the turn whose answer the provider paused, while that answer is being continued.
+    /// The same for a turn whose paused answer is being continued.
     pub paused: Option<Option<CommitId>>,
     pub last_activity: u64,
     /// When the newest request of any kind came.
@@ -22,17 +21,15 @@ pub struct Progress {
     pub elsewhere: bool,
 }
 
-/// The state of the log of a conversation.
 #[derive(Debug, Default)]
 pub struct LogState {
-    /// The directory's count of losses when the conversation was loaded. If the count is higher now, something in
-    /// memory is not in the log.
+    /// The directory's count of losses at loading. If it is higher now, something in memory is not in the log.
     pub losses: u64,
     /// The log has the record that introduces the conversation.
     pub introduced: bool,
     /// The number of unreadable records.
     pub skipped: u64,
-    /// Edits were lost with skipped records, and no later commit takes that into account. Its requests do not leave:
+    /// Edits were lost with skipped records, and no later commit takes that into account. Its requests are withheld:
     /// they would leave without those edits.
     pub lost_edits: bool,
     /// Records were skipped since the last self-contained turn.

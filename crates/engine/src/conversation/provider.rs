@@ -6,7 +6,6 @@ use std::collections::HashMap;
 /// The number of the provider's summaries to remember: after a rewind an older one is the newest.
 const SUMMARIES: usize = 8;
 
-/// The provider's own edits of a conversation.
 #[derive(Debug, Default)]
 pub struct ProviderState {
     /// Tokens of results that the provider itself cleared from the newest turn.

@@ -6,17 +6,16 @@ use ctx_core::edit::weigh::LeftOut;
 use ctx_core::fast_map::{FastMap, FastSet};
 use ctx_core::message::Message;
 
-/// The prompts that the reasoning of a conversation is bound to.
 #[derive(Debug, Default)]
 pub struct ReasoningState {
     /// The binding of each thinking signature: the digest of the prompt that preceded it.
     pub bound: FastMap<Key, Key>,
-    /// Thinking known only from the client: from before the first operation, bound to the client's own request, or from
+    /// Thinking known only from the client: from before the first operation, bound to the client's own request; or from
     /// an answer lost under operations, with unknown binding.
     pub own: FastSet<Key>,
     pub lost: FastSet<Key>,
-    /// A request was changed on its way: later thinking is bound to content that the client never sent, even if the
-    /// operations are reverted.
+    /// A request was changed on its way: later thinking is bound to content that the client never sent, even after a
+    /// revert.
     pub strayed: bool,
     /// Thinking omitted from the newest answered request, see [`super::composing::SentRequest::left_out`].
     pub left_out: LeftOut,
@@ -50,7 +49,7 @@ impl ReasoningState {
         }
     }
 
-    /// Binds the thinking of an answer to its prompt. Returns whether any was bound differently before.
+    /// Binds the thinking of an answer to its prompt. Returns whether any was bound differently.
     pub fn bind(&mut self, signatures: impl Iterator<Item = Key>, prefix: Key) -> bool {
         let mut rebound = false;
         for signature in signatures {
@@ -60,8 +59,8 @@ impl ReasoningState {
         rebound
     }
 
-    /// Whether thinking did not pass through the proxy and is therefore bound to the client's own request. Once
-    /// requests were changed on their way, unknown thinking may be bound to anything.
+    /// Whether thinking did not pass through the proxy, and is bound to the client's own request. Once requests were
+    /// changed on their way, unknown thinking may be bound to anything.
     pub fn is_own(&self, signature: &Key) -> bool {
         self.own.contains(signature) || !(self.strayed || self.lost.contains(signature))
     }

@@ -51,7 +51,7 @@ impl Conversation {
     }
 
     /// Skips an unreadable record of this kind; `None`: of any kind. The next request repeats a turn, but a commit is
-    /// lost, and commits that name messages of a lost turn have no effect any more.
+    /// lost, and commits that name messages of a lost turn have no effect.
     fn skip(&mut self, kind: Option<&str>) {
         self.log.skipped += 1;
         self.log.broken = true;
@@ -125,8 +125,8 @@ impl Conversation {
         Some(())
     }
 
-    /// The exact bytes of the newest request on the current path, rebuilt from the store; `None` if a part of it is
-    /// missing or damaged.
+    /// The exact bytes of the newest request on the current path, from the store; `None` if a part is missing or
+    /// damaged.
     pub fn rebuild(&self, store: &dyn Reader) -> Result<Option<Whole>, StoreError> {
         let Some(packed) = self.packed else { return Ok(None) };
         let worn: Vec<&SlotVersion> = self.tree.path().filter_map(|slot| self.versions.get(&slot.id)).collect();
@@ -161,7 +161,7 @@ impl Conversation {
         }
     }
 
-    /// Reads everything in a body except the history. If the body names no model, the newest request's model is used.
+    /// Reads everything in a body except the history. The model defaults to that of the newest request.
     pub fn envelope_of(&self, body: &Body) -> Envelope {
         let envelope = body.envelope(ctx_clients::lexicon());
         let model = envelope.model.clone().or_else(|| self.envelope.model.clone());

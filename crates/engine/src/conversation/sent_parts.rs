@@ -1,6 +1,6 @@
 //! The recorded form of a sent request: ranges of the client's body, and the insertions between them.
 //!
-//! An edited conversation grows at its end, so a record contains only the parts behind those shared with the previous
+//! An edited conversation grows at its end, so a record has only the parts behind those shared with the previous
 //! request.
 
 use crate::log::{SentBody, SentPart};
@@ -46,7 +46,7 @@ enum KnownParts {
 
 impl SentParts {
     /// The record of a request sent in these parts of `body`. Long insertions become blobs. `None`: an insertion is not
-    /// valid text.
+    /// text.
     pub fn note(
         &mut self,
         parts: &[Part],

@@ -30,7 +30,6 @@ impl WaitingList {
         self.iter().any(|waiting| waiting.state == State::Waiting)
     }
 
-    /// The id of the next change.
     pub fn next_id(&self) -> String {
         format!("w{}", self.len() + 1)
     }

@@ -20,7 +20,6 @@ use ctx_core::{ErrorCode, hint};
 use ctx_wire::rules;
 use std::collections::HashSet;
 
-/// The outcome of a commit.
 pub struct Outcome {
     pub applied: Applied,
     /// Whether anything would differ.
@@ -306,8 +305,8 @@ fn fits(size: Option<(usize, usize)>) -> Result<(), Refusal> {
     }
 }
 
-/// With more than twenty images or documents in a request the provider accepts only small ones (A82), including old
-/// ones: an edit must not push a conversation over that number.
+/// With more than twenty images or documents the provider accepts only small ones (A82), including old ones: an edit
+/// must not exceed that number.
 pub fn few_images(conversation: &Conversation, id: CommitId, effects: &[Effect]) -> Result<(), Refusal> {
     const MANY: usize = 20;
     let pictured =
@@ -343,7 +342,7 @@ pub fn few_images(conversation: &Conversation, id: CommitId, effects: &[Effect])
     ))
 }
 
-/// Refuses edits while the provider keeps the history: it already has everything that they would change.
+/// Refuses edits while the provider keeps the history: it already has the content.
 pub fn is_whole(conversation: &Conversation) -> Result<(), Refusal> {
     match conversation.elsewhere_in_words() {
         Some(_) => Err(Refusal::new(
@@ -355,7 +354,6 @@ pub fn is_whole(conversation: &Conversation) -> Result<(), Refusal> {
     }
 }
 
-/// Applies a commit.
 pub fn push(conversation: &mut Conversation, commit: Commit) {
     conversation.history.push(commit);
     conversation.composing.weight = None;

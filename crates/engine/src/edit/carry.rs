@@ -1,4 +1,4 @@
-//! Carries over the edits of another conversation with the same history, which its client continued over another wire.
+//! Carries over the edits of a conversation that its client continued over another wire.
 
 use crate::compose::Ground;
 use crate::conversation::Conversation;

@@ -1,5 +1,5 @@
-//! The effect of an edit on the client's notes (project instructions, environment, reminders): kept notes are
-//! mentioned, removed ones are warned about. The client does not send them again by itself.
+//! The effect of an edit on the client's notes (project instructions, environment, reminders): mentions kept notes,
+//! warns of removed ones. The client does not send them again.
 
 use crate::compose::Ground;
 use crate::conversation::Conversation;

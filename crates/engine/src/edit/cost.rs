@@ -1,7 +1,7 @@
-//! The cost and the savings of an edit, given the current content of the provider's cache (rulebook B6).
+//! The cost and savings of an edit, given the content of the provider's cache (rulebook B6).
 //!
 //! With a warm cache, everything behind the first change is written again, once. With a cold one, everything is written
-//! anyway: an edit costs nothing, and the removed content is saved at once.
+//! anyway: an edit costs nothing and saves at once.
 
 use crate::Engine;
 use crate::compose::{Ground, RepairReport};
@@ -54,7 +54,7 @@ fn edit_cost(sizes: Sizes, cache: Cache, model: Option<ModelRates>) -> Cost {
 }
 
 impl Engine {
-    /// Adds the current cache content to a preview, and the cost of the change now or at its moment.
+    /// Adds to a preview the cache content, and the cost of the change now or at its moment.
     pub fn priced(
         &self,
         conversation: &Conversation,
@@ -72,8 +72,7 @@ impl Engine {
         let kept = match preview.first_change {
             // The request does not change, so nothing is read again.
             None => applied.tokens_after,
-            // The cache may hold more than the content before the change: an undo restores content that was sent
-            // before.
+            // The cache may hold more than the content before the change: an undo restores content sent before.
             Some(_) => {
                 let reached = self.cached(conversation, ground, new, now).map(|cache| cache.tokens);
                 reached.unwrap_or(preview.tokens_ahead).min(applied.tokens_after)
@@ -97,8 +96,8 @@ impl Conversation {
         }
     }
 
-    /// Until when the provider's cache may hold content of the conversation. A request without an answer counts from
-    /// its arrival: rather too long than too short.
+    /// Until when the provider's cache may hold content of the conversation. An unanswered request counts from its
+    /// arrival: rather too long than too short.
     pub fn warm_until(&self) -> u64 {
         match &self.cache.answer {
             Some(cached) if cached.usage.cached() == 0 && self.progress.answered => 0,

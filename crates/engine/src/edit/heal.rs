@@ -89,7 +89,6 @@ pub fn place(text: &str) -> Option<(usize, Option<usize>)> {
     Some((message, block))
 }
 
-/// The id of a message of the path, or of a block in it.
 pub fn id_of(conversation: &Conversation, message: usize, block: Option<usize>) -> Option<(String, Option<Kind>)> {
     let ground = Ground::of(conversation, false);
     let view = ground.lay(conversation.effects(conversation.history.head()));

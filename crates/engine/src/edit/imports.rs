@@ -1,4 +1,4 @@
-//! Content of other conversations for the operations of a commit, copied before the commit is made.
+//! Content of other conversations for a commit, copied before the commit is made.
 
 use crate::Refusal;
 use ctx_core::edit::Operation;
@@ -29,10 +29,9 @@ pub struct EditsOf {
     pub(super) path: Vec<(SlotId, Message)>,
 }
 
-/// The key of an import: the name of the conversation and the ids in it; without ids, its edits.
+/// The key of an import: the conversation's name and the ids in it; without ids, its edits.
 type ImportKey = (String, Option<Vec<String>>);
 
-/// The source of an import operation.
 #[derive(Debug, Clone)]
 pub enum ImportSource {
     /// The conversation itself: frames that its client has left.

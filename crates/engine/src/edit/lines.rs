@@ -134,7 +134,7 @@ fn unknown_branch(history: &History, name: &str, otherwise: Hint) -> Refusal {
     Refusal::new(ErrorCode::UnknownBranch, format!("No branch `{name}`."), suggest(&near, otherwise))
 }
 
-/// Refuses an ambiguous name: a name has one meaning wherever a point of the history is expected.
+/// Refuses an ambiguous name: a name means one point of the history.
 fn both(name: &str, what: &str) -> Refusal {
     Refusal::new(
         ErrorCode::Taken,

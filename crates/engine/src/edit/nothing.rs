@@ -12,7 +12,7 @@ use ctx_core::edit::resolve::{Desk, Scope};
 use ctx_core::edit::{Operation, Refusal as Refused};
 use ctx_core::message::Role;
 
-/// The refusal: the content is already in the requested state, or a rule of the provider's keeps it unchanged.
+/// The refusal: the content is already in the requested state, or a rule keeps it unchanged.
 pub fn nothing(operations: &[Operation], repairs: &[RepairView]) -> Refused {
     Refused::nothing(match (operations, repairs) {
         ([one], [first, ..]) => format!("`{}` has no effect: {}.", one.name(), sentence(first)),

@@ -124,7 +124,7 @@ fn is_offloaded(desk: &Desk<'_>, target: &Target) -> bool {
         })
 }
 
-/// The tool result that a target consists of, if it is exactly one. Results of the provider's tools cannot be changed.
+/// The only tool result that a target consists of. Results of the provider's tools cannot be changed.
 fn lone_result(desk: &Desk<'_>, target: &Target) -> Option<(usize, usize)> {
     let mut blocks = target.sent_blocks();
     let (message, block) = blocks.next().filter(|_| target.scope == Scope::Block)?;
@@ -141,13 +141,12 @@ fn stub(title: &str, tokens: u64, summary: Option<&str>, path: &Path) -> String 
 const IS_IN: &str = "The full content is in ";
 const READ_IT: &str = "; read that file if you need it.";
 
-/// The file that a stub names.
 fn file_of(stub: &str) -> Option<&Path> {
     let stub = stub.strip_prefix(OFFLOADED)?.strip_suffix(READ_IT)?;
     Some(Path::new(stub.rsplit_once(IS_IN)?.1))
 }
 
-/// The files that the sent content of a unit tells the agent to read.
+/// The files that the sent content of a unit names.
 fn files_named(view: &View<'_>, laid: &ViewUnit) -> Vec<PathBuf> {
     if laid.covered.is_some() {
         return Vec::new();

@@ -45,7 +45,7 @@ impl Engine {
         Ok((commit, applied))
     }
 
-    /// A deferred revert, undo, redo or rollback whose moment has come. Commits that are inactive by then are skipped.
+    /// A deferred revert, undo, redo or rollback whose moment has come. Skips commits that are inactive by then.
     pub fn switch_off(
         &self,
         conversation: &Conversation,

@@ -41,7 +41,6 @@ pub struct State<'e> {
     pub overview: Overview,
 }
 
-/// The result of an operation.
 pub struct ResolvedOperation {
     pub number: usize,
     pub effects: Vec<Effect>,

@@ -11,7 +11,7 @@ const FEW: usize = 4;
 /// and after.
 pub fn summary(operations: &[Operation], frames: &[String], (before, after): (u64, u64)) -> String {
     if let [Operation::Split { id, .. }] = operations {
-        // The parts are in the order of the new view; the frame that no longer exists follows them.
+        // The parts are in the order of the new view; the frame that was split follows them.
         let parts: Vec<String> = frames.iter().filter(|frame| *frame != id).cloned().collect();
         return format!("split {id} into {}", several(&parts));
     }

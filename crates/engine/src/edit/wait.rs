@@ -1,5 +1,4 @@
-//! Pending changes of a conversation: deferred edits, which wait for a moment, and proposals, which wait for a
-//! decision.
+//! Pending changes: deferred edits, which wait for a moment, and proposals, which wait for a decision.
 //!
 //! [`moment`] decides when a moment has come; [`made`] then turns the change into a commit. A change that no longer
 //! fits is kept, with the reason.
@@ -58,7 +57,7 @@ impl Conversation {
         waiting.iter().filter(names).map(|wished| wished.id.clone()).collect()
     }
 
-    /// Removes from a proposal the content that the client has rewound since: the rest still fits.
+    /// Removes rewound content from a proposal: the rest still fits.
     pub fn leave_what_is_gone(&self, wished: &mut NotedWish) -> Result<(), Refusal> {
         if wished.author != AUTHOR {
             return Ok(());
@@ -95,7 +94,7 @@ impl Engine {
         when == When::Now || self.situation(conversation, now).has(when)
     }
 
-    /// The messages that an edit request names. Content that it only selects may be gone by its moment.
+    /// The messages that an edit request names. Selected content may be gone by its moment.
     pub fn named(&self, conversation: &Conversation, commit: &Commit, imports: &Imports) -> Vec<u64> {
         let Change::Edit { operations, effects } = &commit.change else { return Vec::new() };
         let names = |operation: &&Operation| !operation.ids().is_empty() || matches!(operation, Operation::Add { .. });

@@ -1,5 +1,5 @@
-//! Cleans a helper's answer. It is untrusted text that becomes part of the conversation: it is cut, stripped of
-//! terminal controls and of tags that look like a frame, or refused.
+//! Cleans a helper's answer. It is untrusted text that enters the conversation: it is cut, stripped of terminal
+//! controls and of tags that look like a frame, or refused.
 
 use ctx_api::helper::Kind;
 

@@ -1,4 +1,4 @@
-//! Texts without a model: the most informative lines of a long text; for a part of the conversation, the question, the
+//! Texts without a model: the informative lines of a long text; for a part of the conversation, the question, the
 //! actions and the outcome.
 
 use super::clean::{cut, without_marks};
@@ -16,7 +16,7 @@ pub fn words(kind: Kind, material: &Material) -> Result<String, Nonsense> {
         Kind::Result => material.pieces.first().map(result).unwrap_or_default(),
         Kind::Title => title(material),
     };
-    // A short part costs more than its words, because calls and results have a structure of their own.
+    // A short part costs more than its words, because calls and results have structure.
     let shape = if kind == Kind::Summary { 60 * material.pieces.len() } else { 0 };
     clean(kind, &text, material.chars() + shape)
 }

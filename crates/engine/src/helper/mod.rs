@@ -1,5 +1,5 @@
 //! Texts that an edit lacks: summaries and titles. Either [`local`] picks the informative lines, or a helper model is
-//! asked outside of the engine. Its answer is cleaned and recorded in the operation, so a replay asks no model.
+//! asked outside the engine. Its answer is cleaned and recorded in the operation, so a replay asks no model.
 
 pub mod clean;
 pub mod local;

@@ -1,4 +1,4 @@
-//! The texts that an edit request lacks: the material for the helper model, and the request completed with its answers.
+//! The texts that an edit request lacks: the material for the helper, and the completed request.
 
 use super::material::{Material, Piece};
 use super::prompt::{Prompt, prompt};
@@ -74,8 +74,8 @@ pub struct FilledWish {
 }
 
 impl Open {
-    /// Completes the request with these texts, in the order of the questions. `by`: their author. With `held` the
-    /// request is refused if a commit was made since.
+    /// Completes the request with these texts, in the order of the questions. `by`: their author. `held`: refused if a
+    /// commit was made since.
     pub fn filled(self, words: Vec<String>, by: &str, held: bool) -> (Wish, Vec<Written>) {
         let Open { mut wish, questions, head, .. } = self;
         let mut written = Vec::new();
@@ -129,7 +129,7 @@ impl Engine {
         open.map(fill).collect()
     }
 
-    /// The operations that an incomplete operation becomes, with placeholder texts, and the material for the real ones.
+    /// The operations that an incomplete one becomes, with placeholder texts, and the material for the real ones.
     pub fn lacking(
         &self,
         conversation: &Conversation,
@@ -253,7 +253,6 @@ impl Question {
     }
 }
 
-/// A block of a message, as a target.
 fn block(desk: &Desk<'_>, message: usize, at: usize) -> Option<Target> {
     desk.view.frames.iter().enumerate().find_map(|(place, frame)| {
         let units = desk.view.units(frame, desk.source.messages);

@@ -19,8 +19,8 @@ pub trait Automatic: Send + Sync {
         Arc::new(Settings { mode: Mode::On, ..ctx_clients::editor_settings() })
     }
 
-    /// The edits to make before this request leaves. Called for every held request of a conversation, while its client
-    /// waits. `all`: a user asked to clear everything that may be cleared.
+    /// The edits to make before this request leaves. Called for every held request, while its client waits. `all`: a
+    /// user asked to clear everything that may be cleared.
     fn propose(&self, about: &About<'_>, look: &Look<'_>, by: (&Settings, Facts<'_>), all: bool) -> Vec<Proposal>;
 
     /// The threshold from which the model's limit is near.
@@ -52,8 +52,8 @@ pub trait Automatic: Send + Sync {
     /// Called with the commit, or with the reason why there is none.
     fn done(&self, _about: &About<'_>, _done: Result<&Commit, &Refusal>) {}
 
-    /// Files the content of a result before it is cleared. Returns a sentence that names the file to the agent, if the
-    /// agent can read it; content that cannot be filed stays. The tool input comes with the result.
+    /// Files a result before it is cleared. Returns a sentence that names the file to the agent, if the agent can read
+    /// it; content that cannot be filed stays. The tool input comes with the result.
     fn keep(
         &self,
         _about: &About<'_>,

@@ -3,9 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The folder for offloaded content.
 pub trait OffloadFolder: Send + Sync {
-    /// The path of a text.
     fn path(&self, conversation: &str, name: &str) -> PathBuf;
 
     /// Writes a text under a name derived from its content; the same text is written once. Returns whether it is new.

@@ -42,7 +42,6 @@ impl Provider for NoProvider {
 pub struct ProviderRefusal {
     pub model: Box<str>,
     pub kinds: Vec<Kind>,
-    /// The provider's answer.
     pub answer: Vec<u8>,
 }
 
@@ -62,7 +61,6 @@ pub struct Refusal {
     pub words: String,
 }
 
-/// The provider's report on a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct ModelReport {
     model: String,

@@ -36,7 +36,7 @@ impl Additions {
         self.taken_out.extend(splice);
     }
 
-    /// Marks content that the client has only from the proxy: without our edits the provider rejects it.
+    /// Marks content that the client has only from the proxy: the provider rejects it without our edits.
     pub fn goes_with_edits(&mut self, splice: Option<Splice>) {
         self.goes_too.extend(splice);
     }

@@ -7,8 +7,7 @@ use ctx_core::edit::layout::layout;
 use ctx_core::message::Kind;
 use std::collections::HashMap;
 
-/// The first and the last step among the `count` oldest clearable results. Results removed by operations were not there
-/// to be cleared.
+/// The first and the last step among the `count` oldest clearable results, without those removed by operations.
 pub fn steps(conversation: &Conversation, count: u64, excluded: &[String]) -> Option<(String, String)> {
     let ground = Ground::of(conversation, false);
     let view = ground.lay(conversation.effects(conversation.history.head()));

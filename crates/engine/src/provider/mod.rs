@@ -42,8 +42,8 @@ impl Engine {
             || (wish.compact.enabled.unwrap_or(false) && self.provider_can(model, Kind::Compact, about.at))
     }
 
-    /// Whether the provider edits this request and had no reason to before: then it goes first, because two cuts at
-    /// once would be paid for twice. `tokens` and `tool_uses`: of the previous request, and of this one.
+    /// Whether the provider edits this request and had no reason to edit the previous one: then it goes first, because
+    /// two cuts at once would be paid for twice. `tokens` and `tool_uses`: of the previous request, and of this one.
     pub fn provider_goes_first(&self, about: &About<'_>, tokens: (u64, u64), tool_uses: (u64, u64)) -> bool {
         let Some(model) = about.model.filter(|_| self.provider_edits(about)) else { return false };
         let rules = self.provider.rules(about.folder);
@@ -149,8 +149,7 @@ impl Engine {
         }
     }
 
-    /// Adds to an answer the facts that follow from the request: the cleared results, and the content that a summary
-    /// replaces.
+    /// Adds to an answer the facts that follow from the request: the cleared and the summarised content.
     pub fn told(&self, conversation: &mut Conversation, answered: &mut AnswerRecord, turn: Option<&[u8]>) {
         let asks = conversation.provider.asks.remove(&answered.request);
         answered.summarised = asks.as_ref().is_some_and(|asks| asks.summarised);

@@ -5,7 +5,6 @@ use crate::ports::Automatic;
 use crate::provider::Additions;
 use ctx_clients::Hints;
 
-/// Everything about a request that its body does not contain.
 pub struct Circumstances<'a> {
     pub at: u64,
     pub hints: &'a Hints,

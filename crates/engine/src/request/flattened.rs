@@ -1,5 +1,5 @@
-//! Summary requests that carry the history as one text: removed texts are cut out wherever they occur verbatim. No
-//! message of such a request belongs to the conversation, so it cannot be composed.
+//! Summary requests that carry the history as one text: removed texts are cut out where they occur verbatim. Such a
+//! request has no message of the conversation, so it cannot be composed.
 
 use crate::compose::{Ground, Outgoing};
 use crate::conversation::Conversation;
@@ -16,7 +16,7 @@ use std::ops::Range;
 /// The minimum length of a text. Shorter ones may occur by chance.
 const SHORTEST: usize = 24;
 
-/// The number of leading characters to search for. Clients truncate long results, so the rest need not follow.
+/// The number of leading characters to search for. Clients truncate long results.
 const HEAD: usize = 200;
 
 /// Replaces a text that an edit removed.
@@ -29,7 +29,7 @@ pub struct Cut {
     pub removed: usize,
 }
 
-/// Cuts the removed texts out of a request. `history`: the newest body that carried the conversation.
+/// Cuts the removed texts out of a request. `history`: the newest body with the conversation.
 pub fn cut(conversation: &Conversation, history: &Body, body: &Body) -> Option<Cut> {
     if carries_messages(conversation, body) {
         return None;

@@ -40,7 +40,7 @@ fn remember(conversation: &mut Conversation, sent: Option<SentRequest>) {
     conversation.composing.sent.extend(sent.map(|sent| (request, sent)));
 }
 
-/// Composes a request that carries the history but adds nothing to it, with the same operations.
+/// Composes a request that carries the history but adds nothing to it.
 pub fn beside(
     conversation: &mut Conversation,
     body: &Body,

@@ -161,8 +161,8 @@ impl TurnDraft<'_> {
     }
 }
 
-/// Whether a turn certainly belongs to this conversation. Most clients send title requests and the like under the same
-/// session; such a path is trusted once a later request continues it.
+/// Whether a turn certainly belongs to this conversation. Most clients send title requests under the same session; such
+/// a path is trusted once a later request continues it.
 pub fn is_trusted(conversation: &Conversation, client: ClientId, placed: &RequestPath, has_tools: bool) -> bool {
     let tentative = match placed.verdict {
         Verdict::Unrelated => true,

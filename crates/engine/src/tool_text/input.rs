@@ -8,7 +8,6 @@ const LONG: usize = 300;
 /// The maximum depth; deeper texts stay.
 const DEEPEST: usize = 32;
 
-/// The input of a call, with its long texts.
 pub struct LongInput<'i> {
     input: &'i str,
     long: Vec<(Span, String)>,
@@ -22,7 +21,7 @@ impl<'i> LongInput<'i> {
         (!long.is_empty()).then_some(LongInput { input, long })
     }
 
-    /// The shortened input: only names that are not `known` stay of a long text; `kept`, a sentence that names its
+    /// The shortened input: of a long text only names that are not `known` stay; `kept`, a sentence that names its
     /// file, appears once.
     pub fn short(&self, kept: Option<&str>, known: &impl Fn(&str) -> bool) -> String {
         let mut out = String::new();

@@ -8,8 +8,7 @@ use ctx_wire::Wire;
 pub enum ResultText {
     /// One text.
     Text(String),
-    /// More than that, such as an image: the client's JSON, and the words in it. `is_text`: it consists of several
-    /// texts.
+    /// More, such as an image: the client's JSON, and the words in it. `is_text`: it consists of several texts.
     Mixed { json: String, words: String, is_text: bool },
 }
 

@@ -14,7 +14,6 @@ use std::collections::{BTreeMap, HashMap};
 
 type Name = (&'static str, Option<String>);
 
-/// The total of one kind.
 #[derive(Default)]
 struct KindTotal {
     count: usize,

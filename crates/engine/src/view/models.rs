@@ -11,7 +11,6 @@ impl Engine {
         self.window(conversation.envelope.model.as_deref().unwrap_or_default()).unwrap_or(SMALL)
     }
 
-    /// The context window of a listed model.
     pub fn window(&self, model: &str) -> Option<u64> {
         match self.models.of(model) {
             Lookup::Listed(model) => model.window,

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 /// The exact bytes of messages, by slot: a path may move while the store is read.
 pub type BySlot = HashMap<SlotId, Vec<u8>>;
 
-/// The number of hits shown per conversation in a search over all: a frequent word in one does not hide the others.
+/// The number of hits per conversation in a search over all: a frequent word in one does not hide the others.
 pub const OF_EACH: usize = 5;
 
 /// The number of messages read at a time.
@@ -31,7 +31,7 @@ pub fn worn(conversation: &Conversation) -> Vec<(SlotId, SlotVersion)> {
     slots.filter_map(|slot| Some((slot, conversation.versions.get(&slot)?.clone()))).collect()
 }
 
-/// The search terms: words, and phrases in quotes, in lower case. In a phrase `\"` is a quote. A quote that is never
+/// The search terms in lower case: words, and phrases in quotes. In a phrase `\"` is a quote. A quote that is never
 /// closed, or is inside a word, is an ordinary character.
 pub fn terms(query: &str) -> Vec<String> {
     let mut terms: Vec<String> = Vec::new();
@@ -69,8 +69,7 @@ fn phrase(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// The longest run of letters and digits, which must be in the JSON because they are never escaped; other characters
-/// need a closer look.
+/// The longest run of letters and digits, which are never escaped in JSON; other characters need a closer look.
 pub fn longest_run(term: &str) -> &str {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | ',' | ':');
     term.split(|c| !is_plain(c)).max_by_key(|run| run.len()).unwrap_or_default()
@@ -80,8 +79,8 @@ pub fn may_hold(message: &[u8], runs: &[&str]) -> bool {
     std::str::from_utf8(&message.to_ascii_lowercase()).map_or(true, |text| runs.iter().all(|run| text.contains(run)))
 }
 
-/// The blocks that contain the words, in the order of the conversation; then those in frames that the client has left.
-/// The path may have grown meanwhile.
+/// The blocks that contain the words, in order; then those in frames that the client has left. The path may have grown
+/// meanwhile.
 pub fn hits(conversation: &Conversation, texts: BySlot, terms: &[String]) -> Vec<Hit> {
     let effects = || conversation.effects(conversation.history.head());
     let ground = Ground::of(conversation, true);
@@ -144,12 +143,12 @@ fn hit(frame: &str, message: &MessageView, block: &BlockView, terms: &[String]) 
     })
 }
 
-/// The first of the words with its surroundings, on one line; `None` if one of them is missing.
+/// The first word with its surroundings, on one line; `None` if a word is missing.
 fn snippet(text: &str, terms: &[String]) -> Option<String> {
     let lower = text.to_lowercase();
     let places: Option<Vec<(usize, &String)>> = terms.iter().map(|term| Some((lower.find(term)?, term))).collect();
     let (at, needle) = places?.into_iter().min()?;
-    // Lower case has the same number of characters, with rare exceptions, which shift the excerpt a little.
+    // Lower case has the same length, with rare exceptions, which shift the excerpt a little.
     let before = lower.get(..at)?.chars().count();
     let start = before.saturating_sub(AROUND);
     let length = before - start + needle.chars().count() + AROUND;

@@ -329,8 +329,8 @@ fn block_views(
     }
 }
 
-/// The tool of a block of the message `at`: a call names it, a result answers a call. The search for that call runs
-/// backwards, because a call usually comes right before its result.
+/// The tool of a block of the message `at`. The call of a result is searched backwards, because it usually comes right
+/// before.
 fn tool_of<'a>(path: &[&'a Message], at: usize, block: &'a Block) -> Option<&'a str> {
     let is_call = |other: &&Block| other.kind == Kind::ToolUse && other.tool_use_id == block.tool_use_id;
     let (before, behind) = path.split_at(at);

@@ -9,7 +9,6 @@ use ctx_core::message::{Kind, Message, Role};
 use ctx_core::{Content, frames};
 use ctx_wire::arguments::main_argument;
 
-/// The title of a target.
 pub fn target_title(desk: &Desk<'_>, target: &Target) -> String {
     let Some(frame) = target.frame.and_then(|at| desk.view.frames.get(at)) else { return target.name.clone() };
     let frame_title = frame_title(desk.view, desk.source.messages, frame);
@@ -102,8 +101,8 @@ pub fn title(ground: &Ground<'_>, view: &View<'_>, id: &str, at: Option<usize>) 
     }
 }
 
-/// The title of a step: the model's actions as sent, or the beginning of its text. A step that is not sent keeps its
-/// original title.
+/// The title of a step: the model's actions as sent, or the beginning of its text. An unsent step keeps its original
+/// title.
 pub fn step_title(view: &View<'_>, path: &[&Message], messages: &[usize], units: &[ViewUnit]) -> String {
     let of_client = || {
         let (first, last) = messages.first().zip(messages.last())?;

@@ -18,8 +18,8 @@ pub struct Editor {
     rules: Arc<dyn Rules>,
     folder: Folder,
     provider_edits: ProviderEdits,
-    /// Whether all conversations are watched, as of the last read of the settings: the proxy asks before the first byte
-    /// of a body is read, and waits for no file.
+    /// Whether all conversations are watched, as of the last read of the settings: the proxy asks before it reads a
+    /// body, and waits for no file.
     holds_all: AtomicBool,
     /// Errors already reported; each is logged once.
     complained: Mutex<HashSet<String>>,

@@ -25,8 +25,8 @@ use ctx_store::Step;
 use std::sync::MutexGuard;
 
 impl Parts {
-    /// Marks that a part of the history is being stored. Never waits, because the caller has locked `editing` and then
-    /// the conversation.
+    /// Marks that a part of the history is being stored. Never waits: the caller has locked `editing`, then the
+    /// conversation.
     pub(super) fn under_way(&self, id: &str) -> KeyGuard<'_> {
         self.storing.lock(id)
     }

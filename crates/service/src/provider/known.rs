@@ -12,8 +12,8 @@ use ctx_wire::anthropic::context_management::capabilities;
 use std::sync::Arc;
 
 impl Parts {
-    /// Records that the provider rejected an additional edit and accepted the request without it. It is not asked for
-    /// that again.
+    /// Records that the provider rejected an additional edit and accepted the request without it. It is not asked
+    /// again.
     pub(crate) fn refused(&self, refused: &ProviderRefusal, ticket: Option<&Ticket>) {
         let words = words(&refused.answer);
         let names: Vec<String> = refused.kinds.iter().map(|kind| kind.name().to_owned()).collect();

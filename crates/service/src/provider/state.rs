@@ -37,8 +37,8 @@ pub struct ProviderState {
     general: RwLock<Arc<Rules>>,
     pub upstream: String,
     pub known: Mutex<Arc<ProviderKnowledge>>,
-    /// Whether the provider edits a session, or an agent in it, as of its newest turn. The proxy asks before the first
-    /// byte of a body is read.
+    /// Whether the provider edits a session, or an agent in it, as of its newest turn. The proxy asks before it reads a
+    /// body.
     meant: RwLock<HashMap<Whose, bool>>,
     pub counts: Counts,
 }
@@ -65,8 +65,7 @@ impl ProviderState {
         self.general.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether a request may have to be changed to ask for edits. The folder of an unknown session is unknown: the
-    /// general settings decide.
+    /// Whether a request may have to ask for edits. The general settings decide for an unknown session.
     pub fn holds(&self, hints: &Hints) -> bool {
         let known = |whose| self.meant.read().unwrap_or_else(PoisonError::into_inner).get(&whose).copied();
         whose(hints).and_then(known).unwrap_or_else(|| self.general().may_cover(hints.agent.is_some()))

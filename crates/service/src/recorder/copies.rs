@@ -197,8 +197,8 @@ impl Drop for RequestCopy {
     }
 }
 
-/// Collects a response while it passes. It is handed over in large pieces and at the end: waking the recorder for each
-/// event of a stream would cost more than the event.
+/// Collects a response while it passes. It is handed over in large pieces: waking the recorder for each event of a
+/// stream would cost more than the event.
 pub struct ResponseCopy {
     recorder: Recorder,
     exchange: u64,

@@ -11,7 +11,6 @@ use ctx_wire::encoding::DecodeError;
 use ctx_wire::rope::Pieces;
 use std::time::Duration;
 
-/// An event from the proxy.
 pub(super) enum Event {
     Request {
         exchange: u64,

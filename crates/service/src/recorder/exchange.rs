@@ -19,7 +19,6 @@ pub(super) struct Open {
     pub credentials: Credentials,
 }
 
-/// The state of its request.
 #[derive(Default)]
 pub(super) enum RequestState {
     #[default]

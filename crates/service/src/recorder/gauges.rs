@@ -13,7 +13,6 @@ pub(super) struct Gauges {
     pub dropped: AtomicU64,
     pub unreadable: AtomicU64,
     pub refused: AtomicU64,
-    /// Queued requests.
     pub requests: AtomicU64,
     pub exchanges: AtomicU64,
 }

@@ -1,9 +1,8 @@
 //! The queue of events: one lane per session, so that no session waits for another.
 //!
-//! The events of a lane are processed in order, by one thread at a time; different lanes run in parallel. A lane with a
-//! held request is urgent: if no thread is free for it, one is added. The other lanes share one thread, because
-//! requests that have already left are not worth a second processor. Each exchange stays in its first lane, with its
-//! state.
+//! The events of a lane are processed in order, by one thread at a time; lanes run in parallel. A lane with a held
+//! request is urgent: if no thread is free for it, one is added. The other lanes share one thread, because requests
+//! that have left are not worth a second processor. Each exchange stays in its first lane, with its state.
 
 use super::event::Event;
 use super::exchange::Open;
@@ -22,21 +21,19 @@ const STAY: usize = 2;
 /// The time after which other threads end without work.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// The number of lanes without urgency processed in parallel, and the number while a reader waits for all of them.
+/// The number of lanes without urgency processed in parallel, and the number while a reader waits for all.
 const BEHIND: usize = 1;
 const BEHIND_A_READER: usize = 4;
 
-/// The longest wait for another lane. It ends early only if threads are missing.
+/// The longest wait for another lane. It times out only if threads are missing.
 const CATCH_UP: Duration = Duration::from_secs(2);
 
-/// The key of a lane.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum LaneKey {
     /// A session, or an agent in it.
     Session(Box<str>, Option<Box<str>>),
     /// Requests without a session that begin with the same words.
     Opening(u64),
-    /// All others.
     Others,
 }
 
@@ -178,8 +175,8 @@ impl Lanes {
         state.readers -= 1;
     }
 
-    /// Waits until all events of a session's lane before `order` are done. Orders only wait for smaller ones, so two of
-    /// them never wait for each other.
+    /// Waits until all events of a session's lane before `order` are done. Orders only wait for smaller ones, so two
+    /// never wait for each other.
     pub fn catch_up(self: &Arc<Self>, session: &str, agent: Option<&str>, order: Order) {
         let key = Arc::new(LaneKey::Session(session.into(), agent.map(Into::into)));
         let is_behind = |state: &State| state.lanes.get(&key).and_then(Lane::first).is_some_and(|first| first < order);
@@ -264,8 +261,8 @@ impl Lanes {
         self.done.notify_all();
     }
 
-    /// Wakes a thread for scheduled lanes, and adds one if all are busy. `about_to`: the number of threads that will
-    /// take an event anyway.
+    /// Wakes a thread for scheduled lanes, and adds one if all are busy. `about_to`: the threads about to take an event
+    /// anyway.
     fn wake(&self, mut state: MutexGuard<'_, State>, about_to: usize) {
         let behind = usize::from(!state.behind.is_empty() && state.may_work_behind());
         let lined_up = (state.urgent.len() + behind).saturating_sub(about_to);

@@ -1,4 +1,4 @@
-//! Explains from the stored records why the provider did not find content in its cache, and checks the cache forecasts.
+//! Explains from the stored records why the provider missed its cache, and checks the cache forecasts.
 
 mod causes;
 mod comparison;
@@ -28,13 +28,12 @@ pub(super) struct CacheAnswer {
     pub model: Option<String>,
     /// It is a turn of the conversation, not side traffic.
     pub turn: bool,
-    /// It did not leave unchanged.
+    /// It was changed on its way.
     pub composed: bool,
     pub expects: Option<u64>,
     /// Tokens that the previous turn left in the cache.
     pub held: Option<u64>,
-    /// Without operations the cached content would have been found: the miss is due to them, or to a repair of the
-    /// edited request.
+    /// Without operations there would be no miss: they, or a repair of the edited request, caused it.
     pub edited: bool,
     pub miss: Option<CacheMiss>,
 }
@@ -61,7 +60,6 @@ pub(super) struct Story {
     made: HashMap<CommitId, (u32, Option<String>)>,
 }
 
-/// An answered turn.
 struct Turn {
     asked: MissedRequest,
     usage: Usage,
@@ -149,8 +147,7 @@ impl Around {
         Some(Around::of(&Body::parse(bytes, ctx_wire::wire(wire)).ok()?.envelope(ctx_clients::lexicon())))
     }
 
-    /// The first changed tool or block of the system prompt, otherwise the changed settings for thinking and tool
-    /// choice.
+    /// The first changed tool or system block, otherwise the changed settings for thinking and tool choice.
     fn first_difference(&self, new: &Around) -> Option<(Cause, String)> {
         let alike = self.tools.iter().zip(&new.tools).take_while(|(old, new)| old == new).count();
         if alike < self.tools.len().max(new.tools.len()) {
@@ -246,7 +243,6 @@ impl Story {
         self.edited = vec![Edit { place: None, commit: None, author: String::new() }];
     }
 
-    /// The model of a request.
     pub fn model(&self, request: u32) -> Option<&str> {
         self.asked.get(&request)?.model.as_deref()
     }

@@ -1,8 +1,7 @@
 //! A sent request: the body that the provider got, and the answer.
 //!
-//! The client's own bytes are in the store, message by message. For a changed request, its record has the ranges of
-//! them that were sent and the insertions between ([`log::SentBody`]). Rebuilt bytes are checked against the recorded
-//! hash.
+//! The client's own bytes are in the store, message by message. For a changed request, its record has the ranges that
+//! were sent and the insertions between them ([`log::SentBody`]). Rebuilt bytes are checked by a recorded checksum.
 
 use crate::parts::Parts;
 use ctx_api::requests::{SentAnswer, SentView};
@@ -17,7 +16,6 @@ use ctx_engine::conversation::sent_parts::{SentParts, checksum};
 use ctx_engine::log::{self, AnswerRecord, ArrivalRecord, RefusedEdits};
 use ctx_store::{Reader, Record};
 
-/// The records of a request.
 struct LoggedRequest {
     arrived: ArrivalRecord,
     record: Record,
@@ -146,8 +144,7 @@ fn read<T: serde::de::DeserializeOwned>(record: &Record, kind: &str) -> Option<T
     (record.kind == kind).then(|| serde_json::from_slice(&record.body).ok())?
 }
 
-/// The request number of a record. It comes first, so the rest of the record is not parsed: this reads all records of a
-/// conversation.
+/// The request number of a record. It comes first, so the rest is not parsed: this reads all records of a conversation.
 fn number(record: &Record) -> Option<u32> {
     let rest = record.body.strip_prefix(b"{\"request\":").filter(|_| record.kind == log::ARRIVED)?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();

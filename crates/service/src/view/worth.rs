@@ -22,8 +22,7 @@ impl Parts {
             return Ok(known.view.clone());
         }
         conversation.remember();
-        // The provider reports how much it cleared, not what; and with fewer tokens in the request it may stop
-        // clearing.
+        // The provider reports how much it cleared, not what; and with fewer tokens it may stop clearing.
         let editor = self.automatic.get();
         let now = Now { at, editor: editor.as_deref(), is_cold: cold };
         let worth = if cleared_by_provider > 0 { None } else { self.engine.worked_out(&conversation, &now) };

@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 
 #[derive(Debug, Default)]
 pub struct NotedEdits {
-    /// The calls whose results would have been cleared, and those whose inputs would have been shortened.
+    /// The calls whose results would have been cleared, and whose inputs would have been shortened.
     cleared: HashSet<String>,
     inputs: HashSet<String>,
     /// Tokens that would have been trimmed from results before they were sent, by call.
@@ -62,8 +62,8 @@ impl NotedEdits {
     }
 }
 
-/// Reads the automatic editor's operations and their effects: the calls whose results they clear, the tokens they trim
-/// from others, and the calls whose inputs they shorten.
+/// Reads the automatic editor's operations: the calls whose results they clear, the tokens they trim from others, and
+/// the calls whose inputs they shorten.
 pub fn read(
     wire: &dyn Wire,
     operations: &[Operation],

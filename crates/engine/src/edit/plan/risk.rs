@@ -53,7 +53,7 @@ struct LostBlock<'a> {
 }
 
 impl Loss<'_> {
-    /// Thinking that is lost in addition to the content that the operation removes, as counted by the preview.
+    /// Thinking lost beside the content that the operation removes, as counted by the preview.
     pub fn thinking(&self) -> usize {
         self.blocks.iter().filter(|block| block.is_thinking()).count()
     }

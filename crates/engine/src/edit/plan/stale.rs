@@ -105,7 +105,6 @@ fn is_part(one: &str, other: &str) -> bool {
     }
 }
 
-/// The frames that contain an id.
 fn frames_of<'a>(id: &'a str, order: &[&'a str]) -> Vec<&'a str> {
     let frame = |id: &'a str| id.split(['/', '#']).next().unwrap_or(id);
     let place = |id: &'a str| order.iter().position(|other| *other == frame(id));

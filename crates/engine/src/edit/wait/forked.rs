@@ -1,4 +1,4 @@
-//! A fork takes over the pending changes of its parent, and the results that users chose to keep there.
+//! A fork inherits the pending changes of its parent, and the results that users chose to keep.
 
 use super::notes;
 use crate::conversation::Conversation;
@@ -64,8 +64,8 @@ impl Engine {
     }
 }
 
-/// A pending change adapted to the fork; `None` if the content that it names is not there. The parent's commits are not
-/// in the fork's history, so changes that deactivate them stay with the parent.
+/// A pending change adapted to the fork; `None` if its content is not there. The parent's commits are not in the fork's
+/// history, so changes that deactivate them stay with the parent.
 fn taken_over(wire: &dyn Wire, wished: &NotedWish, path: &HashSet<u64>, there: &HashSet<String>) -> Option<NotedWish> {
     if wished.reverts.is_some() || !wished.slots.iter().all(|slot| path.contains(slot)) {
         return None;

@@ -22,8 +22,7 @@ pub const AGAIN: u64 = 5_000;
 const PASSING: [ErrorCode; 3] = [ErrorCode::Store, ErrorCode::Incomplete, ErrorCode::Busy];
 
 impl Engine {
-    /// Applies the changes that waited for a held request, after the conversation has taken it in. `warm_until`: of the
-    /// cache before its arrival.
+    /// Applies the changes that waited for a held request, after its arrival. `warm_until`: of the cache before it.
     pub fn at_arrival(
         &self,
         conversation: &mut Conversation,

@@ -48,7 +48,6 @@ pub struct Sum {
     unweighed: u64,
 }
 
-/// An unreadable record.
 pub struct Unreadable;
 
 impl Talk {
@@ -120,7 +119,7 @@ impl Talk {
     }
 
     /// Tokens that operations removed from the request. The estimate is scaled by the newest request of sufficient
-    /// size: the rest after deleting nearly everything is too small.
+    /// size; the rest after deleting nearly everything is too small.
     fn removed(&mut self, answered: &AnswerRecord, usage: &Usage, told: &CacheAnswer) -> i64 {
         let counted = usage.prompt().saturating_add(answered.cleared());
         let sent = answered.edited.map(|edited| edited.sent).or(answered.estimated);

@@ -16,7 +16,6 @@ pub struct Comparison<'a> {
     pub author: &'a str,
 }
 
-/// The outcome of a comparison.
 pub struct Explanation {
     /// Without operations the cached content would have been found.
     pub edited: bool,
@@ -52,7 +51,7 @@ impl Comparison<'_> {
             Some(repair) => causes::repaired(repair, author, missed),
             None => causes::unexplained(is_foreseen, missed),
         };
-        // The provider would also have missed an unedited request; breakpoints that do not reach far enough are ours.
+        // An unedited request would have missed it too; breakpoints that do not reach far enough are ours.
         Explanation { edited: asked.composed && miss.cause != Cause::Unknown, miss: Some(miss) }
     }
 
