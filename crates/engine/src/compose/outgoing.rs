@@ -13,7 +13,7 @@ pub struct Outgoing {
     pub parts: Vec<Part>,
     /// Betas that the request needs beyond those it names.
     pub betas: Vec<&'static str>,
-    /// The provider is asked to drop unfitting thinking.
+    /// The provider is asked to drop thinking that does not fit.
     pub asks_to_drop: bool,
     /// The fallback if the provider rejects the additional edits.
     pub otherwise: Option<Box<Otherwise>>,
@@ -52,7 +52,7 @@ impl Outgoing {
         Some(Outgoing { parts: vec![Part::Made(without)], ..self })
     }
 
-    /// Asks the provider to drop unfitting thinking, if the request uses thinking.
+    /// Asks the provider to drop thinking that does not fit, if the request uses thinking.
     pub fn ask_to_drop(&mut self, body: &Body) {
         let Some(Insertion { at, bytes, beta }) = body.wire().drop_unbound(body) else { return };
         if self.splice(&Splice { at: at..at, bytes }) {

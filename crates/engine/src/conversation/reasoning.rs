@@ -20,7 +20,7 @@ pub struct ReasoningState {
     /// Thinking omitted from the newest answered request, see [`super::composing::SentRequest::left_out`].
     pub left_out: LeftOut,
     pub dropped: (usize, Option<CommitId>),
-    /// The provider is asked to drop unfitting thinking, see [`crate::log::RECOVERY`].
+    /// The provider is asked to drop thinking that does not fit, see [`crate::log::RECOVERY`].
     pub is_dropped_by_provider: bool,
 }
 

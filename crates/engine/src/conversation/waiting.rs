@@ -99,7 +99,7 @@ impl State {
         *self == State::Waiting
     }
 
-    /// Failed changes are dismissed.
+    /// Whether it can be cancelled, or dismissed because it failed.
     pub fn can_be_cancelled(&self) -> bool {
         matches!(self, State::Waiting | State::Failed(_))
     }
