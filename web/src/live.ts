@@ -110,7 +110,7 @@ function listen(queries: QueryClient, report: (connection: Connection) => void):
       report("live");
       // What happened while nobody listened is not told again.
       if (wasLost) void queries.invalidateQueries();
-      else again = setTimeout(() => askAgain(queries), FIRST_AGAIN);
+      else again = setTimeout(() => void askAgain(queries), FIRST_AGAIN);
       wasLost = false;
     };
     source.onmessage = hear;

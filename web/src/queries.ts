@@ -95,11 +95,15 @@ async function quickFrames(queries: QueryClient, id: string): Promise<void> {
   }
 }
 
-/** What may have changed before anybody listened. */
-export function askAgain(queries: QueryClient): void {
+/** Asks again for everything that may have changed before the event stream opened; first for what the page is drawn of. */
+export async function askAgain(queries: QueryClient): Promise<void> {
   forget();
-  void queries.invalidateQueries({
-    predicate: ({ queryKey }) => queryKey[0] === "conversations" || (queryKey[0] === "conversation" && turnOf("frames", queryKey[2]) < LAST),
+  const isLast = (what: unknown) => turnOf("frames", what) === LAST;
+  await queries.invalidateQueries({
+    predicate: ({ queryKey: [kind, , what] }) => kind === "conversations" || (kind === "conversation" && !isLast(what)),
+  });
+  await queries.invalidateQueries({
+    predicate: ({ queryKey: [kind, , what] }) => kind === "conversation" && isLast(what),
   });
 }
 
