@@ -6,7 +6,7 @@ use ctx_core::{Key, Lexicon, ToolRole};
 use std::borrow::Cow;
 
 /// The main argument of a call: the best-known one, else the first text. For a list, that of its first member.
-pub fn main_argument<'b>(input: &'b [u8], lexicon: &Lexicon) -> Option<Cow<'b, str>> {
+pub(crate) fn main_argument<'b>(input: &'b [u8], lexicon: &Lexicon) -> Option<Cow<'b, str>> {
     let mut best: Option<(usize, Cow<'_, str>)> = None;
     for member in json::members(input, 0).into_iter().flatten().flatten() {
         let name = key(input, &member);

@@ -6,7 +6,7 @@
 
 pub mod answer;
 pub mod anthropic;
-pub mod arguments;
+mod arguments;
 pub mod body;
 pub mod chat;
 pub mod compose;

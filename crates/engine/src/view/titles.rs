@@ -1,13 +1,11 @@
 //! Default titles of frames, steps and parts.
 
 use crate::compose::Ground;
-use ctx_core::content::CallInput;
 use ctx_core::edit::effect::{Effect, NewMessageId, Why};
 use ctx_core::edit::fold::{Frame, Unit, View, ViewUnit};
 use ctx_core::edit::resolve::{Desk, Scope, Target};
 use ctx_core::message::{Kind, Message, Role};
 use ctx_core::{Content, frames};
-use ctx_wire::arguments::main_argument;
 
 pub fn target_title(desk: &Desk<'_>, target: &Target) -> String {
     let Some(frame) = target.frame.and_then(|at| desk.view.frames.get(at)) else { return target.name.clone() };
@@ -83,10 +81,7 @@ const NO_TEXT: &str = "(no text)";
 fn made_title(view: &View<'_>, id: NewMessageId) -> Option<String> {
     view.made(id)?.content.iter().find_map(|content| match content {
         Content::Text { text } => Some(ctx_core::title::line(text)),
-        Content::Call { name, input: CallInput::Json(input), .. } => {
-            let argument = main_argument(input.as_bytes(), ctx_clients::lexicon());
-            Some(argument.map_or_else(|| name.clone(), |text| format!("{name} {}", ctx_core::title::line(&text))))
-        }
+        Content::Call { name, .. } => Some(name.clone()),
         Content::Raw { wire, json, .. } => Some(ctx_core::title::line(&ctx_wire::wire(*wire).title(json)?)),
         Content::Result { .. } | Content::Image { .. } | Content::Document { .. } | Content::Reasoning { .. } => None,
     })
