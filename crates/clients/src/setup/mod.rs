@@ -3,7 +3,7 @@
 //! The files of a client are planned completely, shown by the caller, and then written all or none. [`Journal`] stores
 //! what is needed to restore them; a [`Syntax`] changes one entry of a settings file and nothing else. A client adds
 //! the location of its settings and the required entries: an [`Installer`], for most clients a
-//! [`settings::SettingsInstaller`].
+//! `settings::SettingsInstaller`.
 
 mod change;
 mod env_lines;
