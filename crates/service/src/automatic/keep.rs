@@ -12,7 +12,7 @@ pub fn to_file(folder: &Folder, about: &About<'_>, removed: &Removal<'_>) -> Res
     let tool: String = removed.tool.chars().take(40).map(plain).collect::<String>().to_lowercase();
     let hash = ctx_store::Hash::of(removed.text.as_bytes()).to_string();
     let name = format!("{}-{}.{}", tool.trim_matches('-'), hash.get(..10).unwrap_or_default(), removed.ending);
-    folder.write_soon(about.conversation, &name, removed.text).map(|(path, _)| path).map_err(|error| {
+    folder.write_soon(about.conversation, &name, removed.text).map_err(|error| {
         let place = folder.path(about.conversation, "");
         let hint = "Free some space, or set another folder under [offload] in ctx.toml";
         format!("its content cannot be written to {}: {error}. {hint}", place.display())

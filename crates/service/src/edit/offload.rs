@@ -35,12 +35,12 @@ impl Folder {
     }
 
     /// Like [`OffloadFolder::write`], but the file survives a power cut only after [`Folder::sync`].
-    pub fn write_soon(&self, conversation: &str, name: &str, text: &str) -> io::Result<(PathBuf, bool)> {
+    pub fn write_soon(&self, conversation: &str, name: &str, text: &str) -> io::Result<PathBuf> {
         let (path, is_new) = self.put(conversation, name, text)?;
         if is_new {
             lock(&self.unsynced).push((conversation.to_owned(), name.to_owned()));
         }
-        Ok((path, is_new))
+        Ok(path)
     }
 
     /// Writes a text to a file that does not exist yet, or already has this text.
@@ -89,7 +89,8 @@ impl Folder {
     /// Syncs files of one conversation, and its folder.
     fn sync_files(&self, files: &[(String, String)]) -> io::Result<()> {
         let Some((conversation, _)) = files.first() else { return Ok(()) };
-        let folder = self.open()?.make(Path::new(conversation))?;
+        // A purge may have removed the folder; it must not come back.
+        let (folder, true) = self.open()?.reach(Path::new(conversation))? else { return Ok(()) };
         for (_, name) in files {
             match folder.append_existing(name).and_then(|file| file.sync_all()) {
                 // It was removed meanwhile.
@@ -176,6 +177,10 @@ mod tests {
         folder.clone().sync();
         assert!(lock(&folder.unsynced).is_empty(), "a copy of the folder waits for the same files");
         assert!(folder.sync_files(&[("../c1".to_owned(), "b.md".to_owned())]).is_err());
+        folder.write_soon("purged", "a.md", "text").expect("written");
+        folder.forget("purged");
+        folder.sync();
+        assert!(!folder.path("purged", "").exists(), "a purged folder does not come back");
     }
 
     #[test]
