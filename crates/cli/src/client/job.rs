@@ -14,7 +14,7 @@ use crate::output::busy::Busy;
 const QUICK: Duration = Duration::from_millis(10);
 const SLOW: Duration = Duration::from_millis(300);
 
-type Interrupted = Pin<Box<dyn Future<Output = ()>>>;
+type Interruption = Pin<Box<dyn Future<Output = ()>>>;
 
 impl Client {
     /// Runs an edit whose texts must be written first. Ctrl-C cancels it without a change.
@@ -31,8 +31,8 @@ impl Client {
     }
 
     /// Resolves with the next Ctrl-C.
-    fn interrupted(&self) -> Interrupted {
-        let mut interrupted: Interrupted = Box::pin(async {
+    fn interrupted(&self) -> Interruption {
+        let mut interrupted: Interruption = Box::pin(async {
             // If it cannot be caught, Ctrl-C ends the program as usual.
             if tokio::signal::ctrl_c().await.is_err() {
                 std::future::pending::<()>().await;
@@ -49,7 +49,7 @@ impl Client {
         if at_once { Box::pin(std::future::ready(())) } else { interrupted }
     }
 
-    fn wait_unless(&self, mut job: JobView, mut interrupted: Interrupted) -> Result<Bytes, Failure> {
+    fn wait_unless(&self, mut job: JobView, mut interrupted: Interruption) -> Result<Bytes, Failure> {
         let waited = self.runtime.block_on(async {
             let (mut busy, mut told, mut pause) = (None, usize::MAX, QUICK);
             while job.state == State::Asking {

@@ -39,7 +39,7 @@ pub(super) enum LeadPart {
 }
 
 /// A synthetic piece, and its source.
-type Given<'v> = ((NewMessageId, u32), &'v Content);
+type NewPiece<'v> = ((NewMessageId, u32), &'v Content);
 
 pub(super) fn arrange<D: Dialect + ?Sized>(
     dialect: &D,
@@ -86,7 +86,7 @@ fn digest(input: &Input<'_>, head: &Head) -> Key {
     key.finish()
 }
 
-fn given<'v>(view: &'v View<'_>, fate: &Around) -> Vec<Given<'v>> {
+fn given<'v>(view: &'v View<'_>, fate: &Around) -> Vec<NewPiece<'v>> {
     let made = fate.by.iter().filter_map(|id| Some((*id, view.made(*id)?)));
     made.flat_map(|(id, made)| (0..).zip(&made.content).map(move |(at, content)| ((id, at), content))).collect()
 }

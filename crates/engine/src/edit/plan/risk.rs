@@ -32,7 +32,7 @@ struct At<'v> {
     result: Option<&'v str>,
 }
 
-type Sent<'v> = BTreeMap<(usize, usize), At<'v>>;
+type SentBlocks<'v> = BTreeMap<(usize, usize), At<'v>>;
 
 /// Content that was sent before, and is no longer sent or was changed.
 pub struct Loss<'a> {
@@ -86,13 +86,13 @@ impl<'a> Look<'a> {
         Some((message.blocks.get(block)?, message.role))
     }
 
-    fn sent<'v>(&self, view: &View<'v>) -> Sent<'v> {
+    fn sent<'v>(&self, view: &View<'v>) -> SentBlocks<'v> {
         self.sent_and_left_out(view).0
     }
 
     /// The sent blocks, and the uncovered blocks that are not sent.
-    fn sent_and_left_out<'v>(&self, view: &View<'v>) -> (Sent<'v>, BTreeSet<(usize, usize)>) {
-        let (mut sent, mut left_out) = (Sent::new(), BTreeSet::new());
+    fn sent_and_left_out<'v>(&self, view: &View<'v>) -> (SentBlocks<'v>, BTreeSet<(usize, usize)>) {
+        let (mut sent, mut left_out) = (SentBlocks::new(), BTreeSet::new());
         for frame in &view.frames {
             let layout = layout(view, frame, &self.ground.messages);
             for group in &layout.groups {
