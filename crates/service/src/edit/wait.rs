@@ -70,13 +70,16 @@ impl Parts {
     pub(crate) fn waiting(&self, name: &str) -> Result<WaitingView, Refusal> {
         let shared = self.conversation(name)?;
         let conversation = lock(&shared);
-        let situation = self.engine.situation(&conversation, now());
+        let now = now();
+        let situation = self.engine.situation(&conversation, now);
+        let imports = self.gather_waiting(&conversation);
+        let view = |waiting| self.engine.view_pending(&conversation, waiting, now, &imports);
         Ok(WaitingView {
             conversation: conversation.id.clone(),
             cold_at: situation.warm_until,
             tokens: situation.tokens,
             limit: situation.limit,
-            wishes: conversation.waiting.iter().rev().map(Waiting::view).collect(),
+            wishes: conversation.waiting.iter().rev().map(view).collect(),
         })
     }
 

@@ -177,6 +177,13 @@ fn there_is_one_proposal_however_long_the_work_goes_on_and_it_grows() {
     let outcome =
         work.service.accept_many(&work.conversation, &["all".to_owned()], "cli", Face::Shell).expect("accepted");
     assert_eq!((outcome.done.len(), outcome.refused.len()), (1, 0), "{outcome:?}");
+    let commit = work.commits().pop().expect("a commit");
+    let told = (grown.tokens_before, grown.tokens_after);
+    assert_eq!(
+        (commit.tokens_before, commit.tokens_after),
+        told,
+        "the figures of the proposal are those of the commit"
+    );
     let cleared = results(&work.send()).iter().filter(|text| text.starts_with("[Cleared to save")).count();
     assert_eq!(cleared, count, "all of it is made");
 }

@@ -2,13 +2,13 @@
 
 use super::{Situation, notes};
 use crate::conversation::Conversation;
-use crate::conversation::waiting::State;
+use crate::conversation::waiting::{State, Waiting};
 use crate::edit::files::Files;
 use crate::edit::imports::Imports;
 use crate::log::{self, NotedWish, Wait};
 use crate::{Engine, Refusal, record};
 use ctx_api::edit::Wish;
-use ctx_api::waiting::Unmade;
+use ctx_api::waiting::{Unmade, WaitView};
 use ctx_core::edit::Commit;
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
@@ -92,6 +92,40 @@ impl Engine {
         (since, at): (u64, u64),
         imports: &Imports,
     ) -> Result<Commit, Refusal> {
+        let mut files = Files::importing(imports.clone());
+        let commit = self.resolve_pending(conversation, wished, (since, at), false, &mut files)?;
+        files.keep();
+        Ok(commit)
+    }
+
+    /// A pending change with the figures of the commit that it would be now: the conversation may have grown since.
+    pub fn view_pending(
+        &self,
+        conversation: &Conversation,
+        waiting: &Waiting,
+        now: u64,
+        imports: &Imports,
+    ) -> WaitView {
+        let mut view = waiting.view();
+        if waiting.state == State::Waiting {
+            let mut files = Files::importing(imports.clone());
+            let would_be = self.resolve_pending(conversation, &waiting.wished, (waiting.at, now), true, &mut files);
+            if let Ok(Commit { summary, tokens_before, tokens_after, .. }) = would_be {
+                (view.summary, view.tokens_before, view.tokens_after) = (summary, tokens_before, tokens_after);
+            }
+        }
+        view
+    }
+
+    /// The commit for a pending change. A dry run writes no files.
+    fn resolve_pending(
+        &self,
+        conversation: &Conversation,
+        wished: &NotedWish,
+        (since, at): (u64, u64),
+        dry_run: bool,
+        files: &mut Files,
+    ) -> Result<Commit, Refusal> {
         is_here(conversation, wished)?;
         let waited = format!("waited {} for {}", span(at.saturating_sub(since)), wished.when.in_words());
         let note = wished.note.iter().cloned().chain([waited]).collect::<Vec<_>>().join("; ");
@@ -102,12 +136,10 @@ impl Engine {
             operations: wished.operations.clone(),
             author: wished.author.clone(),
             note: Some(note),
+            dry_run,
             ..Wish::default()
         };
-        let mut files = Files::importing(imports.clone());
-        let (commit, _) = self.prepared(conversation, wish, wished.reasons.clone(), (at, None), &mut files)?;
-        files.keep();
-        Ok(commit)
+        Ok(self.prepared(conversation, wish, wished.reasons.clone(), (at, None), files)?.0)
     }
 }
 
