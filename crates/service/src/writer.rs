@@ -316,11 +316,9 @@ impl Work {
         Ok(self.append(vec![step])?)
     }
 
-    /// The files that a commit names are safe on disk before the commit is.
+    /// The files that a commit names are on disk before the commit is.
     fn append(&self, steps: Vec<Step>) -> Result<Vec<u64>, StoreError> {
-        if steps.iter().any(|step| step.durable)
-            && let Some(editor) = self.automatic.get()
-        {
+        if let Some(editor) = self.automatic.get() {
             editor.secure();
         }
         self.store.append(steps)

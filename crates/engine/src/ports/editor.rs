@@ -34,7 +34,7 @@ pub trait Automatic: Send + Sync {
         false
     }
 
-    /// Adds a line to the ledger.
+    /// Adds a line to the ledger, as [`Automatic::keep`] does.
     fn note(&self, _about: &About<'_>, _settings: &Settings, _line: &str) -> Result<(), String> {
         Ok(())
     }
@@ -52,8 +52,9 @@ pub trait Automatic: Send + Sync {
     /// Called with the commit, or with the reason why there is none.
     fn done(&self, _about: &About<'_>, _done: Result<&Commit, &Refusal>) {}
 
-    /// Files a result before it is cleared. Returns a sentence that names the file to the agent, if the agent can read
-    /// it; content that cannot be filed stays. The tool input comes with the result.
+    /// Queues a result to be filed by [`Automatic::secure`]: a request waits, so no disk is waited for. Returns a
+    /// sentence that names the file to the agent, if the agent can read it; content that cannot be filed stays. The
+    /// tool input comes with the result.
     fn keep(
         &self,
         _about: &About<'_>,
@@ -64,7 +65,8 @@ pub trait Automatic: Send + Sync {
         Ok(None)
     }
 
-    /// Makes filed content survive a power cut. Called before a commit is stored, while no request waits.
+    /// Writes the queued files and lines so that they survive a power cut. Called before a commit is stored, while no
+    /// request waits.
     fn secure(&self) {}
 }
 

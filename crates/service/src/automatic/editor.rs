@@ -2,12 +2,13 @@
 
 use super::keep;
 use crate::edit::Folder;
+use crate::threads::lock;
 use ctx_api::context::ProjectSettings;
 use ctx_core::policy::{Facts, Force, Look, Mode, Proposal, Settings, choose};
 use ctx_engine::automatic::{Rules, ledger_line};
 use ctx_engine::ports::{About, Automatic, Keeping, Limit, Removal};
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -27,6 +28,41 @@ pub struct Editor {
     hindered: Mutex<HashMap<String, String>>,
     /// The request, time and reason of each conversation's newest line in the ledger.
     noted: Mutex<HashMap<String, (u32, u64, String)>>,
+    /// Where each conversation files its content, once that was found possible.
+    places: Mutex<HashMap<String, Place>>,
+    /// Lines that are still to be written to ledgers.
+    lines: Mutex<Vec<(LedgerName, String)>>,
+    /// The conversations whose files or lines could not be written, each with the reason. Nothing more is cleared from
+    /// them until they are.
+    unwritten: Mutex<HashMap<String, String>>,
+}
+
+/// Names the ledger of a conversation: its project, and the path in the settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct LedgerName {
+    conversation: String,
+    project: Option<PathBuf>,
+    path: String,
+}
+
+impl LedgerName {
+    fn of(about: &About<'_>, settings: &Settings) -> LedgerName {
+        LedgerName {
+            conversation: about.conversation.to_owned(),
+            project: about.folder.map(PathBuf::from),
+            path: settings.ledger.clone(),
+        }
+    }
+
+    fn ledger(&self, offload: &Folder) -> keep::Ledger {
+        keep::ledger(&self.path, self.project.as_deref(), offload, &self.conversation)
+    }
+}
+
+/// A checked place for files, and the ledger that was checked with it.
+struct Place {
+    folder: PathBuf,
+    ledger: Option<LedgerName>,
 }
 
 impl Editor {
@@ -40,27 +76,64 @@ impl Editor {
             complained: Mutex::default(),
             hindered: Mutex::default(),
             noted: Mutex::default(),
+            places: Mutex::default(),
+            lines: Mutex::default(),
+            unwritten: Mutex::default(),
         }
     }
 
-    fn ledger(&self, about: &About<'_>, settings: &Settings) -> keep::Ledger {
-        keep::ledger(&settings.ledger, about.folder.map(Path::new), &self.folder, about.conversation)
+    /// The folder for a conversation's files. Both it and the ledger, if `noted`, are checked once; after that no file
+    /// is touched here.
+    fn place(&self, about: &About<'_>, settings: &Settings, noted: bool) -> Result<PathBuf, String> {
+        if let Some(why) = lock(&self.unwritten).get(about.conversation) {
+            return Err(why.clone());
+        }
+        let ledger = noted.then(|| LedgerName::of(about, settings));
+        if let Some(place) = lock(&self.places).get(about.conversation)
+            && (ledger.is_none() || place.ledger == ledger)
+        {
+            return Ok(place.folder.clone());
+        }
+        if let Some(ledger) = &ledger {
+            ledger.ledger(&self.folder).may_note()?;
+        }
+        let checked = self.folder.checked(about.conversation);
+        let folder = checked.map_err(|error| keep::unwritable(&self.folder, about.conversation, &error))?;
+        let place = Place { folder: folder.clone(), ledger };
+        lock(&self.places).insert(about.conversation.to_owned(), place);
+        lock(&self.hindered).remove(about.conversation);
+        Ok(folder)
+    }
+
+    /// Writes the queued lines. Those that cannot be written stay queued; returns their conversations, each with the
+    /// reason.
+    fn write_lines(&self) -> Vec<(String, String)> {
+        let lines = std::mem::take(&mut *lock(&self.lines));
+        let mut failures = Vec::new();
+        for of_one in lines.chunk_by(|(one, _), (next, _)| one == next) {
+            let texts: Vec<&str> = of_one.iter().map(|(_, line)| line.as_str()).collect();
+            let name = &of_one[0].0;
+            if let Err(why) = name.ledger(&self.folder).note(&texts) {
+                failures.push((name.conversation.clone(), why));
+                lock(&self.lines).extend_from_slice(of_one);
+            }
+        }
+        failures
     }
 
     /// The reason, unless the previous line of this batch has it; and whether the line is the first of its batch.
     fn reason_of_line<'r>(&self, about: &About<'_>, reason: &'r str) -> (Option<&'r str>, bool) {
         let noted = (about.request, about.at, reason.to_owned());
-        let before = crate::threads::lock(&self.noted).insert(about.conversation.to_owned(), noted);
+        let before = lock(&self.noted).insert(about.conversation.to_owned(), noted);
         let before = before.filter(|(request, at, _)| (*request, *at) == (about.request, about.at));
         let is_same = before.as_ref().is_some_and(|(_, _, before)| before == reason);
         ((!is_same).then_some(reason), before.is_none())
     }
 
-    fn complain(&self, about: &About<'_>, why: &str) {
-        crate::threads::lock(&self.hindered).insert(about.conversation.to_owned(), why.to_owned());
-        let is_new = crate::threads::lock(&self.complained).insert(format!("{} {why}", about.conversation));
-        if is_new {
-            tracing::warn!(conversation = %about.conversation, %why, "nothing is cleared automatically");
+    fn complain(&self, conversation: &str, why: &str) {
+        lock(&self.hindered).insert(conversation.to_owned(), why.to_owned());
+        if lock(&self.complained).insert(format!("{conversation} {why}")) {
+            tracing::warn!(%conversation, %why, "nothing is cleared automatically");
         }
     }
 }
@@ -109,7 +182,7 @@ impl Automatic for Editor {
 
     fn hindrances(&self, about: &About<'_>, skills: &[&str]) -> Vec<String> {
         let mut all = self.rules.wrong(about.folder.map(Path::new), skills);
-        let hindered = crate::threads::lock(&self.hindered).get(about.conversation).cloned();
+        let hindered = lock(&self.hindered).get(about.conversation).cloned();
         all.extend(hindered.map(|why| format!("nothing is cleared: {why}")));
         all
     }
@@ -119,7 +192,9 @@ impl Automatic for Editor {
     }
 
     fn note(&self, about: &About<'_>, settings: &Settings, line: &str) -> Result<(), String> {
-        self.ledger(about, settings).note(line)
+        self.place(about, settings, true)?;
+        lock(&self.lines).push((LedgerName::of(about, settings), line.to_owned()));
+        Ok(())
     }
 
     fn keep(
@@ -132,24 +207,33 @@ impl Automatic for Editor {
         if keeping == Keeping::Nowhere {
             return Ok(None);
         }
-        // Nothing is cleared without a line in the ledger, so that is tried before a file is written.
-        let ledger = match keeping {
-            Keeping::Noted => self.ledger(about, settings).may_note(),
-            Keeping::Filed | Keeping::Nowhere => Ok(()),
-        };
-        let kept = ledger.and_then(|()| keep::to_file(&self.folder, about, removed)).and_then(|file| {
-            if keeping == Keeping::Noted {
-                let why = self.reason_of_line(about, removed.reason);
-                let line = ledger_line::line(about, (&ledger_line::named(removed), what), why, &file);
-                self.note(about, settings, &line)?;
-                crate::threads::lock(&self.hindered).remove(about.conversation);
-            }
-            Ok(Some(ledger_line::sentence(&file)))
-        });
-        kept.inspect_err(|why| self.complain(about, why))
+        let is_noted = keeping == Keeping::Noted;
+        let place = self.place(about, settings, is_noted).inspect_err(|why| self.complain(about.conversation, why))?;
+        let name = keep::file_name(removed);
+        let file = place.join(&name);
+        self.folder.write_soon(about.conversation, &name, removed.text);
+        if is_noted {
+            let why = self.reason_of_line(about, removed.reason);
+            let line = ledger_line::line(about, (&ledger_line::named(removed), what), why, &file);
+            lock(&self.lines).push((LedgerName::of(about, settings), line));
+        }
+        Ok(Some(ledger_line::sentence(&file)))
     }
 
     fn secure(&self) {
-        self.folder.sync();
+        let files = self.folder.write_queued().into_iter();
+        let files = files.map(|(id, error)| {
+            let why = keep::unwritable(&self.folder, &id, &error);
+            (id, why)
+        });
+        let failed: HashMap<String, String> = files.chain(self.write_lines()).collect();
+        for (conversation, why) in &failed {
+            self.complain(conversation, why);
+            // Whether it is possible again is to be checked again.
+            lock(&self.places).remove(conversation);
+        }
+        let before = std::mem::replace(&mut *lock(&self.unwritten), failed.clone());
+        let written = before.into_keys().filter(|conversation| !failed.contains_key(conversation));
+        written.for_each(|conversation| drop(lock(&self.hindered).remove(&conversation)));
     }
 }

@@ -1,22 +1,24 @@
-//! Files cleared results: one file each, and a line in a ledger. Without both nothing is cleared.
+//! The files of cleared results: one each, and a line in a ledger.
 
 use crate::edit::Folder;
-use ctx_engine::ports::{About, OffloadFolder, Removal};
+use ctx_engine::ports::{OffloadFolder, Removal};
 use ctx_store::confined;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes a result to its own file, and returns the file. [`Folder::sync`] makes it survive a power cut.
-pub fn to_file(folder: &Folder, about: &About<'_>, removed: &Removal<'_>) -> Result<PathBuf, String> {
+/// The name of the file for a result.
+pub fn file_name(removed: &Removal<'_>) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let tool: String = removed.tool.chars().take(40).map(plain).collect::<String>().to_lowercase();
     let hash = ctx_store::Hash::of(removed.text.as_bytes()).to_string();
-    let name = format!("{}-{}.{}", tool.trim_matches('-'), hash.get(..10).unwrap_or_default(), removed.ending);
-    folder.write_soon(about.conversation, &name, removed.text).map_err(|error| {
-        let place = folder.path(about.conversation, "");
-        let hint = "Free some space, or set another folder under [offload] in ctx.toml";
-        format!("its content cannot be written to {}: {error}. {hint}", place.display())
-    })
+    format!("{}-{}.{}", tool.trim_matches('-'), hash.get(..10).unwrap_or_default(), removed.ending)
+}
+
+/// Why the files of a conversation cannot be written.
+pub fn unwritable(folder: &Folder, conversation: &str, error: &io::Error) -> String {
+    let place = folder.path(conversation, "");
+    let hint = "Free some space, or set another folder under [offload] in ctx.toml";
+    format!("its content cannot be written to {}: {error}. {hint}", place.display())
 }
 
 /// The ledger file, and the trusted part of its path.
@@ -58,7 +60,8 @@ impl Ledger {
         }
     }
 
-    pub fn note(&self, line: &str) -> Result<(), String> {
+    /// Adds lines.
+    pub fn note(&self, lines: &[&str]) -> Result<(), String> {
         let written = || -> io::Result<()> {
             let (folder, way) = self.way()?;
             let mut file = folder.make(&way)?.append(self.name()?)?;
@@ -67,8 +70,8 @@ impl Ledger {
             if file.seek(SeekFrom::End(-1)).is_ok() {
                 file.read_exact(&mut last)?;
             }
-            let line = if last == *b"\n" { format!("{line}\n") } else { format!("\n{line}\n") };
-            file.write_all(line.as_bytes())
+            let start = if last == *b"\n" { "" } else { "\n" };
+            file.write_all(format!("{start}{}\n", lines.join("\n")).as_bytes())
         };
         written().map_err(|error| self.unwritable(&error))
     }
@@ -101,7 +104,7 @@ impl Ledger {
 mod tests {
     use super::*;
     use ctx_engine::automatic::ledger_line::{file_in, line, named, sentence};
-    use ctx_engine::ports::Batch;
+    use ctx_engine::ports::{About, Batch};
     use std::fs;
 
     const ABOUT: About<'static> = About {
@@ -123,15 +126,19 @@ mod tests {
         let text = "line one\r\n\u{feff}öß\n\nno end";
         let (call, tool, reason) = ("toolu_1", "mcp__x/y", "an old result");
         let removed = Removal { call, is_input: false, tool, text, ending: "txt", tokens: 9, reason };
-        let file = to_file(&folder, &ABOUT, &removed).expect("written");
-        assert_eq!(fs::read(&file).expect("a file"), text.as_bytes());
-        assert_eq!(to_file(&folder, &ABOUT, &removed).expect("the same again"), file);
+        let name = file_name(&removed);
+        assert!(name.starts_with("mcp--x-y-") && name.ends_with(".txt"), "{name}");
+        let file = folder.checked("c1").expect("writable").join(&name);
+        for _ in 0..2 {
+            folder.write_soon("c1", &name, text);
+            assert!(folder.write_queued().is_empty(), "also when it is there already");
+            assert_eq!(fs::read(&file).expect("a file"), text.as_bytes());
+        }
         assert_eq!(file_in(&sentence(&file)), Some(file.as_path()));
         let ledger = ledger("NOTES.md", Some(home.path()), &folder, "c1");
         fs::write(ledger.place(), "# Mine, without an end").expect("written");
-        ledger
-            .note(&line(&ABOUT, (&named(&removed), "cat `x`\ny"), (Some(removed.reason), true), &file))
-            .expect("noted");
+        let line = line(&ABOUT, (&named(&removed), "cat `x`\ny"), (Some(removed.reason), true), &file);
+        ledger.note(&[&line]).expect("noted");
         let told = fs::read_to_string(ledger.place()).expect("a file");
         let lines: Vec<&str> = told.lines().collect();
         assert_eq!((lines.len(), lines[0]), (2, "# Mine, without an end"));
@@ -150,7 +157,7 @@ mod tests {
     #[test]
     fn what_is_no_file_is_not_written_to() {
         let home = tempfile::tempdir().expect("a folder");
-        let refused = at(home.path()).note("- x").expect_err("a folder");
+        let refused = at(home.path()).note(&["- x"]).expect_err("a folder");
         assert!(refused.contains("cannot be written") && refused.contains("not a plain file"), "{refused}");
         assert_eq!(at(home.path()).may_note(), Err(refused));
         assert_eq!(at(&home.path().join("a/b/NOTES.md")).may_note(), Ok(()));
@@ -173,7 +180,7 @@ mod tests {
         for name in ["n/authorized_keys", "n/new", "n/deep/er/new", "last", "dangling"] {
             for named in [name.to_owned(), project.path().join(name).display().to_string()] {
                 let ledger = ledger(&named, Some(project.path()), &folder, "c1");
-                let refused = ledger.note("- x").expect_err(name);
+                let refused = ledger.note(&["- x"]).expect_err(name);
                 assert!(refused.contains("is a link"), "{refused}");
                 assert_eq!(ledger.may_note(), Err(refused));
             }
@@ -188,7 +195,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let project = tempfile::tempdir().expect("a folder");
         let ledger = ledger("docs/NOTES.md", Some(project.path()), &Folder::in_home(project.path()), "c1");
-        ledger.note("- x").expect("noted");
+        ledger.note(&["- x"]).expect("noted");
         let mode = |name: &str| fs::metadata(project.path().join(name)).expect("there").permissions().mode() & 0o777;
         assert_eq!((mode("docs"), mode("docs/NOTES.md")), (0o700, 0o600));
     }

@@ -14,38 +14,32 @@ pub struct Folder {
     root: PathBuf,
     /// The project that contains it, which it must not leave, and where version control should ignore it.
     project: Option<PathBuf>,
-    /// Files that a power cut could still destroy: conversation and name of each.
-    unsynced: Arc<Mutex<Vec<(String, String)>>>,
+    queue: Arc<Mutex<Vec<QueuedFile>>>,
+}
+
+/// A file that is still to be written.
+#[derive(Debug)]
+struct QueuedFile {
+    conversation: String,
+    name: String,
+    text: String,
 }
 
 impl Folder {
     pub fn in_home(home: &Path) -> Folder {
-        Folder { root: home.join("offload"), project: None, unsynced: Arc::default() }
+        Folder { root: home.join("offload"), project: None, queue: Arc::default() }
     }
 
     pub fn in_project(project: &Path, folder: PathBuf) -> Folder {
-        Folder { root: folder, project: Some(project.to_owned()), unsynced: Arc::default() }
+        Folder { root: folder, project: Some(project.to_owned()), queue: Arc::default() }
     }
 
-    /// Opens the folder, and creates it if missing. Below the project or the home no link is followed.
-    fn open(&self) -> io::Result<confined::Folder> {
+    /// Opens the folder of a conversation, and creates it if missing. Below the project or the home no link is
+    /// followed.
+    fn open(&self, conversation: &str) -> io::Result<confined::Folder> {
         let base = self.project.as_deref().or(self.root.parent()).unwrap_or(&self.root);
         let below = self.root.strip_prefix(base).map_err(io::Error::other)?;
-        confined::Folder::create(base)?.make(below)
-    }
-
-    /// Like [`OffloadFolder::write`], but the file survives a power cut only after [`Folder::sync`].
-    pub fn write_soon(&self, conversation: &str, name: &str, text: &str) -> io::Result<PathBuf> {
-        let (path, is_new) = self.put(conversation, name, text)?;
-        if is_new {
-            lock(&self.unsynced).push((conversation.to_owned(), name.to_owned()));
-        }
-        Ok(path)
-    }
-
-    /// Writes a text to a file that does not exist yet, or already has this text.
-    fn put(&self, conversation: &str, name: &str, text: &str) -> io::Result<(PathBuf, bool)> {
-        let root = self.open()?;
+        let root = confined::Folder::create(base)?.make(below)?;
         if self.project.is_some() {
             match root.create_new(".gitignore") {
                 Ok(mut file) => file.write_all(b"*\n")?,
@@ -53,52 +47,72 @@ impl Folder {
                 Err(error) => return Err(error),
             }
         }
-        let folder = root.make(Path::new(conversation))?;
-        let path = folder.path().join(name);
-        match folder.create_new(name) {
-            Ok(mut file) => {
-                if let Err(error) = file.write_all(text.as_bytes()) {
-                    let _ = folder.remove(name);
-                    return Err(error);
-                }
-                Ok((path, true))
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let mut found = Vec::new();
-                let read = folder.read(name).and_then(|file| file.take(text.len() as u64 + 1).read_to_end(&mut found));
-                match read {
-                    Ok(_) if found == text.as_bytes() => Ok((path, false)),
-                    _ => Err(io::Error::new(io::ErrorKind::AlreadyExists, "another file is in its place")),
-                }
-            }
-            Err(error) => Err(error),
-        }
+        root.make(Path::new(conversation))
     }
 
-    /// Makes all written files survive a power cut. The store has their content, so an error is only logged.
-    pub fn sync(&self) {
-        let files = std::mem::take(&mut *lock(&self.unsynced));
-        for of_one in files.chunk_by(|(one, _), (next, _)| one == next) {
-            if let Err(error) = self.sync_files(of_one) {
-                let folder = self.root.join(&of_one[0].0);
-                tracing::warn!(%error, folder = %folder.display(), "cannot sync what was cleared to files");
-            }
-        }
+    /// The path of a conversation's folder, after checking that files can be created in it.
+    pub fn checked(&self, conversation: &str) -> io::Result<PathBuf> {
+        let folder = self.open(conversation)?;
+        folder.check_writable()?;
+        Ok(folder.path().to_owned())
     }
 
-    /// Syncs files of one conversation, and its folder.
-    fn sync_files(&self, files: &[(String, String)]) -> io::Result<()> {
-        let Some((conversation, _)) = files.first() else { return Ok(()) };
-        // A purge may have removed the folder; it must not come back.
-        let (folder, true) = self.open()?.reach(Path::new(conversation))? else { return Ok(()) };
-        for (_, name) in files {
-            match folder.append_existing(name).and_then(|file| file.sync_all()) {
-                // It was removed meanwhile.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                synced => synced?,
+    /// Queues a file for [`Folder::write_queued`]; waits for no disk.
+    pub fn write_soon(&self, conversation: &str, name: &str, text: &str) {
+        let (conversation, name, text) = (conversation.to_owned(), name.to_owned(), text.to_owned());
+        lock(&self.queue).push(QueuedFile { conversation, name, text });
+    }
+
+    /// Writes the queued files so that they survive a power cut. Those that cannot be written stay queued; returns
+    /// their conversations, each with the reason.
+    pub fn write_queued(&self) -> Vec<(String, io::Error)> {
+        let files = std::mem::take(&mut *lock(&self.queue));
+        let mut failures = Vec::new();
+        for of_one in files.chunk_by(|one, next| one.conversation == next.conversation) {
+            if let Err(error) = self.write_all(of_one) {
+                failures.push((of_one[0].conversation.clone(), error));
+            }
+        }
+        if !failures.is_empty() {
+            let failed =
+                |file: &QueuedFile| failures.iter().any(|(conversation, _)| *conversation == file.conversation);
+            lock(&self.queue).splice(0..0, files.into_iter().filter(failed));
+        }
+        failures
+    }
+
+    /// Writes and syncs files of one conversation.
+    fn write_all(&self, files: &[QueuedFile]) -> io::Result<()> {
+        let Some(QueuedFile { conversation, .. }) = files.first() else { return Ok(()) };
+        let folder = self.open(conversation)?;
+        for QueuedFile { name, text, .. } in files {
+            if let Some(file) = put(&folder, name, text)? {
+                file.sync_all()?;
             }
         }
         folder.sync()
+    }
+}
+
+/// Writes a text to a new file; `None` if there is one with this text already.
+fn put(folder: &confined::Folder, name: &str, text: &str) -> io::Result<Option<fs::File>> {
+    match folder.create_new(name) {
+        Ok(mut file) => match file.write_all(text.as_bytes()) {
+            Ok(()) => Ok(Some(file)),
+            Err(error) => {
+                let _ = folder.remove(name);
+                Err(error)
+            }
+        },
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let mut found = Vec::new();
+            let read = folder.read(name).and_then(|file| file.take(text.len() as u64 + 1).read_to_end(&mut found));
+            match read {
+                Ok(_) if found == text.as_bytes() => Ok(None),
+                _ => Err(io::Error::new(io::ErrorKind::AlreadyExists, "another file is in its place")),
+            }
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -108,11 +122,11 @@ impl OffloadFolder for Folder {
     }
 
     fn write(&self, conversation: &str, name: &str, text: &str) -> io::Result<(PathBuf, bool)> {
-        let (path, is_new) = self.put(conversation, name, text)?;
-        if is_new {
-            self.sync_files(&[(conversation.to_owned(), name.to_owned())]).inspect_err(|_| self.remove(&path))?;
-        }
-        Ok((path, is_new))
+        let folder = self.open(conversation)?;
+        let path = folder.path().join(name);
+        let Some(file) = put(&folder, name, text)? else { return Ok((path, false)) };
+        file.sync_all().and_then(|()| folder.sync()).inspect_err(|_| self.remove(&path))?;
+        Ok((path, true))
     }
 
     fn has(&self, file: &Path) -> bool {
@@ -124,6 +138,7 @@ impl OffloadFolder for Folder {
     }
 
     fn forget(&self, conversation: &str) {
+        lock(&self.queue).retain(|file| file.conversation != conversation);
         let folder = self.root.join(conversation);
         let is_ours = fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir());
         if is_ours && let Err(error) = fs::remove_dir_all(&folder) {
@@ -161,26 +176,38 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_soon_is_synced_once_and_what_is_gone_by_then_is_no_error() {
+    fn queued_files_are_written_together_and_a_purged_folder_does_not_come_back() {
         let home = tempfile::tempdir().expect("a folder");
         let folder = Folder::in_home(home.path());
-        for (conversation, name) in [("c1", "a.md"), ("c1", "b.md"), ("c2", "a.md")] {
-            folder.write_soon(conversation, name, "text").expect("written");
+        for (conversation, name) in [("c1", "a.md"), ("c1", "b.md"), ("purged", "a.md"), ("c2", "a.md")] {
+            folder.write_soon(conversation, name, "text");
         }
-        folder.write("c2", "now.md", "text").expect("written");
-        assert_eq!(lock(&folder.unsynced).len(), 3, "what is written at once is synced at once");
-        folder.remove(&folder.path("c1", "a.md"));
-        let waiting = lock(&folder.unsynced).clone();
-        for of_one in waiting.chunk_by(|(one, _), (next, _)| one == next) {
-            folder.sync_files(of_one).expect("synced");
-        }
-        folder.clone().sync();
-        assert!(lock(&folder.unsynced).is_empty(), "a copy of the folder waits for the same files");
-        assert!(folder.sync_files(&[("../c1".to_owned(), "b.md".to_owned())]).is_err());
-        folder.write_soon("purged", "a.md", "text").expect("written");
+        assert!(!home.path().join("offload").exists(), "nothing is written yet");
         folder.forget("purged");
-        folder.sync();
-        assert!(!folder.path("purged", "").exists(), "a purged folder does not come back");
+        assert!(folder.clone().write_queued().is_empty(), "a copy of the folder has the same queue");
+        assert!(lock(&folder.queue).is_empty());
+        for path in ["c1/a.md", "c1/b.md", "c2/a.md"] {
+            assert_eq!(fs::read_to_string(home.path().join("offload").join(path)).expect(path), "text");
+        }
+        assert!(!folder.path("purged", "").exists());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_stays_queued_and_stops_no_other() {
+        let home = tempfile::tempdir().expect("a folder");
+        let folder = Folder::in_home(home.path());
+        folder.write("c1", "a.md", "something else").expect("written");
+        for (conversation, name) in [("c1", "a.md"), ("c1", "b.md"), ("c2", "a.md"), ("../c1", "c.md")] {
+            folder.write_soon(conversation, name, "text");
+        }
+        let failed: Vec<String> = folder.write_queued().into_iter().map(|(conversation, _)| conversation).collect();
+        assert_eq!(failed, ["c1", "../c1"]);
+        assert!(folder.path("c2", "a.md").exists());
+        folder.remove(&folder.path("c1", "a.md"));
+        folder.forget("../c1");
+        assert!(folder.write_queued().is_empty(), "the way is free now");
+        assert_eq!(fs::read_to_string(folder.path("c1", "a.md")).expect("a file"), "text");
+        assert!(folder.path("c1", "b.md").exists() && lock(&folder.queue).is_empty());
     }
 
     #[test]

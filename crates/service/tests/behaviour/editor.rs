@@ -280,6 +280,38 @@ fn what_cannot_be_written_is_not_cleared_and_goes_on() {
 }
 
 #[test]
+fn after_a_failed_write_nothing_more_is_cleared_until_it_is_made_up_for() {
+    let mut work = Work::new(on());
+    work.work(16);
+    let (notes, aside) = (work.home.path().join("NOTES.md"), work.home.path().join("aside"));
+    assert_eq!(work.commits().len(), 1);
+    let lines = || fs::read_to_string(&notes).expect("a ledger").lines().count();
+    let before = lines();
+    fs::rename(&notes, &aside).expect("moved");
+    fs::create_dir(&notes).expect("a folder");
+    let cleared = |sent: &Value| results(sent).iter().filter(|text| text.starts_with("[Cleared to save")).count();
+    let mut at = 0;
+    let mut step = |work: &mut Work| {
+        at += 1;
+        cleared(&work.step("Bash", json!({"command": format!("make more-{at}")})))
+    };
+    let first = before;
+    while step(&mut work) == first {}
+    assert_eq!(work.commits().len(), 2, "the request had left by then");
+    let hindrances = work.service.context(&work.conversation).expect("a context").hindrances;
+    assert!(matches!(&hindrances[..], [why] if why.contains("NOTES.md cannot be written")), "{hindrances:?}");
+    let second = cleared(&work.send());
+    assert_eq!((0..12).map(|_| step(&mut work)).max(), Some(second), "nothing more goes");
+    assert_eq!(work.files().len(), second, "all of them are on disk");
+    fs::remove_dir(&notes).expect("removed");
+    fs::rename(&aside, &notes).expect("moved back");
+    work.send();
+    assert_eq!(lines(), second, "the lines are made up for");
+    assert!(step(&mut work) > second, "and it goes on");
+    assert!(work.service.context(&work.conversation).expect("a context").hindrances.is_empty());
+}
+
+#[test]
 fn what_must_stay_stays_whatever_happens() {
     let mut work = Work::new(on());
     work.session.user("do all of it");

@@ -110,6 +110,8 @@ impl Work {
             });
         }
         self.service.answered(&ticket, Some(answer.ending), Some(answer), timing).expect("noted");
+        // A model takes longer than the writer.
+        self.service.settle(support::LONG);
         self.conversation = ticket.conversation;
         serde_json::from_slice(&sent).expect("JSON")
     }
