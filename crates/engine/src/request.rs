@@ -242,6 +242,7 @@ impl Engine {
     pub fn book(&self, conversation: &mut Conversation, entry: Entry, by: &Circumstances<'_>) -> Booking {
         let Entry { mut arrived, is_current, body, envelope, differs, mut uses, mut step, .. } = entry;
         let is_turn = arrived.turn.is_some();
+        arrived.made_at = conversation.first_changed(&arrived.made);
         if is_current {
             let rules = self.models.rules(envelope.model.as_deref(), body.wire().cache_rules());
             let Forecast { expects, writes } = conversation.forecast(&body, &envelope, by.at, &rules);
@@ -329,7 +330,6 @@ impl Entry {
     fn note_edits(&mut self, conversation: &Conversation, before: Option<ctx_core::edit::CommitId>) {
         let made = conversation.history.line(conversation.history.head()).map(|commit| commit.id);
         self.arrived.made = made.take_while(|id| Some(*id) != before).collect();
-        self.arrived.made_at = conversation.first_changed(&self.arrived.made);
         self.arrived.next = conversation.policy.next.filter(|_| self.is_current);
     }
 }

@@ -36,15 +36,18 @@ impl HeldSessions {
         self.note(&card.id, whose(card), Hold { held, edited: card.edited });
     }
 
+    /// Records whether the requests of a conversation are held now, and whether it is edited.
+    pub fn update(&self, conversation: &Conversation) {
+        let hold = Hold { held: conversation.is_held(), edited: conversation.is_edited() };
+        self.note(&conversation.id, session_of(conversation), hold);
+    }
+
     /// Holds a conversation whose log requires it. Otherwise its state stays: the loaded log may lack its newest
     /// commit.
     pub fn raise(&self, conversation: &Conversation) {
         if conversation.is_held() {
-            let opened = &conversation.opened;
-            let agent = opened.agent.as_deref().map(Into::into);
-            let whose = opened.session.as_deref().map(|session| (session.into(), agent));
             let edited = conversation.is_edited() || self.is_edited(&conversation.id);
-            self.note(&conversation.id, whose, Hold { held: true, edited });
+            self.note(&conversation.id, session_of(conversation), Hold { held: true, edited });
         }
     }
 
@@ -131,6 +134,11 @@ impl HeldSessions {
     fn write(&self) -> RwLockWriteGuard<'_, Inside> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn session_of(conversation: &Conversation) -> Option<Whose> {
+    let opened = &conversation.opened;
+    Some((opened.session.as_deref()?.into(), opened.agent.as_deref().map(Into::into)))
 }
 
 fn whose(card: &Card) -> Option<Whose> {

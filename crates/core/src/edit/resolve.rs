@@ -254,13 +254,17 @@ impl Desk<'_> {
         if ids.is_empty() && select.is_empty() && result.is_none() {
             return Err(target::nothing_named());
         }
-        let targets = match ids {
-            [] => self.everywhere(&around, result.is_some()),
-            ids => self.targets(ids, &around)?,
+        let units: Vec<ViewUnit> = match ids {
+            [] => {
+                let frames = self.frames_of(&around, result.is_some());
+                frames.flat_map(|at| self.view.units(&self.view.frames[at], self.source.messages)).collect()
+            }
+            ids => self.targets(ids, &around)?.into_iter().flat_map(|target| target.units).collect(),
         };
+        let calls: HashSet<&str> = select.calls.iter().map(String::as_str).collect();
         let mut wanted = Vec::new();
         let superseded = if select.superseded { self.superseded() } else { HashSet::new() };
-        for laid in targets.iter().flat_map(|target| &target.units).filter(|laid| laid.covered.is_none()) {
+        for laid in units.iter().filter(|laid| laid.covered.is_none()) {
             let Unit::Source { message, block: Some(block) } = laid.unit else { continue };
             let facts = self.source.messages[message];
             let Some(found) = facts.blocks.get(block) else { continue };
@@ -268,7 +272,7 @@ impl Desk<'_> {
             let is_wanted = found.kind == Kind::ToolResult
                 && facts.role == Role::User
                 && result.is_none_or(|wanted| id == Some(wanted))
-                && (select.calls.is_empty() || id.is_some_and(|id| select.calls.iter().any(|call| call == id)))
+                && (calls.is_empty() || id.is_some_and(|id| calls.contains(id)))
                 && select.tool.as_deref().is_none_or(|tool| self.tool_of(id).is_some_and(|name| name == tool))
                 && (!select.superseded || id.is_some_and(|id| superseded.contains(id)))
                 && select.larger_than.is_none_or(|most| (self.scale)(self.weigh(laid)) > most);

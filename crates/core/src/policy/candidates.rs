@@ -143,7 +143,8 @@ impl Look<'_> {
 impl Desk<'_> {
     /// The tool results as they would be sent, each with its unit and the tokens before it; and the total tokens.
     pub fn items(&self, around: f64) -> (Vec<(Item, ViewUnit)>, u64) {
-        let superseded = self.superseded();
+        let (pinned, sent): (Vec<bool>, Vec<ViewUnit>) = self.sent().map(|(frame, laid)| (frame.pinned, laid)).unzip();
+        let superseded = self.superseded_among(&sent);
         let mut calls: HashMap<&str, (&Block, usize)> = HashMap::new();
         let answers = self.source.messages.iter().filter(|message| message.role == Role::Assistant);
         for (step, message) in answers.enumerate() {
@@ -153,24 +154,19 @@ impl Desk<'_> {
         let mut items = Vec::new();
         let mut inputs: HashMap<&str, Input> = HashMap::new();
         let mut before = around;
-        for frame in &self.view.frames {
-            for laid in self.view.units(frame, self.source.messages) {
-                if laid.covered.is_some() || self.view.is_left_out(&laid) {
-                    continue;
-                }
-                let weight = self.view.weigh(&laid, self.source.messages);
-                if let Some(call) = self.call(&laid) {
-                    let (tokens, before) = ((self.scale)(weight), (self.scale)(before));
-                    inputs.insert(call, Input { tokens, before, left: tokens });
-                }
-                if let Some(item) = self.item(&laid, &calls) {
-                    let superseded = superseded.contains(&*item.call);
-                    let (tokens, before) = ((self.scale)(weight), (self.scale)(before));
-                    let input = inputs.remove(&*item.call);
-                    items.push((Item { tokens, before, pinned: frame.pinned, superseded, input, ..item }, laid));
-                }
-                before += weight;
+        for (pinned, laid) in pinned.into_iter().zip(sent) {
+            let weight = self.view.weigh(&laid, self.source.messages);
+            if let Some(call) = self.call(&laid) {
+                let (tokens, before) = ((self.scale)(weight), (self.scale)(before));
+                inputs.insert(call, Input { tokens, before, left: tokens });
             }
+            if let Some(item) = self.item(&laid, &calls) {
+                let superseded = superseded.contains(&*item.call);
+                let (tokens, before) = ((self.scale)(weight), (self.scale)(before));
+                let input = inputs.remove(&*item.call);
+                items.push((Item { tokens, before, pinned, superseded, input, ..item }, laid));
+            }
+            before += weight;
         }
         (items, (self.scale)(before))
     }

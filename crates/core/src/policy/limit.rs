@@ -7,6 +7,10 @@ use super::settings::Mode;
 use super::stub::{BARE, without_names};
 use super::{Action, Look, Proposal};
 
+/// The smallest cut that cannot reach its target, as a part of the window. Each cut makes the provider read again what
+/// is behind it: a smaller one waits for more.
+const SMALLEST: u64 = 50;
+
 /// Clears everything clearable that is not in the plan.
 pub(super) fn all(eligible: &Eligibility<'_, '_>, plan: &Plan) -> Vec<Proposal> {
     let mut without_end = u64::MAX;
@@ -19,12 +23,20 @@ pub(super) fn down_to(target: u64, eligible: &Eligibility<'_, '_>, plan: &Plan) 
     // Fresh results are only trimmed, which saves little.
     let planned = look.items.iter().filter(|item| plan.has_result(item) && !item.fresh);
     let planned: u64 = planned.map(|item| item.tokens.saturating_sub(item.left)).sum();
-    let mut excess = look.tokens.saturating_sub(planned).saturating_sub(target);
+    let tokens = look.tokens.saturating_sub(planned);
+    let before = tokens.saturating_sub(target);
+    let mut excess = before;
     let mut proposals = results_and_inputs(eligible, plan, &mut excess);
     if eligible.settings.mode == Mode::On {
-        proposals.extend(names(look, excess));
+        proposals.extend(names(look, &mut excess));
     }
-    proposals
+    let saved = before - excess;
+    let fits_again = tokens > look.window && tokens - saved <= look.window;
+    let is_free = look.cold || planned > 0;
+    match excess == 0 || is_free || fits_again || saved >= look.window / SMALLEST {
+        true => proposals,
+        false => Vec::new(),
+    }
 }
 
 /// Results, then tool inputs, until no tokens are in excess.
@@ -58,14 +70,14 @@ fn results_and_inputs(eligible: &Eligibility<'_, '_>, plan: &Plan, excess: &mut 
 
 /// The names in stubs, oldest first. Otherwise they would eventually fill the window, and until then every request
 /// would be cut again.
-fn names(look: &Look<'_>, mut excess: u64) -> Vec<Proposal> {
+fn names(look: &Look<'_>, excess: &mut u64) -> Vec<Proposal> {
     let mut proposals = Vec::new();
     for item in look.items.iter().filter(|item| item.cleared && !item.pinned && item.tokens > 2 * BARE) {
-        if excess == 0 {
+        if *excess == 0 {
             break;
         }
         if let Some(text) = look.text(&item.call).and_then(|text| without_names(&text)) {
-            excess = excess.saturating_sub(item.tokens.saturating_sub(BARE));
+            *excess = excess.saturating_sub(item.tokens.saturating_sub(BARE));
             proposals.push(Proposal::instead(item, text, "the limit is near: the names in it are removed too"));
         }
     }

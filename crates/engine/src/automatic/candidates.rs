@@ -63,8 +63,13 @@ impl Candidates {
 
     /// The message that contains a result.
     pub fn message(&self, call: &str) -> Option<usize> {
+        self.block(call).map(|(message, _)| message)
+    }
+
+    /// The message and the block of a result.
+    pub fn block(&self, call: &str) -> Option<(usize, usize)> {
         match self.laid.get(call)?.unit {
-            Unit::Source { message, .. } => Some(message),
+            Unit::Source { message, block } => Some((message, block?)),
             Unit::Made(_) => None,
         }
     }

@@ -4,7 +4,7 @@ use super::candidates::{Candidates, block_of, content_of};
 use crate::automatic::By;
 use crate::conversation::Conversation;
 use crate::ports::{About, Keeping, Removal};
-use crate::tool_text::index::hash;
+use crate::tool_text::index::KnownNames;
 use crate::tool_text::input::LongInput;
 use crate::tool_text::result::ResultText;
 use ctx_core::SlotId;
@@ -16,7 +16,7 @@ use ctx_core::edit::layout::layout;
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::{DROPPED, Desk};
 use ctx_core::message::Kind;
-use ctx_core::policy::stub::{names, result_stub};
+use ctx_core::policy::stub::result_stub;
 use ctx_core::policy::{Action, Facts, Item, Look, Mode, Proposal};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -83,8 +83,7 @@ impl Filler<'_> {
             })
             .collect();
         let whole = self.look.items.iter().filter(|item| item.input.is_some() && !short.contains(&item.call));
-        let mut known = KnownNames(self.conversation.policy.text_index.known(whole.map(|item| &*item.call)));
-        stubs.iter().for_each(|stub| known.learn(stub));
+        let mut known = self.conversation.policy.text_index.known(whole.map(|item| &*item.call), stubs);
         let calls = if short.is_empty() { HashMap::new() } else { calls_of(self.desk) };
         let mut filled = FilledProposals::default();
         for Proposal { what, reason } in proposed {
@@ -109,7 +108,7 @@ impl Filler<'_> {
         &self,
         mut operation: Operation,
         reason: &str,
-        known: &mut KnownNames,
+        known: &mut KnownNames<'_>,
         filled: &mut FilledProposals,
     ) -> Option<Operation> {
         match &mut operation {
@@ -150,7 +149,7 @@ impl Filler<'_> {
         call: &str,
         (laid, id): &(ViewUnit, String),
         reason: &str,
-        known: &mut KnownNames,
+        known: &mut KnownNames<'_>,
         filled: &mut FilledProposals,
     ) -> Option<Operation> {
         let block = std::str::from_utf8(block_of(self.conversation, laid)?).ok()?;
@@ -196,19 +195,6 @@ impl Filler<'_> {
             self.hindrance.replace(Some(why.clone()));
         };
         kept.inspect_err(stays).ok()
-    }
-}
-
-/// Names that occur elsewhere, and will remain there.
-struct KnownNames(HashSet<u64>);
-
-impl KnownNames {
-    fn has(&self, name: &str) -> bool {
-        self.0.contains(&hash(name))
-    }
-
-    pub fn learn(&mut self, text: &str) {
-        self.0.extend(names(text).map(hash));
     }
 }
 

@@ -165,7 +165,7 @@ impl Engine {
         after.repair(conversation.still_left_out());
         let saved = seen.tokens.saturating_sub(scale(ground.weigh(&after, &conversation.envelope)));
         let saved = saved.saturating_sub(noted_already(conversation, by.settings.mode, &filled));
-        let frames = touched(&desk, &filled);
+        let frames = touched(&desk, &seen, &filled);
         // Content that is only noted or proposed counts as done on both sides.
         let sent = look.tokens.saturating_sub(about.cleared);
         let tokens = (sent, sent.saturating_sub(saved));
@@ -279,11 +279,11 @@ pub fn about(conversation: &Conversation, at: u64) -> About<'_> {
 }
 
 /// The frames whose results change.
-fn touched(desk: &Desk<'_>, filled: &FilledProposals) -> Vec<String> {
-    let is_touched = |laid: &ViewUnit| {
-        let Unit::Source { message, block: Some(block) } = laid.unit else { return false };
-        let block = desk.source.messages.get(message).and_then(|message| message.blocks.get(block));
-        block.and_then(|block| block.tool_use_id.as_deref()).is_some_and(|call| filled.texts.contains_key(call))
+fn touched(desk: &Desk<'_>, seen: &Candidates, filled: &FilledProposals) -> Vec<String> {
+    let blocks: FastSet<(usize, usize)> = filled.texts.keys().filter_map(|call| seen.block(call)).collect();
+    let is_touched = |laid: &ViewUnit| match laid.unit {
+        Unit::Source { message, block: Some(block) } => blocks.contains(&(message, block)),
+        _ => false,
     };
     let frames = desk.view.frames.iter();
     let frames = frames.filter(|frame| desk.view.units(frame, desk.source.messages).iter().any(is_touched));

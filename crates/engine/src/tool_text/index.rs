@@ -4,13 +4,15 @@
 use crate::tool_text::input::LongInput;
 use crate::tool_text::result::words;
 use ctx_core::content::{CallInput, Content};
+use ctx_core::fast_map::{FastSet, Quick};
 use ctx_core::message::{Message, Role};
 use ctx_core::policy::stub::{names, result_stub};
 use ctx_core::{Key, ToolRole, tokens};
 use ctx_wire::Wire;
 use ctx_wire::body::Body;
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::cell::{Ref, RefCell};
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Estimated tokens of the sentence that names the file of a result.
@@ -21,8 +23,8 @@ pub struct TextIndex {
     /// The indexed messages.
     met: Vec<Key>,
     /// Hashes of the names in texts; and of those in texts and calls.
-    said: HashSet<u64>,
-    spoken: HashSet<u64>,
+    said: FastSet<u64>,
+    spoken: FastSet<u64>,
     /// Hashes of the names in calls, by call.
     called: HashMap<Box<str>, Vec<u64>>,
     /// Estimated tokens that would remain of each result, and of each input.
@@ -32,6 +34,49 @@ pub struct TextIndex {
     asked: HashMap<Box<str>, CallSubject>,
     /// Skills that were called, or started by a person; may include commands that are not skills.
     skills: Vec<Box<str>>,
+    stubs: RefCell<StubNames>,
+}
+
+/// The names in the stubs of a conversation, remembered because each request has the stubs of the one before.
+#[derive(Debug, Default)]
+struct StubNames {
+    /// Hashes of the stubs.
+    read: FastSet<u64>,
+    names: FastSet<u64>,
+}
+
+impl StubNames {
+    /// Reads the stubs that are new, or all of them if one has gone.
+    fn update(&mut self, stubs: &[&str]) {
+        let hashes: Vec<u64> = stubs.iter().map(|stub| quick_hash(stub)).collect();
+        let known = hashes.iter().filter(|hash| self.read.contains(hash)).count();
+        if known < self.read.len() {
+            *self = StubNames::default();
+        }
+        for (stub, hash) in stubs.iter().zip(hashes) {
+            if self.read.insert(hash) {
+                self.names.extend(names(stub).map(self::hash));
+            }
+        }
+    }
+}
+
+/// Names that occur elsewhere, and will remain there.
+pub struct KnownNames<'i> {
+    said: &'i FastSet<u64>,
+    stubs: Ref<'i, StubNames>,
+    others: FastSet<u64>,
+}
+
+impl KnownNames<'_> {
+    pub fn has(&self, name: &str) -> bool {
+        let name = hash(name);
+        self.said.contains(&name) || self.others.contains(&name) || self.stubs.names.contains(&name)
+    }
+
+    pub fn learn(&mut self, text: &str) {
+        self.others.extend(names(text).map(hash));
+    }
 }
 
 type CallSubject = (Option<Box<str>>, Option<Box<str>>);
@@ -128,10 +173,11 @@ impl TextIndex {
         self.spoken.extend(names);
     }
 
-    /// Names in texts, or in the inputs of these calls.
-    pub fn known<'c>(&self, calls: impl Iterator<Item = &'c str>) -> HashSet<u64> {
-        let called = calls.filter_map(|call| self.called.get(call)).flatten();
-        self.said.iter().chain(called).copied().collect()
+    /// The names in texts, in the inputs of these calls, and in these stubs.
+    pub fn known<'c>(&self, calls: impl Iterator<Item = &'c str>, stubs: &[&str]) -> KnownNames<'_> {
+        self.stubs.borrow_mut().update(stubs);
+        let others = calls.filter_map(|call| self.called.get(call)).flatten().copied().collect();
+        KnownNames { said: &self.said, stubs: self.stubs.borrow(), others }
     }
 
     pub fn left(&self, call: &str) -> Option<f64> {
@@ -148,7 +194,13 @@ impl TextIndex {
     }
 }
 
-pub fn hash(name: &str) -> u64 {
+fn quick_hash(text: &str) -> u64 {
+    let mut hasher = Quick::default();
+    hasher.write(text.as_bytes());
+    hasher.finish()
+}
+
+fn hash(name: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
     hasher.finish()

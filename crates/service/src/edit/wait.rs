@@ -20,7 +20,7 @@ use ctx_engine::conversation::waiting::{State, Waiting};
 use ctx_engine::edit::Imports;
 use ctx_engine::edit::wait::notes;
 use ctx_engine::log::{self, NotedWish, Reverts, Wait};
-use ctx_engine::{Refusal, card, record};
+use ctx_engine::{Refusal, record};
 use ctx_store::Step;
 use std::sync::MutexGuard;
 
@@ -197,7 +197,7 @@ impl Parts {
 
     /// Holds its requests while changes are pending, and sets the alarm for those that depend on time.
     pub(crate) fn heed(&self, conversation: &Conversation) {
-        self.held.put(&card::of(conversation), conversation.is_held());
+        self.held.update(conversation);
         self.set_alarm(conversation);
     }
 

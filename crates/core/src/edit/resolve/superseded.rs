@@ -1,7 +1,7 @@
 //! Superseded reads: files that are read again, or changed, later.
 
 use super::Desk;
-use crate::edit::fold::{Unit, ViewUnit};
+use crate::edit::fold::{Frame, Unit, ViewUnit};
 use crate::key::Key;
 use crate::message::{Block, How, Kind};
 use std::collections::HashSet;
@@ -10,8 +10,21 @@ impl Desk<'_> {
     /// The ids of superseded reads among the sent calls. A partial read counts until the same part or the whole file is
     /// read again.
     pub fn superseded(&self) -> HashSet<&str> {
-        let laid = self.view.frames.iter().flat_map(|frame| self.view.units(frame, self.source.messages));
-        let sent: Vec<ViewUnit> = laid.filter(|laid| laid.covered.is_none() && !self.view.is_left_out(laid)).collect();
+        let sent: Vec<ViewUnit> = self.sent().map(|(_, laid)| laid).collect();
+        self.superseded_among(&sent)
+    }
+
+    /// The sent units, each with its frame.
+    pub fn sent(&self) -> impl Iterator<Item = (&Frame, ViewUnit)> {
+        let laid =
+            self.view.frames.iter().flat_map(|frame| {
+                self.view.units(frame, self.source.messages).into_iter().map(move |laid| (frame, laid))
+            });
+        laid.filter(|(_, laid)| laid.covered.is_none() && !self.view.is_left_out(laid))
+    }
+
+    /// The same among units that are known to be sent.
+    pub fn superseded_among(&self, sent: &[ViewUnit]) -> HashSet<&str> {
         let block = |laid: &ViewUnit| match laid.unit {
             Unit::Source { message, block: Some(block) } => self.source.messages.get(message)?.blocks.get(block),
             _ => None,

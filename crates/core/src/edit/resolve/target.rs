@@ -67,19 +67,17 @@ impl Desk<'_> {
             targets.extend(left);
         }
         if everything {
-            // Filters skip pinned frames.
-            targets = self.everywhere(select, false);
-        }
-        if !everything {
+            targets = self.frames_of(select, false).map(|at| self.whole(at)).collect();
+        } else {
             self.once(&mut targets);
+            targets.retain(|target| target.frame.map_or(select.older_than.is_none(), |at| self.is_old(at, select)));
         }
-        targets.retain(|target| self.is_old(target, select));
         if let Some(tool) = &select.tool {
             targets.iter_mut().for_each(|target| self.keep_calls(target, &|_, name| name == Some(tool)));
         }
         if !select.calls.is_empty() {
-            let keep =
-                |id: Option<&str>, _: Option<&str>| id.is_some_and(|id| select.calls.iter().any(|call| call == id));
+            let calls: HashSet<&str> = select.calls.iter().map(String::as_str).collect();
+            let keep = |id: Option<&str>, _: Option<&str>| id.is_some_and(|id| calls.contains(id));
             targets.iter_mut().for_each(|target| self.keep_calls(target, &keep));
         }
         if select.superseded {
@@ -118,15 +116,14 @@ impl Desk<'_> {
         Ok(targets)
     }
 
-    /// All frames that are old enough; pinned ones only if `pinned`.
-    pub(super) fn everywhere(&self, select: &Select, pinned: bool) -> Vec<Target> {
-        let frames = self.view.frames.iter().enumerate().filter(|(_, frame)| pinned || !frame.pinned);
-        frames.map(|(at, _)| self.whole(at)).filter(|target| self.is_old(target, select)).collect()
+    /// The frames that are old enough; pinned ones only if `pinned`.
+    pub(super) fn frames_of(&self, select: &Select, pinned: bool) -> impl Iterator<Item = usize> {
+        let frames = self.view.frames.iter().enumerate().filter(move |(_, frame)| pinned || !frame.pinned);
+        frames.map(|(at, _)| at).filter(|at| self.is_old(*at, select))
     }
 
-    fn is_old(&self, target: &Target, select: &Select) -> bool {
-        let Some(frames) = select.older_than else { return true };
-        target.frame.is_some_and(|at| at + frames < self.view.frames.len())
+    fn is_old(&self, frame: usize, select: &Select) -> bool {
+        select.older_than.is_none_or(|frames| frame + frames < self.view.frames.len())
     }
 
     /// Keeps only some calls and their results, selected by id and tool.

@@ -71,6 +71,24 @@ fn at_the_limit_it_goes_in_order_until_the_target_and_what_is_recent_stays() {
 }
 
 #[test]
+fn a_cut_that_does_not_suffice_waits_until_it_is_worth_a_reread() {
+    // Only one of the results is old enough to go, and all but it stays.
+    let settings = Settings { attention_budget: None, preserve_recent_turns: 18, ..Settings::default() };
+    let rates = Rates { fresh: 1.0, read: 0.0, write: 1.0 };
+    let with = |tokens: u64, change: fn(Look<'static>) -> Look<'static>| {
+        let mut look = look(&[(ToolRole::Shell, 10_000); 19]);
+        look.items[0].tokens = tokens;
+        let look = Look { tokens: 170_000, rates, ..look };
+        gone(&choose(&settings, &change(look), &nothing, USUAL)).len()
+    };
+    let as_it_is = |look| look;
+    assert_eq!((with(1_000, as_it_is), with(10_000, as_it_is)), (0, 1), "2 % of the window is worth it");
+    assert_eq!(with(1_000, |look| Look { cold: true, ..look }), 1, "without a cache it costs nothing");
+    assert_eq!(with(1_000, |look| Look { tokens: 200_500, ..look }), 1, "the request fits again");
+    assert_eq!(with(1_000, |look| Look { tokens: 300_000, ..look }), 0, "it would not fit either way");
+}
+
+#[test]
 fn what_the_provider_clears_is_left_to_it_until_that_does_not_suffice() {
     let look = Look { cold: true, ..look(&[(ToolRole::Search, 10_000); 19]) };
     let with = |cleared| {

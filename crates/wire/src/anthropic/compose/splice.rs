@@ -263,7 +263,7 @@ impl<'p> Splicer<'p, '_> {
         if text.is_none() && mark.is_none() {
             return self.writer.source(behind(base, span));
         }
-        let text = text.map(|text| serde_json::Value::from(*text).to_string());
+        let text = text.map(|text| serde_json::to_string(text).unwrap_or_else(|_| "\"\"".to_owned()));
         let mut new = [("content", text.as_deref().map(str::as_bytes)), ("cache_control", mark)];
         let (mut at, mut end, mut comma) = (span.start, span.start + 1, "");
         for member in members().iter() {
