@@ -135,7 +135,7 @@ impl Engine {
         let place = step.records.len();
         let head = conversation.history.head();
         // The client has sent the reply back, in its own words.
-        let had_pending = is_current && conversation.pending.take().is_some();
+        let had_pending = is_current && !std::mem::take(&mut conversation.pending).is_empty();
         conversation.grow(&turn, fresh, packed, placed.verdict == Verdict::Compaction);
         if let Some(inherited) = inherited.filter(|_| is_current) {
             // The provider caches the part that a fork shares with its parent as long as the parent's.

@@ -326,8 +326,9 @@ impl Parts {
                 reconcile(&other.tree, &Sighting { same: 0, rest: facts, compacted: false, unanswered: false });
             let deepest = best.as_ref().map_or(0, |best| best.known);
             // The reply that its client has not sent back yet is also part of its history.
-            let reply = other.pending.as_ref().zip(facts.get(placed.known()));
-            let known = placed.known() + usize::from(reply.is_some_and(|(reply, next)| reply.facts.key == next.key));
+            let next = facts.get(placed.known()..).unwrap_or_default();
+            let brought = other.pending.iter().zip(next).take_while(|(reply, next)| reply.facts.key == next.key);
+            let known = placed.known() + brought.count();
             // An agent that continues a history has it from its parent, or at least from its own session.
             let is_kin = other.opened.session.is_some() && other.opened.session == new.session;
             let kinship = u8::from(is_kin) + u8::from(new.parent.as_ref() == Some(&id));
