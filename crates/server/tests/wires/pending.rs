@@ -115,3 +115,29 @@ async fn an_agent_without_a_session_is_recognised_by_any_item_of_the_reply() {
     let all = router.get("conversations").await;
     assert_eq!(all["conversations"].as_array().map(Vec::len), Some(1), "{all}");
 }
+
+#[tokio::test]
+async fn an_edited_call_without_an_id_keeps_its_result() {
+    let (_, gemini, router) = daemon().await;
+    let at = (GENERATE, "edited-call");
+    let call = |path: &str| json!({"functionCall": {"name": "read", "args": {"path": path}}});
+    let result = |text: &str| json!({"functionResponse": {"name": "read", "response": {"output": text}}});
+    let model = json!({"role": "model", "parts": [call("/c"), call("/d"), call("/e")]});
+    let said = json!({"candidates": [{"content": model, "finishReason": "STOP"}]}).to_string();
+    talk(&router, &gemini, at, &contents(2), &said).await;
+    router.edit(at.1, json!([{"op": "edit", "id": "t2#1.1", "raw": call("/other")}])).await;
+    router.edit(at.1, json!([{"op": "delete", "ids": ["t2#1.2"]}])).await;
+
+    let mut body: Value = serde_json::from_str(&contents(2)).expect("JSON");
+    let list = body["contents"].as_array_mut().expect("contents");
+    list.push(model);
+    list.push(json!({"role": "user", "parts": [result("of c"), result("of d"), result("of e")]}));
+    let arrived = talk(&router, &gemini, at, &body.to_string(), CONTENT).await;
+    assert_eq!(arrived.text(), router.composed(at.1).await, "what is shown is what is sent");
+    let sent: Value = serde_json::from_slice(&arrived.body).expect("JSON");
+    assert_eq!(sent["contents"][6]["parts"], json!([result("of c"), result("of d")]), "{sent}");
+    let parts = sent["contents"][5]["parts"].as_array().expect("parts");
+    let args: Vec<&Value> = parts.iter().map(|part| &part["functionCall"]["args"]["path"]).collect();
+    assert_eq!(args, ["/c", "/other"], "{sent}");
+    assert!(!arrived.text().contains('~'), "a derived id is never sent");
+}
