@@ -272,7 +272,20 @@ fn examples(messages: &[Message]) -> usize {
     messages.iter().position(|message| message.speaks.is_some()).unwrap_or(0)
 }
 
-pub fn recognises_an_answer(placed: &RequestPath, messages: &[Message]) -> bool {
+/// The number of messages that a client has kept of this conversation behind a summary; 0 unless an answer is among
+/// them.
+pub fn kept_messages(conversation: &Conversation, messages: &[Message]) -> usize {
+    let placed =
+        reconcile(&conversation.tree, &Sighting { same: 0, rest: messages, compacted: true, unanswered: false });
+    let is_reply = |message: &Message| conversation.pending.iter().any(|reply| reply.is(message));
+    let replies = messages.iter().filter(|message| is_reply(message)).count();
+    match placed.known() {
+        known if recognises_an_answer(&placed, messages) || known > 0 && replies > 0 => known + replies,
+        _ => 0,
+    }
+}
+
+fn recognises_an_answer(placed: &RequestPath, messages: &[Message]) -> bool {
     let known = |(at, message): (usize, &Message)| {
         let recognised = at
             .checked_sub(placed.depth)

@@ -216,8 +216,11 @@ impl Engine {
         }
         if entry.arrived.turn.is_none() {
             let is_summary = conversation.is_edited() && entry.arrived.class == Class::Compaction.name();
-            let history = entry.spare.as_ref().filter(|_| is_summary);
-            match history.and_then(|history| flattened::cut(conversation, history, body)) {
+            // The newest body of the path was set aside for this one.
+            std::mem::swap(&mut conversation.last.body, &mut entry.spare);
+            let cut = is_summary.then(|| self.cut(conversation, body)).flatten();
+            std::mem::swap(&mut conversation.last.body, &mut entry.spare);
+            match cut {
                 Some(cut) => {
                     let detail = format!("{} of {} removed texts were cut out of it", cut.found, cut.removed);
                     entry.arrived.detail = Some(detail);
