@@ -45,12 +45,10 @@ fn tap(body: &[u8], size: usize, status: u16, content_type: Option<&str>, encodi
     for piece in body.chunks(size) {
         pieces.feed(piece);
     }
-    let partial = pieces.partial();
     let answer = pieces.finish(Ending::Complete);
-    if let Some(reply) = &answer.reply {
+    for reply in &answer.reply {
         assert!(serde_json::from_slice::<serde::de::IgnoredAny>(reply).is_ok());
     }
-    assert!(partial.is_none() || partial == answer.reply);
     // Where damaged compression is noticed depends on the pieces; what was said before does not.
     if encoding.is_none() {
         assert_eq!(answer, whole.finish(Ending::Complete));

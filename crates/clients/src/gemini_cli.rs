@@ -1,6 +1,7 @@
 //! Gemini CLI: sends no session, and puts its context before the human's first words.
 
 pub mod install;
+mod session;
 
 use crate::class;
 use crate::hints::is_product;
@@ -18,6 +19,7 @@ pub static CLIENT: Client = Client {
     class: class::of_agent,
     vocabulary: &VOCABULARY,
     bookkeeping: &["write_todos", "save_memory", "activate_skill", "ask_user"],
+    sessions: Some(session::FILES),
     installer: Some(&install::INSTALLER),
     launch: Launch { programs: &["gemini"], routes: &[ROUTE] },
     marks: &["GEMINI_CLI"],

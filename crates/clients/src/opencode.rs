@@ -1,5 +1,7 @@
 //! opencode: sends its session with every request, titles and summaries included.
 
+mod session;
+
 use crate::class;
 use crate::hints::is_product;
 use crate::launch::{Launch, Route};
@@ -24,6 +26,7 @@ pub static CLIENT: Client = Client {
     class: class::of_agent,
     vocabulary: &VOCABULARY,
     bookkeeping: &["task", "todo*", "skill", "question"],
+    sessions: Some(session::FILES),
     installer: Some(&INSTALLER),
     launch: Launch { programs: &["opencode"], routes: &[ROUTE] },
     marks: &["OPENCODE"],

@@ -1,6 +1,7 @@
 //! Session files: a client's conversations on disk, in the form of its requests.
 
 use ctx_core::content::WireId;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::path::Path;
 
@@ -20,6 +21,22 @@ pub struct SessionFile {
     pub conversations: Vec<SessionConversation>,
     /// Lines, counted from 1, and why they were skipped; no number if it concerns the whole file.
     pub skipped: Vec<(Option<usize>, String)>,
+}
+
+/// Why a file has no conversation.
+pub(crate) const NO_ANSWER: &str = "it contains no reply of a model";
+
+/// The name of a recording: those after a compaction are numbered.
+pub(crate) fn numbered(name: &str, before: usize) -> String {
+    match before {
+        0 => name.to_owned(),
+        before => format!("{name}#{}", before + 1),
+    }
+}
+
+/// The text of a value.
+pub(crate) fn raw(value: &Value) -> Option<Box<RawValue>> {
+    RawValue::from_string(value.to_string()).ok()
 }
 
 /// One conversation, as of its last request.

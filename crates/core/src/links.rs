@@ -14,6 +14,12 @@ pub fn is_derived(id: &str) -> bool {
     id.starts_with(MARK)
 }
 
+/// The derived id of a call whose message has become another slot.
+pub fn moved_id(id: &str, from: SlotId, to: SlotId) -> Option<String> {
+    let (slot, number) = id.strip_prefix(MARK)?.split_once('.')?;
+    (slot == from.0.to_string()).then(|| format!("{MARK}{}.{number}", to.0))
+}
+
 /// The id that the client gave to a block.
 pub fn own_id(block: &Block) -> Option<&str> {
     block.tool_use_id.as_deref().filter(|id| !is_derived(id))
@@ -172,6 +178,13 @@ mod tests {
         ]);
         assert_eq!((&ids[2], &ids[3]), (&some(&["~1.0"]), &some(&["~2.0"])));
         assert_eq!((&ids[4], &ids[6]), (&vec![None], &vec![None]), "no call is left for them");
+    }
+
+    #[test]
+    fn a_derived_id_moves_with_its_message() {
+        assert_eq!(moved_id("~7.2", SlotId(7), SlotId(31)).as_deref(), Some("~31.2"));
+        assert_eq!(moved_id("~71.2", SlotId(7), SlotId(31)), None);
+        assert_eq!(moved_id("7.2", SlotId(7), SlotId(31)), None);
     }
 
     #[test]

@@ -247,25 +247,22 @@ pub fn continues(conversation: &Conversation, messages: &[Message]) -> Continuat
     let placed =
         reconcile(&conversation.tree, &Sighting { same: 0, rest: messages, compacted: false, unanswered: false });
     let at_end = matches!(placed.verdict, Verdict::Next | Verdict::Retry);
-    let reply = conversation.pending.as_ref().filter(|_| conversation.progress.answered);
-    let is_reply = |answer: &Message| {
-        let is = |reply: &Message| {
-            answer.key == reply.key || answer.anchors.iter().any(|anchor| reply.anchors.contains(anchor))
-        };
-        reply.is_some_and(|reply| is(&reply.facts))
-    };
-    let brings_reply = at_end && messages.get(placed.known()).is_some_and(is_reply);
-    let reached = Continuation { depth: placed.known() + usize::from(brings_reply), at_end };
+    let reply = if conversation.progress.answered { conversation.pending.as_slice() } else { &[] };
+    let is_reply = |message: &Message| reply.iter().any(|one| one.is(message));
+    let next = messages.get(placed.known()..).unwrap_or_default();
+    let brought = next.iter().take(reply.len()).filter(|message| at_end && is_reply(message)).count();
+    let reached = Continuation { depth: placed.known() + brought, at_end };
     if recognises_an_answer(&placed, messages) {
         return reached;
     }
     // Only the opening is shared, and the same words may begin another conversation.
-    let mut said = messages.iter().skip(examples(messages));
-    let same = match said.find(|message| message.role == Role::Assistant) {
+    let said = messages.iter().skip(examples(messages)).skip_while(|message| message.role != Role::Assistant);
+    let mut answer = said.take_while(|message| message.role != Role::User).peekable();
+    let same = match answer.peek() {
         _ if !at_end => false,
         // A repeated request without an answer is a retry; with an answer, it is a new question.
         None => !conversation.progress.answered,
-        Some(answer) => reply.is_none() || is_reply(answer),
+        Some(_) => reply.is_empty() || answer.any(is_reply),
     };
     if same { reached } else { Continuation::default() }
 }
@@ -275,7 +272,20 @@ fn examples(messages: &[Message]) -> usize {
     messages.iter().position(|message| message.speaks.is_some()).unwrap_or(0)
 }
 
-pub fn recognises_an_answer(placed: &RequestPath, messages: &[Message]) -> bool {
+/// The number of messages that a client has kept of this conversation behind a summary; 0 unless an answer is among
+/// them.
+pub fn kept_messages(conversation: &Conversation, messages: &[Message]) -> usize {
+    let placed =
+        reconcile(&conversation.tree, &Sighting { same: 0, rest: messages, compacted: true, unanswered: false });
+    let is_reply = |message: &Message| conversation.pending.iter().any(|reply| reply.is(message));
+    let replies = messages.iter().filter(|message| is_reply(message)).count();
+    match placed.known() {
+        known if recognises_an_answer(&placed, messages) || known > 0 && replies > 0 => known + replies,
+        _ => 0,
+    }
+}
+
+fn recognises_an_answer(placed: &RequestPath, messages: &[Message]) -> bool {
     let known = |(at, message): (usize, &Message)| {
         let recognised = at
             .checked_sub(placed.depth)

@@ -68,12 +68,7 @@ fn adds_no_answer(conversation: &Conversation, request: &RequestSigns<'_>) -> bo
     }
     let placed = reconcile(&conversation.tree, &Sighting { same, rest: &rest, compacted: false, unanswered: false });
     let unplaced = rest.get(placed.depth.saturating_sub(same)..).unwrap_or_default();
-    let is_awaited = |message: &Message| {
-        conversation.pending.as_ref().is_some_and(|reply| {
-            let shares = message.anchors.iter().any(|anchor| reply.facts.anchors.contains(anchor));
-            reply.facts.key == message.key || shares
-        })
-    };
+    let is_awaited = |message: &Message| conversation.pending.iter().any(|reply| reply.is(message));
     let mut new = unplaced.iter().zip(&placed.places).filter(|(_, place)| matches!(place, Place::New));
     !new.any(|(message, _)| message.role == Role::Assistant && !is_awaited(message))
 }

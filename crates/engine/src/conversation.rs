@@ -20,7 +20,7 @@ pub mod titles;
 pub mod waiting;
 
 pub use cache::CacheReport;
-pub use messages::{Pending, SlotVersion};
+pub use messages::{PendingMessage, SlotVersion};
 
 use crate::log::{Automatic, OpeningRecord, Turn, Wait};
 use cache::CacheState;
@@ -72,7 +72,8 @@ pub struct Conversation {
     pub between: Option<Vec<String>>,
     pub last: LastBody,
     pub progress: Progress,
-    pub pending: Option<Pending>,
+    /// The messages of the reply that the client has not sent back yet.
+    pub pending: Vec<PendingMessage>,
     pub calibration: Calibration,
     pub cache: CacheState,
     /// Deferred edits and proposals, pending and finished.
@@ -117,7 +118,7 @@ impl Conversation {
             envelope: Arc::default(),
             packed: None,
             between: None,
-            pending: None,
+            pending: Vec::new(),
             calibration: Calibration::default(),
             waiting: WaitingList::default(),
             history: History::default(),
@@ -169,8 +170,9 @@ impl Conversation {
             self.tree.put(slot, facts);
             self.versions.insert(slot, worn);
         }
-        if let Some(reply) = turn.reply {
-            let tip = self.tree.extend(self.tree.current().last().copied(), &[SlotId(reply)])?;
+        if !turn.reply.is_empty() {
+            let reply: Vec<SlotId> = turn.reply.iter().map(|&slot| SlotId(slot)).collect();
+            let tip = self.tree.extend(self.tree.current().last().copied(), &reply)?;
             self.tree.set_current(tip);
         }
         self.reasoning.strayed |= !turn.bound.is_empty();
@@ -271,7 +273,7 @@ impl Conversation {
 
     /// The messages of the current path, followed by the pending reply.
     pub fn path(&self) -> Vec<&Message> {
-        let pending = self.pending.as_ref().map(|pending| &pending.facts);
+        let pending = self.pending.iter().map(|pending| &pending.facts);
         self.tree.path().map(|slot| &slot.message).chain(pending).collect()
     }
 
@@ -312,7 +314,7 @@ impl Conversation {
     }
 
     pub fn pending_estimate(&self) -> f64 {
-        self.pending.as_ref().map_or(0.0, |pending| tokens::of_message(&pending.facts))
+        self.pending.iter().map(|pending| tokens::of_message(&pending.facts)).sum()
     }
 
     /// Its approximate memory use.

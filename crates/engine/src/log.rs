@@ -3,6 +3,7 @@
 //! A record contains decisions, so a replay decides nothing again and yields the same tree. Blobs are named by their
 //! index in the record's uses.
 
+mod one_or_many;
 pub mod v1;
 
 use ctx_api::edit::When;
@@ -231,9 +232,9 @@ pub struct Turn {
     pub between: Option<Vec<String>>,
     /// Whether this is the current path.
     pub current: bool,
-    /// The slot of a reply that the client has summarised without sending it back: the end of the path it left.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reply: Option<u64>,
+    /// The slots of a reply that the client has summarised without sending it back: the end of the path it left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "one_or_many")]
+    pub reply: Vec<u64>,
     /// The turn is self-contained and discards the earlier state: recovers from an unreadable record.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub restart: bool,

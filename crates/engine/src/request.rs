@@ -135,7 +135,7 @@ impl Engine {
         let place = step.records.len();
         let head = conversation.history.head();
         // The client has sent the reply back, in its own words.
-        let had_pending = is_current && conversation.pending.take().is_some();
+        let had_pending = is_current && !std::mem::take(&mut conversation.pending).is_empty();
         conversation.grow(&turn, fresh, packed, placed.verdict == Verdict::Compaction);
         if let Some(inherited) = inherited.filter(|_| is_current) {
             // The provider caches the part that a fork shares with its parent as long as the parent's.
@@ -216,8 +216,11 @@ impl Engine {
         }
         if entry.arrived.turn.is_none() {
             let is_summary = conversation.is_edited() && entry.arrived.class == Class::Compaction.name();
-            let history = entry.spare.as_ref().filter(|_| is_summary);
-            match history.and_then(|history| flattened::cut(conversation, history, body)) {
+            // The newest body of the path was set aside for this one.
+            std::mem::swap(&mut conversation.last.body, &mut entry.spare);
+            let cut = is_summary.then(|| self.cut(conversation, body)).flatten();
+            std::mem::swap(&mut conversation.last.body, &mut entry.spare);
+            match cut {
                 Some(cut) => {
                     let detail = format!("{} of {} removed texts were cut out of it", cut.found, cut.removed);
                     entry.arrived.detail = Some(detail);

@@ -1,7 +1,8 @@
 //! Adds a response to its conversation.
 
 use crate::card::{self, Card};
-use crate::conversation::{Conversation, Pending};
+use crate::conversation::messages::join;
+use crate::conversation::{Conversation, PendingMessage};
 use crate::credentials::quoted;
 use crate::log::{self, AnswerRecord, WeightEstimates};
 use crate::request::Ticket;
@@ -42,22 +43,23 @@ impl Engine {
     pub fn answered(&self, conversation: &mut Conversation, ticket: &Ticket, response: Response) -> ResponseBooking {
         let Response { ending, answer, timing } = response;
         let is_newest = ticket.turn && ticket.request == conversation.progress.last_turn;
-        let reply = answer.as_ref().and_then(|answer| answer.reply.clone());
+        let reply = answer.as_ref().map(|answer| answer.reply.clone()).unwrap_or_default();
         let estimated = is_newest.then(|| conversation.estimate());
         let mut answered = to_record(conversation.wire, ticket, ending, answer, timing, estimated);
         recall_sent(conversation, &mut answered, is_newest);
         let is_whole = is_newest && answered.status == 200 && answered.ending == "complete";
-        self.told(conversation, &mut answered, reply.as_deref().filter(|_| is_whole));
+        self.told(conversation, &mut answered, reply.first().filter(|_| is_whole).map(Vec::as_slice));
         conversation.learn(&answered, timing.at.saturating_sub(timing.total_ms));
         if answered.status == 200 {
             let signatures: Vec<Key> = answered.signatures.iter().filter_map(|text| text.parse().ok()).collect();
             conversation.bind(signatures.into_iter(), &answered);
         }
         let mut step = Step::default();
-        if is_newest && let Some(reply) = reply {
+        if is_newest && !reply.is_empty() {
             let (conversation_id, name) = (conversation.id.clone(), "pending".into());
-            step.notes.push(Note { conversation: conversation_id, name, body: Some(reply.clone()) });
-            conversation.pending = Some(Pending::new(conversation.wire, reply));
+            step.notes.push(Note { conversation: conversation_id, name, body: Some(join(&reply)) });
+            let message = |bytes| PendingMessage::new(conversation.wire, bytes);
+            conversation.pending = reply.into_iter().map(message).collect();
         }
         step.records.push(record(&conversation.id, timing.at, log::ANSWERED, &answered, Vec::new()));
         let card = is_newest.then(|| card::of(conversation));

@@ -4,6 +4,8 @@
 mod elsewhere;
 #[path = "wires/moving.rs"]
 mod moving;
+#[path = "wires/pending.rs"]
+mod pending;
 #[path = "wires/summaries.rs"]
 mod summaries;
 mod support;

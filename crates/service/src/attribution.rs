@@ -5,13 +5,14 @@ use crate::directory::SharedConversation;
 use crate::parts::Parts;
 use crate::recorder::Order;
 use crate::threads::lock;
+use ctx_clients::Hints;
 use ctx_core::content::WireId;
 use ctx_core::message::{Message, Role};
 use ctx_core::reconcile::{Place, Sighting, reconcile};
 use ctx_core::{Class, Key};
 use ctx_engine::attribution::{
     CANDIDATES, Continuation, Fork, FormatMove, Inheritance, NamedAgent, Newborn, Origin, ParsedBody, SeenRequest,
-    client_name, continues, facts, human, recognises_an_answer, with_model,
+    client_name, continues, facts, human, kept_messages, with_model,
 };
 use ctx_engine::card::Beginning;
 use ctx_engine::class::class;
@@ -56,6 +57,7 @@ impl Parts {
             None => match (self.by_path(body)?, class(&seen.hints, envelope, body)) {
                 (Some(found), _) => Ok(Some(found)),
                 (None, class) if class.is_turn() => Ok(Some((self.without_id(envelope, class, seen), None))),
+                (None, Class::Compaction) => Ok(self.summarised(body)?.map(|shared| (shared, None))),
                 (None, _) => Ok(None),
             },
         }
@@ -203,16 +205,29 @@ impl Parts {
         let mut best: Option<(usize, SharedConversation)> = None;
         for id in candidates {
             let Some(shared) = self.get(&id)? else { continue };
-            let placed = {
-                let other = lock(&shared);
-                if other.wire.id() != wire {
-                    continue;
-                }
-                reconcile(&other.tree, &Sighting { same: 0, rest: messages, compacted: true, unanswered: false })
+            let known = match &*lock(&shared) {
+                other if other.wire.id() == wire => kept_messages(other, messages),
+                _ => 0,
             };
-            let known = if recognises_an_answer(&placed, messages) { placed.known() } else { 0 };
             if known > best.as_ref().map_or(0, |(most, _)| *most) {
                 best = Some((known, shared));
+            }
+        }
+        Ok(best.map(|(_, shared)| shared))
+    }
+
+    /// The conversation whose history a client without ids wants summarised, as one text.
+    fn summarised(&self, body: &Body) -> Result<Option<SharedConversation>, Problem> {
+        let candidates = lock(&self.directory).nameless(CANDIDATES);
+        let mut best: Option<(usize, SharedConversation)> = None;
+        for id in candidates {
+            let Some(shared) = self.get(&id)? else { continue };
+            let carried = match &*lock(&shared) {
+                other if other.wire.id() == body.wire().id() => self.engine.carried_texts(other, body),
+                _ => 0,
+            };
+            if carried > best.as_ref().map_or(0, |(most, _)| *most) {
+                best = Some((carried, shared));
             }
         }
         Ok(best.map(|(_, shared)| shared))
@@ -235,13 +250,15 @@ impl Parts {
     /// Whether the body of a client without a session header may belong to an edited conversation: by the session in
     /// the body, otherwise by its beginning. Reads memory only.
     pub(crate) fn may_continue_edited(&self, body: &Body, agent: Option<&str>) -> bool {
-        if let Some(session) = body.envelope(ctx_clients::lexicon()).session {
-            return self.held.may_be_edited(Some(&session), agent);
+        let envelope = body.envelope(ctx_clients::lexicon());
+        if let Some(session) = &envelope.session {
+            return self.held.may_be_edited(Some(session), agent);
         }
         let messages = facts(body, 0);
         let beginning = Beginning::of(messages.iter());
+        let asks_for_summary = class(&Hints::default(), &envelope, body) == Class::Compaction;
         let directory = lock(&self.directory);
-        if left::begins_with_summary(messages.iter())
+        if (asks_for_summary || left::begins_with_summary(messages.iter()))
             && directory.nameless(usize::MAX).iter().any(|id| self.held.is_edited(id))
         {
             return true;
@@ -326,8 +343,9 @@ impl Parts {
                 reconcile(&other.tree, &Sighting { same: 0, rest: facts, compacted: false, unanswered: false });
             let deepest = best.as_ref().map_or(0, |best| best.known);
             // The reply that its client has not sent back yet is also part of its history.
-            let reply = other.pending.as_ref().zip(facts.get(placed.known()));
-            let known = placed.known() + usize::from(reply.is_some_and(|(reply, next)| reply.facts.key == next.key));
+            let next = facts.get(placed.known()..).unwrap_or_default();
+            let brought = other.pending.iter().zip(next).take_while(|(reply, next)| reply.facts.key == next.key);
+            let known = placed.known() + brought.count();
             // An agent that continues a history has it from its parent, or at least from its own session.
             let is_kin = other.opened.session.is_some() && other.opened.session == new.session;
             let kinship = u8::from(is_kin) + u8::from(new.parent.as_ref() == Some(&id));

@@ -12,7 +12,7 @@ pub struct RecordedConversation {
     /// Its newest request.
     pub body: Vec<u8>,
     /// Its answer, if the client has not sent it back yet.
-    pub reply: Option<Vec<u8>>,
+    pub reply: Vec<Vec<u8>>,
     pub asked: Vec<RecordedRequest>,
 }
 
@@ -56,5 +56,6 @@ pub fn recorded(store: &dyn Reader, id: &str) -> Result<Option<RecordedConversat
             _ => {}
         }
     }
-    Ok(Some(RecordedConversation { body: whole.bytes, reply: conversation.pending.map(|reply| reply.bytes), asked }))
+    let reply = conversation.pending.into_iter().map(|message| message.bytes).collect();
+    Ok(Some(RecordedConversation { body: whole.bytes, reply, asked }))
 }

@@ -32,9 +32,9 @@ pub struct Answer {
     pub signatures: Vec<String>,
     pub error: Option<ProviderError>,
     pub cache_miss_reason: Option<String>,
-    /// The assistant message as compact JSON, `{"role":"assistant","content":[…]}`; partial if the answer broke off.
-    /// `None` also if it was too large to keep.
-    pub reply: Option<Vec<u8>>,
+    /// The reply as the messages that a client sends back: one, or several items. Partial if the answer broke off; empty
+    /// also if it was too large to keep.
+    pub reply: Vec<Vec<u8>>,
     /// Bytes of the body as received, before decoding.
     pub bytes: u64,
     pub events: u64,
@@ -103,7 +103,7 @@ impl Answer {
             signatures: Vec::new(),
             error: None,
             cache_miss_reason: None,
-            reply: None,
+            reply: Vec::new(),
             bytes: 0,
             events: 0,
             unknown_events: 0,
@@ -135,9 +135,6 @@ pub trait Tap: std::fmt::Debug + Send {
 
     /// The number of events so far: cheap to compare before calling [`Tap::partial`].
     fn events(&self) -> u64;
-
-    /// The message so far, in the form of [`Answer::reply`]. Costs as much as writing it.
-    fn partial(&self) -> Option<Vec<u8>>;
 
     /// The additions to the message since the last call with `told`.
     fn grown(&self, told: &mut Progress) -> Vec<Growth>;

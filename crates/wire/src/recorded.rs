@@ -52,11 +52,7 @@ impl Opening<'_> {
 
 /// A recorded answer, as a tap would have read it.
 pub(crate) fn answer(messages: &[&str], model: &str, usage: Usage) -> Answer {
-    // The engine takes one reply as one message.
-    let reply = match messages {
-        [message] => Some(message.as_bytes().to_vec()),
-        _ => None,
-    };
+    let reply = messages.iter().map(|message| message.as_bytes().to_vec()).collect();
     let model = Some(model.to_owned());
     Answer { whole_message: true, model, usage: Some(usage), reply, ..Answer::new(200) }
 }

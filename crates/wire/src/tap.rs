@@ -25,14 +25,14 @@ pub(crate) trait AnswerReader: std::fmt::Debug + Default + Send {
     /// Takes a body that is one JSON value; false if it is not an answer of this wire.
     fn whole(&mut self, body: &str, answer: &mut Answer) -> bool;
 
-    /// The message so far, in the form of [`Answer::reply`].
-    fn reply(&self) -> Option<Vec<u8>>;
+    /// The messages so far, in the form of [`Answer::reply`].
+    fn reply(&self) -> Vec<Vec<u8>>;
 
     /// The additions to the message since the last call with `told`.
     fn grown(&self, told: &mut Progress) -> Vec<Growth>;
 
-    /// The signatures of the reasoning in a reply, in order.
-    fn signatures(reply: &[u8]) -> Vec<String>;
+    /// The signatures of the reasoning in a message of a reply, in order.
+    fn signatures(message: &[u8]) -> Vec<String>;
 }
 
 #[derive(Debug)]
@@ -109,13 +109,6 @@ impl<R: AnswerReader + 'static> seam::Tap for Tap<R> {
         self.answer.events
     }
 
-    fn partial(&self) -> Option<Vec<u8>> {
-        match &self.body {
-            Body::Stream(stream) => stream.reader.reply(),
-            _ => None,
-        }
-    }
-
     fn grown(&self, told: &mut Progress) -> Vec<Growth> {
         match &self.body {
             Body::Stream(stream) => stream.reader.grown(told),
@@ -138,7 +131,7 @@ impl<R: AnswerReader + 'static> seam::Tap for Tap<R> {
             Body::Whole { bytes, truncated, .. } => read_whole::<R>(&bytes, truncated, &mut answer),
             Body::Undecided | Body::Ignored => {}
         }
-        answer.signatures = answer.reply.as_deref().map(R::signatures).unwrap_or_default();
+        answer.signatures = answer.reply.iter().flat_map(|message| R::signatures(message)).collect();
         answer
     }
 }

@@ -20,8 +20,8 @@ const STREAMS: [&str; 4] = [
 
 /// The answer in words, the reply readable.
 fn describe(mut answer: Answer) -> String {
-    let reply = answer.reply.take().map(|reply| String::from_utf8(reply).unwrap());
-    let rest = format!("{answer:#?}").replace("    reply: None,\n", "");
+    let reply = std::mem::take(&mut answer.reply).pop().map(|reply| String::from_utf8(reply).unwrap());
+    let rest = format!("{answer:#?}").replace("    reply: [],\n", "");
     format!("{rest}\n{}", reply.as_deref().unwrap_or("no reply"))
 }
 
@@ -155,7 +155,7 @@ proptest! {
         let mut tap = Anthropic.tap(200, Some(EVENT_STREAM), None);
         tap.feed(&bytes);
         let answer = tap.finish(Ending::Complete);
-        if let Some(reply) = answer.reply {
+        for reply in answer.reply {
             prop_assert!(serde_json::from_slice::<serde::de::IgnoredAny>(&reply).is_ok());
         }
     }

@@ -7,7 +7,7 @@ use crate::providers::Providers;
 
 #[test]
 fn gemini_cli_is_seen_and_goes_on_with_an_edited_history() {
-    let Some(stage) = Providers::with("CTX_TEST_GEMINI", "gemini") else { return };
+    let Some(stage) = Providers::with("CTX_TEST_GEMINI", &["gemini"]) else { return };
     let settings = serde_json::json!({
         "security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false},
         "general": {"disableAutoUpdate": true},

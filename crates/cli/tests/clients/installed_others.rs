@@ -30,7 +30,7 @@ fn goes_through_ctx(stage: &Providers, agent: &str, settings: &Path, own: &str, 
 
 #[test]
 fn codex_comes_by_its_settings_alone() {
-    let Some(stage) = Providers::with("CTX_TEST_CODEX", "openai") else { return };
+    let Some(stage) = Providers::with("CTX_TEST_CODEX", &["openai"]) else { return };
     let own = "# my own words\nmodel = \"gpt-5.5\"   # why\n\n[tui]\nnotifications = false\n";
     let options = ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"];
     let arguments = [&options[..], &["look [[tool echo pelican_word]]"]].concat();
@@ -39,7 +39,7 @@ fn codex_comes_by_its_settings_alone() {
 
 #[test]
 fn opencode_comes_by_its_settings_alone() {
-    let Some(stage) = Providers::with("CTX_TEST_OPENCODE", "openai") else { return };
+    let Some(stage) = Providers::with("CTX_TEST_OPENCODE", &["openai"]) else { return };
     // opencode adds the first entry itself.
     let schema = "\"$schema\": \"https://opencode.ai/config.json\"";
     let own = format!("{{\n  {schema},\n  // my own words\n  \"share\": \"disabled\",\n  \"autoupdate\": false,\n}}\n");

@@ -10,6 +10,7 @@ mod gemini;
 mod installed;
 mod installed_others;
 mod interactive;
+mod moving;
 mod openai;
 mod page;
 mod provider_edits;

@@ -7,7 +7,7 @@ use crate::providers::{KEY, Providers};
 
 #[test]
 fn codex_is_seen_and_goes_on_with_an_edited_history() {
-    let Some(stage) = Providers::with("CTX_TEST_CODEX", "openai") else { return };
+    let Some(stage) = Providers::with("CTX_TEST_CODEX", &["openai"]) else { return };
     let options = ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"];
     let codex = |arguments: &[&str]| stage.agent(&[&["codex"], &options[..], arguments].concat());
     let said = codex(&["look [[chain echo first_output ;; echo second_output]]"]);
@@ -44,7 +44,7 @@ fn codex_is_seen_and_goes_on_with_an_edited_history() {
 
 #[test]
 fn opencode_is_seen_and_goes_on_with_an_edited_chat() {
-    let Some(stage) = Providers::with("CTX_TEST_OPENCODE", "openai") else { return };
+    let Some(stage) = Providers::with("CTX_TEST_OPENCODE", &["openai"]) else { return };
     let listen = stage.json(&["status"])["listen"].as_str().expect("an address").to_owned();
     let settings = serde_json::json!({"provider": {"local": {
         "npm": "@ai-sdk/openai-compatible", "name": "Local", "models": {"deepseek-chat": {"name": "d"}},

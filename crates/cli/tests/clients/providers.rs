@@ -17,8 +17,8 @@ pub struct Providers {
 }
 
 impl Providers {
-    /// `None` if the client or the stand-in is missing. `upstream`: the client's provider.
-    pub fn with(variable: &str, upstream: &str) -> Option<Providers> {
+    /// `None` if the client or the stand-in is missing. `upstreams`: the client's providers.
+    pub fn with(variable: &str, upstreams: &[&str]) -> Option<Providers> {
         let program = needed(variable)?;
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/tools/fake_upstreams.py");
         if !script.exists() {
@@ -46,15 +46,10 @@ impl Providers {
             .expect("python3 starts");
         until("the stand-in listens", || std::net::TcpStream::connect(("127.0.0.1", port)).ok());
         let stage = Providers { stand_in, folder, program };
-        let started = stage.ctx(&[
-            "run",
-            "--listen",
-            "127.0.0.1:0",
-            "--upstream",
-            &format!("{upstream}=http://127.0.0.1:{port}"),
-            "--",
-            "true",
-        ]);
+        let upstreams: Vec<String> = upstreams.iter().map(|name| format!("{name}=http://127.0.0.1:{port}")).collect();
+        let upstreams = upstreams.iter().flat_map(|upstream| ["--upstream", upstream.as_str()]);
+        let arguments = ["run", "--listen", "127.0.0.1:0"].into_iter().chain(upstreams).chain(["--", "true"]);
+        let started = stage.ctx(&arguments.collect::<Vec<_>>());
         assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
         Some(stage)
     }
@@ -83,6 +78,7 @@ impl Providers {
             .env("TMPDIR", self.path("tmp"))
             .env("CTX_HOME", self.path("ctx"))
             .env("CODEX_HOME", self.path("config"))
+            .env("ANTHROPIC_API_KEY", KEY)
             .env("OPENAI_API_KEY", KEY)
             .env("GEMINI_API_KEY", KEY)
             .env("GEMINI_CLI_TRUST_WORKSPACE", "true")

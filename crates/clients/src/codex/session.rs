@@ -3,7 +3,7 @@
 //! A compaction replaces the history: it ends one recording (`<session>`) and begins the next (`<session>#2`). The file
 //! does not contain the tools.
 
-use crate::session::{SessionConversation, SessionFile, SessionFiles, SessionTurn, SessionUsage};
+use crate::session::{NO_ANSWER, SessionConversation, SessionFile, SessionFiles, SessionTurn, SessionUsage};
 use ctx_core::content::WireId;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -11,8 +11,6 @@ use std::borrow::Cow;
 use std::path::Path;
 
 pub(super) const FILES: SessionFiles = SessionFiles { recognises, read, passes_over: |_| false };
-
-const NO_ANSWER: &str = "it contains no reply of a model";
 
 /// One line of the file.
 #[derive(Deserialize)]
@@ -168,10 +166,7 @@ impl Reader<'_> {
             head["instructions"] = instructions.as_str().into();
         }
         let Ok(head) = RawValue::from_string(head.to_string()) else { return };
-        let name = match self.conversations.len() {
-            0 => self.name.to_owned(),
-            before => format!("{}#{}", self.name, before + 1),
-        };
+        let name = crate::session::numbered(self.name, self.conversations.len());
         let (wire, model) = (WireId::OpenaiResponses, self.model.clone());
         self.conversations.push(SessionConversation { name, wire, model, head, messages, turns });
     }

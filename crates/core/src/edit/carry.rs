@@ -120,9 +120,9 @@ impl Carrier<'_> {
         let place = |slot: SlotId| self.from.iter().position(|(known, _)| *known == slot);
         match of {
             MessageRef::Slot(slot) => place(*slot),
-            MessageRef::Reply { after, key } => {
-                let next = place(*after)? + 1;
-                self.from.get(next).filter(|(slot, message)| *slot == PENDING || message.key == *key).map(|_| next)
+            MessageRef::Reply { after, nth, key } => {
+                let at = place(*after)? + 1 + *nth as usize;
+                self.from.get(at).filter(|(slot, message)| *slot == PENDING || message.key == *key).map(|_| at)
             }
         }
     }

@@ -69,14 +69,21 @@ pub struct BlockRef {
 #[serde(rename_all = "snake_case")]
 pub enum MessageRef {
     Slot(SlotId),
-    /// The reply after this slot, which the client had not sent back yet.
+    /// A message of the reply after this slot, which the client had not sent back yet.
     Reply {
         after: SlotId,
+        /// Its position in the reply: on some wires a reply is several messages.
+        #[serde(default, skip_serializing_if = "is_first")]
+        nth: u32,
         key: Key,
     },
 }
 
-/// The slot of a pending reply, which has none yet.
+fn is_first(nth: &u32) -> bool {
+    *nth == 0
+}
+
+/// The slot of each message of a pending reply, which has none yet.
 pub const PENDING: SlotId = SlotId(u64::MAX);
 
 /// Blocks of a client's message. An empty list covers a message without blocks.

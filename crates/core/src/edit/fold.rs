@@ -13,14 +13,14 @@ use super::weigh::LeftOut;
 use crate::fast_map::{FastMap, FastSet};
 use crate::frames;
 use crate::key::Key;
-use crate::message::Message;
+use crate::message::{Message, Role};
 use crate::numbers::Numbers;
 use crate::tree::SlotId;
 use std::ops::Range;
 
 /// The path that effects are laid over.
 pub struct Source<'a> {
-    /// The slot of each message; [`effect::PENDING`] for a pending reply.
+    /// The slot of each message; [`effect::PENDING`] for those of a pending reply.
     pub slots: &'a [SlotId],
     pub messages: &'a [&'a Message],
     /// The keys by which blocks of the system prompt and tools are found again.
@@ -146,6 +146,8 @@ pub struct Status {
     pub awake: bool,
     /// A message that it names has changed since.
     pub source_changed: bool,
+    /// The slot of the reply that was pending when it named it.
+    pub reply: Option<SlotId>,
 }
 
 /// A block of the system prompt or a tool.
@@ -436,20 +438,32 @@ impl Folding<'_, '_, '_> {
     fn message(&self, of: &MessageRef) -> Option<usize> {
         match of {
             MessageRef::Slot(slot) => self.places.get(slot).copied(),
-            MessageRef::Reply { after, key } => {
-                let at = self.places.get(after)? + 1;
-                self.source.messages.get(at).filter(|message| message.key == *key).map(|_| at)
+            MessageRef::Reply { after, nth, key } => {
+                let mut reply = self.reply(*after)?;
+                let is_named = |at: &usize| self.source.messages[*at].key == *key;
+                let expected = reply.start + *nth as usize;
+                // The client may have left out other messages of the reply.
+                Some(expected).filter(|at| reply.contains(at) && is_named(at)).or_else(|| reply.find(is_named))
             }
         }
     }
 
-    /// Finds a reply that the client has rewritten since, by the ids of its calls, which are unique.
+    /// The messages of the reply after a slot: up to the next message of the user.
+    fn reply(&self, after: SlotId) -> Option<Range<usize>> {
+        let start = self.places.get(&after)? + 1;
+        let behind = self.source.messages.get(start..)?;
+        let count = behind.iter().take_while(|message| message.role != Role::User).count();
+        Some(start..start + count)
+    }
+
+    /// Finds a message of a reply that the client has rewritten since, by the ids of its calls, which are unique.
     fn rewritten(&self, of: &MessageRef, blocks: &[effect::BlockRef]) -> Option<usize> {
         let MessageRef::Reply { after, .. } = of else { return None };
-        let at = self.places.get(after)? + 1;
-        let facts = self.source.messages.get(at)?;
-        let has = |id: &str| facts.blocks.iter().any(|block| block.tool_use_id.as_deref() == Some(id));
-        blocks.iter().filter_map(|named| named.id.as_deref()).any(has).then_some(at)
+        let has = |at: &usize, id: &str| {
+            self.source.messages[*at].blocks.iter().any(|block| block.tool_use_id.as_deref() == Some(id))
+        };
+        let ids = blocks.iter().filter_map(|named| named.id.as_deref());
+        self.reply(*after)?.find(|at| ids.clone().any(|id| has(at, id)))
     }
 
     fn run(&mut self) {
@@ -463,9 +477,9 @@ impl Folding<'_, '_, '_> {
                 Effect::Replace { covers, by, .. } => self.replace(at, id, covers, by),
                 Effect::Results { results, .. } => self.results(at, results),
                 Effect::Restore { effects } => {
-                    Status { awake: effects.iter().any(|id| self.view.by_id.contains_key(id)), source_changed: false }
+                    Status { awake: effects.iter().any(|id| self.view.by_id.contains_key(id)), ..Status::default() }
                 }
-                other => Status { awake: self.arrange(id, other), source_changed: false },
+                other => Status { awake: self.arrange(id, other), ..Status::default() },
             };
             self.view.status[at] = status;
         }
@@ -484,6 +498,9 @@ impl Folding<'_, '_, '_> {
                     let facts = self.source.messages[message];
                     let same = facts.key == *key;
                     status.source_changed |= !same;
+                    if matches!(of, MessageRef::Reply { .. }) {
+                        status.reply = Some(self.source.slots[message]);
+                    }
                     let found = if blocks.is_empty() && facts.blocks.is_empty() {
                         vec![0]
                     } else {

@@ -28,9 +28,9 @@ impl<'a> Ground<'a> {
     pub fn of(conversation: &'a Conversation, pending: bool) -> Ground<'a> {
         let mut slots: Vec<SlotId> = conversation.tree.path().map(|slot| slot.id).collect();
         let mut messages: Vec<&Message> = conversation.tree.path().map(|slot| &slot.message).collect();
-        if let Some(reply) = conversation.pending.as_ref().filter(|_| pending) {
+        for message in conversation.pending.iter().filter(|_| pending) {
             slots.push(PENDING);
-            messages.push(&reply.facts);
+            messages.push(&message.facts);
         }
         Ground {
             titles: Some(&conversation.titles),

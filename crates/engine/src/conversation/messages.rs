@@ -1,11 +1,14 @@
 //! The original bytes of the messages: the newest body, the newest version of each slot, and the pending reply.
 
+use ctx_core::edit::effect::PENDING;
+use ctx_core::links;
 use ctx_core::message::Message;
 use ctx_store::Hash;
 use ctx_wire::Wire;
 use ctx_wire::body::Body;
 use ctx_wire::dress::Dress;
 use ctx_wire::envelope::Envelope;
+use ctx_wire::json;
 use std::sync::Arc;
 
 /// The newest body that carried the history, for comparison.
@@ -26,16 +29,51 @@ pub struct SlotVersion {
     pub dress: Dress,
 }
 
-/// A reply that the client has not sent back yet.
+/// A message of a reply that the client has not sent back yet.
 #[derive(Debug, Clone)]
-pub struct Pending {
+pub struct PendingMessage {
     pub bytes: Vec<u8>,
     pub facts: Message,
 }
 
-impl Pending {
-    pub fn new(wire: &dyn Wire, bytes: Vec<u8>) -> Pending {
-        let facts = wire.read(&bytes, ctx_clients::lexicon()).facts;
-        Pending { bytes, facts }
+impl PendingMessage {
+    pub fn new(wire: &dyn Wire, bytes: Vec<u8>) -> PendingMessage {
+        let mut facts = wire.read(&bytes, ctx_clients::lexicon()).facts;
+        links::name_calls(&mut facts, PENDING);
+        PendingMessage { bytes, facts }
+    }
+
+    /// Whether a message of a request is this one, in the client's words.
+    pub fn is(&self, message: &Message) -> bool {
+        self.facts.key == message.key || message.anchors.iter().any(|anchor| self.facts.anchors.contains(anchor))
+    }
+}
+
+/// A reply as it is stored: one message, or a list of several.
+pub fn join(reply: &[Vec<u8>]) -> Vec<u8> {
+    match reply {
+        [message] => message.clone(),
+        messages => [b"[", messages.join(&b',').as_slice(), b"]"].concat(),
+    }
+}
+
+/// The messages of a stored reply.
+pub fn split(reply: Vec<u8>) -> Vec<Vec<u8>> {
+    match json::elements(&reply, 0) {
+        Some(messages) => messages.flatten().map(|at| reply[at].to_vec()).collect(),
+        None => vec![reply],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_of_any_number_of_messages_is_stored() {
+        for reply in [vec![r#"{"role":"a","content":["x"]}"#], vec![r#"{"a":"],["}"#, "{}"]] {
+            let reply: Vec<Vec<u8>> = reply.into_iter().map(|message| message.as_bytes().to_vec()).collect();
+            assert_eq!(split(join(&reply)), reply);
+        }
     }
 }

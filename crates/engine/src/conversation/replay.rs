@@ -1,6 +1,7 @@
 //! Replays a conversation from its log, and rebuilds its newest body.
 
-use super::{Conversation, Pending, SlotVersion};
+use super::messages::split;
+use super::{Conversation, PendingMessage, SlotVersion};
 use crate::envelope::{self, Whole};
 use crate::log::{self, AnswerRecord, ArrivalRecord, OpeningRecord, SIDE, Turn, Version};
 use ctx_core::message::Message;
@@ -22,7 +23,8 @@ impl Conversation {
         }
         let mut conversation = Conversation::replayed(id, &found, store, &mut |_, _| {})?;
         if let Some(bytes) = store.note(id, "pending")? {
-            conversation.pending = Some(Pending::new(conversation.wire, bytes));
+            let message = |bytes| PendingMessage::new(conversation.wire, bytes);
+            conversation.pending = split(bytes).into_iter().map(message).collect();
         }
         conversation.restore_body(store)?;
         Ok(Some(conversation))

@@ -1,6 +1,7 @@
 //! Summary requests that carry the history as one text: removed texts are cut out where they occur verbatim. Such a
 //! request has no message of the conversation, so it cannot be composed.
 
+use crate::Engine;
 use crate::compose::{Ground, Outgoing};
 use crate::conversation::Conversation;
 use crate::conversation::sent_parts::Part;
@@ -29,15 +30,27 @@ pub struct Cut {
     pub removed: usize,
 }
 
-/// Cuts the removed texts out of a request. `history`: the newest body with the conversation.
-pub fn cut(conversation: &Conversation, history: &Body, body: &Body) -> Option<Cut> {
-    if carries_messages(conversation, body) {
-        return None;
+impl Engine {
+    /// Cuts the removed texts out of a request.
+    pub(super) fn cut(&self, conversation: &Conversation, body: &Body) -> Option<Cut> {
+        if carries_messages(conversation, body) {
+            return None;
+        }
+        let texts = self.with_newest(conversation, |newest| removed_texts(conversation, newest.body));
+        cut(&texts.ok()?, body)
     }
-    let texts = removed_texts(conversation, history);
+
+    /// The number of the conversation's texts in a request that carries a history as one text; 0 unless an answer or a
+    /// result is among them, because people begin several conversations with the same words.
+    pub fn carried_texts(&self, conversation: &Conversation, body: &Body) -> usize {
+        self.with_newest(conversation, |newest| carried_texts(conversation, newest.body, body)).unwrap_or(0)
+    }
+}
+
+fn cut(texts: &[(String, String)], body: &Body) -> Option<Cut> {
     let mut edits: Vec<(Range<usize>, &str)> = Vec::new();
     let mut found = 0;
-    for (text, by) in &texts {
+    for (text, by) in texts {
         let places = places_of(text, body.bytes());
         found += usize::from(!places.is_empty());
         edits.extend(places.into_iter().map(|place| (place, by.as_str())));
@@ -58,6 +71,18 @@ pub fn cut(conversation: &Conversation, history: &Body, body: &Body) -> Option<C
     (found > 0).then_some(Cut { outgoing, found, removed: texts.len() })
 }
 
+fn carried_texts(conversation: &Conversation, history: &Body, body: &Body) -> usize {
+    let (mut texts, mut answers) = (0, 0);
+    for (at, slot) in conversation.tree.path().enumerate() {
+        let contents = conversation.wire.contents(history.message(at));
+        let words = contents.iter().filter_map(words).filter(|text| text.len() >= SHORTEST);
+        let found = words.filter(|text| !places_of(text, body.bytes()).is_empty()).count();
+        texts += found;
+        answers += if slot.message.speaks.is_none() { found } else { 0 };
+    }
+    if answers > 0 { texts } else { 0 }
+}
+
 /// Whether a request contains a message of the conversation, and is therefore composed.
 fn carries_messages(conversation: &Conversation, body: &Body) -> bool {
     let read = |at: usize| body.read_message(at, ctx_clients::lexicon()).facts;
@@ -70,12 +95,11 @@ fn carries_messages(conversation: &Conversation, body: &Body) -> bool {
 fn removed_texts(conversation: &Conversation, history: &Body) -> Vec<(String, String)> {
     let ground = Ground::of(conversation, false);
     let view = ground.lay(conversation.effects(conversation.history.head()));
-    let count = conversation.last.aligned.min(history.spans().messages.len());
     let mut texts = Vec::new();
     let mut told: HashSet<EffectId> = HashSet::new();
     for laid in view.frames.iter().flat_map(|frame| view.units(frame, &ground.messages)) {
         let Unit::Source { message, block: Some(block) } = laid.unit else { continue };
-        if message >= count || !(laid.covered.is_some() || laid.result.is_some()) {
+        if laid.covered.is_none() && laid.result.is_none() {
             continue;
         }
         let content = conversation.wire.contents(history.message(message)).into_iter().nth(block);

@@ -103,7 +103,7 @@ impl TurnDraft<'_> {
             envelope: 0,
             between: between(body),
             current: self.is_current,
-            reply: None,
+            reply: Vec::new(),
             restart,
             bound,
         }
@@ -114,13 +114,16 @@ impl TurnDraft<'_> {
         let (mut fresh, mut changed, mut differs) = (Vec::new(), 0, None);
         let Messages { body, facts, cuts, path } = messages;
         let leaves = matches!(self.placed.verdict, Verdict::Compaction | Verdict::Rewind | Verdict::Return);
-        let unsent = conversation.pending.as_ref().filter(|_| leaves && self.is_current && !turn.restart);
-        if let Some(reply) = unsent.filter(|reply| facts.iter().all(|one| one.key != reply.facts.key)) {
-            let slot = conversation.tree.next_slot(self.placed.new_messages());
-            let cuts = conversation.wire.read(&reply.bytes, ctx_clients::lexicon()).cuts;
-            turn.reply = Some(slot.0);
-            let worn = self.store(&mut turn, slot, bare(&reply.bytes, &cuts));
-            fresh.push((slot, worn, reply.facts.clone()));
+        let reply = &conversation.pending;
+        let is_sent = || reply.iter().any(|reply| facts.iter().any(|one| one.key == reply.facts.key));
+        if leaves && self.is_current && !turn.restart && !is_sent() {
+            for (at, message) in (self.placed.new_messages()..).zip(reply) {
+                let slot = conversation.tree.next_slot(at);
+                let read = conversation.wire.read(&message.bytes, ctx_clients::lexicon());
+                turn.reply.push(slot.0);
+                let worn = self.store(&mut turn, slot, bare(&message.bytes, &read.cuts));
+                fresh.push((slot, worn, read.facts));
+            }
         }
         let before: Vec<SlotId> = conversation.tree.path().skip(self.same).map(|slot| slot.id).collect();
         for (at, ((facts, cuts), slot)) in (self.same..).zip(facts.into_iter().zip(cuts).zip(path)) {

@@ -104,10 +104,9 @@ fn hits_on(
     terms: &[String],
     wanted: &dyn Fn(&FrameId) -> Option<Option<Left>>,
 ) -> Vec<Hit> {
-    let pending = conversation.pending.as_ref().map(|pending| &pending.bytes);
-    let text = |slot: &SlotId| if *slot == PENDING { pending } else { texts.get(slot) };
-    let places = ground.slots.iter().enumerate();
-    let texts: Texts = places.filter_map(|(at, slot)| Some((at, text(slot)?.clone()))).collect();
+    let sent = ground.slots.iter().filter(|slot| **slot != PENDING).map(|slot| texts.get(slot));
+    let pending = conversation.pending.iter().map(|pending| Some(&pending.bytes));
+    let texts: Texts = sent.chain(pending).enumerate().filter_map(|(at, text)| Some((at, text?.clone()))).collect();
     let mut hits = Vec::new();
     for (at, frame) in view.frames.iter().enumerate() {
         let Some(left) = wanted(&frame.id) else { continue };

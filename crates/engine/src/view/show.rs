@@ -86,11 +86,14 @@ impl Engine {
     ) -> Result<Texts, Refusal> {
         let mut texts = HashMap::new();
         let mut asked = Vec::new();
+        let reply = slots.iter().position(|slot| *slot == PENDING).unwrap_or(slots.len());
         for at in wanted {
-            let Some(slot) = slots.get(at) else { continue };
-            match conversation.pending.as_ref().filter(|_| *slot == PENDING) {
-                Some(pending) => drop(texts.insert(at, pending.bytes.clone())),
-                None => asked.extend(conversation.versions.get(slot).map(|worn| (at, worn))),
+            match slots.get(at) {
+                Some(&PENDING) => {
+                    texts.extend(conversation.pending.get(at - reply).map(|message| (at, message.bytes.clone())));
+                }
+                Some(slot) => asked.extend(conversation.versions.get(slot).map(|worn| (at, worn))),
+                None => {}
             }
         }
         let hashes: Vec<Hash> = asked.iter().map(|(_, worn)| worn.blob).collect();

@@ -30,15 +30,18 @@ pub(super) fn read(folder: &Path) -> Result<(Vec<Recording>, Vec<String>), Strin
 }
 
 fn recording(id: &str, found: RecordedConversation) -> Result<Recording, String> {
-    let mut recording = corpus::read(id.to_owned(), &found.body, None).or_else(|why| match &found.reply {
+    let mut recording = corpus::read(id.to_owned(), &found.body, None).or_else(|why| match found.reply.is_empty() {
+        true => Err(why),
         // Only its first request is known so far.
-        Some(_) => corpus::unanswered(id.to_owned(), &found.body),
-        None => Err(why),
+        false => corpus::unanswered(id.to_owned(), &found.body),
     })?;
-    if let Some(reply) = found.reply.and_then(|reply| String::from_utf8(reply).ok()) {
+    if !found.reply.is_empty() {
         let answer = recording.messages.len();
-        recording.messages.push(RawValue::from_string(reply).map_err(|error| format!("its reply is broken: {error}"))?);
         recording.turns.push(super::Turn { answer, ..super::Turn::default() });
+        for message in &found.reply {
+            let message = serde_json::from_slice::<Box<RawValue>>(message);
+            recording.messages.push(message.map_err(|error| format!("its reply is broken: {error}"))?);
+        }
     }
     let asked: HashMap<usize, &RecordedRequest> = found.asked.iter().map(|asked| (asked.messages, asked)).collect();
     for turn in &mut recording.turns {

@@ -1,8 +1,13 @@
 //! Parses times in recordings.
 
-/// Milliseconds since 1970 of a time like `2026-01-23T10:12:36.437Z`, with or without a fraction or an offset. `None`
-/// for everything else: an invalid time is unknown.
+/// Milliseconds since 1970 of a time like `2026-01-23T10:12:36.437Z`, with or without a fraction or an offset, or of
+/// their number. `None` for everything else: an invalid time is unknown.
 pub(super) fn milliseconds(text: &str) -> Option<i64> {
+    if text.len() == 13
+        && let Ok(milliseconds) = text.parse()
+    {
+        return Some(milliseconds);
+    }
     let (date, clock) = text.trim().split_once(['T', ' '])?;
     let mut date = date.splitn(3, '-').map(number);
     let (year, month, day) = (date.next()??, date.next()??, date.next()??);
@@ -56,6 +61,7 @@ mod tests {
     #[test]
     fn moments_are_read_in_every_usual_spelling() {
         assert_eq!(milliseconds("1970-01-01T00:00:00Z"), Some(0));
+        assert_eq!(milliseconds("1769163156437"), Some(1_769_163_156_437));
         assert_eq!(milliseconds("2026-01-23T10:12:36.437Z"), Some(1_769_163_156_437));
         assert_eq!(milliseconds("2026-01-23T12:12:36.4370+02:00"), Some(1_769_163_156_437));
         assert_eq!(milliseconds("2024-02-29 23:59:59"), Some(1_709_251_199_000));

@@ -3,6 +3,7 @@
 use super::{answers, read_all, read_files};
 use ctx_lab::recording::{Recording, read};
 use ctx_wire::WireId;
+use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -53,6 +54,62 @@ fn rollouts_of_codex_have_the_turns_and_the_counts_of_their_bodies() {
         same += usize::from(told.iter().filter(is_same).count() * 20 >= told.len() * 19);
     }
     assert!(same * 10 >= rollouts.len() * 9, "{same} of {}", rollouts.len());
+}
+
+/// The sessions of a client as its own files tell them, each with its body.
+fn sessions(client: &str) -> Option<Vec<(Recording, Recording)>> {
+    let corpus = corpus()?;
+    let entries = std::fs::read_dir(corpus.join("raw")).expect("a folder").flatten().map(|entry| entry.path());
+    let files: Vec<PathBuf> = entries.filter(|path| path.to_string_lossy().contains(client)).collect();
+    let read = read(&files);
+    assert_eq!((read.skipped, read.recordings.len()), (Vec::new(), files.len()));
+    let mut bodies: HashMap<String, Recording> =
+        read_all(&corpus.join("bodies")).recordings.into_iter().map(|one| (one.name.clone(), one)).collect();
+    let body = |one: Recording| (bodies.remove(&format!("{}-w0", one.name)).expect("a body"), one);
+    Some(read.recordings.into_iter().map(body).map(|(body, one)| (one, body)).collect())
+}
+
+/// The size of the first messages.
+fn texts(recording: &Recording, count: usize) -> usize {
+    let chars = |message: &Value| match message {
+        Value::String(text) => text.len(),
+        other => other.to_string().len(),
+    };
+    let messages = recording
+        .messages
+        .iter()
+        .take(count)
+        .map(|message| serde_json::from_str::<Value>(message.get()).expect("JSON"));
+    messages.map(|message| chars(message.get("content").unwrap_or(&message["parts"]))).sum()
+}
+
+#[test]
+fn chats_of_gemini_cli_are_read_as_they_were_sent() {
+    let Some(sessions) = sessions("gemini-") else { return };
+    assert_eq!(sessions.len(), 9);
+    for (session, body) in &sessions {
+        assert_eq!(session.wire, WireId::Gemini);
+        // The last answer is not part of a request.
+        assert!(counts(session).starts_with(&counts(body)) && counts(session).len() <= counts(body).len() + 1);
+        assert!(session.messages.len() >= body.messages.len(), "{}", body.name);
+        assert!(session.turns.iter().all(|turn| turn.at.is_some()));
+    }
+}
+
+#[test]
+fn exports_of_opencode_are_read_as_they_were_sent() {
+    let Some(sessions) = sessions("opencode-") else { return };
+    assert_eq!(sessions.len(), 20);
+    let (mut counted, mut same) = (0, 0);
+    for (session, body) in &sessions {
+        assert_eq!(session.wire, WireId::OpenaiChat);
+        assert!(session.turns.iter().all(|turn| turn.at.is_some()));
+        counted += usize::from(counts(session).starts_with(&counts(body)));
+        let count = body.messages.len();
+        same += usize::from(texts(session, count) == texts(body, count));
+    }
+    // Two bodies have texts that the client marks as not sent, three lack the images.
+    assert_eq!((counted, same), (18, 15));
 }
 
 #[test]

@@ -171,7 +171,7 @@ impl Work<'_> {
             open.credentials.clean(answer);
         }
         if let Some(answer) = answer.as_mut().filter(|_| lost) {
-            answer.reply = None;
+            answer.reply.clear();
             answer.undecodable = Some("part of its copy was dropped for lack of space".into());
         }
         let timing = Timing {

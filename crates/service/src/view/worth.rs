@@ -15,7 +15,7 @@ impl Parts {
         let head = conversation.history.head();
         let at = crate::clock::now();
         let cold = conversation.cache(at) != Cache::Warm;
-        let messages = conversation.tree.current().len() + usize::from(conversation.pending.is_some());
+        let messages = conversation.tree.current().len() + conversation.pending.len();
         let cleared_by_provider = conversation.provider.cleared;
         let of = (conversation.progress.requests, head, cold, messages, cleared_by_provider);
         if let Some(known) = conversation.policy.worth.as_ref().filter(|known| known.of == of) {

@@ -59,21 +59,22 @@ impl AnswerReader for Reader {
         let Some([error, content]) = pick(body, ["error", "content"]) else { return false };
         answer.learn(body);
         error.map(|error| answer.learn_error(error));
-        answer.reply = content.filter(|content| content.starts_with('[')).and_then(reply::message);
-        answer.whole_message = answer.reply.is_some();
+        answer.reply =
+            content.filter(|content| content.starts_with('[')).and_then(reply::message).into_iter().collect();
+        answer.whole_message = !answer.reply.is_empty();
         true
     }
 
-    fn reply(&self) -> Option<Vec<u8>> {
-        self.started.then(|| self.reply.message())?
+    fn reply(&self) -> Vec<Vec<u8>> {
+        if self.started { self.reply.message().into_iter().collect() } else { Vec::new() }
     }
 
     fn grown(&self, told: &mut Progress) -> Vec<Growth> {
         if self.started { self.reply.grown(told) } else { Vec::new() }
     }
 
-    fn signatures(reply: &[u8]) -> Vec<String> {
-        reply::signatures(reply)
+    fn signatures(message: &[u8]) -> Vec<String> {
+        reply::signatures(message)
     }
 }
 

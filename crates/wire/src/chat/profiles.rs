@@ -10,6 +10,7 @@ use crate::compose::{Input, Out, Piece, Repair};
 use crate::json::Span;
 use ctx_core::content::Content;
 use ctx_core::message::Role;
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// The rules of a family of models.
@@ -98,7 +99,7 @@ fn missing(before: Option<Voice>, behind: Voice) -> Option<Role> {
 
 fn made(plan: &mut Plan<'_>, role: Role, anchor: Option<u32>) -> Out {
     let content: &'static Content = if role == Role::Assistant { &FROM_ASSISTANT } else { &FROM_USER };
-    plan.made.push(MadeBlock { content, from: None });
+    plan.made.push(MadeBlock { content: Cow::Borrowed(content), from: None });
     plan.repairs.push(Repair::new("C21", "a short message of ours keeps the roles alternating"));
     Out::ours(role, vec![Piece::Made(plan.made.len() as u32 - 1)], anchor)
 }

@@ -67,15 +67,15 @@ impl AnswerReader for Reader {
             .and_then(|choice| pick(choice, ["message", "finish_reason"]))
         {
             answer.stop_reason = owned(finish);
-            answer.reply = message.map(|message| message.as_bytes().to_vec());
-            answer.whole_message = answer.reply.is_some();
+            answer.reply = message.map(|message| message.as_bytes().to_vec()).into_iter().collect();
+            answer.whole_message = !answer.reply.is_empty();
         }
         true
     }
 
-    fn reply(&self) -> Option<Vec<u8>> {
+    fn reply(&self) -> Vec<Vec<u8>> {
         if !self.started || self.size > ANSWER_LIMIT {
-            return None;
+            return Vec::new();
         }
         let content = match (self.content.is_empty(), self.calls.is_empty()) {
             (true, false) => "null".to_owned(),
@@ -96,7 +96,7 @@ impl AnswerReader for Reader {
             reply.push_str(&format!(r#","tool_calls":[{}]"#, calls.join(",")));
         }
         reply.push('}');
-        Some(reply.into_bytes())
+        vec![reply.into_bytes()]
     }
 
     fn grown(&self, told: &mut Progress) -> Vec<Growth> {

@@ -5,6 +5,7 @@ use super::{Input, Out, Piece, Repair};
 use ctx_core::content::Content;
 use ctx_core::edit::effect::NewMessageId;
 use ctx_core::message::{Block, Kind, Message, Role};
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// A wire's part of composing: how it writes, and what its provider refuses.
@@ -62,7 +63,7 @@ pub(crate) enum KeptBlock<'a> {
 /// A synthetic block.
 #[derive(Debug, Clone)]
 pub(crate) struct MadeBlock<'a> {
-    pub content: &'a Content,
+    pub content: Cow<'a, Content>,
     /// The message of the view and the block's index there; none if a rule required it.
     pub from: Option<(NewMessageId, u32)>,
 }
@@ -91,7 +92,7 @@ pub(crate) enum Tag<'p> {
 impl<'a> Plan<'a> {
     pub fn tag(&self, piece: Piece) -> Tag<'_> {
         match piece {
-            Piece::Made(at) => match self.made.get(at as usize).map(|made| made.content) {
+            Piece::Made(at) => match self.made.get(at as usize).map(|made| &*made.content) {
                 Some(Content::Call { id, .. }) => Tag::Call(id.as_deref()),
                 Some(Content::Result { id, .. }) => Tag::Result(id.as_deref()),
                 Some(Content::Raw { calls: Some(id), .. }) => Tag::Call(Some(id)),
@@ -109,7 +110,7 @@ impl<'a> Plan<'a> {
 
     /// Adds a piece that a rule requires.
     pub fn add(&mut self, content: &'a Content) -> Piece {
-        self.made.push(MadeBlock { content, from: None });
+        self.made.push(MadeBlock { content: Cow::Borrowed(content), from: None });
         Piece::Made(self.made.len() as u32 - 1)
     }
 

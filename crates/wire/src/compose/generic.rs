@@ -11,14 +11,19 @@ use super::{ComposedRequest, Input, Out, Piece, Placement, Repair, pairs};
 use crate::json::Span;
 use crate::marks::is_marked;
 use ctx_core::content::Content;
-use ctx_core::edit::effect::{NewMessage, NewMessageId};
+use ctx_core::edit::effect::{NewMessage, NewMessageId, PENDING};
 use ctx_core::edit::fold::View;
 use ctx_core::key::Key;
+use ctx_core::links;
 use ctx_core::message::Role;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-struct Rules<'d, D: ?Sized>(&'d D);
+struct Rules<'d, D: ?Sized> {
+    dialect: &'d D,
+    view: &'d View<'d>,
+}
 
 impl<'a, D: Dialect + ?Sized> Grammar<'a> for Rules<'_, D> {
     type NewMessage = MadeBlock<'a>;
@@ -31,8 +36,8 @@ impl<'a, D: Dialect + ?Sized> Grammar<'a> for Rules<'_, D> {
     ) -> Vec<MadeBlock<'a>> {
         let mut blocks = Vec::with_capacity(made.content.len());
         for (at, content) in (0..).zip(&made.content) {
-            match self.0.check(content, role) {
-                Ok(()) => blocks.push(MadeBlock { content, from: Some((id, at)) }),
+            match self.dialect.check(content, role) {
+                Ok(()) => blocks.push(MadeBlock { content: self.linked(id, content), from: Some((id, at)) }),
                 Err(repair) => repairs.push(repair),
             }
         }
@@ -44,7 +49,7 @@ impl<'a, D: Dialect + ?Sized> Grammar<'a> for Rules<'_, D> {
     }
 
     fn no_system(&self) -> Option<Repair> {
-        self.0.no_system()
+        self.dialect.no_system()
     }
 
     fn fixed_result(&self) -> Option<Repair> {
@@ -52,10 +57,22 @@ impl<'a, D: Dialect + ?Sized> Grammar<'a> for Rules<'_, D> {
     }
 }
 
+impl<D: ?Sized> Rules<'_, D> {
+    /// Links a call of a reply that was pending when it was edited with its result, which has come since.
+    fn linked<'a>(&self, from: NewMessageId, content: &'a Content) -> Cow<'a, Content> {
+        let Content::Call { id: Some(id), name, input } = content else { return Cow::Borrowed(content) };
+        let slot = self.view.status(from.effect).reply;
+        match slot.and_then(|slot| links::moved_id(id, PENDING, slot)) {
+            Some(id) => Cow::Owned(Content::Call { id: Some(id), name: name.clone(), input: input.clone() }),
+            None => Cow::Borrowed(content),
+        }
+    }
+}
+
 /// Composes a request. Total: the provider accepts the result for any view, provided that it accepts the client's
 /// request. The same input gives the same bytes.
 pub(crate) fn compose<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, view: &View<'_>) -> ComposedRequest {
-    let Layout { outs, made, texts, repairs, .. } = layout::lay_out(input, view, &Rules(dialect));
+    let Layout { outs, made, texts, repairs, .. } = layout::lay_out(input, view, &Rules { dialect, view });
     let (restyled, reasoning_dropped) = (HashSet::new(), 0);
     let mut plan = Plan { input, outs, made, texts, repairs, restyled, reasoning_dropped };
     loop {
@@ -157,7 +174,7 @@ fn written<D: Dialect + ?Sized>(dialect: &D, plan: &Plan<'_>, out: &Out) -> Opti
 
 fn made<'p>(plan: &'p Plan<'_>, piece: Piece) -> Option<&'p Content> {
     match piece {
-        Piece::Made(at) => plan.made.get(at as usize).map(|made| made.content),
+        Piece::Made(at) => plan.made.get(at as usize).map(|made| &*made.content),
         Piece::Client { .. } => None,
     }
 }

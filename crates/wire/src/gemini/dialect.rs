@@ -189,7 +189,7 @@ impl<'p> Names<'p> {
                 let block = facts(plan.input, message, block).filter(|block| block.kind == Kind::ToolUse)?;
                 Some((block.tool_use_id.as_deref()?, block.tool.as_deref()?))
             }
-            Piece::Made(at) => match plan.made.get(at as usize)?.content {
+            Piece::Made(at) => match &*plan.made.get(at as usize)?.content {
                 Content::Call { id: Some(id), name, .. } => Some((id.as_str(), name.as_str())),
                 _ => None,
             },

@@ -36,16 +36,16 @@ impl AnswerReader for Reader {
         let all: Vec<&str> = if is_list { items(body.trim_start()).collect() } else { vec![body] };
         let taken = all.iter().filter(|object| self.take(object, answer)).count();
         answer.reply = self.reply();
-        answer.whole_message |= !is_list && answer.reply.is_some();
+        answer.whole_message |= !is_list && !answer.reply.is_empty();
         taken > 0
     }
 
-    fn reply(&self) -> Option<Vec<u8>> {
+    fn reply(&self) -> Vec<Vec<u8>> {
         if !self.started || self.size > ANSWER_LIMIT {
-            return None;
+            return Vec::new();
         }
         let parts: Vec<String> = self.parts.iter().map(PartSoFar::json).collect();
-        Some(format!(r#"{{"role":"model","parts":[{}]}}"#, parts.join(",")).into_bytes())
+        vec![format!(r#"{{"role":"model","parts":[{}]}}"#, parts.join(",")).into_bytes()]
     }
 
     fn grown(&self, told: &mut Progress) -> Vec<Growth> {

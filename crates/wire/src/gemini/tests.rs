@@ -161,7 +161,7 @@ fn an_answer_is_the_same_in_all_three_forms() {
         ("application/json", whole.to_string().as_str()),
     ] {
         let answer = tapped(200, kind, body);
-        let reply: Value = serde_json::from_slice(answer.reply.as_deref().expect("a reply")).expect("JSON");
+        let reply: Value = serde_json::from_slice(&answer.reply[0]).expect("JSON");
         assert_eq!(&reply, expected, "{kind}");
         let usage = Usage { input: 40, cache_read: 60, output: 12, thinking: Some(7), ..Usage::default() };
         assert_eq!(answer.usage, Some(usage), "{kind}");
@@ -193,7 +193,7 @@ fn refusals_and_blocks_are_read() {
         assert_eq!(read.message, "Invalid thought signature.");
     }
     let blocked = tapped(200, "application/json", r#"{"promptFeedback":{"blockReason":"SAFETY"}}"#);
-    assert_eq!((blocked.stop_reason.as_deref(), blocked.reply), (Some("SAFETY"), None));
+    assert_eq!((blocked.stop_reason.as_deref(), blocked.reply), (Some("SAFETY"), Vec::new()));
     assert!(Gemini.is_unbound(400, error.as_bytes()) && !Gemini.is_unbound(400, b"{\"error\":{}}"));
 }
 

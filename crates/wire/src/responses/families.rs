@@ -28,7 +28,7 @@ fn call_type<'p>(plan: &'p Plan<'_>, id: &str) -> Option<Cow<'p, str>> {
     let calls = |piece: &Piece| plan.tag(*piece) == Tag::Call(Some(id));
     let ours = plan.outs.iter().flat_map(|out| out.pieces.iter().flatten()).find(|piece| calls(piece));
     if let Some(Piece::Made(at)) = ours {
-        return Some(match plan.made[*at as usize].content {
+        return Some(match &*plan.made[*at as usize].content {
             Content::Raw { json, .. } => Item::read(json.as_bytes()).kind,
             _ => "function_call".into(),
         });
@@ -67,7 +67,7 @@ fn suits(plan: &Plan<'_>, piece: Piece, id: &str) -> Suits {
     let Some(call) = call_type(plan, id) else { return Suits::AsItIs };
     let kind = match piece {
         Piece::Client { message, .. } => Item::read(plan.input.body.message(message as usize)).kind,
-        Piece::Made(at) => match plan.made[at as usize].content {
+        Piece::Made(at) => match &*plan.made[at as usize].content {
             Content::Raw { json, .. } => Item::read(json.as_bytes()).kind,
             _ if answer_to(&call).is_some() => return Suits::AsItIs,
             _ => return Suits::Not,

@@ -67,24 +67,19 @@ impl AnswerReader for Reader {
         true
     }
 
-    /// The engine takes one reply as one message, and a message of this wire is an item. An output of several items,
-    /// such as every answer with reasoning or calls, is therefore no reply: the client sends the items back with its
-    /// next request.
-    fn reply(&self) -> Option<Vec<u8>> {
-        let mut items = self.items.values();
-        let (Some(item), None) = (items.next(), items.next()) else { return None };
-        if item.kind != "message" || self.size > ANSWER_LIMIT {
-            return None;
+    /// The items that are done, and the text of a message that is not. Clients send no other unfinished item back.
+    fn reply(&self) -> Vec<Vec<u8>> {
+        if self.size > ANSWER_LIMIT {
+            return Vec::new();
         }
-        let content = match &item.done {
-            Some(done) => {
-                let [content, phase] = pick(done, ["content", "phase"])?;
-                let phase = phase.map(|phase| format!(r#","phase":{phase}"#)).unwrap_or_default();
-                format!("{}{phase}", content?)
-            }
-            None => format!(r#"[{{"type":"output_text","text":"{}"}}]"#, item.text),
+        let item = |item: &ItemSoFar| match &item.done {
+            Some(done) => Some(done.clone().into_bytes()),
+            None => (item.kind == "message").then(|| {
+                let content = format!(r#"[{{"type":"output_text","text":"{}"}}]"#, item.text);
+                format!(r#"{{"type":"message","role":"assistant","content":{content}}}"#).into_bytes()
+            }),
         };
-        Some(format!(r#"{{"type":"message","role":"assistant","content":{content}}}"#).into_bytes())
+        self.items.values().filter_map(item).collect()
     }
 
     fn grown(&self, told: &mut Progress) -> Vec<Growth> {
@@ -120,8 +115,7 @@ impl Reader {
         let so_far = self.items.entry(index).or_default();
         so_far.kind = owned(kind).unwrap_or_default();
         so_far.name = owned(name).unwrap_or_else(|| so_far.kind.clone());
-        // The others cannot be distinguished by their content, so they are not kept.
-        if is_done && so_far.kind == "message" && self.size <= ANSWER_LIMIT {
+        if is_done && self.size <= ANSWER_LIMIT {
             so_far.done = Some(item.to_owned());
         }
     }

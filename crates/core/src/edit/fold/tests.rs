@@ -296,17 +296,17 @@ fn a_changed_source_is_flagged() {
     let deleted = bench.make(delete("t2#3.0"));
     let dropped = bench.make(edit("t2#3.1", "short"));
     let status = |bench: &Bench, commit| bench.view(|_, view| view.status(EffectId { commit, index: 0 }));
-    assert_eq!(status(&bench, deleted), Status { awake: true, source_changed: false });
+    assert_eq!(status(&bench, deleted), Status { awake: true, source_changed: false, reply: None });
     let message = &mut bench.talk.messages[8];
     message.key = key("cleared");
     message.blocks.iter_mut().for_each(|block| block.chars = 5);
     message.blocks.insert(0, block(Kind::Reminder, 3));
-    assert_eq!(status(&bench, deleted), Status { awake: true, source_changed: true });
-    assert_eq!(status(&bench, dropped), Status { awake: true, source_changed: true });
+    assert_eq!(status(&bench, deleted), Status { awake: true, source_changed: true, reply: None });
+    assert_eq!(status(&bench, dropped), Status { awake: true, source_changed: true, reply: None });
     assert!(bench.sent()[1].contains(" 8.0 8.2=short 9.0"), "{:?}", bench.sent()[1]);
     assert_eq!(bench.chips("t2"), ["trimmed", "source-changed", "results-summarized"]);
     bench.talk.messages[8].blocks.remove(1);
-    assert_eq!(status(&bench, deleted), Status { awake: false, source_changed: true });
+    assert_eq!(status(&bench, deleted), Status { awake: false, source_changed: true, reply: None });
 }
 
 #[test]
@@ -361,6 +361,24 @@ fn a_reply_is_found_again_once_the_client_sends_it_back() {
     // Another reply took its place.
     bench.talk = bench.talk.rewind(15).says().arrived();
     assert_eq!(bench.sent()[4..], ["t4 14.0 15.0"]);
+}
+
+#[test]
+fn each_message_of_a_reply_is_found_again() {
+    let mut bench = Bench::new(talk().human().says().calls(&["Read", "Bash"]));
+    let slots = bench.talk.slots.clone();
+    let reply = slots.len() - 2;
+    bench.talk.slots[reply..].fill(PENDING);
+    bench.make(delete("t4#1"));
+    bench.make(delete("t4#2.1"));
+    let pending = bench.picture();
+    assert_eq!(bench.sent()[3], "t4 14.0 16.0 16.2");
+    bench.talk.slots = slots;
+    assert_eq!(bench.picture(), pending);
+    // The client leaves the first message out.
+    bench.talk.slots.remove(reply);
+    bench.talk.messages.remove(reply);
+    assert_eq!(bench.sent()[3], "t4 14.0 15.0 15.2");
 }
 
 trait Raw {

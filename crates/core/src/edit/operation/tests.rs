@@ -56,7 +56,7 @@ fn every_operation_survives_json_under_its_name() {
 fn every_effect_survives_json() {
     let effect = EffectId { commit: CommitId(0xff_ffff_ffff), index: u32::MAX };
     let slot = MessageRef::Slot(SlotId(u64::MAX - 1));
-    let reply = MessageRef::Reply { after: SlotId(3), key: key("a reply") };
+    let reply = MessageRef::Reply { after: SlotId(3), nth: 0, key: key("a reply") };
     let cut = NewMessageId { effect, message: 2 };
     let named = BlockRef { at: 3, kind: Kind::ToolResult, chars: 7, id: Some("toolu_1".into()) };
     let opened = FrameRef { key: FrameKey::Opened(SlotId(9)), until: Some((reply, 2)) };

@@ -330,11 +330,14 @@ impl Desk<'_> {
 
     /// The permanent name of a message on the path.
     pub fn message_ref(&self, message: usize) -> MessageRef {
-        match (self.source.slots[message], message.checked_sub(1)) {
-            (PENDING, Some(before)) => {
-                MessageRef::Reply { after: self.source.slots[before], key: self.source.messages[message].key }
-            }
-            (slot, _) => MessageRef::Slot(slot),
+        let slots = &self.source.slots[..=message];
+        match slots.iter().rposition(|slot| *slot != PENDING) {
+            Some(before) if before < message => MessageRef::Reply {
+                after: slots[before],
+                nth: (message - before - 1) as u32,
+                key: self.source.messages[message].key,
+            },
+            _ => MessageRef::Slot(slots[message]),
         }
     }
 
