@@ -12,3 +12,4 @@ pub mod replay;
 pub mod report;
 pub mod request;
 pub mod run;
+pub mod sizes;

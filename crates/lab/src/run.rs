@@ -14,6 +14,9 @@ use std::sync::{Arc, Mutex};
 /// Estimates may be off by a few percent.
 const SURELY: f64 = 1.05;
 
+/// Providers drop a little from the prompt by themselves, such as thinking of earlier turns.
+const NOTEWORTHY: f64 = 5_000.0;
+
 /// One recording under one policy.
 #[derive(Debug, Clone, Default)]
 pub struct Score {
@@ -38,6 +41,8 @@ pub struct Score {
     pub stand_in: Vec<String>,
     /// It was recorded larger than its model's window.
     pub beyond_window: bool,
+    /// Its client removed content itself.
+    pub shortened_by_client: bool,
 }
 
 impl Score {
@@ -67,6 +72,7 @@ impl Score {
             harmed_rereads: count(&|turn| has(turn, Kind::Reread)),
             stand_in: stand_ins(known).into_values().collect::<BTreeSet<_>>().into_iter().collect(),
             beyond_window: is_beyond_window(known),
+            shortened_by_client: known.script.sizes.removed_by_client > NOTEWORTHY,
         }
     }
 }
@@ -85,6 +91,8 @@ pub struct Outcome {
     pub uncounted: usize,
     /// Recordings larger than their model's window.
     pub beyond_window: usize,
+    /// Recordings whose client removed content itself: they are replayed without that.
+    pub shortened_by_client: usize,
 }
 
 /// A recording, by index, under every policy, and the substitute models.
@@ -113,6 +121,8 @@ pub fn run(recordings: &[Recording], policies: &[Arc<dyn Policy>], models: &Mode
         match scores {
             Ok((scores, strange)) => {
                 outcome.beyond_window += usize::from(scores.first().is_some_and(|score| score.beyond_window));
+                outcome.shortened_by_client +=
+                    usize::from(scores.first().is_some_and(|score| score.shortened_by_client));
                 outcome.scores.iter_mut().zip(scores).for_each(|(list, score)| list.push(score));
                 outcome.strange_models.extend(strange);
                 outcome.untimed += usize::from(recording.turns.iter().any(|turn| turn.at.is_none()));

@@ -3,6 +3,7 @@
 mod charged;
 mod recorded;
 mod searching;
+mod sizes;
 mod wires;
 
 use ctx_core::policy::Policy;

@@ -111,6 +111,10 @@ fn remarks(outcome: &Outcome) -> Vec<String> {
         let larger = format!("{count} {are} larger than {their} model's window");
         remarks.push(format!("{larger}: {they} cannot have been sent in that form"));
     }
+    if outcome.shortened_by_client > 0 {
+        let (count, _, their) = these(outcome.shortened_by_client);
+        remarks.push(format!("{count} whose client removed content itself: {their} replay keeps that content"));
+    }
     remarks.extend(outcome.unplayable.iter().map(|(name, why)| format!("skipped: {name}: {why}")));
     remarks
 }
