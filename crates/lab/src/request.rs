@@ -238,7 +238,7 @@ fn tools_of(facts: &[Message]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::Usage;
+    use crate::recording::{Labels, Usage};
     use ctx_wire::WireId;
 
     #[test]
@@ -252,7 +252,16 @@ mod tests {
             let nothing = || serde_json::value::RawValue::from_string("{}".into()).expect("JSON");
             let (lead, messages) = (Vec::new(), Vec::new());
             let (name, model, wire) = ("r".into(), "m".into(), WireId::Anthropic);
-            lifetimes(&Recording { name, wire, model, head: nothing(), lead, messages, turns })
+            lifetimes(&Recording {
+                name,
+                wire,
+                model,
+                head: nothing(),
+                lead,
+                messages,
+                turns,
+                labels: Labels::default(),
+            })
         };
         let silent = Turn::default();
         assert_eq!(

@@ -21,6 +21,8 @@ const NOTEWORTHY: f64 = 5_000.0;
 #[derive(Debug, Clone, Default)]
 pub struct Score {
     pub conversation: String,
+    /// Its project, or itself if that is unknown.
+    pub project: String,
     pub steps: usize,
     pub final_tokens: u64,
     pub cumulative_tokens: u64,
@@ -57,6 +59,7 @@ impl Score {
         let count = |of: &dyn Fn(&Turn) -> bool| played.turns.iter().filter(|turn| of(turn)).count();
         Score {
             conversation: played.name.clone(),
+            project: known.script.recording.labels.project.clone().unwrap_or_else(|| played.name.clone()),
             steps: played.turns.len(),
             final_tokens: played.turns.last().map_or(0, tokens),
             cumulative_tokens: played.turns.iter().map(tokens).sum(),

@@ -79,6 +79,35 @@ fn policies_are_compared_in_a_table_a_spreadsheet_and_a_page() {
 }
 
 #[test]
+fn conversations_are_chosen_by_split_and_ranges_go_by_project() {
+    let place = recorded();
+    place.write("recorded/other.json", &body(40).to_string());
+    let index = json!([
+        {"id": "long", "file": "long.json", "split": "tune", "project": "a/b"},
+        {"id": "other", "file": "other.json", "split": "validate", "project": "c/d"},
+    ]);
+    place.write("recorded/index.json", &index.to_string());
+    let run = |split: &str| ["lab", "run", "--on", "../recorded", "--split", split].map(str::to_owned);
+    let names = |split: &str| {
+        let args = run(split);
+        let args: Vec<&str> = args.iter().map(String::as_str).chain(["--json", "--policy", "none"]).collect();
+        let figures = place.run(&args).ok().json();
+        let each = figures["conversations"].as_array().expect("conversations").clone();
+        let of = |line: &Value| line["conversation"].as_str().expect("a name").to_owned();
+        each.iter().map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(names("tune"), ["long", "short"], "without a label it counts as one that choices were made by");
+    assert_eq!(names("validate"), ["other"]);
+    assert_eq!(names("all"), ["long", "other", "short"]);
+
+    let table = place.run(&["lab", "run", "--on", "../recorded", "--policy", "clear-100k-keep-3"]).ok().out;
+    assert!(table.contains("; without a/b ") || table.contains("; without c/d "), "{table}");
+    place.write("recorded/index.json", &json!([{"id": "short", "split": "validate"}]).to_string());
+    let none = place.run(&["lab", "run", "--on", "../recorded/long.json", "--split", "validate"]).refused().err;
+    assert!(none.contains("None of the 1 conversation belongs to this split."), "{none}");
+}
+
+#[test]
 fn what_a_policy_did_is_told_frame_by_frame() {
     let place = recorded();
     let explain = ["lab", "explain", "../recorded/long.json", "--policy", "clear-100k-keep-3"];
@@ -147,7 +176,7 @@ fn models_are_charged_as_configured_and_what_is_unusual_is_said() {
     assert!(told.contains("1 conversation without times: its pauses are unknown"), "{told}");
     assert!(!told.contains(" to +"), "one conversation tells nothing of others: {told}");
     let csv = place.run(&["lab", "run", "--on", "../strange.json", "--csv"]).ok().out;
-    assert!(csv.lines().skip(1).all(|line| line.ends_with(",claude-haiku-5-5,false")), "{csv}");
+    assert!(csv.lines().skip(1).all(|line| line.contains(",claude-haiku-5-5,false,strange")), "{csv}");
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! The report of a run, for people, programs and spreadsheets.
 
+mod confidence;
 mod html;
 mod lines;
 mod plot;
 
+pub use confidence::WithoutProject;
 pub use html::html;
 pub use lines::{Line, csv, lines};
 
@@ -27,8 +29,11 @@ pub struct Summary {
     pub cost: f64,
     /// Relative to the first policy: −0.2 is a fifth less.
     pub change: f64,
-    /// The middle 95 % over resamples of as many conversations; none for a single one.
+    /// The middle 90 % over resamples of as many projects; none for a single one. A conversation of no known project
+    /// counts as its own.
     pub change_range: Option<[f64; 2]>,
+    /// The figures without the project that changes the cost most.
+    pub without_project: Option<WithoutProject>,
     /// The most expensive and the cheapest conversation, relative to the first policy.
     pub worst: f64,
     pub best: f64,
@@ -38,6 +43,8 @@ pub struct Summary {
     pub clear_events: usize,
     /// The share of steps that relied on hidden content.
     pub harm: f64,
+    /// Its middle 90 %, as for the change.
+    pub harm_range: Option<[f64; 2]>,
     pub harmed_steps: usize,
     pub harmed_edits: usize,
     /// Conversations charged, at least in part, as another model, because their own is not listed.
@@ -80,6 +87,7 @@ fn summary((policy, about): &(String, String), scores: &[Score], first: &[Score]
     let each = pairs.iter().filter(|(_, first)| *first > 0.0).map(|(own, first)| own / first - 1.0);
     let (worst, best) = each.fold((f64::MIN, f64::MAX), |(worst, best), one| (worst.max(one), best.min(one)));
     let steps = count(&|score| score.steps);
+    let confidence = confidence::confidence(scores, first);
     let harmed_steps = count(&|score| score.harmed);
     Summary {
         policy: policy.clone(),
@@ -91,13 +99,15 @@ fn summary((policy, about): &(String, String), scores: &[Score], first: &[Score]
         peak_tokens: scores.iter().map(|score| score.peak_tokens).max().unwrap_or(0),
         cost: sum(&Score::cost),
         change: change(pairs.iter().copied()),
-        change_range: (pairs.len() > 1).then(|| drawings(&pairs)),
+        change_range: confidence.change,
+        without_project: confidence.without,
         worst,
         best,
         forced_cost: sum(&|score| score.forced_cost),
         cache_read_share: sum(&|score| score.read) / sum(&|score| score.prompt).max(1.0),
         clear_events: count(&|score| score.clear_events),
         harm: harmed_steps as f64 / steps.max(1) as f64,
+        harm_range: confidence.harm,
         harmed_steps,
         harmed_edits: count(&|score| score.harmed_edits),
         stand_in_conversations: count(&|score| usize::from(!score.stand_in.is_empty())),
@@ -110,43 +120,20 @@ fn change(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
     if first > 0.0 { own / first - 1.0 } else { 0.0 }
 }
 
-/// The middle 95 % of the change over repeated resamples of as many conversations.
-fn drawings(pairs: &[(f64, f64)]) -> [f64; 2] {
-    const DRAWINGS: usize = 1000;
-    // A fixed seed: a report is reproducible.
-    let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut draw = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        pairs.get((state % pairs.len().max(1) as u64) as usize).copied().unwrap_or_default()
-    };
-    let mut changes: Vec<f64> = (0..DRAWINGS).map(|_| change((0..pairs.len()).map(|_| draw()))).collect();
-    changes.sort_by(f64::total_cmp);
-    [DRAWINGS / 40, DRAWINGS - DRAWINGS / 40 - 1].map(|at| changes.get(at).copied().unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_was_drawn_lies_around_what_was_found() {
-        let pairs: Vec<(f64, f64)> = (0..40).map(|at| (8.0 + f64::from(at % 5), 12.0)).collect();
-        let [low, high] = drawings(&pairs);
-        let found = change(pairs.iter().copied());
-        assert!(low < found && found < high && high - low < 0.15, "{low} {found} {high}");
-        assert_eq!(drawings(&pairs), [low, high], "the same every time");
-        assert_eq!(drawings(&[]), [0.0, 0.0]);
-    }
-
-    #[test]
     fn conversations_are_parted_by_their_length() {
-        let score = |peak: u64, cost: f64| Score { peak_tokens: peak, input_cost: cost, steps: 10, ..Score::default() };
+        let score = |peak: u64, cost: f64| {
+            let project = peak.to_string();
+            Score { peak_tokens: peak, project, input_cost: cost, steps: 10, ..Score::default() }
+        };
         let outcome = Outcome {
             scores: vec![
                 vec![score(160_000, 10.0), score(20_000, 1.0)],
-                vec![Score { harmed: 1, ..score(90_000, 7.0) }, score(20_000, 1.5)],
+                vec![Score { harmed: 1, ..score(160_000, 7.0) }, score(20_000, 1.5)],
             ],
             ..Outcome::default()
         };

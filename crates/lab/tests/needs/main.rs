@@ -65,6 +65,7 @@ impl Talk {
             head: raw(&self.head),
             messages: self.messages.iter().map(raw).collect(),
             turns: answers.map(|(answer, _)| Turn { answer, ..Turn::default() }).collect(),
+            labels: ctx_lab::recording::Labels::default(),
         }
     }
 

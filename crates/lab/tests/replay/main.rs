@@ -42,6 +42,7 @@ fn recording(calls: usize) -> Recording {
         ),
         messages: messages.iter().map(raw).collect(),
         turns,
+        labels: ctx_lab::recording::Labels::default(),
     }
 }
 

@@ -2,27 +2,20 @@
 
 use crate::{played, recording};
 use ctx_lab::policies::{Keep, Nothing};
-use ctx_lab::recording::{Recording, Usage, read};
+use ctx_lab::recording::{Recording, Split, Usage, read};
 use ctx_lab::request::Script;
 use serde_json::json;
 use serde_json::value::to_raw_value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The recordings of `corpus2` that policies are chosen by.
 fn tune() -> Vec<Recording> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus2");
-    let files = testkit::recorded_files("corpus2");
-    if files.is_empty() {
+    if testkit::recorded_files("corpus2").is_empty() {
         return Vec::new();
     }
-    let index = std::fs::read(folder.join("index.json")).expect("an index");
-    let index: serde_json::Value = serde_json::from_slice(&index).expect("JSON");
-    let is_tune = |name: &str| {
-        let mut entries = index.as_array().into_iter().flatten();
-        entries.any(|entry| entry["id"] == name && entry["split"] == "tune")
-    };
-    let files: Vec<PathBuf> = files.into_iter().filter(|(name, _)| is_tune(name)).map(|(_, path)| path).collect();
-    read(&files).recordings
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus2");
+    let is_tune = |recording: &Recording| recording.labels.split == Split::Tune;
+    read(&[folder]).recordings.into_iter().filter(is_tune).collect()
 }
 
 fn quantile(list: &mut [f64], share: f64) -> f64 {

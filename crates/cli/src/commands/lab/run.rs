@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use ctx_core::ErrorCode;
-use ctx_lab::report::{self, Group, Summary};
+use ctx_lab::recording::{Recording, Split};
+use ctx_lab::report::{self, Group, Summary, WithoutProject};
 use ctx_lab::run::Outcome;
 
 use super::{SHOWN, gathered, left_out, models, named};
@@ -30,6 +31,9 @@ pub struct Arguments {
     /// Policies to compare with the first of them, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "policy")]
     compare: Vec<String>,
+    /// Conversations to replay, by the `index.json` of their folder; those without a label are `tune`
+    #[arg(long, value_name = "SPLIT", default_value = "all")]
+    split: SplitChoice,
     /// Print CSV, one line per conversation and policy
     #[arg(long, conflicts_with = "json")]
     csv: bool,
@@ -40,6 +44,27 @@ pub struct Arguments {
     pub format: JsonArguments,
 }
 
+/// The conversations to replay.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+enum SplitChoice {
+    /// Those that policies are chosen by
+    Tune,
+    /// Those that check a choice
+    Validate,
+    /// Both
+    All,
+}
+
+impl SplitChoice {
+    fn takes(self, recording: &Recording) -> bool {
+        match self {
+            SplitChoice::Tune => recording.labels.split == Split::Tune,
+            SplitChoice::Validate => recording.labels.split == Split::Validate,
+            SplitChoice::All => true,
+        }
+    }
+}
+
 pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let names = match arguments.compare.as_slice() {
         [] if arguments.policy == "none" => vec!["none".to_owned()],
@@ -47,7 +72,13 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
         names => names.to_vec(),
     };
     let policies = names.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?;
-    let gathered = gathered(&arguments.on)?;
+    let mut gathered = gathered(&arguments.on)?;
+    let all = gathered.recordings.len();
+    gathered.recordings.retain(|recording| arguments.split.takes(recording));
+    if gathered.recordings.is_empty() {
+        let why = format!("None of the {} belongs to this split.", words::plural(all as u64, "conversation"));
+        return Err(Failure::new(ErrorCode::NoRecordings, why).hint("use --split all"));
+    }
     let (models, broken) = models(context);
     let outcome = ctx_lab::run::run(&gathered.recordings, &policies, &models);
     let about: Vec<(String, String)> =
@@ -150,6 +181,9 @@ fn render(groups: &[Group], remarks: &[String], output: &Output) -> String {
         let mut table = Table::new(&columns).dispensing(&["FINAL", "EVENTS", "PEAK", "FROM CACHE", "LIKELY"]);
         group.policies.iter().for_each(|policy| table.row(row(policy)));
         page.push_str(&table.render(output));
+        for line in group.policies.iter().skip(1).filter_map(without) {
+            page.push_str(&format!("{}\n", output.paint.faint(&text::line(&line))));
+        }
         page.push('\n');
     }
     for remark in remarks {
@@ -158,7 +192,15 @@ fn render(groups: &[Group], remarks: &[String], output: &Output) -> String {
     page
 }
 
-/// The interval that contains the change for most resamples of the conversations.
+/// The figures of a policy without the project that changes them most.
+fn without(policy: &Summary) -> Option<String> {
+    let WithoutProject { project, change, harm } = policy.without_project.as_ref()?;
+    let harms = policy.harm_range.map(|[from, to]| format!(" ({:.2} to {:.2} %)", from * 100.0, to * 100.0));
+    let own = format!("{}: harm {:.2} %{}", policy.policy, policy.harm * 100.0, harms.unwrap_or_default());
+    Some(format!("{own}; without {project} {:+.1} % at {:.2} % harm", change * 100.0, harm * 100.0))
+}
+
+/// The interval that contains the change for most resamples of the projects.
 fn likely(policy: &Summary) -> String {
     let range = policy.change_range.map(|range| range.map(|change| change * 100.0));
     range.map(|[from, to]| format!("{from:+.0} to {to:+.0} %")).unwrap_or_default()
