@@ -1,6 +1,7 @@
 //! Replays a recording: each request passes through the engine with the edits of a policy so far, and is charged by a
 //! model of the provider's cache.
 
+use crate::causes::{Causes, Charged, Ledger};
 use crate::charge::Charge;
 use crate::editor::{Editor, PolicyActions};
 use crate::frames::{Row, rows, totals};
@@ -41,6 +42,8 @@ pub struct Turn {
     pub output_cost: f64,
     /// The cost in dollars of re-reads that the policy forced.
     pub forced: f64,
+    /// All of it by cause.
+    pub causes: Causes,
     /// The actions of the policy before this request, with reasons.
     pub done: Vec<PolicyActions>,
     /// The engine's tokens of the request without and with the actions right before it, if requested and if there were
@@ -134,6 +137,7 @@ pub fn play_watching(
         seen: SeenMessages::default(),
         sight: Sight::new(known.results),
         editor,
+        ledger: Ledger::default(),
     };
     let mut needs = known.needs.iter().peekable();
     let mut turns = Vec::with_capacity(script.recording.turns.len());
@@ -147,6 +151,7 @@ pub fn play_watching(
         }
         if !played.missed.is_empty() {
             played.forced = player.forced(turn, &played);
+            played.causes.rereads = played.forced;
         }
         turns.push(played);
     }
@@ -160,6 +165,7 @@ struct Player<'k> {
     seen: SeenMessages,
     sight: Sight<'k>,
     editor: Arc<Editor>,
+    ledger: Ledger<'k>,
 }
 
 impl Player<'_> {
@@ -183,14 +189,18 @@ impl Player<'_> {
         let charge = self.known.charge(turn);
         let (rules, lifetime) = (charge.cache_rules(), charge.lifetime(script.lifetime(turn)));
         let prompt = script.prompt(&sent, &mut self.seen);
+        let new = prompt.as_ref().map_or(0.0, |prompt| prompt.tokens_from(script.sent_before(turn)));
         let reading = prompt.map(|prompt| prompt.send(&mut self.cache, &rules, charge.cache, at, lifetime));
         let reading = reading.unwrap_or_default();
         self.answer(&ticket, turn, &reading, at)?;
         let (price, rates) = self.known.price(turn, reading.prompt());
         let input_cost = rates.prompt(reading.input, reading.read, reading.written);
         let output_cost = price.answer(script.output(turn));
+        let edited = done.cleared;
+        let charged = Charged { reading, rates, new, cache: charge.cache, at, lifetime, edited };
+        let causes = Causes { answers: output_cost, ..self.ledger.charge(&charged) };
         let (done, cleared) = (done.told, done.cleared);
-        Ok(Turn { reading, input_cost, output_cost, done, totals, cleared, frames, ..Turn::default() })
+        Ok(Turn { reading, input_cost, output_cost, causes, done, totals, cleared, frames, ..Turn::default() })
     }
 
     /// Sends a request through the engine; returns the composed one.

@@ -59,6 +59,8 @@ pub struct Prompt {
     places: Vec<usize>,
     /// The tokens up to the end of the head, and of each message.
     tokens: Vec<f64>,
+    /// The recorded position of each message.
+    positions: Vec<usize>,
 }
 
 impl Prompt {
@@ -81,6 +83,15 @@ impl Prompt {
             tokens: &|end| self.tokens.get(end.map_or(0, |end| end + 1)).copied().unwrap_or(0.0),
         };
         cache.take(rules, &outline, at, lifetime)
+    }
+}
+
+impl Prompt {
+    /// The tokens of its messages from this one of the recording on; with the head if there is none before.
+    pub fn tokens_from(&self, message: usize) -> f64 {
+        let all = self.tokens.last().copied().unwrap_or_default();
+        let before = self.positions.iter().take_while(|position| **position < message).count();
+        all - if message == 0 { 0.0 } else { self.tokens.get(before).copied().unwrap_or(all) }
     }
 }
 
@@ -139,7 +150,8 @@ impl<'r> Script<'r> {
         let breakpoints =
             Breakpoints { head: wire.cache_lifetime(sent).is_some(), messages: Vec::new(), ..Breakpoints::default() };
         let (after, places) = (Vec::new(), Vec::new());
-        let mut prompt = Prompt { head: prefix, after, breakpoints, places, tokens: vec![tokens] };
+        let mut prompt =
+            Prompt { head: prefix, after, breakpoints, places, tokens: vec![tokens], positions: Vec::new() };
         let messages = spans.messages.iter().filter_map(|span| sent.get(span.clone()));
         // Almost always as in the recording; on some wires a dropped block is a message of its own.
         let mut next = 0_usize;
@@ -157,10 +169,16 @@ impl<'r> Script<'r> {
             tokens += part.tokens;
             prompt.after.push(prefix);
             prompt.places.push(part.places);
+            prompt.positions.push(part.position);
             prompt.tokens.push(tokens);
             prompt.breakpoints.messages.extend(part.marked.then_some(at));
         }
         Some(prompt)
+    }
+
+    /// The messages of the request before this one.
+    pub fn sent_before(&self, turn: usize) -> usize {
+        turn.checked_sub(1).and_then(|before| self.recording.turns.get(before)).map_or(0, |turn| turn.answer)
     }
 
     /// The cache lifetime of the content that a turn writes, in seconds.

@@ -1,5 +1,6 @@
 //! Replays many recordings under several policies, on all cores.
 
+use crate::causes::Causes;
 use crate::harm::results;
 use crate::needs::{Kind, needs};
 use crate::recording::Recording;
@@ -31,6 +32,7 @@ pub struct Score {
     pub output_cost: f64,
     /// The cost of forced re-reads.
     pub forced_cost: f64,
+    pub causes: Causes,
     pub read: f64,
     pub prompt: f64,
     /// Requests before which the policy changed something already sent.
@@ -57,6 +59,8 @@ impl Score {
         let sum = |of: &dyn Fn(&Turn) -> f64| played.turns.iter().map(of).sum::<f64>();
         let has = |turn: &Turn, kind: Kind| turn.missed.iter().any(|(missed, _)| *missed == kind);
         let count = |of: &dyn Fn(&Turn) -> bool| played.turns.iter().filter(|turn| of(turn)).count();
+        let mut causes = Causes::default();
+        played.turns.iter().for_each(|turn| causes += turn.causes);
         Score {
             conversation: played.name.clone(),
             project: known.script.recording.labels.project.clone().unwrap_or_else(|| played.name.clone()),
@@ -67,6 +71,7 @@ impl Score {
             input_cost: sum(&|turn| turn.input_cost),
             output_cost: sum(&|turn| turn.output_cost),
             forced_cost: sum(&|turn| turn.forced),
+            causes,
             read: sum(&|turn| turn.reading.read),
             prompt: sum(&|turn| turn.reading.prompt()),
             clear_events: count(&|turn| turn.cleared),

@@ -65,6 +65,16 @@ fn policies_are_compared_in_a_table_a_spreadsheet_and_a_page() {
     let less = |what: &str| of(1)[what].as_f64() < of(0)[what].as_f64();
     assert!(less("cost") && less("final_tokens") && less("peak_tokens"), "{figures}");
 
+    let causes = &of(1)["causes"];
+    let parts: f64 = causes.as_object().expect("causes").values().filter_map(Value::as_f64).sum();
+    assert!((parts - of(1)["cost"].as_f64().expect("dollars")).abs() < 1e-9, "{causes}");
+    assert!(causes["edit_rewrites"].as_f64() > Some(0.0) && of(0)["causes"]["edit_rewrites"] == 0.0, "{figures}");
+    let by_cause = with(&["--causes"]).out;
+    assert!(
+        by_cause.contains("COST BY CAUSE") && by_cause.contains("RE-READS") && !table.contains("RE-READS"),
+        "{by_cause}"
+    );
+
     let csv = with(&["--csv"]);
     assert_eq!(csv.out.lines().count(), 1 + 3 * 2, "a line for each conversation and policy: {csv:?}");
     assert!(csv.err.contains("2 conversations without times"), "remarks do not go into the spreadsheet: {csv:?}");
@@ -176,7 +186,10 @@ fn models_are_charged_as_configured_and_what_is_unusual_is_said() {
     assert!(told.contains("1 conversation without times: its pauses are unknown"), "{told}");
     assert!(!told.contains(" to +"), "one conversation tells nothing of others: {told}");
     let csv = place.run(&["lab", "run", "--on", "../strange.json", "--csv"]).ok().out;
-    assert!(csv.lines().skip(1).all(|line| line.contains(",claude-haiku-5-5,false,strange")), "{csv}");
+    assert!(
+        csv.lines().skip(1).all(|line| line.contains(",claude-haiku-5-5,false,") && line.ends_with(",strange")),
+        "{csv}"
+    );
 }
 
 #[test]

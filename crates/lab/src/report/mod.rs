@@ -9,6 +9,7 @@ pub use confidence::WithoutProject;
 pub use html::html;
 pub use lines::{Line, csv, lines};
 
+use crate::causes::Causes;
 use crate::run::{Outcome, Score};
 use serde::Serialize;
 
@@ -39,6 +40,8 @@ pub struct Summary {
     pub best: f64,
     /// The part of the cost for forced re-reads.
     pub forced_cost: f64,
+    /// The whole cost by cause.
+    pub causes: Causes,
     pub cache_read_share: f64,
     pub clear_events: usize,
     /// The share of steps that relied on hidden content.
@@ -87,6 +90,8 @@ fn summary((policy, about): &(String, String), scores: &[Score], first: &[Score]
     let each = pairs.iter().filter(|(_, first)| *first > 0.0).map(|(own, first)| own / first - 1.0);
     let (worst, best) = each.fold((f64::MIN, f64::MAX), |(worst, best), one| (worst.max(one), best.min(one)));
     let steps = count(&|score| score.steps);
+    let mut causes = Causes::default();
+    scores.iter().for_each(|score| causes += score.causes);
     let confidence = confidence::confidence(scores, first);
     let harmed_steps = count(&|score| score.harmed);
     Summary {
@@ -104,6 +109,7 @@ fn summary((policy, about): &(String, String), scores: &[Score], first: &[Score]
         worst,
         best,
         forced_cost: sum(&|score| score.forced_cost),
+        causes,
         cache_read_share: sum(&|score| score.read) / sum(&|score| score.prompt).max(1.0),
         clear_events: count(&|score| score.clear_events),
         harm: harmed_steps as f64 / steps.max(1) as f64,

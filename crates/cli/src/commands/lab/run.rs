@@ -34,6 +34,9 @@ pub struct Arguments {
     /// Conversations to replay, by the `index.json` of their folder; those without a label are `tune`
     #[arg(long, value_name = "SPLIT", default_value = "all")]
     split: SplitChoice,
+    /// Also show the cost by cause, as shares of the first policy's cost
+    #[arg(long)]
+    causes: bool,
     /// Print CSV, one line per conversation and policy
     #[arg(long, conflicts_with = "json")]
     csv: bool,
@@ -109,7 +112,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
         output.print(&report::csv(&lines))?;
         remarks.iter().for_each(|remark| context.note(remark));
     } else {
-        output.print(&render(&groups, &remarks, output))?;
+        output.print(&render(&groups, arguments.causes, &remarks, output))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -150,7 +153,7 @@ fn remarks(outcome: &Outcome) -> Vec<String> {
     remarks
 }
 
-fn render(groups: &[Group], remarks: &[String], output: &Output) -> String {
+fn render(groups: &[Group], with_causes: bool, remarks: &[String], output: &Output) -> String {
     let mut page = String::new();
     for group in groups {
         let first = group.policies.first();
@@ -181,6 +184,9 @@ fn render(groups: &[Group], remarks: &[String], output: &Output) -> String {
         let mut table = Table::new(&columns).dispensing(&["FINAL", "EVENTS", "PEAK", "FROM CACHE", "LIKELY"]);
         group.policies.iter().for_each(|policy| table.row(row(policy)));
         page.push_str(&table.render(output));
+        if with_causes {
+            page.push_str(&causes(group).render(output));
+        }
         for line in group.policies.iter().skip(1).filter_map(without) {
             page.push_str(&format!("{}\n", output.paint.faint(&text::line(&line))));
         }
@@ -190,6 +196,19 @@ fn render(groups: &[Group], remarks: &[String], output: &Output) -> String {
         page.push_str(&format!("{}\n", output.paint.faint(&text::line(remark))));
     }
     page
+}
+
+/// The cost of each policy by cause, as shares of the first policy's cost.
+fn causes(group: &Group) -> Table {
+    let all = group.policies.first().map_or(0.0, |policy| policy.cost).max(f64::MIN_POSITIVE);
+    let columns = ["READS", "FIRST WRITES", "AFTER EDITS", "WHEN COLD", "ANSWERS", "RE-READS"];
+    let columns: Vec<Column> = [Column::Left("COST BY CAUSE")].into_iter().chain(columns.map(Column::Right)).collect();
+    let mut table = Table::new(&columns);
+    for policy in &group.policies {
+        let shares = policy.causes.each().map(|(_, cost)| Cell::styled(&format!("{:.1} %", cost / all * 100.0), PLAIN));
+        table.row([Cell::styled(&policy.policy, ID)].into_iter().chain(shares).collect::<Vec<_>>());
+    }
+    table
 }
 
 /// The figures of a policy without the project that changes them most.
