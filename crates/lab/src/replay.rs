@@ -105,7 +105,7 @@ impl<'k> RecordingFacts<'k> {
     }
 
     /// The prices of a turn with such a prompt, and the rates of that prompt.
-    fn price(&self, turn: usize, prompt: f64) -> (Price, Rates) {
+    pub(crate) fn price(&self, turn: usize, prompt: f64) -> (Price, Rates) {
         let price = self.charge(turn).price(prompt);
         (price, price.rates(self.script.lifetime(turn)))
     }
@@ -124,7 +124,7 @@ pub fn play_watching(
     let script = known.script;
     // Differs for each recording.
     let policy = match policy.name() {
-        foresight::NAME => Arc::new(Foresight::of(script.recording, known.needs)),
+        name @ (foresight::NAME | foresight::EARLY) => Arc::new(Foresight::of(known, name == foresight::EARLY)),
         _ => policy,
     };
     let service = Service::open(Arc::new(MemoryStore::new()))?.with_models(known.models.clone());

@@ -202,6 +202,16 @@ impl<'r> Script<'r> {
         seen.max(usage.map_or(0.0, |usage| usage.output as f64))
     }
 
+    /// The messages as read.
+    pub fn facts(&self) -> &[Message] {
+        &self.facts
+    }
+
+    /// Tokens before a message.
+    pub fn before(&self, message: usize) -> f64 {
+        self.before.get(message).copied().unwrap_or(self.sizes.head)
+    }
+
     /// What the messages of the recording consist of.
     pub fn shares(&self) -> Shares {
         self.sizes.shares(&self.facts)

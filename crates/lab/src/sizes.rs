@@ -109,6 +109,12 @@ impl Sizes {
         self.visible(message, at) + hidden * size.hidden + size.unrecorded
     }
 
+    /// The tokens of a block of the message at this position.
+    pub fn block(&self, block: &Block, at: usize) -> f64 {
+        let size = self.messages.get(at).copied().unwrap_or_default();
+        if is_hidden(block) { size.hidden } else { tokens::of_block(block) * size.scale }
+    }
+
     /// The tokens of its visible blocks.
     pub fn visible(&self, message: &Message, at: usize) -> f64 {
         let scale = self.messages.get(at).map_or(self.scale, |size| size.scale);

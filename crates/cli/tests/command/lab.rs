@@ -75,6 +75,15 @@ fn policies_are_compared_in_a_table_a_spreadsheet_and_a_page() {
         "{by_cause}"
     );
 
+    let bound = place.run(&["lab", "run", "--on", "../recorded", "--bound", "--json"]).ok().json();
+    let known = |policy: usize, what: &str| bound["policies"][policy][what].as_f64().expect("a figure");
+    assert_eq!(
+        (known(1, "foresight_change"), known(1, "foresight_early_change")),
+        (known(2, "change"), known(3, "change"))
+    );
+    assert!(known(3, "change") < known(2, "change") && known(2, "change") < known(1, "change"), "{bound}");
+    assert!(figures["policies"][2]["foresight_change"].is_null(), "{figures}");
+
     let csv = with(&["--csv"]);
     assert_eq!(csv.out.lines().count(), 1 + 3 * 2, "a line for each conversation and policy: {csv:?}");
     assert!(csv.err.contains("2 conversations without times"), "remarks do not go into the spreadsheet: {csv:?}");

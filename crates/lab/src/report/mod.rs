@@ -10,6 +10,7 @@ pub use html::html;
 pub use lines::{Line, csv, lines};
 
 use crate::causes::Causes;
+use crate::policies::foresight;
 use crate::run::{Outcome, Score};
 use serde::Serialize;
 
@@ -35,6 +36,9 @@ pub struct Summary {
     pub change_range: Option<[f64; 2]>,
     /// The figures without the project that changes the cost most.
     pub without_project: Option<WithoutProject>,
+    /// The change with knowledge of the future, without and with early edits, if those policies were replayed too.
+    pub foresight_change: Option<f64>,
+    pub foresight_early_change: Option<f64>,
     /// The most expensive and the cheapest conversation, relative to the first policy.
     pub worst: f64,
     pub best: f64,
@@ -73,13 +77,22 @@ pub fn groups(outcome: &Outcome, names: &[(String, String)]) -> Vec<Group> {
         let of =
             |scores: &'_ [Score]| -> Vec<Score> { chosen.iter().filter_map(|&at| scores.get(at).cloned()).collect() };
         let first = outcome.scores.first().map(|scores| of(scores)).unwrap_or_default();
-        let policies =
-            outcome.scores.iter().zip(names).map(|(scores, name)| summary(name, &of(scores), &first)).collect();
-        Group { name, policies }
+        let summaries = outcome.scores.iter().zip(names).map(|(scores, name)| summary(name, &of(scores), &first));
+        Group { name, policies: beside_bounds(summaries.collect()) }
     };
     let groups =
         [group("all", &|_| true), group("long", &|tokens| tokens >= LONG), group("short", &|tokens| tokens < LONG)];
     groups.into_iter().filter(|group| group.policies.first().is_some_and(|policy| policy.conversations > 0)).collect()
+}
+
+/// The same, each with the figures of the policies that know the future.
+fn beside_bounds(mut policies: Vec<Summary>) -> Vec<Summary> {
+    let change = |name: &str| policies.iter().find(|policy| policy.policy == name).map(|policy| policy.change);
+    let (kept, early) = (change(foresight::NAME), change(foresight::EARLY));
+    for policy in &mut policies {
+        (policy.foresight_change, policy.foresight_early_change) = (kept, early);
+    }
+    policies
 }
 
 fn summary((policy, about): &(String, String), scores: &[Score], first: &[Score]) -> Summary {
@@ -104,6 +117,8 @@ fn summary((policy, about): &(String, String), scores: &[Score], first: &[Score]
         peak_tokens: scores.iter().map(|score| score.peak_tokens).max().unwrap_or(0),
         cost: sum(&Score::cost),
         change: change(pairs.iter().copied()),
+        foresight_change: None,
+        foresight_early_change: None,
         change_range: confidence.change,
         without_project: confidence.without,
         worst,

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use ctx_core::ErrorCode;
+use ctx_lab::policies::foresight;
 use ctx_lab::recording::{Recording, Split};
 use ctx_lab::report::{self, Group, Summary, WithoutProject};
 use ctx_lab::run::Outcome;
@@ -34,6 +35,9 @@ pub struct Arguments {
     /// Conversations to replay, by the `index.json` of their folder; those without a label are `tune`
     #[arg(long, value_name = "SPLIT", default_value = "all")]
     split: SplitChoice,
+    /// Also replay two policies that know the future, and show the share of their saving
+    #[arg(long)]
+    bound: bool,
     /// Also show the cost by cause, as shares of the first policy's cost
     #[arg(long)]
     causes: bool,
@@ -69,11 +73,15 @@ impl SplitChoice {
 }
 
 pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure> {
-    let names = match arguments.compare.as_slice() {
+    let mut names = match arguments.compare.as_slice() {
         [] if arguments.policy == "none" => vec!["none".to_owned()],
         [] => vec!["none".to_owned(), arguments.policy.clone()],
         names => names.to_vec(),
     };
+    if arguments.bound {
+        let bounds = [foresight::NAME, foresight::EARLY].map(str::to_owned);
+        names.extend(bounds.into_iter().filter(|bound| !names.contains(bound)).collect::<Vec<_>>());
+    }
     let policies = names.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?;
     let mut gathered = gathered(&arguments.on)?;
     let all = gathered.recordings.len();
@@ -176,12 +184,14 @@ fn render(groups: &[Group], with_causes: bool, remarks: &[String], output: &Outp
             Column::Right("COST"),
             Column::Right("CHANGE"),
             Column::Right("LIKELY"),
+            Column::Right("OF BOUND"),
             Column::Right("WORST"),
             Column::Right("FROM CACHE"),
             Column::Right("EVENTS"),
             Column::Right("HARM"),
         ];
-        let mut table = Table::new(&columns).dispensing(&["FINAL", "EVENTS", "PEAK", "FROM CACHE", "LIKELY"]);
+        let mut table =
+            Table::new(&columns).dispensing(&["FINAL", "EVENTS", "PEAK", "FROM CACHE", "LIKELY", "OF BOUND"]);
         group.policies.iter().for_each(|policy| table.row(row(policy)));
         page.push_str(&table.render(output));
         if with_causes {
@@ -196,6 +206,17 @@ fn render(groups: &[Group], with_causes: bool, remarks: &[String], output: &Outp
         page.push_str(&format!("{}\n", output.paint.faint(&text::line(remark))));
     }
     page
+}
+
+/// The share of the possible saving: without and with early edits.
+fn of_bound(policy: &Summary) -> String {
+    let bounds = [policy.foresight_change, policy.foresight_early_change];
+    let share = |bound: Option<f64>| bound.filter(|bound| *bound < 0.0).map(|bound| policy.change / bound * 100.0);
+    match bounds.map(share) {
+        [Some(kept), Some(early)] => format!("{kept:.0} / {early:.0} %"),
+        [Some(share), None] | [None, Some(share)] => format!("{share:.0} %"),
+        [None, None] => String::new(),
+    }
 }
 
 /// The cost of each policy by cause, as shares of the first policy's cost.
@@ -239,6 +260,7 @@ fn row(policy: &Summary) -> Vec<Cell> {
         ),
         Cell::styled(&percent(policy.change), style(policy.change > 0.0)),
         Cell::styled(&likely(policy), FAINT),
+        Cell::styled(&of_bound(policy), FAINT),
         Cell::styled(&percent(policy.worst), style(policy.worst > 0.01)),
         Cell::styled(&format!("{:.1} %", policy.cache_read_share * 100.0), FAINT),
         Cell::styled(&words::count(policy.clear_events as u64), FAINT),
