@@ -6,7 +6,7 @@ use crate::charge::Charge;
 use crate::editor::{Editor, PolicyActions};
 use crate::frames::{Row, rows, totals};
 use crate::harm::{RecordedResult, Sight};
-use crate::needs::{Kind, Need};
+use crate::needs::{Kind, Need, Place};
 use crate::policies::foresight::{self, Foresight};
 use crate::request::{Script, SeenMessages};
 use ctx_clients::Hints;
@@ -22,6 +22,7 @@ use ctx_service::Service;
 use ctx_store::MemoryStore;
 use ctx_wire::answer::{Ending, Usage};
 use ctx_wire::rope::Arriving;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Smaller differences may come from rounding.
@@ -55,6 +56,14 @@ pub struct Turn {
     pub frames: Vec<Row>,
     /// Content that the reply relied on and could not see.
     pub missed: Vec<(Kind, String)>,
+    /// The tokens of that content, each block once.
+    pub missed_tokens: f64,
+    /// Commands and searches that the reply repeated without seeing the earlier result.
+    pub repeated: Vec<String>,
+    /// The tokens of those results, and the cost in dollars of fetching them again. The recording has these steps too,
+    /// so the cost is part of the bill already.
+    pub repeated_tokens: f64,
+    pub repeated_cost: f64,
 }
 
 impl Turn {
@@ -144,15 +153,8 @@ pub fn play_watching(
     for turn in 0..script.recording.turns.len() {
         let mut played = player.turn(turn, watch)?;
         while needs.next_if(|need| need.turn < turn).is_some() {}
-        while let Some(need) = needs.next_if(|need| need.turn == turn) {
-            if player.sight.misses(need) {
-                played.missed.push((need.kind, need.text.clone()));
-            }
-        }
-        if !played.missed.is_empty() {
-            played.forced = player.forced(turn, &played);
-            played.causes.rereads = played.forced;
-        }
+        let of_turn: Vec<&Need> = std::iter::from_fn(|| needs.next_if(|need| need.turn == turn)).collect();
+        player.miss(turn, &of_turn, &mut played);
         turns.push(played);
     }
     Ok(PlayOutcome { name: script.recording.name.clone(), turns })
@@ -245,13 +247,47 @@ impl Player<'_> {
         Ok(self.service.answered(ticket, Some(Ending::Complete), Some(answer), timing)?)
     }
 
+    /// The needs of a turn that its request did not show, and what they cost.
+    fn miss(&self, turn: usize, needs: &[&Need], played: &mut Turn) {
+        const RESULT: f64 = 2000.0;
+        let (mut missed, mut repeated) = (BTreeSet::new(), BTreeSet::new());
+        for need in needs.iter().filter(|need| self.sight.misses(need)) {
+            let source = self.smallest(need);
+            match need.kind {
+                Kind::Repeat => {
+                    played.repeated.push(need.text.clone());
+                    repeated.extend(source);
+                }
+                kind => {
+                    played.missed.push((kind, need.text.clone()));
+                    missed.extend(source);
+                }
+            }
+        }
+        let tokens = |places: BTreeSet<Place>| places.into_iter().map(|place| self.known.script.tokens(place)).sum();
+        played.missed_tokens = tokens(missed);
+        if !played.missed.is_empty() {
+            played.forced = self.fetching(turn, played, RESULT);
+            played.causes.rereads = played.forced;
+        }
+        if !played.repeated.is_empty() {
+            played.repeated_tokens = tokens(repeated);
+            played.repeated_cost = self.fetching(turn, played, played.repeated_tokens);
+        }
+    }
+
+    /// The smallest block that had the content.
+    fn smallest(&self, need: &Need) -> Option<Place> {
+        let size = |place: &Place| self.known.script.tokens(*place);
+        need.sources.iter().copied().min_by(|one, other| size(one).total_cmp(&size(other)))
+    }
+
     /// The cost of fetching removed content again: one more request with the whole context, a short call, and the
     /// result.
-    fn forced(&self, turn: usize, played: &Turn) -> f64 {
+    fn fetching(&self, turn: usize, played: &Turn, result: f64) -> f64 {
         const CALL: f64 = 100.0;
-        const RESULT: f64 = 2000.0;
         let prompt = played.reading.prompt();
-        let (price, rates) = self.known.price(turn, prompt + RESULT);
-        rates.prompt(0.0, prompt, RESULT) + price.answer(CALL)
+        let (price, rates) = self.known.price(turn, prompt + result);
+        rates.prompt(0.0, prompt, result) + price.answer(CALL)
     }
 }

@@ -1,5 +1,6 @@
 //! A recording as the sent requests: with a head of the original size, and the client's breakpoints.
 
+use crate::needs::Place;
 use crate::recording::{Recording, Turn};
 use crate::sizes::{Shares, Sizes, prompt};
 use ctx_core::{Key, Message};
@@ -210,6 +211,12 @@ impl<'r> Script<'r> {
     /// Tokens before a message.
     pub fn before(&self, message: usize) -> f64 {
         self.before.get(message).copied().unwrap_or(self.sizes.head)
+    }
+
+    /// Tokens of a block.
+    pub fn tokens(&self, Place { message, block }: Place) -> f64 {
+        let found = self.facts.get(message).and_then(|message| message.blocks.get(block));
+        found.map_or(0.0, |block| self.sizes.block(block, message))
     }
 
     /// What the messages of the recording consist of.

@@ -41,6 +41,12 @@ pub struct Score {
     pub harmed: usize,
     pub harmed_edits: usize,
     pub harmed_rereads: usize,
+    /// The tokens of the content that harmed steps relied on.
+    pub missed_tokens: f64,
+    /// Steps that repeated a command or a search whose earlier result was hidden, with tokens and cost.
+    pub repeated: usize,
+    pub repeated_tokens: f64,
+    pub repeated_cost: f64,
     /// The substitute models it is charged as; usually none.
     pub stand_in: Vec<String>,
     /// It was recorded larger than its model's window.
@@ -78,6 +84,10 @@ impl Score {
             harmed: count(&|turn| !turn.missed.is_empty()),
             harmed_edits: count(&|turn| has(turn, Kind::Edit)),
             harmed_rereads: count(&|turn| has(turn, Kind::Reread)),
+            missed_tokens: sum(&|turn| turn.missed_tokens),
+            repeated: count(&|turn| !turn.repeated.is_empty()),
+            repeated_tokens: sum(&|turn| turn.repeated_tokens),
+            repeated_cost: sum(&|turn| turn.repeated_cost),
             stand_in: stand_ins(known).into_values().collect::<BTreeSet<_>>().into_iter().collect(),
             beyond_window: is_beyond_window(known),
             shortened_by_client: known.script.sizes.removed_by_client > NOTEWORTHY,

@@ -54,6 +54,14 @@ pub struct Summary {
     pub harm_range: Option<[f64; 2]>,
     pub harmed_steps: usize,
     pub harmed_edits: usize,
+    pub harmed_rereads: usize,
+    /// The tokens of the content that harmed steps relied on. `forced_cost` is the money.
+    pub missed_tokens: u64,
+    /// Steps that repeated a command or a search whose earlier result was hidden, the tokens of those results, and the
+    /// cost of the steps. The recording has these steps too, so they are neither in `harm` nor added to `cost`.
+    pub repeated_steps: usize,
+    pub repeated_tokens: u64,
+    pub repeated_cost: f64,
     /// Conversations charged, at least in part, as another model, because their own is not listed.
     pub stand_in_conversations: usize,
     /// Conversations larger than their model's window.
@@ -131,6 +139,11 @@ fn summary((policy, about): &(String, String), scores: &[Score], first: &[Score]
         harm_range: confidence.harm,
         harmed_steps,
         harmed_edits: count(&|score| score.harmed_edits),
+        harmed_rereads: count(&|score| score.harmed_rereads),
+        missed_tokens: sum(&|score| score.missed_tokens).round() as u64,
+        repeated_steps: count(&|score| score.repeated),
+        repeated_tokens: sum(&|score| score.repeated_tokens).round() as u64,
+        repeated_cost: sum(&|score| score.repeated_cost),
         stand_in_conversations: count(&|score| usize::from(!score.stand_in.is_empty())),
         beyond_window_conversations: count(&|score| usize::from(score.beyond_window)),
     }

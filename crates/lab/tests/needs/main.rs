@@ -3,6 +3,7 @@
 mod edits;
 mod names;
 mod recorded;
+mod repeats;
 mod rereads;
 
 use ctx_lab::needs::{Kind, Place, needs};

@@ -1,6 +1,7 @@
 //! Recordings replayed through the engine.
 
 mod charged;
+mod harmed;
 mod recorded;
 mod searching;
 mod sizes;

@@ -197,7 +197,8 @@ fn render(groups: &[Group], with_causes: bool, remarks: &[String], output: &Outp
         if with_causes {
             page.push_str(&causes(group).render(output));
         }
-        for line in group.policies.iter().skip(1).filter_map(without) {
+        for line in group.policies.iter().skip(1).flat_map(|policy| without(policy).into_iter().chain(repeated(policy)))
+        {
             page.push_str(&format!("{}\n", output.paint.faint(&text::line(&line))));
         }
         page.push('\n');
@@ -217,6 +218,18 @@ fn of_bound(policy: &Summary) -> String {
         [Some(share), None] | [None, Some(share)] => format!("{share:.0} %"),
         [None, None] => String::new(),
     }
+}
+
+/// The steps of a policy that repeated a lookup.
+fn repeated(policy: &Summary) -> Option<String> {
+    let Summary { repeated_steps, repeated_tokens, repeated_cost, missed_tokens, .. } = policy;
+    let missed = format!("{}: harmed steps relied on {} tokens", policy.policy, words::count(*missed_tokens));
+    let steps = words::plural(*repeated_steps as u64, "step");
+    let tokens = words::count(*repeated_tokens);
+    let repeats = format!(
+        "{steps} repeated a command or a search whose result was hidden ({tokens} tokens, ${repeated_cost:.2})"
+    );
+    (*missed_tokens > 0 || *repeated_steps > 0).then(|| format!("{missed}; {repeats}"))
 }
 
 /// The cost of each policy by cause, as shares of the first policy's cost.
