@@ -96,7 +96,7 @@ impl<'r> Sight<'r> {
     pub fn misses(&self, need: &Need) -> bool {
         let is_lost = |place: &Place| match self.hidden.get(place) {
             None => false,
-            Some(instead) if need.kind == Kind::Reread => !instead.whole,
+            Some(instead) if matches!(need.kind, Kind::Reread | Kind::Repeat) => !instead.whole,
             Some(instead) => !instead.says(&need.text),
         };
         need.sources.iter().all(is_lost)

@@ -1,6 +1,7 @@
 //! The lab: replays recorded conversations, turn by turn, through the engine that edits live ones, and measures the
 //! effect of a policy on tokens, cost and quality.
 
+pub mod causes;
 mod charge;
 pub mod editor;
 pub mod frames;
@@ -12,3 +13,4 @@ pub mod replay;
 pub mod report;
 pub mod request;
 pub mod run;
+pub mod sizes;

@@ -1,11 +1,12 @@
 //! Replays a recording: each request passes through the engine with the edits of a policy so far, and is charged by a
 //! model of the provider's cache.
 
+use crate::causes::{Causes, Charged, Ledger};
 use crate::charge::Charge;
 use crate::editor::{Editor, PolicyActions};
 use crate::frames::{Row, rows, totals};
 use crate::harm::{RecordedResult, Sight};
-use crate::needs::{Kind, Need};
+use crate::needs::{Kind, Need, Place};
 use crate::policies::foresight::{self, Foresight};
 use crate::request::{Script, SeenMessages};
 use ctx_clients::Hints;
@@ -21,6 +22,7 @@ use ctx_service::Service;
 use ctx_store::MemoryStore;
 use ctx_wire::answer::{Ending, Usage};
 use ctx_wire::rope::Arriving;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Smaller differences may come from rounding.
@@ -41,6 +43,8 @@ pub struct Turn {
     pub output_cost: f64,
     /// The cost in dollars of re-reads that the policy forced.
     pub forced: f64,
+    /// All of it by cause.
+    pub causes: Causes,
     /// The actions of the policy before this request, with reasons.
     pub done: Vec<PolicyActions>,
     /// The engine's tokens of the request without and with the actions right before it, if requested and if there were
@@ -52,6 +56,14 @@ pub struct Turn {
     pub frames: Vec<Row>,
     /// Content that the reply relied on and could not see.
     pub missed: Vec<(Kind, String)>,
+    /// The tokens of that content, each block once.
+    pub missed_tokens: f64,
+    /// Commands and searches that the reply repeated without seeing the earlier result.
+    pub repeated: Vec<String>,
+    /// The tokens of those results, and the cost in dollars of fetching them again. The recording has these steps too,
+    /// so the cost is part of the bill already.
+    pub repeated_tokens: f64,
+    pub repeated_cost: f64,
 }
 
 impl Turn {
@@ -102,7 +114,7 @@ impl<'k> RecordingFacts<'k> {
     }
 
     /// The prices of a turn with such a prompt, and the rates of that prompt.
-    fn price(&self, turn: usize, prompt: f64) -> (Price, Rates) {
+    pub(crate) fn price(&self, turn: usize, prompt: f64) -> (Price, Rates) {
         let price = self.charge(turn).price(prompt);
         (price, price.rates(self.script.lifetime(turn)))
     }
@@ -121,7 +133,7 @@ pub fn play_watching(
     let script = known.script;
     // Differs for each recording.
     let policy = match policy.name() {
-        foresight::NAME => Arc::new(Foresight::of(script.recording, known.needs)),
+        name @ (foresight::NAME | foresight::EARLY) => Arc::new(Foresight::of(known, name == foresight::EARLY)),
         _ => policy,
     };
     let service = Service::open(Arc::new(MemoryStore::new()))?.with_models(known.models.clone());
@@ -134,20 +146,15 @@ pub fn play_watching(
         seen: SeenMessages::default(),
         sight: Sight::new(known.results),
         editor,
+        ledger: Ledger::default(),
     };
     let mut needs = known.needs.iter().peekable();
     let mut turns = Vec::with_capacity(script.recording.turns.len());
     for turn in 0..script.recording.turns.len() {
         let mut played = player.turn(turn, watch)?;
         while needs.next_if(|need| need.turn < turn).is_some() {}
-        while let Some(need) = needs.next_if(|need| need.turn == turn) {
-            if player.sight.misses(need) {
-                played.missed.push((need.kind, need.text.clone()));
-            }
-        }
-        if !played.missed.is_empty() {
-            played.forced = player.forced(turn, &played);
-        }
+        let of_turn: Vec<&Need> = std::iter::from_fn(|| needs.next_if(|need| need.turn == turn)).collect();
+        player.miss(turn, &of_turn, &mut played);
         turns.push(played);
     }
     Ok(PlayOutcome { name: script.recording.name.clone(), turns })
@@ -160,6 +167,7 @@ struct Player<'k> {
     seen: SeenMessages,
     sight: Sight<'k>,
     editor: Arc<Editor>,
+    ledger: Ledger<'k>,
 }
 
 impl Player<'_> {
@@ -183,14 +191,18 @@ impl Player<'_> {
         let charge = self.known.charge(turn);
         let (rules, lifetime) = (charge.cache_rules(), charge.lifetime(script.lifetime(turn)));
         let prompt = script.prompt(&sent, &mut self.seen);
+        let new = prompt.as_ref().map_or(0.0, |prompt| prompt.tokens_from(script.sent_before(turn)));
         let reading = prompt.map(|prompt| prompt.send(&mut self.cache, &rules, charge.cache, at, lifetime));
         let reading = reading.unwrap_or_default();
         self.answer(&ticket, turn, &reading, at)?;
         let (price, rates) = self.known.price(turn, reading.prompt());
         let input_cost = rates.prompt(reading.input, reading.read, reading.written);
         let output_cost = price.answer(script.output(turn));
+        let edited = done.cleared;
+        let charged = Charged { reading, rates, new, cache: charge.cache, at, lifetime, edited };
+        let causes = Causes { answers: output_cost, ..self.ledger.charge(&charged) };
         let (done, cleared) = (done.told, done.cleared);
-        Ok(Turn { reading, input_cost, output_cost, done, totals, cleared, frames, ..Turn::default() })
+        Ok(Turn { reading, input_cost, output_cost, causes, done, totals, cleared, frames, ..Turn::default() })
     }
 
     /// Sends a request through the engine; returns the composed one.
@@ -235,13 +247,47 @@ impl Player<'_> {
         Ok(self.service.answered(ticket, Some(Ending::Complete), Some(answer), timing)?)
     }
 
+    /// The needs of a turn that its request did not show, and what they cost.
+    fn miss(&self, turn: usize, needs: &[&Need], played: &mut Turn) {
+        const RESULT: f64 = 2000.0;
+        let (mut missed, mut repeated) = (BTreeSet::new(), BTreeSet::new());
+        for need in needs.iter().filter(|need| self.sight.misses(need)) {
+            let source = self.smallest(need);
+            match need.kind {
+                Kind::Repeat => {
+                    played.repeated.push(need.text.clone());
+                    repeated.extend(source);
+                }
+                kind => {
+                    played.missed.push((kind, need.text.clone()));
+                    missed.extend(source);
+                }
+            }
+        }
+        let tokens = |places: BTreeSet<Place>| places.into_iter().map(|place| self.known.script.tokens(place)).sum();
+        played.missed_tokens = tokens(missed);
+        if !played.missed.is_empty() {
+            played.forced = self.fetching(turn, played, RESULT);
+            played.causes.rereads = played.forced;
+        }
+        if !played.repeated.is_empty() {
+            played.repeated_tokens = tokens(repeated);
+            played.repeated_cost = self.fetching(turn, played, played.repeated_tokens);
+        }
+    }
+
+    /// The smallest block that had the content.
+    fn smallest(&self, need: &Need) -> Option<Place> {
+        let size = |place: &Place| self.known.script.tokens(*place);
+        need.sources.iter().copied().min_by(|one, other| size(one).total_cmp(&size(other)))
+    }
+
     /// The cost of fetching removed content again: one more request with the whole context, a short call, and the
     /// result.
-    fn forced(&self, turn: usize, played: &Turn) -> f64 {
+    fn fetching(&self, turn: usize, played: &Turn, result: f64) -> f64 {
         const CALL: f64 = 100.0;
-        const RESULT: f64 = 2000.0;
         let prompt = played.reading.prompt();
-        let (price, rates) = self.known.price(turn, prompt + RESULT);
-        rates.prompt(0.0, prompt, RESULT) + price.answer(CALL)
+        let (price, rates) = self.known.price(turn, prompt + result);
+        rates.prompt(0.0, prompt, result) + price.answer(CALL)
     }
 }

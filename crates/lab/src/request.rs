@@ -1,16 +1,16 @@
 //! A recording as the sent requests: with a head of the original size, and the client's breakpoints.
 
-use crate::recording::{Recording, Turn, Usage};
-use ctx_core::{Key, tokens};
+use crate::needs::Place;
+use crate::recording::{Recording, Turn};
+use crate::sizes::{Shares, Sizes, prompt};
+use ctx_core::{Key, Message};
 use ctx_models::CacheRules;
 use ctx_models::cache::{Breakpoints, FIVE_MINUTES, ONE_HOUR, Outline, PromptCache, Reading};
 use ctx_models::tokens::CLAUDE;
 use ctx_wire::dress::undress;
 use ctx_wire::{Opening, body};
+use serde_json::value::RawValue;
 use std::collections::{BTreeSet, HashMap, HashSet};
-
-/// The head of a recording whose size is unknown.
-const USUAL_HEAD: f64 = 20_000.0;
 
 pub struct Script<'r> {
     pub recording: &'r Recording,
@@ -20,11 +20,12 @@ pub struct Script<'r> {
     heads: HashMap<(&'r str, u64), String>,
     /// Identifies it regardless of breakpoints.
     head_key: Key,
-    head_tokens: f64,
-    /// Estimated tokens before each message.
+    /// The messages as read.
+    facts: Vec<Message>,
+    /// The tokens of each part.
+    pub sizes: Sizes,
+    /// Tokens before each message.
     before: Vec<f64>,
-    /// The factor from estimates to the provider's counts.
-    pub scale: f64,
     /// The cache lifetime of the content that each turn writes, in seconds.
     lifetimes: Vec<u64>,
     /// Whether the provider's counts were recorded.
@@ -47,6 +48,8 @@ struct Part {
     places: usize,
     /// It ends with a breakpoint.
     marked: bool,
+    /// Its position in the recording.
+    position: usize,
 }
 
 /// A request as the cache sees it.
@@ -57,6 +60,8 @@ pub struct Prompt {
     places: Vec<usize>,
     /// The tokens up to the end of the head, and of each message.
     tokens: Vec<f64>,
+    /// The recorded position of each message.
+    positions: Vec<usize>,
 }
 
 impl Prompt {
@@ -82,26 +87,28 @@ impl Prompt {
     }
 }
 
+impl Prompt {
+    /// The tokens of its messages from this one of the recording on; with the head if there is none before.
+    pub fn tokens_from(&self, message: usize) -> f64 {
+        let all = self.tokens.last().copied().unwrap_or_default();
+        let before = self.positions.iter().take_while(|position| **position < message).count();
+        all - if message == 0 { 0.0 } else { self.tokens.get(before).copied().unwrap_or(all) }
+    }
+}
+
 impl<'r> Script<'r> {
     pub fn of(recording: &'r Recording) -> Script<'r> {
-        let mut before = vec![0.0];
-        for message in &recording.messages {
-            let own =
-                tokens::of_message(&recording.wire().read(message.get().as_bytes(), ctx_clients::lexicon()).facts);
-            before.push(before.last().copied().unwrap_or(0.0) + own);
+        let read = |json: &RawValue| recording.wire().read(json.get().as_bytes(), ctx_clients::lexicon()).facts;
+        let facts: Vec<Message> = recording.messages.iter().map(|json| read(json)).collect();
+        let sizes = Sizes::of(recording, &facts);
+        let mut before = vec![sizes.head];
+        for (at, message) in facts.iter().enumerate() {
+            before.push(before.last().copied().unwrap_or(0.0) + sizes.tokens(message, at));
         }
-        let estimate = |answer: usize| before.get(answer).copied().unwrap_or(0.0);
-        let counts: Vec<(f64, f64)> = recording
-            .turns
-            .iter()
-            .filter_map(|turn| Some((estimate(turn.answer), prompt(turn.usage.as_ref()?))))
-            .filter(|(_, counted)| *counted > 0.0)
-            .collect();
-        let (scale, head_tokens) = fit(&counts);
         let lifetimes = lifetimes(recording);
-        let tools = tools_of(recording);
+        let tools = tools_of(&facts);
         let lead: Vec<&str> = recording.lead.iter().map(|message| message.get()).collect();
-        let chars = (head_tokens / scale * CLAUDE.chars_per_token) as usize;
+        let chars = (sizes.head / sizes.scale * CLAUDE.chars_per_token) as usize;
         let with_head = |(model, lifetime)| {
             let head = recording.head.get();
             recording.wire().opening(&Opening { head, model, lead: &lead, tools: &tools, chars, lifetime })
@@ -112,8 +119,8 @@ impl<'r> Script<'r> {
         let head_key = Key::of([with_head((&*recording.model, FIVE_MINUTES)).as_bytes()]);
         let messages = recording.messages.iter().map(|message| recording.wire().replayed(message.get())).collect();
         let timed = recording.turns.iter().all(|turn| turn.at.is_some());
-        let counted = !counts.is_empty();
-        Script { recording, messages, heads, head_key, head_tokens, before, scale, lifetimes, counted, timed }
+        let counted = recording.turns.iter().any(|turn| turn.usage.is_some_and(|usage| prompt(&usage) > 0.0));
+        Script { recording, messages, heads, head_key, facts, sizes, before, lifetimes, counted, timed }
     }
 
     /// The request of a turn, as the client sent it.
@@ -140,27 +147,39 @@ impl<'r> Script<'r> {
     pub fn prompt(&self, sent: &[u8], seen: &mut SeenMessages) -> Option<Prompt> {
         let wire = self.recording.wire();
         let spans = body::parse(sent, wire.shape()).ok()?;
-        let (mut prefix, mut tokens) = (self.head_key, self.head_tokens);
+        let (mut prefix, mut tokens) = (self.head_key, self.sizes.head);
         let breakpoints =
             Breakpoints { head: wire.cache_lifetime(sent).is_some(), messages: Vec::new(), ..Breakpoints::default() };
         let (after, places) = (Vec::new(), Vec::new());
-        let mut prompt = Prompt { head: prefix, after, breakpoints, places, tokens: vec![tokens] };
+        let mut prompt =
+            Prompt { head: prefix, after, breakpoints, places, tokens: vec![tokens], positions: Vec::new() };
         let messages = spans.messages.iter().filter_map(|span| sent.get(span.clone()));
+        // Almost always as in the recording; on some wires a dropped block is a message of its own.
+        let mut next = 0_usize;
         for (at, bytes) in messages.enumerate() {
-            let part = *seen.0.entry(Key::of([bytes])).or_insert_with(|| {
+            let part = *seen.0.entry(Key::of([bytes, &next.to_le_bytes()])).or_insert_with(|| {
                 let read = wire.read(bytes, ctx_clients::lexicon());
                 let (bare, _) = undress(bytes, &read.cuts);
-                let tokens = tokens::of_message(&read.facts) * self.scale;
-                Part { key: Key::of([&*bare]), tokens, places: read.facts.cache_places(), marked: read.marked }
+                let is_next = self.facts.get(next).is_some_and(|message| message.key == read.facts.key);
+                let position = if is_next { next } else { self.sizes.position(&read.facts).unwrap_or(next) };
+                let (tokens, places) = (self.sizes.tokens(&read.facts, position), read.facts.cache_places());
+                Part { key: Key::of([&*bare]), tokens, places, marked: read.marked, position }
             });
+            next = part.position + 1;
             prefix = prefix.then(part.key);
             tokens += part.tokens;
             prompt.after.push(prefix);
             prompt.places.push(part.places);
+            prompt.positions.push(part.position);
             prompt.tokens.push(tokens);
             prompt.breakpoints.messages.extend(part.marked.then_some(at));
         }
         Some(prompt)
+    }
+
+    /// The messages of the request before this one.
+    pub fn sent_before(&self, turn: usize) -> usize {
+        turn.checked_sub(1).and_then(|before| self.recording.turns.get(before)).map_or(0, |turn| turn.answer)
     }
 
     /// The cache lifetime of the content that a turn writes, in seconds.
@@ -171,39 +190,50 @@ impl<'r> Script<'r> {
     /// Tokens of a request as recorded.
     pub fn size(&self, turn: usize) -> f64 {
         let answer = self.recording.turns.get(turn).map_or(0, |turn| turn.answer);
-        self.head_tokens + self.before.get(answer).copied().unwrap_or(0.0) * self.scale
+        self.before.get(answer).copied().unwrap_or(self.sizes.head)
     }
 
-    /// Tokens of a reply: the recorded count, or an estimate of its content if that is higher. Clients often record the
-    /// count at the beginning of a stream.
+    /// Tokens of a reply: the recorded count, or those of its content if that is more. Clients often record the count
+    /// at the beginning of a stream.
     pub fn output(&self, turn: usize) -> f64 {
-        let messages = self.recording.messages.get(self.recording.answer(turn)).unwrap_or_default();
-        let bytes = messages.iter().map(|message| message.get().as_bytes());
-        let facts = bytes.map(|message| self.recording.wire().read(message, ctx_clients::lexicon()).facts);
-        let seen: f64 = facts.map(|facts| tokens::of_message(&facts)).sum();
+        let answer = self.recording.answer(turn);
+        let before = |at: usize| self.before.get(at).copied().unwrap_or_default();
+        let seen = before(answer.end) - before(answer.start);
         let usage = self.recording.turns.get(turn).and_then(|turn| turn.usage);
-        let counted = usage.map_or(0.0, |usage| usage.output as f64);
-        (seen * self.scale).max(counted)
+        seen.max(usage.map_or(0.0, |usage| usage.output as f64))
+    }
+
+    /// The messages as read.
+    pub fn facts(&self) -> &[Message] {
+        &self.facts
+    }
+
+    /// Tokens before a message.
+    pub fn before(&self, message: usize) -> f64 {
+        self.before.get(message).copied().unwrap_or(self.sizes.head)
+    }
+
+    /// Tokens of a block.
+    pub fn tokens(&self, Place { message, block }: Place) -> f64 {
+        let found = self.facts.get(message).and_then(|message| message.blocks.get(block));
+        found.map_or(0.0, |block| self.sizes.block(block, message))
+    }
+
+    /// What the messages of the recording consist of.
+    pub fn shares(&self) -> Shares {
+        self.sizes.shares(&self.facts)
+    }
+
+    /// Tokens of all replies without thinking that was recorded without text.
+    pub fn visible_replies(&self) -> f64 {
+        let replies = (0..self.recording.turns.len()).flat_map(|turn| self.recording.answer(turn));
+        replies.filter_map(|at| Some(self.sizes.visible(self.facts.get(at)?, at))).sum()
     }
 
     /// The time of a turn; if unknown, right after the previous one.
     pub fn at(&self, turn: usize) -> i64 {
         self.recording.turns.get(turn).and_then(|turn| turn.at).unwrap_or(turn as i64 * 1000)
     }
-}
-
-fn prompt(usage: &Usage) -> f64 {
-    (usage.input + usage.cache_read + usage.cache_written) as f64
-}
-
-/// The scale and the head with which estimates match the provider's counts at the first and the last request.
-fn fit(counts: &[(f64, f64)]) -> (f64, f64) {
-    let (Some((first, counted_first)), Some((last, counted_last))) = (counts.first(), counts.last()) else {
-        return (1.0, USUAL_HEAD);
-    };
-    let grown = last - first;
-    let scale = if grown > 1000.0 { ((counted_last - counted_first) / grown).clamp(0.5, 2.0) } else { 1.0 };
-    (scale, (counted_first - first * scale).max(0.0))
 }
 
 /// The cache lifetime of each turn's content. If it was not recorded, that of the turn before; if it never was, the
@@ -233,27 +263,18 @@ fn guessed_lifetime(recording: &Recording) -> u64 {
 }
 
 /// The tools that are called in it: a provider refuses calls of others, and session files do not list the tools.
-fn tools_of(recording: &Recording) -> Vec<String> {
-    let facts = recording
-        .messages
-        .iter()
-        .map(|message| recording.wire().read(message.get().as_bytes(), ctx_clients::lexicon()).facts);
-    let calls = facts.flat_map(|facts| facts.blocks).filter(|block| block.kind == ctx_core::Kind::ToolUse);
-    let names: BTreeSet<String> = calls.filter_map(|block| Some(block.tool?.to_string())).collect();
+fn tools_of(facts: &[Message]) -> Vec<String> {
+    let blocks = facts.iter().flat_map(|facts| &facts.blocks);
+    let calls = blocks.filter(|block| block.kind == ctx_core::Kind::ToolUse);
+    let names: BTreeSet<String> = calls.filter_map(|block| Some(block.tool.as_ref()?.to_string())).collect();
     names.into_iter().collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recording::{Labels, Usage};
     use ctx_wire::WireId;
-
-    #[test]
-    fn a_line_is_laid_through_what_was_counted() {
-        assert_eq!(fit(&[]), (1.0, USUAL_HEAD));
-        assert_eq!(fit(&[(1000.0, 21_500.0), (5000.0, 27_500.0)]), (1.5, 20_000.0));
-        assert_eq!(fit(&[(1000.0, 500.0)]), (1.0, 0.0));
-    }
 
     #[test]
     fn what_was_written_for_how_long_is_as_recorded_or_as_the_pauses_tell() {
@@ -266,7 +287,16 @@ mod tests {
             let nothing = || serde_json::value::RawValue::from_string("{}".into()).expect("JSON");
             let (lead, messages) = (Vec::new(), Vec::new());
             let (name, model, wire) = ("r".into(), "m".into(), WireId::Anthropic);
-            lifetimes(&Recording { name, wire, model, head: nothing(), lead, messages, turns })
+            lifetimes(&Recording {
+                name,
+                wire,
+                model,
+                head: nothing(),
+                lead,
+                messages,
+                turns,
+                labels: Labels::default(),
+            })
         };
         let silent = Turn::default();
         assert_eq!(

@@ -1,5 +1,6 @@
 //! Replays many recordings under several policies, on all cores.
 
+use crate::causes::Causes;
 use crate::harm::results;
 use crate::needs::{Kind, needs};
 use crate::recording::Recording;
@@ -14,10 +15,15 @@ use std::sync::{Arc, Mutex};
 /// Estimates may be off by a few percent.
 const SURELY: f64 = 1.05;
 
+/// Providers drop a little from the prompt by themselves, such as thinking of earlier turns.
+const NOTEWORTHY: f64 = 5_000.0;
+
 /// One recording under one policy.
 #[derive(Debug, Clone, Default)]
 pub struct Score {
     pub conversation: String,
+    /// Its project, or itself if that is unknown.
+    pub project: String,
     pub steps: usize,
     pub final_tokens: u64,
     pub cumulative_tokens: u64,
@@ -26,6 +32,7 @@ pub struct Score {
     pub output_cost: f64,
     /// The cost of forced re-reads.
     pub forced_cost: f64,
+    pub causes: Causes,
     pub read: f64,
     pub prompt: f64,
     /// Requests before which the policy changed something already sent.
@@ -34,10 +41,18 @@ pub struct Score {
     pub harmed: usize,
     pub harmed_edits: usize,
     pub harmed_rereads: usize,
+    /// The tokens of the content that harmed steps relied on.
+    pub missed_tokens: f64,
+    /// Steps that repeated a command or a search whose earlier result was hidden, with tokens and cost.
+    pub repeated: usize,
+    pub repeated_tokens: f64,
+    pub repeated_cost: f64,
     /// The substitute models it is charged as; usually none.
     pub stand_in: Vec<String>,
     /// It was recorded larger than its model's window.
     pub beyond_window: bool,
+    /// Its client removed content itself.
+    pub shortened_by_client: bool,
 }
 
 impl Score {
@@ -50,8 +65,11 @@ impl Score {
         let sum = |of: &dyn Fn(&Turn) -> f64| played.turns.iter().map(of).sum::<f64>();
         let has = |turn: &Turn, kind: Kind| turn.missed.iter().any(|(missed, _)| *missed == kind);
         let count = |of: &dyn Fn(&Turn) -> bool| played.turns.iter().filter(|turn| of(turn)).count();
+        let mut causes = Causes::default();
+        played.turns.iter().for_each(|turn| causes += turn.causes);
         Score {
             conversation: played.name.clone(),
+            project: known.script.recording.labels.project.clone().unwrap_or_else(|| played.name.clone()),
             steps: played.turns.len(),
             final_tokens: played.turns.last().map_or(0, tokens),
             cumulative_tokens: played.turns.iter().map(tokens).sum(),
@@ -59,14 +77,20 @@ impl Score {
             input_cost: sum(&|turn| turn.input_cost),
             output_cost: sum(&|turn| turn.output_cost),
             forced_cost: sum(&|turn| turn.forced),
+            causes,
             read: sum(&|turn| turn.reading.read),
             prompt: sum(&|turn| turn.reading.prompt()),
             clear_events: count(&|turn| turn.cleared),
             harmed: count(&|turn| !turn.missed.is_empty()),
             harmed_edits: count(&|turn| has(turn, Kind::Edit)),
             harmed_rereads: count(&|turn| has(turn, Kind::Reread)),
+            missed_tokens: sum(&|turn| turn.missed_tokens),
+            repeated: count(&|turn| !turn.repeated.is_empty()),
+            repeated_tokens: sum(&|turn| turn.repeated_tokens),
+            repeated_cost: sum(&|turn| turn.repeated_cost),
             stand_in: stand_ins(known).into_values().collect::<BTreeSet<_>>().into_iter().collect(),
             beyond_window: is_beyond_window(known),
+            shortened_by_client: known.script.sizes.removed_by_client > NOTEWORTHY,
         }
     }
 }
@@ -85,6 +109,8 @@ pub struct Outcome {
     pub uncounted: usize,
     /// Recordings larger than their model's window.
     pub beyond_window: usize,
+    /// Recordings whose client removed content itself: they are replayed without that.
+    pub shortened_by_client: usize,
 }
 
 /// A recording, by index, under every policy, and the substitute models.
@@ -113,6 +139,8 @@ pub fn run(recordings: &[Recording], policies: &[Arc<dyn Policy>], models: &Mode
         match scores {
             Ok((scores, strange)) => {
                 outcome.beyond_window += usize::from(scores.first().is_some_and(|score| score.beyond_window));
+                outcome.shortened_by_client +=
+                    usize::from(scores.first().is_some_and(|score| score.shortened_by_client));
                 outcome.scores.iter_mut().zip(scores).for_each(|(list, score)| list.push(score));
                 outcome.strange_models.extend(strange);
                 outcome.untimed += usize::from(recording.turns.iter().any(|turn| turn.at.is_none()));

@@ -65,6 +65,25 @@ fn policies_are_compared_in_a_table_a_spreadsheet_and_a_page() {
     let less = |what: &str| of(1)[what].as_f64() < of(0)[what].as_f64();
     assert!(less("cost") && less("final_tokens") && less("peak_tokens"), "{figures}");
 
+    let causes = &of(1)["causes"];
+    let parts: f64 = causes.as_object().expect("causes").values().filter_map(Value::as_f64).sum();
+    assert!((parts - of(1)["cost"].as_f64().expect("dollars")).abs() < 1e-9, "{causes}");
+    assert!(causes["edit_rewrites"].as_f64() > Some(0.0) && of(0)["causes"]["edit_rewrites"] == 0.0, "{figures}");
+    let by_cause = with(&["--causes"]).out;
+    assert!(
+        by_cause.contains("COST BY CAUSE") && by_cause.contains("RE-READS") && !table.contains("RE-READS"),
+        "{by_cause}"
+    );
+
+    let bound = place.run(&["lab", "run", "--on", "../recorded", "--bound", "--json"]).ok().json();
+    let known = |policy: usize, what: &str| bound["policies"][policy][what].as_f64().expect("a figure");
+    assert_eq!(
+        (known(1, "foresight_change"), known(1, "foresight_early_change")),
+        (known(2, "change"), known(3, "change"))
+    );
+    assert!(known(3, "change") < known(2, "change") && known(2, "change") < known(1, "change"), "{bound}");
+    assert!(figures["policies"][2]["foresight_change"].is_null(), "{figures}");
+
     let csv = with(&["--csv"]);
     assert_eq!(csv.out.lines().count(), 1 + 3 * 2, "a line for each conversation and policy: {csv:?}");
     assert!(csv.err.contains("2 conversations without times"), "remarks do not go into the spreadsheet: {csv:?}");
@@ -76,6 +95,35 @@ fn policies_are_compared_in_a_table_a_spreadsheet_and_a_page() {
     with(&["--html", "report.html"]);
     let page = fs::read_to_string(place.path("work/report.html")).expect("a page");
     assert!(page.contains("<svg") && page.contains("clear-100k-keep-3") && !page.contains("http"), "{page:.400}");
+}
+
+#[test]
+fn conversations_are_chosen_by_split_and_ranges_go_by_project() {
+    let place = recorded();
+    place.write("recorded/other.json", &body(40).to_string());
+    let index = json!([
+        {"id": "long", "file": "long.json", "split": "tune", "project": "a/b"},
+        {"id": "other", "file": "other.json", "split": "validate", "project": "c/d"},
+    ]);
+    place.write("recorded/index.json", &index.to_string());
+    let run = |split: &str| ["lab", "run", "--on", "../recorded", "--split", split].map(str::to_owned);
+    let names = |split: &str| {
+        let args = run(split);
+        let args: Vec<&str> = args.iter().map(String::as_str).chain(["--json", "--policy", "none"]).collect();
+        let figures = place.run(&args).ok().json();
+        let each = figures["conversations"].as_array().expect("conversations").clone();
+        let of = |line: &Value| line["conversation"].as_str().expect("a name").to_owned();
+        each.iter().map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(names("tune"), ["long", "short"], "without a label it counts as one that choices were made by");
+    assert_eq!(names("validate"), ["other"]);
+    assert_eq!(names("all"), ["long", "other", "short"]);
+
+    let table = place.run(&["lab", "run", "--on", "../recorded", "--policy", "clear-100k-keep-3"]).ok().out;
+    assert!(table.contains("; without a/b ") || table.contains("; without c/d "), "{table}");
+    place.write("recorded/index.json", &json!([{"id": "short", "split": "validate"}]).to_string());
+    let none = place.run(&["lab", "run", "--on", "../recorded/long.json", "--split", "validate"]).refused().err;
+    assert!(none.contains("None of the 1 conversation belongs to this split."), "{none}");
 }
 
 #[test]
@@ -147,7 +195,10 @@ fn models_are_charged_as_configured_and_what_is_unusual_is_said() {
     assert!(told.contains("1 conversation without times: its pauses are unknown"), "{told}");
     assert!(!told.contains(" to +"), "one conversation tells nothing of others: {told}");
     let csv = place.run(&["lab", "run", "--on", "../strange.json", "--csv"]).ok().out;
-    assert!(csv.lines().skip(1).all(|line| line.ends_with(",claude-haiku-5-5,false")), "{csv}");
+    assert!(
+        csv.lines().skip(1).all(|line| line.contains(",claude-haiku-5-5,false,") && line.ends_with(",strange")),
+        "{csv}"
+    );
 }
 
 #[test]

@@ -14,6 +14,8 @@
 //! - **Reread**: it read a range of a file, with a tool or a plain command, that a result of the last 20 steps had
 //!   shown completely, and no change of the file since is known. The agent did that with the earlier result in view. If a
 //!   policy had hidden that result, the step counts as a forced re-read.
+//! - **Repeat**: it ran a command or a search again that changes nothing, of the last 20 steps, and no change since is
+//!   known. Such a step is no harm by itself, because the recording repeats it with the earlier result in view.
 //!
 //! Sources are texts, calls and results of earlier messages. Thinking is none, because it is not sent permanently; the
 //! system prompt and the tools are always visible and no need. Of more than 64 sources, the first 16 and the last 48
@@ -26,6 +28,7 @@ mod index;
 mod names;
 mod printed;
 mod reads;
+mod repeats;
 
 pub(crate) use blocks::{value_of, words_in};
 pub(crate) use edits::bare;
@@ -52,6 +55,7 @@ pub enum Kind {
     Edit,
     Name,
     Reread,
+    Repeat,
 }
 
 /// A block of a message. Plain text is block 0.
@@ -68,6 +72,7 @@ const LAST_SOURCES: usize = 48;
 pub fn needs(recording: &Recording) -> Vec<Need> {
     let mut index = Index::with_head(&blocks::words_of(recording.head.get()));
     let mut reads = reads::Reads::default();
+    let mut repeats = repeats::Repeats::default();
     let mut needs = Vec::new();
     let mut turns = (0..recording.turns.len()).map(|turn| (turn, recording.answer(turn))).peekable();
     for (message, json) in recording.messages.iter().enumerate() {
@@ -90,8 +95,10 @@ pub fn needs(recording: &Recording) -> Vec<Need> {
                 }
             }
             reads.again(&read).into_iter().for_each(|(text, sources)| add(Kind::Reread, text, sources));
+            repeats.again(&read).into_iter().for_each(|(text, sources)| add(Kind::Repeat, text, sources));
         }
         reads.note(&read);
+        repeats.note(&read);
         read.into_iter().for_each(|block| index.add(block));
     }
     needs

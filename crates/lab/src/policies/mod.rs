@@ -33,5 +33,6 @@ pub fn all() -> Vec<Arc<dyn Policy>> {
         Arc::new(Cold),
         Arc::new(Auto::default()),
         Arc::new(Foresight::default()),
+        Arc::new(Foresight::early()),
     ]
 }

@@ -1,7 +1,7 @@
 //! The request body of the last request of a conversation, and the provider's report for each request:
 //! `conversations/<name>.json` and `usage/<name>.json`. Bodies of any wire are read; the usage may be missing.
 
-use super::{Recording, Turn, Usage, time};
+use super::{Labels, Recording, Turn, Usage, time};
 use ctx_core::message::Role;
 use ctx_wire::body::parse;
 use ctx_wire::json::Span;
@@ -53,7 +53,8 @@ fn all(name: String, body: &[u8], usage: Option<&[u8]>) -> Result<Recording, Str
         }
         follows_answer = is_answer;
     }
-    Ok(Recording { name, wire: wire.id(), model, head: head(&fields, wire.shape().list)?, lead, messages, turns })
+    let (wire, head, labels) = (wire.id(), head(&fields, wire.shape().list)?, Labels::default());
+    Ok(Recording { name, wire, model, head, lead, messages, turns, labels })
 }
 
 /// Refuses a message that cannot be replayed.

@@ -1,6 +1,7 @@
 //! Finds recordings in files and folders. The content determines the kind of a file; unusable files are named, with the
 //! reason.
 
+use super::labels::Indexes;
 use super::{Recording, corpus, sessions, store};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
@@ -46,6 +47,7 @@ struct Reading {
     gathered: GatheredRecordings,
     seen: HashSet<PathBuf>,
     names: HashMap<String, usize>,
+    indexes: Indexes,
 }
 
 impl Reading {
@@ -89,17 +91,18 @@ impl Reading {
             Err(error) => return self.skip(path, None, format!("it cannot be read: {error}")),
         };
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let labels = self.indexes.labels(path);
         if let Some(session) = sessions::read(path, &name, &bytes) {
             for (line, why) in session.skipped {
                 self.skip(path, line, why);
             }
             for conversation in session.conversations {
-                self.keep(conversation.into());
+                self.keep(Recording { labels: labels.clone(), ..conversation.into() });
             }
         } else if named || !passed_over(path, &bytes) {
             let usage = corpus::usage_of(path).and_then(|usage| fs::read(usage).ok());
             match corpus::read(name, &bytes, usage.as_deref()) {
-                Ok(recording) => self.keep(recording),
+                Ok(recording) => self.keep(Recording { labels, ..recording }),
                 Err(why) => self.skip(path, None, why),
             }
         }

@@ -2,11 +2,13 @@
 
 mod corpus;
 mod gather;
+mod labels;
 mod sessions;
 mod store;
 mod time;
 
 pub use gather::{GatheredRecordings, SkippedFile, read};
+pub use labels::{Labels, Split};
 
 use ctx_core::message::Role;
 use ctx_wire::{Wire, WireId};
@@ -28,6 +30,7 @@ pub struct Recording {
     /// The recorded bytes; only a message that was recorded in pieces is rewritten.
     pub messages: Vec<Box<RawValue>>,
     pub turns: Vec<Turn>,
+    pub labels: Labels,
 }
 
 /// A request and its reply. Not every reply among the messages has a turn: those that a compaction kept belong to the

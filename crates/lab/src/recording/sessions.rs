@@ -1,6 +1,6 @@
 //! Session files of clients as recordings.
 
-use super::{Recording, Turn, Usage, time};
+use super::{Labels, Recording, Turn, Usage, time};
 use ctx_clients::{CLIENTS, SessionConversation, SessionFile, SessionFiles, SessionTurn, SessionUsage};
 use std::path::Path;
 
@@ -23,7 +23,7 @@ impl From<SessionConversation> for Recording {
     fn from(conversation: SessionConversation) -> Recording {
         let SessionConversation { name, wire, model, head, messages, turns } = conversation;
         let turns = turns.into_iter().map(Turn::from).collect();
-        Recording { name, wire, model, head, lead: Vec::new(), messages, turns }
+        Recording { name, wire, model, head, lead: Vec::new(), messages, turns, labels: Labels::default() }
     }
 }
 

@@ -23,7 +23,7 @@ const COLUMNS: [(&str, &str); 9] = [
         "dollars: input, cache, answers, and what had to be read again because it was gone; ≈ where another model stands in",
     ),
     ("change", "of the cost, against the first policy"),
-    ("likely", "where the change lies for the middle 95 % of a thousand drawings of as many conversations"),
+    ("likely", "where the change lies for the middle 90 % of a thousand drawings of as many projects"),
     ("worst", "the change of the conversation that fared worst"),
     ("from cache", "the share of the input that was read from the cache"),
     ("events", "how often the policy changed something that had been sent before"),

@@ -23,10 +23,19 @@ pub struct Line<'o> {
     pub stand_in: String,
     /// It was recorded larger than its model's window.
     pub beyond_window: bool,
+    /// The cost by cause; that of re-reads is `forced_cost`.
+    pub reads_cost: f64,
+    pub first_writes_cost: f64,
+    pub edit_rewrites_cost: f64,
+    pub cold_rewrites_cost: f64,
+    pub answers_cost: f64,
+    /// The project, or the conversation itself if that is unknown.
+    pub project: &'o str,
 }
 
 const HEAD: &str = "policy,conversation,steps,final_tokens,cumulative_tokens,peak_tokens,cost,forced_cost,\
-cache_read_share,clear_events,harmed_steps,harmed_edits,stand_in,beyond_window";
+cache_read_share,clear_events,harmed_steps,harmed_edits,stand_in,beyond_window,reads_cost,first_writes_cost,edit_rewrites_cost,\
+cold_rewrites_cost,answers_cost,project";
 
 /// By policy, in the given order. `names`: the policies with a description each.
 pub fn lines<'o>(outcome: &'o Outcome, names: &'o [(String, String)]) -> Vec<Line<'o>> {
@@ -47,6 +56,12 @@ pub fn lines<'o>(outcome: &'o Outcome, names: &'o [(String, String)]) -> Vec<Lin
             harmed_edits: score.harmed_edits,
             stand_in: score.stand_in.join(" "),
             beyond_window: score.beyond_window,
+            reads_cost: score.causes.reads,
+            first_writes_cost: score.causes.first_writes,
+            edit_rewrites_cost: score.causes.edit_rewrites,
+            cold_rewrites_cost: score.causes.cold_rewrites,
+            answers_cost: score.causes.answers,
+            project: &score.project,
         }));
     }
     lines
@@ -57,11 +72,13 @@ pub fn csv(lines: &[Line<'_>]) -> String {
     for line in lines {
         let Line { policy, steps, final_tokens, cumulative_tokens, peak_tokens, cost, forced_cost, .. } = line;
         let Line { cache_read_share, clear_events, harmed_steps, harmed_edits, beyond_window, .. } = line;
-        let (conversation, stand_in) = (quoted(line.conversation), quoted(&line.stand_in));
+        let Line { reads_cost, first_writes_cost, edit_rewrites_cost, cold_rewrites_cost, answers_cost, .. } = line;
+        let [conversation, stand_in, project] = [line.conversation, &line.stand_in, line.project].map(quoted);
         let _ = writeln!(
             text,
             "{policy},{conversation},{steps},{final_tokens},{cumulative_tokens},{peak_tokens},{cost:.6},{forced_cost:.6},\
-             {cache_read_share:.4},{clear_events},{harmed_steps},{harmed_edits},{stand_in},{beyond_window}"
+             {cache_read_share:.4},{clear_events},{harmed_steps},{harmed_edits},{stand_in},{beyond_window},\
+             {reads_cost:.6},{first_writes_cost:.6},{edit_rewrites_cost:.6},{cold_rewrites_cost:.6},{answers_cost:.6},{project}"
         );
     }
     text
@@ -82,12 +99,16 @@ mod tests {
     #[test]
     fn every_line_has_every_column() {
         let stand_in = vec!["x".into(), "y".into()];
-        let score = Score { conversation: "a, \"b\"".into(), steps: 3, stand_in, ..Score::default() };
+        let score =
+            Score { conversation: "a, \"b\"".into(), project: "p".into(), steps: 3, stand_in, ..Score::default() };
         let outcome = Outcome { scores: vec![vec![score]], ..Outcome::default() };
         let names = [("none".into(), String::new())];
         let (lines, text) = (lines(&outcome, &names), csv(&lines(&outcome, &names)));
         let written: Vec<&str> = text.lines().collect();
-        assert_eq!(written[1], "none,\"a, \"\"b\"\"\",3,0,0,0,0.000000,0.000000,0.0000,0,0,0,x y,false");
+        assert_eq!(
+            written[1],
+            "none,\"a, \"\"b\"\"\",3,0,0,0,0.000000,0.000000,0.0000,0,0,0,x y,false,0.000000,0.000000,0.000000,0.000000,0.000000,p"
+        );
         let json = serde_json::to_value(&lines[0]).expect("JSON");
         let columns: Vec<&str> = written[0].split(',').collect();
         let fields = json.as_object().expect("an object");

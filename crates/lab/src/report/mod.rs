@@ -1,12 +1,16 @@
 //! The report of a run, for people, programs and spreadsheets.
 
+mod confidence;
 mod html;
 mod lines;
 mod plot;
 
+pub use confidence::WithoutProject;
 pub use html::html;
 pub use lines::{Line, csv, lines};
 
+use crate::causes::Causes;
+use crate::policies::foresight;
 use crate::run::{Outcome, Score};
 use serde::Serialize;
 
@@ -27,19 +31,37 @@ pub struct Summary {
     pub cost: f64,
     /// Relative to the first policy: −0.2 is a fifth less.
     pub change: f64,
-    /// The middle 95 % over resamples of as many conversations; none for a single one.
+    /// The middle 90 % over resamples of as many projects; none for a single one. A conversation of no known project
+    /// counts as its own.
     pub change_range: Option<[f64; 2]>,
+    /// The figures without the project that changes the cost most.
+    pub without_project: Option<WithoutProject>,
+    /// The change with knowledge of the future, without and with early edits, if those policies were replayed too.
+    pub foresight_change: Option<f64>,
+    pub foresight_early_change: Option<f64>,
     /// The most expensive and the cheapest conversation, relative to the first policy.
     pub worst: f64,
     pub best: f64,
     /// The part of the cost for forced re-reads.
     pub forced_cost: f64,
+    /// The whole cost by cause.
+    pub causes: Causes,
     pub cache_read_share: f64,
     pub clear_events: usize,
     /// The share of steps that relied on hidden content.
     pub harm: f64,
+    /// Its middle 90 %, as for the change.
+    pub harm_range: Option<[f64; 2]>,
     pub harmed_steps: usize,
     pub harmed_edits: usize,
+    pub harmed_rereads: usize,
+    /// The tokens of the content that harmed steps relied on. `forced_cost` is the money.
+    pub missed_tokens: u64,
+    /// Steps that repeated a command or a search whose earlier result was hidden, the tokens of those results, and the
+    /// cost of the steps. The recording has these steps too, so they are neither in `harm` nor added to `cost`.
+    pub repeated_steps: usize,
+    pub repeated_tokens: u64,
+    pub repeated_cost: f64,
     /// Conversations charged, at least in part, as another model, because their own is not listed.
     pub stand_in_conversations: usize,
     /// Conversations larger than their model's window.
@@ -63,13 +85,22 @@ pub fn groups(outcome: &Outcome, names: &[(String, String)]) -> Vec<Group> {
         let of =
             |scores: &'_ [Score]| -> Vec<Score> { chosen.iter().filter_map(|&at| scores.get(at).cloned()).collect() };
         let first = outcome.scores.first().map(|scores| of(scores)).unwrap_or_default();
-        let policies =
-            outcome.scores.iter().zip(names).map(|(scores, name)| summary(name, &of(scores), &first)).collect();
-        Group { name, policies }
+        let summaries = outcome.scores.iter().zip(names).map(|(scores, name)| summary(name, &of(scores), &first));
+        Group { name, policies: beside_bounds(summaries.collect()) }
     };
     let groups =
         [group("all", &|_| true), group("long", &|tokens| tokens >= LONG), group("short", &|tokens| tokens < LONG)];
     groups.into_iter().filter(|group| group.policies.first().is_some_and(|policy| policy.conversations > 0)).collect()
+}
+
+/// The same, each with the figures of the policies that know the future.
+fn beside_bounds(mut policies: Vec<Summary>) -> Vec<Summary> {
+    let change = |name: &str| policies.iter().find(|policy| policy.policy == name).map(|policy| policy.change);
+    let (kept, early) = (change(foresight::NAME), change(foresight::EARLY));
+    for policy in &mut policies {
+        (policy.foresight_change, policy.foresight_early_change) = (kept, early);
+    }
+    policies
 }
 
 fn summary((policy, about): &(String, String), scores: &[Score], first: &[Score]) -> Summary {
@@ -80,6 +111,9 @@ fn summary((policy, about): &(String, String), scores: &[Score], first: &[Score]
     let each = pairs.iter().filter(|(_, first)| *first > 0.0).map(|(own, first)| own / first - 1.0);
     let (worst, best) = each.fold((f64::MIN, f64::MAX), |(worst, best), one| (worst.max(one), best.min(one)));
     let steps = count(&|score| score.steps);
+    let mut causes = Causes::default();
+    scores.iter().for_each(|score| causes += score.causes);
+    let confidence = confidence::confidence(scores, first);
     let harmed_steps = count(&|score| score.harmed);
     Summary {
         policy: policy.clone(),
@@ -91,15 +125,25 @@ fn summary((policy, about): &(String, String), scores: &[Score], first: &[Score]
         peak_tokens: scores.iter().map(|score| score.peak_tokens).max().unwrap_or(0),
         cost: sum(&Score::cost),
         change: change(pairs.iter().copied()),
-        change_range: (pairs.len() > 1).then(|| drawings(&pairs)),
+        foresight_change: None,
+        foresight_early_change: None,
+        change_range: confidence.change,
+        without_project: confidence.without,
         worst,
         best,
         forced_cost: sum(&|score| score.forced_cost),
+        causes,
         cache_read_share: sum(&|score| score.read) / sum(&|score| score.prompt).max(1.0),
         clear_events: count(&|score| score.clear_events),
         harm: harmed_steps as f64 / steps.max(1) as f64,
+        harm_range: confidence.harm,
         harmed_steps,
         harmed_edits: count(&|score| score.harmed_edits),
+        harmed_rereads: count(&|score| score.harmed_rereads),
+        missed_tokens: sum(&|score| score.missed_tokens).round() as u64,
+        repeated_steps: count(&|score| score.repeated),
+        repeated_tokens: sum(&|score| score.repeated_tokens).round() as u64,
+        repeated_cost: sum(&|score| score.repeated_cost),
         stand_in_conversations: count(&|score| usize::from(!score.stand_in.is_empty())),
         beyond_window_conversations: count(&|score| usize::from(score.beyond_window)),
     }
@@ -110,43 +154,20 @@ fn change(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
     if first > 0.0 { own / first - 1.0 } else { 0.0 }
 }
 
-/// The middle 95 % of the change over repeated resamples of as many conversations.
-fn drawings(pairs: &[(f64, f64)]) -> [f64; 2] {
-    const DRAWINGS: usize = 1000;
-    // A fixed seed: a report is reproducible.
-    let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut draw = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        pairs.get((state % pairs.len().max(1) as u64) as usize).copied().unwrap_or_default()
-    };
-    let mut changes: Vec<f64> = (0..DRAWINGS).map(|_| change((0..pairs.len()).map(|_| draw()))).collect();
-    changes.sort_by(f64::total_cmp);
-    [DRAWINGS / 40, DRAWINGS - DRAWINGS / 40 - 1].map(|at| changes.get(at).copied().unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_was_drawn_lies_around_what_was_found() {
-        let pairs: Vec<(f64, f64)> = (0..40).map(|at| (8.0 + f64::from(at % 5), 12.0)).collect();
-        let [low, high] = drawings(&pairs);
-        let found = change(pairs.iter().copied());
-        assert!(low < found && found < high && high - low < 0.15, "{low} {found} {high}");
-        assert_eq!(drawings(&pairs), [low, high], "the same every time");
-        assert_eq!(drawings(&[]), [0.0, 0.0]);
-    }
-
-    #[test]
     fn conversations_are_parted_by_their_length() {
-        let score = |peak: u64, cost: f64| Score { peak_tokens: peak, input_cost: cost, steps: 10, ..Score::default() };
+        let score = |peak: u64, cost: f64| {
+            let project = peak.to_string();
+            Score { peak_tokens: peak, project, input_cost: cost, steps: 10, ..Score::default() }
+        };
         let outcome = Outcome {
             scores: vec![
                 vec![score(160_000, 10.0), score(20_000, 1.0)],
-                vec![Score { harmed: 1, ..score(90_000, 7.0) }, score(20_000, 1.5)],
+                vec![Score { harmed: 1, ..score(160_000, 7.0) }, score(20_000, 1.5)],
             ],
             ..Outcome::default()
         };

@@ -3,6 +3,7 @@
 mod edits;
 mod names;
 mod recorded;
+mod repeats;
 mod rereads;
 
 use ctx_lab::needs::{Kind, Place, needs};
@@ -65,6 +66,7 @@ impl Talk {
             head: raw(&self.head),
             messages: self.messages.iter().map(raw).collect(),
             turns: answers.map(|(answer, _)| Turn { answer, ..Turn::default() }).collect(),
+            labels: ctx_lab::recording::Labels::default(),
         }
     }
 

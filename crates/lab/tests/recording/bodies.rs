@@ -1,7 +1,7 @@
 //! Request bodies, with and without usage.
 
 use super::{answers, names, read_files};
-use ctx_lab::recording::{Usage, read};
+use ctx_lab::recording::{Labels, Split, Usage, read};
 
 const BODY: &str = r#"{"model":"claude-x", "max_tokens":5,
   "messages":[{"role":"user","content":"hi"}, {"content" : [{"type":"text","text":"h\u00e9"}], "role":"assistant"},
@@ -46,4 +46,18 @@ fn files_come_in_the_order_of_their_names_each_once_and_no_two_with_one_name() {
     assert_eq!(names(&gathered), ["z", "b", "b (2)"]);
     let twice = read(&[folder.path().join("b.json"), folder.path().to_owned()]);
     assert_eq!(names(&twice), ["b", "z", "b (2)"]);
+}
+
+#[test]
+fn labels_come_from_the_index_of_the_folder_or_the_one_above() {
+    let index = r#"[{"id":"one","file":"conversations/one.json","split":"validate","project":"a/b"},
+      {"id":"two","file":"conversations/two.json","split":"open","source_repo":"c/d"}]"#;
+    let files = ["one", "two", "three"].map(|name| format!("conversations/{name}.json"));
+    let files = files.iter().map(|name| (name.as_str(), BODY)).chain([("index.json", index)]);
+    let (gathered, _folder) = read_files(&files.collect::<Vec<_>>());
+    assert_eq!(gathered.skipped, []);
+    let labels: Vec<(&str, &Labels)> = gathered.recordings.iter().map(|one| (&*one.name, &one.labels)).collect();
+    let label = |split, project: &str| Labels { split, project: Some(project.into()) };
+    let expected = [label(Split::Validate, "a/b"), Labels::default(), label(Split::Tune, "c/d")];
+    assert_eq!(labels, [("one", &expected[0]), ("three", &expected[1]), ("two", &expected[2])]);
 }

@@ -126,7 +126,8 @@ fn render((policy, played): (&str, &PlayOutcome), none: &PlayOutcome, turn: Opti
         if !turn.frames.is_empty() {
             page.push_str(&frames(&turn.frames).render(output));
         }
-        for (kind, what) in &turn.missed {
+        let repeated = turn.repeated.iter().map(|what| (&Kind::Repeat, what));
+        for (kind, what) in turn.missed.iter().map(|(kind, what)| (kind, what)).chain(repeated) {
             let missed = format!("{} {}", relied(*kind), text::fit(&text::line(what), 60));
             page.push_str(&format!("  {}\n", output.paint.warning(&missed)));
         }
@@ -182,6 +183,7 @@ fn relied(kind: Kind) -> &'static str {
         Kind::Edit => "the reply replaced text that was no longer visible:",
         Kind::Name => "the reply used a name that was no longer visible:",
         Kind::Reread => "the reply fetched removed content again:",
+        Kind::Repeat => "the reply repeated this without its earlier result:",
     }
 }
 
@@ -195,7 +197,7 @@ fn as_json(played: &PlayOutcome, none: &PlayOutcome, turn: Option<u32>) -> serde
             serde_json::json!({
                 "turn": at + 1, "tokens": turn.reading.prompt().round(), "cache_read": turn.reading.read.round(),
                 "tokens_without": without.reading.prompt().round(), "cost": turn.input_cost + turn.output_cost,
-                "done": turn.done, "tokens_taken_along": turn.taken_along(), "missed": missed, "frames": turn.frames,
+                "done": turn.done, "tokens_taken_along": turn.taken_along(), "missed": missed, "repeated": turn.repeated, "frames": turn.frames,
             })
         })
         .collect();

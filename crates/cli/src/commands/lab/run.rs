@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use ctx_core::ErrorCode;
-use ctx_lab::report::{self, Group, Summary};
+use ctx_lab::policies::foresight;
+use ctx_lab::recording::{Recording, Split};
+use ctx_lab::report::{self, Group, Summary, WithoutProject};
 use ctx_lab::run::Outcome;
 
 use super::{SHOWN, gathered, left_out, models, named};
@@ -30,6 +32,15 @@ pub struct Arguments {
     /// Policies to compare with the first of them, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "policy")]
     compare: Vec<String>,
+    /// Conversations to replay, by the `index.json` of their folder; those without a label are `tune`
+    #[arg(long, value_name = "SPLIT", default_value = "all")]
+    split: SplitChoice,
+    /// Also replay two policies that know the future, and show the share of their saving
+    #[arg(long)]
+    bound: bool,
+    /// Also show the cost by cause, as shares of the first policy's cost
+    #[arg(long)]
+    causes: bool,
     /// Print CSV, one line per conversation and policy
     #[arg(long, conflicts_with = "json")]
     csv: bool,
@@ -40,14 +51,45 @@ pub struct Arguments {
     pub format: JsonArguments,
 }
 
+/// The conversations to replay.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+enum SplitChoice {
+    /// Those that policies are chosen by
+    Tune,
+    /// Those that check a choice
+    Validate,
+    /// Both
+    All,
+}
+
+impl SplitChoice {
+    fn takes(self, recording: &Recording) -> bool {
+        match self {
+            SplitChoice::Tune => recording.labels.split == Split::Tune,
+            SplitChoice::Validate => recording.labels.split == Split::Validate,
+            SplitChoice::All => true,
+        }
+    }
+}
+
 pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure> {
-    let names = match arguments.compare.as_slice() {
+    let mut names = match arguments.compare.as_slice() {
         [] if arguments.policy == "none" => vec!["none".to_owned()],
         [] => vec!["none".to_owned(), arguments.policy.clone()],
         names => names.to_vec(),
     };
+    if arguments.bound {
+        let bounds = [foresight::NAME, foresight::EARLY].map(str::to_owned);
+        names.extend(bounds.into_iter().filter(|bound| !names.contains(bound)).collect::<Vec<_>>());
+    }
     let policies = names.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?;
-    let gathered = gathered(&arguments.on)?;
+    let mut gathered = gathered(&arguments.on)?;
+    let all = gathered.recordings.len();
+    gathered.recordings.retain(|recording| arguments.split.takes(recording));
+    if gathered.recordings.is_empty() {
+        let why = format!("None of the {} belongs to this split.", words::plural(all as u64, "conversation"));
+        return Err(Failure::new(ErrorCode::NoRecordings, why).hint("use --split all"));
+    }
     let (models, broken) = models(context);
     let outcome = ctx_lab::run::run(&gathered.recordings, &policies, &models);
     let about: Vec<(String, String)> =
@@ -78,7 +120,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
         output.print(&report::csv(&lines))?;
         remarks.iter().for_each(|remark| context.note(remark));
     } else {
-        output.print(&render(&groups, &remarks, output))?;
+        output.print(&render(&groups, arguments.causes, &remarks, output))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -111,11 +153,15 @@ fn remarks(outcome: &Outcome) -> Vec<String> {
         let larger = format!("{count} {are} larger than {their} model's window");
         remarks.push(format!("{larger}: {they} cannot have been sent in that form"));
     }
+    if outcome.shortened_by_client > 0 {
+        let (count, _, their) = these(outcome.shortened_by_client);
+        remarks.push(format!("{count} whose client removed content itself: {their} replay keeps that content"));
+    }
     remarks.extend(outcome.unplayable.iter().map(|(name, why)| format!("skipped: {name}: {why}")));
     remarks
 }
 
-fn render(groups: &[Group], remarks: &[String], output: &Output) -> String {
+fn render(groups: &[Group], with_causes: bool, remarks: &[String], output: &Output) -> String {
     let mut page = String::new();
     for group in groups {
         let first = group.policies.first();
@@ -138,14 +184,23 @@ fn render(groups: &[Group], remarks: &[String], output: &Output) -> String {
             Column::Right("COST"),
             Column::Right("CHANGE"),
             Column::Right("LIKELY"),
+            Column::Right("OF BOUND"),
             Column::Right("WORST"),
             Column::Right("FROM CACHE"),
             Column::Right("EVENTS"),
             Column::Right("HARM"),
         ];
-        let mut table = Table::new(&columns).dispensing(&["FINAL", "EVENTS", "PEAK", "FROM CACHE", "LIKELY"]);
+        let mut table =
+            Table::new(&columns).dispensing(&["FINAL", "EVENTS", "PEAK", "FROM CACHE", "LIKELY", "OF BOUND"]);
         group.policies.iter().for_each(|policy| table.row(row(policy)));
         page.push_str(&table.render(output));
+        if with_causes {
+            page.push_str(&causes(group).render(output));
+        }
+        for line in group.policies.iter().skip(1).flat_map(|policy| without(policy).into_iter().chain(repeated(policy)))
+        {
+            page.push_str(&format!("{}\n", output.paint.faint(&text::line(&line))));
+        }
         page.push('\n');
     }
     for remark in remarks {
@@ -154,7 +209,51 @@ fn render(groups: &[Group], remarks: &[String], output: &Output) -> String {
     page
 }
 
-/// The interval that contains the change for most resamples of the conversations.
+/// The share of the possible saving: without and with early edits.
+fn of_bound(policy: &Summary) -> String {
+    let bounds = [policy.foresight_change, policy.foresight_early_change];
+    let share = |bound: Option<f64>| bound.filter(|bound| *bound < 0.0).map(|bound| policy.change / bound * 100.0);
+    match bounds.map(share) {
+        [Some(kept), Some(early)] => format!("{kept:.0} / {early:.0} %"),
+        [Some(share), None] | [None, Some(share)] => format!("{share:.0} %"),
+        [None, None] => String::new(),
+    }
+}
+
+/// The steps of a policy that repeated a lookup.
+fn repeated(policy: &Summary) -> Option<String> {
+    let Summary { repeated_steps, repeated_tokens, repeated_cost, missed_tokens, .. } = policy;
+    let missed = format!("{}: harmed steps relied on {} tokens", policy.policy, words::count(*missed_tokens));
+    let steps = words::plural(*repeated_steps as u64, "step");
+    let tokens = words::count(*repeated_tokens);
+    let repeats = format!(
+        "{steps} repeated a command or a search whose result was hidden ({tokens} tokens, ${repeated_cost:.2})"
+    );
+    (*missed_tokens > 0 || *repeated_steps > 0).then(|| format!("{missed}; {repeats}"))
+}
+
+/// The cost of each policy by cause, as shares of the first policy's cost.
+fn causes(group: &Group) -> Table {
+    let all = group.policies.first().map_or(0.0, |policy| policy.cost).max(f64::MIN_POSITIVE);
+    let columns = ["READS", "FIRST WRITES", "AFTER EDITS", "WHEN COLD", "ANSWERS", "RE-READS"];
+    let columns: Vec<Column> = [Column::Left("COST BY CAUSE")].into_iter().chain(columns.map(Column::Right)).collect();
+    let mut table = Table::new(&columns);
+    for policy in &group.policies {
+        let shares = policy.causes.each().map(|(_, cost)| Cell::styled(&format!("{:.1} %", cost / all * 100.0), PLAIN));
+        table.row([Cell::styled(&policy.policy, ID)].into_iter().chain(shares).collect::<Vec<_>>());
+    }
+    table
+}
+
+/// The figures of a policy without the project that changes them most.
+fn without(policy: &Summary) -> Option<String> {
+    let WithoutProject { project, change, harm } = policy.without_project.as_ref()?;
+    let harms = policy.harm_range.map(|[from, to]| format!(" ({:.2} to {:.2} %)", from * 100.0, to * 100.0));
+    let own = format!("{}: harm {:.2} %{}", policy.policy, policy.harm * 100.0, harms.unwrap_or_default());
+    Some(format!("{own}; without {project} {:+.1} % at {:.2} % harm", change * 100.0, harm * 100.0))
+}
+
+/// The interval that contains the change for most resamples of the projects.
 fn likely(policy: &Summary) -> String {
     let range = policy.change_range.map(|range| range.map(|change| change * 100.0));
     range.map(|[from, to]| format!("{from:+.0} to {to:+.0} %")).unwrap_or_default()
@@ -174,6 +273,7 @@ fn row(policy: &Summary) -> Vec<Cell> {
         ),
         Cell::styled(&percent(policy.change), style(policy.change > 0.0)),
         Cell::styled(&likely(policy), FAINT),
+        Cell::styled(&of_bound(policy), FAINT),
         Cell::styled(&percent(policy.worst), style(policy.worst > 0.01)),
         Cell::styled(&format!("{:.1} %", policy.cache_read_share * 100.0), FAINT),
         Cell::styled(&words::count(policy.clear_events as u64), FAINT),
