@@ -141,9 +141,10 @@ impl Look<'_> {
 }
 
 impl Desk<'_> {
-    /// The tool results as they would be sent, each with its unit and the tokens before it; and the total tokens.
-    pub fn items(&self, around: f64) -> (Vec<(Item, ViewUnit)>, u64) {
-        let (pinned, sent): (Vec<bool>, Vec<ViewUnit>) = self.sent().map(|(frame, laid)| (frame.pinned, laid)).unzip();
+    /// The tool results as they would be sent, each with its unit and the index of its frame; and the estimate of the
+    /// whole request, given that of the content `around` the messages.
+    pub fn items(&self, around: f64) -> (Vec<(Item, ViewUnit, usize)>, f64) {
+        let (frames, sent): (Vec<usize>, Vec<ViewUnit>) = self.sent().unzip();
         let superseded = self.superseded_among(&sent);
         let mut calls: HashMap<&str, (&Block, usize)> = HashMap::new();
         let answers = self.source.messages.iter().filter(|message| message.role == Role::Assistant);
@@ -154,7 +155,7 @@ impl Desk<'_> {
         let mut items = Vec::new();
         let mut inputs: HashMap<&str, Input> = HashMap::new();
         let mut before = around;
-        for (pinned, laid) in pinned.into_iter().zip(sent) {
+        for (frame, laid) in frames.into_iter().zip(sent) {
             let weight = self.view.weigh(&laid, self.source.messages);
             if let Some(call) = self.call(&laid) {
                 let (tokens, before) = ((self.scale)(weight), (self.scale)(before));
@@ -164,11 +165,12 @@ impl Desk<'_> {
                 let superseded = superseded.contains(&*item.call);
                 let (tokens, before) = ((self.scale)(weight), (self.scale)(before));
                 let input = inputs.remove(&*item.call);
-                items.push((Item { tokens, before, pinned, superseded, input, ..item }, laid));
+                let pinned = self.view.frames[frame].pinned;
+                items.push((Item { tokens, before, pinned, superseded, input, ..item }, laid, frame));
             }
             before += weight;
         }
-        (items, (self.scale)(before))
+        (items, before)
     }
 
     /// The id of a client's call.

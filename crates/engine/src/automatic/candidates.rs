@@ -5,20 +5,24 @@ use crate::conversation::policy::AUTHOR;
 use crate::ports::Batch;
 use crate::tool_text::result::ResultText;
 use ctx_core::edit::Operation;
+use ctx_core::edit::effect::{BlockRef, NewResult};
 use ctx_core::edit::fold::{Unit, View, ViewUnit};
 use ctx_core::edit::resolve::Desk;
 use ctx_core::fast_map::FastSet;
 use ctx_core::message::Role;
 use ctx_core::policy::stub::is_result_stub;
 use ctx_core::policy::{Action, Item, Look, Proposal, Words};
-use ctx_core::{Content, SlotId};
-use std::collections::HashMap;
+use ctx_core::{Content, SlotId, tokens};
+use std::collections::{BTreeSet, HashMap};
 
 /// The tool results of a conversation, and their places.
 pub struct Candidates {
     pub items: Vec<Item>,
+    /// Of the whole request: the estimate, and its tokens.
+    pub estimate: f64,
     pub tokens: u64,
-    laid: HashMap<Box<str>, ViewUnit>,
+    /// The unit of each result, and the index of its frame.
+    laid: HashMap<Box<str>, (ViewUnit, usize)>,
 }
 
 impl Candidates {
@@ -28,11 +32,12 @@ impl Candidates {
             covers.iter().zip(weights).filter(|(around, _)| around.covered.is_none()).map(|(_, weight)| weight).sum()
         };
         let around = sent(&view.system, desk.system_weights) + sent(&view.tools, desk.tool_weights);
-        let (found, tokens) = desk.items(around);
+        let (found, estimate) = desk.items(around);
         let answer = desk.source.messages.iter().rposition(|message| message.role == Role::Assistant);
         let back = conversation.wanted_back();
-        let mut seen = Candidates { items: Vec::with_capacity(found.len()), laid: HashMap::new(), tokens };
-        for (mut item, laid) in found {
+        let (items, laid) = (Vec::with_capacity(found.len()), HashMap::with_capacity(found.len()));
+        let mut seen = Candidates { items, estimate, tokens: (desk.scale)(estimate), laid };
+        for (mut item, laid, frame) in found {
             if let Some(left) = conversation.policy.text_index.left(&item.call) {
                 item.left = (desk.scale)(left);
             }
@@ -55,7 +60,7 @@ impl Candidates {
             item.pinned |= back.contains(&*item.call);
             // A result that a policy only trimmed is still there.
             item.cleared &= !is_trimmed(conversation, view, &laid);
-            seen.laid.insert(item.call.clone(), laid);
+            seen.laid.insert(item.call.clone(), (laid, frame));
             seen.items.push(item);
         }
         seen
@@ -63,15 +68,38 @@ impl Candidates {
 
     /// The message that contains a result.
     pub fn message(&self, call: &str) -> Option<usize> {
-        self.block(call).map(|(message, _)| message)
-    }
-
-    /// The message and the block of a result.
-    pub fn block(&self, call: &str) -> Option<(usize, usize)> {
-        match self.laid.get(call)?.unit {
-            Unit::Source { message, block } => Some((message, block?)),
+        match self.unit(call)?.unit {
+            Unit::Source { message, .. } => Some(message),
             Unit::Made(_) => None,
         }
+    }
+
+    fn unit(&self, call: &str) -> Option<&ViewUnit> {
+        self.laid.get(call).map(|(laid, _)| laid)
+    }
+
+    /// The frames that contain results, by their index.
+    pub fn frames<'c>(&self, calls: impl Iterator<Item = &'c String>) -> BTreeSet<usize> {
+        calls.filter_map(|call| self.laid.get(call.as_str())).map(|(_, frame)| *frame).collect()
+    }
+
+    /// The results that change to these texts, in their order, and the estimated tokens that this saves.
+    pub fn changed(&self, desk: &Desk<'_>, texts: &HashMap<String, String>) -> (Vec<NewResult>, f64) {
+        let mut found: Vec<(usize, usize, &ViewUnit, &String)> = Vec::with_capacity(texts.len());
+        for (call, text) in texts {
+            let Some(laid) = self.unit(call).filter(|laid| desk.view.new_result(laid) != Some(text)) else { continue };
+            let Unit::Source { message, block: Some(block) } = laid.unit else { continue };
+            found.push((message, block, laid, text));
+        }
+        found.sort_unstable_by_key(|(message, block, ..)| (*message, *block));
+        let (mut results, mut saved) = (Vec::with_capacity(found.len()), 0.0);
+        for (message, block, laid, text) in found {
+            let Some(facts) = desk.source.messages[message].blocks.get(block) else { continue };
+            saved += desk.view.weigh(laid, desk.source.messages) - tokens::estimate(text.chars().count() as u32, 0);
+            let (of, block) = (desk.message_ref(message), BlockRef::of(block as u32, facts));
+            results.push(NewResult { of, block, text: text.clone() });
+        }
+        (results, saved)
     }
 
     /// The results and inputs that leave the context. Results that are only trimmed, or that stay because they contain
@@ -98,12 +126,12 @@ impl Candidates {
 
     /// The remaining texts of shortened results.
     pub fn left_of<'v>(&self, view: &View<'v>) -> Vec<&'v str> {
-        self.laid.values().filter_map(|laid| view.new_result(laid)).filter(|text| is_result_stub(text)).collect()
+        self.laid.values().filter_map(|(laid, _)| view.new_result(laid)).filter(|text| is_result_stub(text)).collect()
     }
 
     /// The text of a result as it would be sent.
     pub fn words(&self, conversation: &Conversation, view: &View<'_>, call: &str) -> Option<Words> {
-        let laid = self.laid.get(call)?;
+        let laid = self.unit(call)?;
         if let Some(text) = view.new_result(laid) {
             return Some(text.to_owned().into());
         }
@@ -113,7 +141,7 @@ impl Candidates {
 
     /// A result as the client sent it.
     pub fn source(&self, conversation: &Conversation, call: &str) -> Option<ResultText> {
-        let laid = self.laid.get(call)?;
+        let laid = self.unit(call)?;
         ResultText::of(conversation.wire, &content_of(conversation, laid)?, block_of(conversation, laid)?)
     }
 }

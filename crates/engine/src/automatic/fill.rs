@@ -11,7 +11,7 @@ use ctx_core::SlotId;
 use ctx_core::content::{CallInput, Content};
 use ctx_core::edit::Operation;
 use ctx_core::edit::effect::{Effect, NewMessage, Why};
-use ctx_core::edit::fold::{Unit, ViewUnit};
+use ctx_core::edit::fold::{Unit, View, ViewUnit};
 use ctx_core::edit::layout::layout;
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::{DROPPED, Desk};
@@ -73,8 +73,8 @@ pub struct Filler<'f> {
 }
 
 impl Filler<'_> {
-    /// `stubs`: the remaining texts of results shortened before.
-    pub fn fill(&self, proposed: Vec<Proposal>, stubs: &[&str]) -> FilledProposals {
+    /// `view`: has the remaining texts of results shortened before.
+    pub fn fill(&self, proposed: Vec<Proposal>, view: &View<'_>) -> FilledProposals {
         let short: HashSet<Box<str>> = proposed
             .iter()
             .filter_map(|proposed| match &proposed.what {
@@ -82,8 +82,18 @@ impl Filler<'_> {
                 Action::Operation(_) | Action::Bare { .. } => None,
             })
             .collect();
-        let whole = self.look.items.iter().filter(|item| item.input.is_some() && !short.contains(&item.call));
-        let mut known = self.conversation.policy.text_index.known(whole.map(|item| &*item.call), stubs);
+        let has_text = |proposed: &Proposal| {
+            matches!(&proposed.what, Action::Operation(Operation::SummarizeResults { text: Some(_), .. }))
+        };
+        let index = &self.conversation.policy.text_index;
+        // Only stubs leave out the names that are known elsewhere.
+        let mut known = match proposed.iter().all(has_text) {
+            true => index.said(),
+            false => {
+                let whole = self.look.items.iter().filter(|item| item.input.is_some() && !short.contains(&item.call));
+                index.known(whole.map(|item| &*item.call), &self.seen.left_of(view))
+            }
+        };
         let calls = if short.is_empty() { HashMap::new() } else { calls_of(self.desk) };
         let mut filled = FilledProposals::default();
         for Proposal { what, reason } in proposed {

@@ -12,10 +12,7 @@ use crate::ports::{About, Automatic, Batch};
 use crate::{Engine, Refusal, log, record};
 use ctx_api::timeline::Figures;
 use ctx_core::edit::effect::{Effect, NewResult};
-use ctx_core::edit::fold::{Unit, ViewUnit};
 use ctx_core::edit::history::Change;
-use ctx_core::edit::operation::Select;
-use ctx_core::edit::resolve::Desk;
 use ctx_core::edit::{Commit, CommitId};
 use ctx_core::fast_map::FastSet;
 use ctx_core::message::{Message, Role};
@@ -152,20 +149,28 @@ impl Engine {
         let hindrance = RefCell::default();
         let filler =
             Filler { by, facts: &facts, about: &about, conversation, desk: &desk, look: &look, seen: &seen, hindrance };
-        let mut filled = filler.fill(proposed, &seen.left_of(&view));
+        let mut filled = filler.fill(proposed, &view);
         if filled.operations.is_empty() {
             return (figures, filled.hindrance.take().map_or(Ok(None), |why| Err(unkept(&why))));
         }
         let id = self.commit_id(conversation, moment.at);
-        let effects = match self.effects_of(conversation, &ground, &desk, id, &filled) {
+        let (results, saved) = seen.changed(&desk, &filled.texts);
+        let effects = match self.effects_of(conversation, &ground, id, results, &filled) {
             Ok(effects) => effects,
             Err(refusal) => return (figures, Err(refusal)),
         };
-        let mut after = ground.lay(on_top(conversation, id, &effects));
-        after.repair(conversation.still_left_out());
-        let saved = seen.tokens.saturating_sub(scale(ground.weigh(&after, &conversation.envelope)));
+        let weight = match filled.inputs.is_empty() && filled.others.is_empty() {
+            true => seen.estimate - saved,
+            false => {
+                let mut after = ground.lay(on_top(conversation, id, &effects));
+                after.repair(conversation.still_left_out());
+                ground.weigh(&after, &conversation.envelope)
+            }
+        };
+        let saved = seen.tokens.saturating_sub(scale(weight));
         let saved = saved.saturating_sub(noted_already(conversation, by.settings.mode, &filled));
-        let frames = touched(&desk, &seen, &filled);
+        let frames = seen.frames(filled.texts.keys()).into_iter().map(|at| view.frames[at].id.to_string());
+        let frames: Vec<String> = frames.collect();
         // Content that is only noted or proposed counts as done on both sides.
         let sent = look.tokens.saturating_sub(about.cleared);
         let tokens = (sent, sent.saturating_sub(saved));
@@ -193,23 +198,13 @@ impl Engine {
         &self,
         conversation: &Conversation,
         ground: &Ground<'_>,
-        desk: &Desk<'_>,
         id: CommitId,
+        results: Vec<NewResult>,
         filled: &FilledProposals,
     ) -> Result<Vec<Effect>, Refusal> {
         let mut effects = Vec::new();
-        if !filled.texts.is_empty() {
-            let select = Select { calls: filled.texts.keys().cloned().collect(), ..Select::default() };
-            let mut results = Vec::new();
-            for (laid, of, block) in desk.wanted_results(&[], &select, None)? {
-                let text = block.id.as_deref().and_then(|call| filled.texts.get(call));
-                if let Some(text) = text.filter(|text| desk.view.new_result(&laid) != Some(text.as_str())) {
-                    results.push(NewResult { of, block, text: text.clone() });
-                }
-            }
-            if !results.is_empty() {
-                effects.push(Effect::Results { results, summarized: true });
-            }
+        if !results.is_empty() {
+            effects.push(Effect::Results { results, summarized: true });
         }
         effects.extend(filled.inputs.iter().cloned());
         for operation in &filled.others {
@@ -276,16 +271,4 @@ pub fn about(conversation: &Conversation, at: u64) -> About<'_> {
         provider_first: false,
         batch: Batch::default(),
     }
-}
-
-/// The frames whose results change.
-fn touched(desk: &Desk<'_>, seen: &Candidates, filled: &FilledProposals) -> Vec<String> {
-    let blocks: FastSet<(usize, usize)> = filled.texts.keys().filter_map(|call| seen.block(call)).collect();
-    let is_touched = |laid: &ViewUnit| match laid.unit {
-        Unit::Source { message, block: Some(block) } => blocks.contains(&(message, block)),
-        _ => false,
-    };
-    let frames = desk.view.frames.iter();
-    let frames = frames.filter(|frame| desk.view.units(frame, desk.source.messages).iter().any(is_touched));
-    frames.map(|frame| frame.id.to_string()).collect()
 }

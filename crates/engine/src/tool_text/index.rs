@@ -64,14 +64,16 @@ impl StubNames {
 /// Names that occur elsewhere, and will remain there.
 pub struct KnownNames<'i> {
     said: &'i FastSet<u64>,
-    stubs: Ref<'i, StubNames>,
+    stubs: Option<Ref<'i, StubNames>>,
     others: FastSet<u64>,
 }
 
 impl KnownNames<'_> {
     pub fn has(&self, name: &str) -> bool {
         let name = hash(name);
-        self.said.contains(&name) || self.others.contains(&name) || self.stubs.names.contains(&name)
+        self.said.contains(&name)
+            || self.others.contains(&name)
+            || self.stubs.as_ref().is_some_and(|stubs| stubs.names.contains(&name))
     }
 
     pub fn learn(&mut self, text: &str) {
@@ -173,11 +175,16 @@ impl TextIndex {
         self.spoken.extend(names);
     }
 
+    /// The names in texts.
+    pub fn said(&self) -> KnownNames<'_> {
+        KnownNames { said: &self.said, stubs: None, others: FastSet::default() }
+    }
+
     /// The names in texts, in the inputs of these calls, and in these stubs.
     pub fn known<'c>(&self, calls: impl Iterator<Item = &'c str>, stubs: &[&str]) -> KnownNames<'_> {
         self.stubs.borrow_mut().update(stubs);
         let others = calls.filter_map(|call| self.called.get(call)).flatten().copied().collect();
-        KnownNames { said: &self.said, stubs: self.stubs.borrow(), others }
+        KnownNames { stubs: Some(self.stubs.borrow()), others, ..self.said() }
     }
 
     pub fn left(&self, call: &str) -> Option<f64> {

@@ -1,7 +1,7 @@
 //! Superseded reads: files that are read again, or changed, later.
 
 use super::Desk;
-use crate::edit::fold::{Frame, Unit, ViewUnit};
+use crate::edit::fold::{Unit, ViewUnit};
 use crate::key::Key;
 use crate::message::{Block, How, Kind};
 use std::collections::HashSet;
@@ -14,12 +14,11 @@ impl Desk<'_> {
         self.superseded_among(&sent)
     }
 
-    /// The sent units, each with its frame.
-    pub fn sent(&self) -> impl Iterator<Item = (&Frame, ViewUnit)> {
-        let laid =
-            self.view.frames.iter().flat_map(|frame| {
-                self.view.units(frame, self.source.messages).into_iter().map(move |laid| (frame, laid))
-            });
+    /// The sent units, each with the index of its frame.
+    pub fn sent(&self) -> impl Iterator<Item = (usize, ViewUnit)> {
+        let laid = self.view.frames.iter().enumerate().flat_map(|(at, frame)| {
+            self.view.units(frame, self.source.messages).into_iter().map(move |laid| (at, laid))
+        });
         laid.filter(|(_, laid)| laid.covered.is_none() && !self.view.is_left_out(laid))
     }
 
