@@ -111,6 +111,7 @@ impl Engine {
         let same = if conversation.log.broken { 0 } else { same.min(conversation.tree.current().len()) };
         conversation.composing.keep(same);
         conversation.composing.chain.keep(same);
+        conversation.reasoning.keep(same);
         let (facts, cuts) = messages.filter(|_| same == 0).unwrap_or_else(|| attribution::read_from(&body, same));
         by.give_way();
         let compacted = by.hints.compacted || (same == 0 && begins_with_summary(facts.iter()));

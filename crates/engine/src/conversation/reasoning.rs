@@ -25,6 +25,16 @@ pub struct ReasoningState {
 }
 
 impl ReasoningState {
+    /// Forgets the omissions from this message on: the next request has other messages in their places.
+    pub fn keep(&mut self, messages: usize) {
+        let before = self.left_out.blocks.len();
+        self.left_out.blocks.retain(|(message, _)| *message < messages);
+        if self.left_out.blocks.len() < before {
+            // Their number tells nothing any more.
+            self.dropped.0 = usize::MAX;
+        }
+    }
+
     /// Registers thinking that was in no known answer.
     pub fn meet(&mut self, facts: &Message, is_edited: bool) {
         for signature in facts.blocks.iter().filter_map(|block| block.signature) {
