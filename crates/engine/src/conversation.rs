@@ -16,6 +16,7 @@ pub(crate) mod reasoning;
 mod replay;
 pub mod sent_parts;
 pub(crate) mod side_traffic;
+pub(crate) mod thread;
 pub mod titles;
 pub mod waiting;
 
@@ -47,6 +48,7 @@ use provider::ProviderState;
 use reasoning::ReasoningState;
 use side_traffic::Sides;
 use std::sync::Arc;
+use thread::Thread;
 use titles::Titles;
 use waiting::WaitingList;
 
@@ -72,8 +74,9 @@ pub struct Conversation {
     pub between: Option<Vec<String>>,
     pub last: LastBody,
     pub progress: Progress,
-    /// The messages of the reply that the client has not sent back yet.
+    /// The messages of the reply that the client has not sent back yet, and those behind it in a thread at the provider.
     pub pending: Vec<PendingMessage>,
+    pub(crate) thread: Thread,
     pub calibration: Calibration,
     pub cache: CacheState,
     /// Deferred edits and proposals, pending and finished.
@@ -119,6 +122,7 @@ impl Conversation {
             packed: None,
             between: None,
             pending: Vec::new(),
+            thread: Thread::default(),
             calibration: Calibration::default(),
             waiting: WaitingList::default(),
             history: History::default(),

@@ -118,6 +118,9 @@ pub struct ArrivalRecord {
     /// It carries only new messages: the provider keeps the history.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub elsewhere: bool,
+    /// It continues the newest answer: its messages follow the pending ones.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub thread: bool,
     /// It was changed on its way.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub composed: bool,

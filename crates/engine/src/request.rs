@@ -24,7 +24,7 @@ use ctx_core::edit::history::Change;
 use ctx_core::fast_map::FastSet;
 use ctx_core::reconcile::{Sighting, Verdict, reconcile};
 use ctx_core::{Class, SlotId};
-use ctx_store::{Hash, Note, Step};
+use ctx_store::{Hash, Step};
 use ctx_wire::body::Body;
 use ctx_wire::envelope::Envelope;
 use leave::{beside, on_path};
@@ -90,9 +90,17 @@ impl Engine {
             return self.turn(conversation, found, by, step);
         }
         conversation.progress.heard = conversation.progress.heard.max(by.at);
-        conversation.progress.elsewhere |= found.received.envelope.threaded;
-        conversation.sides.came(conversation.progress.requests, found.class.name(), by.at);
-        side(conversation, found.class, found.received, by, step)
+        let ReceivedRequest { body, envelope, .. } = &found.received;
+        conversation.progress.elsewhere |= envelope.threaded;
+        let (request, continues) = (conversation.progress.requests, envelope.continues.as_deref());
+        let thread = conversation.continue_thread(request, continues, body);
+        if thread {
+            step.notes.push(conversation.pending_note());
+        }
+        conversation.sides.came(request, found.class.name(), by.at);
+        let mut entry = side(conversation, found.class, found.received, by, step);
+        entry.arrived.thread = thread;
+        entry
     }
 
     /// Stores the new messages of a turn, and makes it the current path.
@@ -137,6 +145,9 @@ impl Engine {
         let head = conversation.history.head();
         // The client has sent the reply back, in its own words.
         let had_pending = is_current && !std::mem::take(&mut conversation.pending).is_empty();
+        if is_current {
+            conversation.end_thread();
+        }
         conversation.grow(&turn, fresh, packed, placed.verdict == Verdict::Compaction);
         if let Some(inherited) = inherited.filter(|_| is_current) {
             // The provider caches the part that a fork shares with its parent as long as the parent's.
@@ -276,7 +287,7 @@ impl Engine {
             conversation.progress.elsewhere = false;
             conversation.progress.last_activity = by.at;
             if entry.had_pending {
-                step.notes.push(Note { conversation: conversation.id.clone(), name: "pending".into(), body: None });
+                step.notes.push(conversation.pending_note());
             }
         }
         (by.give_way)();

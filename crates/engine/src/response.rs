@@ -1,8 +1,7 @@
 //! Adds a response to its conversation.
 
 use crate::card::{self, Card};
-use crate::conversation::messages::join;
-use crate::conversation::{Conversation, PendingMessage};
+use crate::conversation::Conversation;
 use crate::credentials::quoted;
 use crate::log::{self, AnswerRecord, WeightEstimates};
 use crate::request::Ticket;
@@ -10,7 +9,7 @@ use crate::{EDITED, Engine, mark, record};
 use ctx_api::requests::{ErrorSaid, Usage};
 use ctx_api::timeline::ProviderEdit;
 use ctx_core::Key;
-use ctx_store::{Note, Step};
+use ctx_store::Step;
 use ctx_wire::Wire;
 use ctx_wire::answer::{Answer, AppliedEdit, Ending};
 
@@ -55,12 +54,11 @@ impl Engine {
             conversation.bind(signatures.into_iter(), &answered);
         }
         let mut step = Step::default();
-        if is_newest && !reply.is_empty() {
-            let (conversation_id, name) = (conversation.id.clone(), "pending".into());
-            step.notes.push(Note { conversation: conversation_id, name, body: Some(join(&reply)) });
-            let message = |bytes| PendingMessage::new(conversation.wire, bytes);
-            conversation.pending = reply.into_iter().map(message).collect();
+        if !reply.is_empty() && conversation.awaits_reply(ticket.request) {
+            conversation.take_reply(ticket.request, reply);
+            step.notes.push(conversation.pending_note());
         }
+        conversation.extend_thread(&answered);
         step.records.push(record(&conversation.id, timing.at, log::ANSWERED, &answered, Vec::new()));
         let card = is_newest.then(|| card::of(conversation));
         if is_newest && answered.summary.is_some() {

@@ -245,11 +245,13 @@ impl BlockRef {
     }
 }
 
-/// Finds the named blocks in a version of their message. `same`: it is the version in which they were named. A block
-/// that cannot be found is skipped: an edit that misses is better than one that hits something new.
+/// Finds the named blocks in a version of their message. `same`: its key is that of the version in which they were
+/// named. The client's own notes do not count for a key, and may have gone. A block that cannot be found is skipped: an
+/// edit that misses is better than one that hits something new.
 pub fn find(blocks: &[BlockRef], message: &Message, same: bool) -> Vec<u32> {
-    if same {
-        return blocks.iter().map(|named| named.at).filter(|&at| (at as usize) < message.blocks.len()).collect();
+    let is_there = |named: &BlockRef| message.blocks.get(named.at as usize).is_some_and(|block| named.is(block));
+    if same && blocks.iter().all(is_there) {
+        return blocks.iter().map(|named| named.at).collect();
     }
     let mut taken = vec![false; message.blocks.len()];
     let mut places: Vec<Option<u32>> = vec![None; blocks.len()];

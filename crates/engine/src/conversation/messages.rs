@@ -29,7 +29,7 @@ pub struct SlotVersion {
     pub dress: Dress,
 }
 
-/// A message of a reply that the client has not sent back yet.
+/// A message of a reply that the client has not sent back yet, or behind one in a thread at the provider.
 #[derive(Debug, Clone)]
 pub struct PendingMessage {
     pub bytes: Vec<u8>,
@@ -50,9 +50,9 @@ impl PendingMessage {
 }
 
 /// A reply as it is stored: one message, or a list of several.
-pub fn join(reply: &[Vec<u8>]) -> Vec<u8> {
+pub fn join(reply: &[&[u8]]) -> Vec<u8> {
     match reply {
-        [message] => message.clone(),
+        [message] => message.to_vec(),
         messages => [b"[", messages.join(&b',').as_slice(), b"]"].concat(),
     }
 }
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn a_reply_of_any_number_of_messages_is_stored() {
         for reply in [vec![r#"{"role":"a","content":["x"]}"#], vec![r#"{"a":"],["}"#, "{}"]] {
-            let reply: Vec<Vec<u8>> = reply.into_iter().map(|message| message.as_bytes().to_vec()).collect();
+            let reply: Vec<&[u8]> = reply.into_iter().map(str::as_bytes).collect();
             assert_eq!(split(join(&reply)), reply);
         }
     }

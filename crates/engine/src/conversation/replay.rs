@@ -1,7 +1,7 @@
 //! Replays a conversation from its log, and rebuilds its newest body.
 
 use super::messages::split;
-use super::{Conversation, PendingMessage, SlotVersion};
+use super::{Conversation, SlotVersion};
 use crate::envelope::{self, Whole};
 use crate::log::{self, AnswerRecord, ArrivalRecord, OpeningRecord, SIDE, Turn, Version};
 use ctx_core::message::Message;
@@ -23,8 +23,7 @@ impl Conversation {
         }
         let mut conversation = Conversation::replayed(id, &found, store, &mut |_, _| {})?;
         if let Some(bytes) = store.note(id, "pending")? {
-            let message = |bytes| PendingMessage::new(conversation.wire, bytes);
-            conversation.pending = split(bytes).into_iter().map(message).collect();
+            conversation.restore_pending(split(bytes));
         }
         conversation.restore_body(store)?;
         Ok(Some(conversation))
@@ -87,6 +86,9 @@ impl Conversation {
                 self.progress.heard = self.progress.heard.max(record.at);
                 self.cache.forecast.asked(&arrived, record.at);
                 self.progress.elsewhere |= arrived.elsewhere;
+                if arrived.thread {
+                    self.replay_thread(arrived.request);
+                }
                 if arrived.verdict == SIDE {
                     self.sides.came(arrived.request, &arrived.class, record.at);
                 }
@@ -104,6 +106,7 @@ impl Conversation {
                         self.policy.next = arrived.next;
                         self.progress.last_turn = arrived.request;
                         self.progress.elsewhere = false;
+                        self.end_thread();
                         self.progress.last_activity = record.at;
                     }
                 }
@@ -114,6 +117,7 @@ impl Conversation {
                 self.learn(&answered, record.at.saturating_sub(answered.total_ms));
                 let signatures = answered.signatures.iter().filter_map(|signature| signature.parse().ok());
                 self.bind(signatures, &answered);
+                self.extend_thread(&answered);
             }
             log::COMMIT => self.take(log::commit(record)?),
             log::LINE => self.line(&serde_json::from_slice(&record.body).ok()?),

@@ -364,6 +364,18 @@ fn a_reply_is_found_again_once_the_client_sends_it_back() {
 }
 
 #[test]
+fn an_edit_holds_when_the_clients_own_note_before_it_has_gone() {
+    let mut bench = Bench::new(Talk::default().human().says());
+    let text = bench.talk.messages[0].blocks[0].clone();
+    bench.talk.messages[0].blocks = vec![block(Kind::Reminder, 80), text];
+    bench.make(delete("t1#0.1"));
+    assert_eq!(bench.sent(), ["t1 0.0 1.0"]);
+    // Its key stays: it does not depend on notes.
+    bench.talk.messages[0].blocks.remove(0);
+    assert_eq!(bench.sent(), ["t1 1.0"]);
+}
+
+#[test]
 fn each_message_of_a_reply_is_found_again() {
     let mut bench = Bench::new(talk().human().says().calls(&["Read", "Bash"]));
     let slots = bench.talk.slots.clone();
@@ -471,5 +483,6 @@ fn a_block_is_found_again_by_its_id_its_kind_and_its_size() {
     assert_eq!(find(&[named(0, block(Kind::Text, 7)), b()], &message, false), [2, 3]);
     assert_eq!(find(&[named(0, block(Kind::Reminder, 4))], &message, false), [0], "same place, same kind");
     assert_eq!(find(&[named(1, block(Kind::Text, 8))], &message, false), [0; 0]);
-    assert_eq!(find(&[named(9, block(Kind::Text, 7))], &message, true), [0; 0]);
+    assert_eq!(find(&[named(9, block(Kind::Text, 7))], &message, true), [3], "notes before it have gone");
+    assert_eq!(find(&[named(9, block(Kind::Text, 8))], &message, true), [0; 0]);
 }
