@@ -19,9 +19,6 @@ pub const NAME: &str = "foresight";
 /// The name of the form that also acts early.
 pub const EARLY: &str = "foresight-early";
 
-/// In a smaller conversation an edit may make a prompt too short for the provider's cache.
-const FLOOR: f64 = 20_000.0;
-
 /// Edits with knowledge of the future.
 #[derive(Default)]
 pub struct Foresight {
@@ -52,11 +49,9 @@ impl Foresight {
         }
         let turns = script.recording.turns.iter().enumerate();
         let turns = turns.filter_map(|(turn, recorded)| Some((*counts.get(recorded.answer)?, turn))).collect();
-        let moments = moments(known);
-        let is_large = moments.iter().any(|moment| moment.tokens >= FLOOR);
-        let all = if is_large { Pieces::of(known, &needed, early) } else { Pieces::default() };
+        let all = Pieces::of(known, &needed, early);
         let (mut results, mut inputs) = (HashMap::new(), HashMap::new());
-        for (piece, turn) in plan(&moments, all) {
+        for (piece, turn) in plan(&moments(known), all) {
             let when = if piece.is_input { &mut inputs } else { &mut results };
             when.insert(piece.call, turn);
         }
