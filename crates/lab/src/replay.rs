@@ -7,6 +7,7 @@ use crate::editor::{Editor, PolicyActions};
 use crate::frames::{Row, rows, totals};
 use crate::harm::{RecordedResult, Sight};
 use crate::needs::{Kind, Need, Place};
+use crate::policies::Nothing;
 use crate::policies::foresight::{self, Foresight};
 use crate::request::{Script, SeenMessages};
 use ctx_clients::Hints;
@@ -130,12 +131,38 @@ pub fn play_watching(
     policy: Arc<dyn Policy>,
     watch: Watch,
 ) -> Result<PlayOutcome, Unplayable> {
-    let script = known.script;
-    // Differs for each recording.
-    let policy = match policy.name() {
-        name @ (foresight::NAME | foresight::EARLY) => Arc::new(Foresight::of(known, name == foresight::EARLY)),
-        _ => policy,
+    let is_early = match policy.name() {
+        foresight::NAME => false,
+        foresight::EARLY => true,
+        _ => return play_as_is(known, policy, watch),
     };
+    // Differs for each recording.
+    let played = play_as_is(known, Arc::new(Foresight::of(known, is_early)), watch)?;
+    let cost: f64 = played.turns.iter().map(|turn| turn.input_cost + turn.forced).sum();
+    // With knowledge of the future, edits that do not pay are not made.
+    match cost > unedited_cost(known) {
+        true => play_as_is(known, Arc::new(Nothing), watch),
+        false => Ok(played),
+    }
+}
+
+/// The cost of all prompts as recorded. Without edits the engine sends what the client sent.
+fn unedited_cost(known: &RecordingFacts<'_>) -> f64 {
+    let script = known.script;
+    let (mut cache, mut seen) = (PromptCache::new(usize::MAX), SeenMessages::default());
+    let cost = |turn| {
+        let charge = known.charge(turn);
+        let (rules, lifetime) = (charge.cache_rules(), charge.lifetime(script.lifetime(turn)));
+        let prompt = script.prompt(&script.request(turn), &mut seen)?;
+        let reading = prompt.send(&mut cache, &rules, charge.cache, script.at(turn).max(0) as u64, lifetime);
+        let (_, rates) = known.price(turn, reading.prompt());
+        Some(rates.prompt(reading.input, reading.read, reading.written))
+    };
+    (0..script.recording.turns.len()).filter_map(cost).sum()
+}
+
+fn play_as_is(known: &RecordingFacts<'_>, policy: Arc<dyn Policy>, watch: Watch) -> Result<PlayOutcome, Unplayable> {
+    let script = known.script;
     let service = Service::open(Arc::new(MemoryStore::new()))?.with_models(known.models.clone());
     let editor = Editor::new(policy);
     service.automate(Some(editor.clone()));

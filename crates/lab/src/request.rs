@@ -34,9 +34,9 @@ pub struct Script<'r> {
     pub timed: bool,
 }
 
-/// The data of sent messages, by their bytes.
+/// The messages of the request before, with their bytes.
 #[derive(Default)]
-pub struct SeenMessages(HashMap<Key, Part>);
+pub struct SeenMessages(Vec<(Vec<u8>, Part)>);
 
 /// A message of a request, as the cache sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -157,14 +157,17 @@ impl<'r> Script<'r> {
         // Almost always as in the recording; on some wires a dropped block is a message of its own.
         let mut next = 0_usize;
         for (at, bytes) in messages.enumerate() {
-            let part = *seen.0.entry(Key::of([bytes, &next.to_le_bytes()])).or_insert_with(|| {
-                let read = wire.read(bytes, ctx_clients::lexicon());
-                let (bare, _) = undress(bytes, &read.cuts);
-                let is_next = self.facts.get(next).is_some_and(|message| message.key == read.facts.key);
-                let position = if is_next { next } else { self.sizes.position(&read.facts).unwrap_or(next) };
-                let (tokens, places) = (self.sizes.tokens(&read.facts, position), read.facts.cache_places());
-                Part { key: Key::of([&*bare]), tokens, places, marked: read.marked, position }
-            });
+            let part = match seen.0.get(at) {
+                Some((before, part)) if before == bytes && part.position == next => *part,
+                _ => {
+                    let part = self.part(bytes, next);
+                    match seen.0.get_mut(at) {
+                        Some(before) => *before = (bytes.to_vec(), part),
+                        None => seen.0.push((bytes.to_vec(), part)),
+                    }
+                    part
+                }
+            };
             next = part.position + 1;
             prefix = prefix.then(part.key);
             tokens += part.tokens;
@@ -175,6 +178,16 @@ impl<'r> Script<'r> {
             prompt.breakpoints.messages.extend(part.marked.then_some(at));
         }
         Some(prompt)
+    }
+
+    /// A message of a request; `next` is its position in the recording if none is missing before it.
+    fn part(&self, bytes: &[u8], next: usize) -> Part {
+        let read = self.recording.wire().read(bytes, ctx_clients::lexicon());
+        let (bare, _) = undress(bytes, &read.cuts);
+        let is_next = self.facts.get(next).is_some_and(|message| message.key == read.facts.key);
+        let position = if is_next { next } else { self.sizes.position(&read.facts).unwrap_or(next) };
+        let (tokens, places) = (self.sizes.tokens(&read.facts, position), read.facts.cache_places());
+        Part { key: Key::of([&*bare]), tokens, places, marked: read.marked, position }
     }
 
     /// The messages of the request before this one.

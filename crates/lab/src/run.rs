@@ -118,13 +118,13 @@ type Done = (usize, Result<(Vec<Score>, BTreeMap<String, String>), Unplayable>);
 
 /// Replays every recording under every policy.
 pub fn run(recordings: &[Recording], policies: &[Arc<dyn Policy>], models: &Models) -> Outcome {
-    let next = AtomicUsize::new(0);
+    let (next, order) = (AtomicUsize::new(0), by_work(recordings));
     let done: Mutex<Vec<Done>> = Mutex::default();
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(recordings.len().max(1));
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
-                while let Some((at, recording)) = take(&next, recordings) {
+                while let Some((at, recording)) = take(&next, &order, recordings) {
                     let scores = one(recording, policies, models);
                     done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, scores));
                 }
@@ -152,9 +152,20 @@ pub fn run(recordings: &[Recording], policies: &[Arc<dyn Policy>], models: &Mode
     outcome
 }
 
-/// Largest first would be faster; in order is simpler, and the files of a folder are similar.
-fn take<'r>(next: &AtomicUsize, recordings: &'r [Recording]) -> Option<(usize, &'r Recording)> {
-    let at = next.fetch_add(1, Ordering::Relaxed);
+/// The recordings by the work that they are, most first: then no worker ends long after the others.
+fn by_work(recordings: &[Recording]) -> Vec<usize> {
+    let work = |at: &usize| {
+        let length =
+            |recording: &Recording| recording.messages.iter().map(|message| message.get().len()).sum::<usize>();
+        recordings.get(*at).map_or(0, |recording| length(recording) * recording.turns.len())
+    };
+    let mut order: Vec<usize> = (0..recordings.len()).collect();
+    order.sort_by_cached_key(|at| std::cmp::Reverse(work(at)));
+    order
+}
+
+fn take<'r>(next: &AtomicUsize, order: &[usize], recordings: &'r [Recording]) -> Option<(usize, &'r Recording)> {
+    let at = *order.get(next.fetch_add(1, Ordering::Relaxed))?;
     recordings.get(at).map(|recording| (at, recording))
 }
 

@@ -89,6 +89,17 @@ fn who_knows_the_future_clears_what_nobody_needs_and_harms_nobody() {
     assert!(missed == 0 && early < cost * 0.75, "{early} of {cost}, {missed}: nothing of it is ever cached");
 }
 
+/// Below the provider's minimum nothing is cached.
+#[test]
+fn who_knows_the_future_leaves_a_small_conversation_alone() {
+    let mut recording = recording(30);
+    let usage = |at: usize| ctx_lab::recording::Usage { input: 3000 + 450 * at as u64, ..Default::default() };
+    recording.turns.iter_mut().enumerate().for_each(|(at, turn)| turn.usage = Some(usage(at)));
+    let (cost, _) = bill(&played(&recording, Foresight::early()));
+    let (without, _) = bill(&played(&recording, Nothing));
+    assert!(cost <= without, "{cost} of {without}");
+}
+
 /// The cost, and the number of harmed steps.
 fn bill(played: &PlayOutcome) -> (f64, usize) {
     let missed = played.turns.iter().map(|turn| turn.missed.len()).sum();
