@@ -169,10 +169,10 @@ impl Conversation {
         self.reasoning.rebind(&turn.bound);
         let is_edited = self.is_edited();
         let seen: Vec<SlotId> = versions.iter().map(|(slot, ..)| *slot).collect();
-        for (slot, worn, facts) in versions {
+        for (slot, version, facts) in versions {
             self.reasoning.meet(&facts, is_edited);
             self.tree.put(slot, facts);
-            self.versions.insert(slot, worn);
+            self.versions.insert(slot, version);
         }
         if !turn.reply.is_empty() {
             let reply: Vec<SlotId> = turn.reply.iter().map(|&slot| SlotId(slot)).collect();
@@ -345,7 +345,7 @@ pub fn estimate<'a>(envelope: &Envelope, messages: impl Iterator<Item = &'a Mess
 }
 
 fn digest(versions: &FastMap<SlotId, SlotVersion>, slot: &Slot) -> Key {
-    versions.get(&slot.id).map_or(slot.message.key, |worn| short(&worn.blob))
+    versions.get(&slot.id).map_or(slot.message.key, |version| short(&version.blob))
 }
 
 fn seed(id: &str) -> u64 {

@@ -293,7 +293,7 @@ impl Engine {
         (by.give_way)();
         // The next request may have to be held.
         if let Some(editor) = by.editor.filter(|_| is_current && !by.is_held) {
-            self.heed_editor(conversation, editor, by.at);
+            self.watches(conversation, editor, by.at);
         }
         let card = is_turn.then(|| card::of(conversation));
         step.notes.extend(card.as_ref().map(card::note));

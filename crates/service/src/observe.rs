@@ -195,7 +195,7 @@ impl Parts {
             self.weighed.forget(&conversation.id);
         }
         if is != *was {
-            self.heed(conversation);
+            self.update_hold(conversation);
         } else if is.waits {
             self.set_alarm(conversation);
         }

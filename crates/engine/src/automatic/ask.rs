@@ -44,7 +44,7 @@ impl Conversation {
     }
 
     /// Treats noted or proposed edits as made, so that they are not repeated. `Mode::On` does not wait for an answer.
-    pub fn imagine(&self, look: &mut Look<'_>, mode: Mode) {
+    pub fn assume_made(&self, look: &mut Look<'_>, mode: Mode) {
         // A proposal is accepted as a whole, so its content counts as done for later additions.
         let asked = self.proposal().into_iter();
         let waiting: HashSet<Cow<'_, str>> =
@@ -54,7 +54,7 @@ impl Conversation {
                 Mode::On | Mode::Off => continue,
                 // Only clearing results is worth a question.
                 Mode::Ask => (item.fresh, item.input) = (false, None),
-                Mode::Observe => look.tokens = look.tokens.saturating_sub(self.policy.noted.imagine(item)),
+                Mode::Observe => look.tokens = look.tokens.saturating_sub(self.policy.noted.assume_made(item)),
             }
             if waiting.contains(&*item.call) && !item.cleared {
                 item.cleared = true;

@@ -53,7 +53,7 @@ impl Engine {
     /// Lets the editor inspect a conversation in the state of a request, and applies its proposal, stored with the
     /// request.
     pub fn act(&self, conversation: &mut Conversation, editor: &dyn Automatic, moment: &Moment<'_>, step: &mut Step) {
-        if !self.heed_editor(conversation, editor, moment.at) {
+        if !self.watches(conversation, editor, moment.at) {
             return;
         }
         conversation.remember();
@@ -92,7 +92,7 @@ impl Engine {
 
     /// Whether the editor watches a conversation: its requests are held from now on. Independent of skills, so nothing
     /// of the conversation needs to be read.
-    pub fn heed_editor(&self, conversation: &mut Conversation, editor: &dyn Automatic, at: u64) -> bool {
+    pub fn watches(&self, conversation: &mut Conversation, editor: &dyn Automatic, at: u64) -> bool {
         let is_wanted = editor.settings(&about(conversation, at), &[]).mode != Mode::Off;
         conversation.policy.automated = is_wanted;
         is_wanted
@@ -126,7 +126,7 @@ impl Engine {
         let cold = conversation.cache.answer.is_some() && moment.at >= moment.warm_until;
         let words = |call: &str| seen.words(conversation, &view, call);
         let mut look = self.look_of(conversation, &seen, (Texts(Some(&words)), cold));
-        conversation.imagine(&mut look, by.settings.mode);
+        conversation.assume_made(&mut look, by.settings.mode);
         let mut about = about(conversation, moment.at);
         let before = conversation.cache.answer.as_ref().map_or(0, |cached| cached.usage.prompt()) + about.cleared;
         let fresh = seen.items.iter().filter(|item| item.fresh).count() as u64;

@@ -68,7 +68,7 @@ impl Engine {
         // With `Mode::On` there are no notes to report.
         let noted = match settings.mode {
             Mode::On => 0,
-            _ => look.items.iter().map(|item| conversation.policy.noted.imagine(&mut item.clone())).sum(),
+            _ => look.items.iter().map(|item| conversation.policy.noted.assume_made(&mut item.clone())).sum(),
         };
         Standing {
             tokens: seen.tokens,

@@ -135,15 +135,15 @@ impl Conversation {
     /// damaged.
     pub fn rebuild(&self, store: &dyn Reader) -> Result<Option<Whole>, StoreError> {
         let Some(packed) = self.packed else { return Ok(None) };
-        let worn: Vec<&SlotVersion> = self.tree.path().filter_map(|slot| self.versions.get(&slot.id)).collect();
-        let hashes: Vec<Hash> = worn.iter().map(|worn| worn.blob).collect();
+        let versions: Vec<&SlotVersion> = self.tree.path().filter_map(|slot| self.versions.get(&slot.id)).collect();
+        let hashes: Vec<Hash> = versions.iter().map(|version| version.blob).collect();
         let mut messages = Vec::new();
-        for (index, (worn, blob)) in worn.iter().zip(store.blobs(&hashes)?).enumerate() {
+        for (index, (version, blob)) in versions.iter().zip(store.blobs(&hashes)?).enumerate() {
             let Blob::Present(bare) = blob else { return Ok(None) };
             if index > 0 {
                 messages.extend_from_slice(self.separator(index).as_bytes());
             }
-            let Some(exact) = dress(&bare, &worn.dress) else { return Ok(None) };
+            let Some(exact) = dress(&bare, &version.dress) else { return Ok(None) };
             messages.extend_from_slice(&exact);
         }
         let mut failure = None;
@@ -215,9 +215,9 @@ fn versions_of(
 ) -> Option<Vec<(SlotId, SlotVersion, Message)>> {
     let version = |version: &Version| {
         let blob = *uses.get(version.blob as usize)?;
-        let worn = Dress(version.dress.iter().map(|(at, text)| (*at, text.as_bytes().into())).collect());
-        let exact = dress(blobs.get(&blob)?, &worn)?;
-        Some((SlotId(version.slot), SlotVersion { blob, dress: worn }, wire.read(&exact, ctx_clients::lexicon()).facts))
+        let own = Dress(version.dress.iter().map(|(at, text)| (*at, text.as_bytes().into())).collect());
+        let exact = dress(blobs.get(&blob)?, &own)?;
+        Some((SlotId(version.slot), SlotVersion { blob, dress: own }, wire.read(&exact, ctx_clients::lexicon()).facts))
     };
     turn.versions.iter().map(version).collect()
 }

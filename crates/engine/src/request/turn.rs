@@ -121,8 +121,8 @@ impl TurnDraft<'_> {
                 let slot = conversation.tree.next_slot(at);
                 let read = conversation.wire.read(&message.bytes, ctx_clients::lexicon());
                 turn.reply.push(slot.0);
-                let worn = self.store(&mut turn, slot, bare(&message.bytes, &read.cuts));
-                fresh.push((slot, worn, read.facts));
+                let version = self.store(&mut turn, slot, bare(&message.bytes, &read.cuts));
+                fresh.push((slot, version, read.facts));
             }
         }
         let before: Vec<SlotId> = conversation.tree.path().skip(self.same).map(|slot| slot.id).collect();
@@ -135,32 +135,32 @@ impl TurnDraft<'_> {
             if at % 16 == 0 {
                 self.by.give_way();
             }
-            let (bytes, worn) = bare(body.message(at), &cuts);
+            let (bytes, version) = bare(body.message(at), &cuts);
             let old = before.get(at - self.same).filter(|_| differs.is_none() && self.is_current);
             if let Some(old) = old {
                 let block = conversation.tree.slot(*old).and_then(|old| first_difference(&old.message, &facts));
                 if *old != slot {
                     differs = Some((at, None));
-                } else if known.is_some_and(|known| known.blob != worn.blob) {
+                } else if known.is_some_and(|known| known.blob != version.blob) {
                     differs = Some((at, block));
                 }
             }
             match known {
-                Some(known) if *known == worn && !turn.restart => continue,
-                Some(known) => changed += u32::from(known.blob != worn.blob),
+                Some(known) if *known == version && !turn.restart => continue,
+                Some(known) => changed += u32::from(known.blob != version.blob),
                 None => {}
             }
-            let worn = self.store(&mut turn, slot, (bytes, worn));
-            fresh.push((slot, worn, facts));
+            let version = self.store(&mut turn, slot, (bytes, version));
+            fresh.push((slot, version, facts));
         }
         Versions { turn, fresh, changed, differs }
     }
 
-    fn store(&mut self, turn: &mut Turn, slot: SlotId, (bytes, worn): (Vec<u8>, SlotVersion)) -> SlotVersion {
-        turn.versions.push(version(slot, &worn, self.uses.len()));
-        self.uses.push(worn.blob);
-        self.step.blobs.push((worn.blob, bytes));
-        worn
+    fn store(&mut self, turn: &mut Turn, slot: SlotId, (bytes, version): (Vec<u8>, SlotVersion)) -> SlotVersion {
+        turn.versions.push(version_record(slot, &version, self.uses.len()));
+        self.uses.push(version.blob);
+        self.step.blobs.push((version.blob, bytes));
+        version
     }
 }
 
@@ -177,8 +177,8 @@ pub fn is_trusted(conversation: &Conversation, client: ClientId, placed: &Reques
 }
 
 /// A version of a slot as recorded; `blob`: its index in the record's uses.
-fn version(slot: SlotId, worn: &SlotVersion, blob: usize) -> Version {
-    let dress = worn.dress.0.iter().map(|(at, bytes)| (*at, String::from_utf8_lossy(bytes).into_owned())).collect();
+fn version_record(slot: SlotId, version: &SlotVersion, blob: usize) -> Version {
+    let dress = version.dress.0.iter().map(|(at, bytes)| (*at, String::from_utf8_lossy(bytes).into_owned())).collect();
     Version { slot: slot.0, blob: blob as u32, dress }
 }
 
@@ -188,8 +188,8 @@ fn bare(message: &[u8], cuts: &[std::ops::Range<usize>]) -> (Vec<u8>, SlotVersio
         |cut: &std::ops::Range<usize>| message.get(cut.clone()).is_some_and(|raw| std::str::from_utf8(raw).is_ok());
     let cuts = if cuts.iter().all(is_text) { cuts } else { &[] };
     let (bare, dress) = undress(message, cuts);
-    let worn = SlotVersion { blob: Hash::of(&bare), dress };
-    (bare, worn)
+    let version = SlotVersion { blob: Hash::of(&bare), dress };
+    (bare, version)
 }
 
 /// The slots of the messages from `same` on: those already walked, then those placed.

@@ -25,7 +25,7 @@ pub const AT_A_TIME: usize = 64;
 /// The number of characters around a hit.
 const AROUND: usize = 60;
 
-pub fn worn(conversation: &Conversation) -> Vec<(SlotId, SlotVersion)> {
+pub fn newest_versions(conversation: &Conversation) -> Vec<(SlotId, SlotVersion)> {
     let left = conversation.left_frames().runs.into_iter().flat_map(|run| run.slots);
     let slots = conversation.tree.path().map(|slot| slot.id).chain(left);
     slots.filter_map(|slot| Some((slot, conversation.versions.get(&slot)?.clone()))).collect()

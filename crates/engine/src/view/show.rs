@@ -92,14 +92,14 @@ impl Engine {
                 Some(&PENDING) => {
                     texts.extend(conversation.pending.get(at - reply).map(|message| (at, message.bytes.clone())));
                 }
-                Some(slot) => asked.extend(conversation.versions.get(slot).map(|worn| (at, worn))),
+                Some(slot) => asked.extend(conversation.versions.get(slot).map(|version| (at, version))),
                 None => {}
             }
         }
-        let hashes: Vec<Hash> = asked.iter().map(|(_, worn)| worn.blob).collect();
-        for ((at, worn), blob) in asked.into_iter().zip(self.contents.blobs(&hashes)?) {
+        let hashes: Vec<Hash> = asked.iter().map(|(_, version)| version.blob).collect();
+        for ((at, version), blob) in asked.into_iter().zip(self.contents.blobs(&hashes)?) {
             if let Blob::Present(bare) = blob {
-                texts.insert(at, dress(&bare, &worn.dress).unwrap_or(bare));
+                texts.insert(at, dress(&bare, &version.dress).unwrap_or(bare));
             }
         }
         Ok(texts)

@@ -162,7 +162,7 @@ impl Parts {
         let shared = self.conversation(&id)?;
         let mut conversation = lock(&shared);
         conversation.wait(&made, at);
-        self.heed(&conversation);
+        self.update_hold(&conversation);
         let view = conversation.waiting.iter().find(|one| one.wished.id == waiting.wished.id).map(Waiting::view);
         view.ok_or_else(|| {
             Refusal::new(
@@ -190,13 +190,13 @@ impl Parts {
         if let Some(shared) = self.get(&id)? {
             let mut conversation = lock(&shared);
             conversation.wait(wait, at);
-            self.heed(&conversation);
+            self.update_hold(&conversation);
         }
         Ok(())
     }
 
     /// Holds its requests while changes are pending, and sets the alarm for those that depend on time.
-    pub(crate) fn heed(&self, conversation: &Conversation) {
+    pub(crate) fn update_hold(&self, conversation: &Conversation) {
         self.held.update(conversation);
         self.set_alarm(conversation);
     }

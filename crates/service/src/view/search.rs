@@ -6,7 +6,7 @@ use ctx_api::search::{Found, FoundIn, Hit};
 use ctx_core::{ErrorCode, SlotId};
 use ctx_engine::Refusal;
 use ctx_engine::conversation::{Conversation, SlotVersion};
-use ctx_engine::view::search::{AT_A_TIME, BySlot, OF_EACH, hits, longest_run, may_hold, terms, worn};
+use ctx_engine::view::search::{AT_A_TIME, BySlot, OF_EACH, hits, longest_run, may_hold, newest_versions, terms};
 use ctx_store::{Blob, Hash};
 use ctx_wire::dress::dress;
 use std::collections::HashMap;
@@ -47,26 +47,26 @@ impl Parts {
         let Some(shared) = shared else {
             // Loaded only for this: a search must not evict the conversations that agents work on.
             let Some(conversation) = Conversation::load(id, &*self.store)? else { return Ok(Vec::new()) };
-            let texts = self.texts_with(worn(&conversation), terms)?;
+            let texts = self.texts_with(newest_versions(&conversation), terms)?;
             return Ok(hits(&conversation, texts, terms));
         };
         // The store is read without the lock of the conversation.
-        let worn = worn(&lock(&shared));
-        let texts = self.texts_with(worn, terms)?;
+        let versions = newest_versions(&lock(&shared));
+        let texts = self.texts_with(versions, terms)?;
         Ok(hits(&lock(&shared), texts, terms))
     }
 
     /// The messages that may contain the words.
-    fn texts_with(&self, worn: Vec<(SlotId, SlotVersion)>, terms: &[String]) -> Result<BySlot, Refusal> {
+    fn texts_with(&self, versions: Vec<(SlotId, SlotVersion)>, terms: &[String]) -> Result<BySlot, Refusal> {
         let mut texts = HashMap::new();
         let runs: Vec<&str> = terms.iter().map(|term| longest_run(term)).collect();
-        for some in worn.chunks(AT_A_TIME) {
-            let hashes: Vec<Hash> = some.iter().map(|(_, worn)| worn.blob).collect();
-            for ((slot, worn), blob) in some.iter().zip(self.store.blobs(&hashes)?) {
+        for some in versions.chunks(AT_A_TIME) {
+            let hashes: Vec<Hash> = some.iter().map(|(_, version)| version.blob).collect();
+            for ((slot, version), blob) in some.iter().zip(self.store.blobs(&hashes)?) {
                 if let Blob::Present(bare) = blob
                     && may_hold(&bare, &runs)
                 {
-                    texts.insert(*slot, dress(&bare, &worn.dress).unwrap_or(bare));
+                    texts.insert(*slot, dress(&bare, &version.dress).unwrap_or(bare));
                 }
             }
         }

@@ -34,7 +34,7 @@ impl NotedEdits {
     }
 
     /// Changes a result as if the edit had been made. Returns the saved tokens.
-    pub fn imagine(&self, item: &mut Item) -> u64 {
+    pub fn assume_made(&self, item: &mut Item) -> u64 {
         let mut saved = 0;
         if let Some(input) = item.input.filter(|_| self.inputs.contains(&*item.call)) {
             saved += input.tokens.saturating_sub(input.left);

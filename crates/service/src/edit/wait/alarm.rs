@@ -57,7 +57,7 @@ impl Alarm {
 
 impl Alarm {
     /// Wakes conversations on its own thread, until it is dropped or `wake` returns false.
-    pub fn heed(&self, wake: impl Fn(&str) -> bool + Send + 'static) -> std::io::Result<()> {
+    pub fn start(&self, wake: impl Fn(&str) -> bool + Send + 'static) -> std::io::Result<()> {
         let clock = self.0.clone();
         std::thread::Builder::new().name("ctx-alarm".into()).spawn(move || {
             step_back();
