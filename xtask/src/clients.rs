@@ -1,6 +1,6 @@
-//! The real clients that end-to-end tests drive: the stock Claude Code, Codex, opencode and Gemini CLI, the official SDKs, and schemathesis, which
-//! asks the control API whatever its description allows. All at pinned versions, each in its own folder of the cache.
-//! A client that already answers with its version is left alone.
+//! The real clients that end-to-end tests drive: the stock Claude Code, Codex, opencode, Gemini CLI and pi, the official
+//! SDKs, and schemathesis, which asks the control API whatever its description allows. All at pinned versions, each in its
+//! own folder of the cache. A client that already answers with its version is left alone.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,9 @@ const CLAUDE_CODE: &str = "2.1.325";
 const CODEX: &str = "0.166.0";
 const OPENCODE: &str = "1.18.33";
 const GEMINI_CLI: &str = "0.61.0";
+const PI: &str = "0.87.1";
+/// For pi, which runs on no older version.
+const NODE: &str = "22.23.3";
 const PYTHON_SDK: &str = "2.8.0";
 const TYPESCRIPT_SDK: &str = "1.8.0";
 const SCHEMATHESIS: &str = "4.32.5";
@@ -31,6 +34,7 @@ pub fn install_missing() -> Outcome<Environment> {
         ("CTX_TEST_CODEX", npm_program(&cache, "@openai/codex", "codex", CODEX)?),
         ("CTX_TEST_OPENCODE", npm_program(&cache, "opencode-ai", "opencode", OPENCODE)?),
         ("CTX_TEST_GEMINI", npm_program(&cache, "@google/gemini-cli", "gemini", GEMINI_CLI)?),
+        ("CTX_TEST_PI", pi(&cache)?),
         ("CTX_TEST_ANTHROPIC_PY", python_sdk(&cache)?),
         ("CTX_TEST_ANTHROPIC_TS", typescript_sdk(&cache)?),
         ("CTX_TEST_SCHEMATHESIS", schemathesis(&cache)?),
@@ -49,7 +53,7 @@ fn claude_code(cache: &Path) -> Outcome<PathBuf> {
         &format!("Claude Code {CLAUDE_CODE}"),
         || answers(Command::new(&binary).arg("--version"), CLAUDE_CODE),
         || {
-            npm_install(&folder, &format!("@anthropic-ai/claude-code@{CLAUDE_CODE}"))?;
+            npm_install(&folder, &[&format!("@anthropic-ai/claude-code@{CLAUDE_CODE}")])?;
             // npm may be set up to skip install scripts. This one copies the native program, which came as a package
             // of its own, into place; running it twice does no harm.
             shell::run(shell::command("node").arg("install.cjs").current_dir(&package))
@@ -65,7 +69,22 @@ fn npm_program(cache: &Path, package: &str, program: &str, version: &str) -> Out
     ensure(
         &format!("{program} {version}"),
         || answers(Command::new(&binary).arg("--version"), version),
-        || npm_install(&folder, &format!("{package}@{version}")),
+        || npm_install(&folder, &[&format!("{package}@{version}")]),
+    )?;
+    Ok(binary)
+}
+
+/// pi, with a Node of its own beside it.
+fn pi(cache: &Path) -> Outcome<PathBuf> {
+    let folder = cache.join(format!("pi-{PI}"));
+    let programs = folder.join("node_modules/.bin");
+    let binary = programs.join("pi");
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
+    let package = format!("@earendil-works/pi-coding-agent@{PI}");
+    ensure(
+        &format!("pi {PI}"),
+        || answers(Command::new(&binary).arg("--version").env("PATH", &path), PI),
+        || npm_install(&folder, &[&package, &format!("node@{NODE}")]),
     )?;
     Ok(binary)
 }
@@ -77,7 +96,7 @@ fn typescript_sdk(cache: &Path) -> Outcome<PathBuf> {
     ensure(
         &format!("TypeScript SDK {TYPESCRIPT_SDK}"),
         || answers(Command::new("node").args(["-e", print]).current_dir(&folder), TYPESCRIPT_SDK),
-        || npm_install(&folder, &format!("@anthropic-ai/sdk@{TYPESCRIPT_SDK}")),
+        || npm_install(&folder, &[&format!("@anthropic-ai/sdk@{TYPESCRIPT_SDK}")]),
     )?;
     Ok(folder)
 }
@@ -140,8 +159,8 @@ fn pip_install(folder: &Path, package: &str) -> Outcome {
     shell::run(pip.arg(package))
 }
 
-/// One package in a folder of its own, made anew: what an interrupted run left there is not trusted.
-fn npm_install(folder: &Path, package: &str) -> Outcome {
+/// Packages in a folder of their own, made anew: what an interrupted run left there is not trusted.
+fn npm_install(folder: &Path, packages: &[&str]) -> Outcome {
     let unusable = |error: std::io::Error| Failure::new(format!("{}: {error}", folder.display()));
     if folder.exists() {
         fs::remove_dir_all(folder).map_err(unusable)?;
@@ -150,6 +169,6 @@ fn npm_install(folder: &Path, package: &str) -> Outcome {
     // Without a package.json npm would look for one in the folders above.
     fs::write(folder.join("package.json"), "{\"private\":true}\n").map_err(unusable)?;
     let mut npm = shell::command("npm");
-    npm.args(["install", "--no-audit", "--no-fund", "--save-exact", package]);
+    npm.args(["install", "--no-audit", "--no-fund", "--save-exact"]).args(packages);
     shell::run(npm.current_dir(folder))
 }

@@ -1,5 +1,5 @@
-//! Real clients through the real program: stock Claude Code, headless and in a terminal, Codex, opencode, Gemini CLI
-//! and the official SDKs, with strict fake providers. Each test asserts that the provider receives the client's bytes,
+//! Real clients through the real program: stock Claude Code, headless and in a terminal, Codex, opencode, Gemini CLI,
+//! pi and the official SDKs, with strict fake providers. Each test asserts that the provider receives the client's bytes,
 //! and that frames and classes are right.
 
 mod automatic;
@@ -13,6 +13,7 @@ mod interactive;
 mod moving;
 mod openai;
 mod page;
+mod pi;
 mod provider_edits;
 mod providers;
 mod sdks;

@@ -68,6 +68,16 @@ impl Providers {
     }
 
     fn run(&self, program: &Path, arguments: &[&str]) -> Output {
+        finish(self.command(program, arguments))
+    }
+
+    /// Starts the agent through the daemon, with an open input.
+    pub fn start(&self, arguments: &[&str]) -> Child {
+        let mut command = self.command(Path::new(env!("CARGO_BIN_EXE_ctx")), &[&["run", "--"], arguments].concat());
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("ctx starts")
+    }
+
+    fn command(&self, program: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
         let programs = self.program.parent().expect("a folder").display().to_string();
         command
@@ -84,7 +94,7 @@ impl Providers {
             .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
             .env("LANG", "C.UTF-8")
             .current_dir(self.path("work"));
-        finish(command)
+        command
     }
 
     /// Runs the agent through the daemon and returns its output.
