@@ -51,14 +51,12 @@ pub struct Arguments {
     pub format: JsonArguments,
 }
 
-/// The conversations to replay.
+/// The conversations to replay: those that policies are chosen by, those that check a choice, or both. The values have no
+/// help of their own, which would double the length of the command's.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 enum SplitChoice {
-    /// Those that policies are chosen by
     Tune,
-    /// Those that check a choice
     Validate,
-    /// Both
     All,
 }
 
