@@ -16,7 +16,7 @@ fn codex_is_seen_and_goes_on_with_an_edited_history() {
     assert!(stage.client().starts_with("codex"), "{}", stage.client());
     let listed = stage.json(&["list", "--steps"]);
     let turn = listed["frames"].as_array().and_then(|frames| frames.iter().find(|frame| frame["kind"] == "turn"));
-    assert_eq!(turn.expect("a turn")["steps"], 2, "{listed}");
+    assert_eq!(turn.expect("a turn")["steps"], 3, "two calls and the answer: {listed}");
     stage.assert_taken();
 
     codex(&["resume", &session, "a tangent_word [[say something_else]]"]);
