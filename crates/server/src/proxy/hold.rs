@@ -27,8 +27,8 @@ use crate::watch::{RequestTap, ResponseTap};
 
 /// Larger than any refusal of the provider.
 const LONGEST_REFUSAL: usize = 256 * 1024;
-/// A refusal arrives whole, right after its head. Any other response is passed on.
-const REFUSAL_PATIENCE: Duration = Duration::from_secs(1);
+/// A refusal arrives whole, right after its head. A response that takes longer is passed on as it comes.
+const REFUSAL_PATIENCE: Duration = Duration::from_millis(300);
 const LONGEST_DECODED: usize = 4 * 1024 * 1024;
 
 impl Proxy {
