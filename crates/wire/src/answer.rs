@@ -133,7 +133,7 @@ pub trait Tap: std::fmt::Debug + Send {
     /// Takes the next bytes of the body.
     fn feed(&mut self, bytes: &[u8]);
 
-    /// The number of events so far: cheap to compare before calling [`Tap::partial`].
+    /// The number of events so far: cheap to compare before calling [`Tap::grown`].
     fn events(&self) -> u64;
 
     /// The additions to the message since the last call with `told`.
