@@ -23,6 +23,19 @@ pub struct SessionFile {
     pub skipped: Vec<(Option<usize>, String)>,
 }
 
+impl SessionFile {
+    /// A file without a conversation says so.
+    pub(crate) fn new(
+        conversations: Vec<SessionConversation>,
+        mut skipped: Vec<(Option<usize>, String)>,
+    ) -> SessionFile {
+        if conversations.is_empty() {
+            skipped.push((None, NO_ANSWER.to_owned()));
+        }
+        SessionFile { conversations, skipped }
+    }
+}
+
 /// Why a file has no conversation.
 pub(crate) const NO_ANSWER: &str = "it contains no reply of a model";
 

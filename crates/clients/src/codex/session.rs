@@ -3,7 +3,7 @@
 //! A compaction replaces the history: it ends one recording (`<session>`) and begins the next (`<session>#2`). The file
 //! does not contain the tools.
 
-use crate::session::{NO_ANSWER, SessionConversation, SessionFile, SessionFiles, SessionTurn, SessionUsage};
+use crate::session::{SessionConversation, SessionFile, SessionFiles, SessionTurn, SessionUsage};
 use ctx_core::content::WireId;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -88,10 +88,7 @@ fn read(name: &str, bytes: &[u8]) -> SessionFile {
         }
     }
     reader.close();
-    if reader.conversations.is_empty() {
-        reader.skipped.push((None, NO_ANSWER.to_owned()));
-    }
-    SessionFile { conversations: reader.conversations, skipped: reader.skipped }
+    SessionFile::new(reader.conversations, reader.skipped)
 }
 
 /// Reads the lines in order.
@@ -175,6 +172,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::NO_ANSWER;
 
     fn line(kind: &str, payload: &str) -> String {
         format!("{{\"timestamp\":\"2026-08-17T16:14:11.217Z\",\"type\":\"{kind}\",\"payload\":{payload}}}\n")

@@ -4,7 +4,7 @@
 //! A compression replaces the history: it ends one recording (`<session>`) and begins the next (`<session>#2`). The file
 //! contains neither the system prompt nor the tools.
 
-use crate::session::{NO_ANSWER, SessionConversation, SessionFile, SessionFiles, SessionTurn, SessionUsage, raw};
+use crate::session::{SessionConversation, SessionFile, SessionFiles, SessionTurn, SessionUsage, raw};
 use ctx_core::content::WireId;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -161,10 +161,7 @@ fn read(name: &str, bytes: &[u8]) -> SessionFile {
         }
     }
     reader.close();
-    if reader.conversations.is_empty() {
-        reader.skipped.push((None, NO_ANSWER.to_owned()));
-    }
-    SessionFile { conversations: reader.conversations, skipped: reader.skipped }
+    SessionFile::new(reader.conversations, reader.skipped)
 }
 
 /// Reads the lines in order.
@@ -244,6 +241,7 @@ fn turn(message: &Message, answer: usize) -> SessionTurn {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::NO_ANSWER;
 
     const HEAD: &str = r#"{"sessionId":"s","projectHash":"p","startTime":"2026-11-17T18:47:58.479Z"}"#;
     const ASKED: &str = r#"{"id":"1","timestamp":"t","type":"user","content":[{"text":"look"}]}"#;

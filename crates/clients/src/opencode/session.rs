@@ -8,7 +8,7 @@ mod anthropic;
 mod chat;
 
 use super::VOCABULARY;
-use crate::session::{NO_ANSWER, SessionConversation, SessionFile, SessionFiles, SessionTurn, SessionUsage, raw};
+use crate::session::{SessionConversation, SessionFile, SessionFiles, SessionTurn, SessionUsage, raw};
 use ctx_core::content::WireId;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -198,8 +198,7 @@ fn read(name: &str, bytes: &[u8]) -> SessionFile {
         let name = crate::session::numbered(name, conversations.len());
         conversations.extend(conversation(name, messages));
     }
-    let skipped = if conversations.is_empty() { vec![(None, NO_ANSWER.to_owned())] } else { Vec::new() };
-    SessionFile { conversations, skipped }
+    SessionFile::new(conversations, Vec::new())
 }
 
 fn conversation(name: String, messages: &[Message]) -> Option<SessionConversation> {
