@@ -11,6 +11,7 @@ use ctx_core::edit::operation::{Select, Where};
 use ctx_core::message::Role;
 use ctx_engine::Refusal;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use testkit::{Random, pdf};
 
 /// Everything in a conversation that can be named.
@@ -214,15 +215,18 @@ impl World {
                 let from = self.talks[other].conversation.clone().unwrap_or_else(|| "nobody".into());
                 let theirs = if self.talks[other].conversation.is_some() { self.names(other).ok() } else { None };
                 let ids = theirs.map(|names| Self::several(random, &names)).unwrap_or(ids);
-                if other != at && self.talks[other].conversation.is_some() {
+                if self.talks[other].conversation.is_some() {
                     // Words of ours that are copied are ours twice.
-                    let theirs: Vec<u64> = self.talks[other].made.iter().copied().collect();
-                    self.talks[at].made.extend(theirs);
-                    let all = words::count(&self.talks[other].client.body().to_string());
-                    self.talks[at].made.extend(all.keys());
-                    // Also what was cut off: the client has forgotten it.
+                    let theirs = &self.talks[other];
+                    let history = words::count(&theirs.client.body().to_string());
+                    // A copy may also show what the client has left or never heard to its end.
                     let shown = check::expected(self, other, true).unwrap_or_default();
-                    self.talks[at].made.extend(shown.sent.keys());
+                    let mut copied: BTreeSet<u64> = theirs.said.iter().chain(shown.sent.keys()).copied().collect();
+                    match other == at {
+                        true => copied.retain(|word| !history.contains_key(word)),
+                        false => copied.extend(theirs.made.iter().chain(history.keys())),
+                    }
+                    self.talks[at].made.extend(copied);
                 }
                 Operation::Import { from, ids, to: Self::place(random, names), edits: false }
             }

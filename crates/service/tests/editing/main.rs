@@ -98,7 +98,9 @@ fn judge(seed: u64, tally: &mut Tally) {
 /// Long runs found a defect with each of these seeds.
 #[test]
 fn what_long_runs_found_stays_mended() {
-    for seed in [607_432_646, 35_000_465, 45_001_158, 55_002_240, 65_002_124, 65_008_808, 82_006_768, 300_017_401] {
+    for seed in
+        [607_432_646, 35_000_465, 45_001_158, 55_002_240, 65_002_124, 65_008_808, 82_006_768, 300_017_401, 400_015_662]
+    {
         judge(seed, &mut Tally::default());
     }
 }

@@ -37,6 +37,8 @@ pub struct Talk {
     shelf: Vec<Client>,
     /// Words that operations brought in.
     pub made: BTreeSet<u64>,
+    /// Words of all histories that its client has had, also of those that it left.
+    pub said: BTreeSet<u64>,
     /// Whether any of its thinking was produced under an edit.
     pub thought_under_edits: bool,
     /// Whether an answer of it was ever heard or sent back: the words that open it are nobody's own.
@@ -53,6 +55,7 @@ impl Talk {
             sent: None,
             shelf: Vec::new(),
             made: BTreeSet::new(),
+            said: BTreeSet::new(),
             thought_under_edits: false,
             heard: false,
             lineage: 0,
@@ -242,6 +245,7 @@ impl World {
             return Err("a turn was not taken for one".into());
         }
         talk.thought_under_edits |= sent != body;
+        talk.said.extend(words::count(&text(&body)).keys());
         talk.sent = Some((sent, body));
         check::sent(self, at)?;
         Ok((ticket, reply.blocks))
