@@ -153,7 +153,7 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
 
     /// Composes a request from the settled part of an earlier one; `None` if the whole request must be composed. The
     /// result equals that of [`Wire::compose`].
-    fn go_on(&self, _: &Input<'_>) -> Option<ComposedRequest> {
+    fn go_on<'v>(&self, _: &'v Input<'v>, _: &dyn Fn() -> &'v View<'v>) -> Option<ComposedRequest> {
         None
     }
 

@@ -16,7 +16,7 @@ use ctx_core::message::Message;
 use ctx_core::{ErrorCode, Key, NodeIx, SlotId, hint};
 use ctx_wire::Wire;
 use ctx_wire::body::Body;
-use ctx_wire::compose::{ComposedRequest, Input, Memo, Places};
+use ctx_wire::compose::{ComposedRequest, Continuation, Input, Memo, Places};
 use ctx_wire::envelope::Envelope;
 use std::cell::{OnceCell, RefCell};
 
@@ -29,8 +29,8 @@ pub struct AtHand<'a> {
     pub digests: Vec<Key>,
     /// Cached facts on the bytes of its leading messages.
     pub memo: Option<&'a Memo>,
-    /// Requests with the same number may be composed from each other's beginning.
-    pub under: Option<u64>,
+    /// Whether it may be composed from the beginning of the previous request.
+    pub under: Option<Continuation>,
 }
 
 /// The messages of a request to send: the place of each unit, and where the provider's cache was written.
@@ -135,7 +135,10 @@ impl Conversation {
             memo: at_hand.memo.unwrap_or(&unknown),
             under: at_hand.under,
         };
-        let composed = self.wire.go_on(&input).unwrap_or_else(|| self.wire.compose(&input, view()));
+        let composed = self.wire.go_on(&input, &view).unwrap_or_else(|| {
+            self.composing.continuity.composed_whole(at_hand.under);
+            self.wire.compose(&input, view())
+        });
         // Every test that sends a composed request checks that continuing changes nothing.
         debug_assert_eq!(composed, self.wire.compose(&Input { under: None, ..input }, view()));
         // Only thinking from under operations that are gone has to be dropped.

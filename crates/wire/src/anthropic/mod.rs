@@ -158,8 +158,8 @@ impl Wire for Anthropic {
         compose::compose(input, view)
     }
 
-    fn go_on(&self, input: &Input<'_>) -> Option<ComposedRequest> {
-        compose::go_on(input)
+    fn go_on<'v>(&self, input: &'v Input<'v>, view: &dyn Fn() -> &'v View<'v>) -> Option<ComposedRequest> {
+        compose::go_on(input, view)
     }
 
     fn is_paused(&self, last: &Message) -> bool {

@@ -27,7 +27,24 @@ pub struct Input<'a> {
     /// The client's message that will probably be changed next.
     pub next: Option<u32>,
     pub memo: &'a Memo,
-    /// Requests with the same number may continue from each other: the operations and the bindings of thinking are the
-    /// same, and no operation names a new message. `None`: nothing is shared with other requests.
-    pub under: Option<u64>,
+    /// `None`: nothing is shared with other requests.
+    pub under: Option<Continuation>,
+}
+
+/// Relates a request to the previous ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Continuation {
+    /// Requests with the same number may continue from each other: the bindings of thinking are the same, and the
+    /// operations too, except those that [`Continuation::edited_from`] describes.
+    pub number: u64,
+    /// Operations added since a whole request was composed under this number only replace tool results, and only in
+    /// messages from this one on.
+    pub edited_from: usize,
+}
+
+impl Continuation {
+    /// Continues requests under the same operations.
+    pub fn unchanged(number: u64) -> Continuation {
+        Continuation { number, edited_from: usize::MAX }
+    }
 }

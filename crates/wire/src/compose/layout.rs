@@ -75,15 +75,7 @@ pub(crate) fn lay_out<'a, G: Grammar<'a>>(
     view: &'a View<'a>,
     grammar: &G,
 ) -> Layout<'a, G::NewMessage> {
-    let layout = Layout {
-        outs: Vec::with_capacity(input.messages.len() + 2),
-        made: Vec::new(),
-        texts: Vec::new(),
-        repairs: Vec::new(),
-        covered: Vec::new(),
-    };
-    let has_system = input.messages.iter().any(|message| message.role == Role::System);
-    let mut builder = Builder { input, grammar, layout, view, run: 0, waiting: Vec::new(), has_system, last: 0 };
+    let mut builder = Builder::new(input, view, grammar, input.messages.len() + 2);
     for frame in &view.frames {
         view.walk(frame, input.messages, &mut |met| match met {
             Visit::Unit(laid) => builder.unit(&laid),
@@ -91,6 +83,25 @@ pub(crate) fn lay_out<'a, G: Grammar<'a>>(
         });
         builder.flush(None);
     }
+    builder.close();
+    builder.layout
+}
+
+/// Lays the client's messages from this one on out, in the order of the path. `texts` are those of the messages before.
+pub(crate) fn lay_out_from<'a, G: Grammar<'a>>(
+    message: usize,
+    texts: Vec<&'a str>,
+    input: &'a Input<'a>,
+    view: &'a View<'a>,
+    grammar: &G,
+) -> Layout<'a, G::NewMessage> {
+    let mut builder = Builder::new(input, view, grammar, input.messages.len().saturating_sub(message));
+    builder.layout.texts = texts;
+    view.walk_from(message, input.messages, &mut |met| match met {
+        Visit::Unit(laid) => builder.unit(&laid),
+        Visit::Untouched(message) => builder.whole(message as u32),
+    });
+    builder.flush(None);
     builder.close();
     builder.layout
 }
@@ -109,7 +120,19 @@ struct Builder<'a, 'g, G: Grammar<'a>> {
     last: u32,
 }
 
-impl<'a, G: Grammar<'a>> Builder<'a, '_, G> {
+impl<'a, 'g, G: Grammar<'a>> Builder<'a, 'g, G> {
+    fn new(input: &'a Input<'a>, view: &'a View<'a>, grammar: &'g G, count: usize) -> Self {
+        let layout = Layout {
+            outs: Vec::with_capacity(count),
+            made: Vec::new(),
+            texts: Vec::new(),
+            repairs: Vec::new(),
+            covered: Vec::new(),
+        };
+        let has_system = input.messages.iter().any(|message| message.role == Role::System);
+        Builder { input, grammar, layout, view, run: 0, waiting: Vec::new(), has_system, last: 0 }
+    }
+
     /// Adds a client's message, unchanged.
     fn whole(&mut self, message: u32) {
         self.last = message;

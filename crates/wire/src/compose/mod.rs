@@ -18,7 +18,7 @@ pub(crate) mod spell;
 pub(crate) mod writer;
 
 pub use composed::{ComposedRequest, Segment, untouched_prefix};
-pub use input::Input;
+pub use input::{Continuation, Input};
 pub use memo::Memo;
 pub(crate) use memo::Memory;
 pub(crate) use out::{Out, Piece};

@@ -10,7 +10,7 @@ use ctx_wire::anthropic::Anthropic;
 use ctx_wire::anthropic::compose::{compose, go_on};
 use ctx_wire::anthropic::{envelope, message};
 use ctx_wire::body::Body;
-use ctx_wire::compose::{ComposedRequest, Input, Memo, untouched_prefix};
+use ctx_wire::compose::{ComposedRequest, Continuation, Input, Memo, untouched_prefix};
 use ctx_wire::dress;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -82,10 +82,10 @@ impl Case {
             written: &|prefix| self.written.contains(prefix),
             next: None,
             memo: &memo,
-            under: Some(1),
+            under: Some(Continuation::unchanged(1)),
         };
         let composed = compose(&input, &view);
-        let again = go_on(&input).unwrap_or_else(|| compose(&input, &view));
+        let again = go_on(&input, &|| &view).unwrap_or_else(|| compose(&input, &view));
         assert_eq!(composed, again, "{name}: not the same twice");
         let bytes = composed.bytes(self.body.bytes());
         let text = String::from_utf8(bytes).expect("text");

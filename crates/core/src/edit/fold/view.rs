@@ -295,6 +295,13 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Walks through the client's messages from this one on, in the order of the path.
+    pub fn walk_from(&self, message: usize, messages: &[&Message], meet: &mut dyn FnMut(Visit)) {
+        if let (Some(&start), Some(&end)) = (self.starts.get(message), self.starts.last()) {
+            self.walk_source(start..end, messages, meet);
+        }
+    }
+
     fn walk_source(&self, range: Range<Number>, messages: &[&Message], meet: &mut dyn FnMut(Visit)) {
         let (mut message, _) = self.place(range.start);
         let mut at = range.start;

@@ -63,6 +63,9 @@ pub fn compose(input: &Input<'_>, view: &View<'_>) -> ComposedRequest {
     let marks = marks::place(&mut plan, &around, &thought.after);
     let SplicedRegion { segments, settled } =
         splice::write(&plan, &around, &marks, None, border.map(|border| border.out));
+    if border.is_none() {
+        settled::forget(input);
+    }
     if let Some(border) = border {
         let repairs = &plan.repairs[..reported];
         let finished = FinishedComposition {

@@ -1,18 +1,20 @@
 //! Composing from the previous request.
 //!
-//! A conversation grows at its end. While its operations stay the same, everything before the newest untouched messages
+//! A conversation grows at its end. While operations only replace results of its newest tool calls, everything before
 //! composes to the same bytes. A composition therefore leaves that part in the [`Memo`](crate::compose::Memo), and the
 //! next one composes only the rest. Wherever a rule could reach from the new messages into the settled ones, nothing is
 //! settled, and the request is composed as a whole.
 
 use super::around::Around;
+use super::lay_out::{OpenMessages, is_own, lay_out_from};
 use super::made::MadeBlock;
 use super::marks::{self, Marks, Spot};
 use super::open_loop::is_manual;
-use super::plan::{Out, Plan, Tag, id, pieces, tag};
+use super::plan::{Out, Piece, Plan, Tag, id, pieces, tag};
 use super::thinking::{report_dropped, sift};
 use super::{ComposedRequest, Input, Repair, Segment, pairs, paused, splice, stays};
 use crate::compose::Memory;
+use ctx_core::edit::fold::View;
 use ctx_core::fast_map::FastSet;
 use ctx_core::key::Key;
 use ctx_core::message::{Kind, Role};
@@ -38,6 +40,10 @@ struct SettledPart {
     span: (usize, usize),
     /// The number of settled messages of the client.
     messages: usize,
+    /// The number of replacement texts in them.
+    texts: usize,
+    /// Whether operations replaced tool results behind them.
+    edited: bool,
     outs: Arc<Vec<Out>>,
     made: Vec<MadeBlock<'static>>,
     after: Vec<Key>,
@@ -87,7 +93,7 @@ pub(super) struct Border {
     pub out: usize,
 }
 
-/// The latest border behind which the client's messages are untouched, ignoring their thinking.
+/// The latest border behind which operations only replace tool results of the client's messages.
 pub(super) fn border(plan: &Plan<'_>) -> Option<Border> {
     let input = plan.input;
     input.under?;
@@ -100,10 +106,7 @@ pub(super) fn border(plan: &Plan<'_>) -> Option<Border> {
         return None;
     }
     let (count, outs) = (input.messages.len(), plan.outs.len());
-    let is_own = |back: &usize| {
-        let out = plan.outs.get(outs - back);
-        out.is_some_and(|out| out.first && out.is_whole() && out.source == Some((count - back) as u32))
-    };
+    let is_own = |back: &usize| plan.outs.get(outs - back).is_some_and(|out| is_own(input, out, count - back));
     let own = (1..=count.min(outs).min(MOST_OPEN)).take_while(is_own).count();
     let role = |at: usize| input.messages.get(at).map(|message| message.role);
     let is_border = |at: &usize| role(*at) == Some(Role::Assistant) && role(*at - 1) == Some(Role::User);
@@ -136,15 +139,18 @@ pub(super) fn settle(plan: &Plan<'_>, border: Border, finished: FinishedComposit
     let parts = (input.under, last, plan.outs.get(..border.out), plan.outs.get(border.out..), after.get(..border.out));
     let (Some(under), Some(last), Some(outs), Some(open), Some(after)) = parts else { return };
     if around.tools.is_some() {
-        return;
+        return forget(input);
     }
+    let replaced = open.iter().flat_map(|out| out.pieces.iter().flatten()).filter(is_replaced).count();
     let open: usize = open.iter().map(|out| missing_thinking(input, out)).sum();
     let has_ids = plan.made.iter().any(|made| made.id.is_some());
     *input.memo.get::<LastSettled>().0.borrow_mut() = Some(Arc::new(SettledPart {
-        under,
+        under: under.number,
         head: Head::of(input),
         span: (request.array.start, last.end),
         messages: border.message,
+        texts: plan.texts.len() - replaced,
+        edited: replaced > 0,
         outs: Arc::new(outs.to_vec()),
         made: plan.made.iter().map(owned).collect(),
         after: after.to_vec(),
@@ -156,6 +162,17 @@ pub(super) fn settle(plan: &Plan<'_>, border: Border, finished: FinishedComposit
         around: around.clone(),
         ids: has_ids.then(|| outs.iter().flat_map(|out| ids(plan, out)).map(str::to_owned).collect()),
     }));
+}
+
+/// Forgets the settled part: operations may have been added that it does not have.
+pub(super) fn forget(input: &Input<'_>) {
+    if input.under.is_some() {
+        input.memo.get::<LastSettled>().0.borrow_mut().take();
+    }
+}
+
+fn is_replaced(piece: &&Piece) -> bool {
+    matches!(piece, Piece::Client { text: 1.., .. })
 }
 
 /// The breakpoints set before the border.
@@ -190,12 +207,12 @@ fn owned(made: &MadeBlock<'_>) -> MadeBlock<'static> {
 
 /// Composes a request from the settled part of an earlier one; `None` if the whole request must be composed. The result
 /// equals that of composing the whole.
-pub fn go_on(input: &Input<'_>) -> Option<ComposedRequest> {
+pub fn go_on<'v>(input: &'v Input<'v>, view: &dyn Fn() -> &'v View<'v>) -> Option<ComposedRequest> {
     let settled = input.memo.get::<LastSettled>().0.borrow().clone()?;
     if !settled.fits(input) {
         return None;
     }
-    let mut plan = settled.plan(input);
+    let mut plan = settled.plan(input, &|| view())?;
     if !pairs::are_regular(&plan) || !settled.has_other_ids(&plan) {
         return None;
     }
@@ -228,7 +245,7 @@ impl SettledPart {
         let request = input.body.spans();
         let open = input.messages.get(self.messages..).unwrap_or_default();
         let end = self.messages.checked_sub(1).and_then(|last| request.messages.get(last)).map(|last| last.end);
-        input.under == Some(self.under)
+        input.under.is_some_and(|under| under.number == self.under && under.edited_from >= self.messages)
             && (OPEN..=MOST_OPEN).contains(&open.len())
             && self.span.0 == request.array.start
             && Some(self.span.1) == end
@@ -238,20 +255,32 @@ impl SettledPart {
             && !stays::have_changes(open)
     }
 
-    fn plan<'a>(&'a self, input: &'a Input<'a>) -> Plan<'a> {
+    /// The open messages; `None` if operations do more to them than replace tool results.
+    fn open<'a>(&self, input: &'a Input<'a>, view: &dyn Fn() -> &'a View<'a>) -> Option<OpenMessages<'a>> {
+        // The settled texts are written already; only their number counts.
+        let texts = vec![""; self.texts];
+        if self.edited || input.under.is_some_and(|under| under.edited_from < input.messages.len()) {
+            return lay_out_from(self.messages, texts, input, view());
+        }
         let roles = input.messages.iter().map(|message| message.role).enumerate().skip(self.messages);
-        Plan {
+        let outs = roles.map(|(at, role)| Out::whole(at as u32, role)).collect();
+        Some(OpenMessages { outs, texts })
+    }
+
+    fn plan<'a>(&'a self, input: &'a Input<'a>, view: &dyn Fn() -> &'a View<'a>) -> Option<Plan<'a>> {
+        let OpenMessages { outs, texts } = self.open(input, view)?;
+        Some(Plan {
             input,
             settled: self.outs.clone(),
-            outs: roles.map(|(at, role)| Out::whole(at as u32, role)).collect(),
+            outs,
             made: Cow::Borrowed(&self.made),
-            texts: Vec::new(),
+            texts,
             repairs: self.repairs.clone(),
             unfinished: Vec::new(),
             waiting: Vec::new(),
             thoughts: 0,
             covered: Vec::new(),
-        }
+        })
     }
 
     /// Whether all open ids are unique and differ from the settled ones. Calls and results share theirs.

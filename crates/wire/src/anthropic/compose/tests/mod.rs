@@ -13,7 +13,7 @@ mod waits;
 use super::*;
 use crate::anthropic::{Anthropic, envelope, message};
 use crate::body::Body;
-use crate::compose::{Memo, untouched_prefix};
+use crate::compose::{Continuation, Memo, untouched_prefix};
 use crate::dress;
 use ctx_core::edit::effect::{BlockRef, Cover, Effect, EffectId, MessageRef, NewMessage, NewResult, Why};
 use ctx_core::edit::fold::{Source, fold};
@@ -33,6 +33,8 @@ pub(super) struct Case {
     then: Option<Vec<Effect>>,
     pub written: Vec<Key>,
     pub next: Option<u32>,
+    /// The first message that operations have changed since the previous request.
+    pub edited_from: usize,
     pub bound: HashMap<Key, Key>,
 }
 
@@ -67,7 +69,17 @@ impl Case {
         for (message, prefix) in facts.iter().zip(untouched_prefix(around(), &digests)) {
             bound.extend(message.blocks.iter().filter_map(|block| Some((block.signature?, prefix))));
         }
-        Case { body, facts, digests, effects: Vec::new(), then: None, written: Vec::new(), next: None, bound }
+        Case {
+            body,
+            facts,
+            digests,
+            effects: Vec::new(),
+            then: None,
+            written: Vec::new(),
+            next: None,
+            edited_from: usize::MAX,
+            bound,
+        }
     }
 
     fn cover(&self, at: &[(usize, usize)]) -> Vec<Cover> {
@@ -156,13 +168,13 @@ impl Case {
             written: &|prefix| self.written.contains(prefix),
             next: self.next,
             memo,
-            under: Some(1),
+            under: Some(Continuation { number: 1, edited_from: self.edited_from }),
         };
-        let continued = go_on(&input);
+        let continued = go_on(&input, &|| &view);
         let composed = compose(&input, &view);
         let is_continued = continued.is_some();
         assert_eq!(continued.unwrap_or_else(|| composed.clone()), composed);
-        assert_eq!(go_on(&input).unwrap_or_else(|| compose(&input, &view)), composed);
+        assert_eq!(go_on(&input, &|| &view).unwrap_or_else(|| compose(&input, &view)), composed);
         let text = String::from_utf8(composed.bytes(self.body.bytes())).unwrap();
         serde_json::from_str::<serde_json::Value>(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
         (Done { text, composed, prefixes: self.prefixes() }, is_continued)

@@ -58,6 +58,37 @@ fn messages_that_rules_may_connect_do_not_go_on() {
 }
 
 #[test]
+fn results_of_new_calls_are_replaced_without_composing_the_beginning() {
+    let trim = |case: Case| case.delete(&[(1, 1)]).result((2, 0), "first").result((16, 0), "short");
+    let more = |from: usize| {
+        move |case: Case| {
+            let edited = trim(case).result((18, 0), "new");
+            Case { edited_from: from, ..edited }
+        }
+    };
+    let memo = Memo::default();
+    trim(Case::of(&strs(&talk(8)))).compose_with(&memo);
+    let (done, continued) = more(18)(Case::of(&strs(&talk(9)))).compose_with(&memo);
+    assert!(continued);
+    assert!(["first", "short", "new"].iter().all(|text| done.text.contains(text)), "{}", done.text);
+    // A result of the settled beginning: the whole request is composed.
+    assert!(!more(2)(Case::of(&strs(&talk(9)))).compose_with(&memo).1);
+    // The next request has the same operations.
+    assert!(more(usize::MAX)(Case::of(&strs(&talk(10)))).compose_with(&memo).1);
+}
+
+#[test]
+fn what_is_composed_as_a_whole_is_not_continued_from_an_older_beginning() {
+    let memo = Memo::default();
+    let edit = |case: Case| case.delete(&[(1, 1)]);
+    edit(Case::of(&strs(&talk(8)))).compose_with(&memo);
+    // Nothing of it can be settled: its newest message is edited.
+    let more = |steps: usize| edit(Case::of(&strs(&talk(steps)))).result((2, 0), "old").delete(&[(17, 1)]);
+    assert!(!Case { edited_from: 2, ..more(9) }.compose_with(&memo).1);
+    assert!(!more(10).compose_with(&memo).1);
+}
+
+#[test]
 fn edits_among_the_newest_messages_settle_nothing() {
     let edit = |case: Case| case.delete(&[(15, 1)]);
     assert!(!goes_on(&talk(8), &talk(9), edit));
