@@ -27,11 +27,8 @@ pub static CLIENT: Client = Client {
 };
 
 const ROUTE: Route = Route {
-    variables: &[("GOOGLE_GEMINI_BASE_URL", "{url}")],
-    check: Some(
-        "ctx sees only requests with a Gemini API key (GEMINI_API_KEY), not those of a Google login or \
-        Vertex AI",
-    ),
+    variables: &[("GOOGLE_GEMINI_BASE_URL", "{url}"), ("CODE_ASSIST_ENDPOINT", "{url}")],
+    check: Some("ctx sees requests with a Gemini API key (GEMINI_API_KEY) or a Google login, not those of Vertex AI"),
     ..Route::BASE
 };
 

@@ -77,7 +77,8 @@ mod tests {
         assert_eq!(variables("claude-code"), [set("ANTHROPIC_BASE_URL", "http://h:1")]);
         assert_eq!(variables("opencode"), [set("ANTHROPIC_BASE_URL", "http://h:1/v1")]);
         assert_eq!(variables("goose"), [set("ANTHROPIC_HOST", "http://h:1"), set("OPENAI_HOST", "http://h:1")]);
-        assert_eq!(variables("gemini-cli"), [set("GOOGLE_GEMINI_BASE_URL", "http://h:1")]);
+        let both = ["GOOGLE_GEMINI_BASE_URL", "CODE_ASSIST_ENDPOINT"].map(|name| set(name, "http://h:1"));
+        assert_eq!(variables("gemini-cli"), both);
         assert!(variables("qwen").contains(&set("OPENAI_BASE_URL", "http://h:1/v1")));
         assert!(variables("aider").contains(&set("OPENAI_API_BASE", "http://h:1/v1")));
     }

@@ -33,7 +33,7 @@ async fn daemon_on(store: Arc<MemoryStore>) -> (RawServer, RawServer, Router) {
     let url = format!("http://{}", openai.address);
     let router = Router::on(store, &format!("http://{}", anthropic.address), |config| {
         let upstream = || Upstream::new(url.parse().expect("an address"));
-        let names = ["openai", "local", "gemini"];
+        let names = ["openai", "local", "gemini", "code-assist"];
         config.upstreams = names.map(|name| (name.to_owned(), upstream())).to_vec();
     })
     .await;
@@ -193,7 +193,11 @@ async fn a_path_names_its_upstream_and_errors_have_the_providers_shape() {
     let body: Value = serde_json::from_str(body_of(&said)).expect("JSON");
     assert_eq!(body["error"]["code"], "no-such-upstream");
     assert_eq!(body["error"]["type"], "invalid_request_error");
-    assert!(body["error"]["message"].as_str().is_some_and(|words| words.contains("anthropic, openai, local, gemini")));
+    assert!(
+        body["error"]["message"]
+            .as_str()
+            .is_some_and(|words| words.contains("anthropic, openai, local, gemini, code-assist"))
+    );
     assert!(body.get("type").is_none(), "Anthropic's shape is not this client's");
     assert!(anthropic.stays_alone(MOMENT).await);
 }
@@ -295,12 +299,22 @@ async fn a_signature_that_is_refused_is_left_out_once() {
 }
 
 #[tokio::test]
-async fn an_envelope_around_a_request_passes_and_is_counted() {
-    let (_, gemini, router) = daemon().await;
-    let body = format!(r#"{{"model":"gemini-3-pro","project":"p","request":{}}}"#, contents(2));
-    let path = "/v1internal:streamGenerateContent?alt=sse";
-    assert_eq!(talk(&router, &gemini, (path, "assist"), &body, "{}").await.text(), body);
-    assert_eq!(router.get("status").await["requests"]["unread"], 1);
+async fn a_wrapped_request_of_a_google_login_is_edited_in_its_envelope() {
+    let (_, provider, router) = daemon().await;
+    let path = "/v1internal:generateContent";
+    let wrapped = |frames: usize| format!(r#"{{"model":"gemini-3-pro","project":"p","request":{}}}"#, contents(frames));
+    let said = format!(r#"{{"response":{CONTENT},"traceId":"t"}}"#);
+    assert_eq!(talk(&router, &provider, (path, "assist"), &wrapped(2), &said).await.text(), wrapped(2));
+    let list = router.get("conversations/assist/frames").await;
+    assert_eq!((&list["model"], &list["cache"]["read"]), (&json!("gemini-3-pro"), &json!(60)), "{list}");
+    router.edit("assist", json!([{"op": "delete", "ids": ["t2"]}])).await;
+    let arrived = talk(&router, &provider, (path, "assist"), &wrapped(3), &said).await;
+    let sent = arrived.text();
+    assert!(sent.starts_with(r#"{"model":"gemini-3-pro","project":"p","request":{"contents":["#), "{sent}");
+    assert!(!sent.contains("a tangent") && sent.contains("go on"), "{sent}");
+    let sent: Value = serde_json::from_str(sent).expect("JSON");
+    assert_eq!(sent["request"]["systemInstruction"]["parts"][0]["text"], "You are a coding agent.");
+    assert_eq!(router.get("status").await["requests"]["unread"], 0);
 }
 
 #[tokio::test]

@@ -36,6 +36,8 @@ const MOST_MESSAGES: usize = 100_000;
 pub struct Shape {
     /// The member with the list of messages.
     pub list: &'static str,
+    /// A member that may hold the request, with the list, as an object of its own.
+    pub wrapped_in: Option<&'static str>,
     /// Whether a message at the very beginning belongs to the system prompt instead of the history.
     pub leads: fn(&[u8]) -> bool,
     /// Whether a text may stand in the place of the list: one message of the user.
@@ -45,8 +47,10 @@ pub struct Shape {
 /// The spans of one request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Spans {
-    /// The members of the body, in order, including the list of messages.
+    /// The members of the request, in order, including the list of messages.
     pub members: Vec<Member>,
+    /// The members around a wrapped request, without it.
+    pub wrapper: Option<Vec<Member>>,
     /// The list of messages, brackets included.
     pub array: Span,
     /// The messages at its beginning that belong to the system prompt.
@@ -57,9 +61,12 @@ pub struct Spans {
 impl Spans {
     /// The value of a member; the last one, if there are two.
     pub fn member<'a>(&self, bytes: &'a [u8], name: &str) -> Option<(Span, &'a [u8])> {
-        let found =
-            self.members.iter().rev().find(|m| bytes.get(m.key.clone()).is_some_and(|key| json::key_is(key, name)))?;
-        Some((found.value.clone(), bytes.get(found.value.clone())?))
+        find(&self.members, bytes, name)
+    }
+
+    /// The value of a member around a wrapped request.
+    pub fn wrapping<'a>(&self, bytes: &'a [u8], name: &str) -> Option<(Span, &'a [u8])> {
+        find(self.wrapper.as_deref()?, bytes, name)
     }
 
     /// The bytes before the first message and behind the last one.
@@ -70,6 +77,12 @@ impl Spans {
     }
 }
 
+fn find<'a>(members: &[Member], bytes: &'a [u8], name: &str) -> Option<(Span, &'a [u8])> {
+    let is_named = |member: &&Member| bytes.get(member.key.clone()).is_some_and(|key| json::key_is(key, name));
+    let found = members.iter().rfind(is_named)?;
+    Some((found.value.clone(), bytes.get(found.value.clone())?))
+}
+
 /// After this many bytes, the thread yields the processor: some kernels do not preempt it.
 const LONG: usize = 64 * 1024;
 
@@ -78,12 +91,14 @@ pub fn parse(bytes: &[u8], shape: &'static Shape) -> Result<Spans, Unreadable> {
     let mut walk = json::members(bytes, 0).ok_or(Unreadable::NotAnObject)?;
     let mut parts = Parts::of(shape);
     parts.scan(bytes, &mut walk)?;
+    parts.unwrap(bytes)?;
     parts.finish(bytes, walk.position())
 }
 
 struct Parts {
     shape: &'static Shape,
     members: Vec<Member>,
+    wrapper: Option<Vec<Member>>,
     array: Option<Span>,
     lead: Vec<Span>,
     messages: Vec<Span>,
@@ -91,7 +106,18 @@ struct Parts {
 
 impl Parts {
     fn of(shape: &'static Shape) -> Parts {
-        Parts { shape, members: Vec::new(), array: None, lead: Vec::new(), messages: Vec::new() }
+        Parts { shape, members: Vec::new(), wrapper: None, array: None, lead: Vec::new(), messages: Vec::new() }
+    }
+
+    /// Reads a wrapped request, if the body itself has no list of messages.
+    fn unwrap(&mut self, bytes: &[u8]) -> Result<(), Unreadable> {
+        let wrapper = self.shape.wrapped_in.filter(|_| self.array.is_none());
+        let Some((request, _)) = wrapper.and_then(|name| find(&self.members, bytes, name)) else { return Ok(()) };
+        let Some(mut walk) = json::members(bytes, request.start) else { return Ok(()) };
+        let mut around = std::mem::take(&mut self.members);
+        around.retain(|member| member.value != request);
+        self.wrapper = Some(around);
+        self.scan(bytes, &mut walk)
     }
 
     fn scan(&mut self, bytes: &[u8], walk: &mut Members<'_>) -> Result<(), Unreadable> {
@@ -147,7 +173,8 @@ impl Parts {
             return Err(Unreadable::Trailing(end + offset));
         }
         let array = self.array.ok_or(Unreadable::NoMessages(self.shape.list))?;
-        Ok(Spans { members: self.members, array, lead: self.lead, messages: self.messages })
+        let Parts { members, wrapper, lead, messages, .. } = self;
+        Ok(Spans { members, wrapper, array, lead, messages })
     }
 }
 
@@ -292,7 +319,7 @@ impl Body {
         append(&mut self.bytes, pieces, kept);
         let bytes = &self.bytes;
         let old_array_end = self.spans.array.end;
-        let old_members = self.spans.members;
+        let (old_members, mut wrapper) = (self.spans.members, self.spans.wrapper);
 
         let (lead, mut messages) = (self.spans.lead, self.spans.messages);
         messages.truncate(known);
@@ -313,18 +340,21 @@ impl Body {
         let spans = if same_rest {
             // The same bytes after the same state give the same members, moved.
             members[index].value = array.clone();
-            for member in members.iter_mut().skip(index + 1) {
+            let around = wrapper.iter_mut().flatten().filter(|member| member.key.start >= old_array_end);
+            for member in members.iter_mut().skip(index + 1).chain(around) {
                 *member = Member {
                     key: moved(&member.key, old_array_end, array.end),
                     value: moved(&member.value, old_array_end, array.end),
                 };
             }
-            Spans { members, array, lead, messages }
+            Spans { members, wrapper, array, lead, messages }
+        } else if wrapper.is_some() {
+            parse(bytes, self.wire.shape())?
         } else {
             members.truncate(index + 1);
             members[index].value = array.clone();
             let mut walk = Members::resume(bytes, array.end);
-            let mut parts = Parts { shape: self.wire.shape(), members, array: Some(array), lead, messages };
+            let mut parts = Parts { shape: self.wire.shape(), members, wrapper, array: Some(array), lead, messages };
             parts.scan(bytes, &mut walk)?;
             parts.finish(bytes, walk.position())?
         };
@@ -351,6 +381,7 @@ mod tests {
     use proptest::prelude::*;
 
     use crate::anthropic::{Anthropic, SHAPE};
+    use crate::gemini::Gemini;
 
     fn parse(bytes: &[u8]) -> Result<Spans, Unreadable> {
         super::parse(bytes, &SHAPE)
@@ -389,6 +420,12 @@ mod tests {
         format!("{space}{{{head}{space}\"messages\":[{space}{list}{end}]{tail}}}{space}").into_bytes()
     }
 
+    /// The same as a wrapped request of Gemini.
+    fn wrapped(bytes: &[u8], behind: &str) -> Vec<u8> {
+        let request = String::from_utf8(bytes.to_vec()).unwrap().replace("\"messages\"", "\"contents\"");
+        format!(r#"{{"model":"m", "request" :{request}{behind}}}"#).into_bytes()
+    }
+
     /// All bytes, assembled from the envelope, the messages, and the separators.
     fn put_together(bytes: &[u8], request: &Spans) -> Vec<u8> {
         let (head, tail) = request.envelope();
@@ -410,6 +447,7 @@ mod tests {
             first in proptest::collection::vec("[a-c]{0,3}|[1-2]{1,3}", 0..6), second in proptest::collection::vec("[a-c]{0,3}|[1-2]{1,3}", 0..6),
             keep in 0..6usize, heads in prop::array::uniform2(0..2u8), tails in prop::array::uniform2(0..3u8),
             spaces in prop::array::uniform2(0..3u8), ends in prop::array::uniform2(0..3u8), chunk in 1..40usize, compared: bool,
+            wraps: bool, behind in prop::array::uniform2(0..3u8),
         ) {
             let quote = |text: &String| if text.bytes().any(|byte| byte.is_ascii_digit()) { text.clone() } else { format!("{{\"t\":\"{text}\"}}") };
             let head = |n: u8| ["", "\"model\":\"m\","][usize::from(n)];
@@ -420,7 +458,13 @@ mod tests {
             new.extend(second.iter().map(quote));
             let old_bytes = spelled(head(heads[0]), &old, tail(tails[0]), space(spaces[0]), space(ends[0]));
             let new_bytes = spelled(head(heads[1]), &new, tail(tails[1]), space(spaces[1]), space(ends[1]));
-                        let mut old_body = Body::parse(old_bytes.clone(), &Anthropic).unwrap();
+            let wrap = |bytes: Vec<u8>, n: u8| match wraps {
+                true => wrapped(&bytes, ["", " ", ",\"project\":\"p\""][usize::from(n)]),
+                false => bytes,
+            };
+            let (old_bytes, new_bytes) = (wrap(old_bytes, behind[0]), wrap(new_bytes, behind[1]));
+            let wire: &'static dyn Wire = if wraps { &Gemini } else { &Anthropic };
+            let mut old_body = Body::parse(old_bytes.clone(), wire).unwrap();
             let mut arriving = Arriving::alone();
             if compared {
                 // While it passed.
@@ -436,7 +480,7 @@ mod tests {
             let old_request = old_body.spans.clone();
             let (body, shared) = old_body.advance(&pieces).unwrap();
             prop_assert_eq!(&body.bytes, &new_bytes);
-            prop_assert_eq!(&body.spans, &parse(&new_bytes).unwrap());
+            prop_assert_eq!(&body.spans, &super::parse(&new_bytes, wire.shape()).unwrap());
             prop_assert_eq!(put_together(&new_bytes, &body.spans), new_bytes.clone());
             prop_assert!(shared.messages <= new.len() && new[..shared.messages] == old[..shared.messages]);
             if shared.envelope {

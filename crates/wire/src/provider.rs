@@ -8,10 +8,13 @@ pub enum Provider {
     /// The backend of ChatGPT subscriptions, used by Codex.
     ChatGpt,
     Gemini,
+    /// Gemini behind a Google login, used by Gemini CLI.
+    CodeAssist,
 }
 
 impl Provider {
-    pub const ALL: [Provider; 4] = [Provider::Anthropic, Provider::OpenAi, Provider::ChatGpt, Provider::Gemini];
+    pub const ALL: [Provider; 5] =
+        [Provider::Anthropic, Provider::OpenAi, Provider::ChatGpt, Provider::Gemini, Provider::CodeAssist];
 
     /// The name of its upstream in settings and in `/to/NAME/…`.
     pub fn name(self) -> &'static str {
@@ -20,6 +23,7 @@ impl Provider {
             Provider::OpenAi => "openai",
             Provider::ChatGpt => "chatgpt",
             Provider::Gemini => "gemini",
+            Provider::CodeAssist => "code-assist",
         }
     }
 
@@ -29,6 +33,7 @@ impl Provider {
             Provider::OpenAi => "https://api.openai.com",
             Provider::ChatGpt => "https://chatgpt.com",
             Provider::Gemini => "https://generativelanguage.googleapis.com",
+            Provider::CodeAssist => "https://cloudcode-pa.googleapis.com",
         }
     }
 
@@ -46,6 +51,8 @@ impl Provider {
             Provider::Anthropic
         } else if has_header("chatgpt-account-id") || path.starts_with("/backend-api/") {
             Provider::ChatGpt
+        } else if path.starts_with("/v1internal") {
+            Provider::CodeAssist
         } else if is_gemini || GEMINI.iter().any(|ending| path.ends_with(ending)) {
             Provider::Gemini
         } else if is_openai || lists_models {
@@ -73,13 +80,16 @@ mod tests {
             ("/v1/responses", &["authorization", "chatgpt-account-id"], Provider::ChatGpt),
             ("/backend-api/codex/responses", &["authorization"], Provider::ChatGpt),
             ("/v1beta/models/gemini-4-pro:streamGenerateContent", &["x-goog-api-key"], Provider::Gemini),
+            ("/v1internal:streamGenerateContent", &["authorization"], Provider::CodeAssist),
+            ("/v1internal:loadCodeAssist", &["authorization"], Provider::CodeAssist),
+            ("/v1internal/operations/x", &["authorization"], Provider::CodeAssist),
             ("/api/oauth/profile", &["authorization"], Provider::Anthropic),
         ] {
             assert_eq!(of(path, headers), expected, "{path} {headers:?}");
         }
         assert_eq!(
             Provider::ALL.map(|provider| Provider::of("/", &|_| false) == provider),
-            [true, false, false, false]
+            [true, false, false, false, false]
         );
     }
 }

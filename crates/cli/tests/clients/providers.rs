@@ -19,6 +19,12 @@ pub struct Providers {
 impl Providers {
     /// `None` if the client or the stand-in is missing. `upstreams`: the client's providers.
     pub fn with(variable: &str, upstreams: &[&str]) -> Option<Providers> {
+        let stand_in = |name: &&str, port| format!("{name}=http://127.0.0.1:{port}");
+        Providers::behind(variable, |port| upstreams.iter().map(|name| stand_in(name, port)).collect())
+    }
+
+    /// The same; `upstreams` gets the stand-in's port.
+    pub fn behind(variable: &str, upstreams: impl FnOnce(u16) -> Vec<String>) -> Option<Providers> {
         let program = needed(variable)?;
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/tools/fake_upstreams.py");
         if !script.exists() {
@@ -46,7 +52,7 @@ impl Providers {
             .expect("python3 starts");
         until("the stand-in listens", || std::net::TcpStream::connect(("127.0.0.1", port)).ok());
         let stage = Providers { stand_in, folder, program };
-        let upstreams: Vec<String> = upstreams.iter().map(|name| format!("{name}=http://127.0.0.1:{port}")).collect();
+        let upstreams = upstreams(port);
         let upstreams = upstreams.iter().flat_map(|upstream| ["--upstream", upstream.as_str()]);
         let arguments = ["run", "--listen", "127.0.0.1:0"].into_iter().chain(upstreams).chain(["--", "true"]);
         let started = stage.ctx(&arguments.collect::<Vec<_>>());

@@ -49,7 +49,7 @@ const CASES: [Case; 8] = [
         agent: "gemini-cli",
         file: ".gemini/.env",
         own: &["# keys\nexport GEMINI_API_KEY='k'\n", "A=1", "\r\n"],
-        written: &["GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:8788"],
+        written: &["GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:8788", "CODE_ASSIST_ENDPOINT=http://127.0.0.1:8788"],
     },
     Case {
         agent: "qwen",

@@ -1,11 +1,12 @@
-//! Routes Gemini CLI through the daemon with a variable in its `.env` file.
+//! Routes Gemini CLI through the daemon with two variables in its `.env` file: for API keys, and for a Google login.
 
 use serde_json::{Value, json};
 
 use crate::setup::Syntax;
 use crate::setup::settings::{Entries, Entry, Folder, ServerCommand, ServerPlace, Setting, SettingsInstaller, path};
 
-const VARIABLE: &str = "GOOGLE_GEMINI_BASE_URL";
+const WITH_KEY: &str = "GOOGLE_GEMINI_BASE_URL";
+const WITH_LOGIN: &str = "CODE_ASSIST_ENDPOINT";
 
 pub static INSTALLER: SettingsInstaller = SettingsInstaller {
     name: "gemini-cli",
@@ -17,14 +18,17 @@ pub static INSTALLER: SettingsInstaller = SettingsInstaller {
     entries: |_, _| &ENTRIES,
     needs: None,
     server: Some(ServerPlace { file: Some(("settings.json", Syntax::Json)), entries: server }),
-    variables: &[VARIABLE],
+    variables: &[WITH_KEY, WITH_LOGIN],
     note: Some(
-        "only requests with a Gemini API key (GEMINI_API_KEY) use ctx; Gemini CLI reads a single `.env` file, so a \
-         project's file hides this one",
+        "requests to Vertex AI do not use ctx; Gemini CLI reads a single `.env` file, so a project's file hides this \
+         one",
     ),
 };
 
-static ENTRIES: [Entry; 1] = [Entry { path: &[VARIABLE], value: Setting::Url { value: "{url}", upstream: "gemini" } }];
+static ENTRIES: [Entry; 2] = [
+    Entry { path: &[WITH_KEY], value: Setting::Url { value: "{url}", upstream: "gemini" } },
+    Entry { path: &[WITH_LOGIN], value: Setting::Url { value: "{url}", upstream: "code-assist" } },
+];
 
 /// The MCP server's entry in the settings of Gemini CLI and its descendants.
 pub fn server(command: &ServerCommand) -> Entries {

@@ -1,4 +1,5 @@
-//! The envelope of a request: everything but its history (system prompt, tools, settings). The model is in the address.
+//! The envelope of a request: everything but its history (system prompt, tools, settings). The model is in the address,
+//! or beside a wrapped request.
 
 use super::part::member;
 use crate::body::Spans;
@@ -11,6 +12,7 @@ use std::borrow::Cow;
 pub(super) fn read(bytes: &[u8], request: &Spans, lexicon: &Lexicon) -> Envelope {
     let either = |camel: &str, snake: &str| request.member(bytes, camel).or_else(|| request.member(bytes, snake));
     let text = |name: &str| request.member(bytes, name).and_then(|(span, _)| json::string_value(bytes, span));
+    let beside = |name: &str| request.wrapping(bytes, name).and_then(|(span, _)| json::string_value(bytes, span));
     let system: Vec<Piece> =
         system_parts(bytes, request).into_iter().map(|span| piece(bytes, span, "", "text", false)).collect();
     let says_subagent = system.first().is_some_and(|first| lexicon.says_subagent(&bytes[first.at.clone()]));
@@ -20,11 +22,11 @@ pub(super) fn read(bytes: &[u8], request: &Spans, lexicon: &Lexicon) -> Envelope
     let formats = ["responseSchema", "response_schema", "responseJsonSchema", "response_json_schema"];
     Envelope {
         digest: digest(&system, tools.as_deref()),
-        model: text("model").map(|model| model.trim_start_matches("models/").into()),
+        model: text("model").or_else(|| beside("model")).map(|model| model.trim_start_matches("models/").into()),
         says_subagent,
         system,
         tools,
-        session: None,
+        session: text("session_id").map(|session| (*session).into()),
         wants_format: formats.into_iter().any(asks),
         // The provider keeps the first part of the prompt (G45).
         threaded: either("cachedContent", "cached_content").is_some(),

@@ -37,7 +37,7 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub struct Gemini;
 
-pub static SHAPE: Shape = Shape { list: "contents", leads: |_| false, lone_text: false };
+pub static SHAPE: Shape = Shape { list: "contents", wrapped_in: Some("request"), leads: |_| false, lone_text: false };
 
 impl Draft for Gemini {
     fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<NewMessage>, Refusal> {
@@ -55,7 +55,7 @@ impl Wire for Gemini {
     }
 
     fn route(&self, method: &str, path: &str) -> Option<Call> {
-        let (_, asked) = named(path).filter(|_| method == "POST")?;
+        let asked = named(path).map(|(_, asked)| asked).or_else(|| wrapped(path)).filter(|_| method == "POST")?;
         match asked {
             "generateContent" | "streamGenerateContent" => Some(Call::Generate),
             "countTokens" => Some(Call::Count),
@@ -184,6 +184,12 @@ impl Wire for Gemini {
 fn named(path: &str) -> Option<(&str, &str)> {
     let (_, last) = path.rsplit_once("/models/")?;
     last.split_once(':').filter(|(model, _)| !model.is_empty() && !model.contains('/'))
+}
+
+/// The method in a path of the service behind a Google login, which wraps each request: `/v1internal:generateContent`.
+fn wrapped(path: &str) -> Option<&str> {
+    let (_, last) = path.rsplit_once('/')?;
+    last.split_once(':').filter(|(version, _)| *version == "v1internal").map(|(_, asked)| asked)
 }
 
 /// The provider's name for a status.

@@ -100,8 +100,13 @@ impl PartSoFar {
 impl Reader {
     /// Takes one object of an answer; false if it is not one.
     fn take(&mut self, object: &str, answer: &mut Answer) -> bool {
-        let names = ["candidates", "error", "usageMetadata", "modelVersion", "responseId", "promptFeedback"];
-        let Some([candidates, error, usage, model, id, feedback]) = pick(object, names) else { return false };
+        let names =
+            ["candidates", "error", "usageMetadata", "modelVersion", "responseId", "promptFeedback", "response"];
+        let Some([candidates, error, usage, model, id, feedback, response]) = pick(object, names) else { return false };
+        // A wrapped request has a wrapped answer (G41).
+        if let Some(response) = response.filter(|_| candidates.is_none()) {
+            return self.take(response, answer);
+        }
         answer.message_id = owned(id).or(answer.message_id.take());
         answer.model = owned(model).or(answer.model.take());
         answer.usage = usage.and_then(read_usage).or(answer.usage.take());

@@ -19,7 +19,9 @@ fn the_address_names_the_call_and_the_model() {
         ("/v1/projects/p/locations/l/publishers/google/models/g:generateContent", generate, Some("g")),
         ("/v1beta/models/gemini-3-pro:countTokens", Some(Call::Count), Some("gemini-3-pro")),
         ("/v1beta/models/gemini-3-pro:embedContent", None, Some("gemini-3-pro")),
-        ("/v1internal:streamGenerateContent", None, None),
+        ("/v1internal:streamGenerateContent", generate, None),
+        ("/v1internal:countTokens", Some(Call::Count), None),
+        ("/v1internal:loadCodeAssist", None, None),
         ("/v1beta/models", None, None),
     ] {
         assert_eq!((Gemini.route("POST", path), Gemini.model(path)), (call, model), "{path}");
@@ -123,6 +125,21 @@ fn a_body_tells_its_head_and_what_lives_with_the_provider() {
     assert!(cached.threaded && cached.wants_format);
 }
 
+#[test]
+fn a_wrapped_request_is_read_like_any_other() {
+    let request = json!({"contents": [{"role": "user", "parts": [{"text": "hi"}]}], "session_id": "s1",
+        "systemInstruction": {"parts": [{"text": "Be kind."}]}, "tools": [{"functionDeclarations": [{"name": "read"}]}]});
+    let body = json!({"model": "gemini-3-pro", "project": "p", "user_prompt_id": "s1#1", "request": request});
+    let body = Body::parse(body.to_string().into_bytes(), &Gemini).expect("a body");
+    let envelope = body.envelope(ctx_clients::lexicon());
+    assert_eq!((envelope.model.as_deref(), envelope.session.as_deref()), (Some("gemini-3-pro"), Some("s1")));
+    assert_eq!((envelope.system.len(), envelope.tools.map(|tools| tools.len())), (1, Some(1)));
+    assert_eq!(body.message(0), br#"{"role":"user","parts":[{"text":"hi"}]}"#);
+    // A request that merely has a member of that name is not wrapped.
+    let plain = Body::parse(br#"{"request":{"contents":[1]},"contents":[]}"#.to_vec(), &Gemini).expect("a body");
+    assert_eq!((plain.spans().messages.len(), plain.spans().wrapper.is_none()), (0, true));
+}
+
 fn tapped(status: u16, kind: &str, body: &str) -> crate::answer::Answer {
     let mut tap = Gemini.tap(status, Some(kind), None);
     body.as_bytes().chunks(7).for_each(|chunk| tap.feed(chunk));
@@ -147,6 +164,8 @@ fn an_answer_is_the_same_in_all_three_forms() {
     let [one, mut two, three] = objects();
     let rest = json!({"candidates": [{"content": {"role": "model", "parts": [{"text": "\"look\"."}]}}]});
     let events: String = [&one, &two, &rest, &three].map(|object| format!("data: {object}\r\n\r\n")).concat();
+    let wrap = |object: &Value| format!("data: {}\n\n", json!({"response": object, "traceId": "t"}));
+    let wrapped = [&one, &two, &rest, &three].map(wrap).concat();
     let list = json!([one, two, rest, three]).to_string();
     two["candidates"][0]["content"]["parts"] = json!([
         {"text": "hm", "thought": true}, {"text": "I \"look\"."},
@@ -159,6 +178,7 @@ fn an_answer_is_the_same_in_all_three_forms() {
         ("text/event-stream", events.as_str()),
         ("application/json; charset=UTF-8", list.as_str()),
         ("application/json", whole.to_string().as_str()),
+        ("text/event-stream", wrapped.as_str()),
     ] {
         let answer = tapped(200, kind, body);
         let reply: Value = serde_json::from_slice(&answer.reply[0]).expect("JSON");
