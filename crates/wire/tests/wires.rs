@@ -11,6 +11,8 @@ mod effects;
 mod gemini;
 #[path = "wires/gemini_judge.rs"]
 mod gemini_judge;
+#[path = "wires/long.rs"]
+mod long;
 #[path = "wires/responses.rs"]
 mod responses;
 #[path = "responses/strict.rs"]

@@ -4,6 +4,7 @@
 //! `script` generates the load, `load` sends it, `sink` answers it, `stage` starts the measured servers, and
 //! each of `series` measures one thing. Every loop is bounded in count and time.
 
+mod format;
 mod load;
 mod process;
 mod report;
@@ -35,10 +36,11 @@ pub struct Plan {
 
 type Series = fn(&Stage, &Plan, &mut Report) -> io::Result<()>;
 
-const SERIES: [(&str, Series); 9] = [
+const SERIES: [(&str, Series); 10] = [
     ("latency", series::latency::run),
     ("throughput", series::throughput::run),
     ("editing", series::editing::run),
+    ("formats", series::formats::run),
     ("parallel", series::parallel::run),
     ("beside", series::beside::run),
     ("scale", series::scale::run),

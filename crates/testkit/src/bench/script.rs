@@ -4,6 +4,7 @@
 //! beginning and its own end. Variants of a script are conversations of the same shape with another session and other
 //! ids in every message, so that nothing is recognised.
 
+use super::format::Format;
 use crate::{Random, Session};
 use std::io::IoSlice;
 
@@ -86,6 +87,23 @@ impl Script {
             writing.session.user(&format!("Go on with part {turn} then, and look at {}.", words.hex(20)));
         }
         writing.finish(requests)
+    }
+
+    /// `count` requests of about `size` in this format; each has one step more.
+    pub fn of(format: Format, size: Size, seed: u64, count: usize) -> Self {
+        let mut random = Random::new(seed);
+        let session = format!("5e551011-0000-4000-8000-{:012x}", seed);
+        let mut longest = format.opening(&format!("Work on {session} until it is done.")).into_bytes();
+        let (mut requests, mut steps) = (Vec::with_capacity(count), 0);
+        while requests.len() < count && longest.len() < size.bytes + size.bytes / 12 {
+            steps += 1;
+            let id = format!("{}{steps:06}", String::from_utf8_lossy(CALL_ID));
+            longest.extend_from_slice(format.step(&mut random, &id, size.result).as_bytes());
+            if longest.len() > size.bytes - size.bytes / 12 {
+                requests.push(Request { kept: longest.len(), tail: b"]}".to_vec() });
+            }
+        }
+        Script { head: format.head(&session).into_bytes(), longest, requests, session: session.into_bytes() }
     }
 
     pub fn len(&self) -> usize {
@@ -254,6 +272,23 @@ mod tests {
                 let marks = body.windows(13).filter(|window| window == b"cache_control").count();
                 assert_eq!(marks, 3, "two in the system prompt, one that moves");
             }
+        }
+    }
+
+    #[test]
+    fn every_format_gives_the_next_turn_of_one_conversation() {
+        for format in Format::ALL {
+            let script = Script::of(format, SIZES[0], 1, 4);
+            let list = |number: usize| {
+                let value: serde_json::Value = serde_json::from_slice(&whole(&script, number)).unwrap();
+                let list =
+                    ["messages", "input", "contents"].into_iter().find_map(|name| value[name].as_array().cloned());
+                list.unwrap()
+            };
+            assert_eq!((script.len(), list(1).len()), (4, list(0).len() + 2), "{format:?}");
+            assert_eq!(list(1)[..list(0).len()], list(0), "{format:?}");
+            let other: Vec<u8> = whole(&script.variant(1), 1);
+            assert!(memchr::memmem::find(&other, CALL_ID).is_none(), "{format:?}");
         }
     }
 

@@ -51,6 +51,9 @@ impl Stage {
         let log = std::fs::File::create(home.with_extension("log"))?;
         command.arg("up").arg("--listen").arg(address.to_string());
         command.arg("--upstream").arg(format!("http://{}", self.sink()));
+        for name in ["openai", "gemini"] {
+            command.arg("--upstream").arg(format!("{name}=http://{}", self.sink()));
+        }
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let began = Instant::now();
         let mut running = Running::start(&mut command)?;

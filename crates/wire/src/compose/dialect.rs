@@ -6,7 +6,8 @@ use ctx_core::content::Content;
 use ctx_core::edit::effect::NewMessageId;
 use ctx_core::message::{Block, Kind, Message, Role};
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 
 /// A wire's part of composing: how it writes, and what its provider refuses.
 pub(crate) trait Dialect: Sync {
@@ -78,6 +79,8 @@ pub(crate) struct Plan<'a> {
     /// Elements to rewrite although all their blocks are sent, by index.
     pub restyled: HashSet<u32>,
     pub reasoning_dropped: usize,
+    /// The client's messages with calls, by id; computed on demand.
+    pub calls: OnceCell<HashMap<&'a str, u32>>,
 }
 
 /// The kind of a piece, for rules shared by all wires.
@@ -106,6 +109,22 @@ impl<'a> Plan<'a> {
                 _ => Tag::Other,
             },
         }
+    }
+
+    /// The client's message with this call.
+    pub fn message_with_call(&self, id: &str) -> Option<u32> {
+        let messages = self.input.messages;
+        let calls = self.calls.get_or_init(|| {
+            let mut calls = HashMap::new();
+            for (at, message) in (0..).zip(messages) {
+                let made = message.blocks.iter().filter(|block| block.kind == Kind::ToolUse);
+                for id in made.filter_map(|block| block.tool_use_id.as_deref()) {
+                    calls.entry(id).or_insert(at);
+                }
+            }
+            calls
+        });
+        calls.get(id).copied()
     }
 
     /// Adds a piece that a rule requires.
@@ -213,7 +232,8 @@ impl Element {
         let spans = input.body.spans();
         match self {
             Element::Source(at) => {
-                let span = spans.lead.iter().chain(&spans.messages).nth(*at);
+                let behind = at.checked_sub(spans.lead.len());
+                let span = behind.map_or_else(|| spans.lead.get(*at), |at| spans.messages.get(at));
                 span.and_then(|span| input.body.bytes().get(span.clone())).unwrap_or_default()
             }
             Element::Made(bytes) => bytes,

@@ -17,6 +17,7 @@ use ctx_core::key::Key;
 use ctx_core::links;
 use ctx_core::message::Role;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -74,7 +75,8 @@ impl<D: ?Sized> Rules<'_, D> {
 pub(crate) fn compose<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, view: &View<'_>) -> ComposedRequest {
     let Layout { outs, made, texts, repairs, .. } = layout::lay_out(input, view, &Rules { dialect, view });
     let (restyled, reasoning_dropped) = (HashSet::new(), 0);
-    let mut plan = Plan { input, outs, made, texts, repairs, restyled, reasoning_dropped };
+    let calls = OnceCell::new();
+    let mut plan = Plan { input, outs, made, texts, repairs, restyled, reasoning_dropped, calls };
     loop {
         pairs::close(&mut plan);
         dialect.close(&mut plan);

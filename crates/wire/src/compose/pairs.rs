@@ -11,40 +11,27 @@ pub(super) fn close(plan: &mut Plan<'_>) {
     once(plan);
     let torn = torn_by_the_client(plan);
     loop {
-        let (mut calls, mut results) = (HashSet::new(), HashSet::new());
-        for piece in plan.outs.iter().flat_map(|out| pieces(plan.input, out)) {
-            match plan.tag(piece) {
-                Tag::Call(Some(id)) => drop(calls.insert(id.to_owned())),
-                Tag::Result(Some(id)) => drop(results.insert(id.to_owned())),
-                _ => {}
-            }
-        }
-        let lone = |tag: Tag<'_>| match tag {
-            Tag::Call(Some(id)) => !results.contains(id) && !torn.contains(id),
-            Tag::Result(Some(id)) => !calls.contains(id) && !torn.contains(id),
-            Tag::Call(None) | Tag::Result(None) | Tag::Reasoning | Tag::Other => false,
-        };
-        let touched: Vec<usize> = (0..plan.outs.len())
-            .filter(|at| pieces(plan.input, &plan.outs[*at]).any(|piece| lone(plan.tag(piece))))
-            .collect();
-        if touched.is_empty() {
+        let lone = lone(plan, &torn);
+        if lone.is_empty() {
             return;
         }
-        for at in touched {
-            let (mut lone_calls, mut lone_results) = (Vec::new(), Vec::new());
-            plan.retain(at, |plan, piece| {
-                let tag = plan.tag(piece);
-                match tag {
-                    Tag::Call(Some(id)) if lone(tag) => lone_calls.push(id.to_owned()),
-                    Tag::Result(Some(id)) if lone(tag) => lone_results.push(id.to_owned()),
-                    _ => {}
-                }
-                !lone(tag)
-            });
-            for id in lone_calls {
+        let is_lone = |plan: &Plan<'_>, piece: Piece| {
+            named(plan, piece).is_some_and(|(is_call, id)| lone.contains(&(is_call, id.to_owned())))
+        };
+        for at in 0..plan.outs.len() {
+            let gone: Vec<(bool, String)> = pieces(plan.input, &plan.outs[at])
+                .filter(|piece| is_lone(plan, *piece))
+                .filter_map(|piece| named(plan, piece).map(|(is_call, id)| (is_call, id.to_owned())))
+                .collect();
+            if gone.is_empty() {
+                continue;
+            }
+            plan.retain(at, |plan, piece| !is_lone(plan, piece));
+            let (calls, results): (Vec<_>, Vec<_>) = gone.into_iter().partition(|(is_call, _)| *is_call);
+            for (_, id) in calls {
                 plan.repairs.push(Repair::new("X1", format!("the call {id} goes: its result is gone")));
             }
-            for id in lone_results {
+            for (_, id) in results {
                 plan.repairs.push(Repair::new("X1", format!("the result of {id} goes: its call is gone")));
             }
         }
@@ -52,9 +39,17 @@ pub(super) fn close(plan: &mut Plan<'_>) {
     }
 }
 
+/// The calls without a result and the results without a call, except those `torn` by the client.
+fn lone(plan: &Plan<'_>, torn: &HashSet<String>) -> HashSet<(bool, String)> {
+    let sent: HashSet<(bool, &str)> =
+        plan.outs.iter().flat_map(|out| pieces(plan.input, out)).filter_map(|piece| named(plan, piece)).collect();
+    let is_lone = |(is_call, id): &&(bool, &str)| !sent.contains(&(!is_call, id)) && !torn.contains(*id);
+    sent.iter().filter(is_lone).map(|(is_call, id)| (*is_call, (*id).to_owned())).collect()
+}
+
 /// Makes ids unique among calls and among results. The client's block stays, else the first.
 fn once(plan: &mut Plan<'_>) {
-    let mut chosen: HashMap<(bool, String), Piece> = HashMap::new();
+    let mut chosen: HashMap<(bool, &str), Piece> = HashMap::new();
     let mut is_twice = false;
     for piece in plan.outs.iter().flat_map(|out| pieces(plan.input, out)) {
         let Some(name) = named(plan, piece) else { continue };
@@ -67,9 +62,12 @@ fn once(plan: &mut Plan<'_>) {
     if !is_twice {
         return;
     }
+    let owned = |((is_call, id), piece): ((bool, &str), Piece)| ((is_call, id.to_owned()), piece);
+    let chosen: HashMap<(bool, String), Piece> = chosen.into_iter().map(owned).collect();
     for at in 0..plan.outs.len() {
         let is_other = |plan: &Plan<'_>, piece: Piece| {
-            named(plan, piece).is_some_and(|name| chosen.get(&name).is_some_and(|chosen| *chosen != piece))
+            let name = named(plan, piece).map(|(is_call, id)| (is_call, id.to_owned()));
+            name.is_some_and(|name| chosen.get(&name).is_some_and(|chosen| *chosen != piece))
         };
         if pieces(plan.input, &plan.outs[at]).any(|piece| is_other(plan, piece)) {
             plan.retain(at, |plan, piece| !is_other(plan, piece));
@@ -80,10 +78,10 @@ fn once(plan: &mut Plan<'_>) {
 }
 
 /// Whether a piece is a call, and its id.
-fn named(plan: &Plan<'_>, piece: Piece) -> Option<(bool, String)> {
+fn named<'p>(plan: &'p Plan<'_>, piece: Piece) -> Option<(bool, &'p str)> {
     match plan.tag(piece) {
-        Tag::Call(Some(id)) => Some((true, id.to_owned())),
-        Tag::Result(Some(id)) => Some((false, id.to_owned())),
+        Tag::Call(Some(id)) => Some((true, id)),
+        Tag::Result(Some(id)) => Some((false, id)),
         _ => None,
     }
 }
@@ -103,27 +101,36 @@ fn torn_by_the_client(plan: &Plan<'_>) -> HashSet<String> {
 /// Moves results directly behind the message with the calls (C1), or behind the run of messages if steps are flat
 /// (R19). The client's own order stays where nothing between was touched.
 pub(super) fn bring_together(plan: &mut Plan<'_>, is_flat: bool) {
+    while let Some((next, calls)) = first_unanswered(plan, is_flat) {
+        bring(plan, next, &calls);
+    }
+}
+
+/// The calls of the first step whose results stand elsewhere, and the index behind it.
+fn first_unanswered(plan: &Plan<'_>, is_flat: bool) -> Option<(usize, HashSet<String>)> {
+    let mut places: HashMap<&str, (usize, usize)> = HashMap::new();
+    for (at, out) in plan.outs.iter().enumerate() {
+        for (_, id) in named_in(plan, out).filter(|(is_call, _)| !is_call) {
+            places.entry(id).or_insert((at, at)).1 = at;
+        }
+    }
     let mut at = 0;
     while at < plan.outs.len() {
         let end = if is_flat { run_end(plan, at) } else { at + 1 };
         if plan.outs[at].role == Role::Assistant {
-            let calls: HashSet<String> = plan.outs[at..end]
-                .iter()
-                .flat_map(|out| pieces(plan.input, out))
-                .filter_map(|piece| match plan.tag(piece) {
-                    Tag::Call(Some(id)) => Some(id.to_owned()),
-                    _ => None,
-                })
-                .collect();
-            if !calls.is_empty() && !is_answered(plan, end, &calls) {
-                bring(plan, end, &calls);
-                // All other positions have changed.
-                at = 0;
-                continue;
+            let named = plan.outs[at..end].iter().flat_map(|out| named_in(plan, out));
+            let calls: Vec<&str> = named.filter(|(is_call, _)| *is_call).map(|(_, id)| id).collect();
+            if !is_answered(plan, end, &calls, &places) {
+                return Some((end, calls.into_iter().map(str::to_owned).collect()));
             }
         }
         at = end;
     }
+    None
+}
+
+fn named_in<'p>(plan: &'p Plan<'_>, out: &'p Out) -> impl Iterator<Item = (bool, &'p str)> {
+    pieces(plan.input, out).filter_map(|piece| named(plan, piece))
 }
 
 /// The end of the run of assistant messages that begins here; for any other message, the next index.
@@ -138,15 +145,18 @@ fn answers(plan: &Plan<'_>, out: &Out, calls: &HashSet<String>) -> bool {
     pieces(plan.input, out).any(|piece| matches!(plan.tag(piece), Tag::Result(Some(id)) if calls.contains(id)))
 }
 
-/// Whether all results stand directly behind, or where the client put them.
-fn is_answered(plan: &Plan<'_>, next: usize, calls: &HashSet<String>) -> bool {
-    let Some(last) = plan.outs.iter().rposition(|out| answers(plan, out, calls)) else { return true };
-    if plan.outs[..next].iter().any(|out| answers(plan, out, calls)) {
+/// Whether all results stand directly behind, or where the client put them. `places`: of the first and the last message
+/// with a result.
+fn is_answered(plan: &Plan<'_>, next: usize, calls: &[&str], places: &HashMap<&str, (usize, usize)>) -> bool {
+    let found = || calls.iter().filter_map(|call| places.get(call));
+    let Some(last) = found().map(|(_, last)| *last).max() else { return true };
+    if found().any(|(first, _)| *first < next) {
         return false;
     }
+    let answers = |plan, out| named_in(plan, out).any(|(is_call, id)| !is_call && calls.contains(&id));
     let behind = &plan.outs[next..=last];
     let is_pure = |out: &Out| pieces(plan.input, out).all(|piece| matches!(plan.tag(piece), Tag::Result(_)));
-    let is_direct = behind.iter().all(|out| answers(plan, out, calls))
+    let is_direct = behind.iter().all(|out| answers(plan, out))
         && behind.split_last().is_none_or(|(_, before)| before.iter().all(is_pure));
     let mut sources = plan.outs[next - 1..=last].iter().map(|out| out.source.filter(|_| out.is_whole()));
     let first = sources.next().flatten();

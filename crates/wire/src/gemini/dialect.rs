@@ -11,9 +11,14 @@ use ctx_core::links;
 use ctx_core::message::{Kind, Message, Role};
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
-pub(super) struct GeminiDialect;
+/// The rules for one request.
+#[derive(Default)]
+pub(super) struct GeminiDialect {
+    /// The tools of the calls, once it is settled which are sent.
+    names: OnceLock<Names>,
+}
 
 /// The user's message where an edit left the model the first word (G6).
 static CONTINUED: LazyLock<Content> = LazyLock::new(|| Content::text("[continued]"));
@@ -62,7 +67,7 @@ impl Dialect for GeminiDialect {
 
     fn rewrite(&self, element: &[u8], message: &Message, kept: &[KeptBlock<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
         let content = Contents::read(element);
-        let names = Names::of(plan);
+        let names = self.names.get_or_init(|| Names::of(plan));
         let tool = |id: &str| names.tool(id);
         let spelling = Spelling { tool: &tool, has_ids: names.has_ids };
         let (mut results, mut rest) = (Vec::new(), Vec::new());
@@ -95,7 +100,7 @@ impl Dialect for GeminiDialect {
     }
 
     fn elements(&self, role: Role, content: &[&Content], plan: &Plan<'_>) -> Vec<Vec<u8>> {
-        let names = Names::of(plan);
+        let names = self.names.get_or_init(|| Names::of(plan));
         let tool = |id: &str| names.tool(id);
         let spelling = Spelling { tool: &tool, has_ids: names.has_ids };
         let (results, rest): (Vec<&Content>, Vec<&Content>) = content.iter().partition(|content| is_result(content));
@@ -173,24 +178,24 @@ fn rename_results(plan: &mut Plan<'_>) {
 }
 
 /// The tools of a request's calls, by id.
-struct Names<'p> {
-    tools: HashMap<&'p str, &'p str>,
+struct Names {
+    tools: HashMap<Box<str>, Box<str>>,
     has_ids: bool,
 }
 
-impl<'p> Names<'p> {
+impl Names {
     /// The calls as they are sent.
-    fn of(plan: &'p Plan<'_>) -> Names<'p> {
+    fn of(plan: &Plan<'_>) -> Names {
         let blocks = plan.input.messages.iter().flat_map(|message| &message.blocks);
         let has_ids = blocks.filter(|block| block.kind == Kind::ToolUse).any(|block| links::own_id(block).is_some());
         let sent = plan.outs.iter().flat_map(|out| pieces(plan.input, out));
         let call = |piece: Piece| match piece {
             Piece::Client { message, block, .. } => {
                 let block = facts(plan.input, message, block).filter(|block| block.kind == Kind::ToolUse)?;
-                Some((block.tool_use_id.as_deref()?, block.tool.as_deref()?))
+                Some((block.tool_use_id.clone()?, block.tool.clone()?))
             }
             Piece::Made(at) => match &*plan.made.get(at as usize)?.content {
-                Content::Call { id: Some(id), name, .. } => Some((id.as_str(), name.as_str())),
+                Content::Call { id: Some(id), name, .. } => Some((id.as_str().into(), name.as_str().into())),
                 _ => None,
             },
         };
@@ -198,7 +203,7 @@ impl<'p> Names<'p> {
     }
 
     fn tool(&self, id: &str) -> Option<String> {
-        self.tools.get(id).map(|name| (*name).to_owned())
+        self.tools.get(id).map(|name| name.to_string())
     }
 }
 

@@ -142,7 +142,7 @@ impl Wire for Gemini {
     }
 
     fn compose(&self, input: &Input<'_>, view: &View<'_>) -> ComposedRequest {
-        generic::compose(&dialect::GeminiDialect, input, view)
+        generic::compose(&dialect::GeminiDialect::default(), input, view)
     }
 
     fn opening(&self, opening: &Opening<'_>) -> String {

@@ -5,7 +5,7 @@ use super::part::{Contents, DUMMY, Data, Part};
 use crate::compose::Input;
 use crate::compose::dialect::Element;
 use crate::json::Span;
-use ctx_core::message::Role;
+use ctx_core::message::{Kind, Message, Role};
 
 /// Joins neighbours of one role that were not neighbours in the client's request. Results stay separate (G16).
 pub(super) fn join(elements: Vec<Element>, input: &Input<'_>) -> Vec<Element> {
@@ -50,25 +50,49 @@ pub(super) fn sign(mut elements: Vec<Element>, input: &Input<'_>) -> Vec<Element
     if !is_checked(input) {
         return elements;
     }
-    let own: Vec<&[u8]> = (0..input.body.spans().messages.len()).map(|at| input.body.message(at)).collect();
-    let own_turn = current_turn(&own);
-    let sent: Vec<&[u8]> = elements.iter().map(|element| element.bytes(input)).collect();
-    let turn = current_turn(&sent);
-    let unsigned: Vec<(usize, usize)> = first_calls(&sent)
-        .filter(|(at, call)| {
-            let is_needed = match elements[*at] {
-                Element::Made(_) => true,
-                Element::Source(source) => *at >= turn && source < own_turn,
-            };
-            is_needed && Part::read(sent[*at], call).signature(sent[*at]).is_none()
-        })
-        .map(|(at, call)| (at, call.start))
-        .collect();
-    for (at, call) in unsigned {
-        let signed = signed(elements[at].bytes(input), call);
-        elements[at] = Element::Made(signed);
+    let own_turn = current_turn(input.messages.iter().map(|message| Glance::of(message)));
+    let sent: Vec<Glance> = elements.iter().map(|element| Glance::read(element, input)).collect();
+    let turn = current_turn(sent.iter().copied());
+    let is_checked = |at: &usize| match elements[*at] {
+        Element::Made(_) => true,
+        Element::Source(source) => *at >= turn && source < own_turn,
+    };
+    let calls: Vec<usize> = first_calls(&sent).filter(is_checked).collect();
+    for at in calls {
+        if let Some(signed) = signed(elements[at].bytes(input)) {
+            elements[at] = Element::Made(signed);
+        }
     }
     elements
+}
+
+/// A content in short.
+#[derive(Debug, Clone, Copy)]
+struct Glance {
+    role: Role,
+    has_calls: bool,
+    has_results: bool,
+}
+
+impl Glance {
+    fn of(message: &Message) -> Glance {
+        let has = |kind: Kind| message.blocks.iter().any(|block| block.kind == kind);
+        Glance { role: message.role, has_calls: has(Kind::ToolUse), has_results: has(Kind::ToolResult) }
+    }
+
+    fn read(element: &Element, input: &Input<'_>) -> Glance {
+        let source = match element {
+            Element::Source(at) => input.messages.get(*at),
+            Element::Made(_) => None,
+        };
+        source.map_or_else(|| Glance::parse(element.bytes(input)), |message| Glance::of(message))
+    }
+
+    fn parse(bytes: &[u8]) -> Glance {
+        let content = Contents::read(bytes);
+        let has = |data: Data| content.parts.iter().any(|span| Part::read(bytes, span).data() == Some(data));
+        Glance { role: content.role(), has_calls: has(Data::Call), has_results: has(Data::Response) }
+    }
 }
 
 fn is_whole(elements: &[Element], input: &Input<'_>) -> bool {
@@ -86,51 +110,47 @@ fn is_checked(input: &Input<'_>) -> bool {
 }
 
 /// The start of the current turn: behind the user's last content without a result (G30, G31).
-fn current_turn(contents: &[&[u8]]) -> usize {
-    let is_plain = |bytes: &&[u8]| {
-        let content = Contents::read(bytes);
-        let is_result = |span: &Span| Part::read(bytes, span).data() == Some(Data::Response);
-        content.role() == Role::User && !content.parts.iter().any(is_result)
-    };
-    contents.iter().rposition(is_plain).map_or(0, |at| at + 1)
+fn current_turn(mut contents: impl DoubleEndedIterator<Item = Glance> + ExactSizeIterator) -> usize {
+    contents.rposition(|content| content.role == Role::User && !content.has_results).map_or(0, |at| at + 1)
 }
 
-/// The first call of each step, with its content.
-fn first_calls<'c>(contents: &'c [&'c [u8]]) -> impl Iterator<Item = (usize, Span)> + 'c {
+/// The contents with the first call of each step.
+fn first_calls(contents: &[Glance]) -> impl Iterator<Item = usize> {
     let mut is_found = false;
-    contents.iter().enumerate().filter_map(move |(at, bytes)| {
-        let content = Contents::read(bytes);
-        if content.role() != Role::Assistant {
+    contents.iter().enumerate().filter_map(move |(at, content)| {
+        if content.role != Role::Assistant {
             is_found = false;
             return None;
         }
-        let is_call = |span: &Span| Part::read(bytes, span).data() == Some(Data::Call);
-        let call = content.parts.into_iter().find(is_call).filter(|_| !is_found)?;
-        is_found = true;
-        Some((at, call))
+        let is_first = content.has_calls && !is_found;
+        is_found |= content.has_calls;
+        is_first.then_some(at)
     })
 }
 
-/// A content with an unchecked signature on the part at `part` (G34).
-fn signed(content: &[u8], part: usize) -> Vec<u8> {
-    let span = crate::json::value(content, part).unwrap_or(part..part);
-    let (at, _) = crate::compose::spell::end_of_members(content, &span);
+/// A content with an unchecked signature on its first call (G34); `None` if it has one.
+fn signed(content: &[u8]) -> Option<Vec<u8>> {
+    let is_call = |span: &Span| Part::read(content, span).data() == Some(Data::Call);
+    let call = Contents::read(content).parts.into_iter().find(is_call)?;
+    if Part::read(content, &call).signature(content).is_some() {
+        return None;
+    }
+    let (at, _) = crate::compose::spell::end_of_members(content, &call);
     let signature = format!(r#","thoughtSignature":"{DUMMY}""#);
-    [&content[..at], signature.as_bytes(), &content[at..]].concat()
+    Some([&content[..at], signature.as_bytes(), &content[at..]].concat())
 }
 
 /// The history without the model's signatures, except those that the current turn needs.
 pub(super) fn resigned(contents: &[&[u8]]) -> Vec<Vec<u8>> {
-    let bare: Vec<Vec<u8>> = contents.iter().map(|bytes| unsigned(bytes)).collect();
-    let parts: Vec<&[u8]> = bare.iter().map(Vec::as_slice).collect();
-    let turn = current_turn(&parts);
-    let calls: Vec<(usize, usize)> =
-        first_calls(&parts).filter(|(at, _)| *at >= turn).map(|(at, call)| (at, call.start)).collect();
-    let mut out = bare.clone();
-    for (at, call) in calls {
-        out[at] = signed(&bare[at], call);
+    let mut bare: Vec<Vec<u8>> = contents.iter().map(|bytes| unsigned(bytes)).collect();
+    let glances: Vec<Glance> = bare.iter().map(|content| Glance::parse(content)).collect();
+    let turn = current_turn(glances.iter().copied());
+    for at in first_calls(&glances).filter(|at| *at >= turn) {
+        if let Some(signed) = signed(&bare[at]) {
+            bare[at] = signed;
+        }
     }
-    out
+    bare
 }
 
 /// A content without signatures.

@@ -6,7 +6,6 @@ use crate::compose::dialect::{Plan, Tag};
 use crate::compose::layout::pieces;
 use crate::compose::{Piece, Repair};
 use ctx_core::Content;
-use ctx_core::message::Kind;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -25,20 +24,16 @@ fn answer_to(call: &str) -> Option<&'static str> {
 
 /// The type of the call that is sent with this id.
 fn call_type<'p>(plan: &'p Plan<'_>, id: &str) -> Option<Cow<'p, str>> {
-    let calls = |piece: &Piece| plan.tag(*piece) == Tag::Call(Some(id));
-    let ours = plan.outs.iter().flat_map(|out| out.pieces.iter().flatten()).find(|piece| calls(piece));
+    let mut made = (0..plan.made.len() as u32).map(Piece::Made);
+    let is_sent = |piece: &Piece| plan.outs.iter().any(|out| out.pieces.iter().flatten().any(|other| other == piece));
+    let ours = made.find(|piece| plan.tag(*piece) == Tag::Call(Some(id)) && is_sent(piece));
     if let Some(Piece::Made(at)) = ours {
-        return Some(match &*plan.made[*at as usize].content {
+        return Some(match &*plan.made[at as usize].content {
             Content::Raw { json, .. } => Item::read(json.as_bytes()).kind,
             _ => "function_call".into(),
         });
     }
-    let calls = |at: &usize| {
-        let blocks = &plan.input.messages[*at].blocks;
-        blocks.iter().any(|block| block.kind == Kind::ToolUse && block.tool_use_id.as_deref() == Some(id))
-    };
-    let at = (0..plan.input.messages.len()).find(calls)?;
-    Some(Item::read(plan.input.body.message(at)).kind)
+    Some(Item::read(plan.input.body.message(plan.message_with_call(id)? as usize)).kind)
 }
 
 /// Whether results of this type differ in nothing but their type.
@@ -152,6 +147,9 @@ pub(super) fn close_programs(plan: &mut Plan<'_>) {
             let caller = crate::compose::spell::text(element, caller.start, "caller_id");
             made_by.extend(caller.map(|caller| (caller.into_owned(), id.into_owned())));
         }
+    }
+    if programs.is_empty() {
+        return;
     }
     let sent: HashSet<String> = plan
         .outs

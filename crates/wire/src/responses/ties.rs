@@ -64,7 +64,10 @@ fn ids_to_cut(plan: &Plan<'_>) -> HashSet<u32> {
     let places = places(&plan.outs);
     let touched = groups(plan.input).into_iter().filter(|group| !is_untouched(group, &places));
     let sent = touched.flatten().filter(|item| places.contains_key(item));
-    let has_id = |item: &usize| Item::read(plan.input.body.message(*item)).id_cut().is_some();
+    let has_id = |item: &usize| {
+        let element = plan.input.body.message(*item);
+        memchr::memmem::find(element, b"\"id\"").is_some() && Item::read(element).id_cut().is_some()
+    };
     sent.filter(has_id).map(|item| item as u32).collect()
 }
 

@@ -23,7 +23,7 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     let size = SIZES[SIZES.len() - 1];
     let home = stage.home("editing")?;
     let daemon = stage.daemon(&home)?;
-    let (typical, worst) = compare(stage, plan, &daemon, |sent| edit(stage, &home, &daemon, sent))?;
+    let (typical, worst) = compare(stage, plan, (&daemon, &base()), |sent| edit(stage, &home, &daemon, sent))?;
     let what = format!("{}, {OPERATIONS} operations", size.name);
     report.add(typical.ratio("latency", format!("{what}, p50"), "µs", LATENCY));
     report.add(worst.ratio("latency", format!("{what}, p99"), "µs", Goal::None));
@@ -49,7 +49,7 @@ fn automatic(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> 
     stage.daemon(&home)?.stop()?;
     fs::write(home.join("ctx.toml"), "[context_editing]\nmode = \"on\"\n")?;
     let daemon = stage.daemon(&home)?;
-    let (typical, worst) = compare(stage, plan, &daemon, |sent| {
+    let (typical, worst) = compare(stage, plan, (&daemon, &base()), |sent| {
         let composed = finish(stage.ctx(&home).args(["compose", "--dump"]).output()?)?.len();
         match composed < sent / 2 {
             true => Ok(()),
@@ -61,14 +61,17 @@ fn automatic(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> 
     daemon.stop()
 }
 
+fn base() -> Script {
+    Script::near(SIZES[SIZES.len() - 1], 900, REQUESTS)
+}
+
 /// Typical and worst latencies of the requests after `prepare`, which gets the length of the first one.
-fn compare(
+pub fn compare(
     stage: &Stage,
     plan: &Plan,
-    daemon: &Daemon,
+    (daemon, base): (&Daemon, &Script),
     prepare: impl Fn(usize) -> io::Result<()>,
 ) -> io::Result<(Rounds, Rounds)> {
-    let base = Script::near(SIZES[SIZES.len() - 1], 900, REQUESTS);
     let (rounds, time) = if plan.quick { (3, 8) } else { (7, 30) };
     let (mut typical, mut worst) = (Rounds::default(), Rounds::default());
     let mut connections = Vec::new();
@@ -99,7 +102,7 @@ fn compare(
 }
 
 /// Applies the operations as one commit, and verifies their effect.
-fn edit(stage: &Stage, home: &Path, daemon: &Daemon, sent: usize) -> io::Result<()> {
+pub fn edit(stage: &Stage, home: &Path, daemon: &Daemon, sent: usize) -> io::Result<()> {
     let operation = |step: usize| match step % 3 {
         0 => json!({"op": "delete", "ids": [format!("t1/{step}")]}),
         1 => json!({"op": "drop-results", "ids": [format!("t1/{step}")]}),

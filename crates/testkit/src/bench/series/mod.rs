@@ -3,6 +3,7 @@
 pub mod beside;
 pub mod daemon;
 pub mod editing;
+pub mod formats;
 pub mod growth;
 pub mod latency;
 pub mod parallel;
