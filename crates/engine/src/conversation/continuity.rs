@@ -95,6 +95,8 @@ impl Continuity {
             let Some(at) = slots.iter().rposition(|other| *other == slot) else { return false };
             self.edited_from.set(self.edited_from.get().min(at));
         }
+        // More effects may change requests that fewer did not.
+        self.touches.set(self.touches.get().filter(|touches| *touches));
         self.add(history, slots);
         true
     }

@@ -98,9 +98,19 @@ fn judge(seed: u64, tally: &mut Tally) {
 /// Long runs found a defect with each of these seeds.
 #[test]
 fn what_long_runs_found_stays_mended() {
-    for seed in
-        [607_432_646, 35_000_465, 45_001_158, 55_002_240, 65_002_124, 65_008_808, 82_006_768, 300_017_401, 400_015_662]
-    {
+    for seed in [
+        607_432_646,
+        35_000_465,
+        45_001_158,
+        55_002_240,
+        65_002_124,
+        65_008_808,
+        82_006_768,
+        300_017_401,
+        400_015_662,
+        500_000_137,
+        500_200_043,
+    ] {
         judge(seed, &mut Tally::default());
     }
 }

@@ -287,7 +287,7 @@ mod tests {
             };
             assert_eq!((script.len(), list(1).len()), (4, list(0).len() + 2), "{format:?}");
             assert_eq!(list(1)[..list(0).len()], list(0), "{format:?}");
-            let other: Vec<u8> = whole(&script.variant(1), 1);
+            let other: Vec<u8> = whole(&script.variant(2), 1);
             assert!(memchr::memmem::find(&other, CALL_ID).is_none(), "{format:?}");
         }
     }
