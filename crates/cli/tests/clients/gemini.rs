@@ -10,11 +10,16 @@ use crate::providers::{KEY, Providers};
 
 /// Writes the client's settings for this kind of login.
 fn settle(stage: &Providers, login: &str) {
+    std::fs::create_dir(stage.path("home/.gemini")).expect("a folder");
+    compress_at(stage, login, 0.9);
+}
+
+/// The same, with the part of the window at which the client compresses its history.
+fn compress_at(stage: &Providers, login: &str, threshold: f64) {
     let settings = json!({
         "security": {"auth": {"selectedType": login}}, "privacy": {"usageStatisticsEnabled": false},
-        "general": {"disableAutoUpdate": true},
+        "general": {"disableAutoUpdate": true}, "model": {"compressionThreshold": threshold},
     });
-    std::fs::create_dir(stage.path("home/.gemini")).expect("a folder");
     std::fs::write(stage.path("home/.gemini/settings.json"), settings.to_string()).expect("settings");
 }
 
@@ -118,4 +123,26 @@ fn gemini_cli_is_seen_and_goes_on_with_an_edited_history() {
     assert_eq!(results.len(), 3, "{results:?}");
     assert!(!results[0].contains("first_output"), "a dropped result stays away: {results:?}");
     assert!(results[1].contains("second_output") && results[2].contains("third_output"), "{results:?}");
+}
+
+#[test]
+fn gemini_cli_compresses_what_an_edit_left() {
+    let Some(stage) = Providers::with("CTX_TEST_GEMINI", &["gemini"]) else { return };
+    settle(&stage, "gemini-api-key");
+    let gemini =
+        |arguments: &[&str]| stage.agent(&[&["gemini", "-m", "gemini-3-pro-preview", "--yolo"], arguments].concat());
+    // Without tools: the resumed client sends each result twice, and the provider refuses it.
+    gemini(&["-p", "look [[say first_words]]"]);
+    gemini(&["-r", "latest", "-p", "a tangent_word [[say something_else]]"]);
+    stage.edit(&["delete", "t2"]);
+    let before = stage.received().len();
+    compress_at(&stage, "gemini-api-key", 0.000_01);
+    gemini(&["-r", "latest", "-p", "go on [[say back_again]]"]);
+    gemini(&["-r", "latest", "-p", "and on [[say once_more]]"]);
+    let later: Vec<String> = stage.received().split_off(before).into_iter().map(|(body, _)| body).collect();
+    assert!(later.iter().any(|body| body.contains("<state_snapshot>")), "it compressed nothing: {later:?}");
+    for body in &later {
+        assert!(!body.contains("tangent_word") && !body.contains("something_else"), "{body}");
+    }
+    stage.assert_taken();
 }
