@@ -72,3 +72,31 @@ fn opencode_is_seen_and_goes_on_with_an_edited_chat() {
     assert_eq!(results.len(), 2);
     assert!(!results[0].contains("first_output") && results[1].contains("second_output"), "{results:?}");
 }
+
+/// A limit that the edited conversation exceeds, and its summary does not.
+fn limit(stage: &Providers) -> String {
+    let tokens = stage.json(&["list"])["tokens"].as_u64().expect("tokens");
+    (tokens - 3_000).to_string()
+}
+
+#[test]
+fn codex_compacts_what_an_edit_left() {
+    let Some(stage) = Providers::with("CTX_TEST_CODEX", &["openai"]) else { return };
+    let options = ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"];
+    let codex = |arguments: &[&str]| stage.agent(&[&["codex"], &options[..], arguments].concat());
+    let said = codex(&["look [[tool seq 1 6000]]"]);
+    let session = said.lines().find_map(|line| line.strip_prefix("session id: ")).expect("a session").trim().to_owned();
+    codex(&["resume", &session, "a tangent_word [[say something_else]]"]);
+    codex(&["resume", &session, "back [[say back_again]]"]);
+    stage.edit(&["delete", "t2"]);
+    let before = stage.received().len();
+    let limit = format!("model_auto_compact_token_limit={}", limit(&stage));
+    codex(&["-c", &limit, "resume", &session, "go on [[say going_on]]"]);
+    codex(&["resume", &session, "and on [[say once_more]]"]);
+    let later: Vec<String> = stage.received().split_off(before).into_iter().map(|(body, _)| body).collect();
+    assert!(later.last().is_some_and(|body| !body.contains("4321")), "it compacted nothing: {later:?}");
+    for body in &later {
+        assert!(!body.contains("tangent_word") && !body.contains("something_else"), "{body}");
+    }
+    stage.assert_taken();
+}
