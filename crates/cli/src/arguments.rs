@@ -30,6 +30,7 @@ pub struct Cli {
 pub enum Verb {
     Up(commands::up::Arguments),
     Run(commands::run::Arguments),
+    Demo(commands::demo::Arguments),
     Stop(commands::stop::Arguments),
     Ui(commands::ui::Arguments),
     Conversations(commands::conversations::Arguments),

@@ -19,6 +19,7 @@ const GROUPS: [Group; 8] = [
     (
         "Starting",
         &[
+            ("demo", ""),
             ("run", "-- claude"),
             ("ui", "--open"),
             ("install", "codex"),

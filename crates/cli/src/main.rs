@@ -8,11 +8,14 @@ mod client;
 mod commands;
 mod commit;
 mod context;
+mod daemon;
+mod demo;
 mod event;
 mod failure;
 mod help;
 mod logging;
 mod output;
+mod platform;
 mod setup;
 
 pub(crate) use ctx_config::{self as config, env, home};
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
     let outcome = match verb {
         Verb::Up(arguments) => commands::up::run(arguments, &context),
         Verb::Run(arguments) => commands::run::run(arguments, &context),
+        Verb::Demo(arguments) => commands::demo::run(arguments, &context),
         Verb::Stop(arguments) => commands::stop::run(arguments, &context),
         Verb::Ui(arguments) => commands::ui::run(arguments, &context),
         Verb::Conversations(arguments) => commands::conversations::run(arguments, &context),

@@ -12,6 +12,7 @@ pub mod compose;
 pub mod config;
 pub mod conversations;
 pub mod delete;
+pub mod demo;
 pub mod diff;
 pub mod doctor;
 pub mod drop_results;

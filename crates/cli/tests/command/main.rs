@@ -5,6 +5,8 @@ mod automatic;
 mod configuring;
 #[cfg(unix)]
 mod crowded;
+#[cfg(unix)]
+mod demo;
 mod doctor;
 mod editing;
 mod install;

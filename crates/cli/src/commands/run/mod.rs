@@ -2,7 +2,7 @@
 //! own. A note reports a run without a request.
 
 mod launch;
-mod supervise;
+pub mod supervise;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
