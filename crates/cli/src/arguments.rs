@@ -60,6 +60,7 @@ pub enum Verb {
     Trust(commands::trust::Arguments),
     Helper(commands::helper::Arguments),
     Lab(commands::lab::Arguments),
+    Init(commands::init::Arguments),
     Install(commands::install::Arguments),
     Uninstall(commands::uninstall::Arguments),
     StatusLine(commands::status_line::Arguments),

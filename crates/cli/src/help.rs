@@ -20,6 +20,7 @@ const GROUPS: [Group; 8] = [
         "Starting",
         &[
             ("demo", ""),
+            ("init", ""),
             ("run", "-- claude"),
             ("ui", "--open"),
             ("install", "codex"),

@@ -73,6 +73,7 @@ fn main() -> ExitCode {
         Verb::Helper(arguments) => commands::helper::run(arguments, &context),
         Verb::Lab(arguments) => commands::lab::run(arguments, &context),
         Verb::Mcp(arguments) => commands::mcp::run(arguments, &context),
+        Verb::Init(arguments) => commands::init::run(arguments, &context),
         Verb::Install(arguments) => commands::install::run(arguments, &context),
         Verb::Uninstall(arguments) => commands::uninstall::run(arguments, &context),
         Verb::StatusLine(arguments) => commands::status_line::run(arguments, &context),

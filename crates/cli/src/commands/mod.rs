@@ -23,6 +23,7 @@ pub mod heal;
 pub mod helper;
 pub mod history;
 pub mod import;
+pub mod init;
 pub mod install;
 pub mod lab;
 pub mod list;

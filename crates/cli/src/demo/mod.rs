@@ -1,8 +1,11 @@
 //! A daemon with a recorded conversation, in a temporary home, for trying every operation without a key or an agent.
-//! `ctx demo` keeps it running.
+//! `ctx demo` keeps it running; `ctx init` tests with it.
 
 mod provider;
 mod recording;
+mod self_test;
+
+pub use self_test::self_test;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -86,6 +89,13 @@ impl Demo {
     /// The number of turns in the recording.
     pub fn turns(&self) -> usize {
         self.recording.turns()
+    }
+
+    /// The body of the newest request, as the agent sent it and as the provider received it.
+    pub fn newest(&self) -> (Bytes, Bytes) {
+        let turn = self.played.saturating_sub(1);
+        let sent = self.recording.body(turn, self.recording.requests(turn).saturating_sub(1));
+        (sent.into(), self.provider.received())
     }
 
     /// A client of the control API.

@@ -56,6 +56,11 @@ impl ScriptedProvider {
         format!("http://{}", self.address)
     }
 
+    /// The body of the newest request, as it arrived.
+    pub fn received(&self) -> Bytes {
+        self.script().received.clone()
+    }
+
     /// Answers the next request with this.
     pub fn answer_next(&self, answer: impl FnOnce(&[u8], usize) -> Vec<u8> + Send + 'static) {
         self.script().next = Some(Box::new(answer));

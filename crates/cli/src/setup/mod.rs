@@ -57,6 +57,11 @@ pub fn found(host: &ThisHost<'_>) -> Vec<Agent> {
     installable().filter(|agent| has_program(agent) || agent.installer.is_found(host)).collect()
 }
 
+/// The programs of all agents that can be set up.
+pub fn known_programs() -> Vec<&'static str> {
+    installable().filter_map(|agent| agent.client.launch.programs.first().copied()).collect()
+}
+
 /// The agents that are installed.
 pub fn installed(host: &ThisHost<'_>) -> Result<Vec<Agent>, Failure> {
     let mut agents = Vec::new();

@@ -9,6 +9,7 @@ mod crowded;
 mod demo;
 mod doctor;
 mod editing;
+mod init;
 mod install;
 mod install_agents;
 mod lab;
