@@ -31,6 +31,7 @@ pub enum Verb {
     Up(commands::up::Arguments),
     Run(commands::run::Arguments),
     Demo(commands::demo::Arguments),
+    Service(commands::service::Arguments),
     Stop(commands::stop::Arguments),
     Ui(commands::ui::Arguments),
     Conversations(commands::conversations::Arguments),

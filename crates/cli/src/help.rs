@@ -88,6 +88,7 @@ const GROUPS: [Group; 8] = [
         "Daemon",
         &[
             ("up", ""),
+            ("service", "install"),
             ("status", ""),
             ("stop", ""),
             ("doctor", ""),

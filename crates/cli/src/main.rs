@@ -17,6 +17,7 @@ mod logging;
 mod output;
 mod platform;
 mod setup;
+mod upgrade;
 
 pub(crate) use ctx_config::{self as config, env, home};
 
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Verb::Up(arguments) => commands::up::run(arguments, &context),
         Verb::Run(arguments) => commands::run::run(arguments, &context),
         Verb::Demo(arguments) => commands::demo::run(arguments, &context),
+        Verb::Service(arguments) => commands::service::run(arguments, &context),
         Verb::Stop(arguments) => commands::stop::run(arguments, &context),
         Verb::Ui(arguments) => commands::ui::run(arguments, &context),
         Verb::Conversations(arguments) => commands::conversations::run(arguments, &context),

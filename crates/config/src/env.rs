@@ -39,8 +39,8 @@ pub const LOG: Variable = Variable(&["CTX_LOG"]);
 pub const USER_HOME: Variable = Variable(&["HOME", "USERPROFILE"]);
 /// The search path for programs.
 pub const PATH: Variable = Variable(&["PATH"]);
+pub const XDG_CONFIG_HOME: Variable = Variable(&["XDG_CONFIG_HOME"]);
 pub const XDG_DATA_HOME: Variable = Variable(&["XDG_DATA_HOME"]);
-#[cfg(windows)]
 pub const LOCAL_APP_DATA: Variable = Variable(&["LOCALAPPDATA"]);
 /// The user's text editor.
 pub const EDITOR: Variable = Variable(&["VISUAL", "EDITOR"]);

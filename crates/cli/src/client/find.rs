@@ -12,6 +12,7 @@ use crate::config;
 use crate::env::{self, Environment};
 use crate::failure::Failure;
 use crate::home::Home;
+use crate::platform::process::is_running;
 
 /// The sources of the daemon's address.
 #[derive(Clone, Debug)]
@@ -106,25 +107,4 @@ impl FoundAddress {
             }
         }
     }
-}
-
-/// Whether this user has a process with this id. The daemon cannot be another user's.
-#[cfg(unix)]
-pub fn is_running(pid: u32) -> bool {
-    let id = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-    id.is_some_and(|id| rustix::process::test_kill_process(id).is_ok()) && !is_zombie(pid)
-}
-
-/// A zombie process keeps its id until its parent reaps it, which may never happen.
-#[cfg(unix)]
-fn is_zombie(pid: u32) -> bool {
-    // The state follows the name in brackets; the name itself may contain brackets.
-    let told = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    told.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with(['Z', 'X']))
-}
-
-/// On other systems, only the daemon's response counts.
-#[cfg(not(unix))]
-pub fn is_running(_pid: u32) -> bool {
-    true
 }

@@ -8,14 +8,13 @@ use clap::Args;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::client::page_link;
-use crate::commands::run::supervise;
 use crate::context::Context;
 use crate::daemon;
 use crate::demo::Demo;
 use crate::env;
 use crate::failure::Failure;
 use crate::output::Paint;
-use crate::platform::Signals;
+use crate::platform::{Signals, supervise};
 
 /// Turns that are played only on request, to show that edits persist.
 const HELD_BACK: usize = 2;

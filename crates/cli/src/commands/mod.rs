@@ -45,6 +45,7 @@ pub mod rollback;
 pub mod run;
 pub mod search;
 pub mod sent;
+pub mod service;
 pub mod show;
 pub mod split;
 pub mod stats;

@@ -1,5 +1,7 @@
 //! `ctx up`: runs the daemon in the foreground. This loads the settings and greets; `daemon` opens everything in order.
 
+use std::fs::File;
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -10,8 +12,9 @@ use crate::config::Settings;
 use crate::context::Context;
 use crate::daemon::{self, Assembly};
 use crate::failure::Failure;
+use crate::home::Home;
 use crate::platform::Signals;
-use crate::{logging, output};
+use crate::{background, logging, output};
 
 /// Run the daemon in the foreground
 #[derive(Args, Debug)]
@@ -25,25 +28,42 @@ pub struct Arguments {
     /// Run without a terminal, as `ctx run` does
     #[arg(long, hide = true)]
     pub background: bool,
+    /// Run under a service manager: like `background`, with the log in the home
+    #[arg(long, hide = true)]
+    service: bool,
 }
 
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let home = context.home()?;
+    if !arguments.service {
+        return serve(&arguments, &home, context, None);
+    }
+    home.prepare()?;
+    let path = home.log_file();
+    let log = background::open_log(&path).map_err(|error| Failure::file("write", &path, &error))?;
+    let last_words = log.try_clone();
+    serve(&arguments, &home, context, Some(log)).inspect_err(|failure| {
+        // The service manager keeps stderr elsewhere, if at all.
+        let _ = last_words.and_then(|mut log| writeln!(log, "{}", failure.as_json()));
+    })
+}
+
+fn serve(arguments: &Arguments, home: &Home, context: &Context, log: Option<File>) -> Result<ExitCode, Failure> {
+    let is_unattended = arguments.background || arguments.service;
     let folder = std::env::current_dir().unwrap_or_default();
     let flags = arguments.daemon.flags(&context.place)?;
-    let settings = Settings::load(&flags, &context.environment, &home, &folder)?;
-    logging::start(&context.environment)?;
+    let settings = Settings::load(&flags, &context.environment, home, &folder)?;
+    logging::start(&context.environment, log)?;
     settings.remarks.iter().chain(&settings.wrong).for_each(|remark| context.note(remark));
 
-    let assembly =
-        Assembly::new(&flags, settings, &context.environment, &home, &folder, |remark| context.note(remark))?;
+    let assembly = Assembly::new(&flags, settings, &context.environment, home, &folder, |remark| context.note(remark))?;
     let (upstream, token) = (assembly.upstream(), assembly.token.clone());
     daemon::runtime()?.block_on(async {
         let daemon = assembly.bind().await?;
-        let stop = Signals::listen(arguments.background)?;
+        let stop = Signals::listen(is_unattended)?;
         let listen = daemon.listen();
         let _announcement = daemon.announce()?;
-        if arguments.background {
+        if is_unattended {
             // Leaves the start folder, which may be removed or unmounted later.
             let _ = std::env::set_current_dir(home.path());
             tracing::info!(%listen, %upstream, home = %home.path().display(), "the daemon is up");

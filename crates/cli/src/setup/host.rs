@@ -163,6 +163,14 @@ fn program(scope: Scope, environment: &Environment) -> (String, Option<String>) 
     (quoted(&own.to_string_lossy()), Some(note))
 }
 
+/// The path of this program: the one on the PATH if it is this program, because it stays the same after an upgrade.
+pub fn program_path() -> Result<PathBuf, Failure> {
+    let own = std::env::current_exe().map_err(|error| Failure::file("find", Path::new("ctx"), &error))?;
+    let found =
+        on_path("ctx", &Environment::Process).filter(|found| found.canonicalize().ok() == own.canonicalize().ok());
+    Ok(found.unwrap_or(own))
+}
+
 /// Quoted for the shell.
 fn quoted(path: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '/' | '.' | '_' | '-' | '+' | ':');

@@ -6,7 +6,7 @@ mod host;
 mod preview;
 
 pub use apply::{How, apply, apply_all};
-pub use host::ThisHost;
+pub use host::{ThisHost, program_path};
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};

@@ -21,8 +21,12 @@ mod purge;
 mod quick;
 mod run;
 mod searching;
+#[cfg(unix)]
+mod service;
 mod starting;
 mod transfer;
 mod trusting;
+#[cfg(unix)]
+mod upgrade;
 mod walkthrough;
 mod without_daemon;
