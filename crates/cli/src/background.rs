@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::client::{Client, Whereabouts};
 use crate::config;
 use crate::context::Context;
-use crate::env::Environment;
+use crate::env::{self, Environment};
 use crate::failure::Failure;
 use crate::home::{Home, open_private};
 use crate::platform::process;
@@ -84,10 +84,11 @@ fn spawn(home: &Home, arguments: &[std::ffi::OsString], log: File) -> Result<Chi
     let mut command = Command::new(std::env::current_exe().map_err(refuse)?);
     command.arg("up").arg("--background").arg("--home").arg(home.path()).args(arguments);
     // The agent's credentials do not belong in the daemon's environment.
-    // The helper's key does, if the user named it.
+    // The helper's key does, if the user named it, and so does the daemon's own token.
     let kept = config::key_variable(home, arguments);
     for (name, _) in std::env::vars_os() {
-        if ctx_server::is_secret_name(&name.to_string_lossy()) && kept.as_deref() != name.to_str() {
+        let is_kept = kept.as_deref() == name.to_str() || env::TOKEN.spellings().iter().any(|own| *own == name);
+        if ctx_server::is_secret_name(&name.to_string_lossy()) && !is_kept {
             command.env_remove(name);
         }
     }

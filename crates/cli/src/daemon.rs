@@ -18,6 +18,7 @@ use crate::config::{Flags, LiveRules, Settings};
 use crate::env::Environment;
 use crate::failure::Failure;
 use crate::home::{Home, Notice};
+use crate::token;
 
 /// The parts of a daemon before it opens its port.
 pub struct Assembly {
@@ -42,7 +43,7 @@ impl Assembly {
         home.prepare()?;
         let store = Arc::new(open_store(home, note)?);
         let store_path = store.path().to_owned();
-        let token = Token::load_or_create(home.path())?;
+        let token = token::for_daemon(home, environment)?;
         let offload = match settings.offload {
             // The user's own settings may name any folder; a project's folder must be inside the project.
             Some(offload) if offload.starts_with(folder) => Folder::in_project(folder, offload),

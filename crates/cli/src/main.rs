@@ -17,6 +17,7 @@ mod logging;
 mod output;
 mod platform;
 mod setup;
+mod token;
 mod upgrade;
 
 pub(crate) use ctx_config::{self as config, env, home};

@@ -32,6 +32,10 @@ pub const HOME: Variable = Variable(&["CTX_HOME"]);
 pub const CONFIG: Variable = Variable(&["CTX_CONFIG"]);
 /// The default conversation.
 pub const CONVERSATION: Variable = Variable(&["CTX_CONV"]);
+/// The token of the control API and the page, instead of the one in the home.
+pub const TOKEN: Variable = Variable(&["CTX_TOKEN"]);
+/// A file with that token.
+pub const TOKEN_FILE: Variable = Variable(&["CTX_TOKEN_FILE"]);
 /// The log filter: `info`, `debug`, `ctx_server=trace,warn`, …
 pub const LOG: Variable = Variable(&["CTX_LOG"]);
 

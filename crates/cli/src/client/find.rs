@@ -13,6 +13,7 @@ use crate::env::{self, Environment};
 use crate::failure::Failure;
 use crate::home::Home;
 use crate::platform::process::is_running;
+use crate::token;
 
 /// The sources of the daemon's address.
 #[derive(Clone, Debug)]
@@ -37,7 +38,7 @@ const START: &str = "start the daemon with `ctx up`, or your agent with `ctx run
 impl Whereabouts {
     pub(super) fn look(&self) -> Result<(FoundAddress, Token), Failure> {
         let found = self.place()?;
-        let token = Token::load(self.home.path())?.ok_or_else(|| {
+        let token = token::known(&self.home, &self.environment)?.ok_or_else(|| {
             let home = self.home.path().display();
             let message = format!("no daemon has used the home {home}, or it was emptied: it contains no token");
             Failure::new(ErrorCode::NoDaemon, message).hint(format!(
