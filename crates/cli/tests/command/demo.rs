@@ -110,3 +110,14 @@ fn a_command_runs_with_the_demo_and_both_end_together() {
     let home = ran.out.lines().next().expect("a line");
     assert!(home.contains("ctx-demo-") && !std::path::Path::new(home).exists(), "{ran:?}");
 }
+
+#[test]
+fn the_recipes_are_true() {
+    let demo = Running::start();
+    let shell = |line: &str| {
+        let mut command = demo.place.shell(line);
+        command.env("CTX_HOME", &demo.home);
+        command
+    };
+    crate::walkthrough::verify("docs/recipes.md", &demo.home, shell, |_| unreachable!("no agent is here"));
+}
