@@ -121,3 +121,24 @@ fn the_recipes_are_true() {
     };
     crate::walkthrough::verify("docs/recipes.md", &demo.home, shell, |_| unreachable!("no agent is here"));
 }
+
+#[test]
+fn the_shell_completes_ids_of_the_daemon() {
+    let demo = Running::start();
+    demo.run(&["delete", "t6"]).ok();
+    let complete = |words: &str| {
+        let line = format!(
+            "eval \"$(ctx completions bash)\"; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+             _ctx_with_ids ctx \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD-1]}}\"; echo ${{COMPREPLY[@]}}"
+        );
+        let mut command = demo.place.shell(&format!("exec bash -c '{line}'"));
+        command.env("CTX_HOME", &demo.home);
+        finish(command).ok().out
+    };
+    assert_eq!(complete("ctx show t1").trim().split(' ').next(), Some("t1"));
+    assert!(complete("ctx delete t4 t1").contains("t16") && complete("ctx show t2/").contains("t2/2"));
+    assert_eq!(complete("ctx revert \"\"").trim().len(), 10);
+    let conversation = complete("ctx list --conv \"\"");
+    assert!(conversation.trim().starts_with('c') && !conversation.contains(' '), "{conversation}");
+    assert!(complete("ctx list --st").contains("--steps"));
+}
