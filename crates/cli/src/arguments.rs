@@ -17,7 +17,7 @@ use crate::failure::Failure;
 
 /// Inspect and edit the context that a coding agent sends to its model.
 #[derive(Parser, Debug)]
-#[command(name = "ctx", version, propagate_version = true, disable_help_subcommand = true)]
+#[command(name = "ctx", version = env!("CTX_VERSION"), propagate_version = true, disable_help_subcommand = true)]
 #[command(after_help = "`ctx COMMAND --help` explains a command and shows examples.")]
 pub struct Cli {
     #[command(subcommand)]
@@ -30,6 +30,8 @@ pub struct Cli {
 pub enum Verb {
     Up(commands::up::Arguments),
     Run(commands::run::Arguments),
+    Demo(commands::demo::Arguments),
+    Service(commands::service::Arguments),
     Stop(commands::stop::Arguments),
     Ui(commands::ui::Arguments),
     Conversations(commands::conversations::Arguments),
@@ -59,6 +61,7 @@ pub enum Verb {
     Trust(commands::trust::Arguments),
     Helper(commands::helper::Arguments),
     Lab(commands::lab::Arguments),
+    Init(commands::init::Arguments),
     Install(commands::install::Arguments),
     Uninstall(commands::uninstall::Arguments),
     StatusLine(commands::status_line::Arguments),

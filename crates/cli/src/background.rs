@@ -11,9 +11,10 @@ use serde::Deserialize;
 use crate::client::{Client, Whereabouts};
 use crate::config;
 use crate::context::Context;
-use crate::env::Environment;
+use crate::env::{self, Environment};
 use crate::failure::Failure;
 use crate::home::{Home, open_private};
+use crate::platform::process;
 use ctx_api::status::Status;
 use ctx_core::{ErrorCode, ReceivedCode};
 
@@ -65,11 +66,16 @@ pub fn start(home: &Home, arguments: &[std::ffi::OsString]) -> Result<StartedDae
             }
         }
         if Instant::now() > deadline {
-            return Err(Failure::new(ErrorCode::DaemonNotUp, "the daemon was started but does not respond")
-                .hint(format!("its log is {}", path.display())));
+            return Err(silent(home));
         }
         std::thread::sleep(PAUSE);
     }
+}
+
+/// A daemon that was started but does not respond.
+pub fn silent(home: &Home) -> Failure {
+    Failure::new(ErrorCode::DaemonNotUp, "the daemon was started but does not respond")
+        .hint(format!("its log is {}", home.log_file().display()))
 }
 
 fn spawn(home: &Home, arguments: &[std::ffi::OsString], log: File) -> Result<Child, Failure> {
@@ -78,17 +84,17 @@ fn spawn(home: &Home, arguments: &[std::ffi::OsString], log: File) -> Result<Chi
     let mut command = Command::new(std::env::current_exe().map_err(refuse)?);
     command.arg("up").arg("--background").arg("--home").arg(home.path()).args(arguments);
     // The agent's credentials do not belong in the daemon's environment.
-    // The helper's key does, if the user named it.
+    // The helper's key does, if the user named it, and so does the daemon's own token.
     let kept = config::key_variable(home, arguments);
     for (name, _) in std::env::vars_os() {
-        if ctx_server::is_secret_name(&name.to_string_lossy()) && kept.as_deref() != name.to_str() {
+        let is_kept = kept.as_deref() == name.to_str() || env::TOKEN.spellings().iter().any(|own| *own == name);
+        if ctx_server::is_secret_name(&name.to_string_lossy()) && !is_kept {
             command.env_remove(name);
         }
     }
     command.stdin(Stdio::null()).stdout(log.try_clone().map_err(refuse)?).stderr(log);
     // Ctrl-C in the agent's terminal is for the agent.
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    process::detach(&mut command);
     command.spawn().map_err(refuse)
 }
 
@@ -101,7 +107,8 @@ pub fn answering(home: &Home) -> Option<(Client, Status)> {
     Some((client, status))
 }
 
-fn open_log(path: &Path) -> std::io::Result<File> {
+/// Opens a daemon's log for appending.
+pub fn open_log(path: &Path) -> std::io::Result<File> {
     let is_long = fs::metadata(path).is_ok_and(|metadata| metadata.len() > LONG_LOG);
     if is_long {
         fs::remove_file(path)?;
@@ -109,8 +116,15 @@ fn open_log(path: &Path) -> std::io::Result<File> {
     open_private(path, |options| options.append(true))
 }
 
-/// The reason why the daemon ended: its last line, in JSON.
+/// The reason why the daemon ended, or the location of its log.
 fn last_words(log: &Path, from: u64) -> Failure {
+    last_error(log, from).unwrap_or_else(|| {
+        Failure::new(ErrorCode::DaemonNotUp, "the daemon did not start").hint(format!("its log is {}", log.display()))
+    })
+}
+
+/// The error with which a daemon ended: a line of its log, in JSON.
+pub fn last_error(log: &Path, from: u64) -> Option<Failure> {
     #[derive(Deserialize)]
     struct LastLine {
         error: Words,
@@ -122,20 +136,18 @@ fn last_words(log: &Path, from: u64) -> Failure {
         hint: Option<String>,
     }
     let mut said = Vec::new();
-    let read = File::open(log).and_then(|mut file| {
-        file.seek(SeekFrom::Start(from))?;
-        file.read_to_end(&mut said)
-    });
+    let mut file = File::open(log).ok()?;
+    file.seek(SeekFrom::Start(from)).ok()?;
+    file.read_to_end(&mut said).ok()?;
     let said = String::from_utf8_lossy(&said);
-    let reason = said.lines().rev().find_map(|line| serde_json::from_str::<LastLine>(line).ok());
-    match (read, reason) {
-        (Ok(_), Some(LastLine { error })) => {
-            Failure::new(error.code, format!("the daemon did not start: {}", error.message))
-                .hint(error.hint.unwrap_or_default())
-        }
-        _ => Failure::new(ErrorCode::DaemonNotUp, "the daemon did not start")
-            .hint(format!("its log is {}", log.display())),
-    }
+    let LastLine { error } = said.lines().rev().find_map(|line| serde_json::from_str(line).ok())?;
+    let message = format!("the daemon did not start: {}", error.message);
+    Some(Failure::new(error.code, message).hint(error.hint.unwrap_or_default()))
+}
+
+/// The length of a log, to tell new lines from old ones.
+pub fn log_length(home: &Home) -> u64 {
+    fs::metadata(home.log_file()).map_or(0, |metadata| metadata.len())
 }
 
 #[cfg(test)]

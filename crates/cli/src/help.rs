@@ -19,6 +19,8 @@ const GROUPS: [Group; 8] = [
     (
         "Starting",
         &[
+            ("demo", ""),
+            ("init", ""),
             ("run", "-- claude"),
             ("ui", "--open"),
             ("install", "codex"),
@@ -86,6 +88,7 @@ const GROUPS: [Group; 8] = [
         "Daemon",
         &[
             ("up", ""),
+            ("service", "install"),
             ("status", ""),
             ("stop", ""),
             ("doctor", ""),

@@ -1,8 +1,10 @@
-//! The daemon's log on stderr, filtered by CTX_LOG. Other verbs log nothing.
+//! The daemon's log on stderr or in a file, filtered by CTX_LOG. Other verbs log nothing.
 //!
 //! Each event is one line: a newline in a model's name or a session id must not start another.
 
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
 
 use ctx_core::ErrorCode;
 use ctx_core::clean::is_invisible;
@@ -13,7 +15,8 @@ use crate::failure::Failure;
 
 const USUAL: &str = "info";
 
-pub fn start(environment: &Environment) -> Result<(), Failure> {
+/// Starts the log, on stderr or in a file.
+pub fn start(environment: &Environment, file: Option<File>) -> Result<(), Failure> {
     let wanted = environment.text(env::LOG).unwrap_or_else(|| USUAL.to_owned());
     let filter = EnvFilter::builder().parse(&wanted).map_err(|error| {
         Failure::new(ErrorCode::Environment, format!("{} is invalid: {error}", env::LOG.name()))
@@ -24,13 +27,14 @@ pub fn start(environment: &Environment) -> Result<(), Failure> {
         Ok(off) => filter.add_directive(off),
         Err(_) => filter,
     };
-    let is_coloured = io::stderr().is_terminal() && environment.get(env::NO_COLOR).is_none();
-    let started = tracing_subscriber::fmt()
-        .compact()
-        .with_env_filter(filter)
-        .with_ansi(is_coloured)
-        .with_writer(|| OneLine(io::stderr()))
-        .try_init();
+    let log = tracing_subscriber::fmt().compact().with_env_filter(filter);
+    let started = match file.map(Arc::new) {
+        Some(file) => log.with_ansi(false).with_writer(move || OneLine(file.clone())).try_init(),
+        None => {
+            let is_coloured = io::stderr().is_terminal() && environment.get(env::NO_COLOR).is_none();
+            log.with_ansi(is_coloured).with_writer(|| OneLine(io::stderr())).try_init()
+        }
+    };
     started.map_err(|error| Failure::new(ErrorCode::Log, format!("the log cannot be started: {error}")))
 }
 

@@ -8,12 +8,17 @@ mod client;
 mod commands;
 mod commit;
 mod context;
+mod daemon;
+mod demo;
 mod event;
 mod failure;
 mod help;
 mod logging;
 mod output;
+mod platform;
 mod setup;
+mod token;
+mod upgrade;
 
 pub(crate) use ctx_config::{self as config, env, home};
 
@@ -40,6 +45,8 @@ fn main() -> ExitCode {
     let outcome = match verb {
         Verb::Up(arguments) => commands::up::run(arguments, &context),
         Verb::Run(arguments) => commands::run::run(arguments, &context),
+        Verb::Demo(arguments) => commands::demo::run(arguments, &context),
+        Verb::Service(arguments) => commands::service::run(arguments, &context),
         Verb::Stop(arguments) => commands::stop::run(arguments, &context),
         Verb::Ui(arguments) => commands::ui::run(arguments, &context),
         Verb::Conversations(arguments) => commands::conversations::run(arguments, &context),
@@ -69,6 +76,7 @@ fn main() -> ExitCode {
         Verb::Helper(arguments) => commands::helper::run(arguments, &context),
         Verb::Lab(arguments) => commands::lab::run(arguments, &context),
         Verb::Mcp(arguments) => commands::mcp::run(arguments, &context),
+        Verb::Init(arguments) => commands::init::run(arguments, &context),
         Verb::Install(arguments) => commands::install::run(arguments, &context),
         Verb::Uninstall(arguments) => commands::uninstall::run(arguments, &context),
         Verb::StatusLine(arguments) => commands::status_line::run(arguments, &context),

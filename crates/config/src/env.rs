@@ -32,6 +32,10 @@ pub const HOME: Variable = Variable(&["CTX_HOME"]);
 pub const CONFIG: Variable = Variable(&["CTX_CONFIG"]);
 /// The default conversation.
 pub const CONVERSATION: Variable = Variable(&["CTX_CONV"]);
+/// The token of the control API and the page, instead of the one in the home.
+pub const TOKEN: Variable = Variable(&["CTX_TOKEN"]);
+/// A file with that token.
+pub const TOKEN_FILE: Variable = Variable(&["CTX_TOKEN_FILE"]);
 /// The log filter: `info`, `debug`, `ctx_server=trace,warn`, …
 pub const LOG: Variable = Variable(&["CTX_LOG"]);
 
@@ -39,8 +43,8 @@ pub const LOG: Variable = Variable(&["CTX_LOG"]);
 pub const USER_HOME: Variable = Variable(&["HOME", "USERPROFILE"]);
 /// The search path for programs.
 pub const PATH: Variable = Variable(&["PATH"]);
+pub const XDG_CONFIG_HOME: Variable = Variable(&["XDG_CONFIG_HOME"]);
 pub const XDG_DATA_HOME: Variable = Variable(&["XDG_DATA_HOME"]);
-#[cfg(windows)]
 pub const LOCAL_APP_DATA: Variable = Variable(&["LOCALAPPDATA"]);
 /// The user's text editor.
 pub const EDITOR: Variable = Variable(&["VISUAL", "EDITOR"]);

@@ -163,6 +163,7 @@ codes! {
     RequestBroken = "request-broken",
     RequestStalled = "request-stalled",
     SameConversation = "same-conversation",
+    Service = "service",
     SettingsBroken = "settings-broken",
     Signals = "signals",
     Stale = "stale",

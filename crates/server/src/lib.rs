@@ -29,7 +29,7 @@ pub mod watch;
 
 pub use auth::{Token, TokenError};
 pub use config::{Limits, ProxySettings, Rules, ServerConfig, Upstream, UpstreamUrl, UpstreamUrlError};
-pub use listen::{BindError, BoundPort, Server};
+pub use listen::{BindError, BoundPort, Server, check_port};
 pub use local::{ControlError, page_is_embedded};
 pub use port_holder::PortHolder;
 pub use proxy::{SetupError, TrustError};

@@ -97,13 +97,7 @@ impl Server {
         for (name, upstream) in &upstreams {
             targets.push((name.clone(), Arc::new(Target::new(upstream, &limits)?)));
         }
-        let listener = match open(listen) {
-            Ok(listener) => listener,
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                return Err(BindError::PortTaken { listen, holder: port_holder::find(listen).await });
-            }
-            Err(source) => return Err(BindError::Listen { listen, source }),
-        };
+        let listener = open_or_explain(listen).await?;
         let address = listener.local_addr().map_err(|source| BindError::Listen { listen, source })?;
         for (_, upstream) in &upstreams {
             if leads_back(&upstream.url, address).await {
@@ -121,6 +115,21 @@ impl Server {
             limits: Arc::new(limits),
             workers: if workers == 0 { default_workers() } else { workers },
         })
+    }
+}
+
+/// Whether a daemon could listen here now.
+pub async fn check_port(listen: SocketAddr) -> Result<(), BindError> {
+    open_or_explain(listen).await.map(drop)
+}
+
+async fn open_or_explain(listen: SocketAddr) -> Result<TcpListener, BindError> {
+    match open(listen) {
+        Ok(listener) => Ok(listener),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            Err(BindError::PortTaken { listen, holder: port_holder::find(listen).await })
+        }
+        Err(source) => Err(BindError::Listen { listen, source }),
     }
 }
 

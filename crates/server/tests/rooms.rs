@@ -106,6 +106,17 @@ async fn without_the_token_every_control_path_is_shut_also_those_that_do_not_exi
 }
 
 #[tokio::test]
+async fn the_health_is_told_without_a_token_and_never_to_a_foreign_page() {
+    let (upstream, daemon) = house().await;
+    let answer = daemon.get("/control/health", "").await;
+    assert!(answer.starts_with("HTTP/1.1 200 ") && body_of(&answer) == "{\"healthy\":true}", "{answer}");
+    for lines in ["Origin: https://evil.example\r\n", "Sec-Fetch-Site: cross-site\r\n"] {
+        control_error(&daemon.get("/control/health", lines).await, 403, "cross-site");
+    }
+    assert!(upstream.stays_alone(Duration::from_millis(50)).await);
+}
+
+#[tokio::test]
 async fn a_foreign_name_or_page_is_shut_out_with_the_token_too() {
     let (_upstream, daemon) = house().await;
     for way in [bearer(&daemon), session(&daemon).await] {

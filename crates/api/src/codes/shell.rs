@@ -82,6 +82,11 @@ pub(super) const CODES: &[Explanation] = &[
         "Stop that program, or choose another port with `--listen`.",
     ),
     other(RemoteRefused, "other machines could reach this address", "Listen on 127.0.0.1, or add `--allow-remote`."),
+    other(
+        Service,
+        "the system's service manager refused the daemon as a service",
+        "Run the daemon without it, with `ctx up`; `ctx doctor` names its log.",
+    ),
     other(SettingsBroken, "the agent's settings file cannot be read", "Correct the file; nothing was changed."),
     other(Signals, "the system cannot deliver signals", "Restart the daemon."),
     other(StillRunning, "the daemon did not stop in time", "Wait for its last request, or stop its process by hand."),

@@ -12,6 +12,8 @@ use crate::config;
 use crate::env::{self, Environment};
 use crate::failure::Failure;
 use crate::home::Home;
+use crate::platform::process::is_running;
+use crate::token;
 
 /// The sources of the daemon's address.
 #[derive(Clone, Debug)]
@@ -36,7 +38,7 @@ const START: &str = "start the daemon with `ctx up`, or your agent with `ctx run
 impl Whereabouts {
     pub(super) fn look(&self) -> Result<(FoundAddress, Token), Failure> {
         let found = self.place()?;
-        let token = Token::load(self.home.path())?.ok_or_else(|| {
+        let token = token::known(&self.home, &self.environment)?.ok_or_else(|| {
             let home = self.home.path().display();
             let message = format!("no daemon has used the home {home}, or it was emptied: it contains no token");
             Failure::new(ErrorCode::NoDaemon, message).hint(format!(
@@ -106,25 +108,4 @@ impl FoundAddress {
             }
         }
     }
-}
-
-/// Whether this user has a process with this id. The daemon cannot be another user's.
-#[cfg(unix)]
-pub fn is_running(pid: u32) -> bool {
-    let id = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-    id.is_some_and(|id| rustix::process::test_kill_process(id).is_ok()) && !is_zombie(pid)
-}
-
-/// A zombie process keeps its id until its parent reaps it, which may never happen.
-#[cfg(unix)]
-fn is_zombie(pid: u32) -> bool {
-    // The state follows the name in brackets; the name itself may contain brackets.
-    let told = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    told.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with(['Z', 'X']))
-}
-
-/// On other systems, only the daemon's response counts.
-#[cfg(not(unix))]
-pub fn is_running(_pid: u32) -> bool {
-    true
 }

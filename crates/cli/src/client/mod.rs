@@ -24,7 +24,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::{Builder, Runtime};
 
-pub use self::find::{Whereabouts, is_running};
+pub use self::find::Whereabouts;
 use crate::failure::Failure;
 use crate::output::busy::Busy;
 

@@ -136,17 +136,3 @@ fn an_answer_that_breaks_off_is_told() {
     assert_eq!(failure_of(address, &home).code, ErrorCode::Cut);
     served.join().expect("served");
 }
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_process_that_has_ended_does_not_run_though_nobody_has_asked_for_it() {
-    let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("a process");
-    assert!(is_running(child.id()));
-    child.kill().expect("a signal");
-    let deadline = std::time::Instant::now() + Duration::from_secs(60);
-    while is_running(child.id()) {
-        assert!(std::time::Instant::now() < deadline, "it counts as running");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child.wait().expect("its end");
-}

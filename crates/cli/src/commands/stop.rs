@@ -9,9 +9,9 @@ use serde_json::json;
 
 use crate::arguments::JsonArguments;
 use crate::background;
-use crate::client::is_running;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::platform::process::{is_running, terminate};
 
 /// Running requests may finish; the daemon itself waits ten seconds for them.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -36,36 +36,23 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         say(false, "No daemon is running.")?;
         return Ok(ExitCode::SUCCESS);
     };
-    // The daemon has just reported this process id, so it belongs to no other process.
-    terminate(status.pid)?;
-    let deadline = Instant::now() + PATIENCE;
-    while is_running(status.pid) {
-        if Instant::now() > deadline {
-            return Err(Failure::new(
-                ErrorCode::StillRunning,
-                format!("the daemon (process {}) did not stop in time", status.pid),
-            )
-            .hint(format!("a second `ctx stop` aborts running requests; or run kill -9 {}", status.pid)));
-        }
-        std::thread::sleep(PAUSE);
-    }
+    stop(status.pid)?;
     say(true, &format!("Stopped the daemon (process {}).", status.pid))?;
     Ok(ExitCode::SUCCESS)
 }
 
-#[cfg(unix)]
-fn terminate(pid: u32) -> Result<(), Failure> {
-    use rustix::process::{Pid, Signal, kill_process};
-    let id = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    let id = id.ok_or_else(|| Failure::new(ErrorCode::NotStopped, "the daemon does not report its process id"))?;
-    kill_process(id, Signal::TERM).map_err(|error| {
-        Failure::new(ErrorCode::NotStopped, format!("cannot stop the daemon (process {pid}): {error}"))
-            .hint("it may belong to another user")
-    })
-}
-
-#[cfg(not(unix))]
-fn terminate(pid: u32) -> Result<(), Failure> {
-    Err(Failure::new(ErrorCode::NotStopped, "this system cannot signal a process")
-        .hint(format!("press Ctrl-C where it runs, or: taskkill /PID {pid}")))
+/// Stops the daemon with this process id and waits for its end. The daemon has just reported the id, so it belongs to no
+/// other process.
+pub fn stop(pid: u32) -> Result<(), Failure> {
+    terminate(pid)?;
+    let deadline = Instant::now() + PATIENCE;
+    while is_running(pid) {
+        if Instant::now() > deadline {
+            let message = format!("the daemon (process {pid}) did not stop in time");
+            return Err(Failure::new(ErrorCode::StillRunning, message)
+                .hint(format!("a second `ctx stop` aborts running requests; or run kill -9 {pid}")));
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
 }

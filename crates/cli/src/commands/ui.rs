@@ -1,14 +1,14 @@
 //! `ctx ui`: prints the link to the page.
 
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
 use clap::Args;
-use ctx_core::ErrorCode;
 use serde_json::json;
 
 use crate::arguments::{JsonArguments, non_empty};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::platform::browser;
 
 /// Print the link to the page
 #[derive(Args, Debug)]
@@ -43,32 +43,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         context.note("this build has no page; the link explains how to add it");
     }
     if arguments.open {
-        open(&link)?;
+        browser::open(&link)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn open(link: &str) -> Result<(), Failure> {
-    let (program, before): (&str, &[&str]) = if cfg!(target_os = "macos") {
-        ("open", &[])
-    } else if cfg!(windows) {
-        ("rundll32", &["url.dll,FileProtocolHandler"])
-    } else {
-        ("xdg-open", &[])
-    };
-    let opened = Command::new(program)
-        .args(before)
-        .arg(link)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    match opened {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("`{program}` failed ({status})")),
-        Err(error) => Err(format!("`{program}` did not start ({error})")),
-    }
-    .map_err(|why| {
-        Failure::new(ErrorCode::NoBrowser, format!("cannot open a browser: {why}")).hint("open the link above yourself")
-    })
 }

@@ -25,6 +25,13 @@ pub struct How {
     pub format: JsonArguments,
 }
 
+impl How {
+    /// Whether changes are only shown.
+    pub fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+}
+
 /// Applies the plan of one agent.
 pub fn apply(plan: &Plan, how: &How, host: &dyn Host, context: &Context) -> Result<(), Failure> {
     let done = make_all(std::slice::from_ref(plan), how, host, context)?;

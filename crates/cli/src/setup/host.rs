@@ -22,12 +22,19 @@ use crate::home::open_private;
 pub struct ThisHost<'c> {
     context: &'c Context,
     folder: PathBuf,
+    /// The caller starts the daemon afterwards, so no note about a missing one is needed.
+    starts_daemon: bool,
 }
 
 impl<'c> ThisHost<'c> {
     pub fn new(context: &'c Context) -> Result<Self, Failure> {
         let folder = std::env::current_dir().map_err(|error| Failure::file("find", Path::new("."), &error))?;
-        Ok(Self { context, folder })
+        Ok(Self { context, folder, starts_daemon: false })
+    }
+
+    /// The same for a caller that starts the daemon after the changes.
+    pub fn starting_daemon(self) -> Self {
+        Self { starts_daemon: true, ..self }
     }
 
     fn find_daemon(&self) -> Result<Daemon, Failure> {
@@ -47,7 +54,7 @@ impl<'c> ThisHost<'c> {
         }
         let others =
             settings.upstreams.iter().map(|(name, upstream)| (name.clone(), upstream.url.to_string())).collect();
-        Ok(daemon(callable(settings.listen), settings.upstream.url.to_string(), others, false))
+        Ok(daemon(callable(settings.listen), settings.upstream.url.to_string(), others, self.starts_daemon))
     }
 
     /// Whether a program with this name is on the PATH.
@@ -154,6 +161,14 @@ fn program(scope: Scope, environment: &Environment) -> (String, Option<String>) 
     }
     let note = format!("{why}, so the settings contain {}; if you move it, run this again", own.display());
     (quoted(&own.to_string_lossy()), Some(note))
+}
+
+/// The path of this program: the one on the PATH if it is this program, because it stays the same after an upgrade.
+pub fn program_path() -> Result<PathBuf, Failure> {
+    let own = std::env::current_exe().map_err(|error| Failure::file("find", Path::new("ctx"), &error))?;
+    let found =
+        on_path("ctx", &Environment::Process).filter(|found| found.canonicalize().ok() == own.canonicalize().ok());
+    Ok(found.unwrap_or(own))
 }
 
 /// Quoted for the shell.

@@ -6,7 +6,7 @@ mod host;
 mod preview;
 
 pub use apply::{How, apply, apply_all};
-pub use host::ThisHost;
+pub use host::{ThisHost, program_path};
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -55,6 +55,11 @@ fn installable() -> impl Iterator<Item = Agent> {
 pub fn found(host: &ThisHost<'_>) -> Vec<Agent> {
     let has_program = |agent: &Agent| agent.client.launch.programs.iter().any(|name| host.finds_program(name));
     installable().filter(|agent| has_program(agent) || agent.installer.is_found(host)).collect()
+}
+
+/// The programs of all agents that can be set up.
+pub fn known_programs() -> Vec<&'static str> {
+    installable().filter_map(|agent| agent.client.launch.programs.first().copied()).collect()
 }
 
 /// The agents that are installed.

@@ -5,8 +5,11 @@ mod automatic;
 mod configuring;
 #[cfg(unix)]
 mod crowded;
+#[cfg(unix)]
+mod demo;
 mod doctor;
 mod editing;
+mod init;
 mod install;
 mod install_agents;
 mod lab;
@@ -18,8 +21,12 @@ mod purge;
 mod quick;
 mod run;
 mod searching;
+#[cfg(unix)]
+mod service;
 mod starting;
 mod transfer;
 mod trusting;
+#[cfg(unix)]
+mod upgrade;
 mod walkthrough;
 mod without_daemon;

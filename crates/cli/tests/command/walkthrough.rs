@@ -1,4 +1,4 @@
-//! Verifies `docs/walkthrough.md`: runs its commands in order and compares their output. `CTX_BLESS=1` rewrites it.
+//! Verifies documents: runs their commands in order and compares the output. `CTX_BLESS=1` rewrites them.
 //!
 //! Values that differ between runs are not compared: commit ids (later commands use the current ones), times, hashes
 //! and sizes of files, and the home.
@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use crate::editing::scene::Scene;
 use crate::place::finish;
@@ -15,10 +16,27 @@ const HOME: &str = "/home/you/.local/share/ctx";
 
 #[test]
 fn the_walk_through_is_true() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/walkthrough.md");
-    let text = fs::read_to_string(&path).expect("the walk-through");
-    let mut walk = Walk { scene: Scene::new(), real: HashMap::new(), told: Vec::new() };
-    walk.scene.settle();
+    let mut scene = Scene::new();
+    scene.settle();
+    let home = scene.place.home();
+    let scene = std::cell::RefCell::new(&mut scene);
+    verify(
+        "docs/walkthrough.md",
+        &home,
+        |line| scene.borrow().place.shell(line),
+        |words| {
+            scene.borrow_mut().next(words);
+            scene.borrow().settle();
+        },
+    );
+}
+
+/// Runs the commands of a document in order and compares their output. `ask` lets the agent continue, where a comment
+/// says so.
+pub fn verify(name: &str, home: &Path, shell: impl Fn(&str) -> Command, ask: impl Fn(&str)) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
+    let text = fs::read_to_string(&path).expect("the document");
+    let mut walk = Walk { shell, home: home.to_string_lossy().into_owned(), real: HashMap::new(), told: Vec::new() };
     let mut written = String::new();
     let mut lines = text.lines().peekable();
     let (mut inside, mut commands) = (false, 0);
@@ -29,8 +47,7 @@ fn the_walk_through_is_true() {
             written.push('\n');
         }
         if let Some(words) = line.strip_prefix("<!-- the agent is asked: ").and_then(|rest| rest.strip_suffix(" -->")) {
-            walk.scene.next(words);
-            walk.scene.settle();
+            ask(words);
         }
         inside = if inside { line != "```" } else { line == "```console" };
         let Some(command) = line.strip_prefix("$ ").filter(|_| inside) else { continue };
@@ -48,29 +65,29 @@ fn the_walk_through_is_true() {
     if std::env::var_os("CTX_BLESS").is_some() {
         fs::write(&path, written).expect("written");
     } else {
-        assert!(walk.told.is_empty(), "{}\n(CTX_BLESS=1 writes the walk-through anew)", walk.told.join("\n"));
+        assert!(walk.told.is_empty(), "{}\n(CTX_BLESS=1 writes {name} anew)", walk.told.join("\n"));
     }
 }
 
-struct Walk {
-    scene: Scene,
+struct Walk<S> {
+    /// A shell command line.
+    shell: S,
+    home: String,
     /// Maps each id in the text to the one of this run.
     real: HashMap<String, String>,
     told: Vec<String>,
 }
 
-impl Walk {
+impl<S: Fn(&str) -> Command> Walk<S> {
     /// Runs a command and compares. Returns the command with the ids of this run, and its output.
     fn run(&mut self, command: &str, expected: &str) -> (String, String) {
-        let place = &self.scene.place;
         let mut meant = command.to_owned();
         for (told, real) in &self.real {
             meant = meant.replace(told, real);
         }
-        let mut shell = place.shell(&format!("{{ {meant}\n}} 2>&1"));
+        let mut shell = (self.shell)(&format!("{{ {meant}\n}} 2>&1"));
         shell.env("COLUMNS", "100");
-        let home = place.home();
-        let printed = finish(shell).out.replace(&*home.to_string_lossy(), HOME);
+        let printed = finish(shell).out.replace(&self.home, HOME);
         for (told, real) in ids(expected).zip(ids(&printed)) {
             self.real.insert(told.to_owned(), real.to_owned());
         }

@@ -67,6 +67,12 @@ impl Auth {
         if is_from_a_browser(headers) { self.check_host(parts) } else { check_not_rebound(parts) }
     }
 
+    /// The health of the daemon: no token and any name, but no foreign page.
+    pub(crate) fn admit_health(&self, parts: &Parts) -> Result<(), Refusal> {
+        self.check_origin(&parts.headers)?;
+        if is_from_another_site(&parts.headers) { Err(Refusal::ForeignOrigin) } else { Ok(()) }
+    }
+
     /// The control API: our name, no foreign page, the token.
     pub(crate) fn admit_control(&self, parts: &Parts) -> Result<(), Refusal> {
         self.check_host(parts)?;

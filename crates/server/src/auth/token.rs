@@ -44,6 +44,13 @@ impl Token {
         Ok(Self(Secret::new(hex(&random::<TOKEN_BYTES>()?))))
     }
 
+    /// A token that a person has chosen: long enough, and fit for a header and an address.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        (text.len() >= TOKEN_BYTES && text.bytes().all(is_fit)).then(|| Self(Secret::new(text)))
+    }
+
     /// The token file in the daemon's home.
     pub fn path(home: &Path) -> PathBuf {
         home.join("token")

@@ -24,6 +24,8 @@ use crate::auth::{Auth, PagePass, Refusal};
 use crate::listen::Stage;
 use crate::reply::Reply;
 
+/// Shows a container runtime that the daemon answers, and nothing else.
+const HEALTH: &str = "/control/health";
 const NO_SNIFF: HeaderName = header::X_CONTENT_TYPE_OPTIONS;
 
 pub(crate) struct LocalPaths {
@@ -45,6 +47,9 @@ impl LocalPaths {
 
     pub(crate) async fn control(&self, request: Request<Incoming>) -> Response<Reply> {
         let (head, incoming) = request.into_parts();
+        if head.uri.path() == HEALTH && self.auth.admit_health(&head).is_ok() {
+            return self.room(json(StatusCode::OK, &serde_json::json!({ "healthy": true })));
+        }
         if let Err(refusal) = self.auth.admit_control(&head) {
             return self.room(control::worded(control::refused(refusal), face_of(&head.headers)));
         }

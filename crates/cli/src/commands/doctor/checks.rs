@@ -7,11 +7,12 @@ use ctx_server::Token;
 
 use super::{Finding, Level};
 use crate::background;
-use crate::client::is_running;
 use crate::config::{Flags, Settings};
 use crate::context::Context;
 use crate::home::Home;
 use crate::output::words;
+use crate::platform::permissions::is_open_to_others;
+use crate::platform::process::is_running;
 use ctx_api::status::Status;
 
 /// Tries to create a folder and its missing parents, and removes them again.
@@ -104,7 +105,8 @@ pub(super) fn daemon(context: &Context, home: &Home) -> (Option<(std::net::Socke
     let start = "start it with `ctx up` or `ctx run -- claude`";
     match background::running(context) {
         Ok(Some((client, status))) => {
-            let findings = about(&status);
+            let mut findings = about(&status);
+            findings.extend(log(home));
             (Some((client.address(), status)), findings)
         }
         Ok(None) => {
@@ -120,6 +122,13 @@ pub(super) fn daemon(context: &Context, home: &Home) -> (Option<(std::net::Socke
         }
         Err(failure) => (None, vec![Finding::wrong("daemon", failure)]),
     }
+}
+
+/// The log of a background daemon or of the service; `ctx up` logs to its terminal.
+fn log(home: &Home) -> Option<Finding> {
+    let path = home.log_file();
+    let bytes = fs::metadata(&path).ok()?.len();
+    Some(Finding::new("log", Level::Good, format!("{} ({})", path.display(), words::bytes(bytes))))
 }
 
 fn about(status: &Status) -> Vec<Finding> {
@@ -187,15 +196,4 @@ pub(super) fn leftovers(home: &Home) -> Vec<Finding> {
 fn draft_of(path: &Path, file: &Path) -> bool {
     let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     name(path).starts_with(&format!("{}.", name(file)))
-}
-
-#[cfg(unix)]
-fn is_open_to_others(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_open_to_others(_path: &Path) -> bool {
-    false
 }

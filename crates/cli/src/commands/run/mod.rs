@@ -2,7 +2,6 @@
 //! own. A note reports a run without a request.
 
 mod launch;
-mod supervise;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -15,7 +14,6 @@ use ctx_clients::CLIENTS;
 use ctx_core::ErrorCode;
 use ctx_engine::automatic::Rules;
 use launch::Launch;
-use supervise::become_process;
 
 use crate::arguments::DaemonArguments;
 use crate::background::{self, StartedDaemon};
@@ -25,6 +23,8 @@ use crate::context::Context;
 use crate::env;
 use crate::failure::Failure;
 use crate::home::Home;
+use crate::platform::supervise::{self, become_process};
+use crate::upgrade;
 use ctx_api::status::Status;
 
 /// Run an agent through the daemon, starting the daemon if needed
@@ -59,6 +59,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     };
     let name = program.to_string_lossy();
     let (address, status) = match found {
+        Some((client, status)) if upgrade::is_older(&status.version) => {
+            upgrade::replace(client, status, &flags, context)?
+        }
         Some((client, status)) => {
             note_differences(client.address(), &status, &flags, context);
             (client.address(), status)

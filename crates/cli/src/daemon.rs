@@ -1,0 +1,163 @@
+//! A daemon in this process: assembled from its settings, announced by a notice in its home while it runs.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ctx_core::ErrorCode;
+use ctx_engine::ports::About;
+use ctx_server::daemon::Daemon;
+use ctx_server::{Rules, ServerConfig, Token};
+use ctx_service::Service;
+use ctx_service::automatic::Editor;
+use ctx_service::edit::Folder;
+use ctx_store::{SqliteStore, StoreError};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::config::{Flags, LiveRules, Settings};
+use crate::env::Environment;
+use crate::failure::Failure;
+use crate::home::{Home, Notice};
+use crate::token;
+
+/// The parts of a daemon before it opens its port.
+pub struct Assembly {
+    config: ServerConfig,
+    service: Arc<Service>,
+    store: Arc<SqliteStore>,
+    store_path: PathBuf,
+    home: Home,
+    pub token: Token,
+}
+
+impl Assembly {
+    /// Opens the store and everything on top of it. `folder` is the working directory; `note` gets remarks for people.
+    pub fn new(
+        flags: &Flags,
+        settings: Settings,
+        environment: &Environment,
+        home: &Home,
+        folder: &Path,
+        note: impl Fn(&str),
+    ) -> Result<Self, Failure> {
+        home.prepare()?;
+        let store = Arc::new(open_store(home, note)?);
+        let store_path = store.path().to_owned();
+        let token = token::for_daemon(home, environment)?;
+        let offload = match settings.offload {
+            // The user's own settings may name any folder; a project's folder must be inside the project.
+            Some(offload) if offload.starts_with(folder) => Folder::in_project(folder, offload),
+            Some(offload) => Folder::in_project(&offload.clone(), offload),
+            None => Folder::in_home(home.path()),
+        };
+        let service = Service::open(store.clone())?.offloading_to(offload.clone());
+        let service = service.with_moments(settings.moments).with_models(settings.models);
+        let live = Arc::new(LiveRules::new(flags, environment, home));
+        let service = Arc::new(service.with_provider(live.clone(), &settings.upstream.url.to_string()));
+        let rules: Arc<dyn ctx_engine::automatic::Rules> = live;
+        // If the provider clears too, the automatic editor has a higher threshold.
+        let asking = Arc::downgrade(&service);
+        let provider = move |about: &About<'_>| asking.upgrade().is_some_and(|service| service.provider_edits(about));
+        service.automate(Some(Arc::new(Editor::new(rules.clone(), offload, Box::new(provider)))));
+        let mut config = ServerConfig::new(settings.listen, settings.upstream, token.clone());
+        config.upstreams = settings.upstreams;
+        config.allow_remote = settings.allow_remote;
+        config.mcp = settings.mcp;
+        config.rules = Some(Rules(rules));
+        config.helper = settings.helper;
+        Ok(Self { config, service, store, store_path, home: home.clone(), token })
+    }
+
+    pub fn upstream(&self) -> String {
+        self.config.upstream.url.to_string()
+    }
+
+    /// Opens the port. The notice follows with [`BoundDaemon::announce`].
+    pub async fn bind(self) -> Result<BoundDaemon, Failure> {
+        let Self { config, service, store, store_path, home, .. } = self;
+        let daemon = Daemon::bind(config, service, home.path().to_owned(), store_path).await?;
+        Ok(BoundDaemon { daemon, store, home })
+    }
+}
+
+/// A daemon that owns its port but does not serve yet.
+pub struct BoundDaemon {
+    daemon: Daemon,
+    store: Arc<SqliteStore>,
+    home: Home,
+}
+
+impl BoundDaemon {
+    pub fn listen(&self) -> SocketAddr {
+        self.daemon.local_addr()
+    }
+
+    /// Writes the notice by which other commands find this daemon; it is removed with the returned value.
+    pub fn announce(&self) -> Result<Announcement, Failure> {
+        let notice = Notice { pid: std::process::id(), listen: self.listen(), started_at: ctx_service::now() };
+        self.home.put_up(&notice)?;
+        Ok(Announcement { home: self.home.clone(), notice })
+    }
+
+    /// Serves until `stop` is ready.
+    pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), Failure> {
+        let ended = self.daemon.run(stop).await;
+        ended.map_err(|error| Failure::new(ErrorCode::Daemon, format!("the daemon failed: {error}")))?;
+        // Threads that end with the process still hold the store, so it is not closed.
+        if let Err(error) = self.store.checkpoint() {
+            tracing::warn!(%error, "cannot empty the store's write-ahead log; the next start does");
+        }
+        Ok(())
+    }
+}
+
+/// Keeps the notice for as long as the daemon runs.
+pub struct Announcement {
+    home: Home,
+    notice: Notice,
+}
+
+impl Drop for Announcement {
+    fn drop(&mut self) {
+        self.home.take_down(&self.notice);
+    }
+}
+
+/// Two threads, so that a long computation of a control request does not block accepting.
+pub fn runtime() -> Result<Runtime, Failure> {
+    Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(ErrorCode::NoRuntime, format!("the daemon cannot start its threads: {error}")))
+}
+
+fn open_store(home: &Home, note: impl Fn(&str)) -> Result<SqliteStore, Failure> {
+    let store = SqliteStore::open(home.path()).map_err(|error| explain(error, home))?;
+    let opened = store.opened();
+    if let Some(aside) = &opened.moved_aside {
+        note(&format!("the store was damaged; moved it to {} and created a new one", aside.display()));
+    }
+    if let Some(lost) = &opened.lost {
+        let (first, last) = (lost.start, lost.end - 1);
+        note(&format!(
+            "records {first} to {last} of the store were acknowledged and are missing; `ctx doctor` has details"
+        ));
+    }
+    for path in &opened.fixed_permissions {
+        note(&format!("others could read {}; fixed", path.display()));
+    }
+    Ok(store)
+}
+
+/// If the store is in use, names the daemon that uses it.
+fn explain(error: StoreError, home: &Home) -> Failure {
+    let in_use = matches!(error, StoreError::InUse { .. });
+    let failure = Failure::from(error);
+    match home.notice() {
+        Some(notice) if in_use => {
+            failure.hint(format!("it listens on {}; use it, or stop it with `ctx stop`", notice.listen))
+        }
+        _ => failure,
+    }
+}
