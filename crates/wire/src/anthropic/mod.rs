@@ -89,6 +89,14 @@ impl Wire for Anthropic {
         cache::marks(body, envelope)
     }
 
+    fn deferrable(&self, body: &Body, envelope: &Envelope) -> Vec<usize> {
+        compose::deferrable(body, envelope)
+    }
+
+    fn deferred(&self, name: &str) -> Option<serde_json::Value> {
+        Some(serde_json::json!({"name": name, "defer_loading": true}))
+    }
+
     fn marks_envelope(&self, body: &Body, envelope: &Envelope) -> bool {
         cache::marks_around(body, envelope)
     }

@@ -62,3 +62,17 @@ fn edits_among_the_newest_messages_settle_nothing() {
     let edit = |case: Case| case.delete(&[(15, 1)]);
     assert!(!goes_on(&talk(8), &talk(9), edit));
 }
+
+#[test]
+fn a_deferred_tool_goes_on_until_the_tools_change() {
+    let edit = |case: Case| super::rules::deferring(&["Read"]).into_iter().fold(case, Case::effect);
+    assert!(goes_on(&talk(8), &talk(9), edit));
+    let memo = Memo::default();
+    edit(Case::of(&strs(&talk(8)))).compose_with(&memo);
+    let tools = r#"[{"name":"Read","description":"new","input_schema":{"type":"object"}}]"#;
+    let other = format!(r#"{{"model":"m","max_tokens":9,"messages":[{}],"tools":{tools}}}"#, talk(9).join(","));
+    let (done, continued) = edit(Case::body(&other)).compose_with(&memo);
+    assert!(
+        !continued && done.text.contains(r#""description":"new","input_schema":{"type":"object"},"defer_loading""#)
+    );
+}
