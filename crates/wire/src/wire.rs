@@ -196,6 +196,11 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
         facts::signature(text)
     }
 
+    /// Whether the provider refused a request because it has no search for deferred tools.
+    fn refuses_deferred(&self, _status: u16, _message: &str) -> bool {
+        false
+    }
+
     /// Whether the provider refused a request because its reasoning is bound to another prefix.
     fn is_unbound(&self, _: u16, _: &[u8]) -> bool {
         false

@@ -51,6 +51,7 @@ fn louder() -> ContextEditing {
         diet: DietSection {
             mode: Some(DietMode::On),
             after_conversations: Some(1),
+            shorten_lists: Some(true),
             keep_tools: words(&[]),
             leave_out: words(&["*"]),
         },

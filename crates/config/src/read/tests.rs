@@ -44,7 +44,7 @@ const ALL: &str = "[context_editing]\nmode = \"observe\"\ncompact_threshold_perc
     hook = \"notify-send ctx\"\nwebhook = \"http://127.0.0.1:9000/hook\"\n\
     [context_editing.artifacts.plans]\ntools = [\"Plan\"]\npaths = [\"*/plans/*\"]\ncommands = [\"plan *\"]\n\
     texts = [\"*the plan*\"]\n\
-    [context_editing.diet]\nmode = \"observe\"\nafter_conversations = 5\nkeep_tools = [\"Agent\"]\n\
+    [context_editing.diet]\nmode = \"observe\"\nafter_conversations = 5\nshorten_lists = false\nkeep_tools = [\"Agent\"]\n\
     leave_out = [\"mcp__old__*\"]\n[context_editing.provider]\nenabled = true\n";
 
 #[test]
@@ -80,6 +80,7 @@ fn every_key_is_read_with_its_line() {
         diet: DietSection {
             mode: Some(DietMode::Observe),
             after_conversations: Some(5),
+            shorten_lists: Some(false),
             keep_tools: words(&["Agent"]),
             leave_out: words(&["mcp__old__*"]),
         },

@@ -86,6 +86,9 @@ pub struct DietSection {
     /// number of earlier conversations that must have offered a tool without calling it
     #[schemars(range(min = 1, max = 100), example = 10)]
     pub after_conversations: Option<u32>,
+    /// shorten the lists that the client injects for deferred tools, such as skills
+    #[schemars(example = true)]
+    pub shorten_lists: Option<bool>,
     /// tools that always stay; * matches anything
     #[schemars(inner(length(min = 1, max = 256)), example = ["Agent"])]
     pub keep_tools: Option<Vec<String>>,

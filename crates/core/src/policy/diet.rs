@@ -1,5 +1,10 @@
 //! The diet: the tools that the model need not read from the start, because the agent has not called them lately. They
-//! are deferred: the provider's tool search still finds them.
+//! are deferred: the provider's tool search still finds them. The lists that the client injects for such tools are
+//! shortened.
+
+mod lists;
+
+pub use lists::shortened;
 
 use super::settings::Mode;
 use crate::pattern;
@@ -24,6 +29,8 @@ pub struct Diet {
     pub mode: DietMode,
     /// Earlier conversations that must have offered a tool without a call of it.
     pub after_conversations: u32,
+    /// Shorten the lists that the client injects for deferred tools.
+    pub shorten_lists: bool,
     /// Patterns of tools that always stay.
     pub keep_tools: Vec<String>,
     /// Patterns of tools that are left out if they were not called: the model cannot find them any more.
@@ -32,7 +39,13 @@ pub struct Diet {
 
 impl Default for Diet {
     fn default() -> Diet {
-        Diet { mode: DietMode::On, after_conversations: 10, keep_tools: Vec::new(), leave_out: Vec::new() }
+        Diet {
+            mode: DietMode::On,
+            after_conversations: 10,
+            shorten_lists: true,
+            keep_tools: Vec::new(),
+            leave_out: Vec::new(),
+        }
     }
 }
 

@@ -4,17 +4,19 @@
 use super::run::{Moment, about};
 use crate::compose::Ground;
 use crate::conversation::Conversation;
-use crate::conversation::policy::AUTHOR;
+use crate::conversation::policy::{AUTHOR, ToolUse};
 use crate::edit::{Files, notes, on_top, summary};
+use crate::log::AnswerRecord;
 use crate::ports::Automatic;
 use crate::{Engine, Refusal, log, record};
 use ctx_core::edit::effect::Effect;
-use ctx_core::edit::history::Change;
+use ctx_core::edit::history::{Change, How};
+use ctx_core::edit::layout::layout;
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::{Commit, CommitId, Operation};
 use ctx_core::message::Role;
 use ctx_core::pattern;
-use ctx_core::policy::diet::{OfferedTool, Portion, SparedTool, spared};
+use ctx_core::policy::diet::{OfferedTool, Portion, SparedTool, shortened, spared};
 use ctx_core::policy::{Diet, DietMode, ToolFigures};
 use ctx_core::tokens;
 use ctx_store::Step;
@@ -65,6 +67,46 @@ impl Engine {
         step.durable = true;
     }
 
+    /// Reverts a diet that the provider refuses, so that the client's next attempt leaves with all its tools. Returns
+    /// the tools of the conversation, with the refusal.
+    pub fn end_diet(
+        &self,
+        conversation: &mut Conversation,
+        answered: &AnswerRecord,
+        at: u64,
+        step: &mut Step,
+    ) -> Option<ToolUse> {
+        let message = &answered.error.as_ref()?.message;
+        if !conversation.wire.refuses_deferred(answered.status, message) {
+            return None;
+        }
+        let active = conversation.history.active(conversation.history.head());
+        let diet = active.into_iter().rfind(|commit| commit.author == AUTHOR && is_about_tools(commit))?;
+        let commit = Commit {
+            id: self.commit_id(conversation, at),
+            parent: conversation.history.head(),
+            at,
+            author: AUTHOR.to_owned(),
+            note: Some("the provider refuses deferred tools".to_owned()),
+            reasons: Vec::new(),
+            summary: format!("revert {}", diet.id),
+            change: Change::Revert { commits: vec![diet.id], how: How::Revert },
+            tokens_before: diet.tokens_after,
+            tokens_after: diet.tokens_before,
+            unattended: true,
+        };
+        tracing::warn!(conversation = %conversation.id, %message, "the provider refuses a diet");
+        step.records.push(record(&conversation.id, at, log::COMMIT, &commit, Vec::new()));
+        conversation.history.push(commit);
+        conversation.composing.weight = None;
+        conversation.policy.tool_use.refused = true;
+        let tools = conversation.policy.tool_use.clone();
+        step.notes.push(tools.note(&conversation.id));
+        step.notes.extend(notes(conversation));
+        step.durable = true;
+        Some(tools)
+    }
+
     fn slimmed(
         &self,
         conversation: &Conversation,
@@ -79,14 +121,13 @@ impl Engine {
             effects.extend(self.resolved(conversation, &ground, (id, &effects), operation, false, &mut files)?);
         }
         let tokens = self.tokens_around(conversation, &ground, id, &effects);
-        let mut told = reasons.clone();
-        told.dedup();
+        let note = note(&operations, &reasons);
         Ok(Commit {
             id,
             parent: conversation.history.head(),
             at,
             author: AUTHOR.to_owned(),
-            note: Some(format!("tools {}: {}", told.join(", or "), REACH)),
+            note: Some(note),
             summary: summary(&operations, &["tools".to_owned()], tokens),
             reasons: reasons.into_iter().map(Some).collect(),
             change: Change::Edit { operations, effects },
@@ -112,7 +153,23 @@ impl Engine {
     }
 }
 
-const REACH: &str = "the provider's tool search finds deferred ones";
+/// Describes the diet: its extent, then each reason once.
+fn note(operations: &[Operation], reasons: &[String]) -> String {
+    let count = |is_such: fn(&Operation) -> bool| operations.iter().filter(|one| is_such(one)).count();
+    let parts = [
+        (count(|one| matches!(one, Operation::Edit { raw: Some(_), .. })), "tools deferred (tool search finds them)"),
+        (count(|one| matches!(one, Operation::Delete { .. })), "tools left out"),
+        (count(|one| matches!(one, Operation::Edit { text: Some(_), .. })), "texts shortened that list their uses"),
+    ];
+    let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+    let mut told: Vec<&str> = reasons.iter().map(String::as_str).filter(|reason| *reason != LISTED).collect();
+    told.sort_unstable();
+    told.dedup();
+    format!("{}: {}", parts.collect::<Vec<_>>().join(", "), told.join(", "))
+}
+
+/// The reason to shorten a text.
+const LISTED: &str = "it lists the uses of deferred tools";
 
 /// Whether a change of the tools costs nothing: nothing was sent yet, or nothing is cached any more.
 fn is_free(conversation: &Conversation, moment: &Moment<'_>) -> bool {
@@ -125,12 +182,15 @@ fn is_free(conversation: &Conversation, moment: &Moment<'_>) -> bool {
 
 /// Whether the tools were edited before, by the diet or by a person, or the diet was noted.
 fn is_decided(conversation: &Conversation) -> bool {
-    let is_about_tools = |commit: &Commit| match &commit.change {
+    conversation.policy.diet_noted || conversation.history.all().any(is_about_tools)
+}
+
+fn is_about_tools(commit: &Commit) -> bool {
+    match &commit.change {
         Change::Edit { operations, .. } => tools_of(operations).next().is_some(),
         Change::Inherit { .. } => true,
         Change::Revert { .. } => false,
-    };
-    conversation.policy.diet_noted || conversation.history.all().any(is_about_tools)
+    }
 }
 
 /// The tools that operations name.
@@ -142,6 +202,7 @@ pub fn tools_of(operations: &[Operation]) -> impl Iterator<Item = &str> {
 fn operations(conversation: &Conversation, diet: &Diet, figures: &ToolFigures) -> (Vec<Operation>, Vec<String>) {
     let offered = offered(conversation);
     let spared = spared(diet, &offered, figures);
+    let lists = if diet.shorten_lists { lists(conversation, &spared) } else { Vec::new() };
     let operation = |tool: &SparedTool<'_>| {
         let id = format!("tools/{}", tool.name);
         match tool.portion {
@@ -152,7 +213,36 @@ fn operations(conversation: &Conversation, diet: &Diet, figures: &ToolFigures) -
             }
         }
     };
-    spared.iter().filter_map(|tool| Some((operation(tool)?, tool.reason.clone()))).unzip()
+    let tools = spared.iter().filter_map(|tool| Some((operation(tool)?, tool.reason.clone())));
+    tools.chain(lists).unzip()
+}
+
+/// The edits that shorten the client's lists for deferred tools, with their reasons.
+fn lists(conversation: &Conversation, spared: &[SparedTool<'_>]) -> Vec<(Operation, String)> {
+    let client = conversation.opened.client.as_deref().and_then(ctx_clients::of_product);
+    let lists = client.map(|client| client.vocabulary.lists).unwrap_or_default();
+    let is_deferred = |name: &str| spared.iter().any(|tool| tool.name == name && tool.portion == Portion::Deferred);
+    let Some(body) = conversation.last.body.as_ref().filter(|_| lists.iter().any(|list| is_deferred(list.tool))) else {
+        return Vec::new();
+    };
+    let ground = Ground::of(conversation, false);
+    let view = conversation.next_view(&ground);
+    let mut edits = Vec::new();
+    for frame in view.frames.iter().filter(|frame| !frame.pinned) {
+        let layout = layout(&view, frame, &ground.messages);
+        for group in layout.groups.iter().filter(|group| group.role != Role::Assistant) {
+            let Some(message) = group.source.filter(|at| *at < body.spans().messages.len()) else { continue };
+            for (block, content) in conversation.wire.contents(body.message(message)).iter().enumerate() {
+                let short = content.as_text().and_then(|text| shortened(text, lists, is_deferred));
+                edits.extend(short.map(|text| {
+                    let id = format!("{}#{}.{block}", frame.id, group.number);
+                    let edit = Operation::Edit { id, text: Some(text), raw: None, content: None, force: false };
+                    (edit, LISTED.to_owned())
+                }));
+            }
+        }
+    }
+    edits
 }
 
 /// The tools that the diet may touch: this conversation has not called them, and it does not defer them itself.

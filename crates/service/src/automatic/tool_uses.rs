@@ -40,9 +40,12 @@ impl ToolUses {
     }
 
     /// The figures for a conversation: of its own project if that has at least `least` conversations, otherwise of all.
-    /// A conversation without any call says nothing about a tool.
+    /// A conversation without any call says nothing about a tool. None if the provider refused to defer tools.
     pub fn figures(&self, conversation: &Conversation, least: u32) -> ToolFigures {
         let Some(client) = conversation.client_name() else { return ToolFigures::new() };
+        if self.0.values().any(|tools| tools.refused && tools.client == client) {
+            return ToolFigures::new();
+        }
         let others = self.0.iter().filter(|(id, tools)| {
             **id != conversation.id
                 && tools.client == client
@@ -80,6 +83,7 @@ mod tests {
             class: "main".into(),
             folder: Some(folder.into()),
             at,
+            refused: false,
             offered: names(offered),
             called: names(called),
         }

@@ -207,6 +207,10 @@ impl Wire for Anthropic {
         recorded::answer(messages, model, usage)
     }
 
+    fn refuses_deferred(&self, status: u16, message: &str) -> bool {
+        status == 400 && ["tool_search", "defer_loading"].iter().any(|word| message.contains(word))
+    }
+
     fn is_unbound(&self, status: u16, body: &[u8]) -> bool {
         recover::is_unbound(status, body)
     }

@@ -19,6 +19,9 @@ pub struct ToolUse {
     pub folder: Option<String>,
     /// The time of the newest change.
     pub at: u64,
+    /// The provider refused to defer tools.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refused: bool,
     pub offered: BTreeSet<String>,
     pub called: BTreeSet<String>,
 }

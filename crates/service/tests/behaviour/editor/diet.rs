@@ -138,3 +138,18 @@ fn without_a_tool_search_of_the_client_nothing_is_deferred() {
     work.get_used(3);
     assert_eq!(tools(&work.begin(1)).1, [] as [&str; 0]);
 }
+
+#[test]
+fn a_provider_that_refuses_deferred_tools_gets_them_loaded_from_then_on() {
+    let mut work = Work::new(diet(Diet::default()));
+    work.get_used(3);
+    work.refuses = Some("tool_search_tool_regex");
+    assert_eq!(tools(&work.begin(1)).1, LATER);
+    // The client tries again.
+    assert_eq!(tools(&work.send()).1, ["Zeta"]);
+    let commits = work.commits();
+    assert_eq!(commits.iter().filter(|commit| commit.kind == "revert" && commit.author == AUTHOR).count(), 1);
+    assert_eq!(tools(&work.begin(2)).1, ["Zeta"], "it is not tried again");
+    work.restart(diet(Diet::default()));
+    assert_eq!(tools(&work.begin(3)).1, ["Zeta"], "nor after a restart");
+}
