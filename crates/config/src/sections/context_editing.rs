@@ -90,7 +90,7 @@ pub struct DietSection {
     #[schemars(example = true)]
     pub shorten_lists: Option<bool>,
     /// tools that always stay; * matches anything
-    #[schemars(inner(length(min = 1, max = 256)), example = ["Agent"])]
+    #[schemars(inner(length(min = 1, max = 256)), example = ["mcp__git__*"])]
     pub keep_tools: Option<Vec<String>>,
     /// tools to leave out if they were not called: the model cannot find them any more
     #[schemars(inner(length(min = 1, max = 256)), example = ["mcp__old__*"])]

@@ -18,7 +18,7 @@ pub(crate) fn validate(request: &Request<'_>) -> Result<(), Refusal> {
         for (position, block) in message.blocks.iter().enumerate() {
             let place = Place { message: index, block: position };
             match kind_of(block) {
-                Some("server_tool_use") => open = text(block, "id"),
+                Some("server_tool_use") if is_search(block) => open = text(block, "id"),
                 Some("tool_search_tool_result") => {
                     let id = text(block, "tool_use_id");
                     if id.is_none() || open.take() != id {
@@ -34,6 +34,11 @@ pub(crate) fn validate(request: &Request<'_>) -> Result<(), Refusal> {
         }
     }
     Ok(())
+}
+
+/// Whether a call is one of the provider's search for tools.
+fn is_search(call: &Fields) -> bool {
+    text(call, "name").is_some_and(|name| name.starts_with("tool_search_tool_"))
 }
 
 fn deferred<'r>(request: &'r Request<'_>) -> impl Iterator<Item = &'r Fields> {
@@ -94,13 +99,14 @@ mod tests {
     use serde_json::{Value, json};
 
     fn refused(change: impl Fn(&mut Value)) -> Option<String> {
-        let call = json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "s", "input": {}});
+        let call =
+            json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "tool_search_tool_regex", "input": {}});
         let found = json!({"tool_references": [{"type": "tool_reference", "tool_name": "Later"}]});
         let result = json!({"type": "tool_search_tool_result", "tool_use_id": "srvtoolu_1", "content": found});
         let mut body = json!({
             "model": "m", "max_tokens": 9,
             "tools": [
-                {"type": "tool_search_tool_regex_20251119", "name": "s"},
+                {"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"},
                 {"name": "Later", "input_schema": {}, "defer_loading": true},
             ],
             "messages": [

@@ -208,7 +208,7 @@ impl Wire for Anthropic {
     }
 
     fn refuses_deferred(&self, status: u16, message: &str) -> bool {
-        status == 400 && ["tool_search", "defer_loading"].iter().any(|word| message.contains(word))
+        status == 400 && ["tool_search_tool", "defer_loading"].iter().any(|word| message.contains(word))
     }
 
     fn is_unbound(&self, status: u16, body: &[u8]) -> bool {

@@ -236,10 +236,9 @@ fn ours(plan: &mut Plan<'_>, view: &View<'_>, stays: &mut [bool], around: &mut A
         around.needs_messages |= fate.covered.is_some() && fate.by.is_empty();
         for (from, json) in made_of(view, fate) {
             let is_stub = deferred::is_stub(json.as_bytes());
-            if is_stub && is_chosen(input.body, &all[at].name) {
+            if let Some((rule, why)) = is_stub.then(|| loaded_because(input, &all[at].name)).flatten() {
                 stays[at] = true;
-                let what = format!("the tool {} stays loaded: the request demands it", all[at].name);
-                plan.repairs.push(Repair::new("A9", what));
+                plan.repairs.push(Repair::new(rule, format!("the tool {} stays loaded: {why}", all[at].name)));
                 continue;
             }
             around.needs_messages |= !is_stub;
@@ -280,6 +279,16 @@ fn ours(plan: &mut Plan<'_>, view: &View<'_>, stays: &mut [bool], around: &mut A
 fn whole(input: &Input<'_>, tool: &envelope::Piece, stub: &str) -> Option<String> {
     let is_its = !tool.server && spell::text(stub.as_bytes(), 0, "name").is_some_and(|name| *name == *tool.name);
     is_its.then(|| deferred::defer(input.body.bytes().get(tool.at.clone()).unwrap_or_default()))
+}
+
+/// Why a tool must not be deferred in this request: the rule and the reason.
+fn loaded_because(input: &Input<'_>, name: &str) -> Option<(&'static str, &'static str)> {
+    if is_chosen(input.body, name) {
+        return Some(("A9", "the request demands it"));
+    }
+    let searches = has_search(input) || input.envelope.tools.iter().flatten().any(|tool| tool.deferred);
+    // The model may have changed to one without a search.
+    (!searches).then_some(("A45", "the client uses no tool search here"))
 }
 
 /// Whether the client already lists a search for deferred tools, or a tool with that name.

@@ -285,7 +285,7 @@ pub(super) fn deferring(names: &[&str]) -> Vec<Effect> {
 fn a_deferred_tool_keeps_the_clients_definition_and_a_search_finds_it() {
     let body = |choice: &str, more: &str| {
         format!(
-            r#"{{"messages":[{}],"tools":[{{"name":"Read","input_schema":{{}}}},{{"name":"Agent","description":"long","input_schema":{{}}}},{{"name":"Skill","input_schema":{{}},"cache_control":{{"type":"ephemeral"}}}}{more}]{choice}}}"#,
+            r#"{{"messages":[{}],"tools":[{{"name":"Read","input_schema":{{}}}},{{"name":"Agent","description":"long","input_schema":{{}}}},{{"name":"Skill","input_schema":{{}},"cache_control":{{"type":"ephemeral"}}}},{{"name":"Zeta","defer_loading":true}}{more}]{choice}}}"#,
             user("a")
         )
     };
@@ -297,7 +297,7 @@ fn a_deferred_tool_keeps_the_clients_definition_and_a_search_finds_it() {
     let done = compose(&body("", ""), &["Agent", "Skill"]);
     let agent = r#"{"name":"Agent","description":"long","input_schema":{},"defer_loading":true}"#;
     let skill = r#"{"name":"Skill","input_schema":{},"defer_loading":true}"#;
-    assert!(done.text.contains(&format!("{agent},{SEARCH},{skill}]")), "{}", done.text);
+    assert!(done.text.contains(&format!("{agent},{SEARCH},{skill},{{\"name\":\"Zeta\"")), "{}", done.text);
     assert!(!done.text.contains(r#"true,"cache_control""#), "{}", done.text);
     // The client's own search is enough.
     let own = r#",{"type":"tool_search_tool_bm25_20251119","name":"tool_search_tool_bm25"}"#;
@@ -306,6 +306,10 @@ fn a_deferred_tool_keeps_the_clients_definition_and_a_search_finds_it() {
     // A demanded tool stays loaded.
     let done = compose(&body(r#","tool_choice":{"type":"tool","name":"Agent"}"#, ""), &["Agent"]);
     assert_eq!(done.rules(), ["A9"]);
+    assert!(!done.text.contains(agent) && !done.text.contains("tool_search"), "{}", done.text);
+    // Where the client does not search for tools, provider or model may not know how.
+    let done = compose(&body("", "").replace(r#","defer_loading":true"#, ""), &["Agent"]);
+    assert_eq!(done.rules(), ["A45"]);
     assert!(!done.text.contains("defer_loading") && !done.text.contains("tool_search"), "{}", done.text);
     // What the model does not read is not part of the prefix; the search is.
     let other = compose(&body("", "").replace("long", "other"), &["Agent"]);

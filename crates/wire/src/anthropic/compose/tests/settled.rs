@@ -65,14 +65,17 @@ fn edits_among_the_newest_messages_settle_nothing() {
 
 #[test]
 fn a_deferred_tool_goes_on_until_the_tools_change() {
-    let edit = |case: Case| super::rules::deferring(&["Read"]).into_iter().fold(case, Case::effect);
-    assert!(goes_on(&talk(8), &talk(9), edit));
+    let compose = |steps: usize, description: &str, memo: &Memo| {
+        let read = format!(r#"{{"name":"Read","description":"{description}"}}"#);
+        let tools = format!(r#"[{read},{{"name":"Zeta","defer_loading":true}}]"#);
+        let messages = talk(steps).join(",");
+        let case = Case::body(&format!(r#"{{"model":"m","max_tokens":9,"messages":[{messages}],"tools":{tools}}}"#));
+        super::rules::deferring(&["Read"]).into_iter().fold(case, Case::effect).compose_with(memo)
+    };
     let memo = Memo::default();
-    edit(Case::of(&strs(&talk(8)))).compose_with(&memo);
-    let tools = r#"[{"name":"Read","description":"new","input_schema":{"type":"object"}}]"#;
-    let other = format!(r#"{{"model":"m","max_tokens":9,"messages":[{}],"tools":{tools}}}"#, talk(9).join(","));
-    let (done, continued) = edit(Case::body(&other)).compose_with(&memo);
-    assert!(
-        !continued && done.text.contains(r#""description":"new","input_schema":{"type":"object"},"defer_loading""#)
-    );
+    compose(8, "old", &memo);
+    let (done, continued) = compose(9, "old", &memo);
+    assert!(continued && done.text.contains(r#""description":"old","defer_loading":true"#), "{}", done.text);
+    let (done, continued) = compose(10, "new", &memo);
+    assert!(!continued && done.text.contains(r#""description":"new","defer_loading":true"#), "{}", done.text);
 }
