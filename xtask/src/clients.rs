@@ -16,6 +16,8 @@ const GEMINI_CLI: &str = "0.61.0";
 const PI: &str = "0.87.1";
 /// For pi, which runs on no older version.
 const NODE: &str = "22.23.3";
+/// Three usual MCP servers, for the size of a prefix with them.
+const MCP_SERVERS: [&str; 3] = ["filesystem@2026.8.31", "memory@2026.8.31", "github@2025.4.8"];
 const PYTHON_SDK: &str = "2.8.0";
 const TYPESCRIPT_SDK: &str = "1.8.0";
 const SCHEMATHESIS: &str = "4.32.5";
@@ -35,6 +37,7 @@ pub fn install_missing() -> Outcome<Environment> {
         ("CTX_TEST_OPENCODE", npm_program(&cache, "opencode-ai", "opencode", OPENCODE)?),
         ("CTX_TEST_GEMINI", npm_program(&cache, "@google/gemini-cli", "gemini", GEMINI_CLI)?),
         ("CTX_TEST_PI", pi(&cache)?),
+        ("CTX_TEST_MCP_SERVERS", mcp_servers(&cache)?),
         ("CTX_TEST_ANTHROPIC_PY", python_sdk(&cache)?),
         ("CTX_TEST_ANTHROPIC_TS", typescript_sdk(&cache)?),
         ("CTX_TEST_SCHEMATHESIS", schemathesis(&cache)?),
@@ -87,6 +90,22 @@ fn pi(cache: &Path) -> Outcome<PathBuf> {
         || npm_install(&folder, &[&package, &format!("node@{NODE}")]),
     )?;
     Ok(binary)
+}
+
+/// The folder with the packages of [`MCP_SERVERS`].
+fn mcp_servers(cache: &Path) -> Outcome<PathBuf> {
+    let folder = cache.join("mcp-servers-2026.8.31");
+    let packages = folder.join("node_modules/@modelcontextprotocol");
+    let names = MCP_SERVERS.map(|server| format!("@modelcontextprotocol/server-{server}"));
+    ensure(
+        "MCP servers",
+        || {
+            let name = |server: &&str| server.split('@').next().unwrap_or_default().to_owned();
+            MCP_SERVERS.iter().all(|server| packages.join(format!("server-{}/dist/index.js", name(server))).exists())
+        },
+        || npm_install(&folder, &names.each_ref().map(String::as_str)),
+    )?;
+    Ok(packages)
 }
 
 fn typescript_sdk(cache: &Path) -> Outcome<PathBuf> {

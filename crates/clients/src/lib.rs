@@ -76,6 +76,9 @@ pub struct Client {
     pub installer: Option<&'static dyn setup::Installer>,
     /// Patterns of tools whose results the automatic editor keeps by default.
     pub bookkeeping: &'static [&'static str],
+    /// Patterns of tools that are never deferred. `None`: it does not send back what the provider's tool search found,
+    /// so no tool may be.
+    pub undeferred: Option<&'static [&'static str]>,
     /// How to start it so that it uses the daemon.
     pub launch: Launch,
     /// Variables in the environment of the commands that it runs.
@@ -100,6 +103,7 @@ impl Client {
         mcp: None,
         installer: None,
         bookkeeping: &[],
+        undeferred: None,
         launch: Launch::NONE,
         marks: &[],
     };

@@ -92,6 +92,11 @@ fn lay_quieter(settings: &mut Settings, layer: &ContextEditing) {
     }
     preserve_more(settings, layer);
     add_new(&mut settings.exclude_tools, &layer.exclude_tools);
+    let (diet, quieter) = (&mut settings.diet, &layer.diet);
+    diet.mode = quieter.mode.map_or(diet.mode, |mode| mode.min(diet.mode));
+    raise(&mut diet.after_conversations, quieter.after_conversations);
+    diet.shorten_lists &= quieter.shorten_lists.unwrap_or(true);
+    add_new(&mut diet.keep_tools, &quieter.keep_tools);
 }
 
 /// Keeps only phases that both name.

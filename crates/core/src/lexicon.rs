@@ -55,6 +55,15 @@ impl Arguments {
     pub const EMPTY: Arguments = Arguments { path: &[], command: &[], skill: &[], telling: &[], lists: &[] };
 }
 
+/// A list that the client injects for the users of a tool: lines that begin with `- ` up to an empty line.
+#[derive(Debug, Clone, Copy)]
+pub struct InjectedList {
+    /// The words before the list.
+    pub opening: &'static str,
+    /// The tool that takes an item by its name, so that a short description is enough.
+    pub tool: &'static str,
+}
+
 /// Extracts a session from a user id.
 pub type SessionOfUser = fn(&str) -> Option<Box<str>>;
 
@@ -102,6 +111,7 @@ pub struct Vocabulary {
     pub repeated_result: Option<&'static str>,
     /// Kinds of sub-agents that change no files.
     pub looking_agents: &'static [&'static str],
+    pub lists: &'static [InjectedList],
 }
 
 impl Vocabulary {
@@ -129,6 +139,7 @@ impl Vocabulary {
         failed_result: None,
         repeated_result: None,
         looking_agents: &[],
+        lists: &[],
     };
 }
 

@@ -437,6 +437,9 @@ pub enum Automatic {
         /// The calls whose inputs would have been shortened.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         inputs: Vec<String>,
+        /// The tools that would have been deferred.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tools: Vec<String>,
         summary: String,
         note: String,
         tokens_before: u64,

@@ -14,6 +14,7 @@ use crate::card::{self, Card};
 use crate::compose::{Ground, Ready};
 use crate::conversation::cache_forecast::Forecast;
 use crate::conversation::left::begins_with_summary;
+use crate::conversation::policy::ToolUse;
 use crate::conversation::{Conversation, FOLDER_TURNS};
 use crate::log::{self, ArrivalRecord};
 use crate::{EDITED, Engine, mark, record};
@@ -71,6 +72,8 @@ impl Entry {
 pub struct Booking {
     pub step: Step,
     pub card: Option<Card>,
+    /// The tools of the conversation, if they changed.
+    pub tools: Option<ToolUse>,
 }
 
 impl Engine {
@@ -210,7 +213,9 @@ impl Engine {
                 self.at_arrival(conversation, (by.at, warm_until), by.imports, &mut entry.step);
             }
             if let Some(editor) = by.editor {
-                self.act(conversation, editor, &Moment { at: by.at, warm_until, new }, &mut entry.step);
+                let moment = Moment { at: by.at, warm_until, new };
+                self.slim(conversation, editor, by.figures, &moment, &mut entry.step);
+                self.act(conversation, editor, &moment, &mut entry.step);
             }
         }
         (conversation.last.aligned, conversation.last.envelope) = (aligned, around);
@@ -297,7 +302,9 @@ impl Engine {
         }
         let card = is_turn.then(|| card::of(conversation));
         step.notes.extend(card.as_ref().map(card::note));
-        Booking { step, card }
+        let tools = if is_current { conversation.update_tool_use(by.at) } else { None };
+        step.notes.extend(tools.as_ref().map(|tools| tools.note(&conversation.id)));
+        Booking { step, card, tools }
     }
 
     /// Copies the operations on the content that a fork shares with its parent.

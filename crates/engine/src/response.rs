@@ -2,6 +2,7 @@
 
 use crate::card::{self, Card};
 use crate::conversation::Conversation;
+use crate::conversation::policy::ToolUse;
 use crate::credentials::quoted;
 use crate::log::{self, AnswerRecord, WeightEstimates};
 use crate::request::Ticket;
@@ -34,6 +35,8 @@ pub struct ResponseBooking {
     pub step: Step,
     pub answered: AnswerRecord,
     pub card: Option<Card>,
+    /// The tools of the conversation, if the provider refused its diet.
+    pub tools: Option<ToolUse>,
     /// It answers side traffic.
     pub is_side: bool,
 }
@@ -66,8 +69,9 @@ impl Engine {
             step.notes.push(mark(&conversation.id, EDITED, true));
         }
         step.notes.extend(card.as_ref().map(card::note));
+        let tools = if is_newest { self.end_diet(conversation, &answered, timing.at, &mut step) } else { None };
         let is_side = conversation.sides.answered(&answered);
-        ResponseBooking { step, answered, card, is_side }
+        ResponseBooking { step, answered, card, tools, is_side }
     }
 }
 

@@ -12,6 +12,7 @@ use ctx_api::edit::{Applied, When, Wish};
 use ctx_api::frames::Frames;
 use ctx_clients::Hints;
 use ctx_core::edit::Operation;
+use ctx_core::policy::ToolFigures;
 use ctx_store::{MemoryStore, Store};
 use ctx_wire::Wire;
 use ctx_wire::rope::Arriving;
@@ -48,6 +49,7 @@ impl Standalone {
             is_held: true,
             is_committing: false,
             editor: None,
+            figures: &|_, _| ToolFigures::default(),
             imports: &Imports::default(),
             added: &Additions::default(),
             give_way: || {},

@@ -131,6 +131,7 @@ impl Parts {
             is_held: ready.is_some(),
             is_committing: self.storing.is_locked(&conversation.id),
             editor: editor.as_deref(),
+            figures: &|conversation, least| lock(&self.tool_uses).figures(conversation, least),
             imports: &imports,
             added: &added,
             give_way,
@@ -153,7 +154,7 @@ impl Parts {
             }
         }
         let turn = entry.is_turn();
-        let Booking { mut step, card } = self.engine.book(&mut conversation, entry, &by);
+        let Booking { mut step, card, tools } = self.engine.book(&mut conversation, entry, &by);
         let ticket = Ticket { conversation: conversation.id.clone(), request: conversation.progress.requests, turn };
         if seen.counting {
             return Ok(ticket);
@@ -165,6 +166,9 @@ impl Parts {
                 lock(&self.directory).put(card);
             }
             None => self.note_sides(&conversation, &mut step),
+        }
+        if let Some(tools) = tools {
+            lock(&self.tool_uses).put(&conversation.id, tools);
         }
         let (id, weight) = (conversation.id.clone(), conversation.weight());
         self.newest.put(&seen.hints, &conversation);

@@ -1,7 +1,7 @@
 //! The parts of the service, and their assembly. Each room adds its own methods.
 
 use crate::answer_ids::AnswerIds;
-use crate::automatic::Switch;
+use crate::automatic::{Switch, ToolUses};
 use crate::bodies::Newest;
 use crate::directory::Directory;
 use crate::edit::Alarm;
@@ -16,6 +16,7 @@ use crate::uploads::Uploads;
 use crate::view::{Ledger, WeightCache};
 use crate::writer::Writer;
 use ctx_engine::card::Card;
+use ctx_engine::conversation::policy::tool_use;
 use ctx_engine::conversation::titles::{self, Titles};
 use ctx_engine::conversation::waiting::WAITING;
 use ctx_engine::{EDITED, Engine, NO, log};
@@ -43,6 +44,8 @@ pub(crate) struct Parts {
     pub(crate) provider: Arc<ProviderState>,
     /// The automatic editor, if any.
     pub(crate) automatic: Arc<Switch>,
+    /// The tools of the newest conversations.
+    pub(crate) tool_uses: Mutex<ToolUses>,
     /// Titles from a helper, by conversation.
     pub(crate) titles: Mutex<HashMap<String, Titles>>,
     /// Usage and cost of requests, read on demand. Locked before the directory.
@@ -76,6 +79,7 @@ impl Parts {
         }
         let alarm = Alarm::of(marked(&*store, WAITING, &[log::WAIT])?);
         let titles = titles::read(store.notes(titles::TITLES)?);
+        let tool_uses = ToolUses::read(store.notes(tool_use::TOOLS)?);
         Ok(Parts {
             engine: Engine::new(store.clone()),
             store,
@@ -88,6 +92,7 @@ impl Parts {
             uploads: Arc::default(),
             provider: Arc::default(),
             automatic,
+            tool_uses: Mutex::new(tool_uses),
             titles: Mutex::new(titles),
             ledger: Mutex::default(),
             weighed: WeightCache::default(),

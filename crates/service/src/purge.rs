@@ -50,6 +50,7 @@ impl Parts {
         for id in ids {
             ledger.forget(id);
             lock(&self.titles).remove(id);
+            lock(&self.tool_uses).forget(id);
             self.weighed.forget(id);
             let card = lock(&self.directory).card(id).cloned();
             self.held.forget(id, card.as_ref());

@@ -1,5 +1,6 @@
 //! Finds the conversation of a response, lets the engine add it, and updates the rest of the service.
 
+use crate::observe::Posture;
 use crate::parts::Parts;
 use crate::threads::lock;
 use ctx_engine::Problem;
@@ -18,8 +19,13 @@ impl Parts {
         let Some(shared) = self.get(&ticket.conversation)? else { return Ok(()) };
         let mut conversation = lock(&shared);
         let response = Response { ending, answer, timing };
-        let ResponseBooking { mut step, answered, card, is_side } =
+        let was = Posture::of(&conversation);
+        let ResponseBooking { mut step, answered, card, tools, is_side } =
             self.engine.answered(&mut conversation, ticket, response);
+        if let Some(tools) = tools {
+            lock(&self.tool_uses).put(&conversation.id, tools);
+            self.follow(&was, &conversation);
+        }
         answered.message_id.iter().for_each(|id| self.answers.put(id, &ticket.conversation));
         self.provider.counts.answered(&answered);
         if conversation.waits() {

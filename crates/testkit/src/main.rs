@@ -84,6 +84,9 @@ struct Provider {
     /// Edit prompts on request, and refuse invalid requests for that
     #[arg(long)]
     context_editing: bool,
+    /// Search deferred tools on request.
+    #[arg(long)]
+    tool_search: bool,
     /// Discard bodies of answered requests, for long runs
     #[arg(long)]
     forget_bodies: bool,
@@ -165,6 +168,7 @@ fn run(arguments: Provider) -> io::Result<()> {
         unknown_ok: arguments.unknown_200,
         volatile_system: arguments.volatile_system,
         context_editing: arguments.context_editing.then(Default::default),
+        tool_search: arguments.tool_search,
         models: Vec::new(),
         forget_bodies: arguments.forget_bodies,
     })?;

@@ -157,6 +157,17 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
         None
     }
 
+    /// The tools that may be deferred until the provider's tool search finds them, by index: the client itself defers
+    /// others, so provider and model know how.
+    fn deferrable(&self, _: &Body, _: &Envelope) -> Vec<usize> {
+        Vec::new()
+    }
+
+    /// The definition that defers the client's tool with this name; `None` if the provider has no tool search.
+    fn deferred(&self, _: &str) -> Option<serde_json::Value> {
+        None
+    }
+
     /// Whether an answer was paused and is sent back to be continued.
     fn is_paused(&self, _: &Message) -> bool {
         false
@@ -183,6 +194,11 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
     /// The stored form of a reasoning signature.
     fn signature(&self, text: &str) -> Key {
         facts::signature(text)
+    }
+
+    /// Whether the provider refused a request because it has no search for deferred tools.
+    fn refuses_deferred(&self, _status: u16, _message: &str) -> bool {
+        false
     }
 
     /// Whether the provider refused a request because its reasoning is bound to another prefix.

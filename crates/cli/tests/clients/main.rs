@@ -4,6 +4,7 @@
 
 mod automatic;
 mod claude;
+mod diet;
 mod editing;
 mod failures;
 mod gemini;

@@ -30,6 +30,8 @@ pub static CLIENT: Client = Client {
     tells_side_requests: true,
     vocabulary: &VOCABULARY,
     bookkeeping: &["Task*", "Agent", "Todo*", "AskUserQuestion", "Skill", "*memory*", "ExitPlanMode"],
+    // The tools of every session, and its own search for tools.
+    undeferred: Some(&["Bash", "Edit", "Read", "Write", "ToolSearch"]),
     sessions: Some(session::FILES),
     mcp: Some(McpCaller { name: NAME, call: "claudecode/toolUseId", reads_structure: true }),
     installer: Some(&install::ClaudeCodeInstaller),

@@ -1,7 +1,7 @@
 //! The texts that Claude Code injects into a conversation, and its tools.
 
 use ctx_core::ToolRole;
-use ctx_core::lexicon::{Arguments, CommandTags, Tag, Vocabulary};
+use ctx_core::lexicon::{Arguments, CommandTags, InjectedList, Tag, Vocabulary};
 use serde_json::Value;
 
 pub static VOCABULARY: Vocabulary = Vocabulary {
@@ -60,6 +60,10 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
     failed_result: Some("<tool_use_error>"),
     repeated_result: Some("File unchanged"),
     looking_agents: &["Explore", "Plan"],
+    lists: &[
+        InjectedList { opening: "Available agent types for the Agent tool:", tool: "Agent" },
+        InjectedList { opening: "The following skills are available for use with the Skill tool:", tool: "Skill" },
+    ],
     ..Vocabulary::EMPTY
 };
 

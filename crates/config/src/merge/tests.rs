@@ -1,11 +1,11 @@
 //! Stronger layers win, and untrusted layers can only clear less.
 
-use ctx_core::policy::{Artifact, Budget, Call, Target};
+use ctx_core::policy::{Artifact, Budget, Call, DietMode, Target};
 use ctx_wire::anthropic::context_management::{ClearToolUses, Who};
 
 use super::*;
 use crate::read;
-use crate::sections::{AttentionBudget, Patterns};
+use crate::sections::{AttentionBudget, DietSection, Patterns};
 use crate::sources::Places;
 use crate::tree::Node;
 
@@ -48,6 +48,13 @@ fn louder() -> ContextEditing {
         ledger: Some("Makefile".into()),
         hook: Some("x".into()),
         webhook: Some("http://localhost".into()),
+        diet: DietSection {
+            mode: Some(DietMode::On),
+            after_conversations: Some(1),
+            shorten_lists: Some(true),
+            keep_tools: words(&[]),
+            leave_out: words(&["*"]),
+        },
         ..ContextEditing::default()
     }
 }

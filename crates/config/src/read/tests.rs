@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use ctx_core::policy::{Mode, Target};
+use ctx_core::policy::{DietMode, Mode, Target};
 
 use super::*;
 use crate::Flags;
 use crate::env::Environment;
 use crate::home::Home;
-use crate::sections::{AttentionBudget, ContextEditing, Patterns};
+use crate::sections::{AttentionBudget, ContextEditing, DietSection, Patterns};
 use crate::sources::Places;
 
 /// The layer of a project's YAML file.
@@ -43,7 +43,9 @@ const ALL: &str = "[context_editing]\nmode = \"observe\"\ncompact_threshold_perc
     preserve_artifacts = [\"active_beads\", \"plans\"]\nexclude_tools = [\"mcp__*\"]\nledger = \"docs/LEDGER.md\"\n\
     hook = \"notify-send ctx\"\nwebhook = \"http://127.0.0.1:9000/hook\"\n\
     [context_editing.artifacts.plans]\ntools = [\"Plan\"]\npaths = [\"*/plans/*\"]\ncommands = [\"plan *\"]\n\
-    texts = [\"*the plan*\"]\n[context_editing.provider]\nenabled = true\n";
+    texts = [\"*the plan*\"]\n\
+    [context_editing.diet]\nmode = \"observe\"\nafter_conversations = 5\nshorten_lists = false\nkeep_tools = [\"Agent\"]\n\
+    leave_out = [\"mcp__old__*\"]\n[context_editing.provider]\nenabled = true\n";
 
 #[test]
 fn every_key_is_read_with_its_line() {
@@ -75,6 +77,13 @@ fn every_key_is_read_with_its_line() {
         ledger: Some("docs/LEDGER.md".into()),
         hook: Some("notify-send ctx".into()),
         webhook: Some("http://127.0.0.1:9000/hook".into()),
+        diet: DietSection {
+            mode: Some(DietMode::Observe),
+            after_conversations: Some(5),
+            shorten_lists: Some(false),
+            keep_tools: words(&["Agent"]),
+            leave_out: words(&["mcp__old__*"]),
+        },
         provider: said.config.context_editing.provider.clone(),
         enabled: None,
     };

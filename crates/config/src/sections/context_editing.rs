@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
-use ctx_core::policy::{Artifact, Mode, Target};
+use ctx_core::policy::{Artifact, DietMode, Mode, Target};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
@@ -49,6 +49,7 @@ pub struct ContextEditing {
     #[schemars(length(min = 1, max = 4_096), example = "NOTES.md")]
     #[serde(deserialize_with = "ledger")]
     pub ledger: Option<String>,
+    pub diet: DietSection,
     /// command that gets the signals; ignored in a project's file
     #[schemars(length(min = 1, max = 4_096), example = "notify-send ctx")]
     pub hook: Option<String>,
@@ -73,6 +74,27 @@ pub struct AttentionBudget {
     /// token budget for all search results of a session
     #[schemars(range(min = 1, max = 100_000_000), example = 15_000)]
     pub session_total: Option<u64>,
+}
+
+/// The diet for tools.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DietSection {
+    /// how far the diet for tools may go; never further than the automatic editor
+    #[schemars(schema_with = "diet_modes", example = &"observe")]
+    pub mode: Option<DietMode>,
+    /// number of earlier conversations that must have offered a tool without calling it
+    #[schemars(range(min = 1, max = 100), example = 10)]
+    pub after_conversations: Option<u32>,
+    /// shorten the lists that the client injects for deferred tools, such as skills
+    #[schemars(example = true)]
+    pub shorten_lists: Option<bool>,
+    /// tools that always stay; * matches anything
+    #[schemars(inner(length(min = 1, max = 256)), example = ["mcp__git__*"])]
+    pub keep_tools: Option<Vec<String>>,
+    /// tools to leave out if they were not called: the model cannot find them any more
+    #[schemars(inner(length(min = 1, max = 256)), example = ["mcp__old__*"])]
+    pub leave_out: Option<Vec<String>>,
 }
 
 /// Patterns of one artifact. One match is enough.
@@ -101,6 +123,10 @@ impl From<Patterns> for Artifact {
 
 fn modes(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"enum": Mode::ALL})
+}
+
+fn diet_modes(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": [DietMode::Off, DietMode::Observe, DietMode::On]})
 }
 
 /// An absolute path, or a file in the project.

@@ -4,11 +4,12 @@
 //! would be sent ([`candidates`]), with the [`settings`] and the facts of each call. `eligible` applies the settings
 //! once: protected results ([`protect`]), and the [`target`] of clearable ones. Then follow the reasons to clear: it
 //! pays ([`Auto`]), searches exceed their budget, a phase has ended, the `limit` is near. [`stub`] and [`trim`] write
-//! the replacement texts. `tally` and [`worth`] report clearable content to people.
+//! the replacement texts. [`diet`] decides about tools, apart from the rest. `tally` and [`worth`] report clearable content to people.
 
 mod auto;
 pub mod candidates;
 mod choose;
+pub mod diet;
 mod eligible;
 mod limit;
 pub mod phases;
@@ -26,6 +27,7 @@ mod worth;
 pub use auto::Auto;
 pub use candidates::{Input, Item, Look, Texts, Words};
 pub use choose::{Force, choose};
+pub use diet::{Diet, DietMode, ToolFigures};
 pub use eligible::{Fact, Facts};
 pub use phases::{Moment, Phase, Phases};
 pub use price::{Cut, Price};

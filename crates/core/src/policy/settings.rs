@@ -1,5 +1,6 @@
 //! The settings of the automatic editor.
 
+use super::diet::Diet;
 use super::protect::{self, Artifact, Call};
 use super::target::Target;
 use crate::pattern;
@@ -83,6 +84,8 @@ pub struct Settings {
     pub exclude_tools: Vec<String>,
     /// The file that gets a line for each clearing: absolute, or in the project.
     pub ledger: String,
+    /// The diet for tools.
+    pub diet: Diet,
     /// A command that gets signals on stdin; and an address on this machine.
     pub hook: Option<String>,
     pub webhook: Option<String>,
@@ -108,6 +111,7 @@ impl Default for Settings {
             artifacts: protect::known(),
             exclude_tools: Vec::new(),
             ledger: LEDGER.to_owned(),
+            diet: Diet::default(),
             hook: None,
             webhook: None,
         }

@@ -1,5 +1,6 @@
 //! Proposals and notes of the automatic editor, in place of a commit.
 
+use super::diet::tools_of;
 use super::ledger_line;
 use super::run::about;
 use crate::automatic::By;
@@ -75,6 +76,7 @@ impl Engine {
             calls,
             trimmed,
             inputs,
+            tools: tools_of(operations).map(str::to_owned).collect(),
             summary: commit.summary.clone(),
             note: commit.note.clone().unwrap_or_default(),
             tokens_before: commit.tokens_before,

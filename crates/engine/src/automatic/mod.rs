@@ -7,6 +7,7 @@
 
 pub mod ask;
 pub mod candidates;
+pub mod diet;
 pub mod facts;
 pub mod fill;
 pub mod ledger_line;

@@ -2,6 +2,7 @@
 
 pub mod calls;
 pub mod noted;
+pub mod tool_use;
 
 use crate::log::Automatic;
 use crate::tool_text::TextIndex;
@@ -11,6 +12,7 @@ use ctx_core::SlotId;
 use ctx_core::edit::CommitId;
 use ctx_core::policy::Phases;
 pub use noted::NotedEdits;
+pub use tool_use::ToolUse;
 
 /// The author of the automatic editor's commits.
 pub const AUTHOR: &str = "policy";
@@ -28,6 +30,9 @@ pub struct PolicyState {
     pub text_index: TextIndex,
     /// The message that it will probably change next.
     pub next: Option<SlotId>,
+    /// The diet was noted.
+    pub diet_noted: bool,
+    pub tool_use: ToolUse,
 }
 
 impl PolicyState {
@@ -36,7 +41,10 @@ impl PolicyState {
         match said {
             Automatic::PhaseBegan { name, moment, .. } => self.phases.begin(name, *moment),
             Automatic::PhaseEnded { name, moment, .. } => self.phases.end(name, *moment),
-            Automatic::Noted { .. } | Automatic::Kept { .. } => self.noted.add(said),
+            Automatic::Noted { .. } | Automatic::Kept { .. } => {
+                self.diet_noted |= matches!(said, Automatic::Noted { tools, .. } if !tools.is_empty());
+                self.noted.add(said);
+            }
             Automatic::Signal(told) => self.near_limit = told.signal == Signal::ContextNearLimit,
         }
     }

@@ -1,5 +1,6 @@
 //! The circumstances of a request: everything that its body does not contain.
 
+use crate::automatic::diet::FiguresFor;
 use crate::edit::Imports;
 use crate::ports::Automatic;
 use crate::provider::Additions;
@@ -15,6 +16,8 @@ pub struct Circumstances<'a> {
     /// A commit is being stored and will take effect in a moment.
     pub is_committing: bool,
     pub editor: Option<&'a dyn Automatic>,
+    /// The tools that earlier conversations called.
+    pub figures: FiguresFor<'a>,
     /// Content of other conversations for the pending edits.
     pub imports: &'a Imports,
     /// Additional edits that the provider is asked for.

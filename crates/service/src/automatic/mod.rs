@@ -4,6 +4,8 @@ mod ask;
 mod editor;
 mod keep;
 mod switch;
+mod tool_uses;
 
 pub use editor::{Editor, ProviderEdits};
 pub(crate) use switch::Switch;
+pub(crate) use tool_uses::ToolUses;

@@ -54,6 +54,14 @@ fn opened(block: &Value) -> (Value, Vec<Value>) {
     }
 }
 
+/// A refusal with this message.
+pub fn refusal(status: u16, message: &str) -> Answer {
+    let error = json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}});
+    let mut tap = ctx_wire::wire(ctx_wire::WireId::Anthropic).tap(status, Some("application/json"), None);
+    tap.feed(error.to_string().as_bytes());
+    tap.finish(Ending::Complete)
+}
+
 pub fn read(stream: &[u8], ending: Ending) -> Answer {
     let mut tap = ctx_wire::wire(ctx_wire::WireId::Anthropic).tap(200, Some("text/event-stream"), None);
     stream.chunks(777).for_each(|piece| tap.feed(piece));

@@ -7,6 +7,7 @@ use super::directives::{self, Directive, Written};
 use super::json::{Fields, compact};
 use super::prompt::{self, Side};
 use super::request::Request;
+use super::tool_search;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::{HashMap, VecDeque};
@@ -76,7 +77,7 @@ impl Script {
         };
         let mut plan = Plan::default();
         if since < steps.len() {
-            self.obey(&mut plan, steps.swap_remove(since), &text, since, tool_id);
+            self.obey(&mut plan, request, steps.swap_remove(since), (&text, since), tool_id);
         }
         if plan.blocks.is_empty() {
             plan.blocks.push(text_block(&self.default_text(request.body, &sides)));
@@ -96,9 +97,9 @@ impl Script {
     fn obey(
         &mut self,
         plan: &mut Plan,
+        request: &Request<'_>,
         step: Vec<Written>,
-        prompt: &str,
-        since: usize,
+        (prompt, since): (&str, usize),
         mut tool_id: impl FnMut() -> String,
     ) {
         for Written { raw, directive } in step {
@@ -123,6 +124,10 @@ impl Script {
                         Err(why) => text_block(&format!("bad directive: {why}")),
                     });
                 }
+                Directive::FindTool(query) => match tool_search::find(request, &query, &tool_id()) {
+                    Some(found) => plan.blocks.extend(found),
+                    None => plan.blocks.push(text_block("there is no tool search")),
+                },
                 Directive::Usage(tokens) => plan.usage = Some(tokens),
                 Directive::Stop(reason) => plan.stop = Some(reason),
                 Directive::Delay(time) => plan.delay = time,

@@ -15,6 +15,7 @@ pub(crate) enum Directive {
         name: String,
         argument: String,
     },
+    FindTool(String),
     Big(usize),
     Usage(i64),
     Stop(String),
@@ -83,6 +84,7 @@ fn read(part: &str) -> Option<Directive> {
             let (name, argument) = argument.split_once(':').unwrap_or((argument, ""));
             Some(Directive::UseTool { name: name.to_owned(), argument: argument.to_owned() })
         }
+        "FIND_TOOL" => Some(Directive::FindTool(argument.to_owned())),
         "BIG" => argument.parse().ok().filter(|size| *size <= BIGGEST).map(Directive::Big),
         "USAGE" => argument.parse().map(Directive::Usage).ok(),
         "DELAY" => seconds(Directive::Delay),

@@ -11,6 +11,7 @@ use super::refusal::{Place, Refusal};
 use super::request::{Request, is_thinking, kind_of};
 use super::routes::Reply;
 use super::stream;
+use super::tool_search;
 use super::validate;
 use crate::http1::header;
 use serde_json::{Value, json};
@@ -58,6 +59,9 @@ fn answer(
     if options.strict {
         validate::validate(&request)?;
     }
+    if options.tool_search {
+        tool_search::validate(&request)?;
+    }
     let (mut prefix, unbound) = binding::unbound(&request, &options.volatile_system);
     let dropped = match options.bind_thinking {
         true => dropped_thinking(body, headers, &unbound)?,
@@ -65,6 +69,9 @@ fn answer(
     };
 
     let mut plan = memory.script.plan(&request, tool_id);
+    if options.tool_search {
+        tool_search::hold_back(&request, &mut plan.blocks);
+    }
     sign(&mut plan.blocks, &mut prefix);
     if let Some((status, message)) = plan.failure {
         let sentence = match message.as_str() {

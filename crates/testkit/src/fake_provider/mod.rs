@@ -11,6 +11,7 @@
 //! | `THINK:text` | a signed thinking block |
 //! | `REDACTED` | a redacted thinking block |
 //! | `USE_TOOL:Name:argument` | a tool call; the argument is a JSON object, or the tool's main argument |
+//! | `FIND_TOOL:text` | a search of the provider for deferred tools whose definition contains the text |
 //! | `THEN` | the next assistant message |
 //! | `BIG:n` | a text block of n characters |
 //! | `USAGE:n` | report n input tokens |
@@ -44,6 +45,7 @@ mod routes;
 mod serve;
 mod signature;
 mod stream;
+mod tool_search;
 pub(crate) mod validate;
 
 pub use answer::QueuedAnswer;
@@ -84,6 +86,8 @@ pub struct Options {
     pub volatile_system: String,
     /// Edits prompts on request, and refuses invalid requests for that.
     pub context_editing: Option<ContextEditing>,
+    /// Searches deferred tools on request, and refuses what the API refuses of them.
+    pub tool_search: bool,
     /// The data of a model in `GET /v1/models`, by id.
     pub models: Vec<(String, serde_json::Value)>,
     /// Discard the bodies of answered requests: for load tests and long runs.
@@ -104,6 +108,7 @@ impl Default for Options {
             unknown_ok: false,
             volatile_system: VOLATILE_SYSTEM.to_owned(),
             context_editing: None,
+            tool_search: false,
             models: Vec::new(),
             forget_bodies: false,
         }

@@ -92,6 +92,14 @@ pub(crate) enum Refusal {
     Prefill,
     #[error("Requests which include `tool_use` or `tool_result` blocks must define tools.")]
     ToolsUndefined,
+    #[error("At least one tool must have defer_loading=false. All tools cannot be deferred.")]
+    AllDeferred,
+    #[error("tools: cache_control cannot be set for tools with defer_loading=true")]
+    MarkOnDeferred,
+    #[error("{0}: unexpected `tool_use_id` found in `tool_search_tool_result` blocks: {1}")]
+    UnexpectedSearch(Place, String),
+    #[error("tool use with id `{0}` was found without a corresponding `tool_search_tool_result` block")]
+    SearchWithoutResult(String),
     #[error("cache_control cannot be set for thinking blocks")]
     MarkOnThinking,
     #[error("A maximum of 4 blocks with cache_control may be provided. Found {0}.")]

@@ -117,7 +117,8 @@ fn unfold(block: &Fields) -> (Value, Vec<Value>) {
             let thoughts = pieces.into_iter().map(delta);
             (shell, thoughts.chain([signature]).collect())
         }
-        Some("tool_use") => {
+        Some("server_tool_use") if block.get("input") == Some(&json!({})) => (block.clone().into(), Vec::new()),
+        Some("tool_use" | "server_tool_use") => {
             let mut shell = block.clone();
             shell.insert("input".into(), json!({}));
             let input = spaced(block.get("input").unwrap_or(&Value::Null));

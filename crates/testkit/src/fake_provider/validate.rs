@@ -26,6 +26,9 @@ pub fn check(body: &[u8], options: &Options) -> Result<(), String> {
     if options.strict {
         validate(&request).map_err(refuse)?;
     }
+    if options.tool_search {
+        super::tool_search::validate(&request).map_err(refuse)?;
+    }
     match binding::unbound(&request, &options.volatile_system).1.first() {
         Some(&(message, block)) if options.bind_thinking => Err(refuse(Refusal::Unbound(Place { message, block }))),
         _ => Ok(()),

@@ -19,7 +19,10 @@ pub fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<NewMessage>, Refusa
             list.into_iter().map(block).collect::<Result<_, _>>().map(inside)
         }
         DraftScope::Tool if is_tool(raw) => Ok(inside(vec![content::read(raw)])),
-        DraftScope::Tool => Err(bad_json("a tool definition is an object with a `name` and an `input_schema`", "")),
+        DraftScope::Tool => Err(bad_json(
+            "a tool definition is an object with a `name` and an `input_schema`, or with `defer_loading`: true",
+            "",
+        )),
     }
 }
 
@@ -31,7 +34,11 @@ pub fn check(content: &Content) -> Result<(), Refusal> {
 
 fn is_tool(raw: &Value) -> bool {
     let is_own = raw.get("type").is_some_and(|kind| kind.is_string() && kind != "custom");
-    raw.get("name").is_some_and(Value::is_string) && (raw.get("input_schema").is_some_and(Value::is_object) || is_own)
+    // With nothing but the name, the client's own definition is deferred.
+    let is_alone = raw.as_object().is_some_and(|fields| fields.len() == 2);
+    let is_deferred = is_alone && raw.get("defer_loading") == Some(&Value::Bool(true));
+    let is_defined = raw.get("input_schema").is_some_and(Value::is_object);
+    raw.get("name").is_some_and(Value::is_string) && (is_defined || is_own || is_deferred)
 }
 
 /// Messages, each with its role.
@@ -195,6 +202,9 @@ mod tests {
         assert_eq!(refused(json!({ "description": "x" }), DraftScope::Tool).code, ErrorCode::BadContent);
         assert_eq!(refused(json!({ "name": "Bash" }), DraftScope::Tool).code, ErrorCode::BadContent);
         assert!(draft(&json!({ "name": "Bash", "input_schema": {} }), DraftScope::Tool).is_ok());
+        assert!(draft(&json!({ "name": "Bash", "defer_loading": true }), DraftScope::Tool).is_ok());
+        let half = json!({ "name": "Bash", "description": "x", "defer_loading": true });
+        assert_eq!(refused(half, DraftScope::Tool).code, ErrorCode::BadContent);
         let messages = draft(
             &json!([{ "role": "user", "content": "a" }, { "role": "assistant", "content": [call] }]),
             DraftScope::Messages,

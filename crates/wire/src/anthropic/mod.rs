@@ -89,6 +89,14 @@ impl Wire for Anthropic {
         cache::marks(body, envelope)
     }
 
+    fn deferrable(&self, body: &Body, envelope: &Envelope) -> Vec<usize> {
+        compose::deferrable(body, envelope)
+    }
+
+    fn deferred(&self, name: &str) -> Option<serde_json::Value> {
+        Some(serde_json::json!({"name": name, "defer_loading": true}))
+    }
+
     fn marks_envelope(&self, body: &Body, envelope: &Envelope) -> bool {
         cache::marks_around(body, envelope)
     }
@@ -197,6 +205,10 @@ impl Wire for Anthropic {
 
     fn recorded_answer(&self, messages: &[&str], model: &str, usage: Usage) -> Answer {
         recorded::answer(messages, model, usage)
+    }
+
+    fn refuses_deferred(&self, status: u16, message: &str) -> bool {
+        status == 400 && ["tool_search_tool", "defer_loading"].iter().any(|word| message.contains(word))
     }
 
     fn is_unbound(&self, status: u16, body: &[u8]) -> bool {

@@ -152,7 +152,8 @@ fn around(random: &mut Random) -> Cover {
 }
 
 fn around_by(random: &mut Random) -> Vec<NewMessage> {
-    let blocks = match random.below(4) {
+    let blocks = match random.below(5) {
+        2 => vec![format!(r#"{{"name":"{}","defer_loading":true}}"#, ["Bash", "Read"][random.below(2)])],
         0 => vec![r#"{"type":"text","text":"made"}"#.to_owned(), r#"{"type":"text","text":""}"#.to_owned()],
         1 => vec![r#"{"name":"Read","input_schema":{"made":1}}"#.to_owned(), "7".to_owned()],
         _ => return Vec::new(),

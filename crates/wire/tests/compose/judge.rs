@@ -94,7 +94,7 @@ impl Case {
         }
         let value: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
         let manual = value["thinking"]["type"] == "enabled";
-        let options = Options { bind_thinking: !manual, ..Options::strict() };
+        let options = Options { bind_thinking: !manual, tool_search: true, ..Options::strict() };
         if let Err(refused) = check(text.as_bytes(), &options) {
             panic!("{name}: {refused}\n{text}\n{:#?}", composed.repairs);
         }

@@ -33,6 +33,8 @@ pub struct Work {
     pub spelled: Vec<(String, String)>,
     /// Tokens of tool results that the provider says it cleared itself, in each answer.
     pub cleared_by_provider: u64,
+    /// The provider refuses requests that contain these words, by naming them.
+    pub refuses: Option<&'static str>,
 }
 
 impl Work {
@@ -55,6 +57,7 @@ impl Work {
             texts: Vec::new(),
             spelled: Vec::new(),
             cleared_by_provider: 0,
+            refuses: None,
         };
         work.decide(settings);
         work
@@ -108,6 +111,10 @@ impl Work {
                 cleared_thinking_turns: None,
                 cleared_input_tokens: Some(self.cleared_by_provider),
             });
+        }
+        let refused = self.refuses.filter(|words| String::from_utf8_lossy(&sent).contains(words));
+        if let Some(words) = refused {
+            answer = answers::refusal(400, &format!("tools.0: unknown: {words}"));
         }
         self.service.answered(&ticket, Some(answer.ending), Some(answer), timing).expect("noted");
         // A model takes longer than the writer.

@@ -1,10 +1,12 @@
 //! System prompt and tools: removed and replaced pieces, and required ones.
 
+use super::deferred::{self, is_deferred};
 use super::lay_out::lay_out;
 use super::made::{self, MadeBlock};
 use super::plan::{Out, Piece, Plan, Tag, pieces, tag};
 use super::{Input, Placement, Repair, open_loop, pairs, paused, roles, spell};
 use crate::anthropic::content;
+use crate::body::Body;
 use crate::compose::HeadParts;
 pub(super) use crate::compose::Part;
 use crate::envelope;
@@ -25,6 +27,8 @@ pub(super) struct Around {
     pub digest: Key,
     /// Synthetic tools that are not loaded, by name: thinking is bound to them once something refers to them (A61).
     pub deferred: Vec<(String, Key)>,
+    /// The tools depend on the messages, which may need one that an edit removed.
+    pub needs_messages: bool,
 }
 
 impl Default for Around {
@@ -36,6 +40,7 @@ impl Default for Around {
             from: Vec::new(),
             digest: Key([0; 16]),
             deferred: Vec::new(),
+            needs_messages: false,
         }
     }
 }
@@ -135,10 +140,6 @@ fn plain(json: &str) -> envelope::Piece {
     }
 }
 
-fn is_deferred(tool: &[u8]) -> bool {
-    spell::member(tool, 0, "defer_loading").is_some_and(|member| &tool[member.value] == b"true")
-}
-
 fn system(plan: &mut Plan<'_>, view: &View<'_>, around: &mut Around) -> Vec<Part> {
     let input = plan.input;
     let mut parts = Vec::new();
@@ -185,31 +186,7 @@ fn tools(plan: &mut Plan<'_>, view: &View<'_>, needed: Vec<(&'static str, String
     let mut stays: Vec<bool> =
         (0..all.len()).map(|at| view.tools.get(at).is_none_or(|fate| fate.covered.is_none())).collect();
     let mut parts = Vec::new();
-    let mut ours: Vec<(usize, String, bool)> = Vec::new();
-    for (at, fate) in view.tools.iter().enumerate().take(all.len()) {
-        for (from, json) in made_of(view, fate) {
-            let bytes = json.as_bytes();
-            let name = made::object(bytes).and_then(|span| spell::text(bytes, span.start, "name"));
-            let taken = |name: &str| {
-                ours.iter().any(|(_, other, _)| other == name)
-                    || all.iter().zip(&stays).any(|(tool, stays)| *stays && *tool.name == *name)
-            };
-            match name {
-                Some(name) if made::is_name(&name) && !taken(&name) => {
-                    around.add(from, &made::bare(&json, 0, &mut plan.repairs));
-                    let later = is_deferred(bytes);
-                    if later {
-                        around.deferred.push((name.to_string(), Key::of([b"deferred".as_slice(), bytes])));
-                    }
-                    ours.push((at, name.into_owned(), later));
-                }
-                _ => {
-                    let what = "a tool of ours is left out: it has no name that can be, or one that is taken";
-                    plan.repairs.push(Repair::new("A10", what));
-                }
-            }
-        }
-    }
+    let ours = ours(plan, view, &mut stays, around);
     for (rule, name) in needed {
         let is_ours = ours.iter().any(|(_, other, _)| *other == name);
         let found = all.iter().position(|tool| *tool.name == *name).filter(|&at| !stays[at] && !is_ours);
@@ -246,6 +223,87 @@ fn tools(plan: &mut Plan<'_>, view: &View<'_>, needed: Vec<(&'static str, String
         parts.extend(here.map(|(n, _)| Part::Made(from + n)));
     }
     parts
+}
+
+/// Adds the synthetic tools: for each the client's tool in whose place it stands, its name, and whether it is deferred.
+fn ours(plan: &mut Plan<'_>, view: &View<'_>, stays: &mut [bool], around: &mut Around) -> Vec<(usize, String, bool)> {
+    let input = plan.input;
+    let all = input.envelope.tools.as_deref().unwrap_or_default();
+    let mut ours: Vec<(usize, String, bool)> = Vec::new();
+    // The first tool that only a search can load.
+    let mut search = None;
+    for (at, fate) in view.tools.iter().enumerate().take(all.len()) {
+        around.needs_messages |= fate.covered.is_some() && fate.by.is_empty();
+        for (from, json) in made_of(view, fate) {
+            let is_stub = deferred::is_stub(json.as_bytes());
+            if let Some((rule, why)) = is_stub.then(|| loaded_because(input, &all[at].name)).flatten() {
+                stays[at] = true;
+                plan.repairs.push(Repair::new(rule, format!("the tool {} stays loaded: {why}", all[at].name)));
+                continue;
+            }
+            around.needs_messages |= !is_stub;
+            let json = if is_stub { whole(input, &all[at], &json).map(Cow::Owned) } else { Some(json) };
+            let bytes = json.as_deref().unwrap_or_default().as_bytes();
+            let name = made::object(bytes).and_then(|span| spell::text(bytes, span.start, "name"));
+            let taken = |name: &str| {
+                ours.iter().any(|(_, other, _)| other == name)
+                    || all.iter().zip(&*stays).any(|(tool, stays)| *stays && *tool.name == *name)
+            };
+            match (name, &json) {
+                (Some(name), Some(json)) if made::is_name(&name) && !taken(&name) => {
+                    around.add(from, &made::bare(json, 0, &mut plan.repairs));
+                    let later = is_deferred(bytes);
+                    // The client's own definition counts with its messages.
+                    if later && !is_stub {
+                        around.deferred.push((name.to_string(), Key::of([b"deferred".as_slice(), bytes])));
+                    }
+                    ours.push((at, name.into_owned(), later));
+                    search = search.or(is_stub.then_some((at, from)));
+                }
+                _ => {
+                    around.needs_messages = true;
+                    let what = "a tool of ours is left out: it has no name that can be, or one that is taken";
+                    plan.repairs.push(Repair::new("A10", what));
+                }
+            }
+        }
+    }
+    if let Some((at, from)) = search.filter(|_| !has_search(input)) {
+        around.add(from, deferred::SEARCH);
+        ours.push((at, deferred::SEARCH_NAME.to_owned(), false));
+    }
+    ours
+}
+
+/// The deferred definition of the client's tool that a stub stands for. `None` if it names another tool.
+fn whole(input: &Input<'_>, tool: &envelope::Piece, stub: &str) -> Option<String> {
+    let is_its = !tool.server && spell::text(stub.as_bytes(), 0, "name").is_some_and(|name| *name == *tool.name);
+    is_its.then(|| deferred::defer(input.body.bytes().get(tool.at.clone()).unwrap_or_default()))
+}
+
+/// Why a tool must not be deferred in this request: the rule and the reason.
+fn loaded_because(input: &Input<'_>, name: &str) -> Option<(&'static str, &'static str)> {
+    if is_chosen(input.body, name) {
+        return Some(("A9", "the request demands it"));
+    }
+    let searches = has_search(input) || input.envelope.tools.iter().flatten().any(|tool| tool.deferred);
+    // The model may have changed to one without a search.
+    (!searches).then_some(("A45", "the client uses no tool search here"))
+}
+
+/// Whether the client already lists a search for deferred tools, or a tool with that name.
+fn has_search(input: &Input<'_>) -> bool {
+    let bytes = input.body.bytes();
+    let finds =
+        |tool: &envelope::Piece| deferred::is_search(bytes, tool.at.start) || *tool.name == *deferred::SEARCH_NAME;
+    input.envelope.tools.iter().flatten().any(finds)
+}
+
+/// Whether the request forces the model to call this tool.
+pub(super) fn is_chosen(body: &Body, name: &str) -> bool {
+    let bytes = body.bytes();
+    let choice = body.spans().member(bytes, "tool_choice");
+    choice.is_some_and(|(span, _)| spell::text(bytes, span.start, "name").is_some_and(|chosen| chosen == name))
 }
 
 /// The tools that must stay defined: referenced, unfinished, chosen, or required by a container.

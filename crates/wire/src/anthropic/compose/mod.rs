@@ -7,6 +7,7 @@
 //! request shares with the previous one.
 
 mod around;
+mod deferred;
 mod lay_out;
 mod made;
 mod marks;
@@ -24,6 +25,7 @@ mod stays;
 mod thinking;
 mod waits;
 
+pub(super) use deferred::deferrable;
 pub use paused::is_paused;
 pub use settled::go_on;
 

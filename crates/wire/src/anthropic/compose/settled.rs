@@ -73,7 +73,9 @@ impl Memory for LastSettled {
 struct Head {
     digest: Key,
     attributions: Vec<bool>,
-    tools: Option<usize>,
+    /// All tools, deferred ones too, and the one that the request demands.
+    tools: Option<Key>,
+    chosen: Option<Key>,
 }
 
 impl Head {
@@ -81,7 +83,8 @@ impl Head {
         Head {
             digest: input.around,
             attributions: input.envelope.system.iter().map(|piece| piece.is_attribution).collect(),
-            tools: input.envelope.tools.as_ref().map(|tools| tools.len()),
+            tools: input.envelope.tools.as_ref().map(|tools| Key::of(tools.iter().map(|tool| tool.key.0.as_slice()))),
+            chosen: input.body.spans().member(input.body.bytes(), "tool_choice").map(|(_, value)| Key::of([value])),
         }
     }
 }
@@ -138,7 +141,7 @@ pub(super) fn settle(plan: &Plan<'_>, border: Border, finished: FinishedComposit
     let last = request.messages.get(border.message - 1);
     let parts = (input.under, last, plan.outs.get(..border.out), plan.outs.get(border.out..), after.get(..border.out));
     let (Some(under), Some(last), Some(outs), Some(open), Some(after)) = parts else { return };
-    if around.tools.is_some() {
+    if around.needs_messages {
         return forget(input);
     }
     let replaced = open.iter().flat_map(|out| out.pieces.iter().flatten()).filter(is_replaced).count();

@@ -269,3 +269,49 @@ fn nothing_of_ours_brings_cache_marks() {
     assert!(!done.text.contains("cache_control") && done.text.contains(r#""text":"x""#), "{}", done.text);
     assert_eq!(done.rules(), ["A76", "A76"]);
 }
+
+/// The effect of deferring the client's own tools.
+pub(super) fn deferring(names: &[&str]) -> Vec<Effect> {
+    let stub = |name: &&str| {
+        let json = format!(r#"{{"name":"{name}","defer_loading":true}}"#);
+        let content = vec![crate::anthropic::content::restored(&json)];
+        let covers = vec![Cover::Tool { name: (*name).to_owned() }];
+        Effect::Replace { why: Why::Edited, covers, by: vec![NewMessage { role: None, content }] }
+    };
+    names.iter().map(stub).collect()
+}
+
+#[test]
+fn a_deferred_tool_keeps_the_clients_definition_and_a_search_finds_it() {
+    let body = |choice: &str, more: &str| {
+        format!(
+            r#"{{"messages":[{}],"tools":[{{"name":"Read","input_schema":{{}}}},{{"name":"Agent","description":"long","input_schema":{{}}}},{{"name":"Skill","input_schema":{{}},"cache_control":{{"type":"ephemeral"}}}},{{"name":"Zeta","defer_loading":true}}{more}]{choice}}}"#,
+            user("a")
+        )
+    };
+    let compose = |body: &str, names: &[&str]| {
+        let case = Case::body(body);
+        deferring(names).into_iter().fold(case, Case::effect).compose()
+    };
+    const SEARCH: &str = r#"{"type":"tool_search_tool_regex_20251119","name":"tool_search_tool_regex"}"#;
+    let done = compose(&body("", ""), &["Agent", "Skill"]);
+    let agent = r#"{"name":"Agent","description":"long","input_schema":{},"defer_loading":true}"#;
+    let skill = r#"{"name":"Skill","input_schema":{},"defer_loading":true}"#;
+    assert!(done.text.contains(&format!("{agent},{SEARCH},{skill},{{\"name\":\"Zeta\"")), "{}", done.text);
+    assert!(!done.text.contains(r#"true,"cache_control""#), "{}", done.text);
+    // The client's own search is enough.
+    let own = r#",{"type":"tool_search_tool_bm25_20251119","name":"tool_search_tool_bm25"}"#;
+    let done = compose(&body("", own), &["Agent"]);
+    assert!(done.text.contains(agent) && !done.text.contains("regex"), "{}", done.text);
+    // A demanded tool stays loaded.
+    let done = compose(&body(r#","tool_choice":{"type":"tool","name":"Agent"}"#, ""), &["Agent"]);
+    assert_eq!(done.rules(), ["A9"]);
+    assert!(!done.text.contains(agent) && !done.text.contains("tool_search"), "{}", done.text);
+    // Where the client does not search for tools, provider or model may not know how.
+    let done = compose(&body("", "").replace(r#","defer_loading":true"#, ""), &["Agent"]);
+    assert_eq!(done.rules(), ["A45"]);
+    assert!(!done.text.contains("defer_loading") && !done.text.contains("tool_search"), "{}", done.text);
+    // What the model does not read is not part of the prefix; the search is.
+    let other = compose(&body("", "").replace("long", "other"), &["Agent"]);
+    assert_eq!(compose(&body("", ""), &["Agent"]).composed.prefix, other.composed.prefix);
+}

@@ -93,3 +93,20 @@ fn edits_among_the_newest_messages_settle_nothing() {
     let edit = |case: Case| case.delete(&[(15, 1)]);
     assert!(!goes_on(&talk(8), &talk(9), edit));
 }
+
+#[test]
+fn a_deferred_tool_goes_on_until_the_tools_change() {
+    let compose = |steps: usize, description: &str, memo: &Memo| {
+        let read = format!(r#"{{"name":"Read","description":"{description}"}}"#);
+        let tools = format!(r#"[{read},{{"name":"Zeta","defer_loading":true}}]"#);
+        let messages = talk(steps).join(",");
+        let case = Case::body(&format!(r#"{{"model":"m","max_tokens":9,"messages":[{messages}],"tools":{tools}}}"#));
+        super::rules::deferring(&["Read"]).into_iter().fold(case, Case::effect).compose_with(memo)
+    };
+    let memo = Memo::default();
+    compose(8, "old", &memo);
+    let (done, continued) = compose(9, "old", &memo);
+    assert!(continued && done.text.contains(r#""description":"old","defer_loading":true"#), "{}", done.text);
+    let (done, continued) = compose(10, "new", &memo);
+    assert!(!continued && done.text.contains(r#""description":"new","defer_loading":true"#), "{}", done.text);
+}
