@@ -134,9 +134,11 @@ impl Conversation {
 
 /// The first block in which two versions of a message differ, judged by their facts.
 pub fn first_difference(old: &Message, new: &Message) -> Option<usize> {
+    // The size of thinking without text is ours.
+    let fixed = |block: &Block| if block.kind == Kind::Thinking { 0 } else { block.fixed_tokens };
     let same = |(one, other): &(&Block, &Block)| {
-        (one.kind, one.chars, one.fixed_tokens, &one.tool_use_id, &one.label, one.signature)
-            == (other.kind, other.chars, other.fixed_tokens, &other.tool_use_id, &other.label, other.signature)
+        (one.kind, one.chars, fixed(one), &one.tool_use_id, &one.label, one.signature)
+            == (other.kind, other.chars, fixed(other), &other.tool_use_id, &other.label, other.signature)
     };
     let alike = old.blocks.iter().zip(&new.blocks).take_while(same).count();
     (alike < new.blocks.len()).then_some(alike)

@@ -11,6 +11,7 @@ impl Conversation {
         self.cache.forecast.answered(answered);
         self.provider.remember(answered);
         let Some(estimated) = answered.estimated else { return };
+        self.hidden_thinking.answered(answered);
         // A stream can say `error` and end cleanly, and a client can disconnect once it has read the stop reason.
         let whole = answered.ending == "complete" || answered.stop_reason.is_some();
         self.progress.answered = answered.status == 200 && answered.error.is_none() && whole;
@@ -20,7 +21,9 @@ impl Conversation {
             let is_all = answered.summary.is_none() && !answered.summarised;
             if is_all && answered.repairs.iter().all(|(rule, _)| rule == "A65") {
                 answered.model.iter().for_each(|model| self.calibration.is_for(model));
-                self.calibration.learn(estimated, usage.prompt().saturating_add(cleared));
+                let counted = usage.prompt().saturating_add(cleared);
+                let estimated = self.corrected(estimated, counted);
+                self.calibration.learn(estimated, counted);
             }
             if answered.status == 200 {
                 self.provider.cleared = answered.cleared_results();
@@ -30,6 +33,22 @@ impl Conversation {
                     Some(CacheReport { at, usage, ttl: usage.ttl().or(before), head: self.progress.asked });
             }
         }
+    }
+
+    /// The estimate of a counted prompt, with thinking no larger than the count allows.
+    fn corrected(&mut self, estimated: f64, counted: u64) -> f64 {
+        let (too_large, excess) = self.hidden_thinking.counted(estimated, counted, &self.calibration);
+        let mut corrected = estimated;
+        for (slot, at) in too_large {
+            let Some(block) = self.tree.slot(slot).and_then(|slot| slot.message.blocks.get(at)) else { continue };
+            let size = block.fixed_tokens;
+            if let Some(smaller) = self.hidden_thinking.corrected(block, excess) {
+                corrected -= f64::from(size - smaller);
+                self.tree.set_fixed_tokens(slot, at, smaller);
+                self.composing.weight = None;
+            }
+        }
+        corrected
     }
 
     /// Counts the tokens that the provider's own summary replaces.
