@@ -2,6 +2,7 @@
 //! the answer, so that the two can be compared.
 
 use crate::compose::Ground;
+use crate::conversation::cache::NewestRequest;
 use crate::conversation::cache_forecast::Forecast;
 use crate::conversation::{Conversation, estimate};
 use crate::log::Differs;
@@ -62,6 +63,7 @@ impl Conversation {
         };
         let expected = forecast.of(rules, &outline, at);
         self.cache.forecast = forecast;
+        self.cache.newest = NewestRequest { head, after, messages: self.tree.current().len() };
         expected
     }
 
