@@ -2,6 +2,7 @@
 //!
 //! Everything here is replayed from the log or derived from it, so dropping a conversation from memory loses nothing.
 
+pub mod account;
 mod answer;
 pub(crate) mod cache;
 pub(crate) mod cache_forecast;
@@ -25,6 +26,7 @@ pub use cache::CacheReport;
 pub use messages::{PendingMessage, SlotVersion};
 
 use crate::log::{Automatic, OpeningRecord, Turn, Wait};
+use account::Account;
 use cache::CacheState;
 use composing::{ComposeState, short};
 use ctx_api::timeline::Line;
@@ -81,6 +83,7 @@ pub struct Conversation {
     pub(crate) thread: Thread,
     pub calibration: Calibration,
     hidden_thinking: HiddenThinking,
+    pub account: Account,
     pub cache: CacheState,
     /// Deferred edits and proposals, pending and finished.
     pub waiting: WaitingList,
@@ -128,6 +131,7 @@ impl Conversation {
             thread: Thread::default(),
             calibration: Calibration::default(),
             hidden_thinking: HiddenThinking::default(),
+            account: Account::default(),
             waiting: WaitingList::default(),
             history: History::default(),
             titles: Titles::new(),

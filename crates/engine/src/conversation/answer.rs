@@ -1,5 +1,6 @@
 //! Learns from an answer: the state of the cache, the token count, and the bindings of the thinking.
 
+use super::account::Answered;
 use super::cache::CacheReport;
 use super::{Conversation, estimate};
 use crate::log::AnswerRecord;
@@ -29,8 +30,12 @@ impl Conversation {
                 self.provider.cleared = answered.cleared_results();
                 self.provider.summed_up = self.sum_up(answered, estimated, usage.prompt());
                 let before = self.cache.answer.as_ref().and_then(|cached| cached.ttl);
-                self.cache.answer =
-                    Some(CacheReport { at, usage, ttl: usage.ttl().or(before), head: self.progress.asked });
+                let (ttl, head) = (usage.ttl().or(before), self.progress.asked);
+                self.cache.answer = Some(CacheReport { at, usage, ttl, head });
+                let tokens = |estimate: f64| self.calibration.tokens(estimate) as i64;
+                let removed = answered.edited.map_or(0, |edited| tokens(edited.own) - tokens(edited.sent));
+                let (model, lifetime) = (self.envelope.model.as_deref(), self.lifetime());
+                self.account.add(&Answered { usage: &usage, removed, model, at, lifetime, head });
             }
         }
     }
