@@ -34,6 +34,9 @@ pub struct ContextView {
     pub left_out: u64,
     /// Tokens that the automatic editor would have cleared in another mode.
     pub noted: u64,
+    /// The running account of the automatic editor; none unless it edits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<AccountView>,
     /// Proposals that wait for your approval.
     pub proposals: u64,
     /// Obstacles for the automatic editor: an invalid setting, a file that cannot be written.
@@ -44,6 +47,18 @@ pub struct ContextView {
     /// Open phases of the work.
     pub phases: Vec<String>,
     pub cache: Option<CacheView>,
+}
+
+/// The running account of the edits of a conversation, in dollars, by the provider's counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AccountView {
+    pub spent: f64,
+    /// Saved by edits so far; negative while an edit has not paid off.
+    pub saved: f64,
+    /// What edits may owe at most.
+    pub credit: f64,
+    /// What the editor would do before the next request, and why.
+    pub next: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -102,7 +102,13 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
         ("skill", ToolRole::Skill),
         ("question", ToolRole::Ask),
     ],
-    arguments: Arguments { path: &["filePath"], skill: &["name"], telling: &["filePath"], ..Arguments::EMPTY },
+    arguments: Arguments {
+        path: &["filePath"],
+        skill: &["name"],
+        replaced: &["oldString"],
+        telling: &["filePath"],
+        ..Arguments::EMPTY
+    },
     ..Vocabulary::EMPTY
 };
 

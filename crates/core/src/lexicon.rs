@@ -44,6 +44,8 @@ pub struct Arguments {
     pub command: &'static [&'static str],
     /// The name of a skill.
     pub skill: &'static [&'static str],
+    /// The text of a file that an edit replaces.
+    pub replaced: &'static [&'static str],
     /// The most informative arguments of a call, best first.
     pub telling: &'static [&'static str],
     /// Lists of texts, or of objects with the arguments above.
@@ -52,7 +54,8 @@ pub struct Arguments {
 
 impl Arguments {
     /// No names.
-    pub const EMPTY: Arguments = Arguments { path: &[], command: &[], skill: &[], telling: &[], lists: &[] };
+    pub const EMPTY: Arguments =
+        Arguments { path: &[], command: &[], skill: &[], replaced: &[], telling: &[], lists: &[] };
 }
 
 /// A list that the client injects for the users of a tool: lines that begin with `- ` up to an empty line.
@@ -310,6 +313,11 @@ impl Lexicon {
 
     pub fn commands_of_tools(&self) -> impl Iterator<Item = &'static str> {
         self.all(|words| words.arguments.command)
+    }
+
+    /// The arguments with text that an edit replaces.
+    pub fn replaced(&self) -> impl Iterator<Item = &'static str> {
+        self.all(|words| words.arguments.replaced)
     }
 
     pub fn skills(&self) -> impl Iterator<Item = &'static str> {

@@ -67,7 +67,7 @@ pub struct Block {
     pub at: Range<u32>,
     /// Characters that the model reads; encrypted fields count as none.
     pub chars: u32,
-    /// Tokens on top of the characters (images).
+    /// Tokens on top of the characters: of images, and of thinking without text.
     pub fixed_tokens: u32,
     pub tool: Option<Box<str>>,
     /// The role of the called tool.

@@ -1,6 +1,6 @@
 //! Token estimates, calibrated by the provider's reports.
 
-use crate::message::{Block, Message};
+use crate::message::{Block, Kind, Message};
 use ctx_models::tokens::{CLAUDE, weights};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -14,6 +14,11 @@ pub fn estimate(chars: u32, fixed: u32) -> f64 {
 
 pub fn of_block(block: &Block) -> f64 {
     estimate(block.chars, block.fixed_tokens)
+}
+
+/// Whether a block is thinking that the client sends back without its text.
+pub fn is_hidden_thinking(block: &Block) -> bool {
+    block.kind == Kind::Thinking && block.chars == 0
 }
 
 pub fn of_message(message: &Message) -> f64 {
@@ -66,7 +71,16 @@ impl Calibration {
     }
 
     pub fn tokens(&self, estimated: f64) -> u64 {
-        (estimated * self.factor.or(self.family).unwrap_or(1.0)).round() as u64
+        (estimated * self.scale()).round() as u64
+    }
+
+    /// The estimate of content that the provider counts as so many tokens.
+    pub fn estimate(&self, tokens: u64) -> f64 {
+        tokens as f64 / self.scale()
+    }
+
+    fn scale(&self) -> f64 {
+        self.factor.or(self.family).unwrap_or(1.0)
     }
 }
 

@@ -137,6 +137,14 @@ impl Tree {
         (0..self.slots[ix as usize].nodes.len()).for_each(|at| self.link(self.slots[ix as usize].nodes[at]));
     }
 
+    /// Corrects the tokens of a block that its characters do not tell.
+    pub fn set_fixed_tokens(&mut self, id: SlotId, block: usize, tokens: u32) {
+        let slot = self.by_id.get(&id).and_then(|&ix| self.slots.get_mut(ix as usize));
+        if let Some(block) = slot.and_then(|slot| slot.message.blocks.get_mut(block)) {
+            block.fixed_tokens = tokens;
+        }
+    }
+
     /// Links the results at a node with the calls before it.
     fn link(&mut self, node: NodeIx) {
         let slot = self.nodes[node as usize].slot as usize;

@@ -2,11 +2,13 @@
 //!
 //! Everything here is replayed from the log or derived from it, so dropping a conversation from memory loses nothing.
 
+pub mod account;
 mod answer;
 pub(crate) mod cache;
 pub(crate) mod cache_forecast;
 pub(crate) mod composing;
 pub(crate) mod continuity;
+mod hidden_thinking;
 pub mod left;
 pub(crate) mod messages;
 pub mod policy;
@@ -24,6 +26,7 @@ pub use cache::CacheReport;
 pub use messages::{PendingMessage, SlotVersion};
 
 use crate::log::{Automatic, OpeningRecord, Turn, Wait};
+use account::Account;
 use cache::CacheState;
 use composing::{ComposeState, short};
 use ctx_api::timeline::Line;
@@ -40,6 +43,7 @@ use ctx_store::Hash;
 use ctx_wire::Wire;
 use ctx_wire::body::Body;
 use ctx_wire::envelope::Envelope;
+use hidden_thinking::HiddenThinking;
 use left::{LeftFrames, LeftPaths, begins_with_summary};
 use messages::LastBody;
 use policy::{AUTHOR, PolicyState};
@@ -78,6 +82,8 @@ pub struct Conversation {
     pub pending: Vec<PendingMessage>,
     pub(crate) thread: Thread,
     pub calibration: Calibration,
+    hidden_thinking: HiddenThinking,
+    pub account: Account,
     pub cache: CacheState,
     /// Deferred edits and proposals, pending and finished.
     pub waiting: WaitingList,
@@ -124,6 +130,8 @@ impl Conversation {
             pending: Vec::new(),
             thread: Thread::default(),
             calibration: Calibration::default(),
+            hidden_thinking: HiddenThinking::default(),
+            account: Account::default(),
             waiting: WaitingList::default(),
             history: History::default(),
             titles: Titles::new(),
@@ -146,7 +154,7 @@ impl Conversation {
     pub fn grow(
         &mut self,
         turn: &Turn,
-        versions: Vec<(SlotId, SlotVersion, Message)>,
+        mut versions: Vec<(SlotId, SlotVersion, Message)>,
         packed: Hash,
         compacted: bool,
     ) -> Option<()> {
@@ -169,6 +177,7 @@ impl Conversation {
         self.reasoning.rebind(&turn.bound);
         let is_edited = self.is_edited();
         let seen: Vec<SlotId> = versions.iter().map(|(slot, ..)| *slot).collect();
+        self.hidden_thinking.size(versions.iter_mut().map(|(slot, _, facts)| (*slot, facts)), &self.calibration);
         for (slot, version, facts) in versions {
             self.reasoning.meet(&facts, is_edited);
             self.tree.put(slot, facts);

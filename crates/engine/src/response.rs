@@ -52,6 +52,7 @@ impl Engine {
         let is_whole = is_newest && answered.status == 200 && answered.ending == "complete";
         self.told(conversation, &mut answered, reply.first().filter(|_| is_whole).map(Vec::as_slice));
         conversation.learn(&answered, timing.at.saturating_sub(timing.total_ms));
+        conversation.account.price(&self.models);
         if answered.status == 200 {
             let signatures: Vec<Key> = answered.signatures.iter().filter_map(|text| text.parse().ok()).collect();
             conversation.bind(signatures.into_iter(), &answered);

@@ -111,12 +111,12 @@ impl Automatic for Editor {
         let Change::Edit { effects, .. } = &commit.change else { return };
         for effect in effects {
             if let Effect::Replace { by, .. } = effect {
-                if let Some(Content::Call { id: Some(id), input, .. }) =
-                    by.first().and_then(|made| made.content.first())
-                {
+                let call = by.first().and_then(|made| made.content.first());
+                if let Some(Content::Call { id: Some(id), input, .. }) = call {
                     told.inputs.push((id.as_str().into(), words_in(&value_of(input))));
                 }
-                told.cleared = true;
+                // A call comes with its result.
+                told.cleared |= call.and_then(Content::calls).is_none_or(|call| !fresh.contains(call));
             }
             let Effect::Results { results, .. } = effect else { continue };
             for result in results {

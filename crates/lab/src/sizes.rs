@@ -9,8 +9,8 @@
 //! A prompt that shrank tells nothing: the client removed content that the recording still has.
 
 use crate::recording::{Recording, Usage};
-use ctx_core::message::{Anchor, Block, Kind, Message, Role};
-use ctx_core::tokens;
+use ctx_core::message::{Anchor, Block, Message, Role};
+use ctx_core::tokens::{self, is_hidden_thinking as is_hidden};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -167,10 +167,6 @@ impl Growth {
             last.unrecorded = unrecorded;
         }
     }
-}
-
-fn is_hidden(block: &Block) -> bool {
-    block.kind == Kind::Thinking && block.chars == 0
 }
 
 /// The estimate of the visible blocks of the chosen messages.

@@ -178,6 +178,11 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
         false
     }
 
+    /// Whether reasoning is bound to everything before it: behind a change it is not sent back.
+    fn binds_reasoning(&self) -> bool {
+        false
+    }
+
     /// Asks the provider to drop reasoning that is no longer bound to its prefix, instead of refusing the request.
     /// `None` if the request does not reason, or already has the setting.
     fn drop_unbound(&self, _: &Body) -> Option<Insertion> {

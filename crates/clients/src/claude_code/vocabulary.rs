@@ -54,6 +54,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
         path: &["file_path", "path", "notebook_path", "filePath"],
         command: &["command", "cmd", "pattern", "query", "url", "prompt"],
         skill: &["skill", "command"],
+        replaced: &["old_string"],
         telling: &["file_path", "path", "command", "pattern", "url", "query", "description", "skill", "prompt"],
         ..Arguments::EMPTY
     },

@@ -23,8 +23,46 @@ pub struct Look<'t> {
     pub cold: bool,
     /// Cache prices in input tokens.
     pub rates: Rates,
+    /// Thinking that is bound to everything before it, oldest first: a change before it removes it.
+    pub thinking: Vec<Thought>,
+    /// Where the provider's cache certainly holds the request.
+    pub held: Held,
+    /// The price that an edit may have, in input tokens; `None`: any.
+    pub budget: Option<f64>,
     /// The texts of the results.
     pub texts: Texts<'t>,
+}
+
+/// A block of thinking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Thought {
+    pub message: usize,
+    pub block: usize,
+    pub tokens: u64,
+    /// Tokens before it.
+    pub before: u64,
+    /// Its answer, counted from 0.
+    pub step: usize,
+}
+
+/// The places up to which the provider's cache certainly holds a request.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Held {
+    /// Anywhere: the cache finds the longest known beginning.
+    #[default]
+    Everywhere,
+    /// After so many tokens, in ascending order.
+    At(Vec<u64>),
+}
+
+impl Held {
+    /// The tokens that are read from the cache if nothing changes before this place.
+    pub fn before(&self, place: u64) -> u64 {
+        match self {
+            Held::Everywhere => place,
+            Held::At(places) => places.iter().rev().find(|held| **held <= place).copied().unwrap_or(0),
+        }
+    }
 }
 
 /// Reads the text of a result as it would be sent, by the id of its call.
@@ -97,6 +135,8 @@ pub struct Input {
     pub before: u64,
     /// Tokens left after shortening.
     pub left: u64,
+    /// Tokens left without the text that the call replaced, if it is finished.
+    pub unreplaced: u64,
 }
 
 impl Item {
@@ -105,9 +145,14 @@ impl Item {
         if self.released { 0 } else { self.step }
     }
 
-    /// Whether shortening it saves enough.
-    pub fn is_worth(&self, least: u64) -> bool {
-        self.tokens >= least.max(self.left * 6 / 5)
+    /// Tokens that shortening it saves.
+    pub fn saves(&self) -> u64 {
+        self.tokens.saturating_sub(self.left)
+    }
+
+    /// Tokens that its call has of replaced text.
+    pub fn saves_replaced(&self) -> u64 {
+        self.input.map_or(0, |input| input.tokens.saturating_sub(input.unreplaced))
     }
 }
 
@@ -140,37 +185,57 @@ impl Look<'_> {
     }
 }
 
+/// The content of a request as it would be sent.
+#[derive(Default)]
+pub struct Sent {
+    /// The tool results, each with its unit and the index of its frame.
+    pub items: Vec<(Item, ViewUnit, usize)>,
+    pub thinking: Vec<Thought>,
+    /// The tokens before each message.
+    pub messages: Vec<(usize, u64)>,
+    /// The estimate of the whole request.
+    pub estimate: f64,
+}
+
 impl Desk<'_> {
-    /// The tool results as they would be sent, each with its unit and the index of its frame; and the estimate of the
-    /// whole request, given that of the content `around` the messages.
-    pub fn items(&self, around: f64) -> (Vec<(Item, ViewUnit, usize)>, f64) {
-        let (frames, sent): (Vec<usize>, Vec<ViewUnit>) = self.sent().unzip();
-        let superseded = self.superseded_among(&sent);
+    /// The content of the request, given the estimate of the content `around` the messages.
+    pub fn items(&self, around: f64) -> Sent {
+        let (frames, units): (Vec<usize>, Vec<ViewUnit>) = self.sent().unzip();
+        let superseded = self.superseded_among(&units);
         let mut calls: HashMap<&str, (&Block, usize)> = HashMap::new();
-        let answers = self.source.messages.iter().filter(|message| message.role == Role::Assistant);
-        for (step, message) in answers.enumerate() {
+        let mut steps = vec![0; self.source.messages.len()];
+        let answers = self.source.messages.iter().enumerate().filter(|(_, message)| message.role == Role::Assistant);
+        for (step, (at, message)) in answers.enumerate() {
+            steps[at] = step;
             let called = message.blocks.iter().filter(|block| block.kind == Kind::ToolUse);
             calls.extend(called.filter_map(|block| Some((block.tool_use_id.as_deref()?, (block, step)))));
         }
-        let mut items = Vec::new();
+        let mut sent = Sent { estimate: around, ..Sent::default() };
         let mut inputs: HashMap<&str, Input> = HashMap::new();
-        let mut before = around;
-        for (frame, laid) in frames.into_iter().zip(sent) {
+        for (frame, laid) in frames.into_iter().zip(units) {
             let weight = self.view.weigh(&laid, self.source.messages);
+            let (tokens, before) = ((self.scale)(weight), (self.scale)(sent.estimate));
+            if let Unit::Source { message, block: Some(block) } = laid.unit {
+                if sent.messages.last().is_none_or(|(last, _)| *last != message) {
+                    sent.messages.push((message, before));
+                }
+                if tokens > 0 && self.kind(&laid) == Some(Kind::Thinking) {
+                    let step = steps.get(message).copied().unwrap_or_default();
+                    sent.thinking.push(Thought { message, block, tokens, before, step });
+                }
+            }
             if let Some(call) = self.call(&laid) {
-                let (tokens, before) = ((self.scale)(weight), (self.scale)(before));
-                inputs.insert(call, Input { tokens, before, left: tokens });
+                inputs.insert(call, Input { tokens, before, left: tokens, unreplaced: tokens });
             }
             if let Some(item) = self.item(&laid, &calls) {
                 let superseded = superseded.contains(&*item.call);
-                let (tokens, before) = ((self.scale)(weight), (self.scale)(before));
                 let input = inputs.remove(&*item.call);
                 let pinned = self.view.frames[frame].pinned;
-                items.push((Item { tokens, before, pinned, superseded, input, ..item }, laid, frame));
+                sent.items.push((Item { tokens, before, pinned, superseded, input, ..item }, laid, frame));
             }
-            before += weight;
+            sent.estimate += weight;
         }
-        (items, before)
+        sent
     }
 
     /// The id of a client's call.

@@ -1,15 +1,14 @@
 //! The decision of the automatic editor, from top to bottom: which results and tool inputs to clear before the next
 //! request.
 //!
-//! Each reason to clear extends the plan of the previous ones: clearing pays ([`Auto`]), searches exceed their budget,
-//! a phase has ended, the model's limit is near ([`super::limit`]).
+//! Each reason to clear extends the plan of the previous ones: clearing pays ([`Auto`]), a phase has ended, the model's
+//! limit is near ([`super::limit`]).
 
 use super::eligible::{Eligibility, Facts, LEAST};
 use super::limit;
-use super::searches::beyond;
 use super::settings::Settings;
 use super::target::Target;
-use super::{Action, Auto, Cut, Item, Look, Policy, Proposal};
+use super::{Action, Auto, Cut, Item, Look, Outlook, Policy, Price, Proposal};
 use std::collections::HashSet;
 
 /// The pressure to clear.
@@ -29,16 +28,14 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
     let mut plan = Plan::default();
     match force {
         Force::All => {
-            plan.add(over_search_budget(&eligible, &plan));
             plan.add(limit::all(&eligible, &plan));
         }
         Force::Usual { provider_edits, cleared, provider_first } => {
             // While the provider clears, it does the clearing that pays: another cut would only break its cache.
             if provider_first || cleared > 0 {
-                plan.add_unprotected(Auto::default().trimmed(look), &eligible);
+                plan.add_unprotected(Auto::default().on_arrival(look), &eligible);
             } else {
                 plan.add_unprotected(Auto::default().propose(look), &eligible);
-                plan.add(over_search_budget(&eligible, &plan));
                 plan.add(of_ended_phases(&eligible, &plan));
             }
             let percent = look.window / 100;
@@ -48,6 +45,11 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
         }
     }
     plan.proposals
+}
+
+/// What would be cleared before the next request because it pays, and why.
+pub fn outlook(settings: &Settings, look: &Look<'_>, facts: Facts<'_>) -> Outlook {
+    Auto::default().outlook(&Eligibility::of(settings, look, facts).look)
 }
 
 /// The proposals so far.
@@ -89,51 +91,21 @@ impl Plan {
     }
 }
 
-/// Search results beyond the session's budget: clears the oldest, many at once, if that pays off within the number of
-/// requests so far, or if they exceed twice the budget. Preserved searches count too.
-fn over_search_budget(eligible: &Eligibility<'_, '_>, plan: &Plan) -> Vec<Proposal> {
-    let Some(budget) = eligible.settings.attention_budget else { return Vec::new() };
-    let look = &eligible.look;
-    let is_there = |item: &&Item| !item.cleared && (item.fresh || !plan.has_result(item));
-    let searches: Vec<&Item> = look.items.iter().filter(is_there).filter(|item| eligible.is_search(item)).collect();
-    let all: u64 = searches.iter().map(|item| item.tokens).sum();
-    if all <= budget.session_total {
-        return Vec::new();
-    }
-    let may_go = |item: &&Item| {
-        let is_worth = item.tokens >= LEAST.max(item.left * 3 / 2);
-        is_worth && !item.fresh && !item.pinned && !eligible.is_held(item)
-    };
-    let old: Vec<&Item> = searches.into_iter().filter(may_go).collect();
-    let tokens: Vec<u64> = old.iter().map(|item| item.tokens).collect();
-    let others = all - tokens.iter().sum::<u64>();
-    let count = beyond(&tokens, others, budget.session_total);
-    let cuts: Vec<Cut> = old.iter().take(count).map(|item| Cut::of(item)).collect();
-    let pays_after = look.prices(&cuts).first().map_or(0.0, |price| price.pays_after());
-    if pays_after > look.steps as f64 && all <= 2 * budget.session_total {
-        return Vec::new();
-    }
-    let why = format!("attention_budget (more than {} tokens of searches)", budget.session_total);
-    Proposal::shorten(old.into_iter().take(count), &why)
-}
-
-/// Details of ended phases: clears them in conversations of any size if that pays off within the number of requests so
-/// far.
+/// Details of ended phases: clears them as soon as that pays off within the number of requests so far.
 fn of_ended_phases(eligible: &Eligibility<'_, '_>, plan: &Plan) -> Vec<Proposal> {
     let look = &eligible.look;
     let is_left = |item: &&Item| {
         !item.fresh
-            && item.is_worth(LEAST)
+            && item.saves() >= LEAST
             && !plan.has_result(item)
             && eligible.is_of_ended_phase(item)
             && !eligible.is_held(item)
     };
     let left: Vec<&Item> = look.whole().filter(is_left).collect();
     let cuts: Vec<Cut> = left.iter().map(|item| Cut::of(item)).collect();
+    let is_due = |price: &&Price| price.pays_after().ceil() <= look.steps as f64 && look.affords(price);
     let prices = look.prices(&cuts);
-    let Some(price) = prices.first().filter(|price| price.pays_after().ceil() <= look.steps as f64) else {
-        return Vec::new();
-    };
+    let Some(price) = prices.first().filter(is_due) else { return Vec::new() };
     Proposal::shorten(left, &format!("{}, {}", Target::CompletedPhaseDetails.reason(), price.forecast()))
 }
 

@@ -67,13 +67,16 @@ impl<'e, 'f> Eligibility<'e, 'f> {
     /// Releases results of ended phases, and of searches beyond their budget, so that [`super::Auto`] does not wait for
     /// their age.
     fn release(&self, items: &mut [Item]) {
-        let mut searched = 0;
-        for item in items.iter_mut().rev().filter(|item| !item.cleared && !self.is_recent(item)) {
-            let is_over = self.settings.attention_budget.is_some_and(|budget| {
-                self.is_search(item) && {
-                    searched += item.tokens;
-                    item.tokens > budget.single_search || searched > budget.accumulated
-                }
+        let (mut searched, mut older) = (0, 0);
+        for item in items.iter_mut().rev().filter(|item| !item.cleared) {
+            let budget = self.settings.attention_budget.filter(|_| self.is_search(item));
+            searched += budget.map_or(0, |_| item.tokens);
+            if self.is_recent(item) {
+                continue;
+            }
+            older += budget.map_or(0, |_| item.tokens);
+            let is_over = budget.is_some_and(|budget| {
+                item.tokens > budget.single_search || older > budget.accumulated || searched > budget.session_total
             });
             item.released = is_over || self.is_of_ended_phase(item);
         }

@@ -2,9 +2,10 @@
 //!
 //! A decision of the automatic editor starts in [`choose`]. Its input is a [`Look`]: the results of a request as it
 //! would be sent ([`candidates`]), with the [`settings`] and the facts of each call. `eligible` applies the settings
-//! once: protected results ([`protect`]), and the [`target`] of clearable ones. Then follow the reasons to clear: it
-//! pays ([`Auto`]), searches exceed their budget, a phase has ended, the `limit` is near. [`stub`] and [`trim`] write
-//! the replacement texts. [`diet`] decides about tools, apart from the rest. `tally` and [`worth`] report clearable content to people.
+//! once: protected results ([`protect`]), released ones (searches beyond their budget, ended phases), and the [`target`]
+//! of clearable ones. Then follow the reasons to clear: it pays ([`Auto`]), a phase has ended, the `limit` is near.
+//! [`stub`] and [`trim`] write the replacement texts. [`diet`] decides about tools, apart from the rest. `tally` and
+//! [`worth`] report clearable content to people.
 
 mod auto;
 pub mod candidates;
@@ -24,9 +25,9 @@ pub mod target;
 pub mod trim;
 mod worth;
 
-pub use auto::Auto;
-pub use candidates::{Input, Item, Look, Texts, Words};
-pub use choose::{Force, choose};
+pub use auto::{Auto, Outlook};
+pub use candidates::{Held, Input, Item, Look, Sent, Texts, Thought, Words};
+pub use choose::{Force, choose, outlook};
 pub use diet::{Diet, DietMode, ToolFigures};
 pub use eligible::{Fact, Facts};
 pub use phases::{Moment, Phase, Phases};
@@ -34,7 +35,7 @@ pub use price::{Cut, Price};
 pub use proposal::{Action, Proposal};
 pub use protect::{Artifact, Call};
 pub use searches::is_search;
-pub use settings::{Budget, Mode, Settings};
+pub use settings::{Budget, Mode, Rules, Settings};
 pub use tally::{Tally, tally};
 pub use target::Target;
 pub use worth::{Worth, worth};

@@ -18,22 +18,32 @@ impl Cut {
 }
 
 impl Look<'_> {
-    /// Prices these cuts, in order of position, from each of them on: the tail behind the first one is written to the
-    /// cache again, once, unless the cache has expired anyway.
+    /// Prices these cuts, in order of position, from each of them on: everything behind the last place before the first
+    /// cut that the cache certainly holds is written again, once, unless the cache has expired anyway. Thinking behind
+    /// the first cut goes too.
     pub fn prices(&self, cuts: &[Cut]) -> Vec<Price> {
         let mut removed = 0;
+        let mut thinking = self.thinking.iter().rev().peekable();
         let mut prices: Vec<Price> = cuts
             .iter()
             .rev()
             .map(|cut| {
                 removed += cut.removed;
-                let tail = self.tokens.saturating_sub(cut.before + removed) as f64;
+                while let Some(thought) = thinking.next_if(|thought| thought.before >= cut.before) {
+                    removed += thought.tokens;
+                }
+                let tail = self.tokens.saturating_sub(self.held.before(cut.before) + removed) as f64;
                 let state = if self.cold { CacheState::Cold } else { CacheState::Warm };
                 Price { break_even: BreakEven::of(tail, removed as f64, state, self.rates), removed }
             })
             .collect();
         prices.reverse();
         prices
+    }
+
+    /// Whether an edit of this price fits the account.
+    pub fn affords(&self, price: &Price) -> bool {
+        self.budget.is_none_or(|budget| price.break_even.once <= budget)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Proposals: the operations that a policy requests, with reasons.
 
-use super::candidates::Item;
+use super::candidates::{Item, Thought};
 use crate::edit::operation::{Operation, Select};
 
 /// An edit that a policy requests, with its reason.
@@ -17,6 +17,10 @@ pub enum Action {
     Operation(Operation),
     /// Shortens the long texts in a tool input to their names.
     ShortInput { call: Box<str> },
+    /// Takes the replaced text out of the input of a finished edit.
+    DropReplaced { call: Box<str> },
+    /// Drops thinking, and with it all thinking behind it: it is bound to everything before it.
+    DropThinking { message: usize, block: usize },
     /// Replaces a result with a stub without names.
     Bare { call: String },
 }
@@ -29,7 +33,10 @@ impl Action {
                 &select.calls
             }
             Action::Bare { call } => std::slice::from_ref(call),
-            Action::Operation(_) | Action::ShortInput { .. } => &[],
+            Action::Operation(_)
+            | Action::ShortInput { .. }
+            | Action::DropReplaced { .. }
+            | Action::DropThinking { .. } => &[],
         }
     }
 
@@ -42,8 +49,8 @@ impl Action {
                 !named || !select.calls.is_empty()
             }
             Action::Bare { call } => keep(call),
-            Action::ShortInput { call } => keep(call),
-            Action::Operation(_) => true,
+            Action::ShortInput { call } | Action::DropReplaced { call } => keep(call),
+            Action::Operation(_) | Action::DropThinking { .. } => true,
         }
     }
 }
@@ -73,6 +80,17 @@ impl Proposal {
     /// Shortens the input of a result's call.
     pub fn short_input(item: &Item, reason: &str) -> Proposal {
         Proposal { what: Action::ShortInput { call: item.call.clone() }, reason: reason.to_owned() }
+    }
+
+    /// Takes the text that an edit replaced out of its call.
+    pub fn without_replaced(item: &Item, reason: &str) -> Proposal {
+        Proposal { what: Action::DropReplaced { call: item.call.clone() }, reason: reason.to_owned() }
+    }
+
+    /// Drops thinking.
+    pub fn drop_thinking(thought: &Thought, reason: &str) -> Proposal {
+        let Thought { message, block, .. } = *thought;
+        Proposal { what: Action::DropThinking { message, block }, reason: reason.to_owned() }
     }
 
     fn result(item: &Item, text: Option<String>, reason: &str) -> Proposal {

@@ -1,4 +1,4 @@
-//! Searches: recognises search calls, and limits the share of their results in the context.
+//! Recognises search calls.
 
 use crate::tool::ToolRole;
 
@@ -29,23 +29,6 @@ fn searches(command: &str) -> bool {
     false
 }
 
-/// The number of oldest searches to clear at once when all of them exceed `total` tokens: enough to free half of it,
-/// because otherwise each further search would break the cache again. `old`: tokens of the clearable searches, oldest
-/// first; `others`: tokens of recent or preserved ones. If `others` alone exceed `total`, nothing is cleared until half
-/// of `total` can be.
-pub fn beyond(old: &[u64], others: u64, total: u64) -> usize {
-    let mut left: u64 = old.iter().sum();
-    if left + others <= total || (others > total && left < total / 2) {
-        return 0;
-    }
-    let goes = |tokens: &&u64| {
-        let is_over = left + others > total / 2;
-        left -= if is_over { **tokens } else { 0 };
-        is_over
-    };
-    old.iter().take_while(goes).count()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,16 +53,5 @@ mod tests {
             assert!(!is_search(ToolRole::Shell, Some(command)), "{command}");
         }
         assert!(!is_search(ToolRole::Read, None) && !is_search(ToolRole::Other, Some("rg foo")));
-    }
-
-    #[test]
-    fn the_oldest_go_until_all_of_them_are_within_the_budget() {
-        assert_eq!(beyond(&[1_500; 4], 7_500, 15_000), 0, "within it");
-        assert_eq!(beyond(&[1_500; 6], 7_500, 15_000), 6, "half of it is free again");
-        assert_eq!(beyond(&[1_500; 10], 3_000, 15_000), 7);
-        assert_eq!(beyond(&[1_000], 14_500, 15_000), 1);
-        assert_eq!(beyond(&[2_000; 2], 9_500, 6_000), 2, "the recent ones are too much by themselves");
-        assert_eq!(beyond(&[1_900], 9_500, 6_000), 0, "that would cut the cache for one");
-        assert_eq!(beyond(&[], 9_500, 6_000), 0);
     }
 }

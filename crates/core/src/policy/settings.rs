@@ -47,8 +47,8 @@ pub struct Budget {
     pub single_search: u64,
     /// Results that are no longer recent. Beyond it, the oldest are cleared as soon as that pays.
     pub accumulated: u64,
-    /// All search results in the conversation, including recent ones. Beyond it, the oldest are cleared even if that
-    /// does not pay.
+    /// All search results in the conversation, including recent ones. Beyond it, those that are no longer recent are
+    /// cleared as soon as that pays.
     pub session_total: u64,
 }
 
@@ -89,6 +89,49 @@ pub struct Settings {
     /// A command that gets signals on stdin; and an address on this machine.
     pub hook: Option<String>,
     pub webhook: Option<String>,
+}
+
+/// The parameters of [`super::Auto`]. Ages are in answers. They were chosen on recordings: see docs/lab.md.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rules {
+    /// The age from which a file view may be cleared.
+    pub view_age: usize,
+    /// The same for any other result.
+    pub other_age: usize,
+    /// The same for the replaced text in an edit's input.
+    pub input_age: usize,
+    /// Content stays while its file was touched within this many answers.
+    pub quiet: usize,
+    /// The age from which thinking is a reason for an edit.
+    pub thinking_age: usize,
+    /// The share of these ages that counts when the cache has expired.
+    pub cold_share: f64,
+    /// An edit of a part must save at least this many tokens.
+    pub least: u64,
+    /// The requests to come, as a share of those so far: a long conversation usually continues.
+    pub horizon: f64,
+    /// How many times its price an edit must bring within these requests, beyond paying off.
+    pub gain: f64,
+    /// Shorter requests are only shortened on arrival: near the shortest prompt that the provider caches, less may cost
+    /// more.
+    pub smallest: u64,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules {
+            view_age: 20,
+            other_age: 10,
+            input_age: 25,
+            quiet: 20,
+            thinking_age: 3,
+            cold_share: 0.5,
+            least: 150,
+            horizon: 0.6,
+            gain: 2.0,
+            smallest: 20_000,
+        }
+    }
 }
 
 /// The default ledger.

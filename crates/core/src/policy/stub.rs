@@ -7,7 +7,7 @@ use std::collections::HashMap;
 const CLEARED: &str = "[Cleared to save context.";
 const NAMES: &str = " Names in it:";
 /// The number of names in a stub: the most frequent ones.
-const MOST: usize = 20;
+const MOST: usize = 60;
 /// The start of the stub of a long text in a tool input.
 const REMOVED: &str = "[removed to save context; it was done.";
 

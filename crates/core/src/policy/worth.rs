@@ -54,8 +54,7 @@ pub fn worth(settings: &Settings, look: &Look<'_>, facts: Facts<'_>) -> Worth {
 mod tests {
     use super::super::eligible::Fact;
     use super::*;
-    use crate::policy::{Item, Texts};
-    use ctx_models::Rates;
+    use crate::policy::Item;
 
     fn item(call: &str, step: usize, before: u64, superseded: bool) -> Item {
         Item { call: call.into(), tokens: 5_000, left: 100, step, before, superseded, ..Item::default() }
@@ -65,8 +64,7 @@ mod tests {
     fn what_is_stale_or_superseded_is_priced_as_a_whole() {
         let items =
             vec![item("old", 1, 10_000, false), item("outdated", 25, 20_000, true), item("new", 30, 40_000, false)];
-        let rates = Rates::default();
-        let look = Look { items, tokens: 50_000, window: 200_000, steps: 30, cold: false, rates, texts: Texts(None) };
+        let look = Look { items, tokens: 50_000, window: 200_000, steps: 30, ..Look::default() };
         let settings = Settings { preserve_recent_turns: 3, ..Settings::default() };
         let found = worth(&settings, &look, &|_| Fact::default());
         assert_eq!((found.stale, found.superseded), (vec!["old".into()], vec!["outdated".into()]));

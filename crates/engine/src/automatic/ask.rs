@@ -50,6 +50,8 @@ impl Conversation {
         let asked = self.proposal().into_iter();
         let waiting: HashSet<Cow<'_, str>> =
             asked.flat_map(|waiting| calls(self.wire, &waiting.wished.operations)).collect();
+        // Thinking goes along with an edit that is made; notes and proposals leave it alone.
+        look.thinking.retain(|_| mode == Mode::On);
         for item in &mut look.items {
             match mode {
                 Mode::On | Mode::Off => continue,

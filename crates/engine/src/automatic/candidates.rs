@@ -1,6 +1,7 @@
 //! Candidates for clearing: the tool results as they would be sent, and their places.
 
 use crate::conversation::Conversation;
+use crate::conversation::cache::{CacheState, NewestRequest};
 use crate::conversation::policy::AUTHOR;
 use crate::ports::Batch;
 use crate::tool_text::result::ResultText;
@@ -11,13 +12,19 @@ use ctx_core::edit::resolve::Desk;
 use ctx_core::fast_map::FastSet;
 use ctx_core::message::Role;
 use ctx_core::policy::stub::is_result_stub;
-use ctx_core::policy::{Action, Item, Look, Proposal, Words};
-use ctx_core::{Content, SlotId, tokens};
+use ctx_core::policy::{Action, Held, Item, Look, Proposal, Sent, Thought, Words};
+use ctx_core::{Content, Key, NodeIx, SlotId, tokens};
+use ctx_models::CacheRules;
+use ctx_models::cache::Reads;
 use std::collections::{BTreeSet, HashMap};
 
 /// The tool results of a conversation, and their places.
 pub struct Candidates {
     pub items: Vec<Item>,
+    pub thinking: Vec<Thought>,
+    /// The tokens before the first message, and before each.
+    pub around: u64,
+    pub messages: Vec<(usize, u64)>,
     /// Of the whole request: the estimate, and its tokens.
     pub estimate: f64,
     pub tokens: u64,
@@ -32,17 +39,21 @@ impl Candidates {
             covers.iter().zip(weights).filter(|(around, _)| around.covered.is_none()).map(|(_, weight)| weight).sum()
         };
         let around = sent(&view.system, desk.system_weights) + sent(&view.tools, desk.tool_weights);
-        let (found, estimate) = desk.items(around);
+        let Sent { items: found, mut thinking, messages, estimate } = desk.items(around);
+        thinking.retain(|_| conversation.wire.binds_reasoning());
         let answer = desk.source.messages.iter().rposition(|message| message.role == Role::Assistant);
         let back = conversation.wanted_back();
         let (items, laid) = (Vec::with_capacity(found.len()), HashMap::with_capacity(found.len()));
-        let mut seen = Candidates { items, estimate, tokens: (desk.scale)(estimate), laid };
+        let (tokens, around) = ((desk.scale)(estimate), (desk.scale)(around));
+        let mut seen = Candidates { items, thinking, messages, around, estimate, tokens, laid };
         for (mut item, laid, frame) in found {
             if let Some(left) = conversation.policy.text_index.left(&item.call) {
                 item.left = (desk.scale)(left);
             }
             if let Some(input) = &mut item.input {
-                input.left = conversation.policy.text_index.input_left(&item.call).map_or(input.tokens, desk.scale);
+                let index = &conversation.policy.text_index;
+                input.left = index.input_left(&item.call).map_or(input.tokens, desk.scale);
+                input.unreplaced = index.unreplaced(&item.call).map_or(input.tokens, desk.scale);
             }
             // The provider does not read content that its summary replaces.
             item.before = item.before.saturating_sub(conversation.provider.summed_up);
@@ -64,6 +75,32 @@ impl Candidates {
             seen.items.push(item);
         }
         seen
+    }
+
+    /// Where the provider's cache certainly holds the conversation.
+    pub fn held(&self, conversation: &Conversation, rules: &CacheRules, at: u64) -> Held {
+        if matches!(rules.reads, Reads::LongestPrefix { .. }) {
+            return Held::Everywhere;
+        }
+        let NewestRequest { head, after, messages } = &conversation.cache.newest;
+        let certain = conversation.cache.forecast.certain(conversation.envelope.model.as_deref(), at);
+        let mut places: Vec<u64> = certain.contains(head).then_some(self.around).into_iter().collect();
+        // Composing sets breakpoints only where it remembers an entry.
+        let CacheState { written, ends, .. } = &conversation.cache;
+        let known: FastSet<&Key> = written.iter().collect();
+        let ends: FastSet<&NodeIx> = ends.iter().collect();
+        let is_known = |message: usize, prefix: &Key| {
+            let is_end = || conversation.tree.current().get(message).is_some_and(|node| ends.contains(node));
+            certain.contains(prefix) && (known.contains(prefix) || is_end())
+        };
+        // Where messages are missing, their places are not known.
+        let sent = after.iter().enumerate().filter(|_| after.len() == *messages);
+        for (message, _) in sent.filter(|(message, prefix)| is_known(*message, prefix)) {
+            let next = self.messages.partition_point(|(at, _)| *at <= message);
+            let before = self.messages.get(next).map(|(_, before)| *before);
+            places.extend(before.map(|before| before.saturating_sub(conversation.provider.summed_up)));
+        }
+        Held::At(places)
     }
 
     /// The message that contains a result.
@@ -118,7 +155,8 @@ impl Candidates {
                 }
                 Action::Bare { call } => batch.add(result(call)),
                 Action::ShortInput { call } => batch.add(input(call)),
-                Action::Operation(_) => {}
+                // The file had the replaced text, and thinking is not filed.
+                Action::Operation(_) | Action::DropReplaced { .. } | Action::DropThinking { .. } => {}
             }
         }
         batch

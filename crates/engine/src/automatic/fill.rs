@@ -47,9 +47,8 @@ impl FilledProposals {
         let goes = |item: &Item| self.texts.contains_key(&*item.call);
         let first = seen.items.iter().position(|item| goes(item) && !item.fresh);
         let first = first.or_else(|| (!known).then_some(0))?;
-        let result = |item: &Item| !item.cleared && !goes(item) && item.is_worth(LEAST);
-        let input =
-            |item: &Item| item.input.is_some_and(|input| input.is_worth(LEAST)) && !self.calls.contains(&*item.call);
+        let result = |item: &Item| !item.cleared && !goes(item) && item.saves() >= LEAST;
+        let input = |item: &Item| item.saves_replaced() >= LEAST && !self.calls.contains(&*item.call);
         // A call is in the message before its result.
         let place = |item: &Item| match (input(item), result(item)) {
             (true, _) => seen.message(&item.call)?.checked_sub(1),
@@ -78,8 +77,8 @@ impl Filler<'_> {
         let short: HashSet<Box<str>> = proposed
             .iter()
             .filter_map(|proposed| match &proposed.what {
-                Action::ShortInput { call } => Some(call.clone()),
-                Action::Operation(_) | Action::Bare { .. } => None,
+                Action::ShortInput { call } | Action::DropReplaced { call } => Some(call.clone()),
+                Action::Operation(_) | Action::Bare { .. } | Action::DropThinking { .. } => None,
             })
             .collect();
         let has_text = |proposed: &Proposal| {
@@ -104,6 +103,8 @@ impl Filler<'_> {
                     let at = calls.get(&call);
                     at.and_then(|at| self.input(&call, at, &reason, &mut known, &mut filled))
                 }
+                Action::DropReplaced { call } => calls.get(&call).and_then(|at| self.replaced(&call, at, &mut filled)),
+                Action::DropThinking { message, block } => self.thinking(message, block, &mut filled),
             };
             if let Some(operation) = operation {
                 filled.operations.push(operation);
@@ -162,20 +163,48 @@ impl Filler<'_> {
         known: &mut KnownNames<'_>,
         filled: &mut FilledProposals,
     ) -> Option<Operation> {
-        let block = std::str::from_utf8(block_of(self.conversation, laid)?).ok()?;
-        let Content::Call { input: CallInput::Json(input), .. } = content_of(self.conversation, laid)? else {
-            return None;
-        };
+        let input = self.input_of(laid)?;
         let long = LongInput::of(&input)?;
         let kept = self.keep(call, (&input, "json"), true, reason)?;
         let short = long.short(kept.as_deref(), &|name| known.has(name));
         known.learn(&short);
-        let content = self.conversation.wire.with_input(block, &short).linked(Some(call));
-        let content = vec![content];
+        self.with_input(call, (laid, id), &short, filled)
+    }
+
+    /// An edit's call without the text that it replaced. That text was in a file, so it is not filed again.
+    fn replaced(&self, call: &str, (laid, id): &(ViewUnit, String), filled: &mut FilledProposals) -> Option<Operation> {
+        let input = self.input_of(laid)?;
+        self.with_input(call, (laid, id), &LongInput::replaced(&input)?.without(), filled)
+    }
+
+    /// The input of a client's call.
+    fn input_of(&self, laid: &ViewUnit) -> Option<String> {
+        match content_of(self.conversation, laid)? {
+            Content::Call { input: CallInput::Json(input), .. } => Some(input),
+            _ => None,
+        }
+    }
+
+    fn with_input(
+        &self,
+        call: &str,
+        (laid, id): (&ViewUnit, &str),
+        short: &str,
+        filled: &mut FilledProposals,
+    ) -> Option<Operation> {
+        let block = std::str::from_utf8(block_of(self.conversation, laid)?).ok()?;
+        let content = vec![self.conversation.wire.with_input(block, short).linked(Some(call))];
         let by = vec![NewMessage { role: None, content: content.clone() }];
         filled.calls.insert(call.into());
         filled.inputs.push(Effect::Replace { why: Why::Edited, covers: self.desk.cover(&[*laid]), by });
-        Some(Operation::Edit { id: id.clone(), text: None, raw: None, content: Some(content), force: false })
+        Some(Operation::Edit { id: id.to_owned(), text: None, raw: None, content: Some(content), force: false })
+    }
+
+    fn thinking(&self, message: usize, block: usize, filled: &mut FilledProposals) -> Option<Operation> {
+        let is_it = |unit: &Unit| *unit == Unit::Source { message, block: Some(block) };
+        let (laid, id) = blocks_of(self.desk).find(|(laid, _)| is_it(&laid.unit))?;
+        filled.inputs.push(Effect::Replace { why: Why::Deleted, covers: self.desk.cover(&[laid]), by: Vec::new() });
+        Some(Operation::Delete { ids: vec![id], select: Select::default(), force: false })
     }
 
     fn keep_result(&self, call: &str, content: &ResultText, reason: &str) -> Option<Option<String>> {
@@ -208,21 +237,29 @@ impl Filler<'_> {
     }
 }
 
-/// The calls of a conversation: their places and ids.
-fn calls_of(desk: &Desk<'_>) -> HashMap<Box<str>, (ViewUnit, String)> {
-    let mut calls = HashMap::new();
-    for frame in desk.view.frames.iter().filter(|frame| !frame.pinned) {
+/// The client's blocks of a conversation that are sent: their places and ids.
+fn blocks_of<'d>(desk: &'d Desk<'_>) -> impl Iterator<Item = (ViewUnit, String)> + 'd {
+    desk.view.frames.iter().filter(|frame| !frame.pinned).flat_map(|frame| {
         let layout = layout(desk.view, frame, desk.source.messages);
+        let mut blocks = Vec::new();
         for group in &layout.groups {
             let units = layout.units.get(group.units.clone()).unwrap_or_default();
             for laid in units.iter().filter(|laid| laid.covered.is_none()) {
-                let Unit::Source { message, block: Some(block) } = laid.unit else { continue };
-                let facts = desk.source.messages.get(message).and_then(|message| message.blocks.get(block));
-                let call =
-                    facts.filter(|facts| facts.kind == Kind::ToolUse).and_then(|facts| facts.tool_use_id.clone());
-                calls.extend(call.map(|call| (call, (*laid, format!("{}#{}.{block}", frame.id, group.number)))));
+                if let Unit::Source { block: Some(block), .. } = laid.unit {
+                    blocks.push((*laid, format!("{}#{}.{block}", frame.id, group.number)));
+                }
             }
         }
-    }
-    calls
+        blocks
+    })
+}
+
+/// The calls of a conversation: their places and ids.
+fn calls_of(desk: &Desk<'_>) -> HashMap<Box<str>, (ViewUnit, String)> {
+    let call = |laid: &ViewUnit| {
+        let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
+        let facts = desk.source.messages.get(message)?.blocks.get(block)?;
+        facts.tool_use_id.clone().filter(|_| facts.kind == Kind::ToolUse)
+    };
+    blocks_of(desk).filter_map(|(laid, id)| Some((call(&laid)?, (laid, id)))).collect()
 }

@@ -5,8 +5,8 @@ use super::candidates::Candidates;
 use super::facts::Places;
 use super::fill::{FilledProposals, Filler};
 use crate::compose::{Ground, Weights};
-use crate::conversation::Conversation;
 use crate::conversation::policy::AUTHOR;
+use crate::conversation::{Conversation, account};
 use crate::edit::{Files, notes, on_top, summary};
 use crate::ports::{About, Automatic, Batch};
 use crate::{Engine, Refusal, log, record};
@@ -16,9 +16,9 @@ use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, CommitId};
 use ctx_core::fast_map::FastSet;
 use ctx_core::message::{Message, Role};
-use ctx_core::policy::{Look, Mode, Texts};
+use ctx_core::policy::{Held, Look, Mode, Texts};
 use ctx_core::{ErrorCode, SlotId};
-use ctx_models::Rates;
+use ctx_models::{CacheRules, Rates};
 use ctx_store::Step;
 use std::cell::RefCell;
 
@@ -123,10 +123,17 @@ impl Engine {
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
         let seen = Candidates::of(conversation, &desk, moment.new);
-        let cold = conversation.cache.answer.is_some() && moment.at >= moment.warm_until;
+        // An edit that is free for one model is not free for another whose cache is still warm.
+        let is_elsewhere = conversation.account.is_cached_elsewhere(conversation.envelope.model.as_deref(), moment.at);
+        let cold = conversation.cache.answer.is_some() && moment.at >= moment.warm_until && !is_elsewhere;
         let words = |call: &str| seen.words(conversation, &view, call);
         let mut look = self.look_of(conversation, &seen, (Texts(Some(&words)), cold));
         conversation.assume_made(&mut look, by.settings.mode);
+        look.held = seen.held(conversation, &self.rules_of(conversation), moment.at);
+        look.budget = (by.settings.mode == Mode::On).then(|| match is_elsewhere {
+            true => f64::NEG_INFINITY,
+            false => self.budget(conversation, seen.tokens),
+        });
         let mut about = about(conversation, moment.at);
         let before = conversation.cache.answer.as_ref().map_or(0, |cached| cached.usage.prompt()) + about.cleared;
         let fresh = seen.items.iter().filter(|item| item.fresh).count() as u64;
@@ -220,6 +227,17 @@ impl Engine {
         }
     }
 
+    /// The cache rules of a conversation's model.
+    pub fn rules_of(&self, conversation: &Conversation) -> CacheRules {
+        self.models.rules(conversation.envelope.model.as_deref(), conversation.wire.cache_rules())
+    }
+
+    /// The price in input tokens that an edit may have.
+    pub fn budget(&self, conversation: &Conversation, prompt: u64) -> f64 {
+        let price = account::price(&self.models, conversation.envelope.model.as_deref(), prompt);
+        conversation.account.balance(&self.models).allows() * 1e6 / price.input.max(f64::MIN_POSITIVE)
+    }
+
     pub fn look_of<'t>(
         &self,
         conversation: &Conversation,
@@ -238,6 +256,9 @@ impl Engine {
                 Some((price, _)) => price.rates(conversation.lifetime()).relative(),
                 None => Rates::from(&self.models.cache_rules(model)),
             },
+            thinking: seen.thinking.clone(),
+            held: Held::Everywhere,
+            budget: None,
             texts,
         }
     }

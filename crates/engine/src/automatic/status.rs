@@ -5,11 +5,13 @@ use super::facts::Places;
 use super::run::about;
 use crate::Engine;
 use crate::conversation::Conversation;
+use crate::conversation::account::{Balance, CREDIT};
 use crate::ports::{Automatic, Limit, NoEditor};
-use ctx_api::context::ProjectSettings;
+use ctx_api::context::{AccountView, ProjectSettings};
 use ctx_core::edit::resolve::Desk;
 use ctx_core::fast_map::FastSet;
-use ctx_core::policy::{Mode, Tally, Texts, Worth, tally, worth};
+use ctx_core::format::count;
+use ctx_core::policy::{Mode, Outlook, Price, Tally, Texts, Worth, outlook, tally, worth};
 
 pub struct Standing {
     pub tokens: u64,
@@ -22,6 +24,8 @@ pub struct Standing {
     pub tally: Tally,
     /// Tokens that would have been removed.
     pub noted: u64,
+    /// The running account, if the editor edits.
+    pub account: Option<AccountView>,
     /// The obstacles to the editor's work.
     pub hindrances: Vec<String>,
     pub project_settings: Option<ProjectSettings>,
@@ -55,8 +59,15 @@ impl Engine {
         let settings = by.settings(&about, &skills);
         let seen = Candidates::of(conversation, desk, &FastSet::default());
         let words = |call: &str| seen.words(conversation, desk.view, call);
-        let look = self.look_of(conversation, &seen, (Texts(Some(&words)), false));
+        let mut look = self.look_of(conversation, &seen, (Texts(Some(&words)), false));
         let places = Places::of(conversation, &seen, desk.view, desk.source.messages);
+        let account = (mode(settings.mode) == Mode::On).then(|| {
+            look.held = seen.held(conversation, &self.rules_of(conversation), now.at);
+            look.budget = Some(self.budget(conversation, seen.tokens));
+            let Balance { spent, saved } = conversation.account.balance(&self.models);
+            let outlook = outlook(&settings, &look, &|call| places.fact(call));
+            AccountView { spent, saved, credit: CREDIT * spent, next: in_words(outlook, look.budget) }
+        });
         let limit = by.limit(&about, &settings, look.window);
         // The provider clears the oldest content, which would be first here, too.
         let mut tally = tally(&settings, &look, &|call| places.fact(call));
@@ -78,9 +89,48 @@ impl Engine {
             provider_edits: by.provider_edits(&about),
             tally,
             noted,
+            account,
             hindrances: by.hindrances(&about, &skills),
             project_settings: by.project_settings(&about, &skills),
             limit,
         }
+    }
+}
+
+/// What the editor would do before the next request while the cache is warm, and why.
+fn in_words(outlook: Outlook, budget: Option<f64>) -> String {
+    let edit = |price: &Price| format!("clearing {} tokens {}", count(price.removed), price.forecast());
+    match outlook {
+        Outlook::Nothing => "nothing is old enough to clear".to_owned(),
+        Outlook::Acts(price) => format!("clears {} tokens: {}", count(price.removed), price.forecast()),
+        Outlook::TooEarly(price) => format!("waits: {}, which is too late", edit(&price)),
+        Outlook::TooDear(price) => format!(
+            "waits: {}, but costs as much as {} input tokens, and the account allows {}",
+            edit(&price),
+            count(price.break_even.once.max(0.0).round() as u64),
+            count(budget.unwrap_or(0.0).max(0.0).round() as u64)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ctx_models::BreakEven;
+
+    #[test]
+    fn what_comes_next_is_told_with_its_reason() {
+        let price = Price { break_even: BreakEven { once: 12_000.0, saves: 400.0 }, removed: 4_000 };
+        let words = |outlook| in_words(outlook, Some(900.4));
+        assert_eq!(words(Outlook::Acts(price)), "clears 4,000 tokens: pays off after 30 requests");
+        assert_eq!(
+            words(Outlook::TooEarly(price)),
+            "waits: clearing 4,000 tokens pays off after 30 requests, which is too late"
+        );
+        assert_eq!(
+            words(Outlook::TooDear(price)),
+            "waits: clearing 4,000 tokens pays off after 30 requests, but costs as much as 12,000 input tokens, and \
+             the account allows 900"
+        );
     }
 }

@@ -2,6 +2,7 @@
 //! the answer, so that the two can be compared.
 
 use crate::compose::Ground;
+use crate::conversation::cache::NewestRequest;
 use crate::conversation::cache_forecast::Forecast;
 use crate::conversation::{Conversation, estimate};
 use crate::log::Differs;
@@ -62,6 +63,7 @@ impl Conversation {
         };
         let expected = forecast.of(rules, &outline, at);
         self.cache.forecast = forecast;
+        self.cache.newest = NewestRequest { head, after, messages: self.tree.current().len() };
         expected
     }
 
@@ -134,9 +136,11 @@ impl Conversation {
 
 /// The first block in which two versions of a message differ, judged by their facts.
 pub fn first_difference(old: &Message, new: &Message) -> Option<usize> {
+    // The size of thinking without text is ours.
+    let fixed = |block: &Block| if block.kind == Kind::Thinking { 0 } else { block.fixed_tokens };
     let same = |(one, other): &(&Block, &Block)| {
-        (one.kind, one.chars, one.fixed_tokens, &one.tool_use_id, &one.label, one.signature)
-            == (other.kind, other.chars, other.fixed_tokens, &other.tool_use_id, &other.label, other.signature)
+        (one.kind, one.chars, fixed(one), &one.tool_use_id, &one.label, one.signature)
+            == (other.kind, other.chars, fixed(other), &other.tool_use_id, &other.label, other.signature)
     };
     let alike = old.blocks.iter().zip(&new.blocks).take_while(same).count();
     (alike < new.blocks.len()).then_some(alike)

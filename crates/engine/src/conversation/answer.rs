@@ -1,5 +1,6 @@
 //! Learns from an answer: the state of the cache, the token count, and the bindings of the thinking.
 
+use super::account::Answered;
 use super::cache::CacheReport;
 use super::{Conversation, estimate};
 use crate::log::AnswerRecord;
@@ -11,6 +12,7 @@ impl Conversation {
         self.cache.forecast.answered(answered);
         self.provider.remember(answered);
         let Some(estimated) = answered.estimated else { return };
+        self.hidden_thinking.answered(answered);
         // A stream can say `error` and end cleanly, and a client can disconnect once it has read the stop reason.
         let whole = answered.ending == "complete" || answered.stop_reason.is_some();
         self.progress.answered = answered.status == 200 && answered.error.is_none() && whole;
@@ -20,16 +22,38 @@ impl Conversation {
             let is_all = answered.summary.is_none() && !answered.summarised;
             if is_all && answered.repairs.iter().all(|(rule, _)| rule == "A65") {
                 answered.model.iter().for_each(|model| self.calibration.is_for(model));
-                self.calibration.learn(estimated, usage.prompt().saturating_add(cleared));
+                let counted = usage.prompt().saturating_add(cleared);
+                let estimated = self.corrected(estimated, counted);
+                self.calibration.learn(estimated, counted);
             }
             if answered.status == 200 {
                 self.provider.cleared = answered.cleared_results();
                 self.provider.summed_up = self.sum_up(answered, estimated, usage.prompt());
                 let before = self.cache.answer.as_ref().and_then(|cached| cached.ttl);
-                self.cache.answer =
-                    Some(CacheReport { at, usage, ttl: usage.ttl().or(before), head: self.progress.asked });
+                let (ttl, head) = (usage.ttl().or(before), self.progress.asked);
+                self.cache.answer = Some(CacheReport { at, usage, ttl, head });
+                let tokens = |estimate: f64| self.calibration.tokens(estimate) as i64;
+                let removed = answered.edited.map_or(0, |edited| tokens(edited.own) - tokens(edited.sent));
+                let (model, lifetime) = (self.envelope.model.as_deref(), self.lifetime());
+                self.account.add(&Answered { usage: &usage, removed, model, at, lifetime, head });
             }
         }
+    }
+
+    /// The estimate of a counted prompt, with thinking no larger than the count allows.
+    fn corrected(&mut self, estimated: f64, counted: u64) -> f64 {
+        let (too_large, excess) = self.hidden_thinking.counted(estimated, counted, &self.calibration);
+        let mut corrected = estimated;
+        for (slot, at) in too_large {
+            let Some(block) = self.tree.slot(slot).and_then(|slot| slot.message.blocks.get(at)) else { continue };
+            let size = block.fixed_tokens;
+            if let Some(smaller) = self.hidden_thinking.corrected(block, excess) {
+                corrected -= f64::from(size - smaller);
+                self.tree.set_fixed_tokens(slot, at, smaller);
+                self.composing.weight = None;
+            }
+        }
+        corrected
     }
 
     /// Counts the tokens that the provider's own summary replaces.

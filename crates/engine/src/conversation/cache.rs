@@ -25,6 +25,17 @@ pub struct CacheState {
     pub rewritten: VecDeque<NodeIx>,
     /// The expected content of the provider's cache.
     pub forecast: CacheForecast,
+    pub newest: NewestRequest,
+}
+
+/// The digests of the newest request as sent. Not replayed: after a restart nothing of it is certain.
+#[derive(Debug, Default)]
+pub struct NewestRequest {
+    pub head: Key,
+    /// After each message.
+    pub after: Vec<Key>,
+    /// The messages of the client's request.
+    pub messages: usize,
 }
 
 impl CacheState {

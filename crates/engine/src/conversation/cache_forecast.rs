@@ -95,6 +95,11 @@ impl CacheForecast {
         self.cache.write(&writer, &prefixes, self.lifetime());
     }
 
+    /// The digests that a model's request certainly finds.
+    pub fn certain(&self, model: Option<&str>, at: u64) -> FastSet<Key> {
+        self.cache.certain(model, at).collect()
+    }
+
     /// Removes digests that may have expired.
     pub fn leave_what_lives(&self, written: &mut FastSet<Key>, at: u64) {
         for prefix in self.cache.doubtful(at) {

@@ -30,6 +30,8 @@ pub struct TextIndex {
     /// Estimated tokens that would remain of each result, and of each input.
     left: HashMap<Box<str>, f64>,
     input_left: HashMap<Box<str>, f64>,
+    /// The same of the input of each finished edit without the text that it replaced.
+    unreplaced: HashMap<Box<str>, f64>,
     /// The file of each call, and its command or search pattern.
     asked: HashMap<Box<str>, CallSubject>,
     /// Skills that were called, or started by a person; may include commands that are not skills.
@@ -111,8 +113,11 @@ impl TextIndex {
                         self.call_made(call, name, input);
                     }
                 }
-                Content::Result { id, .. } => {
+                Content::Result { id, error, .. } => {
                     let Some(words) = words(wire, content) else { continue };
+                    if *error || ctx_clients::lexicon().is_failed_result(&words) {
+                        self.unreplaced.remove(id.as_deref().unwrap_or_default());
+                    }
                     let left = result_stub(&words, None, |name| self.spoken.contains(&hash(name)));
                     let left = tokens::estimate(left.chars().count() as u32, 0) + KEPT;
                     self.left.insert(id.as_deref().unwrap_or_default().into(), left);
@@ -143,6 +148,10 @@ impl TextIndex {
             let short = long.short(None, &|name| self.spoken.contains(&hash(name)));
             let left = tokens::estimate(short.chars().count() as u32, 0) + KEPT;
             self.input_left.insert(call.into(), left);
+        }
+        if let Some(replaced) = LongInput::replaced(input) {
+            let left = tokens::estimate(replaced.without().chars().count() as u32, 0);
+            self.unreplaced.insert(call.into(), left);
         }
         let names: Vec<u64> = names(&value.to_string()).map(hash).collect();
         self.spoken.extend(&names);
@@ -194,6 +203,10 @@ impl TextIndex {
     /// Whether a result of an indexed message must not be cleared.
     pub fn stays(&self, message: usize, call: &str) -> bool {
         message < self.met.len() && !self.left.contains_key(call)
+    }
+
+    pub fn unreplaced(&self, call: &str) -> Option<f64> {
+        self.unreplaced.get(call).copied()
     }
 
     pub fn input_left(&self, call: &str) -> Option<f64> {

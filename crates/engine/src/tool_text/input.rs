@@ -16,9 +16,23 @@ pub struct LongInput<'i> {
 impl<'i> LongInput<'i> {
     /// Reads the JSON of an input; `None` if nothing in it is long.
     pub fn of(input: &'i str) -> Option<LongInput<'i>> {
+        LongInput::with(input, true)
+    }
+
+    /// The same with only the texts that an edit replaces.
+    pub fn replaced(input: &'i str) -> Option<LongInput<'i>> {
+        LongInput::with(input, false)
+    }
+
+    fn with(input: &'i str, is_any: bool) -> Option<LongInput<'i>> {
         let mut long = Vec::new();
-        find(input.as_bytes(), &(0..input.len()), 0, &mut long);
+        find(input.as_bytes(), &(0..input.len()), 0, is_any, &mut |span, text| long.push((span, text)));
         (!long.is_empty()).then_some(LongInput { input, long })
+    }
+
+    /// The input without these texts.
+    pub fn without(&self) -> String {
+        self.short(None, &|_| true)
     }
 
     /// The shortened input: of a long text only names that are not `known` stay; `kept`, a sentence that names its
@@ -37,20 +51,25 @@ impl<'i> LongInput<'i> {
     }
 }
 
-/// The long texts in a value, in order.
-fn find(bytes: &[u8], value: &Span, depth: usize, long: &mut Vec<(Span, String)>) {
+/// Passes on the long texts in a value, in order; `is_any`: not only those in arguments with replaced text.
+fn find(bytes: &[u8], value: &Span, depth: usize, is_any: bool, add: &mut dyn FnMut(Span, String)) {
     if value.len() < LONG || depth > DEEPEST {
         return;
     }
     if let Some(members) = json::members(bytes, value.start) {
-        return members.flatten().for_each(|member| find(bytes, &member.value, depth + 1, long));
+        for member in members.flatten() {
+            let key = bytes.get(member.key.clone()).unwrap_or_default();
+            let is_replaced = || ctx_clients::lexicon().replaced().any(|name| name.as_bytes() == key);
+            find(bytes, &member.value, depth + 1, is_any || is_replaced(), add);
+        }
+        return;
     }
     if let Some(elements) = json::elements(bytes, value.start) {
-        return elements.flatten().for_each(|element| find(bytes, &element, depth + 1, long));
+        return elements.flatten().for_each(|element| find(bytes, &element, depth + 1, is_any, add));
     }
-    let text = bytes.get(value.clone()).and_then(|raw| serde_json::from_slice::<String>(raw).ok());
+    let text = bytes.get(value.clone()).filter(|_| is_any).and_then(|raw| serde_json::from_slice::<String>(raw).ok());
     let is_long = |text: &String| text.len() >= LONG && !ctx_core::policy::stub::is_input_stub(text);
-    long.extend(text.filter(is_long).map(|text| (value.clone(), text)));
+    text.filter(is_long).into_iter().for_each(|text| add(value.clone(), text));
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Recordings replayed through the engine.
 
+mod account;
 mod charged;
 mod harmed;
 mod recorded;

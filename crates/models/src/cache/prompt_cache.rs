@@ -172,6 +172,12 @@ impl<K: Copy + Eq + Hash, S: BuildHasher + Default> PromptCache<K, S> {
         self.entries.iter().any(|entry| entry.model.as_deref() == model && at <= entry.expires)
     }
 
+    /// The prefixes that a model's request certainly finds.
+    pub fn certain(&self, model: Option<&str>, at: u64) -> impl Iterator<Item = K> {
+        let is_certain = move |entry: &&Entry<K>| entry.model.as_deref() == model && at <= entry.certain;
+        self.entries.iter().filter(is_certain).map(|entry| entry.prefix)
+    }
+
     /// The prefixes that may have expired. Of several entries for one prefix, the newest counts.
     pub fn doubtful(&self, at: u64) -> impl Iterator<Item = K> {
         let newest: HashMap<K, bool, S> = self.entries.iter().map(|entry| (entry.prefix, at > entry.certain)).collect();

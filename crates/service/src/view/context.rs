@@ -52,6 +52,7 @@ impl Parts {
             saved_automatically: without_ours.saturating_sub(standing.tokens).min(saved),
             left_out: standing.cleared,
             noted: standing.noted,
+            account: standing.account,
             proposals: proposals
                 .filter(|waiting| waiting.state == ctx_engine::conversation::waiting::State::Waiting)
                 .count() as u64,

@@ -178,6 +178,10 @@ impl Wire for Anthropic {
         true
     }
 
+    fn binds_reasoning(&self) -> bool {
+        true
+    }
+
     fn drop_unbound(&self, body: &Body) -> Option<Insertion> {
         recover::drop_block(body)
     }

@@ -75,7 +75,7 @@ impl Desk<'_> {
         Ok(vec![Effect::Replace { why: Why::Edited, covers, by }])
     }
 
-    fn kind(&self, laid: &ViewUnit) -> Option<Kind> {
+    pub(crate) fn kind(&self, laid: &ViewUnit) -> Option<Kind> {
         match laid.unit {
             Unit::Source { message, block } => Some(self.source.messages[message].blocks.get(block?)?.kind),
             Unit::Made(_) => None,

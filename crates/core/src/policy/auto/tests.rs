@@ -1,14 +1,13 @@
-use super::super::{Action, Input, Texts};
+use super::super::{Action, Held, Input, Texts};
 use super::*;
 use crate::edit::Operation;
 
+/// A result of 5,000 tokens per answer, every second one a file view.
 fn look(steps: usize, cold: bool) -> Look<'static> {
     let item = |step: usize| Item {
         call: format!("toolu_{step}").into(),
         tool: "a tool".into(),
         role: if step.is_multiple_of(2) { ToolRole::Read } else { ToolRole::Shell },
-        file: None,
-        changes: false,
         tokens: 5000,
         before: 20_000 + step as u64 * 5000,
         step,
@@ -16,125 +15,122 @@ fn look(steps: usize, cold: bool) -> Look<'static> {
         cleared: step < 2,
         fresh: step + 1 == steps,
         pinned: step == 2,
-        released: false,
-        superseded: false,
-        input: None,
+        ..Item::default()
     };
     let items: Vec<Item> = (0..steps).map(item).collect();
     Look { tokens: 20_000 + steps as u64 * 5000, items, steps, cold, ..Look::default() }
 }
 
-fn calls(proposed: &[Proposal]) -> Vec<usize> {
+/// The changed results; thinking is -1, replaced text -2.
+fn changes(proposed: &[Proposal]) -> Vec<i64> {
     let id = |proposed: &Proposal| match &proposed.what {
-        Action::Operation(Operation::SummarizeResults { select, text: None, .. }) => {
+        Action::Operation(Operation::SummarizeResults { select, .. }) => {
             select.calls[0].trim_start_matches("toolu_").parse().expect("a number")
         }
+        Action::DropThinking { .. } => -1,
+        Action::DropReplaced { .. } => -2,
         other => panic!("{other:?}"),
     };
     proposed.iter().map(id).collect()
 }
 
+fn proposed(look: &Look) -> Vec<i64> {
+    changes(&Auto::default().propose(look))
+}
+
 #[test]
-fn old_results_go_when_it_pays() {
-    assert!(Auto::default().propose(&look(5, false)).is_empty(), "too short");
-    let gone = calls(&Auto::default().propose(&look(60, false)));
+fn old_results_go_when_that_brings_several_times_its_price() {
+    assert!(proposed(&look(12, false)).is_empty(), "too young");
+    let gone = proposed(&look(60, false));
     assert!(!gone.is_empty() && gone.is_sorted(), "{gone:?}");
     assert!(gone.iter().all(|step| *step > 2), "neither what is gone nor what is pinned: {gone:?}");
-    assert!(gone.iter().all(|step| 60 - step >= if step.is_multiple_of(2) { 14 } else { 4 }), "{gone:?}");
-}
-
-#[test]
-fn it_waits_until_waiting_has_cost_half_of_it() {
-    let mut look = look(40, false);
-    look.items.iter_mut().for_each(|item| item.role = ToolRole::Shell);
-    look.items.retain(|item| item.step == 20);
-    look.tokens = 200_000;
-    // 4,500 tokens were read for 16 requests in vain: 7,200. Acting costs writing the 75,500 tokens behind.
-    assert!(Auto::default().propose(&look).is_empty());
-    look.tokens = 133_000;
-    assert_eq!(calls(&Auto::default().propose(&look)), [20], "now 8,500 tokens stand behind");
-    look.steps = 26;
-    assert!(Auto::default().propose(&look).is_empty(), "it was read in vain for two requests only");
-}
-
-#[test]
-fn what_shows_a_file_goes_sooner_when_that_was_changed_and_later_when_it_is_short() {
-    let gone = |age: usize, change: &dyn Fn(&mut Look)| {
-        let mut look = Look { steps: 10 + age, ..look(11, true) };
-        look.items.retain(|item| item.step == 10);
-        look.items[0].fresh = false;
-        change(&mut look);
-        !Auto::default().propose(&look).is_empty()
+    assert!(gone.iter().all(|step| 60 - step >= if step % 2 == 0 { 20 } else { 10 }), "{gone:?}");
+    // 4,500 tokens less per request, for 24 requests at most, against a rewrite of the rest.
+    let few = |tokens: u64| {
+        let mut look = look(40, false);
+        look.items.retain(|item| item.step == 11);
+        proposed(&Look { tokens, ..look })
     };
-    let changed = |look: &mut Look| {
-        look.items[0].file = Some(Key::of([b"a file".as_slice()]));
-        look.items.push(Item { step: 12, changes: true, role: ToolRole::Edit, tokens: 10, ..look.items[0].clone() });
+    assert_eq!(
+        (few(82_000), few(84_000)),
+        (vec![11], vec![]),
+        "three times 2,875 is less than 10,800, three times 5,175 not"
+    );
+}
+
+#[test]
+fn an_edit_that_the_account_does_not_allow_is_not_made() {
+    let whole = look(60, false);
+    let first = proposed(&whole)[0];
+    let price = |budget| proposed(&Look { budget: Some(budget), ..whole.clone() });
+    assert_eq!(price(1e9)[0], first);
+    assert!(price(100_000.0).first().is_some_and(|later| *later > first), "a later, smaller one is");
+    assert_eq!(price(0.0), [0; 0]);
+    assert!(!proposed(&Look { budget: Some(0.0), cold: true, ..whole.clone() }).is_empty(), "unless it is free");
+}
+
+#[test]
+fn a_cut_is_priced_from_the_last_place_that_the_cache_holds() {
+    let whole = look(60, false);
+    let cuts = [Cut { before: 100_000, removed: 50_000 }];
+    let once = |held: Held| Look { held, ..whole.clone() }.prices(&cuts)[0].break_even.once;
+    assert!((once(Held::Everywhere) - 170_000.0 * 1.15).abs() < 1e-6);
+    assert!((once(Held::At(vec![15_000, 90_000, 110_000])) - 180_000.0 * 1.15).abs() < 1e-6);
+    assert!((once(Held::At(Vec::new())) - 270_000.0 * 1.15).abs() < 1e-6);
+}
+
+#[test]
+fn everything_old_goes_when_the_cache_has_expired_at_half_the_age() {
+    assert_eq!(proposed(&look(9, true)), [3], "five answers old");
+    let many = proposed(&look(60, true));
+    assert!(many.iter().all(|step| 60 - step >= if step % 2 == 0 { 10 } else { 5 }), "{many:?}");
+    assert!(many.len() > proposed(&look(60, false)).len());
+    assert!(Auto::default().propose(&look(9, true))[0].reason.contains("expired"));
+    assert!(proposed(&Look { tokens: 19_000, ..look(9, true) }).is_empty(), "near the shortest prompt that is cached");
+}
+
+#[test]
+fn what_belongs_to_a_file_stays_while_that_is_worked_on() {
+    let gone = |last: usize| {
+        let mut look = look(60, true);
+        let file = Some(Key::of([b"a file".as_slice()]));
+        look.items[3].file = file;
+        look.items[last].file = file;
+        proposed(&look).contains(&3)
     };
-    assert!(gone(14, &|_| ()) && !gone(13, &|_| ()));
-    assert!(gone(6, &changed) && !gone(5, &changed));
-    let short = |look: &mut Look| look.items[0].tokens = 900;
-    assert!(gone(30, &short) && !gone(29, &short));
+    assert!(gone(50) && !gone(51), "ten answers ago, when the cache has expired");
 }
 
 #[test]
-fn all_of_them_when_the_cache_has_expired() {
-    let proposed = Auto::default().propose(&look(8, true));
-    assert_eq!(calls(&proposed), [3], "a short conversation too");
-    assert!(proposed[0].reason.contains("expired"));
-    let many = calls(&Auto::default().propose(&look(60, true)));
-    assert!(many.len() >= calls(&Auto::default().propose(&look(60, false))).len());
+fn thinking_is_a_reason_by_itself_and_goes_behind_any_change() {
+    let thought =
+        |step: usize| Thought { message: step, block: 0, tokens: 3_000, before: 20_000 + step as u64 * 5000 - 1, step };
+    let thinking: Vec<Thought> = (0..60).map(thought).collect();
+    let mut whole = Look { thinking, ..look(60, false) };
+    let with_results = proposed(&whole);
+    assert_eq!(with_results.iter().filter(|change| **change == -1).count(), 1, "the first: {with_results:?}");
+    whole.items.clear();
+    assert_eq!(proposed(&whole), [-1]);
+    assert_eq!(proposed(&Look { cold: true, ..whole.clone() }), [-1]);
+    whole.thinking.retain(|thought| thought.step >= 57);
+    assert!(proposed(&whole).is_empty(), "too young");
 }
 
 #[test]
-fn what_a_call_was_asked_with_goes_when_it_is_old() {
-    let mut look = look(40, true);
-    look.items.iter_mut().for_each(|item| {
-        item.cleared = true;
-        item.file = Some(Key::of([item.call.as_bytes()]));
-        item.input = Some(Input { tokens: 1000, before: item.before - 1000, left: 100 });
-    });
-    let proposed = Auto::default().propose(&look);
-    let is_input = |proposed: &Proposal| matches!(proposed.what, Action::ShortInput { .. });
-    assert!(proposed.iter().all(is_input) && proposed.len() == 25, "all but the pinned one: {proposed:?}");
-    (look.items[39].file, look.items[39].changes) = (look.items[0].file, true);
-    assert_eq!(Auto::default().propose(&look).len(), 24, "its file is being worked on");
-}
-
-#[test]
-fn what_was_read_goes_along_and_by_itself_when_the_work_has_moved_on() {
-    let mut look = look(29, false);
-    look.tokens = 160_000;
-    look.items.retain(|item| item.step % 2 == 0);
-    let gone =
-        |look: &Look| calls(&Auto { share: 100.0, rent: 0.01, to_come: 1000.0, ..Auto::default() }.propose(look)).len();
-    assert_eq!(gone(&look), 0, "nothing was changed since");
-    look.items.iter_mut().filter(|item| item.step > 8).for_each(|item| item.changes = true);
-    assert!(gone(&look) > 0);
-    look.items.iter_mut().for_each(|item| item.changes = false);
-    look.items[2].role = ToolRole::Shell;
-    assert_eq!(gone(&look), 6, "those from 4 to 14");
-}
-
-#[test]
-fn the_names_that_are_left_go_when_they_are_very_old() {
-    let left = super::super::stub::result_stub(&"some_name other_name ".repeat(9), Some("It is in a file."), |_| false);
-    let text = |_: &str| Some(left.clone().into());
-    let proposed = |steps| {
-        let mut look = Look { steps, texts: Texts(Some(&text)), ..look(4, true) };
-        look.items.retain(|item| item.cleared);
-        look.items.iter_mut().for_each(|item| item.tokens = 500);
-        Auto::default().propose(&look)
+fn the_replaced_text_of_an_edit_goes_on_arrival_or_when_it_is_old() {
+    let with_input = |step: usize, steps: usize| {
+        let mut look = look(steps, true);
+        look.items[step].input = Some(Input { tokens: 1000, before: 9_000, left: 100, unreplaced: 600 });
+        look.items.retain(|item| item.step == step);
+        look.items[0].cleared = true;
+        proposed(&look)
     };
-    assert!(proposed(70).is_empty());
-    let [first, _] = &proposed(90)[..] else { panic!("the two that are shortened") };
-    let Action::Operation(Operation::SummarizeResults { text: Some(text), .. }) = &first.what else {
-        panic!("{first:?}")
-    };
-    assert!(text.contains("It is in a file.") && !text.contains("some_name"), "{text}");
+    assert_eq!(with_input(39, 40), [-2], "on arrival");
+    assert_eq!((with_input(20, 32), with_input(20, 33)), (vec![], vec![-2]), "half of 25 answers old");
 }
 
 #[test]
-fn what_says_nothing_goes_before_it_is_sent() {
+fn noise_goes_before_it_is_sent() {
     let text = |_: &str| Some("still waiting\n".repeat(100).into());
     let look = Look { texts: Texts(Some(&text)), ..look(6, false) };
     let proposed = Auto::default().propose(&look);

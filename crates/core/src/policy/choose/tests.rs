@@ -31,8 +31,7 @@ fn look(tools: &[(ToolRole, u64)]) -> Look<'static> {
         items.push(Item { before, ..item(step, *role, *tokens) });
         before += tokens;
     }
-    let (steps, rates) = (tools.len(), Rates::default());
-    Look { items, tokens: before, window: 200_000, steps, cold: false, rates, texts: Texts::default() }
+    Look { items, tokens: before, window: 200_000, steps: tools.len(), ..Look::default() }
 }
 
 fn nothing(_: &str) -> Fact<'static> {
@@ -198,7 +197,7 @@ fn what_calls_were_asked_with_goes_when_results_do_not_suffice() {
     let mut look = look(&[(ToolRole::Write, 50); 40]);
     let mut before = 10_000;
     for item in &mut look.items {
-        item.input = Some(Input { tokens: 1_400, before, left: 50 });
+        item.input = Some(Input { tokens: 1_400, before, left: 50, unreplaced: 1_400 });
         before += 1_450;
     }
     (look.tokens, look.window) = (before, 60_000);
@@ -239,12 +238,13 @@ fn what_must_stay_is_not_trimmed_and_its_call_stays_as_it_is() {
     };
     let mut look = Look { texts: Texts(Some(&text)), cold: true, ..look(&[(ToolRole::Shell, 2_000); 40]) };
     look.items.iter_mut().skip(38).for_each(|item| item.fresh = true);
-    look.items.iter_mut().for_each(|item| item.input = Some(Input { tokens: 900, before: item.before, left: 50 }));
+    let input = |before| Input { tokens: 900, before, left: 50, unreplaced: 50 };
+    look.items.iter_mut().for_each(|item| item.input = Some(input(item.before)));
     let mut settings = Settings { preserve_artifacts: vec!["plan".into()], ..Settings::default() };
     let all = |settings: &Settings| -> Vec<String> {
         let proposed = choose(settings, &look, &nothing, USUAL);
         let name = |proposed: &Proposal| match &proposed.what {
-            Action::ShortInput { call } => vec![format!("input of {call}")],
+            Action::DropReplaced { call } => vec![format!("input of {call}")],
             what => what.results().to_vec(),
         };
         proposed.iter().flat_map(name).collect()
@@ -257,37 +257,20 @@ fn what_must_stay_is_not_trimmed_and_its_call_stays_as_it_is() {
     settings.artifacts.insert("plan".into(), plan);
     let kept = all(&settings);
     let gone: Vec<&String> = changed.iter().filter(|what| !kept.contains(what)).collect();
-    assert_eq!(gone, ["c39", "c2", "input of c2"]);
+    assert_eq!(gone, ["input of c39", "c39", "input of c2", "c2"]);
 }
 
 #[test]
-fn a_conversation_holds_no_more_searches_than_its_budget() {
-    let look = look(&[(ToolRole::Search, 1_500); 20]);
-    let gone_of = |total| {
-        let budget = Budget { session_total: total, ..Budget::default() };
-        let settings = Settings { attention_budget: Some(budget), ..Settings::default() };
-        choose(&settings, &look, &nothing, USUAL)
-    };
-    assert!(gone_of(30_000).is_empty());
-    let proposed = gone_of(15_000);
-    assert_eq!(gone(&proposed).first(), Some(&"c0"));
-    assert_eq!(gone(&proposed).len(), 15, "all that are not recent: half of the budget is free again");
-    assert!(proposed[0].reason.starts_with("attention_budget"), "{}", proposed[0].reason);
-    let behind = |tokens: u64| {
-        let mut look = self::look(&[(ToolRole::Search, 1_500); 12]);
-        look.tokens += tokens;
-        choose(&Settings::default(), &look, &nothing, USUAL).len()
-    };
-    assert_eq!((behind(0), behind(60_000)), (7, 0), "not where that costs more than it saves");
-}
-
-#[test]
-fn recent_searches_count_though_they_stay() {
-    let gone_at = |count: usize| {
-        let look = look(&vec![(ToolRole::Search, 1_900); count]);
-        let budget = Budget { session_total: 6_000, ..Budget::default() };
-        let settings = Settings { attention_budget: Some(budget), ..Settings::default() };
+fn searches_beyond_a_budget_go_sooner() {
+    let look = Look { cold: true, ..look(&[(ToolRole::Search, 1_900); 9]) };
+    let gone_of = |budget: Option<Budget>| {
+        let settings = Settings { attention_budget: budget, preserve_recent_turns: 2, ..Settings::default() };
         gone(&choose(&settings, &look, &nothing, USUAL)).len()
     };
-    assert_eq!((5..=8).map(gone_at).collect::<Vec<_>>(), [0, 0, 2, 3], "all but the recent ones");
+    let budget = Budget { single_search: 9_000, accumulated: 9_000, session_total: 99_000 };
+    assert_eq!(gone_of(None), 5, "half of ten answers old");
+    assert_eq!(gone_of(Some(budget)), 5);
+    assert_eq!(gone_of(Some(Budget { single_search: 1_000, ..budget })), 7, "all but the recent ones");
+    assert_eq!(gone_of(Some(Budget { accumulated: 1_000, ..budget })), 7);
+    assert_eq!(gone_of(Some(Budget { session_total: 6_000, ..budget })), 6, "recent ones count, though they stay");
 }

@@ -136,7 +136,7 @@ impl Policy for Foresight {
         }
         // A result that goes at once needs no trimming.
         let rest = look.items.iter().filter(|item| !goes(&self.results, item)).cloned().collect();
-        proposed.extend(Auto::default().trimmed(&Look { items: rest, ..look.clone() }));
+        proposed.extend(Auto::default().on_arrival(&Look { items: rest, ..look.clone() }));
         proposed
     }
 }

@@ -83,8 +83,7 @@ fn what_a_call_was_asked_with_is_kept_as_it_was_sent_and_told_apart_from_its_res
     for at in 0..20 {
         work.step("Bash", json!({"command": format!("make part-{at}")}));
     }
-    // The cache has expired.
-    work.clock += 2 * 3_600_000;
+    work.service.clear_now(&work.conversation, "tidy").expect("cleared");
     let sent = work.step("Bash", json!({"command": "make the rest"}));
     let blocks = sent["messages"].as_array().into_iter().flatten().filter_map(|message| message["content"].as_array());
     let call = blocks.flatten().find(|block| block["name"] == "Write").expect("the call");
@@ -104,4 +103,22 @@ fn what_a_call_was_asked_with_is_kept_as_it_was_sent_and_told_apart_from_its_res
     let tokens =
         |line: &str| line.split(" tokens)").next().and_then(|start| start.rsplit('(').next()).map(str::to_owned);
     assert_ne!(tokens(input), tokens(result));
+}
+
+#[test]
+fn the_text_that_an_edit_replaced_is_not_sent_unless_the_edit_failed() {
+    let mut work = Work::new(on());
+    work.session.user("change it");
+    work.send();
+    let replaced = "let some_name_here = 1;\n".repeat(60);
+    let input = |path: &str| json!({"file_path": path, "old_string": replaced, "new_string": replaced});
+    work.step_with("Edit", input("/p/done.rs"), "The file was updated.".into());
+    let sent = work.step_with("Edit", input("/p/failed.rs"), "<tool_use_error>not found</tool_use_error>".into());
+    let blocks = sent["messages"].as_array().into_iter().flatten().filter_map(|message| message["content"].as_array());
+    let inputs: Vec<_> =
+        blocks.flatten().filter(|block| block["name"] == "Edit").map(|block| &block["input"]).collect();
+    let [done, failed] = inputs[..] else { panic!("two calls: {inputs:?}") };
+    assert_eq!(done["old_string"], "[removed to save context; it was done.]");
+    assert_eq!((&done["new_string"], &failed["old_string"]), (&json!(replaced), &json!(replaced)));
+    assert!(!work.home.path().join("NOTES.md").exists(), "the file had it");
 }

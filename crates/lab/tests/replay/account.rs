@@ -1,0 +1,144 @@
+//! The running account: whatever the session, the automatic editor never costs more than 2 % above doing nothing, at no
+//! moment. A session that ends right after an edit is one of these moments.
+
+use crate::played;
+use ctx_core::policy::Auto;
+use ctx_lab::policies::Nothing;
+use ctx_lab::recording::{Labels, Recording, Turn, Usage};
+use ctx_models::Models;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+
+// Far from the limits of their windows, where edits are forced. The first and the last differ in the price of reads.
+const OPUS: &str = "claude-opus-5";
+const SONNET: &str = "claude-sonnet-5";
+const CHEAP_READS: &str = "claude-opus-5-5";
+
+/// One call and its result.
+#[derive(Clone, Copy)]
+struct Step {
+    /// Milliseconds since the request before.
+    pause: u64,
+    /// Words of the result.
+    words: usize,
+    /// Words of thinking before the call.
+    thinking: usize,
+    model: &'static str,
+    /// The cache keeps what it writes for an hour.
+    hour: bool,
+}
+
+const STEP: Step = Step { pause: 20_000, words: 500, thinking: 0, model: OPUS, hour: false };
+
+fn session(steps: &[Step]) -> Recording {
+    let raw = |value: &Value| -> Box<RawValue> { to_raw_value(value).expect("JSON") };
+    let mut messages = vec![json!({"role": "user", "content": "please build all of it"})];
+    let (mut turns, mut at) = (Vec::new(), 1_000_000);
+    for (number, step) in steps.iter().enumerate() {
+        at += step.pause as i64;
+        let usage = Usage { cache_written_1h: Some(u64::from(step.hour)), cache_written: 1, ..Usage::default() };
+        let turn = Turn { answer: messages.len(), at: Some(at), model: Some(step.model.into()), usage: Some(usage) };
+        turns.push(Turn { usage: turn.usage.filter(|_| step.hour), ..turn });
+        let (id, input) = (format!("toolu_{number}"), json!({"command": format!("make part-{number}")}));
+        let mut said = vec![json!({"type": "tool_use", "id": id, "name": "Bash", "input": input})];
+        if step.thinking > 0 {
+            let thinking = format!("thought-{number} again ").repeat(step.thinking / 2);
+            said.insert(0, json!({"type": "thinking", "thinking": thinking, "signature": format!("signed-{number}")}));
+        }
+        messages.push(json!({"role": "assistant", "content": said}));
+        let text: String = (0..step.words).map(|word| format!("{word} of {number}\n")).collect();
+        messages
+            .push(json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": text}]}));
+    }
+    Recording {
+        name: "made".into(),
+        wire: ctx_wire::WireId::Anthropic,
+        lead: Vec::new(),
+        model: OPUS.into(),
+        head: raw(&json!({"model": OPUS, "max_tokens": 1000, "tools": [{"name": "Bash", "input_schema": {}}]})),
+        messages: messages.iter().map(raw).collect(),
+        turns,
+        labels: Labels::default(),
+    }
+}
+
+/// The largest share by which the editor was dearer at any moment, and the number of its edits of sent content.
+fn worst(steps: &[Step]) -> (f64, usize) {
+    let recording = session(steps);
+    let (none, auto) = (played(&recording, Nothing), played(&recording, Auto::default()));
+    let (mut without, mut with, mut worst) = (0.0, 0.0, f64::MIN);
+    for (none, auto) in none.turns.iter().zip(&auto.turns) {
+        without += none.input_cost + none.output_cost;
+        with += auto.input_cost + auto.output_cost;
+        worst = f64::max(worst, with / without - 1.0);
+    }
+    (worst, auto.turns.iter().filter(|turn| turn.cleared).count())
+}
+
+#[track_caller]
+fn check(what: &str, steps: &[Step]) -> usize {
+    let (worst, edits) = worst(steps);
+    println!("{what}: at worst {:+.2} %, {edits} edits", worst * 100.0);
+    assert!(worst <= 0.02, "{what}: {worst}");
+    edits
+}
+
+#[test]
+fn a_session_that_may_end_right_after_each_edit_is_never_much_dearer() {
+    check("steady", &[STEP; 90]);
+    // Large results first, which make edits attractive, then hardly anything.
+    let (large, small) = (Step { words: 3_000, ..STEP }, Step { words: 20, ..STEP });
+    let steps: Vec<Step> = (0..90).map(|at| if at % 30 < 10 { large } else { small }).collect();
+    assert!(check("large, then small", &steps) > 0);
+}
+
+#[test]
+fn bursts_pauses_and_two_hundred_results_a_minute_are_never_much_dearer() {
+    let quick = Step { pause: 300, words: 300, ..STEP };
+    check("200 a minute", &[quick; 120]);
+    // Just before the cache expires, and just after.
+    let bursts = |pause: u64| -> Vec<Step> {
+        (0..90).map(|at| if at % 15 == 14 { Step { pause, ..quick } } else { Step { words: 900, ..quick } }).collect()
+    };
+    check("bursts, still warm", &bursts(295_000));
+    check("bursts, cold", &bursts(305_000));
+}
+
+#[test]
+fn models_that_change_and_caches_of_different_lifetimes_are_never_much_dearer() {
+    let by = |of: &dyn Fn(usize) -> Step| (0..90).map(of).collect::<Vec<Step>>();
+    let models = by(&|at| Step { model: if at / 7 % 2 == 0 { OPUS } else { SONNET }, ..STEP });
+    check("two models", &models);
+    check("two lifetimes", &by(&|at| Step { hour: at / 20 % 2 == 0, pause: 100_000, ..STEP }));
+    // Each entry that is not read again expires before the next edit.
+    check("slow steps", &by(&|_| Step { pause: 280_000, ..STEP }));
+}
+
+#[test]
+fn thinking_and_a_window_of_a_million_tokens_are_never_much_dearer() {
+    let thoughtful = Step { thinking: 1_500, words: 400, ..STEP };
+    assert!(check("thinking", &[thoughtful; 90]) > 0);
+    let window = |model| Models::listed().of(model).model().and_then(|model| model.window);
+    assert_eq!([OPUS, SONNET, CHEAP_READS].map(window), [Some(1_000_000); 3]);
+    check("a million", &[Step { model: CHEAP_READS, words: 3_500, thinking: 500, ..STEP }; 50]);
+}
+
+#[test]
+fn random_sessions_are_never_much_dearer() {
+    let mut state = 7_u64;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    for number in 0..6 {
+        let mut steps = Vec::new();
+        while steps.len() < 70 {
+            let pause = [300, 5_000, 60_000, 290_000, 310_000][random(5) as usize];
+            let words = [10, 150, 700, 2_000][random(4) as usize];
+            let (thinking, model) = ([0, 0, 1_200][random(3) as usize], [OPUS, OPUS, OPUS, SONNET][random(4) as usize]);
+            let burst = 1 + random(12) as usize;
+            steps.extend(vec![Step { pause, words, thinking, model, hour: false }; burst]);
+        }
+        check(&format!("random {number}"), &steps);
+    }
+}
