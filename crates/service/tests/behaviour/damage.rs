@@ -135,7 +135,7 @@ fn notes_may_be_damaged_or_gone() {
     for sql in ["UPDATE notes SET body = x'00'", "DELETE FROM notes"] {
         let folder = tempfile::tempdir().expect("a folder");
         let (id, session) = stored(folder.path());
-        assert_eq!(tamper(folder.path(), sql), 2, "the card and the pending reply");
+        assert_eq!(tamper(folder.path(), sql), 3, "the card, the tools and the pending reply");
         heals(folder.path(), &id, session, sql);
     }
 }

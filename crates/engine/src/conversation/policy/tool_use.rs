@@ -44,7 +44,8 @@ impl Conversation {
         blocks.filter(|block| block.kind == Kind::ToolUse).filter_map(|block| block.tool.as_deref())
     }
 
-    /// Updates the tools of the conversation; `None` if they are as before, or if the client is unknown.
+    /// Updates the tools of the conversation; `None` if they are as before, if the client is unknown, or as long as
+    /// nothing was called: such a conversation says nothing about a tool.
     pub fn update_tool_use(&mut self, at: u64) -> Option<ToolUse> {
         let client = self.client_name()?;
         let tools = self.envelope.tools.iter().flatten().filter(|tool| !tool.deferred && !tool.server);
@@ -66,6 +67,6 @@ impl Conversation {
         new.offered.extend(tools.map(|tool| tool.name.to_string()));
         new.called.extend(self.called_tools().map(str::to_owned));
         self.policy.tool_use = new.clone();
-        Some(new)
+        (!new.called.is_empty()).then_some(new)
     }
 }
