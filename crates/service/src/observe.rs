@@ -173,7 +173,7 @@ impl Parts {
         let (id, weight) = (conversation.id.clone(), conversation.weight());
         self.newest.put(&seen.hints, &conversation);
         // Sent before the new state is visible: a reader that settles then finds all of it stored.
-        self.write(step);
+        self.write_for(&conversation, step);
         drop(conversation);
         self.weigh_loaded(&id, shared, weight);
         Ok(ticket)

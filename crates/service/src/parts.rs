@@ -16,6 +16,7 @@ use crate::uploads::Uploads;
 use crate::view::{Ledger, WeightCache};
 use crate::writer::Writer;
 use ctx_engine::card::Card;
+use ctx_engine::conversation::Conversation;
 use ctx_engine::conversation::policy::tool_use;
 use ctx_engine::conversation::titles::{self, Titles};
 use ctx_engine::conversation::waiting::WAITING;
@@ -110,8 +111,14 @@ impl Parts {
         let _ = self.writer.settle(most);
     }
 
+    /// Stores a step that builds on no conversation's state.
     pub fn write(&self, step: Step) {
-        self.writer.write(step);
+        self.writer.write(step, None);
+    }
+
+    /// Stores a step that builds on this state of a conversation.
+    pub fn write_for(&self, conversation: &Conversation, step: Step) {
+        self.writer.write(step, Some(conversation.log.losses));
     }
 }
 

@@ -40,7 +40,7 @@ impl Parts {
         if is_side {
             self.note_sides(&conversation, &mut step);
         }
-        self.write(step);
+        self.write_for(&conversation, step);
         Ok(())
     }
 }

@@ -1,7 +1,8 @@
 //! Stores steps in the background, many per transaction.
 //!
 //! Observations may be lost: the client sends them again. So when a step cannot be stored, its conversation is dropped
-//! from memory and replayed from the store, and the next request fills the gap.
+//! from memory and replayed from the store, and the next request fills the gap. Steps that build on the lost one are
+//! not stored either: they would begin in the middle.
 
 use crate::automatic::Switch;
 use crate::directory::Directory;
@@ -32,13 +33,20 @@ const COUNTS: Duration = Duration::from_millis(200);
 const CROWDED: u64 = 16 * 1024 * 1024;
 
 enum Job {
-    Step(Step),
+    Step(PendingStep),
     /// A step of this conversation had no room.
     Lost(String),
     Settle(SyncSender<()>),
     /// A step that a thread waits for: stored alone, after all earlier ones, if none of those was lost. Listeners are
     /// notified when the sender is dropped.
     Now(Step, u64, SyncSender<Result<(), WriteError>>, Receiver<()>),
+}
+
+/// A step that waits for the disk.
+struct PendingStep {
+    step: Step,
+    /// The losses of the conversation whose state it builds on; `None` if it builds on none.
+    losses: Option<u64>,
 }
 
 /// A stored step that listeners do not know yet: a listener queries at once, and must find it applied. Keep until it
@@ -156,19 +164,20 @@ impl Writer {
         Writer { jobs, gaps, waiting, backlog, listeners, unsaved }
     }
 
-    pub fn write(&self, step: Step) {
+    /// Stores a step later. `losses`: of the conversation that it builds on, if any.
+    pub fn write(&self, step: Step, losses: Option<u64>) {
         let bytes = size(&step);
-        let mut job = Job::Step(step);
+        let mut job = Job::Step(PendingStep { step, losses });
         if self.waiting.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > WAITING
-            && let Job::Step(step) = &job
+            && let Job::Step(PendingStep { step, .. }) = &job
         {
             self.waiting.fetch_sub(bytes, Ordering::Relaxed);
             self.unsaved.fetch_add(1, Ordering::Relaxed);
             let Some(conversation) = step.records.first().map(|record| record.conversation.clone()) else { return };
             job = Job::Lost(conversation);
         }
-        if let Job::Step(step) = &job {
-            self.backlog.add(step);
+        if let Job::Step(pending) = &job {
+            self.backlog.add(&pending.step);
         }
         if self.jobs.send((Instant::now(), job)).is_err() {
             self.unsaved.fetch_add(1, Ordering::Relaxed);
@@ -232,7 +241,7 @@ fn put_first(backlog: &mut VecDeque<Job>) {
     let Some(Job::Now(step, ..)) = backlog.get(at) else { return };
     let Some(id) = conversation_of(step).map(str::to_owned) else { return };
     let is_its = |job: &Job| match job {
-        Job::Step(step) | Job::Now(step, ..) => conversation_of(step) == Some(&id),
+        Job::Step(PendingStep { step, .. }) | Job::Now(step, ..) => conversation_of(step) == Some(&id),
         Job::Lost(conversation) => *conversation == id,
         Job::Settle(_) => false,
     };
@@ -249,6 +258,10 @@ fn size(step: &Step) -> u64 {
     let records: usize = step.records.iter().map(|record| record.body.len() + 200).sum();
     let notes: usize = step.notes.iter().map(|note| note.body.as_ref().map_or(0, Vec::len)).sum();
     (blobs + records + notes) as u64
+}
+
+fn bytes(steps: &[PendingStep]) -> u64 {
+    steps.iter().map(|pending| size(&pending.step)).sum()
 }
 
 impl Work {
@@ -277,12 +290,13 @@ impl Work {
                     }
                 }
                 // A long step is stored alone, so that an awaited one need not wait for many of them.
-                if steps.len() < TOGETHER && steps.iter().map(size).sum::<u64>() < LONG {
+                if steps.len() < TOGETHER && bytes(&steps) < LONG {
                     job = backlog.pop_front();
                 }
             }
-            let bytes = steps.iter().map(size).sum();
-            let ids: Vec<String> = steps.iter().filter_map(conversation_of).map(str::to_owned).collect();
+            let bytes = bytes(&steps);
+            let ids = steps.iter().filter_map(|pending| conversation_of(&pending.step)).map(str::to_owned);
+            let ids: Vec<String> = ids.collect();
             // A panic, ours or a listener's, costs these steps, never the writer.
             if catch_unwind(AssertUnwindSafe(|| self.store(steps))).is_err() {
                 tracing::error!("storing a request failed; later requests restore it");
@@ -325,18 +339,31 @@ impl Work {
     }
 
     /// All in one transaction; if that fails, one by one, so that a bad step affects no other.
-    fn store(&self, steps: Vec<Step>) {
+    fn store(&self, mut steps: Vec<PendingStep>) {
+        steps.retain(|pending| self.is_whole(pending));
         if steps.len() < 2 {
-            return steps.into_iter().for_each(|step| self.store_one(step));
+            return steps.into_iter().for_each(|pending| self.store_one(pending));
         }
-        let records: Vec<Vec<NewRecord>> = steps.iter().map(|step| step.records.clone()).collect();
-        match self.append(steps.clone()) {
+        let records: Vec<Vec<NewRecord>> = steps.iter().map(|pending| pending.step.records.clone()).collect();
+        match self.append(steps.iter().map(|pending| pending.step.clone()).collect()) {
             Ok(last) => self.tell(records, last),
-            Err(_) => steps.into_iter().for_each(|step| self.store_one(step)),
+            Err(_) => steps.into_iter().for_each(|pending| self.store_one(pending)),
         }
     }
 
-    fn store_one(&self, step: Step) {
+    /// Whether nothing that a step builds on was lost.
+    fn is_whole(&self, PendingStep { step, losses }: &PendingStep) -> bool {
+        let (Some(losses), Some(id)) = (losses, conversation_of(step)) else { return true };
+        let is_whole = lock(&self.directory).losses(id) == *losses;
+        self.unsaved.fetch_add(u64::from(!is_whole), Ordering::Relaxed);
+        is_whole
+    }
+
+    fn store_one(&self, pending: PendingStep) {
+        if !self.is_whole(&pending) {
+            return;
+        }
+        let PendingStep { step, .. } = pending;
         let records = step.records.clone();
         match self.append(vec![step]) {
             Ok(last) => self.tell(vec![records], last),
@@ -391,20 +418,21 @@ mod tests {
             records: vec![NewRecord { conversation: conversation.into(), kind: kind.into(), ..NewRecord::default() }],
             ..Step::default()
         };
+        let later = |step| Job::Step(PendingStep { step, losses: None });
         let now = |step| Job::Now(step, 0, sync_channel(1).0, sync_channel(1).1);
         let mut backlog = VecDeque::from([
-            Job::Step(step("a", "1")),
-            Job::Step(step("b", "2")),
+            later(step("a", "1")),
+            later(step("b", "2")),
             Job::Settle(sync_channel(1).0),
-            Job::Step(step("b", "3")),
+            later(step("b", "3")),
             now(step("b", "4")),
-            Job::Step(step("b", "5")),
+            later(step("b", "5")),
         ]);
         put_first(&mut backlog);
         let kinds: Vec<&str> = backlog
             .iter()
             .map(|job| match job {
-                Job::Step(step) | Job::Now(step, ..) => step.records[0].kind.as_str(),
+                Job::Step(PendingStep { step, .. }) | Job::Now(step, ..) => step.records[0].kind.as_str(),
                 Job::Settle(_) => "settle",
                 Job::Lost(_) => "lost",
             })
@@ -443,7 +471,7 @@ mod tests {
         let step = |durable| Step { records: vec![record.clone()], durable, ..Step::default() };
         assert_eq!(keeper.1.load(Ordering::Relaxed), 0);
         for (durable, stored) in [(false, 10), (true, 11)] {
-            writer.write(step(durable));
+            writer.write(step(durable), None);
             assert!(writer.settle(Duration::from_secs(60)));
             assert_eq!(keeper.1.load(Ordering::Relaxed), stored, "before its record");
         }
@@ -461,9 +489,15 @@ mod tests {
             ..Step::default()
         };
         store.refuse_writes(true);
-        writer.write(step("one"));
+        writer.write(step("one"), Some(0));
         assert!(writer.settle(Duration::from_secs(60)));
         store.refuse_writes(false);
+        for (conversation, losses) in [("one", Some(0)), ("two", Some(0)), ("one", None)] {
+            writer.write(step(conversation), losses);
+        }
+        assert!(writer.settle(Duration::from_secs(60)));
+        let stored = |conversation| store.records(conversation, 0).expect("records").records.len();
+        assert_eq!((stored("one"), stored("two")), (1, 1), "only what builds on nothing");
         assert!(matches!(writer.write_now(step("one"), 0), Err(WriteError::BuiltOnLost)));
         assert!(writer.write_now(step("two"), 0).is_ok(), "it lost nothing");
         let losses = lock(&directory).losses("one");

@@ -51,6 +51,12 @@ impl TurnDraft<'_> {
         // A fork of a summary does not know the beginning of the conversation.
         conversation.opened.title = fork.title.filter(|_| begins_with_summary);
         conversation.opened.forked_from = Some(fork.from);
+        // Some may be its own: assigned before everything of it was lost, and inherited by the other one.
+        for place in &fork.places {
+            if let Place::Known(slot) = place {
+                conversation.tree.reserve(*slot);
+            }
+        }
         self.placed.places = fork.places;
         self.open_anew(conversation);
         fork.inherited

@@ -77,44 +77,71 @@ fn a_store_that_cannot_be_read_is_a_problem_and_no_panic() {
     assert_eq!(house.compose(&id), session.body());
 }
 
+/// Whether the store refuses writes, whether the writer gets time to notice, which conversation goes on, and whether the
+/// service restarts.
+type Mood = (bool, bool, usize, bool);
+
+/// Two conversations go on while the store comes and goes.
+fn one_good_request_makes_it_whole(moods: &[Mood]) {
+    let store = Arc::new(FailingStore::new());
+    let mut house = House::on(store.clone());
+    let mut sessions: Vec<Session> = [4, 5].map(|seed| Session::new(seed).lean()).into();
+    for session in &mut sessions {
+        session.user("first");
+    }
+    for (number, &(refuses, waits, who, restarts)) in moods.iter().enumerate() {
+        store.refuse_writes(refuses);
+        let session = &mut sessions[who];
+        let ticket = house.send(session);
+        assert!(ticket.turn);
+        house.reply(&ticket, "yes");
+        session.assistant("yes").user(&format!("question {number}"));
+        if waits {
+            house.service.settle(LONG);
+        }
+        if restarts && number % 3 == 0 {
+            house = house.restart();
+        }
+    }
+    house.service.settle(LONG);
+    store.refuse_writes(false);
+    for session in &sessions {
+        let id = house.send(session).conversation;
+        assert!(house.compose(&id) == session.body());
+        house = house.restart();
+        assert!(house.compose(&id) == session.body());
+        let seen = house.judge(session);
+        assert!(seen.is("retry", [session.messages() as u64, 0, 0]), "{seen:?}");
+        let messages = session.body_value()["messages"].as_array().cloned().unwrap_or_default();
+        let asked = messages.iter().filter(|message| message["role"] == "user").count();
+        assert_eq!(house.titles(&id).len(), asked);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Two conversations go on while the store comes and goes, with and without time to notice.
     #[test]
     fn whenever_it_fails_one_good_request_makes_it_whole(
         moods in vec((any::<bool>(), any::<bool>(), 0..2usize, any::<bool>()), 1..14),
     ) {
-        let store = Arc::new(FailingStore::new());
-        let mut house = House::on(store.clone());
-        let mut sessions: Vec<Session> = [4, 5].map(|seed| Session::new(seed).lean()).into();
-        for session in &mut sessions {
-            session.user("first");
-        }
-        for (number, (refuses, waits, who, restarts)) in moods.into_iter().enumerate() {
-            store.refuse_writes(refuses);
-            let session = &mut sessions[who];
-            let ticket = house.send(session);
-            prop_assert!(ticket.turn);
-            house.reply(&ticket, "yes");
-            session.assistant("yes").user(&format!("question {number}"));
-            if waits {
-                house.service.settle(LONG);
-            }
-            if restarts && number % 3 == 0 {
-                house = house.restart();
-            }
-        }
-        house.service.settle(LONG);
-        store.refuse_writes(false);
-        for session in &sessions {
-            let id = house.send(session).conversation;
-            prop_assert!(house.compose(&id) == session.body());
-            house = house.restart();
-            prop_assert!(house.compose(&id) == session.body());
-            let seen = house.judge(session);
-            prop_assert!(seen.is("retry", [session.messages() as u64, 0, 0]), "{:?}", seen);
-            prop_assert_eq!(house.titles(&id).len(), session.body_value()["messages"].as_array().map_or(0, |messages| messages.iter().filter(|message| message["role"] == "user").count()));
-        }
+        one_good_request_makes_it_whole(&moods);
+    }
+}
+
+/// A conversation is lost before it is stored, and begins again as the fork of its own fork. No slot id of its first
+/// life is assigned twice.
+#[test]
+fn a_lost_conversation_inherits_from_its_fork() {
+    let moods = [
+        (true, false, 0, true),
+        (true, true, 1, true),
+        (true, true, 1, false),
+        (true, false, 0, false),
+        (true, false, 1, false),
+        (false, true, 0, true),
+    ];
+    for _ in 0..60 {
+        one_good_request_makes_it_whole(&moods);
     }
 }

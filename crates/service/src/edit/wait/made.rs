@@ -29,7 +29,7 @@ impl Parts {
         self.set_alarm(&conversation);
         if !step.records.is_empty() {
             lock(&self.directory).put(ctx_engine::card::of(&conversation));
-            self.write(step);
+            self.write_for(&conversation, step);
         } else if situation.has(When::Cold) {
             self.alarm.at_most(id, now() + AGAIN);
         }
