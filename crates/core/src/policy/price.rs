@@ -3,6 +3,9 @@
 use super::candidates::{Item, Look};
 use ctx_models::{BreakEven, CacheState};
 
+/// Sizes are estimates: the price may turn out higher by this factor.
+const MARGIN: f64 = 1.15;
+
 /// A possible cut: the tokens before it, and the tokens that it would remove.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cut {
@@ -41,9 +44,9 @@ impl Look<'_> {
         prices
     }
 
-    /// Whether an edit of this price fits the account.
+    /// Whether an edit of this price fits the account, even if it turns out somewhat dearer.
     pub fn affords(&self, price: &Price) -> bool {
-        self.budget.is_none_or(|budget| price.break_even.once <= budget)
+        self.budget.is_none_or(|budget| price.break_even.once * MARGIN <= budget)
     }
 }
 
