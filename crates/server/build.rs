@@ -1,5 +1,5 @@
-//! Embeds the built page (`web/dist`) in the binary, if it exists. Without it, the daemon works the same and `/ui/`
-//! explains how to get the page. `CTX_WEB_DIST` names another folder. Each file is embedded plain and compressed.
+//! Embeds the built page in the binary, if it exists: `page` in a packaged crate, `web/dist` in a checkout. Without it,
+//! the daemon works the same and `/ui/` explains how to get the page. `CTX_WEB_DIST` names another folder. Each file is embedded plain and compressed.
 
 use std::env;
 use std::fmt::Write as _;
@@ -12,7 +12,8 @@ fn main() -> io::Result<()> {
     println!("cargo:rerun-if-env-changed=CTX_WEB_DIST");
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     let web = here.join("../../web");
-    let dist = env::var_os("CTX_WEB_DIST").map_or_else(|| web.join("dist"), PathBuf::from);
+    let packaged = Some(here.join("page")).filter(|page| page.is_dir());
+    let dist = env::var_os("CTX_WEB_DIST").map(PathBuf::from).or(packaged).unwrap_or_else(|| web.join("dist"));
 
     let mut files = Vec::new();
     if dist.is_dir() {

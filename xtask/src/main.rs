@@ -7,6 +7,7 @@ mod cargo_tools;
 mod clients;
 mod failure;
 mod fuzz;
+mod package;
 mod page;
 mod run;
 mod shell;
@@ -28,6 +29,10 @@ Chores of this project. Usage: cargo xtask <chore>
                           --long    more cases for property tests, five minutes for each fuzz target
                           FILTER    only Rust tests whose name contains it, without the other checks
   page                    build the page only
+  package [--check] [--only NAME] [--binary FILE]
+                          make what people install: tarball, .deb, npm packages, OCI image, crates
+                          --check   install each into an empty place and try it
+                          --binary  package this binary instead of building one
   bench [--quick] [--only NAME] [--json FILE]
                           measure `ctx` beside nginx: latency, throughput, streaming, daemon, growth
   help                    this text
@@ -54,6 +59,7 @@ fn dispatch(arguments: &[String]) -> Outcome {
         "install" => no_arguments(chore, rest).and_then(|()| run::install()),
         "test" => test::Plan::parse(rest).and_then(|plan| test::test(&plan)),
         "bench" => bench::Plan::parse(rest).and_then(|plan| bench::bench(&plan)),
+        "package" => package::Plan::parse(rest).and_then(|plan| package::package(&plan)),
         "page" => no_arguments(chore, rest).and_then(|()| page::build()),
         "help" | "--help" | "-h" => {
             print!("{HELP}");

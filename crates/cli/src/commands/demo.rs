@@ -92,7 +92,8 @@ async fn accompany(demo: &Demo, line: &[OsString]) -> Result<ExitCode, Failure> 
     let Some((program, rest)) = line.split_first() else { return Ok(ExitCode::SUCCESS) };
     let mut command = Command::new(program);
     command.args(rest).env(env::HOME.name(), demo.home());
-    for variable in [env::LISTEN, env::UPSTREAM, env::CONFIG, env::CONVERSATION, env::AGENT_SESSION] {
+    let own = [env::LISTEN, env::UPSTREAM, env::CONFIG, env::TOKEN, env::TOKEN_FILE];
+    for variable in own.into_iter().chain([env::CONVERSATION, env::AGENT_SESSION]) {
         variable.spellings().iter().for_each(|name| {
             command.env_remove(name);
         });

@@ -1,5 +1,6 @@
-//! Processes: whether one runs, how to end it, how to start one that outlives its terminal.
+//! Processes: whether one runs, how to end it, how to start a daemon or an editor.
 
+use std::path::Path;
 use std::process::Command;
 
 use ctx_core::ErrorCode;
@@ -57,6 +58,23 @@ pub fn detach(command: &mut Command) {
     const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
     const DETACHED_PROCESS: u32 = 0x0000_0008;
     std::os::windows::process::CommandExt::creation_flags(command, CREATE_NEW_PROCESS_GROUP | DETACHED_PROCESS);
+}
+
+/// A text editor with a file. The setting may contain flags and quotes, so the shell parses it.
+#[cfg(unix)]
+pub fn editor(setting: &str, file: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("{setting} \"$1\"")).arg(setting).arg(file);
+    command
+}
+
+/// A text editor with a file.
+#[cfg(not(unix))]
+pub fn editor(setting: &str, file: &Path) -> Command {
+    let mut words = setting.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words).arg(file);
+    command
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -103,7 +103,7 @@ fn a_command_runs_with_the_demo_and_both_end_together() {
     let place = Place::new();
     let line = "ctx demo -- sh -c 'echo $CTX_HOME; ctx delete t6; ctx history; exit 7'";
     let mut command = place.shell(line);
-    command.env("TMPDIR", place.path("work"));
+    command.env("TMPDIR", place.path("work")).env("CTX_TOKEN", "0123456789abcdef0123456789abcdef");
     let ran = finish(command);
     assert_eq!(ran.code, Some(7), "{ran:?}");
     assert!(ran.out.contains("delete t6") && ran.out.contains("(main)"), "{ran:?}");

@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use ctx_api::show::{BlockView, MessageView, Shown};
 use ctx_core::ErrorCode;
@@ -15,6 +14,7 @@ use crate::context::Context;
 use crate::env;
 use crate::failure::Failure;
 use crate::home;
+use crate::platform::process;
 
 /// The content before and after editing.
 pub enum Draft {
@@ -56,7 +56,7 @@ pub fn written(before: &str, editor: &str, draft: &Path) -> Result<String, Failu
         .and_then(|mut file| file.write_all(format!("{before}\n").as_bytes()))
         .map_err(|error| Failure::file("write", draft, &error))?;
     let hint = "nothing was changed";
-    match command(editor, draft).status() {
+    match process::editor(editor, draft).status() {
         Ok(status) if status.success() => {}
         Ok(status) => {
             return Err(Failure::new(ErrorCode::Editor, format!("the editor `{editor}` failed: {status}")).hint(hint));
@@ -78,22 +78,6 @@ pub fn written(before: &str, editor: &str, draft: &Path) -> Result<String, Failu
         return Err(Failure::new(ErrorCode::Unchanged, "the text is unchanged").hint(hint));
     }
     Ok(after)
-}
-
-/// The setting may contain flags and quotes, so the shell parses it.
-#[cfg(unix)]
-fn command(editor: &str, file: &Path) -> Command {
-    let mut command = Command::new("sh");
-    command.arg("-c").arg(format!("{editor} \"$1\"")).arg(editor).arg(file);
-    command
-}
-
-#[cfg(not(unix))]
-fn command(editor: &str, file: &Path) -> Command {
-    let mut words = editor.split_whitespace();
-    let mut command = Command::new(words.next().unwrap_or_default());
-    command.args(words).arg(file);
-    command
 }
 
 /// The current content: plain text if it contains nothing else, otherwise messages in JSON. Thinking cannot be edited,

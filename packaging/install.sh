@@ -1,0 +1,89 @@
+#!/bin/sh
+# Installs ctx from its archive, after verifying the checksum beside it.
+#
+#   ./install.sh ctx-0.2.0-x86_64-linux.tar.gz             into ~/.local
+#   ./install.sh --prefix /usr/local ctx-….tar.gz
+#   ./install.sh --uninstall [--prefix DIR]
+#
+# A running daemon keeps its old program; `ctx run` and `ctx service install` replace it.
+set -eu
+
+prefix="${HOME:-}/.local"
+archive=
+uninstall=
+
+fail() {
+    echo "error: $1" >&2
+    [ -z "${2:-}" ] || echo "hint: $2" >&2
+    exit 1
+}
+
+while [ $# -gt 0 ]; do
+    case "$1" in
+        --prefix)
+            [ $# -ge 2 ] || fail "--prefix needs a folder"
+            prefix=$2
+            shift
+            ;;
+        --uninstall) uninstall=yes ;;
+        -*) fail "unknown option $1" "the first lines of this script show its usage" ;;
+        *) archive=$1 ;;
+    esac
+    shift
+done
+[ "$prefix" != /.local ] || fail "HOME is not set" "name a folder with --prefix"
+list="$prefix/share/doc/context-composer/installed-files"
+
+if [ -n "$uninstall" ]; then
+    if [ ! -f "$list" ]; then
+        echo "ctx is not installed in $prefix."
+        exit 0
+    fi
+    while read -r file; do rm -f "${prefix:?}/$file"; done < "$list"
+    rm -f "$list"
+    rmdir "$prefix/share/doc/context-composer" 2>/dev/null || true
+    echo "Removed ctx from $prefix. Conversations and settings stay; \`ctx purge\` and \`ctx uninstall\` would have removed them."
+    exit 0
+fi
+
+if [ -z "$archive" ]; then
+    for found in "$(dirname "$0")"/ctx-*.tar.gz; do archive=$found; done
+fi
+[ -f "$archive" ] || fail "no archive found" "name it: $0 ctx-VERSION-MACHINE.tar.gz"
+case "$archive" in
+    *-"$(uname -m)"-*) ;;
+    *-aarch64-*) [ "$(uname -m)" = arm64 ] || fail "$archive is not for this machine ($(uname -m))" ;;
+    *) fail "$archive is not for this machine ($(uname -m))" "download the archive with $(uname -m) in its name" ;;
+esac
+[ -f "$archive.sha256" ] || fail "the checksum $archive.sha256 is missing" "download it too"
+
+expected=$(cut -d ' ' -f 1 < "$archive.sha256")
+if command -v sha256sum > /dev/null; then
+    actual=$(sha256sum "$archive" | cut -d ' ' -f 1)
+else
+    actual=$(shasum -a 256 "$archive" | cut -d ' ' -f 1)
+fi
+[ "$expected" = "$actual" ] || fail "the checksum of $archive is wrong: it is damaged or not the original" "download it again"
+
+mkdir -p "$prefix" 2>/dev/null || fail "cannot create $prefix" "choose a folder of yours with --prefix"
+draft=$(mktemp -d "$prefix/.ctx-install.XXXXXX" 2>/dev/null) || fail "cannot write to $prefix" "choose a folder of yours with --prefix"
+trap 'rm -rf "$draft"' EXIT INT TERM
+gzip -dc "$archive" | tar -xf - -C "$draft"
+root=$(echo "$draft"/ctx-*)
+"$root/bin/ctx" --version > /dev/null || fail "the program does not run on this machine" "it needs Linux 3.2 or newer"
+
+# Each file is moved as a whole, so an interrupted installation leaves no half program.
+(cd "$root" && find . -type f | sed 's|^\./||' | sort) > "$draft/files"
+while read -r file; do
+    mkdir -p "$(dirname "$prefix/$file")"
+    mv -f "$root/$file" "$prefix/$file"
+done < "$draft/files"
+mkdir -p "$(dirname "$list")"
+mv -f "$draft/files" "$list"
+
+echo "Installed $("$prefix/bin/ctx" --version) into $prefix."
+case ":$PATH:" in
+    *":$prefix/bin:"*) ;;
+    *) echo "Add it to your PATH: export PATH=\"$prefix/bin:\$PATH\"" ;;
+esac
+echo "Next: ctx init, or ctx demo to look around first."
