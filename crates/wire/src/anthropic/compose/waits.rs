@@ -50,7 +50,10 @@ pub(super) fn only_results(plan: &mut Plan<'_>) {
         }
         let before = &mut turns[at - 1].behind;
         let place = before.iter().rposition(|out| out.role != Role::System).map_or(0, |at| at + 1);
-        before.splice(place..place, rest);
+        // System messages keep their order: one may remove a tool that another one brings.
+        let (systems, said): (Vec<Out>, Vec<Out>) = rest.into_iter().partition(|out| out.role == Role::System);
+        before.splice(place..place, said);
+        before.extend(systems);
         let what = "what was said beside results comes before their calls: tools of the provider wait for them";
         plan.repairs.push(Repair::new("A46", what));
     }
