@@ -17,6 +17,7 @@ mod recorder;
 mod sent;
 mod sides;
 mod speaking;
+mod thinking_sizes;
 mod untouched;
 mod waiting;
 mod withheld;
