@@ -104,7 +104,10 @@ impl Conversation {
         let then = paused.map(|head| ground.lay(self.effects(head)));
         let has_other_tools = || then.as_ref().is_some_and(|then| then.tools != view().tools);
         let known = self.composing.continuity.touches.get().filter(|_| at_hand.under.is_some() && then.is_none());
-        let touches = known.unwrap_or_else(|| !view().is_untouched() || has_other_tools());
+        let is_touched = || !view().is_untouched() || has_other_tools();
+        let touches = known.unwrap_or_else(is_touched);
+        // Every test that sends a composed request checks what is known of the ones before.
+        debug_assert_eq!(touches, is_touched());
         if at_hand.under.is_some() && then.is_none() {
             self.composing.continuity.touches.set(Some(touches));
         }

@@ -4,6 +4,7 @@ use super::turn::slots;
 use crate::compose::{AtHand, Ready, digest};
 use crate::conversation::Conversation;
 use crate::conversation::composing::SentRequest;
+use crate::conversation::continuity::Request;
 use ctx_core::SlotId;
 use ctx_core::message::Message;
 use ctx_core::reconcile::{Sighting, reconcile};
@@ -15,19 +16,13 @@ use ctx_wire::envelope::Envelope;
 pub fn on_path(conversation: &mut Conversation, body: &Body, envelope: &Envelope, ready: Ready<'_>) -> bool {
     conversation.own_prefixes();
     let slots: Vec<SlotId> = conversation.tree.path().map(|slot| slot.id).collect();
-    let at_hand = AtHand {
-        body,
-        envelope,
-        under: conversation.composing.continuity.continue_with(
-            &conversation.history,
-            conversation.reasoning.strayed,
-            &slots,
-        ),
-        slots,
-        messages: conversation.tree.path().map(|slot| &slot.message).collect(),
-        digests: conversation.composing.chain.digests().to_vec(),
-        memo: Some(&conversation.composing.memo),
-    };
+    let messages: Vec<&Message> = conversation.tree.path().map(|slot| &slot.message).collect();
+    let request = Request { around: envelope.digest, slots: &slots, messages: &messages };
+    let strayed = conversation.reasoning.strayed;
+    let under = conversation.composing.continuity.continue_with(&conversation.history, strayed, request);
+    let digests = conversation.composing.chain.digests().to_vec();
+    let memo = Some(&conversation.composing.memo);
+    let at_hand = AtHand { body, envelope, under, slots, messages, digests, memo };
     let Some(sent) = conversation.outgoing(&at_hand, ready) else { return false };
     conversation.composing.weight = sent.as_ref().map(|sent| sent.weight);
     remember(conversation, sent);

@@ -14,6 +14,7 @@ mod frames;
 mod keeping;
 mod nameless;
 mod recorder;
+mod returning;
 mod sent;
 mod sides;
 mod speaking;

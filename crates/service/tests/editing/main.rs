@@ -110,6 +110,9 @@ fn what_long_runs_found_stays_mended() {
         400_015_662,
         500_000_137,
         500_200_043,
+        600_010_380,
+        600_208_290,
+        910_000_097,
     ] {
         judge(seed, &mut Tally::default());
     }

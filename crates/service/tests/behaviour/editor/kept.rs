@@ -122,3 +122,17 @@ fn the_text_that_an_edit_replaced_is_not_sent_unless_the_edit_failed() {
     assert_eq!((&done["new_string"], &failed["old_string"]), (&json!(replaced), &json!(replaced)));
     assert!(!work.home.path().join("NOTES.md").exists(), "the file had it");
 }
+
+#[test]
+fn the_account_is_the_same_after_a_restart() {
+    let mut work = Work::new(on());
+    work.work(30);
+    assert!(!work.commits().is_empty(), "it has edited");
+    let account = |work: &Work| work.service.context(&work.conversation).expect("a view").account.expect("an account");
+    let before = account(&work);
+    assert!(before.spent > 0.0 && before.saved != 0.0 && before.credit > 0.0, "{before:?}");
+    work.restart(on());
+    assert_eq!(account(&work), before);
+    work.work(5);
+    assert!(account(&work).spent > before.spent, "it goes on");
+}
