@@ -26,6 +26,7 @@ mod registry;
 pub mod responses;
 pub mod rope;
 pub mod rules;
+pub mod socket;
 pub mod sse;
 pub(crate) mod tap;
 mod wire;

@@ -7,6 +7,7 @@ use crate::envelope::Envelope;
 use crate::facts::{self, Reading};
 use crate::json::Span;
 use crate::recorded::{self, Opening};
+use crate::socket::Socket;
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::resolve::Draft;
@@ -195,6 +196,11 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
     fn error_body(&self, status: u16, error: &LocalError<'_>) -> String;
 
     fn tap(&self, status: u16, content_type: Option<&str>, content_encoding: Option<&str>) -> Box<dyn Tap>;
+
+    /// The use of a WebSocket, if the provider offers one.
+    fn socket(&self) -> Option<&dyn Socket> {
+        None
+    }
 
     /// The stored form of a reasoning signature.
     fn signature(&self, text: &str) -> Key {

@@ -5,6 +5,8 @@
 mod case;
 #[path = "wires/chat.rs"]
 mod chat;
+#[path = "wires/continued.rs"]
+mod continued;
 #[path = "wires/effects.rs"]
 mod effects;
 #[path = "wires/gemini.rs"]

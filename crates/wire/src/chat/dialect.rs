@@ -137,9 +137,9 @@ impl Dialect for ChatDialect {
         out
     }
 
-    fn polish(&self, elements: Vec<Element>, input: &Input<'_>) -> Vec<Element> {
+    fn polish(&self, elements: Vec<Element>, plan: &Plan<'_>) -> Vec<Element> {
         let fitting = |element| match element {
-            Element::Made(bytes) => Element::Made(profiles::with_fitting_ids(self.profile, bytes, input)),
+            Element::Made(bytes) => Element::Made(profiles::with_fitting_ids(self.profile, bytes, plan.input)),
             Element::Source(at) => Element::Source(at),
         };
         elements.into_iter().map(fitting).collect()

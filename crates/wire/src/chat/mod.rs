@@ -13,7 +13,7 @@ mod tap;
 
 use crate::answer::Tap;
 use crate::body::{Shape, Spans};
-use crate::compose::{ComposedRequest, Input, generic};
+use crate::compose::{ComposedRequest, Input, continued, generic};
 use crate::envelope::Envelope;
 use crate::facts::Reading;
 use crate::openai;
@@ -125,6 +125,10 @@ impl Wire for Chat {
 
     fn compose(&self, input: &Input<'_>, view: &View<'_>) -> ComposedRequest {
         generic::compose(&dialect::ChatDialect::of(input.envelope.model.as_deref()), input, view)
+    }
+
+    fn go_on<'v>(&self, input: &'v Input<'v>, view: &dyn Fn() -> &'v View<'v>) -> Option<ComposedRequest> {
+        continued::go_on(&dialect::ChatDialect::of(input.envelope.model.as_deref()), input, view)
     }
 
     fn opening(&self, opening: &Opening<'_>) -> String {

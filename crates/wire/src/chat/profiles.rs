@@ -72,7 +72,8 @@ enum Voice {
 /// Inserts a short message between two that an edit made neighbours and that may not follow each other.
 pub(super) fn bridge(plan: &mut Plan<'_>) {
     let mut outs: Vec<Out> = Vec::new();
-    let mut before: Option<(Voice, Option<u32>)> = None;
+    // Settled messages end with the user's.
+    let mut before: Option<(Voice, Option<u32>)> = (plan.from > 0).then_some((Voice::User, None));
     let whole = std::mem::take(&mut plan.outs);
     let parts: Vec<Out> = whole.into_iter().flat_map(|out| split(plan, out)).collect();
     for out in parts {

@@ -1,6 +1,7 @@
 //! The part of composing that a wire without bound reasoning supplies, and the plan that it works on.
 
 use super::layout::{block_count, facts, opened};
+use super::writer::span;
 use super::{Input, Out, Piece, Repair};
 use ctx_core::content::Content;
 use ctx_core::edit::effect::NewMessageId;
@@ -34,9 +35,18 @@ pub(crate) trait Dialect: Sync {
     /// Writes a synthetic message.
     fn elements(&self, role: Role, content: &[&Content], plan: &Plan<'_>) -> Vec<Vec<u8>>;
 
+    /// Reports repairs that are counted over the whole request.
+    fn report(&self, _: &mut Plan<'_>) {}
+
     /// Applies changes that depend on neighbouring elements, once all are written.
-    fn polish(&self, elements: Vec<Element>, _: &Input<'_>) -> Vec<Element> {
+    fn polish(&self, elements: Vec<Element>, _: &Plan<'_>) -> Vec<Element> {
         elements
+    }
+
+    /// Whether a request can be composed in two parts, the second from this message on, and what the second part has to
+    /// know of the first: [`Plan::carried`].
+    fn divide(&self, _: &Plan<'_>, _message: usize) -> Option<bool> {
+        Some(false)
     }
 
     /// Writes a text of the system prompt in place of a client's piece, whose bytes are `like`.
@@ -69,15 +79,23 @@ pub(crate) struct MadeBlock<'a> {
     pub from: Option<(NewMessageId, u32)>,
 }
 
-/// A request while it is composed.
+/// A request while it is composed, or its part behind the settled messages.
 pub(crate) struct Plan<'a> {
     pub input: &'a Input<'a>,
+    /// The number of the client's messages that are settled.
+    pub from: usize,
+    /// What the wire has to know of them.
+    pub carried: bool,
+    /// Whether a rule reaches from the open messages into the settled ones.
+    pub reaches_back: bool,
     pub outs: Vec<Out>,
     pub made: Vec<MadeBlock<'a>>,
     pub texts: Vec<&'a str>,
     pub repairs: Vec<Repair>,
     /// Elements to rewrite although all their blocks are sent, by index.
     pub restyled: HashSet<u32>,
+    /// The number of elements that lose their ids, settled ones included.
+    pub loosened: usize,
     pub reasoning_dropped: usize,
     /// The client's messages with calls, by id; computed on demand.
     pub calls: OnceCell<HashMap<&'a str, u32>>,
@@ -93,6 +111,29 @@ pub(crate) enum Tag<'p> {
 }
 
 impl<'a> Plan<'a> {
+    pub fn new(input: &'a Input<'a>, outs: Vec<Out>, texts: Vec<&'a str>) -> Plan<'a> {
+        Plan {
+            input,
+            from: 0,
+            carried: false,
+            reaches_back: false,
+            outs,
+            made: Vec::new(),
+            texts,
+            repairs: Vec::new(),
+            restyled: HashSet::new(),
+            loosened: 0,
+            reasoning_dropped: 0,
+            calls: OnceCell::new(),
+        }
+    }
+
+    /// The client's messages that are composed, by index.
+    pub fn messages(&self) -> impl Iterator<Item = (u32, &'a Message)> + use<'a> {
+        let open = self.input.messages.get(self.from..).unwrap_or_default();
+        (self.from as u32..).zip(open.iter().copied())
+    }
+
     pub fn tag(&self, piece: Piece) -> Tag<'_> {
         match piece {
             Piece::Made(at) => match self.made.get(at as usize).map(|made| &*made.content) {
@@ -113,10 +154,9 @@ impl<'a> Plan<'a> {
 
     /// The client's message with this call.
     pub fn message_with_call(&self, id: &str) -> Option<u32> {
-        let messages = self.input.messages;
         let calls = self.calls.get_or_init(|| {
             let mut calls = HashMap::new();
-            for (at, message) in (0..).zip(messages) {
+            for (at, message) in self.messages() {
                 let made = message.blocks.iter().filter(|block| block.kind == Kind::ToolUse);
                 for id in made.filter_map(|block| block.tool_use_id.as_deref()) {
                     calls.entry(id).or_insert(at);
@@ -228,15 +268,19 @@ pub(crate) enum Element {
 }
 
 impl Element {
-    pub fn bytes<'e>(&'e self, input: &'e Input<'_>) -> &'e [u8] {
-        let spans = input.body.spans();
+    /// The client's index.
+    pub fn own(&self) -> Option<usize> {
         match self {
-            Element::Source(at) => {
-                let behind = at.checked_sub(spans.lead.len());
-                let span = behind.map_or_else(|| spans.lead.get(*at), |at| spans.messages.get(at));
-                span.and_then(|span| input.body.bytes().get(span.clone())).unwrap_or_default()
-            }
-            Element::Made(bytes) => bytes,
+            Element::Source(at) => Some(*at),
+            Element::Made(_) => None,
         }
+    }
+
+    pub fn bytes<'e>(&'e self, input: &'e Input<'_>) -> &'e [u8] {
+        let at = match self {
+            Element::Source(at) => span(input.body.spans(), *at),
+            Element::Made(bytes) => return bytes,
+        };
+        at.and_then(|span| input.body.bytes().get(span.clone())).unwrap_or_default()
     }
 }

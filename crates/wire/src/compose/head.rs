@@ -1,6 +1,6 @@
 //! System prompt and tools of wires that keep them at the beginning of the history or in members of the body.
 
-use super::dialect::Dialect;
+use super::dialect::{Dialect, Element};
 use super::spell::cut;
 use super::{HeadParts, Input, Part, Repair};
 use crate::envelope::Piece;
@@ -15,13 +15,29 @@ pub(super) struct Head {
     pub parts: HeadParts,
     pub lead: Lead,
     /// Replacements of bytes outside the history.
-    pub edits: Vec<(Span, Option<Vec<u8>>)>,
+    pub edits: Vec<(Span, Vec<u8>)>,
     /// The synthetic pieces, as [`HeadParts::made`] names them.
     made: Vec<Vec<u8>>,
     pub digest: Key,
 }
 
 impl Head {
+    /// As the client sent it.
+    pub fn untouched(input: &Input<'_>) -> Head {
+        Head {
+            parts: HeadParts::default(),
+            lead: Lead(None),
+            edits: Vec::new(),
+            made: Vec::new(),
+            digest: input.around,
+        }
+    }
+
+    /// Whether operations change it.
+    pub fn is_edited(&self) -> bool {
+        self.parts.system.is_some() || self.parts.tools.is_some()
+    }
+
     /// Adds a synthetic piece.
     fn add(&mut self, from: (NewMessageId, u32), made: &str) -> Part {
         self.parts.made.push(from);
@@ -31,9 +47,23 @@ impl Head {
 }
 
 /// The leading elements of the history; `None`: unchanged.
-pub(super) struct Lead(pub Option<Vec<LeadPart>>);
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Lead(Option<Vec<LeadPart>>);
 
-pub(super) enum LeadPart {
+impl Lead {
+    /// The elements that are sent, of this many.
+    pub fn elements(&self, count: usize) -> Vec<Element> {
+        let Some(parts) = &self.0 else { return (0..count).map(Element::Source).collect() };
+        let element = |part: &LeadPart| match part {
+            LeadPart::Own(at) => Element::Source(*at),
+            LeadPart::Made(bytes) => Element::Made(bytes.clone()),
+        };
+        parts.iter().map(element).collect()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum LeadPart {
     Own(usize),
     Made(Vec<u8>),
 }
@@ -47,13 +77,7 @@ pub(super) fn arrange<D: Dialect + ?Sized>(
     view: &View<'_>,
     repairs: &mut Vec<Repair>,
 ) -> Head {
-    let mut head = Head {
-        parts: HeadParts::default(),
-        lead: Lead(None),
-        edits: Vec::new(),
-        made: Vec::new(),
-        digest: input.around,
-    };
+    let mut head = Head::untouched(input);
     let is_touched = |list: &[Around]| list.iter().any(|each| each.covered.is_some() || !each.by.is_empty());
     if is_touched(&view.system) {
         system(dialect, input, view, &mut head, repairs);
@@ -67,7 +91,7 @@ pub(super) fn arrange<D: Dialect + ?Sized>(
 
 /// Identifies everything that the model reads before the first message, independent of its position in the body.
 fn digest(input: &Input<'_>, head: &Head) -> Key {
-    if head.parts.system.is_none() && head.parts.tools.is_none() {
+    if !head.is_edited() {
         return input.around;
     }
     let mut key = KeyBuilder::default();
@@ -159,9 +183,9 @@ fn list(input: &Input<'_>, pieces: &[(Span, Vec<u8>)], head: &mut Head) {
     if written.is_empty() {
         let wholes: Vec<Span> = input.body.spans().members.iter().map(json::Member::whole).collect();
         let place = holder(input, first);
-        return head.edits.extend(place.map(|place| (cut(&wholes, place), Some(Vec::new()))));
+        return head.edits.extend(place.map(|place| (cut(&wholes, place), Vec::new())));
     }
-    head.edits.push((first.start..last.end, Some(written.join(b",".as_slice()))));
+    head.edits.push((first.start..last.end, written.join(b",".as_slice())));
 }
 
 /// Writes a piece of the system prompt that is the text of a member: synthetic texts precede or replace it.
@@ -170,12 +194,12 @@ fn member(input: &Input<'_>, piece: &Piece, texts: &[&str], is_own: bool, head: 
         let own = json::string_value(input.body.bytes(), piece.at.clone()).filter(|_| is_own);
         let all: Vec<&str> = texts.iter().copied().chain(own.as_deref()).collect();
         let text = serde_json::Value::from(all.join("\n\n")).to_string();
-        return head.edits.push((piece.at.clone(), Some(text.into_bytes())));
+        return head.edits.push((piece.at.clone(), text.into_bytes()));
     }
     let members = &input.body.spans().members;
     let wholes: Vec<Span> = members.iter().map(json::Member::whole).collect();
     let place = members.iter().position(|member| member.value == piece.at);
-    head.edits.extend(place.map(|place| (cut(&wholes, place), Some(Vec::new()))));
+    head.edits.extend(place.map(|place| (cut(&wholes, place), Vec::new())));
 }
 
 fn tools<D: Dialect + ?Sized>(
@@ -228,7 +252,7 @@ fn tools<D: Dialect + ?Sized>(
     let written: Vec<Vec<u8>> =
         elements.iter().filter_map(|element| element_of_tools(bytes, element, &pieces)).collect();
     if let (Some(first), Some(last)) = (elements.first(), elements.last()) {
-        head.edits.push((first.start..last.end, Some(written.join(b",".as_slice()))));
+        head.edits.push((first.start..last.end, written.join(b",".as_slice())));
     }
 }
 
@@ -264,7 +288,7 @@ fn without_tools<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, head: &mut
             (None, Some(behind)) => first.start..behind.whole().start,
             (None, None) => first.start..last.end,
         };
-        head.edits.push((span, Some(Vec::new())));
+        head.edits.push((span, Vec::new()));
         at += run;
     }
 }

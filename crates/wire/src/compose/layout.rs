@@ -61,6 +61,15 @@ pub(crate) fn pieces<'p>(input: &Input<'_>, out: &'p Out) -> impl DoubleEndedIte
     own.chain(listed.iter().copied())
 }
 
+/// Whether it is this message of the client with all its blocks; texts of tool results may be replaced.
+pub(crate) fn is_own(input: &Input<'_>, out: &Out, message: usize) -> bool {
+    let is_block = |(at, piece): (u32, &Piece)| matches!(piece, Piece::Client { message: of, block, .. } if *of as usize == message && *block == at);
+    let has_all = |pieces: &Vec<Piece>| {
+        pieces.len() == block_count(input, message as u32) as usize && (0..).zip(pieces).all(is_block)
+    };
+    out.first && out.source == Some(message as u32) && out.pieces.as_ref().is_none_or(has_all)
+}
+
 /// The pieces as an editable list.
 pub(crate) fn opened<'o>(input: &Input<'_>, out: &'o mut Out) -> &'o mut Vec<Piece> {
     if out.pieces.is_none() {

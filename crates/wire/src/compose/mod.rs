@@ -4,6 +4,7 @@
 //! result as ranges of the client's bytes with synthetic bytes between them.
 
 mod composed;
+pub(crate) mod continued;
 pub(crate) mod dialect;
 pub(crate) mod generic;
 mod head;
@@ -14,7 +15,9 @@ mod out;
 mod pairs;
 mod placement;
 mod repair;
+pub(crate) mod settled;
 pub(crate) mod spell;
+mod write;
 pub(crate) mod writer;
 
 pub use composed::{ComposedRequest, Segment, untouched_prefix};
@@ -22,6 +25,6 @@ pub use input::{Continuation, Input};
 pub use memo::Memo;
 pub(crate) use memo::Memory;
 pub(crate) use out::{Out, Piece};
-pub(crate) use placement::{HeadParts, Part};
+pub(crate) use placement::{HeadParts, MadeSources, Part};
 pub use placement::{Placement, Places};
 pub use repair::Repair;

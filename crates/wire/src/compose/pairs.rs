@@ -89,7 +89,7 @@ fn named<'p>(plan: &'p Plan<'_>, piece: Piece) -> Option<(bool, &'p str)> {
 /// The ids of pairs that the client itself sent incomplete.
 fn torn_by_the_client(plan: &Plan<'_>) -> HashSet<String> {
     let mut sides: HashMap<&str, (bool, bool)> = HashMap::new();
-    for block in plan.input.messages.iter().flat_map(|message| &message.blocks) {
+    for block in plan.messages().flat_map(|(_, message)| &message.blocks) {
         let Some(id) = block.tool_use_id.as_deref() else { continue };
         let sides = sides.entry(id).or_default();
         sides.0 |= block.kind == Kind::ToolUse;

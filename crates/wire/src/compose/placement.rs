@@ -27,13 +27,16 @@ pub(crate) struct HeadParts {
     pub made: Vec<(NewMessageId, u32)>,
 }
 
+/// The message of the view and the index there of each synthetic block; none if a rule required it.
+pub(crate) type MadeSources = Vec<Option<(NewMessageId, u32)>>;
+
 /// The messages of a composed request, by the source of their blocks.
 #[derive(Debug, Clone, Default)]
 pub struct Placement {
     /// Messages settled by an earlier request, before the others.
     settled: Arc<Vec<Out>>,
     outs: Vec<Out>,
-    made: Vec<Option<(NewMessageId, u32)>>,
+    made: MadeSources,
     head: HeadParts,
 }
 
@@ -51,12 +54,7 @@ impl Placement {
         self.settled.iter().chain(&self.outs)
     }
 
-    pub(crate) fn new(
-        settled: Arc<Vec<Out>>,
-        outs: Vec<Out>,
-        made: Vec<Option<(NewMessageId, u32)>>,
-        head: HeadParts,
-    ) -> Placement {
+    pub(crate) fn new(settled: Arc<Vec<Out>>, outs: Vec<Out>, made: MadeSources, head: HeadParts) -> Placement {
         Placement { settled, outs, made, head }
     }
 

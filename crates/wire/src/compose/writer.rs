@@ -2,6 +2,7 @@
 
 use super::Segment;
 use super::dialect::Element;
+use crate::body::Spans;
 use crate::json::Span;
 
 /// Collects segments; adjacent ranges become one.
@@ -37,38 +38,58 @@ impl Writer {
     }
 }
 
-/// Writes the array of the history, brackets included. Neighbours keep their separators.
-pub(crate) fn array(writer: &mut Writer, array: &Span, all: &[&Span], elements: &[Element]) {
-    // A text in the place of the list has no brackets; another list needs them.
-    let is_text = all.first().is_some_and(|first| *first == array);
-    let is_own = matches!(elements, [Element::Source(0)]);
-    if is_text && !is_own {
-        writer.made(b"[");
+/// The array of the history, while it is written. Neighbours keep their separators.
+pub(crate) struct ArrayWriter<'s> {
+    spans: &'s Spans,
+    pub writer: Writer,
+    /// The client's index of the element written last; none for a synthetic one.
+    pub before: Option<Option<usize>>,
+}
+
+impl<'s> ArrayWriter<'s> {
+    /// Begins the array, its bracket included.
+    pub fn begin(spans: &'s Spans) -> ArrayWriter<'s> {
+        let mut writer = Writer::default();
+        let first = span(spans, 0).map_or(spans.array.end - 1, |first| first.start);
+        writer.source(spans.array.start..first);
+        ArrayWriter { spans, writer, before: None }
     }
-    let first = all.first().map_or(array.end - 1, |first| first.start);
-    writer.source(array.start..first);
-    let mut before: Option<Option<usize>> = None;
-    for element in elements {
-        let own = match element {
-            Element::Source(at) => Some(*at),
-            Element::Made(_) => None,
-        };
-        if let Some(before) = before {
-            let gap = own.zip(before).filter(|(own, before)| before + 1 == *own);
-            match gap.and_then(|(own, before)| Some(all.get(before)?.end..all.get(own)?.start)) {
-                Some(gap) => writer.source(gap),
-                None => writer.made(b","),
+
+    /// Goes on behind elements that are written already.
+    pub fn behind(spans: &'s Spans, segments: &[Segment], before: Option<usize>) -> ArrayWriter<'s> {
+        ArrayWriter { spans, writer: Writer(segments.to_vec()), before: Some(before) }
+    }
+
+    pub fn elements(&mut self, elements: &[Element]) {
+        for element in elements {
+            let own = element.own();
+            if let Some(before) = self.before {
+                let gap = own.zip(before).filter(|(own, before)| before + 1 == *own);
+                match gap.and_then(|(own, before)| Some(span(self.spans, before)?.end..span(self.spans, own)?.start)) {
+                    Some(gap) => self.writer.source(gap),
+                    None => self.writer.made(b","),
+                }
             }
+            match element {
+                Element::Source(at) => {
+                    span(self.spans, *at).into_iter().for_each(|span| self.writer.source(span.clone()))
+                }
+                Element::Made(bytes) => self.writer.made(bytes),
+            }
+            self.before = Some(own);
         }
-        match element {
-            Element::Source(at) => all.get(*at).into_iter().for_each(|span| writer.source((*span).clone())),
-            Element::Made(bytes) => writer.made(bytes),
-        }
-        before = Some(own);
     }
-    let last = all.last().map_or(array.end - 1, |last| last.end);
-    writer.source(last..array.end);
-    if is_text && !is_own {
-        writer.made(b"]");
+
+    /// Ends the array, its bracket included.
+    pub fn end(mut self) -> Writer {
+        let last = self.spans.messages.last().or(self.spans.lead.last());
+        self.writer.source(last.map_or(self.spans.array.end - 1, |last| last.end)..self.spans.array.end);
+        self.writer
     }
+}
+
+/// An element of the client's array, by its index.
+pub(crate) fn span(spans: &Spans, at: usize) -> Option<&Span> {
+    let behind = at.checked_sub(spans.lead.len());
+    behind.map_or_else(|| spans.lead.get(at), |at| spans.messages.get(at))
 }

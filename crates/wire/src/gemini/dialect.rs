@@ -3,9 +3,9 @@
 use super::content::{Spelling, part, replaced_response};
 use super::part::{Contents, Part};
 use super::{hosted, order, turns};
-use crate::compose::dialect::{Dialect, Element, KeptBlock, Plan, Tag};
+use crate::compose::dialect::{Dialect, Element, KeptBlock, MadeBlock, Plan, Tag};
 use crate::compose::layout::{facts, pieces};
-use crate::compose::{Input, Out, Piece, Repair};
+use crate::compose::{Out, Piece, Repair};
 use ctx_core::content::{Content, WireId};
 use ctx_core::links;
 use ctx_core::message::{Kind, Message, Role};
@@ -59,10 +59,13 @@ impl Dialect for GeminiDialect {
     fn repair(&self, plan: &mut Plan<'_>) {
         hosted::close(plan);
         order::restore(plan);
-        begin_with_the_user(plan);
+        if plan.from == 0 {
+            begin_with_the_user(plan);
+        }
         plan.drop_empty();
         plan.settle();
         rename_results(plan);
+        plan.reaches_back |= plan.from > 0 && !plan.carried && turns::is_checked(plan.input, plan.from);
     }
 
     fn rewrite(&self, element: &[u8], message: &Message, kept: &[KeptBlock<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
@@ -111,8 +114,17 @@ impl Dialect for GeminiDialect {
         lists.iter().filter(|list| !list.is_empty()).map(|list| written(role, list)).collect()
     }
 
-    fn polish(&self, elements: Vec<Element>, input: &Input<'_>) -> Vec<Element> {
-        turns::sign(turns::join(elements, input), input)
+    fn polish(&self, elements: Vec<Element>, plan: &Plan<'_>) -> Vec<Element> {
+        let elements = turns::join(elements, plan.input);
+        // The client's own calls behind settled messages stay as they are.
+        if plan.from > 0 { elements } else { turns::sign(elements, plan.input) }
+    }
+
+    /// The second part has to know whether calls of the first were signed.
+    fn divide(&self, plan: &Plan<'_>, _: usize) -> Option<bool> {
+        let is_result = |made: &MadeBlock<'_>| is_result(&made.content);
+        let is_plain = !plan.made.iter().any(is_result) && !turns::has_moved_calls(plan);
+        is_plain.then(|| turns::is_checked(plan.input, 0))
     }
 
     fn system(&self, text: &str, _: &[u8]) -> Vec<u8> {
@@ -186,7 +198,7 @@ struct Names {
 impl Names {
     /// The calls as they are sent.
     fn of(plan: &Plan<'_>) -> Names {
-        let blocks = plan.input.messages.iter().flat_map(|message| &message.blocks);
+        let blocks = plan.messages().flat_map(|(_, message)| &message.blocks);
         let has_ids = blocks.filter(|block| block.kind == Kind::ToolUse).any(|block| links::own_id(block).is_some());
         let sent = plan.outs.iter().flat_map(|out| pieces(plan.input, out));
         let call = |piece: Piece| match piece {

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 pub(super) fn close(plan: &mut Plan<'_>) {
     let mut sent: HashMap<Box<str>, usize> = HashMap::new();
     let mut own: HashMap<Box<str>, usize> = HashMap::new();
-    for (at, message) in (0..).zip(plan.input.messages) {
+    for (at, message) in plan.messages() {
         for id in (0..message.blocks.len() as u32).filter_map(|block| pair(plan, at, block)) {
             *own.entry(id).or_default() += 1;
         }

@@ -17,7 +17,7 @@ mod turns;
 
 use crate::answer::Tap;
 use crate::body::{Body, Shape, Spans};
-use crate::compose::{ComposedRequest, Input, generic};
+use crate::compose::{ComposedRequest, Input, continued, generic};
 use crate::envelope::Envelope;
 use crate::facts::Reading;
 use crate::recorded::Opening;
@@ -143,6 +143,10 @@ impl Wire for Gemini {
 
     fn compose(&self, input: &Input<'_>, view: &View<'_>) -> ComposedRequest {
         generic::compose(&dialect::GeminiDialect::default(), input, view)
+    }
+
+    fn go_on<'v>(&self, input: &'v Input<'v>, view: &dyn Fn() -> &'v View<'v>) -> Option<ComposedRequest> {
+        continued::go_on(&dialect::GeminiDialect::default(), input, view)
     }
 
     fn opening(&self, opening: &Opening<'_>) -> String {

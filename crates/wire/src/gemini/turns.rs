@@ -2,8 +2,9 @@
 //! signs the calls of a checked turn (G30).
 
 use super::part::{Contents, DUMMY, Data, Part};
-use crate::compose::Input;
-use crate::compose::dialect::Element;
+use crate::compose::dialect::{Element, Plan, Tag};
+use crate::compose::layout::pieces;
+use crate::compose::{Input, Out, Piece};
 use crate::json::Span;
 use ctx_core::message::{Kind, Message, Role};
 
@@ -47,7 +48,7 @@ pub(super) fn sign(mut elements: Vec<Element>, input: &Input<'_>) -> Vec<Element
     if !elements.iter().any(|element| matches!(element, Element::Made(_))) && is_whole(&elements, input) {
         return elements;
     }
-    if !is_checked(input) {
+    if !is_checked(input, 0) {
         return elements;
     }
     let own_turn = current_turn(input.messages.iter().map(|message| Glance::of(message)));
@@ -99,14 +100,29 @@ fn is_whole(elements: &[Element], input: &Input<'_>) -> bool {
     elements.len() == input.body.spans().messages.len()
 }
 
-/// Whether the model checks signatures: the client returns some, or the model is of the third generation (G30).
-fn is_checked(input: &Input<'_>) -> bool {
-    let says = |words: &[u8]| memchr::memmem::find(input.body.bytes(), words).is_some();
+/// Whether [`sign`] may sign a call of the client that an operation left in the current turn.
+pub(super) fn has_moved_calls(plan: &Plan<'_>) -> bool {
+    let messages = plan.input.messages;
+    let own_turn = current_turn(messages.iter().map(|message| Glance::of(message))) as u32;
+    let is_said = |out: &Out| {
+        let is_result = |piece: Piece| matches!(plan.tag(piece), Tag::Result(_));
+        out.role == Role::User && !pieces(plan.input, out).any(is_result)
+    };
+    let turn = plan.outs.iter().rposition(is_said).map_or(0, |at| at + 1);
+    plan.outs[turn..].iter().any(|out| out.source.is_some_and(|source| source < own_turn))
+}
+
+/// Whether the model checks signatures: the client returns some in the messages from this one on, or the model is of the
+/// third generation (G30).
+pub(super) fn is_checked(input: &Input<'_>, from: usize) -> bool {
+    let first = input.body.spans().messages.get(from).filter(|_| from > 0).map_or(0, |first| first.start);
+    let bytes = input.body.bytes().get(first..).unwrap_or_default();
+    let says = |words: &[u8]| memchr::memmem::find(bytes, words).is_some();
     let generation =
         |model: &str| ctx_models::bare(model).strip_prefix("gemini-")?.split('-').next()?.parse::<u32>().ok();
-    says(b"\"thoughtSignature\"")
+    input.envelope.model.as_deref().and_then(generation).is_some_and(|generation| generation >= 3)
+        || says(b"\"thoughtSignature\"")
         || says(b"\"thought_signature\"")
-        || input.envelope.model.as_deref().and_then(generation).is_some_and(|generation| generation >= 3)
 }
 
 /// The start of the current turn: behind the user's last content without a result (G30, G31).

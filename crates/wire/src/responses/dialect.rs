@@ -60,6 +60,18 @@ impl Dialect for ResponsesDialect {
         ties::loosen(plan);
     }
 
+    fn report(&self, plan: &mut Plan<'_>) {
+        if plan.loosened > 0 {
+            let what = format!("{} items beside a change lose their ids", plan.loosened);
+            plan.repairs.push(Repair::new("R27", what));
+        }
+    }
+
+    /// The second part has to know whether the step that it continues is changed.
+    fn divide(&self, plan: &Plan<'_>, message: usize) -> Option<bool> {
+        (!families::has_programs(plan, message)).then(|| ties::is_step_changed(plan, message))
+    }
+
     fn rewrite(&self, element: &[u8], message: &Message, kept: &[KeptBlock<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
         let item = Item::read(element);
         if item.is_text() {
@@ -113,7 +125,8 @@ impl Dialect for ResponsesDialect {
         json!({"type": "message", "role": role, "content": content}).to_string().into_bytes()
     }
 
-    fn polish(&self, elements: Vec<Element>, input: &Input<'_>) -> Vec<Element> {
+    fn polish(&self, elements: Vec<Element>, plan: &Plan<'_>) -> Vec<Element> {
+        let input = plan.input;
         // In a list, a bare text is an item.
         let message = |element: Element| match Item::read(element.bytes(input)).is_text() {
             true => Element::Made([br#"{"role":"user","content":"#, element.bytes(input), b"}"].concat()),

@@ -131,12 +131,19 @@ fn drop_pairs(plan: &mut Plan<'_>, ids: &HashSet<String>) {
     }
 }
 
+/// Whether a program stands before this message: its calls may follow anywhere.
+pub(super) fn has_programs(plan: &Plan<'_>, message: usize) -> bool {
+    let mut before = (0..message).map(|at| plan.input.body.message(at));
+    before
+        .any(|element| memchr::memmem::find(element, b"\"program\"").is_some() && Item::read(element).kind == "program")
+}
+
 /// Removes the calls of a removed program (R13).
 pub(super) fn close_programs(plan: &mut Plan<'_>) {
     let input = plan.input;
     let mut programs = HashSet::new();
     let mut made_by = Vec::new();
-    for at in 0..input.messages.len() {
+    for at in plan.from..input.messages.len() {
         let element = input.body.message(at);
         let is_program = memchr::memmem::find(element, b"\"program\"").is_some();
         let item = Item::read(if is_program { element } else { b"{}" });

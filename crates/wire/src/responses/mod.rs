@@ -12,17 +12,19 @@ mod item;
 mod recover;
 mod rewrite;
 pub mod rules;
+mod socket;
 mod tap;
 mod ties;
 
 use crate::answer::Tap;
 use crate::body::{Body, Shape, Spans};
-use crate::compose::{ComposedRequest, Input, generic};
+use crate::compose::{ComposedRequest, Input, continued, generic};
 use crate::envelope::Envelope;
 use crate::facts::Reading;
 use crate::json::Span;
 use crate::openai;
 use crate::recorded::Opening;
+use crate::socket::Socket;
 use crate::wire::{Call, LocalError, Wire};
 use ctx_core::Lexicon;
 use ctx_core::content::{Content, WireId};
@@ -163,6 +165,10 @@ impl Wire for Responses {
         generic::compose(&dialect::ResponsesDialect, input, view)
     }
 
+    fn go_on<'v>(&self, input: &'v Input<'v>, view: &dyn Fn() -> &'v View<'v>) -> Option<ComposedRequest> {
+        continued::go_on(&dialect::ResponsesDialect, input, view)
+    }
+
     fn opening(&self, opening: &Opening<'_>) -> String {
         let mut head = opening.members();
         if opening.wants_tools(&head) {
@@ -186,6 +192,10 @@ impl Wire for Responses {
 
     fn tap(&self, status: u16, content_type: Option<&str>, content_encoding: Option<&str>) -> Box<dyn Tap> {
         Box::new(tap::Tap::new(status, content_type, content_encoding))
+    }
+
+    fn socket(&self) -> Option<&dyn Socket> {
+        Some(&Responses)
     }
 
     fn is_unbound(&self, status: u16, body: &[u8]) -> bool {

@@ -12,11 +12,18 @@ use std::collections::{HashMap, HashSet};
 pub(super) fn loosen(plan: &mut Plan<'_>) {
     drop_reasoning(plan);
     let cut = ids_to_cut(plan);
-    if !cut.is_empty() {
-        let what = format!("{} items beside a change lose their ids", cut.len());
-        plan.repairs.push(Repair::new("R27", what));
-        plan.restyled.extend(cut);
+    plan.loosened += cut.len();
+    plan.restyled.extend(cut);
+}
+
+/// Whether the step to which this message and the one before it belong is changed; false if a step begins here.
+pub(super) fn is_step_changed(plan: &Plan<'_>, message: usize) -> bool {
+    if begins_group(plan.input, message) {
+        return false;
     }
+    let places = places(&plan.outs);
+    let group = groups(plan).into_iter().find(|group| group.contains(&message));
+    group.is_some_and(|group| !is_untouched(&group, &places))
 }
 
 fn is_reasoning(message: &Message) -> bool {
@@ -32,20 +39,34 @@ fn is_border(message: &Message) -> bool {
     }
 }
 
-/// The groups of the client's items: from a run of reasoning to the next run or border.
-fn groups(input: &Input<'_>) -> Vec<std::ops::Range<usize>> {
+/// Whether an item begins a group: a run of reasoning, or a message at a border.
+fn begins_group(input: &Input<'_>, at: usize) -> bool {
+    let Some(message) = input.messages.get(at) else { return true };
+    let before = at.checked_sub(1).map(|before| input.messages[before]);
+    let begins_run = is_reasoning(message) && !before.is_some_and(is_reasoning);
+    begins_run || is_border(message) || before.is_none_or(is_border)
+}
+
+/// The groups of the client's items: from a run of reasoning to the next run or border. The first one may continue a
+/// settled group.
+fn groups(plan: &Plan<'_>) -> Vec<std::ops::Range<usize>> {
     let mut groups: Vec<std::ops::Range<usize>> = Vec::new();
-    let mut before: Option<&Message> = None;
-    for (at, message) in input.messages.iter().enumerate() {
-        let begins_run = is_reasoning(message) && !before.is_some_and(is_reasoning);
-        let begins = begins_run || is_border(message) || before.is_none_or(is_border);
-        match groups.last_mut().filter(|_| !begins) {
+    for at in plan.from..plan.input.messages.len() {
+        match groups.last_mut().filter(|_| !begins_group(plan.input, at)) {
             Some(group) => group.end = at + 1,
             None => groups.push(at..at + 1),
         }
-        before = Some(message);
     }
     groups
+}
+
+/// The groups that operations changed.
+fn changed_groups(plan: &Plan<'_>, places: &HashMap<usize, usize>) -> Vec<std::ops::Range<usize>> {
+    let continues = |group: &std::ops::Range<usize>| group.start == plan.from && !begins_group(plan.input, plan.from);
+    let is_changed = |group: &std::ops::Range<usize>| {
+        !is_untouched(group, places) || (plan.from > 0 && plan.carried && continues(group))
+    };
+    groups(plan).into_iter().filter(is_changed).collect()
 }
 
 /// The index at which each unchanged client item is sent.
@@ -62,8 +83,7 @@ fn is_untouched(group: &std::ops::Range<usize>, places: &HashMap<usize, usize>) 
 /// Items of changed groups that are sent whole and have an id.
 fn ids_to_cut(plan: &Plan<'_>) -> HashSet<u32> {
     let places = places(&plan.outs);
-    let touched = groups(plan.input).into_iter().filter(|group| !is_untouched(group, &places));
-    let sent = touched.flatten().filter(|item| places.contains_key(item));
+    let sent = changed_groups(plan, &places).into_iter().flatten().filter(|item| places.contains_key(item));
     let has_id = |item: &usize| {
         let element = plan.input.body.message(*item);
         memchr::memmem::find(element, b"\"id\"").is_some() && Item::read(element).id_cut().is_some()
@@ -77,15 +97,15 @@ fn drop_reasoning(plan: &mut Plan<'_>) {
     let messages = plan.input.messages;
     let is_thought = |at: usize| messages.get(at).is_some_and(|message| is_reasoning(message));
     let places = places(&plan.outs);
-    let mut stays: HashSet<usize> = HashSet::new();
-    for group in groups(plan.input).into_iter().filter(|group| is_untouched(group, &places)) {
-        stays.extend(group);
-    }
+    let changed: HashSet<usize> = changed_groups(plan, &places).into_iter().flatten().collect();
+    let continues = plan.from > 0 && !begins_group(plan.input, plan.from);
+    // The settled part of the step has its ids.
+    plan.reaches_back |= continues && !plan.carried && changed.contains(&plan.from);
     let mut gone: HashSet<usize> = HashSet::new();
     // From the end: an item of a run stays if the next sent item is of the same run and stays, or is the follower.
     for at in (0..plan.outs.len()).rev() {
         let Some(source) = plan.outs[at].source.map(|source| source as usize) else { continue };
-        if !is_thought(source) || !plan.outs[at].is_whole() || stays.contains(&source) {
+        if !is_thought(source) || !plan.outs[at].is_whole() || !changed.contains(&source) {
             continue;
         }
         let follower = (source + 1..).find(|next| !is_thought(*next)).unwrap_or(source);

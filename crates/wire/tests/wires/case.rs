@@ -9,13 +9,13 @@ use ctx_core::message::Message;
 use ctx_core::tree::SlotId;
 use ctx_wire::Wire;
 use ctx_wire::body::Body;
-use ctx_wire::compose::{ComposedRequest, Input, Memo};
+use ctx_wire::compose::{ComposedRequest, Continuation, Input, Memo};
 use ctx_wire::dress;
 
 pub struct Case {
     pub body: Body,
     pub facts: Vec<Message>,
-    digests: Vec<Key>,
+    pub digests: Vec<Key>,
     pub effects: Vec<Effect>,
 }
 
@@ -49,6 +49,16 @@ impl Case {
     }
 
     pub fn with<T>(&self, then: impl FnOnce(&Input<'_>, &View<'_>) -> T) -> T {
+        self.with_memo(&Memo::default(), None, then)
+    }
+
+    /// The same with the memory of earlier requests; `under`: whether it may continue from them.
+    pub fn with_memo<T>(
+        &self,
+        memo: &Memo,
+        under: Option<Continuation>,
+        then: impl FnOnce(&Input<'_>, &View<'_>) -> T,
+    ) -> T {
         let messages: Vec<&Message> = self.facts.iter().collect();
         let envelope = self.body.envelope(ctx_clients::lexicon());
         let slots: Vec<SlotId> = (0..messages.len() as u64).map(SlotId).collect();
@@ -64,7 +74,6 @@ impl Case {
             seams: &[],
         };
         let view = fold(&source, self.effects.iter().enumerate().map(|(at, effect)| (id(at), effect)).collect());
-        let memo = Memo::default();
         let input = Input {
             body: &self.body,
             envelope: &envelope,
@@ -75,8 +84,8 @@ impl Case {
             bound: &|_| None,
             written: &|_| false,
             next: None,
-            memo: &memo,
-            under: None,
+            memo,
+            under,
         };
         then(&input, &view)
     }

@@ -289,7 +289,7 @@ fn recorded_conversations_are_whole_and_edits_of_them_are_accepted() {
 }
 
 /// A request at random: several frames, parallel calls, lists and strings.
-fn anything(random: &mut Random) -> Case {
+pub fn anything(random: &mut Random) -> Case {
     request(random, "m", 70)
 }
 

@@ -312,7 +312,7 @@ fn linked_in_one_step(name: &str, messages: &[&Message], frames: &[frames::Frame
 }
 
 /// A request at random: with and without ids and signatures, parallel calls, words behind results.
-fn anything(random: &mut Random) -> Case {
+pub fn anything(random: &mut Random) -> Case {
     let (has_ids, is_signed) = (random.chance(30), random.chance(70));
     let mut contents: Vec<Value> = Vec::new();
     let mut next = 0;

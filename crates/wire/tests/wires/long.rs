@@ -9,7 +9,7 @@ use crate::case::Case;
 use crate::effects::{delete, replace, replace_result};
 
 /// A request with a question and the steps of one tool loop.
-fn body(wire: WireId, steps: usize) -> String {
+pub fn body(wire: WireId, steps: usize) -> String {
     let step = |at: usize| -> [Value; 2] {
         let (id, path) = (format!("call_{at}"), format!("/src/{at}.rs"));
         match wire {

@@ -121,7 +121,7 @@ impl Items {
 
 /// A request at random: with and without ids and reasoning, calls of several families in parallel, hosted calls,
 /// compactions, an open loop or a request for a compaction at the end.
-fn anything(random: &mut Random) -> Case {
+pub fn anything(random: &mut Random) -> Case {
     let mut items = Items { list: Vec::new(), has_ids: random.chance(60), next: 0 };
     if random.chance(60) {
         items.said("developer", "Be kind.");

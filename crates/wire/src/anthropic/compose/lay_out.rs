@@ -1,7 +1,7 @@
 //! Lays the view out by the rules of this wire.
 
 use super::made::{self, MadeBlock};
-use super::plan::{Out, Piece, Plan, block_count};
+use super::plan::Plan;
 use super::{Input, Repair, pages, paused, stays};
 use crate::compose::layout::{self, Grammar, Layout};
 use ctx_core::edit::effect::{NewMessage, NewMessageId};
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The rules for laying out.
-struct Rules<'a>(&'a Input<'a>);
+pub(super) struct Rules<'a>(pub &'a Input<'a>);
 
 impl<'a> Grammar<'a> for Rules<'a> {
     type NewMessage = MadeBlock<'a>;
@@ -32,37 +32,6 @@ impl<'a> Grammar<'a> for Rules<'a> {
         let what = "a result of the provider's tool whose text was changed goes: it is sent as it is, or not at all";
         Some(Repair::new("A42", what))
     }
-}
-
-/// The client's messages from one on, in the order of the path.
-pub(super) struct OpenMessages<'a> {
-    pub outs: Vec<Out>,
-    /// The replacement texts of all tool results.
-    pub texts: Vec<&'a str>,
-}
-
-/// Lays the messages from this one on out; `None` if operations do more to them than replace tool results. `texts` are
-/// those of the messages before.
-pub(super) fn lay_out_from<'a>(
-    message: usize,
-    texts: Vec<&'a str>,
-    input: &'a Input<'a>,
-    view: &'a View<'a>,
-) -> Option<OpenMessages<'a>> {
-    let layout = layout::lay_out_from(message, texts, input, view, &Rules(input));
-    let Layout { outs, made, texts, repairs, covered } = layout;
-    let is_own = |(at, out): (usize, &Out)| is_own(input, out, at);
-    let is_plain = made.is_empty() && repairs.is_empty() && covered.is_empty();
-    (is_plain && (message..).zip(&outs).all(is_own)).then_some(OpenMessages { outs, texts })
-}
-
-/// Whether it is this message of the client with all its blocks; texts of tool results may be replaced.
-pub(super) fn is_own(input: &Input<'_>, out: &Out, message: usize) -> bool {
-    let is_block = |(at, piece): (u32, &Piece)| matches!(piece, Piece::Client { message: of, block, .. } if *of as usize == message && *block == at);
-    let has_all = |pieces: &Vec<Piece>| {
-        pieces.len() == block_count(input, message as u32) as usize && (0..).zip(pieces).all(is_block)
-    };
-    out.first && out.source == Some(message as u32) && out.pieces.as_ref().is_none_or(has_all)
 }
 
 /// Lays a view out.

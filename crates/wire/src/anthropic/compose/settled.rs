@@ -1,71 +1,32 @@
-//! Composing from the previous request.
-//!
-//! A conversation grows at its end. While operations only replace results of its newest tool calls, everything before
-//! composes to the same bytes. A composition therefore leaves that part in the [`Memo`](crate::compose::Memo), and the
-//! next one composes only the rest. Wherever a rule could reach from the new messages into the settled ones, nothing is
-//! settled, and the request is composed as a whole.
+//! Composing from the previous request: the conditions of this wire, and what it settles beside the messages.
 
 use super::around::Around;
-use super::lay_out::{OpenMessages, is_own, lay_out_from};
+use super::lay_out::Rules;
 use super::made::MadeBlock;
 use super::marks::{self, Marks, Spot};
 use super::open_loop::is_manual;
-use super::plan::{Out, Piece, Plan, Tag, id, pieces, tag};
+use super::plan::{Out, Plan, Tag, id, pieces, tag};
 use super::thinking::{report_dropped, sift};
 use super::{ComposedRequest, Input, Repair, Segment, pairs, paused, splice, stays};
-use crate::compose::Memory;
+use crate::compose::settled::{self, Border, Finished, OpenMessages, Settled};
 use ctx_core::edit::fold::View;
 use ctx_core::fast_map::FastSet;
 use ctx_core::key::Key;
 use ctx_core::message::{Kind, Role};
 use std::borrow::Cow;
-use std::cell::RefCell;
-use std::sync::Arc;
 
-/// The minimum number of settled messages; fewer are not worth it.
-const FEWEST: usize = if cfg!(debug_assertions) { 1 } else { 64 };
-/// The number of newest messages that stay open: most breakpoints move among them. Small in debug builds, so that the
-/// short conversations of tests continue too.
-const OPEN: usize = if cfg!(debug_assertions) { 3 } else { 16 };
-/// The maximum number of open messages; beyond it the whole request is composed, which settles them.
-const MOST_OPEN: usize = if cfg!(debug_assertions) { 24 } else { 160 };
-
-/// The part of a composed request that the next one repeats.
+/// The part of a composed request that the next one repeats, beside its messages.
 #[derive(Debug)]
-struct SettledPart {
-    /// Only requests with this number may continue from it.
-    under: u64,
+struct OwnPart {
     head: Head,
-    /// The start of the messages in the body, and the end of the last settled one.
-    span: (usize, usize),
-    /// The number of settled messages of the client.
-    messages: usize,
-    /// The number of replacement texts in them.
-    texts: usize,
-    /// Whether operations replaced tool results behind them.
-    edited: bool,
-    outs: Arc<Vec<Out>>,
     made: Vec<MadeBlock<'static>>,
-    after: Vec<Key>,
-    segments: Vec<Segment>,
-    /// The breakpoints set in them.
+    /// The breakpoints set in the settled messages.
     marks: Vec<(Spot, Vec<u8>)>,
-    repairs: Vec<Repair>,
     dropped: usize,
     thoughts: usize,
     around: Around,
     /// The ids of calls and results, if some are synthetic: the open ones must differ from them.
     ids: Option<FastSet<String>>,
-}
-
-/// The composed beginning of the last request.
-#[derive(Debug, Default)]
-struct LastSettled(RefCell<Option<Arc<SettledPart>>>);
-
-impl Memory for LastSettled {
-    fn keep(&mut self, messages: usize) {
-        self.0.get_mut().take_if(|settled| messages < settled.messages);
-    }
 }
 
 /// The head of the request, as far as composing depends on it.
@@ -89,14 +50,7 @@ impl Head {
     }
 }
 
-/// The border between settled and open messages: the client's first open message, and its index among the sent ones.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Border {
-    message: usize,
-    pub out: usize,
-}
-
-/// The latest border behind which operations only replace tool results of the client's messages.
+/// The border of a request that rules do not reach across.
 pub(super) fn border(plan: &Plan<'_>) -> Option<Border> {
     let input = plan.input;
     input.under?;
@@ -105,16 +59,7 @@ pub(super) fn border(plan: &Plan<'_>) -> Option<Border> {
         && !plan.made.iter().any(|made| made.kind == "document")
         && can_go_on(input)
         && !stays::has_changes(input);
-    if !is_plain {
-        return None;
-    }
-    let (count, outs) = (input.messages.len(), plan.outs.len());
-    let is_own = |back: &usize| plan.outs.get(outs - back).is_some_and(|out| is_own(input, out, count - back));
-    let own = (1..=count.min(outs).min(MOST_OPEN)).take_while(is_own).count();
-    let role = |at: usize| input.messages.get(at).map(|message| message.role);
-    let is_border = |at: &usize| role(*at) == Some(Role::Assistant) && role(*at - 1) == Some(Role::User);
-    let message = (count - own + 1..=count.checked_sub(OPEN)?).rev().find(is_border)?;
-    (message >= FEWEST).then_some(Border { message, out: outs - (count - message) })
+    settled::border(input, &plan.outs).filter(|_| is_plain)
 }
 
 /// Whether the request allows it: the rules for an open tool loop and a paused answer look far back.
@@ -136,46 +81,30 @@ pub(super) struct FinishedComposition<'f> {
 
 /// Stores the part before the border for the next request.
 pub(super) fn settle(plan: &Plan<'_>, border: Border, finished: FinishedComposition<'_>) {
-    let (input, request) = (plan.input, plan.input.body.spans());
+    let input = plan.input;
     let FinishedComposition { around, after, marks, segments, repairs, dropped } = finished;
-    let last = request.messages.get(border.message - 1);
-    let parts = (input.under, last, plan.outs.get(..border.out), plan.outs.get(border.out..), after.get(..border.out));
-    let (Some(under), Some(last), Some(outs), Some(open), Some(after)) = parts else { return };
     if around.needs_messages {
         return forget(input);
     }
-    let replaced = open.iter().flat_map(|out| out.pieces.iter().flatten()).filter(is_replaced).count();
-    let open: usize = open.iter().map(|out| missing_thinking(input, out)).sum();
+    let (settled, open) = plan.outs.split_at(border.out);
+    let missing: usize = open.iter().map(|out| missing_thinking(input, out)).sum();
     let has_ids = plan.made.iter().any(|made| made.id.is_some());
-    *input.memo.get::<LastSettled>().0.borrow_mut() = Some(Arc::new(SettledPart {
-        under: under.number,
+    let own = OwnPart {
         head: Head::of(input),
-        span: (request.array.start, last.end),
-        messages: border.message,
-        texts: plan.texts.len() - replaced,
-        edited: replaced > 0,
-        outs: Arc::new(outs.to_vec()),
         made: plan.made.iter().map(owned).collect(),
-        after: after.to_vec(),
-        segments,
         marks: before(marks, border.out),
-        repairs: repairs.to_vec(),
-        dropped: dropped - open,
+        dropped: dropped - missing,
         thoughts: plan.thoughts,
         around: around.clone(),
-        ids: has_ids.then(|| outs.iter().flat_map(|out| ids(plan, out)).map(str::to_owned).collect()),
-    }));
+        ids: has_ids.then(|| settled.iter().flat_map(|out| ids(plan, out)).map(str::to_owned).collect()),
+    };
+    let finished = Finished { outs: &plan.outs, texts: plan.texts.len(), after, segments, repairs };
+    settled::keep(input, border, finished, own);
 }
 
 /// Forgets the settled part: operations may have been added that it does not have.
 pub(super) fn forget(input: &Input<'_>) {
-    if input.under.is_some() {
-        input.memo.get::<LastSettled>().0.borrow_mut().take();
-    }
-}
-
-fn is_replaced(piece: &&Piece) -> bool {
-    matches!(piece, Piece::Client { text: 1.., .. })
+    settled::forget::<OwnPart>(input);
 }
 
 /// The breakpoints set before the border.
@@ -211,30 +140,31 @@ fn owned(made: &MadeBlock<'_>) -> MadeBlock<'static> {
 /// Composes a request from the settled part of an earlier one; `None` if the whole request must be composed. The result
 /// equals that of composing the whole.
 pub fn go_on<'v>(input: &'v Input<'v>, view: &dyn Fn() -> &'v View<'v>) -> Option<ComposedRequest> {
-    let settled = input.memo.get::<LastSettled>().0.borrow().clone()?;
-    if !settled.fits(input) {
+    let settled = settled::last::<OwnPart>(input)?;
+    let own = &settled.own;
+    if !own.fits(input, settled.messages) {
         return None;
     }
-    let mut plan = settled.plan(input, &|| view())?;
-    if !pairs::are_regular(&plan) || !settled.has_other_ids(&plan) {
+    let mut plan = plan(&settled, input, settled.open(input, view, |_| Rules(input))?);
+    if !pairs::are_regular(&plan) || !own.has_other_ids(&plan) {
         return None;
     }
-    let around = settled.around.clone();
+    let around = own.around.clone();
     let thought = sift(&mut plan, &around, &settled.after);
     if thought.emptied {
         return None;
     }
-    let dropped = settled.dropped + thought.dropped;
+    let dropped = own.dropped + thought.dropped;
     report_dropped(&mut plan, dropped, &thought.loaded);
     let marks = marks::place(&mut plan, &around, &thought.after);
-    if before(&marks, settled.outs.len()) != settled.marks {
+    if before(&marks, settled.outs.len()) != own.marks {
         return None;
     }
     let segments = splice::write(&plan, &around, &marks, Some(&settled.segments), None).segments;
     Some(ComposedRequest {
         segments,
         repairs: plan.repairs,
-        thinking_dropped: dropped + settled.thoughts,
+        thinking_dropped: dropped + own.thoughts,
         prefix: thought.after.last().copied().unwrap_or(around.digest),
         marks: marks.written,
         around: around.digest,
@@ -243,47 +173,29 @@ pub fn go_on<'v>(input: &'v Input<'v>, view: &dyn Fn() -> &'v View<'v>) -> Optio
     })
 }
 
-impl SettledPart {
-    fn fits(&self, input: &Input<'_>) -> bool {
-        let request = input.body.spans();
-        let open = input.messages.get(self.messages..).unwrap_or_default();
-        let end = self.messages.checked_sub(1).and_then(|last| request.messages.get(last)).map(|last| last.end);
-        input.under.is_some_and(|under| under.number == self.under && under.edited_from >= self.messages)
-            && (OPEN..=MOST_OPEN).contains(&open.len())
-            && self.span.0 == request.array.start
-            && Some(self.span.1) == end
-            && self.head == Head::of(input)
+fn plan<'a>(settled: &'a Settled<OwnPart>, input: &'a Input<'a>, open: OpenMessages<'a>) -> Plan<'a> {
+    Plan {
+        input,
+        settled: settled.outs.clone(),
+        outs: open.outs,
+        made: Cow::Borrowed(&settled.own.made),
+        texts: open.texts,
+        repairs: settled.repairs.clone(),
+        unfinished: Vec::new(),
+        waiting: Vec::new(),
+        thoughts: 0,
+        covered: Vec::new(),
+    }
+}
+
+impl OwnPart {
+    /// Whether a request with this many settled messages may continue.
+    fn fits(&self, input: &Input<'_>, messages: usize) -> bool {
+        let open = input.messages.get(messages..).unwrap_or_default();
+        self.head == Head::of(input)
             && can_go_on(input)
             && open.iter().all(|message| matches!(message.role, Role::User | Role::Assistant))
             && !stays::have_changes(open)
-    }
-
-    /// The open messages; `None` if operations do more to them than replace tool results.
-    fn open<'a>(&self, input: &'a Input<'a>, view: &dyn Fn() -> &'a View<'a>) -> Option<OpenMessages<'a>> {
-        // The settled texts are written already; only their number counts.
-        let texts = vec![""; self.texts];
-        if self.edited || input.under.is_some_and(|under| under.edited_from < input.messages.len()) {
-            return lay_out_from(self.messages, texts, input, view());
-        }
-        let roles = input.messages.iter().map(|message| message.role).enumerate().skip(self.messages);
-        let outs = roles.map(|(at, role)| Out::whole(at as u32, role)).collect();
-        Some(OpenMessages { outs, texts })
-    }
-
-    fn plan<'a>(&'a self, input: &'a Input<'a>, view: &dyn Fn() -> &'a View<'a>) -> Option<Plan<'a>> {
-        let OpenMessages { outs, texts } = self.open(input, view)?;
-        Some(Plan {
-            input,
-            settled: self.outs.clone(),
-            outs,
-            made: Cow::Borrowed(&self.made),
-            texts,
-            repairs: self.repairs.clone(),
-            unfinished: Vec::new(),
-            waiting: Vec::new(),
-            thoughts: 0,
-            covered: Vec::new(),
-        })
     }
 
     /// Whether all open ids are unique and differ from the settled ones. Calls and results share theirs.
