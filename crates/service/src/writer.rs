@@ -3,6 +3,9 @@
 //! Observations may be lost: the client sends them again. So when a step cannot be stored, its conversation is dropped
 //! from memory and replayed from the store, and the next request fills the gap. Steps that build on the lost one are
 //! not stored either: they would begin in the middle.
+//!
+//! While the store is out of reach, nothing is lost: steps wait, as far as there is room, and the same transaction is
+//! repeated until the store answers. Awaited steps are refused meanwhile.
 
 use crate::automatic::Switch;
 use crate::directory::Directory;
@@ -11,7 +14,7 @@ use crate::threads::lock;
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::{Refusal, log};
-use ctx_store::{NewRecord, Record, Step, Store, StoreError};
+use ctx_store::{AppendOutcome, NewRecord, Record, Step, Store, StoreError};
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,6 +32,8 @@ const LONG: u64 = 4 * 1024 * 1024;
 const WAITING: u64 = 256 * 1024 * 1024;
 /// The longest wait until a stored step takes effect: the thread that applies it may itself wait for the writer.
 const COUNTS: Duration = Duration::from_millis(200);
+/// The pause before a store out of reach is asked again.
+const RETRY: Duration = Duration::from_millis(200);
 /// With this many bytes waiting, the writer does not wait for a gap.
 const CROWDED: u64 = 16 * 1024 * 1024;
 
@@ -61,6 +66,11 @@ pub enum WriteError {
     Stopped,
     #[error("an earlier request could not be stored")]
     BuiltOnLost,
+    /// The step was not even tried.
+    #[error(transparent)]
+    Away(StoreError),
+    #[error("the conversation was changed elsewhere")]
+    Conflict,
     #[error(transparent)]
     Refused(#[from] StoreError),
 }
@@ -71,6 +81,11 @@ impl WriteError {
         let hint = match self {
             WriteError::Refused(StoreError::Gone { .. }) => {
                 hint!["Nothing was changed. Restart the daemon; it creates a new store if the old one was removed."]
+            }
+            WriteError::Conflict => hint!["Nothing was changed. Look at the conversation again and repeat the change."],
+            WriteError::Away(_) => hint!["Nothing was changed. Try again when the database is back."],
+            WriteError::Refused(StoreError::Unavailable { .. }) => {
+                hint!["The database is out of reach. Look at the history when it is back: the change may be stored."]
             }
             _ => hint!["Nothing was changed. Is the disk full? ", Command::Doctor, " checks the store."],
         };
@@ -252,6 +267,16 @@ fn put_first(backlog: &mut VecDeque<Job>) {
     *backlog = first;
 }
 
+/// Refuses the awaited steps: the store is out of reach.
+fn refuse_awaited(backlog: &mut VecDeque<Job>) {
+    backlog.retain(|job| {
+        let Job::Now(_, _, done, _) = job else { return true };
+        let away = StoreError::Unavailable { why: "it did not answer", source: None };
+        let _ = done.try_send(Err(WriteError::Away(away)));
+        false
+    });
+}
+
 /// The approximate size of a step in bytes.
 fn size(step: &Step) -> u64 {
     let blobs: usize = step.blobs.iter().map(|(_, bytes)| bytes.len()).sum();
@@ -264,10 +289,29 @@ fn bytes(steps: &[PendingStep]) -> u64 {
     steps.iter().map(|pending| size(&pending.step)).sum()
 }
 
+/// The conversations of steps, one for each.
+fn ids(steps: &[PendingStep]) -> Vec<String> {
+    steps.iter().filter_map(|pending| conversation_of(&pending.step)).map(str::to_owned).collect()
+}
+
 impl Work {
     fn run(&self, queue: &Receiver<(Instant, Job)>) {
         let mut backlog = VecDeque::new();
+        let mut unanswered: Vec<PendingStep> = Vec::new();
         loop {
+            if !unanswered.is_empty() {
+                let more = queue.recv_timeout(RETRY);
+                let is_over = matches!(more, Err(RecvTimeoutError::Disconnected));
+                backlog.extend(more.map(|(_, job)| job));
+                unanswered = self.finish(unanswered);
+                if !unanswered.is_empty() && is_over {
+                    return;
+                }
+                if !unanswered.is_empty() {
+                    refuse_awaited(&mut backlog);
+                    continue;
+                }
+            }
             if backlog.is_empty() {
                 let Ok(job) = queue.recv() else { return };
                 self.gaps.wait(job.0, || self.waiting.load(Ordering::Relaxed) > CROWDED);
@@ -294,61 +338,109 @@ impl Work {
                     job = backlog.pop_front();
                 }
             }
-            let bytes = bytes(&steps);
-            let ids = steps.iter().filter_map(|pending| conversation_of(&pending.step)).map(str::to_owned);
-            let ids: Vec<String> = ids.collect();
-            // A panic, ours or a listener's, costs these steps, never the writer.
-            if catch_unwind(AssertUnwindSafe(|| self.store(steps))).is_err() {
-                tracing::error!("storing a request failed; later requests restore it");
-                self.unsaved.fetch_add(1, Ordering::Relaxed);
-                self.unload(Directory::lose_all);
+            unanswered = self.finish(steps);
+            if !unanswered.is_empty() {
+                waiting.into_iter().rev().for_each(|done| backlog.push_front(Job::Settle(done)));
+                now.into_iter().for_each(|(step, losses, done, counts)| {
+                    backlog.push_front(Job::Now(step, losses, done, counts));
+                });
+                refuse_awaited(&mut backlog);
+                continue;
             }
-            self.waiting.fetch_sub(bytes, Ordering::Relaxed);
-            self.backlog.remove(&ids);
             for done in waiting {
                 let _ = done.try_send(());
             }
             if let Some((step, losses, done, counts)) = now {
-                let records = step.records.clone();
-                match self.store_now(step, losses) {
-                    Ok(last) => {
-                        let _ = done.try_send(Ok(()));
-                        let _ = counts.recv_timeout(COUNTS);
-                        self.tell(vec![records], last);
-                    }
-                    Err(error) => drop(done.try_send(Err(error))),
-                }
+                self.answer(step, losses, &done, &counts);
             }
         }
     }
 
-    fn store_now(&self, step: Step, losses: u64) -> Result<Vec<u64>, WriteError> {
+    /// Stores steps. Returns those that a store out of reach did not take: they must be repeated as they are.
+    fn finish(&self, steps: Vec<PendingStep>) -> Vec<PendingStep> {
+        let (waited, mut done) = (bytes(&steps), ids(&steps));
+        // A panic, ours or a listener's, costs these steps, never the writer.
+        let unanswered = catch_unwind(AssertUnwindSafe(|| self.store(steps))).unwrap_or_else(|_| {
+            tracing::error!("storing a request failed; later requests restore it");
+            self.unsaved.fetch_add(1, Ordering::Relaxed);
+            self.unload(Directory::lose_all);
+            Vec::new()
+        });
+        for id in ids(&unanswered) {
+            if let Some(at) = done.iter().position(|known| *known == id) {
+                done.swap_remove(at);
+            }
+        }
+        self.waiting.fetch_sub(waited - bytes(&unanswered), Ordering::Relaxed);
+        self.backlog.remove(&done);
+        unanswered
+    }
+
+    /// Stores an awaited step and tells its thread.
+    fn answer(&self, step: Step, losses: u64, done: &SyncSender<Result<(), WriteError>>, counts: &Receiver<()>) {
+        let records = step.records.clone();
+        match self.store_now(step, losses) {
+            Ok(outcomes) => {
+                let _ = done.try_send(Ok(()));
+                let _ = counts.recv_timeout(COUNTS);
+                self.settled(vec![records], outcomes);
+            }
+            Err(error) => {
+                if matches!(error, WriteError::Refused(StoreError::Unavailable { .. })) {
+                    // It may be stored after all: only the store knows.
+                    self.lose(&records);
+                }
+                drop(done.try_send(Err(error)));
+            }
+        }
+    }
+
+    fn store_now(&self, step: Step, losses: u64) -> Result<Vec<AppendOutcome>, WriteError> {
         let conversation = step.records.first().map(|record| record.conversation.as_str()).unwrap_or_default();
         if lock(&self.directory).losses(conversation) != losses {
             return Err(WriteError::BuiltOnLost);
         }
-        Ok(self.append(vec![step])?)
+        let outcomes = self.append(vec![step])?;
+        let is_conflict = outcomes.iter().any(|outcome| matches!(outcome, AppendOutcome::Conflict { .. }));
+        if is_conflict { Err(WriteError::Conflict) } else { Ok(outcomes) }
     }
 
     /// The files that a commit names are on disk before the commit is.
-    fn append(&self, steps: Vec<Step>) -> Result<Vec<u64>, StoreError> {
+    fn append(&self, steps: Vec<Step>) -> Result<Vec<AppendOutcome>, StoreError> {
         if let Some(editor) = self.automatic.get() {
             editor.secure();
         }
         self.store.append(steps)
     }
 
-    /// All in one transaction; if that fails, one by one, so that a bad step affects no other.
-    fn store(&self, mut steps: Vec<PendingStep>) {
+    /// All in one transaction; if that fails, one by one, so that a bad step affects no other. Returns the steps if the
+    /// store is out of reach.
+    fn store(&self, mut steps: Vec<PendingStep>) -> Vec<PendingStep> {
         steps.retain(|pending| self.is_whole(pending));
-        if steps.len() < 2 {
-            return steps.into_iter().for_each(|pending| self.store_one(pending));
+        if steps.is_empty() {
+            return steps;
         }
         let records: Vec<Vec<NewRecord>> = steps.iter().map(|pending| pending.step.records.clone()).collect();
         match self.append(steps.iter().map(|pending| pending.step.clone()).collect()) {
-            Ok(last) => self.tell(records, last),
-            Err(_) => steps.into_iter().for_each(|pending| self.store_one(pending)),
+            Ok(outcomes) => self.settled(records, outcomes),
+            Err(StoreError::Unavailable { .. }) => return steps,
+            Err(error) if steps.len() == 1 => {
+                tracing::warn!(%error, "could not store a request; the next one restores it");
+                records.iter().for_each(|records| self.lose(records));
+            }
+            Err(_) => {
+                // A store that goes out of reach in between keeps the rest waiting.
+                let mut rest = steps.into_iter();
+                while let Some(pending) = rest.next() {
+                    let mut unanswered = self.store(vec![pending]);
+                    if !unanswered.is_empty() {
+                        unanswered.extend(rest);
+                        return unanswered;
+                    }
+                }
+            }
         }
+        Vec::new()
     }
 
     /// Whether nothing that a step builds on was lost.
@@ -359,18 +451,21 @@ impl Work {
         is_whole
     }
 
-    fn store_one(&self, pending: PendingStep) {
-        if !self.is_whole(&pending) {
-            return;
-        }
-        let PendingStep { step, .. } = pending;
-        let records = step.records.clone();
-        match self.append(vec![step]) {
-            Ok(last) => self.tell(vec![records], last),
-            Err(error) => {
-                tracing::warn!(%error, "could not store a request; the next one restores it");
-                self.unsaved.fetch_add(1, Ordering::Relaxed);
-                self.unload(|directory| records.iter().for_each(|record| directory.lose(&record.conversation)));
+    fn lose(&self, records: &[NewRecord]) {
+        self.unsaved.fetch_add(1, Ordering::Relaxed);
+        self.unload(|directory| records.iter().for_each(|record| directory.lose(&record.conversation)));
+    }
+
+    /// Tells listeners what is stored. A step in conflict is lost: its conversation is read again with the records of
+    /// the other writer.
+    fn settled(&self, steps: Vec<Vec<NewRecord>>, outcomes: Vec<AppendOutcome>) {
+        for (records, outcome) in steps.into_iter().zip(outcomes) {
+            match outcome {
+                AppendOutcome::Stored { numbers } => self.tell(records, numbers),
+                AppendOutcome::Conflict { version } => {
+                    tracing::warn!(version, "a conversation was changed elsewhere; the next request restores its own");
+                    self.lose(&records);
+                }
             }
         }
     }
@@ -384,8 +479,8 @@ impl Work {
         attic.free();
     }
 
-    fn tell(&self, steps: Vec<Vec<NewRecord>>, last: Vec<u64>) {
-        let arrived = steps.iter().flatten().filter(|record| record.kind == log::ARRIVED);
+    fn tell(&self, records: Vec<NewRecord>, numbers: Vec<u64>) {
+        let arrived = records.iter().filter(|record| record.kind == log::ARRIVED);
         let mut directory = lock(&self.directory);
         arrived.for_each(|record| directory.complete(&record.conversation));
         drop(directory);
@@ -393,114 +488,13 @@ impl Work {
         if listeners.is_empty() {
             return;
         }
-        for (records, last) in steps.into_iter().zip(last) {
-            let count = records.len() as u64;
-            for (index, record) in (1..).zip(records) {
-                let NewRecord { conversation, at, kind, version, uses, body } = record;
-                let stored = Record { seq: last + index - count, conversation, at, kind, version, uses, body };
-                listeners.retain(|listener| listener(&stored));
-            }
+        for (record, seq) in records.into_iter().zip(numbers) {
+            let NewRecord { conversation, at, kind, version, uses, body } = record;
+            let stored = Record { seq, conversation, at, kind, version, uses, body };
+            listeners.retain(|listener| listener(&stored));
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tests::stores::FailingStore;
-    use ctx_core::policy::{Facts, Look, Proposal, Settings};
-    use ctx_engine::ports::{About, Automatic};
-    use ctx_store::Reader;
-
-    #[test]
-    fn what_somebody_waits_for_goes_before_other_conversations_and_behind_its_own() {
-        let step = |conversation: &str, kind: &str| Step {
-            records: vec![NewRecord { conversation: conversation.into(), kind: kind.into(), ..NewRecord::default() }],
-            ..Step::default()
-        };
-        let later = |step| Job::Step(PendingStep { step, losses: None });
-        let now = |step| Job::Now(step, 0, sync_channel(1).0, sync_channel(1).1);
-        let mut backlog = VecDeque::from([
-            later(step("a", "1")),
-            later(step("b", "2")),
-            Job::Settle(sync_channel(1).0),
-            later(step("b", "3")),
-            now(step("b", "4")),
-            later(step("b", "5")),
-        ]);
-        put_first(&mut backlog);
-        let kinds: Vec<&str> = backlog
-            .iter()
-            .map(|job| match job {
-                Job::Step(PendingStep { step, .. }) | Job::Now(step, ..) => step.records[0].kind.as_str(),
-                Job::Settle(_) => "settle",
-                Job::Lost(_) => "lost",
-            })
-            .collect();
-        assert_eq!(kinds, ["2", "3", "4", "1", "settle", "5"]);
-    }
-
-    #[test]
-    fn a_store_that_was_removed_is_not_taken_for_a_full_disk() {
-        let hint = |refusal: &Refusal| ctx_api::face::Face::Shell.words(&refusal.hint);
-        let gone = WriteError::from(StoreError::Gone { path: "ctx.db".into() }).refusal("The commit");
-        assert_eq!(gone.message, "The commit could not be stored: ctx.db was removed or replaced while it was in use.");
-        assert!(hint(&gone).contains("Restart the daemon") && !hint(&gone).contains("disk"), "{gone:?}");
-        assert!(hint(&WriteError::Stopped.refusal("The commit")).contains("Is the disk full?"));
-    }
-
-    #[test]
-    fn what_an_editor_kept_is_secured_before_its_commit_is_stored() {
-        struct Keeper(Arc<FailingStore>, AtomicU64);
-        impl Automatic for Keeper {
-            fn propose(&self, _: &About<'_>, _: &Look<'_>, _: (&Settings, Facts<'_>), _: bool) -> Vec<Proposal> {
-                Vec::new()
-            }
-
-            fn secure(&self) {
-                let stored = self.0.records("one", 0).expect("records").records.len() as u64;
-                self.1.store(10 + stored, Ordering::Relaxed);
-            }
-        }
-        let store = Arc::new(FailingStore::new());
-        let keeper = Arc::new(Keeper(store.clone(), AtomicU64::new(0)));
-        let automatic: Arc<Switch> = Arc::default();
-        automatic.put(Some(keeper.clone()));
-        let writer = Writer::start(store, Arc::default(), Arc::default(), automatic);
-        let record = NewRecord { conversation: "one".into(), kind: "any".into(), ..NewRecord::default() };
-        let step = |durable| Step { records: vec![record.clone()], durable, ..Step::default() };
-        assert_eq!(keeper.1.load(Ordering::Relaxed), 0);
-        for (durable, stored) in [(false, 10), (true, 11)] {
-            writer.write(step(durable), None);
-            assert!(writer.settle(Duration::from_secs(60)));
-            assert_eq!(keeper.1.load(Ordering::Relaxed), stored, "before its record");
-        }
-        assert!(writer.write_now(step(false), 0).is_ok());
-        assert_eq!(keeper.1.load(Ordering::Relaxed), 12);
-    }
-
-    #[test]
-    fn a_step_is_refused_when_something_it_builds_on_was_lost() {
-        let store = Arc::new(FailingStore::new());
-        let directory: Arc<Mutex<Directory>> = Arc::default();
-        let writer = Writer::start(store.clone(), directory.clone(), Arc::default(), Arc::default());
-        let step = |conversation: &str| Step {
-            records: vec![NewRecord { conversation: conversation.into(), kind: "any".into(), ..NewRecord::default() }],
-            ..Step::default()
-        };
-        store.refuse_writes(true);
-        writer.write(step("one"), Some(0));
-        assert!(writer.settle(Duration::from_secs(60)));
-        store.refuse_writes(false);
-        for (conversation, losses) in [("one", Some(0)), ("two", Some(0)), ("one", None)] {
-            writer.write(step(conversation), losses);
-        }
-        assert!(writer.settle(Duration::from_secs(60)));
-        let stored = |conversation| store.records(conversation, 0).expect("records").records.len();
-        assert_eq!((stored("one"), stored("two")), (1, 1), "only what builds on nothing");
-        assert!(matches!(writer.write_now(step("one"), 0), Err(WriteError::BuiltOnLost)));
-        assert!(writer.write_now(step("two"), 0).is_ok(), "it lost nothing");
-        let losses = lock(&directory).losses("one");
-        assert!(writer.write_now(step("one"), losses).is_ok(), "it was read anew");
-    }
-}
+mod tests;

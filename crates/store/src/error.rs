@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ctx_core::ErrorCode;
 
-use crate::{Damage, Hash};
+use crate::{Cursor, Damage, Hash};
 
 /// The error of the database itself.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;
@@ -24,6 +24,12 @@ pub enum StoreError {
 
     #[error("{} has schema version {found}; this program supports up to {known}", path.display())]
     FutureSchema { path: PathBuf, found: i64, known: i64 },
+
+    #[error("the store at {address} has schema version {found}; this program needs version {known}")]
+    OldSchema { address: String, found: i64, known: i64 },
+
+    #[error("the address of the database is invalid: {why}")]
+    Address { why: String },
 
     #[error("{} is the database of another program", path.display())]
     OtherProgram { path: PathBuf },
@@ -63,6 +69,19 @@ pub enum StoreError {
     #[error("{} was removed or replaced while it was in use", path.display())]
     Gone { path: PathBuf },
 
+    #[error("the conversation {conversation} has other records in the target")]
+    OtherContent { conversation: String },
+
+    #[error("the position {0} in the feed belongs to another store")]
+    ForeignCursor(Cursor),
+
+    #[error("the database of the store is out of reach: {why}")]
+    Unavailable {
+        why: &'static str,
+        #[source]
+        source: Option<Cause>,
+    },
+
     #[error("the disk is too slow: earlier writes are not finished")]
     Slow,
 
@@ -77,6 +96,8 @@ impl StoreError {
             Self::Absent { .. } => ErrorCode::StoreAbsent,
             Self::InUse { .. } => ErrorCode::StoreInUse,
             Self::FutureSchema { .. } => ErrorCode::StoreFromTheFuture,
+            Self::OldSchema { .. } => ErrorCode::StoreNeedsMigration,
+            Self::Address { .. } => ErrorCode::StoreAddress,
             Self::OtherProgram { .. } => ErrorCode::StoreOfAnotherProgram,
             Self::OpenToOthers { .. } => ErrorCode::StoreOpenToOthers,
             Self::Damaged(_) => ErrorCode::StoreDamaged,
@@ -88,6 +109,9 @@ impl StoreError {
             Self::File { .. } => ErrorCode::StoreFile,
             Self::Compression(_) => ErrorCode::StoreCompression,
             Self::Gone { .. } => ErrorCode::StoreGone,
+            Self::OtherContent { .. } => ErrorCode::StoreOtherContent,
+            Self::ForeignCursor(_) => ErrorCode::StoreCursor,
+            Self::Unavailable { .. } => ErrorCode::StoreUnavailable,
             Self::Slow => ErrorCode::StoreSlow,
             Self::Database(_) => ErrorCode::StoreDatabase,
         }
@@ -101,6 +125,8 @@ impl StoreError {
             Self::FutureSchema { .. } => {
                 "use the newer version that wrote it, or choose another home; the file is unchanged"
             }
+            Self::OldSchema { .. } => "run `ctx store migrate` once; daemons of the earlier version go on working",
+            Self::Address { .. } => "write it as postgres://USER@HOST:PORT/DATABASE",
             Self::OtherProgram { .. } => "choose another home; the file is unchanged",
             Self::OpenToOthers { .. } => "choose an empty folder as home, or make this one private (chmod 700)",
             Self::Damaged(_) => "`ctx doctor` shows the damage; to start over, stop the daemon and move the file away",
@@ -113,9 +139,18 @@ impl StoreError {
             Self::File { .. } => "check that the folder exists and that you own it and can write to it",
             Self::Compression(_) => "nothing was stored; check the free memory",
             Self::Gone { .. } => "new records would be lost; put the file back, or restart the daemon",
+            Self::OtherContent { .. } => "copy into an empty store, or purge that conversation in the target",
+            Self::ForeignCursor(_) => "read the feed from its beginning",
+            Self::Unavailable { .. } => "try again in a moment; if this persists, check the database server",
             Self::Slow => "try again in a moment; if this persists, check what else uses the disk",
             Self::Database(_) => "`ctx doctor` checks the store",
         }
+    }
+
+    /// Whether the same call may succeed later without a change to the call: the store is busy, full or out of reach.
+    /// All other errors stay until the store or the call changes.
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::Unavailable { .. } | Self::Slow | Self::Full(_) | Self::InUse { .. })
     }
 
     #[cfg(feature = "sqlite")]

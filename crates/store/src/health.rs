@@ -57,6 +57,8 @@ pub enum FindingKind {
     UnusedBlobs,
     /// A write-ahead log far beyond its usual size.
     LongLog,
+    /// A database server whose settings risk acknowledged commits.
+    ServerSettings,
     /// Damaged files that an earlier start moved aside.
     MovedAside,
 }
@@ -71,13 +73,14 @@ impl Finding {
             | FindingKind::DamagedBlobs
             | FindingKind::DamagedNotes
             | FindingKind::LostRecords => true,
-            FindingKind::Permissions | FindingKind::UnusedBlobs | FindingKind::LongLog | FindingKind::MovedAside => {
-                false
-            }
+            FindingKind::Permissions
+            | FindingKind::UnusedBlobs
+            | FindingKind::LongLog
+            | FindingKind::ServerSettings
+            | FindingKind::MovedAside => false,
         }
     }
 
-    #[cfg(feature = "sqlite")]
     pub(crate) fn new(kind: FindingKind, sentence: String) -> Self {
         let advice = match kind {
             FindingKind::DamagedFile => {
@@ -97,6 +100,7 @@ impl Finding {
             }
             FindingKind::UnusedBlobs => "the next purge removes them",
             FindingKind::LongLog => "restart the daemon to merge it into the main file",
+            FindingKind::ServerSettings => "switch it on in the server's settings",
             FindingKind::MovedAside => "delete them when you no longer need them",
         };
         Self { kind, sentence, advice }

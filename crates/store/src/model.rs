@@ -12,8 +12,43 @@ pub struct Step {
     pub blobs: Vec<(Hash, Vec<u8>)>,
     pub records: Vec<NewRecord>,
     pub notes: Vec<Note>,
+    /// The step is stored only if this holds; otherwise its outcome is a conflict. `None`: it builds on no version.
+    pub expect: Option<Expectation>,
     /// True: on disk before `append` returns. False: a power cut may lose it (a crash of the process does not).
     pub durable: bool,
+}
+
+/// The version of a conversation that a step builds on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expectation {
+    pub conversation: String,
+    /// The number of the conversation's last record before the append; 0 before its first. Steps of one append build on
+    /// each other.
+    pub version: u64,
+}
+
+/// The outcome of one step of an append.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AppendOutcome {
+    /// The step is stored.
+    Stored {
+        /// The numbers of its records, in their order.
+        numbers: Vec<u64>,
+    },
+    /// Nothing of the step is stored: the conversation that it expects has another version.
+    Conflict {
+        /// The version of that conversation before the append.
+        version: u64,
+    },
+}
+
+/// The person whose conversations a store holds. Keys of different owners never meet.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Owner(pub u32);
+
+impl Owner {
+    /// The only owner where no person is set up.
+    pub const SOLE: Owner = Owner(0);
 }
 
 /// A new record; the store assigns its number.
@@ -64,6 +99,14 @@ pub struct Note {
 pub struct Records {
     pub records: Vec<Record>,
     pub skipped: Vec<SkippedRecord>,
+}
+
+impl Records {
+    /// The number of the last record, valid or damaged.
+    pub fn last_seq(&self) -> Option<u64> {
+        let valid = self.records.last().map(|record| record.seq);
+        valid.max(self.skipped.last().map(|skipped| skipped.seq))
+    }
 }
 
 /// A damaged record.

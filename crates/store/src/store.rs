@@ -1,6 +1,9 @@
 //! The contract of every backend, tested for all of them in `tests/contract`.
 
-use crate::{Blob, ConversationRow, Hash, Health, PurgeReport, Records, Size, Step, StoreError, Trouble};
+use crate::{
+    AppendOutcome, Blob, ConversationRow, Cursor, Feed, Hash, Health, PurgeReport, Records, Size, Snapshot, Step,
+    StoreError, Trouble,
+};
 
 /// The reading half: never waits for a writer and never changes anything.
 pub trait Reader: Send + Sync {
@@ -8,8 +11,17 @@ pub trait Reader: Send + Sync {
     fn records(&self, conversation: &str, after: u64) -> Result<Records, StoreError>;
 
     /// The records of all conversations with a number above `after`, in order, at most `limit` of
-    /// them (skipped ones count).
+    /// them (skipped ones count). With several writers, a record may appear behind one with a higher number: a reader
+    /// that follows the log uses [`Reader::feed`].
     fn log(&self, after: u64, limit: usize) -> Result<Records, StoreError>;
+
+    /// The records of all conversations behind a cursor, at most `limit` of them (skipped ones count), and the cursor
+    /// behind them. A reader that goes on from there gets every record exactly once, on any replica, also after a
+    /// restart. A new record may appear a moment after its append.
+    fn feed(&self, after: &Cursor, limit: usize) -> Result<Feed, StoreError>;
+
+    /// A cursor from which the feed delivers all later records, and no record that was appended long ago.
+    fn newest(&self) -> Result<Cursor, StoreError>;
 
     /// The named blobs in the requested order, each verified against its hash.
     fn blobs(&self, hashes: &[Hash]) -> Result<Vec<Blob>, StoreError>;
@@ -27,7 +39,15 @@ pub trait Reader: Send + Sync {
     /// rebuilt.
     fn notes(&self, name: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError>;
 
+    /// The names of all notes, in order.
+    fn note_names(&self) -> Result<Vec<String>, StoreError>;
+
     fn note(&self, conversation: &str, name: &str) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// The conversation's snapshot, if it has one.
+    fn snapshot(&self, conversation: &str) -> Result<Option<Snapshot>, StoreError> {
+        Ok(self.note(conversation, Snapshot::NOTE)?.and_then(|body| Snapshot::parse(&body)))
+    }
 
     /// The highest number ever assigned to a record; 0 before the first.
     fn last_seq(&self) -> Result<u64, StoreError>;
@@ -52,10 +72,14 @@ pub trait Reader: Send + Sync {
 
 /// A store that can be written to.
 pub trait Store: Reader {
-    /// Stores all given steps, or on an error none of them. Returns for each step the highest number assigned so far,
-    /// which is that of its last record if it has one. If any of the steps is durable, all of them, and everything
+    /// Stores the given steps in order and returns the outcome of each. If a step has an
+    /// [`crate::Expectation`] that does not hold, this one step is not stored. On an
+    /// error none is stored, except on [`StoreError::Unavailable`]: then they may be stored after all, and an append of
+    /// the same steps finds them instead of repeating them. If any of the steps is durable, all of them, and everything
     /// appended before, are on disk when this returns.
-    fn append(&self, steps: Vec<Step>) -> Result<Vec<u64>, StoreError>;
+    ///
+    /// The numbers of a conversation's records ascend. Its version is the number of its last record.
+    fn append(&self, steps: Vec<Step>) -> Result<Vec<AppendOutcome>, StoreError>;
 
     /// Removes the records and notes of these conversations and all blobs that no remaining record uses, durably.
     /// Unknown conversations are ignored. Numbers are not reused.

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::{Noise, note, step};
+use common::{Noise, append, note, step};
 use ctx_store::{FindingKind, Reader, SqliteStore, Step, Store};
 
 const ROUNDS: u64 = 20;
@@ -70,7 +70,7 @@ fn write_until_killed(folder: &Path) -> ! {
         let steps = (0..next % 4).map(|offset| numbered(next + offset));
         let steps: Vec<Step> = steps.collect();
         next += steps.len() as u64;
-        let given = store.append(steps).unwrap();
+        let given = append(&store, steps);
         if let Some(last) = given.last() {
             assert_eq!(*last + 1, next);
             println!("kept {last}");
@@ -78,7 +78,7 @@ fn write_until_killed(folder: &Path) -> ! {
         } else {
             // A purge in between: of a conversation that loses its records over and over.
             let fleeting = step("fleeting", "", &[&next.to_le_bytes(), &[9; 3000]]);
-            next = store.append(vec![fleeting]).unwrap()[0] + 1;
+            next = append(&store, vec![fleeting])[0] + 1;
             store.purge(&["fleeting".to_owned()]).unwrap();
         }
     }

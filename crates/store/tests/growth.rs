@@ -1,11 +1,14 @@
-//! How much a store grows by what it is given: at most 1.2 × the new bytes.
+//! How much a store grows by what it is given: a file at most 1.2 × the new bytes, a database 1.5 ×. The time of an append
+//! is printed.
 
 mod common;
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use common::{Noise, blob, record};
-use ctx_store::{Note, SqliteStore, Step, Store};
+use ctx_store::{Note, PostgresStore, Reader, SqliteStore, Step, Store};
+use testkit::PostgresServer;
 
 const TURNS: usize = 1_000;
 
@@ -20,7 +23,22 @@ fn growth(turns: usize, mut message: impl FnMut(usize) -> Vec<u8>, body: &dyn Fn
     drop(SqliteStore::open(folder.path()).unwrap());
     let before = files(folder.path());
     let store = SqliteStore::open(folder.path()).unwrap();
-    let mut new_bytes = 0;
+    let new_bytes = append_turns(&store, turns, &mut message, body);
+    // Closing moves the write-ahead log into the main file.
+    drop(store);
+    let growth = (files(folder.path()) - before) as f64 / new_bytes as f64;
+    println!("{turns} turns of {} bytes: {growth:.3}", new_bytes / turns);
+    growth
+}
+
+/// Returns the bytes of the new blobs.
+fn append_turns(
+    store: &dyn Store,
+    turns: usize,
+    message: &mut dyn FnMut(usize) -> Vec<u8>,
+    body: &dyn Fn(usize) -> Vec<u8>,
+) -> usize {
+    let (mut new_bytes, mut times) = (0, Vec::with_capacity(turns));
     for turn in 0..turns {
         let blobs = vec![blob(message(2 * turn)), blob(message(2 * turn + 1))];
         new_bytes += blobs.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
@@ -29,14 +47,19 @@ fn growth(turns: usize, mut message: impl FnMut(usize) -> Vec<u8>, body: &dyn Fn
         let mut answer = request.clone();
         answer.body = body(2 * turn + 1);
         let note = Note { conversation: request.conversation.clone(), name: "head".to_owned(), body: Some(body(turn)) };
-        let step = Step { blobs, records: vec![request, answer], notes: vec![note], durable: false };
+        let step = Step { blobs, records: vec![request, answer], notes: vec![note], ..Step::default() };
+        let start = Instant::now();
         store.append(vec![step]).unwrap();
+        times.push(start.elapsed());
     }
-    // Closing moves the write-ahead log into the main file.
-    drop(store);
-    let growth = (files(folder.path()) - before) as f64 / new_bytes as f64;
-    println!("{turns} turns of {} bytes: {growth:.3}", new_bytes / turns);
-    growth
+    println!("an append took {}", percentiles(times));
+    new_bytes
+}
+
+fn percentiles(mut times: Vec<Duration>) -> String {
+    times.sort_unstable();
+    let at = |percent: usize| times[(times.len() - 1) * percent / 100];
+    format!("p50 {:?}, p99 {:?}", at(50), at(99))
 }
 
 fn noise(seed: usize, length: usize) -> Vec<u8> {
@@ -86,5 +109,53 @@ fn no_size_of_a_message_is_costly() {
     for (length, turns) in [(6_000, 300), (9_000, 200), (17_000, 100), (270_000, 10)] {
         let growth = growth(turns, |seed| noise(seed, length), &|seed| noise(seed, 300));
         assert!(growth <= 1.2, "{length}: {growth}");
+    }
+}
+
+/// The growth of the tables and of the server's log for each new byte.
+fn growth_of_database(
+    server: &PostgresServer,
+    message: &mut dyn FnMut(usize) -> Vec<u8>,
+    body: &dyn Fn(usize) -> Vec<u8>,
+) -> (f64, f64) {
+    let database = server.new_database();
+    let store = PostgresStore::open(&server.url(&database).parse().unwrap()).unwrap();
+    let wal = || server.sql("postgres", "SELECT pg_current_wal_lsn() - '0/0'").unwrap().parse::<f64>().unwrap();
+    // What a checkpoint adds depends on its moment, not on us.
+    server.sql("postgres", "CHECKPOINT").unwrap();
+    let (tables, log) = (store.size().unwrap().bytes() as f64, wal());
+    let new_bytes = append_turns(&store, TURNS, message, body) as f64;
+    let growth = ((store.size().unwrap().bytes() as f64 - tables) / new_bytes, (wal() - log) / new_bytes);
+    println!("a database: {:.3}, its log {:.3}", growth.0, growth.1);
+    growth
+}
+
+#[test]
+fn a_database_grows_little_more_than_a_file() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let (tables, log) = growth_of_database(server, &mut |seed| text(seed, 2_560), &|seed| text(seed, 300));
+    assert!(tables <= 0.9 && log <= 1.2, "text: {tables}, log {log}");
+    let body = |seed| noise(seed + 1_000_000, 300);
+    let (tables, log) = growth_of_database(server, &mut |seed| noise(seed, 2_560), &body);
+    assert!(tables <= 1.5 && log <= 2.1, "random: {tables}, log {log}");
+}
+
+#[test]
+fn a_durable_append_is_timed() {
+    let durable = |store: &dyn Store| {
+        let mut times = Vec::new();
+        for turn in 0..200 {
+            let step = Step { records: vec![record("a", text(turn, 300))], durable: true, ..Step::default() };
+            let start = Instant::now();
+            store.append(vec![step]).unwrap();
+            times.push(start.elapsed());
+        }
+        assert_eq!(store.records("a", 0).unwrap().records.len(), 200);
+        percentiles(times)
+    };
+    let folder = tempfile::tempdir().unwrap();
+    println!("durable, in a file: {}", durable(&SqliteStore::open(folder.path()).unwrap()));
+    if let Some(store) = common::postgres() {
+        println!("durable, in a database: {}", durable(&store));
     }
 }

@@ -277,3 +277,18 @@ mod permissions {
         assert_eq!(mode(&home), 0o1777);
     }
 }
+
+#[test]
+fn a_file_of_an_earlier_version_gets_an_identity_and_keeps_it() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(kept(folder.path()));
+    let connection = rusqlite::Connection::open(folder.path().join("ctx.db")).unwrap();
+    assert_eq!(connection.execute("DELETE FROM facts WHERE name = 'epoch'", []).unwrap(), 1);
+    drop(connection);
+    let cursor = SqliteStore::open(folder.path()).unwrap().newest().unwrap();
+    let store = SqliteStore::open(folder.path()).unwrap();
+    assert_eq!(store.newest().unwrap(), cursor);
+    store.append(vec![step("a", "later", &[])]).unwrap();
+    assert_eq!(store.feed(&cursor, 9).unwrap().found.records.len(), 1);
+    assert!(!cursor.to_string().starts_with("0-"), "{cursor}");
+}

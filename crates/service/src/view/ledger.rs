@@ -12,7 +12,7 @@ pub(super) use row::{Row, Sum, dollars};
 
 use ctx_core::day::Day;
 use ctx_models::Models;
-use ctx_store::{Reader, Records, StoreError};
+use ctx_store::{Cursor, Reader, Records, StoreError};
 use row::Talk;
 use std::collections::HashMap;
 
@@ -22,8 +22,8 @@ const PAGE: usize = 5_000;
 /// Cached sums, so that only new records are read.
 #[derive(Default)]
 pub(crate) struct Ledger {
-    /// The number of the last record in it.
-    seq: u64,
+    /// The position behind the last record in it.
+    cursor: Cursor,
     skipped: u64,
     talks: HashMap<String, Talk>,
 }
@@ -46,9 +46,9 @@ impl Ledger {
     /// Adds the new records.
     pub fn read_on(&mut self, store: &dyn Reader, models: &Models) -> Result<(), StoreError> {
         loop {
-            let Records { records, skipped } = store.log(self.seq, PAGE)?;
+            let feed = store.feed(&self.cursor, PAGE)?;
+            let Records { records, skipped } = feed.found;
             self.skipped += skipped.len() as u64;
-            let last = records.last().map(|record| record.seq).max(skipped.last().map(|skipped| skipped.seq));
             for record in &records {
                 let talk = self.talks.entry(record.conversation.clone()).or_default();
                 match talk.take(store, models, record) {
@@ -57,7 +57,7 @@ impl Ledger {
                     Err(_) => self.skipped += 1,
                 }
             }
-            self.seq = last.unwrap_or(self.seq);
+            self.cursor = feed.next;
             if records.len() + skipped.len() < PAGE {
                 return Ok(());
             }

@@ -90,9 +90,14 @@ impl House {
 
     /// The request that the session would send now, held until it is composed.
     pub fn hold(&self, session: &Session) -> (Ticket, Option<ctx_engine::compose::Outgoing>) {
+        self.hold_body(&session.headers(), &session.body())
+    }
+
+    /// The same for any body.
+    pub fn hold_body(&self, headers: &Headers, body: &[u8]) -> (Ticket, Option<ctx_engine::compose::Outgoing>) {
         let mut arriving = Arriving::alone();
-        arriving.push(&session.body());
-        let (hints, pieces) = (hints(&session.headers()), arriving.finish());
+        arriving.push(body);
+        let (hints, pieces) = (hints(headers), arriving.finish());
         let seen =
             SeenRequest { wire: &ctx_wire::anthropic::Anthropic, hints, pieces, at: self.now(), counting: false };
         let mut leaves = None;

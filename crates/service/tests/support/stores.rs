@@ -2,7 +2,8 @@
 //! handed.
 
 use ctx_store::{
-    Blob, ConversationRow, Hash, Health, MemoryStore, PurgeReport, Reader, Records, Size, Step, Store, StoreError,
+    AppendOutcome, Blob, ConversationRow, Cursor, Feed, Hash, Health, MemoryStore, PurgeReport, Reader, Records, Size,
+    Step, Store, StoreError,
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -32,6 +33,7 @@ pub struct FailingStore {
     reads: Fault,
     writes: Fault,
     panic: AtomicBool,
+    away: AtomicBool,
     reading: Gate,
     writing: Gate,
     pub appends: AtomicU64,
@@ -72,6 +74,7 @@ impl FailingStore {
             reads: Fault::default(),
             writes: Fault::default(),
             panic: AtomicBool::default(),
+            away: AtomicBool::default(),
             reading: Gate::default(),
             writing: Gate::default(),
             appends: AtomicU64::default(),
@@ -115,6 +118,11 @@ impl FailingStore {
         self.panic.store(true, Ordering::SeqCst);
     }
 
+    /// Every append fails as if the database were out of reach.
+    pub fn go_away(&self, away: bool) {
+        self.away.store(away, Ordering::SeqCst);
+    }
+
     /// Readers of a log wait until it is opened again.
     pub fn close(&self) {
         self.reading.set(true);
@@ -148,6 +156,16 @@ impl Reader for FailingStore {
         self.inner.log(after, limit)
     }
 
+    fn feed(&self, after: &Cursor, limit: usize) -> Result<Feed, StoreError> {
+        self.readable()?;
+        self.inner.feed(after, limit)
+    }
+
+    fn newest(&self) -> Result<Cursor, StoreError> {
+        self.readable()?;
+        self.inner.newest()
+    }
+
     fn blobs(&self, hashes: &[Hash]) -> Result<Vec<Blob>, StoreError> {
         self.readable()?;
         self.inner.blobs(hashes)
@@ -156,6 +174,11 @@ impl Reader for FailingStore {
     fn notes(&self, name: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         self.readable()?;
         self.inner.notes(name)
+    }
+
+    fn note_names(&self) -> Result<Vec<String>, StoreError> {
+        self.readable()?;
+        self.inner.note_names()
     }
 
     fn note(&self, conversation: &str, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
@@ -187,14 +210,17 @@ impl Reader for FailingStore {
 }
 
 impl Store for FailingStore {
-    fn append(&self, steps: Vec<Step>) -> Result<Vec<u64>, StoreError> {
+    fn append(&self, steps: Vec<Step>) -> Result<Vec<AppendOutcome>, StoreError> {
         self.writing.wait();
+        if self.away.load(Ordering::SeqCst) {
+            return Err(StoreError::Unavailable { why: "the test says so", source: None });
+        }
         self.writes.meet()?;
         let copies = steps.clone();
-        let numbers = self.inner.append(steps)?;
+        let outcomes = self.inner.append(steps)?;
         self.appends.fetch_add(1, Ordering::SeqCst);
         self.steps.lock().expect("no panic").extend(copies);
-        Ok(numbers)
+        Ok(outcomes)
     }
 
     fn remove(&self, conversations: &[String]) -> Result<PurgeReport, StoreError> {

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use rusqlite::{Connection, Row};
 
-use super::encode::{checksum, decode_uses, unpack};
 use super::read::conversation_id;
+use crate::encode::{checksum, decode_uses, unpack};
 use crate::model::{Damage, Record, Records, SkippedRecord};
 use crate::{Hash, StoreError};
 

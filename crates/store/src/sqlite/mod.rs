@@ -3,7 +3,6 @@
 //! below contain the parts.
 
 mod check;
-mod encode;
 mod files;
 mod log;
 mod open;
@@ -36,13 +35,27 @@ use self::log::Scope;
 pub use self::open::{OpenReport, SCHEMA_VERSION};
 use self::witness::Witness;
 use self::write::Writer;
-use crate::model::{Blob, ConversationRow, PurgeReport, Records, Size, Step, Trouble};
-use crate::{Hash, Health, Reader, Store, StoreError};
+use crate::model::{AppendOutcome, Blob, ConversationRow, PurgeReport, Records, Size, Step, Trouble};
+use crate::{Cursor, Feed, Hash, Health, Reader, Store, StoreError};
 
 /// The number of readers to keep for reuse; more may work at once.
 const IDLE_READERS: usize = 4;
 
-/// The daemon's store: reads and writes. Only one can be open on a folder.
+/// Keeps other daemons out of a folder whose store is elsewhere.
+pub struct FolderLock {
+    _locks: Locks,
+}
+
+impl FolderLock {
+    /// Makes the folder private and locks it.
+    pub fn take(folder: &Path) -> Result<Self, StoreError> {
+        files::prepare_folder(folder)?;
+        Ok(Self { _locks: files::lock(folder)? })
+    }
+}
+
+/// The daemon's store: reads and writes. Only one can be open on a folder. The folder belongs to one person, so the file
+/// has one owner.
 pub struct SqliteStore {
     // Dropped in this order: the readers close before the writer, which then cleans up as the last one; only then is
     // the folder unlocked.
@@ -186,6 +199,26 @@ impl Reader for SqliteReader {
         self.with(|connection| log::records(connection, &Scope::All, after, limit))
     }
 
+    /// One writer commits in the order of numbers.
+    fn feed(&self, after: &Cursor, limit: usize) -> Result<Feed, StoreError> {
+        self.with(|connection| {
+            let epoch = read::epoch(connection)?;
+            if !after.is_of(epoch) {
+                return Err(StoreError::ForeignCursor(*after));
+            }
+            let found = log::records(connection, &Scope::All, after.seq, limit)?;
+            let seq = found.last_seq().unwrap_or(after.seq);
+            Ok(Feed { found, next: Cursor { epoch, transaction: 0, seq } })
+        })
+    }
+
+    fn newest(&self) -> Result<Cursor, StoreError> {
+        self.with(|connection| {
+            let seq = read::last_seq(connection)?.cast_unsigned();
+            Ok(Cursor { epoch: read::epoch(connection)?, transaction: 0, seq })
+        })
+    }
+
     fn blobs(&self, hashes: &[Hash]) -> Result<Vec<Blob>, StoreError> {
         let blobs = self.with(|connection| {
             let found = hashes.iter().map(|hash| read::blob(connection, hash));
@@ -202,6 +235,10 @@ impl Reader for SqliteReader {
 
     fn notes(&self, name: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         self.with(|connection| read::notes(connection, name))
+    }
+
+    fn note_names(&self) -> Result<Vec<String>, StoreError> {
+        self.with(purge::note_names)
     }
 
     fn note(&self, conversation: &str, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
@@ -240,12 +277,24 @@ impl Reader for SqliteStore {
         self.reader.log(after, limit)
     }
 
+    fn feed(&self, after: &Cursor, limit: usize) -> Result<Feed, StoreError> {
+        self.reader.feed(after, limit)
+    }
+
+    fn newest(&self) -> Result<Cursor, StoreError> {
+        self.reader.newest()
+    }
+
     fn blobs(&self, hashes: &[Hash]) -> Result<Vec<Blob>, StoreError> {
         self.reader.blobs(hashes)
     }
 
     fn notes(&self, name: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         self.reader.notes(name)
+    }
+
+    fn note_names(&self) -> Result<Vec<String>, StoreError> {
+        self.reader.note_names()
     }
 
     fn note(&self, conversation: &str, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
@@ -278,7 +327,7 @@ impl Reader for SqliteStore {
 }
 
 impl Store for SqliteStore {
-    fn append(&self, steps: Vec<Step>) -> Result<Vec<u64>, StoreError> {
+    fn append(&self, steps: Vec<Step>) -> Result<Vec<AppendOutcome>, StoreError> {
         let damaged = guard(&self.reader.damaged).clone();
         let given: Vec<Hash> = steps
             .iter()
@@ -287,17 +336,17 @@ impl Store for SqliteStore {
             .collect();
         let is_durable = steps.iter().any(|step| step.durable);
         let mut writer = self.writer();
-        let numbers = writer.append(steps, &damaged)?;
+        let outcomes = writer.append(steps, &damaged)?;
         if is_durable {
             self.witness.is_in_place()?;
-            self.witness.acknowledge(numbers.last().copied().unwrap_or(0));
+            self.witness.acknowledge(writer.last_assigned());
         }
         drop(writer);
         let mut damaged = guard(&self.reader.damaged);
         for hash in given {
             damaged.remove(&hash);
         }
-        Ok(numbers)
+        Ok(outcomes)
     }
 
     fn remove(&self, conversations: &[String]) -> Result<PurgeReport, StoreError> {

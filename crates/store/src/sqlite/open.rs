@@ -66,6 +66,7 @@ fn connect(database: &Path, opened: &mut OpenReport) -> Result<Connection, Store
         recognise(&connection, database)?;
         probe(&connection)?;
     }
+    identify(&connection)?;
     connection.pragma_update(None, "wal_autocheckpoint", LOG_BYTES / PAGE_BYTES)?;
     connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
     // Purged data must be gone, including from the unused parts of pages.
@@ -74,6 +75,15 @@ fn connect(database: &Path, opened: &mut OpenReport) -> Result<Connection, Store
     connection.pragma_update(None, "fullfsync", true)?;
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;
     Ok(connection)
+}
+
+/// Gives the file an identity for the cursors of its feed; files of earlier versions have none.
+fn identify(connection: &Connection) -> Result<(), StoreError> {
+    if super::read::epoch(connection)? == 0 {
+        let sql = "INSERT OR REPLACE INTO facts (name, value) VALUES ('epoch', max(1, abs(random() / 2)))";
+        connection.execute(sql, [])?;
+    }
+    Ok(())
 }
 
 /// Opens the file for reading only, with or without a running daemon.

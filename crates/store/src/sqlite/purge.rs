@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
-use super::encode::decode_uses;
 use super::open::PATIENCE;
 use super::read::{conversation_id, last_seq};
 use super::write::Writer;
 use super::{SqliteStore, guard};
 use crate::StoreError;
+use crate::encode::decode_uses;
 use crate::model::PurgeReport;
 
 /// The duration of a transaction.
@@ -163,7 +163,7 @@ fn remember_last_seq(connection: &Connection) -> Result<(), StoreError> {
 }
 
 /// The names of notes, each found with one index lookup.
-fn note_names(connection: &Connection) -> Result<Vec<String>, StoreError> {
+pub fn note_names(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let mut statement = connection.prepare_cached(
         "WITH RECURSIVE found(name) AS (SELECT min(name) FROM notes UNION ALL \
          SELECT (SELECT min(name) FROM notes WHERE notes.name > found.name) FROM found WHERE found.name IS NOT NULL) \

@@ -2,13 +2,21 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::encode::{checksum, unpack};
+use crate::encode::{checksum, unpack};
 use crate::model::{Blob, ConversationRow, Damage};
 use crate::{Hash, StoreError};
 
 pub fn conversation_id(connection: &Connection, name: &str) -> Result<Option<i64>, StoreError> {
     let mut statement = connection.prepare_cached("SELECT id FROM conversations WHERE name = ?1")?;
     Ok(statement.query_row([name], |row| row.get(0)).optional()?)
+}
+
+/// The number of the conversation's last record below `before`; 0 if it has none.
+pub fn version(connection: &Connection, conversation: i64, before: i64) -> Result<u64, StoreError> {
+    let sql = "SELECT max(seq) FROM records WHERE conversation = ?1 AND seq < ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    let last: Option<i64> = statement.query_row([conversation, before], |row| row.get(0))?;
+    Ok(last.unwrap_or(0).cast_unsigned())
 }
 
 /// The location of a blob's bytes.
@@ -104,6 +112,13 @@ pub fn note(connection: &Connection, conversation: &str, name: &str) -> Result<O
         connection.prepare_cached("SELECT checksum, body FROM notes WHERE name = ?1 AND conversation = ?2")?;
     let found: Option<(i64, Vec<u8>)> = statement.query_row(params![name, id], |row| row.try_into()).optional()?;
     Ok(found.filter(|(expected, body)| note_checksum(conversation, name, body) == *expected).map(|(_, body)| body))
+}
+
+/// The identity of the store's history; 0 until a writer has opened the file.
+pub fn epoch(connection: &Connection) -> Result<u64, StoreError> {
+    let mut statement = connection.prepare_cached("SELECT value FROM facts WHERE name = 'epoch'")?;
+    let epoch: Option<i64> = statement.query_row([], |row| row.get(0)).optional()?;
+    Ok(epoch.unwrap_or(0).cast_unsigned())
 }
 
 /// The highest number ever assigned, even if its record has been purged.

@@ -59,6 +59,7 @@ CREATE TABLE notes (
 ) STRICT, WITHOUT ROWID;
 
 -- `last-seq`: the highest number given before the last purge, so that none is given twice.
+-- `epoch`: the identity of this history, in the cursors of the feed.
 CREATE TABLE facts (
     name  TEXT PRIMARY KEY,
     value INTEGER NOT NULL

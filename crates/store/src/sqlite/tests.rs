@@ -16,6 +16,10 @@ fn step(conversation: &str, bytes: &[u8]) -> Step {
     }
 }
 
+fn stored(number: u64) -> [AppendOutcome; 1] {
+    [AppendOutcome::Stored { numbers: vec![number] }]
+}
+
 /// Incompressible bytes.
 fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
@@ -47,10 +51,10 @@ fn a_full_disk_is_an_error_that_leaves_the_store_as_it_was() {
         assert_eq!(after.1.findings, []);
     }
     // Smaller steps are still stored, and everything once there is space again.
-    assert_eq!(store.append(vec![step("b", b"small")]).unwrap(), [2]);
+    assert_eq!(store.append(vec![step("b", b"small")]).unwrap(), stored(2));
     limit(1_000_000);
     let large = vec![step("b", &noise(9, 1_000_000))];
-    assert_eq!(store.append(large).unwrap(), [3]);
+    assert_eq!(store.append(large).unwrap(), stored(3));
     assert_eq!(store.check().unwrap().findings, []);
 }
 

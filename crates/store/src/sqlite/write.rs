@@ -6,11 +6,11 @@ use std::ops::Range;
 use rusqlite::{Connection, TransactionBehavior, params};
 use zstd::bulk::Compressor;
 
-use super::encode::{compressor, encode_uses, pack};
 use super::log::record_checksum;
 use super::open::PAGE_BYTES;
-use super::read::{conversation_id, find_blob, last_seq, note_checksum};
-use crate::model::{NewRecord, Note, Step};
+use super::read::{conversation_id, find_blob, last_seq, note_checksum, version};
+use crate::encode::{compressor, encode_uses, pack};
+use crate::model::{AppendOutcome, NewRecord, Note, Step};
 use crate::{Hash, StoreError};
 
 /// Thirty-two pieces fill a page except for a few bytes.
@@ -60,6 +60,11 @@ impl Writer {
         self.next = None;
     }
 
+    /// The highest number assigned, known after an append.
+    pub fn last_assigned(&self) -> u64 {
+        self.next.map_or(0, |next| next.seq.saturating_sub(1).cast_unsigned())
+    }
+
     /// The missing acknowledged numbers. They are not reused.
     pub fn find_loss(&mut self, acknowledged: u64) -> Result<Option<Range<u64>>, StoreError> {
         let last = last_seq(&self.connection)?.cast_unsigned();
@@ -71,9 +76,9 @@ impl Writer {
         Ok(Some(last + 1..acknowledged + 1))
     }
 
-    /// Stores all steps or none. `damaged` are blobs whose stored bytes are known to be bad: they are rewritten when
+    /// Stores the steps, or none on an error. `damaged` are blobs whose stored bytes are known to be bad: they are rewritten when
     /// their bytes are passed again.
-    pub fn append(&mut self, steps: Vec<Step>, damaged: &HashSet<Hash>) -> Result<Vec<u64>, StoreError> {
+    pub fn append(&mut self, steps: Vec<Step>, damaged: &HashSet<Hash>) -> Result<Vec<AppendOutcome>, StoreError> {
         self.wait_for_disk(steps.iter().any(|step| step.durable))?;
         let outcome = self.try_append(steps, damaged);
         if outcome.is_err() {
@@ -94,27 +99,29 @@ impl Writer {
         Ok(())
     }
 
-    fn try_append(&mut self, steps: Vec<Step>, damaged: &HashSet<Hash>) -> Result<Vec<u64>, StoreError> {
+    fn try_append(&mut self, steps: Vec<Step>, damaged: &HashSet<Hash>) -> Result<Vec<AppendOutcome>, StoreError> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let next = match self.next {
+            Some(next) => next,
+            None => Next::ask(&transaction)?,
+        };
         let mut appending = Appending {
-            next: match self.next {
-                Some(next) => next,
-                None => Next::ask(&transaction)?,
-            },
+            first: next.seq,
+            next,
             connection: &transaction,
             compressor: &mut self.compressor,
             conversations: &mut self.conversations,
             known: HashMap::new(),
             damaged,
         };
-        let mut numbers = Vec::with_capacity(steps.len());
+        let mut outcomes = Vec::with_capacity(steps.len());
         for step in steps {
-            numbers.push(appending.step(step)?);
+            outcomes.push(appending.step(step)?);
         }
         let next = appending.next;
         transaction.commit()?;
         self.next = Some(next);
-        Ok(numbers)
+        Ok(outcomes)
     }
 }
 
@@ -143,6 +150,8 @@ struct Appending<'a> {
     connection: &'a Connection,
     compressor: &'a mut Compressor<'static>,
     conversations: &'a mut HashMap<String, i64>,
+    /// The number that its first record gets.
+    first: i64,
     next: Next,
     /// Blobs seen in this transaction, by number.
     known: HashMap<Hash, i64>,
@@ -150,7 +159,17 @@ struct Appending<'a> {
 }
 
 impl Appending<'_> {
-    fn step(&mut self, step: Step) -> Result<u64, StoreError> {
+    fn step(&mut self, step: Step) -> Result<AppendOutcome, StoreError> {
+        if let Some(expect) = &step.expect {
+            let version = match self.known_conversation(&expect.conversation)? {
+                Some(id) => version(self.connection, id, self.first)?,
+                None => 0,
+            };
+            if version != expect.version {
+                return Ok(AppendOutcome::Conflict { version });
+            }
+        }
+        let first = self.next.seq.cast_unsigned();
         for (hash, bytes) in &step.blobs {
             self.blob(*hash, bytes)?;
             give_way();
@@ -162,7 +181,7 @@ impl Appending<'_> {
         for note in &step.notes {
             self.note(note)?;
         }
-        Ok(self.next.seq.saturating_sub(1).cast_unsigned())
+        Ok(AppendOutcome::Stored { numbers: (first..self.next.seq.cast_unsigned()).collect() })
     }
 
     fn blob(&mut self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {

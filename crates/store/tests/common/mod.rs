@@ -1,7 +1,53 @@
 //! Small makers of steps for the store's tests.
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
-use ctx_store::{Hash, NewRecord, Note, Step};
+use ctx_store::{AppendOutcome, Expectation, Hash, NewRecord, Note, PostgresStore, Step, Store};
+use testkit::PostgresServer;
+
+/// Tests each promise on each store.
+#[allow(unused_macros, reason = "each test file uses its own part of this")]
+macro_rules! every_store {
+    ($($promise:ident)*) => {
+        mod memory {
+            $(#[test] fn $promise() { super::$promise(&ctx_store::MemoryStore::new()); })*
+        }
+        mod sqlite {
+            $(#[test] fn $promise() {
+                let folder = tempfile::tempdir().unwrap();
+                super::$promise(&ctx_store::SqliteStore::open(folder.path()).unwrap());
+            })*
+        }
+        mod postgres {
+            $(#[test] fn $promise() {
+                if let Some(store) = crate::common::postgres() {
+                    super::$promise(&store);
+                }
+            })*
+        }
+        mod pooler {
+            $(#[test] fn $promise() {
+                if let Some(store) = crate::common::pooled() {
+                    super::$promise(&store);
+                }
+            })*
+        }
+    };
+}
+
+/// A store in a new database; `None` if there is no server.
+pub fn postgres() -> Option<PostgresStore> {
+    let server = PostgresServer::shared()?;
+    let address = server.url(&server.new_database()).parse().unwrap();
+    Some(PostgresStore::open(&address).unwrap())
+}
+
+/// A store in a new database, through a pooler that lends a connection for one transaction.
+pub fn pooled() -> Option<PostgresStore> {
+    let server = PostgresServer::shared()?;
+    let port = server.pooler()?;
+    let address = PostgresServer::url_at(port, &server.new_database()).parse().unwrap();
+    Some(PostgresStore::open(&address).unwrap())
+}
 
 pub fn blob(bytes: impl AsRef<[u8]>) -> (Hash, Vec<u8>) {
     let bytes = bytes.as_ref();
@@ -29,6 +75,20 @@ pub fn step(conversation: &str, body: impl AsRef<[u8]>, blobs: &[&[u8]]) -> Step
     let mut record = record(conversation, body);
     record.uses = blobs.iter().map(|(hash, _)| *hash).collect();
     Step { blobs, records: vec![record], ..Step::default() }
+}
+
+/// The step, stored only at this version of the conversation.
+pub fn at(conversation: &str, version: u64, step: Step) -> Step {
+    Step { expect: Some(Expectation { conversation: conversation.to_owned(), version }), ..step }
+}
+
+/// Appends steps without conflicts and returns all numbers that their records got.
+pub fn append(store: &dyn Store, steps: Vec<Step>) -> Vec<u64> {
+    let numbers = |outcome| match outcome {
+        AppendOutcome::Stored { numbers } => numbers,
+        AppendOutcome::Conflict { version } => panic!("a conflict with version {version}"),
+    };
+    store.append(steps).unwrap().into_iter().flat_map(numbers).collect()
 }
 
 /// Bytes that no compressor makes smaller, the same on every run.

@@ -1,0 +1,92 @@
+//! Purging, in small transactions: one conversation, or some blobs, at a time. All of them may be repeated.
+//!
+//! Removed rows are gone for every reader at once. Their bytes leave the tables with the next vacuum, and logs, standbys
+//! and backups of the server when those expire.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_postgres::types::Type;
+
+use super::pool::Pool;
+use super::read::alone;
+use super::schema::LOCK;
+use super::text;
+use crate::StoreError;
+use crate::model::PurgeReport;
+
+/// The search for unused blobs reads all records of the owner.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// The number of blobs to remove at once. Appends of the owner wait meanwhile.
+const BLOBS: usize = 200;
+
+/// The hashes in `r.uses`.
+const USES: &str = "SELECT substring(r.uses FROM 32 * i + 1 FOR 32) FROM ctx.records r, \
+                    generate_series(0, length(r.uses) / 32 - 1) AS i WHERE r.owner = $1";
+
+pub fn remove(pool: &Arc<Pool>, owner: i32, conversations: &[String]) -> Result<PurgeReport, StoreError> {
+    let mut purged = PurgeReport::default();
+    for name in conversations {
+        let (begin, name) = (Pool::begin_writing(pool.limits.call), text::encode(name));
+        purged += pool.run(pool.limits.call, move |link| {
+            let (begin, name) = (begin.clone(), name.clone());
+            async move {
+                let sql = "WITH c AS (SELECT id FROM ctx.conversations WHERE owner = $1 AND name = $2 FOR UPDATE), \
+                    r AS (DELETE FROM ctx.records WHERE conversation IN (SELECT id FROM c) RETURNING size), \
+                    n AS (DELETE FROM ctx.notes WHERE conversation IN (SELECT id FROM c) RETURNING length(body) AS size), \
+                    gone AS (DELETE FROM ctx.conversations WHERE id IN (SELECT id FROM c)) \
+                    SELECT (SELECT count(*) FROM r), (SELECT coalesce(sum(size), 0) FROM r)::bigint, \
+                           (SELECT coalesce(sum(size), 0) FROM n)::bigint";
+                let rows = alone(&link, &begin, sql, &[(&owner, Type::INT4), (&name, Type::TEXT)]).await?;
+                let number = |column| -> Result<u64, StoreError> {
+                    let number = rows.first().map(|row| row.try_get::<_, i64>(column)).transpose()?;
+                    Ok(number.unwrap_or(0).cast_unsigned())
+                };
+                Ok(PurgeReport { records: number(0)?, blobs: 0, bytes: number(1)? + number(2)? })
+            }
+        })?;
+    }
+    Ok(purged)
+}
+
+pub fn sweep(pool: &Arc<Pool>, owner: i32) -> Result<PurgeReport, StoreError> {
+    let begin = Pool::begin_reading(PATIENCE);
+    // Records of transactions that are not in this snapshot are looked at again, below.
+    let (unused, seen) = pool.run(PATIENCE, move |link| {
+        let begin = begin.clone();
+        async move {
+            let sql = format!(
+                "SELECT hash, pg_snapshot_xmin(pg_current_snapshot())::text FROM ctx.blobs WHERE owner = $1 \
+                 AND hash NOT IN ({USES})"
+            );
+            let rows = alone(&link, &begin, &sql, &[(&owner, Type::INT4)]).await?;
+            let seen: Option<String> = rows.first().map(|row| row.try_get(1)).transpose()?;
+            let unused = rows.iter().map(|row| row.try_get::<_, Vec<u8>>(0));
+            Ok((unused.collect::<Result<Vec<_>, _>>()?, seen.unwrap_or_default()))
+        }
+    })?;
+    let mut purged = PurgeReport::default();
+    for some in unused.chunks(BLOBS) {
+        // The lock is exclusive: no append relies on a blob that goes.
+        let begin = format!("{}; SELECT pg_advisory_xact_lock({LOCK}, {owner})", Pool::begin_writing(pool.limits.call));
+        let (some, seen) = (some.to_vec(), seen.clone());
+        purged += pool.run(pool.limits.call, move |link| {
+            let (begin, some, seen) = (begin.clone(), some.clone(), seen.clone());
+            async move {
+                let sql = format!(
+                    "DELETE FROM ctx.blobs WHERE owner = $1 AND hash = ANY($2) \
+                     AND hash NOT IN ({USES} AND r.txid >= $3::xid8) RETURNING size"
+                );
+                let values = [(&owner as _, Type::INT4), (&some as _, Type::BYTEA_ARRAY), (&seen as _, Type::TEXT)];
+                let rows = alone(&link, &begin, &sql, &values).await?;
+                let mut removed = PurgeReport { blobs: rows.len() as u64, ..PurgeReport::default() };
+                for row in &rows {
+                    removed.bytes += u64::from(row.try_get::<_, i32>(0)?.cast_unsigned());
+                }
+                Ok(removed)
+            }
+        })?;
+    }
+    Ok(purged)
+}

@@ -1,0 +1,87 @@
+//! Creates the schema in an empty database, and leads older ones to the current version.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::pool::{Link, Pool};
+use crate::StoreError;
+
+/// The schema version that this program writes. Also in `schema.sql`; a test compares the two.
+pub const SCHEMA_VERSION: i64 = 1;
+
+/// `STEPS[n]` leads from version n to n + 1. Each only adds, so that older programs go on working.
+const STEPS: [&str; SCHEMA_VERSION as usize] = [include_str!("schema.sql")];
+
+/// A migration may rebuild an index.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The key of our advisory locks; the owner is the second half. -1 stands for the schema.
+pub const LOCK: i32 = 0x0063_7478;
+
+/// The versions before and after a migration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Migration {
+    pub from: i64,
+    pub to: i64,
+}
+
+/// Leads the schema to the current version, one runner at a time. A later version stays as it is.
+pub fn migrate(pool: &Arc<Pool>) -> Result<Migration, StoreError> {
+    let begin = format!("{}; SELECT pg_advisory_xact_lock({LOCK}, -1)", Pool::begin_writing(PATIENCE));
+    pool.run(PATIENCE, move |link| {
+        let begin = begin.clone();
+        async move {
+            link.client.batch_execute(&begin).await?;
+            let from = version(&link).await?.unwrap_or(0);
+            for step in STEPS.iter().skip(usize::try_from(from).unwrap_or(usize::MAX)) {
+                link.client.batch_execute(step).await?;
+            }
+            link.client.batch_execute("COMMIT").await?;
+            Ok(Migration { from, to: from.max(SCHEMA_VERSION) })
+        }
+    })
+}
+
+/// Refuses a schema that this program cannot use. Creates it in a database without one.
+pub fn prepare(pool: &Arc<Pool>) -> Result<(), StoreError> {
+    let found = pool.run(pool.limits.call, |link| async move {
+        let Some(found) = version(&link).await? else { return Ok(None) };
+        let serves_from = fact(&link, "serves-from").await?;
+        Ok(Some((found, serves_from)))
+    })?;
+    let at = pool.address().to_string();
+    match found {
+        None => migrate(pool).map(|_| ()),
+        Some((found, _)) if found < SCHEMA_VERSION => {
+            Err(StoreError::OldSchema { address: at, found, known: SCHEMA_VERSION })
+        }
+        Some((found, from)) if from > SCHEMA_VERSION => {
+            Err(StoreError::FutureSchema { path: PathBuf::from(at), found, known: SCHEMA_VERSION })
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// The version of the schema; `None` if there is none.
+async fn version(link: &Link) -> Result<Option<i64>, StoreError> {
+    let row = link.client.query_typed_one("SELECT to_regclass('ctx.facts') IS NOT NULL", &[]).await?;
+    if row.try_get::<_, bool>(0)? { Ok(Some(fact(link, "schema").await?)) } else { Ok(None) }
+}
+
+/// A fact about the database. The name is ours and needs no quoting.
+pub async fn fact(link: &Link, name: &'static str) -> Result<i64, StoreError> {
+    let sql = format!("SELECT value FROM ctx.facts WHERE name = '{name}'");
+    Ok(link.client.query_typed_one(&sql, &[]).await?.try_get(0)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_tells_its_own_version() {
+        let told = format!("('schema', {SCHEMA_VERSION})");
+        assert!(STEPS.last().is_some_and(|step| step.contains(&told)), "{told}");
+    }
+}
