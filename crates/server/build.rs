@@ -1,5 +1,5 @@
 //! Embeds the built page in the binary, if it exists: `page` in a packaged crate, `web/dist` in a checkout. Without it,
-//! the daemon works the same and `/ui/` explains how to get the page. `CTX_WEB_DIST` names another folder. Each file is embedded plain and compressed.
+//! the daemon works the same and `/ui/` explains how to get the page. `CTX_WEB_DIST` names another folder. Each file is embedded compressed.
 
 use std::env;
 use std::fmt::Write as _;
@@ -30,14 +30,10 @@ fn main() -> io::Result<()> {
     for (number, file) in files.iter().enumerate() {
         let name = file.strip_prefix(&dist).map_err(io::Error::other)?;
         let name = name.to_string_lossy().replace('\\', "/");
-        let path = file.canonicalize()?;
         let packed = out.join(format!("{number}.gz"));
         fs::write(&packed, pack(&fs::read(file)?)?)?;
-        writeln!(
-            table,
-            "    Asset {{ name: {name:?}, bytes: include_bytes!({path:?}), packed: include_bytes!({packed:?}) }},"
-        )
-        .map_err(io::Error::other)?;
+        writeln!(table, "    Asset {{ name: {name:?}, packed: include_bytes!({packed:?}) }},")
+            .map_err(io::Error::other)?;
     }
     table.push_str("];\n");
     fs::write(out.join("page.rs"), table)

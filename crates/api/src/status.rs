@@ -29,6 +29,32 @@ pub struct Status {
     pub memory_bytes: Option<u64>,
     /// Whether this program includes the page.
     pub page: bool,
+    /// The newest replay of the home's conversations; none before the first.
+    pub week: Option<WeekView>,
+}
+
+/// What mode `on` would have done to the newest conversations of a home, replayed by `ctx lab week`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
+pub struct WeekView {
+    /// The time of the replay, in milliseconds since 1970.
+    pub at: u64,
+    pub conversations: usize,
+    pub steps: usize,
+    /// The cost without edits, in dollars.
+    pub cost: f64,
+    /// The part of it that mode `on` would have saved.
+    pub saved: f64,
+    /// The middle 90 % of the saving over resamples of as many conversations; none for a single one.
+    pub saved_range: Option<[f64; 2]>,
+    /// Steps that relied on content that would have been cleared.
+    pub harmed_steps: usize,
+}
+
+impl WeekView {
+    /// Its file in the home.
+    pub const FILE: &str = "week.json";
 }
 
 /// An upstream by its name.

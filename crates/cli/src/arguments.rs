@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use ctx_core::ErrorCode;
 use ctx_server::UpstreamUrl;
+use ctx_store::PostgresAddress;
 use ctx_wire::Provider;
 
 use crate::client::encoded;
@@ -66,6 +67,7 @@ pub enum Verb {
     Uninstall(commands::uninstall::Arguments),
     StatusLine(commands::status_line::Arguments),
     Purge(commands::purge::Arguments),
+    Store(commands::store::Arguments),
     Completions(commands::completions::Arguments),
     Man(commands::man::Arguments),
     Mcp(commands::mcp::Arguments),
@@ -166,6 +168,10 @@ pub struct DaemonArguments {
     /// Configuration file [env: CTX_CONFIG] [default: ctx.toml in the home]
     #[arg(long, value_name = "FILE", value_parser = non_empty_path)]
     pub config: Option<PathBuf>,
+    /// Store conversations in a PostgreSQL database, postgres://USER@HOST/DATABASE [env: CTX_STORE] [default: a file in
+    /// the home]
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
     /// Allow an address that other machines can reach
     #[arg(long)]
     pub allow_remote: bool,
@@ -182,8 +188,19 @@ impl DaemonArguments {
             allow_remote: self.allow_remote,
             upstream: anthropic.into_iter().next_back().map(|(_, url)| url),
             upstreams,
+            store: self.store.as_deref().map(store_flag).transpose()?,
             config: self.config.clone(),
         })
+    }
+}
+
+/// The command line is visible to other users of the machine, so it contains no password.
+fn store_flag(url: &str) -> Result<PostgresAddress, Failure> {
+    let address = config::store::parse("--store", url)?;
+    match address.has_password() {
+        true => Err(Failure::usage("--store: the command line is visible to others; it must not contain a password")
+            .hint("put the password into CTX_STORE_PASSWORD, or name a file with CTX_STORE_PASSWORD_FILE")),
+        false => Ok(address),
     }
 }
 

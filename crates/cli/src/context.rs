@@ -1,8 +1,11 @@
 //! The context of every verb: environment, output, and access to the selected daemon.
 
-use crate::arguments::PlaceArguments;
+use ctx_store::PostgresAddress;
+
+use crate::arguments::{DaemonArguments, PlaceArguments};
 use crate::autostart;
 use crate::client::{Client, Whereabouts};
+use crate::config::Settings;
 use crate::env::Environment;
 use crate::failure::Failure;
 use crate::home::Home;
@@ -23,6 +26,13 @@ impl Context {
 
     pub fn home(&self) -> Result<Home, Failure> {
         Home::find(self.place.home.as_deref(), &self.environment).map_err(Failure::from)
+    }
+
+    /// The database of the daemon, if its store is not a file in the home.
+    pub fn database(&self, home: &Home) -> Result<Option<PostgresAddress>, Failure> {
+        let flags = DaemonArguments::default().flags(&self.place)?;
+        let folder = std::env::current_dir().unwrap_or_default();
+        Ok(Settings::load(&flags, &self.environment, home, &folder)?.store)
     }
 
     /// The daemon, for a verb that needs one: offers to start it in a terminal.

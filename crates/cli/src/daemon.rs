@@ -1,7 +1,7 @@
 //! A daemon in this process: assembled from its settings, announced by a notice in its home while it runs.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use ctx_core::ErrorCode;
@@ -11,23 +11,23 @@ use ctx_server::{Rules, ServerConfig, Token};
 use ctx_service::Service;
 use ctx_service::automatic::Editor;
 use ctx_service::edit::Folder;
-use ctx_store::{SqliteStore, StoreError};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::config::{Flags, LiveRules, Settings};
 use crate::env::Environment;
 use crate::failure::Failure;
 use crate::home::{Home, Notice};
+use crate::open_store::OpenStore;
 use crate::token;
 
 /// The parts of a daemon before it opens its port.
 pub struct Assembly {
     config: ServerConfig,
     service: Arc<Service>,
-    store: Arc<SqliteStore>,
-    store_path: PathBuf,
+    store: OpenStore,
     home: Home,
     pub token: Token,
+    pub rules: Arc<dyn ctx_engine::automatic::Rules>,
 }
 
 impl Assembly {
@@ -41,8 +41,7 @@ impl Assembly {
         note: impl Fn(&str),
     ) -> Result<Self, Failure> {
         home.prepare()?;
-        let store = Arc::new(open_store(home, note)?);
-        let store_path = store.path().to_owned();
+        let store = OpenStore::open(home, settings.store.as_ref(), note)?;
         let token = token::for_daemon(home, environment)?;
         let offload = match settings.offload {
             // The user's own settings may name any folder; a project's folder must be inside the project.
@@ -50,7 +49,7 @@ impl Assembly {
             Some(offload) => Folder::in_project(&offload.clone(), offload),
             None => Folder::in_home(home.path()),
         };
-        let service = Service::open(store.clone())?.offloading_to(offload.clone());
+        let service = Service::open(store.shared())?.offloading_to(offload.clone());
         let service = service.with_moments(settings.moments).with_models(settings.models);
         let live = Arc::new(LiveRules::new(flags, environment, home));
         let service = Arc::new(service.with_provider(live.clone(), &settings.upstream.url.to_string()));
@@ -63,9 +62,9 @@ impl Assembly {
         config.upstreams = settings.upstreams;
         config.allow_remote = settings.allow_remote;
         config.mcp = settings.mcp;
-        config.rules = Some(Rules(rules));
+        config.rules = Some(Rules(rules.clone()));
         config.helper = settings.helper;
-        Ok(Self { config, service, store, store_path, home: home.clone(), token })
+        Ok(Self { config, service, store, home: home.clone(), token, rules })
     }
 
     pub fn upstream(&self) -> String {
@@ -74,8 +73,8 @@ impl Assembly {
 
     /// Opens the port. The notice follows with [`BoundDaemon::announce`].
     pub async fn bind(self) -> Result<BoundDaemon, Failure> {
-        let Self { config, service, store, store_path, home, .. } = self;
-        let daemon = Daemon::bind(config, service, home.path().to_owned(), store_path).await?;
+        let Self { config, service, store, home, .. } = self;
+        let daemon = Daemon::bind(config, service, home.path().to_owned(), store.place()).await?;
         Ok(BoundDaemon { daemon, store, home })
     }
 }
@@ -83,7 +82,7 @@ impl Assembly {
 /// A daemon that owns its port but does not serve yet.
 pub struct BoundDaemon {
     daemon: Daemon,
-    store: Arc<SqliteStore>,
+    store: OpenStore,
     home: Home,
 }
 
@@ -130,34 +129,4 @@ pub fn runtime() -> Result<Runtime, Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::new(ErrorCode::NoRuntime, format!("the daemon cannot start its threads: {error}")))
-}
-
-fn open_store(home: &Home, note: impl Fn(&str)) -> Result<SqliteStore, Failure> {
-    let store = SqliteStore::open(home.path()).map_err(|error| explain(error, home))?;
-    let opened = store.opened();
-    if let Some(aside) = &opened.moved_aside {
-        note(&format!("the store was damaged; moved it to {} and created a new one", aside.display()));
-    }
-    if let Some(lost) = &opened.lost {
-        let (first, last) = (lost.start, lost.end - 1);
-        note(&format!(
-            "records {first} to {last} of the store were acknowledged and are missing; `ctx doctor` has details"
-        ));
-    }
-    for path in &opened.fixed_permissions {
-        note(&format!("others could read {}; fixed", path.display()));
-    }
-    Ok(store)
-}
-
-/// If the store is in use, names the daemon that uses it.
-fn explain(error: StoreError, home: &Home) -> Failure {
-    let in_use = matches!(error, StoreError::InUse { .. });
-    let failure = Failure::from(error);
-    match home.notice() {
-        Some(notice) if in_use => {
-            failure.hint(format!("it listens on {}; use it, or stop it with `ctx stop`", notice.listen))
-        }
-        _ => failure,
-    }
 }

@@ -97,6 +97,7 @@ const GROUPS: [Group; 8] = [
             ("helper", "test"),
             ("export", ""),
             ("purge", "--older-than 30"),
+            ("store", "check"),
         ],
     ),
     ("Shell", &[("completions", "bash"), ("man", "DIR")]),
@@ -327,6 +328,48 @@ mod tests {
         assert_eq!(flowing("a\nb\n\nc:\n  d\n  e\nf"), "a b\n\nc:\n  d\n  e\nf");
     }
 
+    /// The words of a line. Handles quotes like a shell, and nothing else.
+    fn words(line: &str) -> Vec<&str> {
+        let pieces = line.split('\'').enumerate().map(|(number, piece)| match number % 2 {
+            0 => piece.split_whitespace().collect(),
+            _ => vec![piece],
+        });
+        pieces.collect::<Vec<_>>().concat()
+    }
+
+    /// The commands in the blocks of a page, without comments, variables, and what follows a pipe.
+    fn commands(page: &str) -> Vec<&str> {
+        let blocks = page.split("\n```").skip(1).step_by(2).filter_map(|block| block.split_once('\n'));
+        let shell = blocks.filter(|(kind, _)| ["console", "sh"].contains(kind)).flat_map(|(kind, block)| {
+            block.lines().filter_map(move |line| if kind == "console" { line.strip_prefix("$ ") } else { Some(line) })
+        });
+        let ends = [" #", " | ", " > ", " < ", " && ", " 2>"];
+        let alone =
+            shell.map(move |line| ends.iter().filter_map(|end| line.find(end)).min().map_or(line, |end| &line[..end]));
+        alone.filter(|line| line.starts_with("ctx ") && !line.contains(['…', '\\', '$', '"'])).collect()
+    }
+
+    #[test]
+    fn every_command_in_the_documentation_can_be_typed() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let docs = std::fs::read_dir(root.join("docs")).expect("docs").flatten().map(|entry| entry.path());
+        let pages = docs.chain([root.join("README.md")]).filter(|path| path.extension().is_some_and(|ext| ext == "md"));
+        let mut count = 0;
+        for path in pages {
+            let page = std::fs::read_to_string(&path).expect("a page");
+            for line in commands(&page) {
+                count += 1;
+                match Cli::try_parse_from(words(line)) {
+                    Ok(_) => {}
+                    // Help and version end the program too.
+                    Err(error) if !error.use_stderr() => {}
+                    Err(error) => panic!("{}: {line}: {error}", path.display()),
+                }
+            }
+        }
+        assert!(count > 100, "{count}");
+    }
+
     #[test]
     fn every_example_can_be_typed() {
         let known = Cli::command();
@@ -334,11 +377,7 @@ mod tests {
             if known.find_subcommand(name).is_none() {
                 continue;
             }
-            // Handles quotes like a shell, and nothing else.
-            let words = example.split('\'').enumerate().flat_map(|(number, piece)| match number % 2 {
-                0 => piece.split_whitespace().collect(),
-                _ => vec![piece],
-            });
+            let words = words(example);
             let line: Vec<&str> = ["ctx", name].into_iter().chain(words).collect();
             Cli::try_parse_from(&line).unwrap_or_else(|error| panic!("{line:?}: {error}"));
         }

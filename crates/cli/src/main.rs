@@ -14,11 +14,13 @@ mod event;
 mod failure;
 mod help;
 mod logging;
+mod open_store;
 mod output;
 mod platform;
 mod setup;
 mod token;
 mod upgrade;
+mod weekly;
 
 pub(crate) use ctx_config::{self as config, env, home};
 
@@ -80,6 +82,7 @@ fn main() -> ExitCode {
         Verb::Install(arguments) => commands::install::run(arguments, &context),
         Verb::Uninstall(arguments) => commands::uninstall::run(arguments, &context),
         Verb::StatusLine(arguments) => commands::status_line::run(arguments, &context),
+        Verb::Store(arguments) => commands::store::run(arguments, &context),
         Verb::Purge(arguments) => commands::purge::run(arguments, &context),
         Verb::Completions(arguments) => commands::completions::run(arguments, &context),
         Verb::Man(arguments) => commands::man::run(arguments, &context),

@@ -13,6 +13,9 @@ pub struct SessionFiles {
     pub read: fn(&str, &[u8]) -> SessionFile,
     /// Whether a file beside session files contains no conversation.
     pub passes_over: fn(&Path) -> bool,
+    /// For a client that keeps its sessions in an SQLite database: the rows are a session's name and its text for
+    /// [`SessionFiles::read`].
+    pub query: Option<&'static str>,
 }
 
 /// The contents of a session file.

@@ -28,6 +28,12 @@ pub const LISTEN: Variable = Variable(&["CTX_LISTEN"]);
 pub const UPSTREAM: Variable = Variable(&["CTX_UPSTREAM"]);
 /// The folder of the store, the token and the daemon's other files.
 pub const HOME: Variable = Variable(&["CTX_HOME"]);
+/// The address of the database, instead of a file in the home.
+pub const STORE: Variable = Variable(&["CTX_STORE"]);
+/// The password of the database.
+pub const STORE_PASSWORD: Variable = Variable(&["CTX_STORE_PASSWORD"]);
+/// A file with that password.
+pub const STORE_PASSWORD_FILE: Variable = Variable(&["CTX_STORE_PASSWORD_FILE"]);
 /// The configuration file, replacing those of the project and the home.
 pub const CONFIG: Variable = Variable(&["CTX_CONFIG"]);
 /// The default conversation.

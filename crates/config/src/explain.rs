@@ -305,6 +305,8 @@ impl ValueExplanation {
         let variable = match key.name.as_str() {
             "listen.address" => Some(env::LISTEN),
             "upstream.url" => Some(env::UPSTREAM),
+            "store.url" => Some(env::STORE),
+            "store.password_file" => Some(env::STORE_PASSWORD_FILE),
             "upstream.no_proxy" => Some(env::NO_PROXY),
             "upstream.proxy" => {
                 let all = [env::HTTPS_PROXY, env::HTTP_PROXY, env::ALL_PROXY];

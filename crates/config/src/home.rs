@@ -109,12 +109,16 @@ impl Home {
 
     /// Writes the notice atomically: a concurrent reader sees the old one or the new one.
     pub fn put_up(&self, notice: &Notice) -> Result<(), ConfigError> {
-        let path = self.notice_file();
-        let draft = self.path.join(format!("daemon.json.{}", notice.pid));
+        self.replace(&self.notice_file(), notice)
+    }
+
+    /// Writes a file of the home atomically.
+    pub fn replace(&self, path: &Path, content: &impl Serialize) -> Result<(), ConfigError> {
+        let draft = path.with_added_extension(std::process::id().to_string());
         let written = open_private(&draft, |options| options.truncate(true))
-            .and_then(|mut file| file.write_all(&serde_json::to_vec(notice)?))
-            .and_then(|()| fs::rename(&draft, &path));
-        written.map_err(|error| ConfigError::file("write", &path, &error))
+            .and_then(|mut file| file.write_all(&serde_json::to_vec(content)?))
+            .and_then(|()| fs::rename(&draft, path));
+        written.map_err(|error| ConfigError::file("write", path, &error))
     }
 
     /// Removes the notice, unless another daemon has replaced it.

@@ -18,6 +18,7 @@ mod read;
 pub mod schema;
 pub mod sections;
 pub mod sources;
+pub mod store;
 mod tree;
 pub mod trust;
 pub mod upstreams;
@@ -28,6 +29,7 @@ use std::path::{Path, PathBuf};
 
 use ctx_core::ErrorCode;
 use ctx_server::{ProxySettings, Secret, Upstream, UpstreamUrl};
+use ctx_store::PostgresAddress;
 
 use self::env::{Environment, Variable};
 pub use self::error::ConfigError;
@@ -53,6 +55,8 @@ pub struct Flags {
     pub upstream: Option<UpstreamUrl>,
     /// All other upstreams, by name.
     pub upstreams: Vec<(String, UpstreamUrl)>,
+    /// The database, instead of a file in the home.
+    pub store: Option<PostgresAddress>,
     pub config: Option<PathBuf>,
 }
 
@@ -63,6 +67,8 @@ pub struct Settings {
     pub allow_remote: bool,
     pub upstream: Upstream,
     pub upstreams: Vec<(String, Upstream)>,
+    /// The database, if the store is not a file in the home.
+    pub store: Option<PostgresAddress>,
     /// The folder of offloaded content, if it is not in the home.
     pub offload: Option<PathBuf>,
     /// Limits for agents over MCP.
@@ -121,6 +127,7 @@ impl Settings {
                 cache_seconds: config.edits.cache_seconds,
             },
             models: models(&file)?,
+            store: store::address(flags, environment, &file)?,
             offload: config.offload.folder.as_ref().map(|folder| file.resolve(folder)),
             remarks,
             wrong,
@@ -153,6 +160,7 @@ fn upstream(
     upstream.extra_ca.extend(ca_files_of_others(environment, remarks));
     upstream.proxies = proxies(environment, keys);
     upstream.http2 = keys.http2.unwrap_or(true);
+    upstream.websocket = keys.websocket.unwrap_or(true);
     Ok(upstream)
 }
 

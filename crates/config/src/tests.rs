@@ -82,6 +82,7 @@ fn a_projects_file_decides_nothing_for_the_daemon_unless_it_is_named() {
     for (text, key) in [
         ("[upstream]\nurl = \"https://elsewhere.example\"", "upstream.url"),
         ("[upstream]\nurl = \"http://localhost:3\"", "upstream.url"),
+        ("[store]\nurl = \"postgres://u@elsewhere.example/d\"", "store.url"),
         ("[upstream]\nproxy = \"http://elsewhere.example:3128\"", "upstream.proxy"),
         ("[upstream]\nca_files = [\"ca.pem\"]", "upstream.ca_files"),
         ("[listen]\nallow_remote = true", "listen.allow_remote"),

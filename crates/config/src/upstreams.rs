@@ -38,6 +38,7 @@ fn lay(upstream: &mut Upstream, keys: &UpstreamKeys, file: &ConfigFile) {
     }
     upstream.proxies.no = keys.no_proxy.clone().or(upstream.proxies.no.take());
     upstream.http2 = keys.http2.unwrap_or(upstream.http2);
+    upstream.websocket = keys.websocket.unwrap_or(upstream.websocket);
 }
 
 /// Anthropic's upstream with the settings for it alone, and all others.

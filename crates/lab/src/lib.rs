@@ -14,3 +14,4 @@ pub mod report;
 pub mod request;
 pub mod run;
 pub mod sizes;
+pub mod week;

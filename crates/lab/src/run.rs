@@ -116,17 +116,29 @@ pub struct Outcome {
 /// A recording, by index, under every policy, and the substitute models.
 type Done = (usize, Result<(Vec<Score>, BTreeMap<String, String>), Unplayable>);
 
-/// Replays every recording under every policy.
+/// Replays every recording under every policy, on all cores.
 pub fn run(recordings: &[Recording], policies: &[Arc<dyn Policy>], models: &Models) -> Outcome {
+    run_on(all_cores(), recordings, policies, models, &|_| {})
+}
+
+/// The same on so many cores. Reports the number of recordings that are done.
+pub fn run_on(
+    cores: usize,
+    recordings: &[Recording],
+    policies: &[Arc<dyn Policy>],
+    models: &Models,
+    progress: &(dyn Fn(usize) + Sync),
+) -> Outcome {
     let (next, order) = (AtomicUsize::new(0), by_work(recordings));
     let done: Mutex<Vec<Done>> = Mutex::default();
-    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(recordings.len().max(1));
     std::thread::scope(|scope| {
-        for _ in 0..workers {
+        for _ in 0..cores.min(recordings.len().max(1)) {
             scope.spawn(|| {
                 while let Some((at, recording)) = take(&next, &order, recordings) {
                     let scores = one(recording, policies, models);
-                    done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, scores));
+                    let mut done = done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    done.push((at, scores));
+                    progress(done.len());
                 }
             });
         }
@@ -150,6 +162,11 @@ pub fn run(recordings: &[Recording], policies: &[Arc<dyn Policy>], models: &Mode
         }
     }
     outcome
+}
+
+/// The number of cores of this machine.
+pub fn all_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The recordings by the work that they are, most first: then no worker ends long after the others.

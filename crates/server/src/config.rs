@@ -72,11 +72,13 @@ pub struct Upstream {
     pub proxies: ProxySettings,
     /// Offer HTTP/2 to a TLS upstream. HTTP/1.1 is always offered.
     pub http2: bool,
+    /// Pass WebSockets of model calls; otherwise they are refused, and clients fall back to HTTP.
+    pub websocket: bool,
 }
 
 impl Upstream {
     pub fn new(url: UpstreamUrl) -> Self {
-        Self { url, extra_ca: Vec::new(), proxies: ProxySettings::default(), http2: true }
+        Self { url, extra_ca: Vec::new(), proxies: ProxySettings::default(), http2: true, websocket: true }
     }
 }
 

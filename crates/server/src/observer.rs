@@ -82,6 +82,7 @@ impl Observer for ComposerObserver {
                 .asks_provider()
                 .then(|| Watch { request: Box::new(IgnoreRequest), response: Box::new(listening()) });
         }
+        let call = if head.is_warm_up() { Call::Count } else { call };
         let headers = head.headers();
         let model = wire.model(head.path()).map(Into::into);
         let hints = Hints { model, ..Hints::read(|name| headers.text(name)) };

@@ -83,11 +83,22 @@ pub struct RequestHead<'a> {
     method: &'a Method,
     uri: &'a Uri,
     headers: VisibleHeaders<'a>,
+    is_warm_up: bool,
 }
 
 impl<'a> RequestHead<'a> {
     pub fn new(method: &'a Method, uri: &'a Uri, headers: &'a HeaderMap) -> Self {
-        Self { method, uri, headers: VisibleHeaders(headers) }
+        Self { method, uri, headers: VisibleHeaders(headers), is_warm_up: false }
+    }
+
+    /// The head of a request that only prepares another one.
+    pub(crate) fn warm_up(self, is_warm_up: bool) -> Self {
+        Self { is_warm_up, ..self }
+    }
+
+    /// Whether the request only prepares another one: it has no reply worth recording.
+    pub fn is_warm_up(&self) -> bool {
+        self.is_warm_up
     }
 
     pub fn method(&self) -> &'a Method {

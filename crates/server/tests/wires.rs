@@ -16,9 +16,9 @@ use std::time::Duration;
 use ctx_server::Upstream;
 use ctx_store::MemoryStore;
 use serde_json::{Value, json};
+use support::body_of;
 use support::house::{Arrived, Router, answer};
 use support::raw::RawServer;
-use support::{body_of, header_of};
 
 const MOMENT: Duration = Duration::from_millis(150);
 
@@ -131,7 +131,7 @@ fn responses(prompts: usize) -> String {
 const RESPONSE: &str = r#"{"id":"resp_1","object":"response","status":"completed","model":"gpt-5.6-sol","output":[{"type":"message","id":"msg_2","role":"assistant","content":[{"type":"output_text","text":"ok","annotations":[]}]}],"usage":{"input_tokens":50,"output_tokens":3,"input_tokens_details":{"cached_tokens":0}}}"#;
 
 #[tokio::test]
-async fn responses_are_edited_with_their_steps_and_never_over_a_websocket() {
+async fn responses_are_edited_with_their_steps() {
     let (anthropic, openai, router) = daemon().await;
     let at = ("/v1/responses", "thread");
     let untouched = responses(2);
@@ -150,14 +150,6 @@ async fn responses_are_edited_with_their_steps_and_never_over_a_websocket() {
     let compacting = Arrived::at(&openai).await;
     assert!(!compacting.text().contains("long output"), "{}", compacting.text());
     drop(compacting);
-
-    let mut client = router.connect().await;
-    client
-        .send("GET /v1/responses HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nAuthorization: Bearer k\r\n\r\n")
-        .await;
-    let head = client.head().await;
-    assert!(head.starts_with("HTTP/1.1 426 "), "{head}");
-    assert_eq!(header_of(&head, "x-context-composer-error"), Some("no-websocket"));
     assert!(openai.stays_alone(MOMENT).await && anthropic.stays_alone(MOMENT).await);
 }
 

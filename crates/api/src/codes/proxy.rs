@@ -27,7 +27,11 @@ pub(super) const CODES: &[Explanation] = &[
         "the client uses the daemon as an HTTPS proxy",
         "Use the daemon's address as the base URL, not as HTTPS_PROXY.",
     ),
-    other(NoWebsocket, "the client requested a WebSocket", "Most clients fall back to HTTP by themselves."),
+    other(
+        NoWebsocket,
+        "the client requested a WebSocket, and the settings refuse it",
+        "Most clients fall back to HTTP by themselves.",
+    ),
     other(
         NotComposed,
         "the edits of the conversation could not be applied, so nothing was sent",

@@ -91,7 +91,9 @@ pub(super) const CODES: &[Explanation] = &[
     other(Signals, "the system cannot deliver signals", "Restart the daemon."),
     other(StillRunning, "the daemon did not stop in time", "Wait for its last request, or stop its process by hand."),
     other(StoreAbsent, "there is no store in this home yet", "Start the daemon once, or choose another home."),
+    other(StoreAddress, "the address of the database is invalid", "Write it as postgres://USER@HOST:PORT/DATABASE."),
     other(StoreCompression, "content could not be compressed", "Nothing was stored; check the free memory."),
+    other(StoreCursor, "the position in the feed belongs to another store", "Read the feed from its beginning."),
     other(
         StoreDamaged,
         "the store is damaged",
@@ -111,11 +113,21 @@ pub(super) const CODES: &[Explanation] = &[
         "Put the file back, or restart the daemon.",
     ),
     other(StoreInUse, "another daemon uses this store", "Use that daemon, stop it, or choose another home."),
+    other(
+        StoreNeedsMigration,
+        "the database has the store of an earlier version",
+        "Run `ctx store migrate` once; daemons of the earlier version go on working.",
+    ),
     other(StoreOfAnotherProgram, "the file belongs to another program", "Choose another home; the file is unchanged."),
     other(
         StoreOpenToOthers,
         "other users can read the home",
         "Choose an empty folder, or make this one private (chmod 700).",
+    ),
+    other(
+        StoreOtherContent,
+        "the target of the copy has other records of a conversation",
+        "Copy into an empty store, or purge that conversation in the target.",
     ),
     other(StoreSlow, "the disk is too slow", "Try again in a moment; check what else uses the disk."),
     other(Token, "the daemon's token cannot be read or written", "Check the file `token` in the home."),

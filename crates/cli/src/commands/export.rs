@@ -1,10 +1,9 @@
 //! `ctx export`: writes a conversation with its history to a file.
 
 use std::fs;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use clap::Args;
 use ctx_core::ErrorCode;
@@ -15,6 +14,7 @@ use crate::client::of_conversation;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::home;
+use crate::output::busy::Busy;
 use crate::output::words;
 
 /// Export a conversation with its history to a file
@@ -52,9 +52,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     if !to_stdout && !arguments.force && fs::symlink_metadata(&file).is_ok() {
         return Err(taken(&file));
     }
-    let mut progress = Progress::new();
-    let content = client.download(&of_conversation(&id, "export"), &mut |bytes| progress.at(bytes))?;
-    drop(progress);
+    let busy = Busy::start("exporting");
+    let mut progress = |bytes| busy.say(format!("exporting, {}", words::bytes(bytes)));
+    let content = client.download(&of_conversation(&id, "export"), &mut progress)?;
+    drop(busy);
     if to_stdout {
         context.output.bytes(&content)?;
         return Ok(ExitCode::SUCCESS);
@@ -101,37 +102,6 @@ fn name_it(part: &Path, file: &Path) -> io::Result<()> {
         Err(none) if none.kind() == io::ErrorKind::NotFound => fs::rename(part, file),
         _ => Err(error),
     })
-}
-
-/// Reports the progress on stderr of a terminal if it takes a while.
-struct Progress {
-    begun: Instant,
-    told: Option<Instant>,
-    is_seen: bool,
-}
-
-impl Progress {
-    fn new() -> Self {
-        Self { begun: Instant::now(), told: None, is_seen: io::stderr().is_terminal() }
-    }
-
-    fn at(&mut self, bytes: u64) {
-        const LONG: Duration = Duration::from_millis(500);
-        const TICK: Duration = Duration::from_millis(120);
-        let is_due = self.begun.elapsed() > LONG && self.told.is_none_or(|told| told.elapsed() > TICK);
-        if self.is_seen && is_due {
-            self.told = Some(Instant::now());
-            let _ = write!(io::stderr(), "\rexporting, {}\x1b[K\r", words::bytes(bytes));
-        }
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if self.told.is_some() {
-            let _ = write!(io::stderr(), "\r\x1b[K");
-        }
-    }
 }
 
 #[cfg(test)]

@@ -52,6 +52,7 @@ pub mod stats;
 pub mod status;
 pub mod status_line;
 pub mod stop;
+pub mod store;
 pub mod summarize_results;
 pub mod tag;
 pub mod timeline;

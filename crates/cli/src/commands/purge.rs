@@ -4,7 +4,6 @@ use std::fs;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::Args;
 use ctx_api::conversations::{ConversationView, Conversations, Purge, Purged};
@@ -18,6 +17,7 @@ use crate::background;
 use crate::client::{Client, understood};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::open_store::OpenStore;
 use crate::output::{text, words};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
@@ -142,7 +142,11 @@ fn remove(paths: &[PathBuf]) -> Result<u64, Failure> {
 /// The owner of the store: a daemon, or this process.
 enum Keeper {
     Daemon(Box<Client>),
-    Store(Box<Service>),
+    /// With the store, which stays locked meanwhile.
+    Store {
+        service: Box<Service>,
+        _store: OpenStore,
+    },
 }
 
 impl Keeper {
@@ -152,21 +156,24 @@ impl Keeper {
             return Ok(Some(Self::Daemon(Box::new(client))));
         }
         let home = context.home()?;
-        match SqliteStore::open_reader(home.path()) {
-            Err(StoreError::Absent { .. }) => return Ok(None),
-            outcome => drop(outcome?),
+        let database = context.database(&home)?;
+        if database.is_none() {
+            match SqliteStore::open_reader(home.path()) {
+                Err(StoreError::Absent { .. }) => return Ok(None),
+                outcome => drop(outcome?),
+            }
         }
-        let store = SqliteStore::open(home.path())?;
-        Ok(Some(Self::Store(Box::new(Service::open(Arc::new(store))?))))
+        let store = OpenStore::open(&home, database.as_ref(), |_| {})?;
+        Ok(Some(Self::Store { service: Box::new(Service::open(store.shared())?), _store: store }))
     }
 
     fn conversations(&self) -> Result<Vec<PurgeLine>, Failure> {
         let listed = match self {
             Self::Daemon(client) => understood::<Conversations>(&client.get("/conversations")?)?,
-            Self::Store(service) => service.conversations(),
+            Self::Store { service, .. } => service.conversations(),
         };
         let mut kept: Vec<PurgeLine> = listed.conversations.into_iter().map(PurgeLine::from).collect();
-        if let Self::Store(service) = self {
+        if let Self::Store { service, .. } = self {
             for row in service.store().conversations()? {
                 if !kept.iter().any(|known| known.id == row.id) {
                     let (title, session) = (String::new(), String::new());
@@ -182,7 +189,7 @@ impl Keeper {
     fn resolve(&self, name: &str, all: &[PurgeLine]) -> Result<String, Failure> {
         let id = match self {
             Self::Daemon(client) => client.resolve(name)?,
-            Self::Store(service) => service.resolve(name)?,
+            Self::Store { service, .. } => service.resolve(name)?,
         };
         let is_named = |kept: &PurgeLine| kept.id.starts_with(name) || kept.session.starts_with(name);
         match name == "active" || all.iter().any(|kept| kept.id == id && is_named(kept)) {
@@ -216,7 +223,7 @@ impl Keeper {
                 };
                 understood(&client.post("/purge", &wish)?)
             }
-            Self::Store(service) => {
+            Self::Store { service, .. } => {
                 let purged = service.purge(&ids)?;
                 Ok(Purged { conversations: ids.len(), bytes_freed: purged.bytes })
             }

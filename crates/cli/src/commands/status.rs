@@ -10,6 +10,7 @@ use ctx_api::status::{ProviderView, RefusedView, Status};
 use serde::Serialize;
 
 use crate::arguments::{ConversationArguments, JsonArguments};
+use crate::commands::lab;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, text, words};
@@ -215,6 +216,9 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
         let days = words::plural(refused.until.saturating_sub(now).div_ceil(DAY_MS).max(1), "day");
         let RefusedView { model, edit, words, .. } = refused;
         line("  refused", format!("{edit} by {model}, retried in {days}: {words}"));
+    }
+    if let Some(week) = &status.week {
+        line("automatic", format!("{} ({})", lab::week::in_words(week), words::ago(now, week.at)));
     }
     if let Some(memory) = status.memory_bytes {
         line("memory", words::bytes(memory));

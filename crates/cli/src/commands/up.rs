@@ -14,7 +14,7 @@ use crate::daemon::{self, Assembly};
 use crate::failure::Failure;
 use crate::home::Home;
 use crate::platform::Signals;
-use crate::{background, logging, output};
+use crate::{background, logging, output, weekly};
 
 /// Run the daemon in the foreground
 #[derive(Args, Debug)]
@@ -58,6 +58,7 @@ fn serve(arguments: &Arguments, home: &Home, context: &Context, log: Option<File
 
     let assembly = Assembly::new(&flags, settings, &context.environment, home, &folder, |remark| context.note(remark))?;
     let (upstream, token) = (assembly.upstream(), assembly.token.clone());
+    weekly::start(home.clone(), assembly.rules.clone());
     daemon::runtime()?.block_on(async {
         let daemon = assembly.bind().await?;
         let stop = Signals::listen(is_unattended)?;

@@ -46,6 +46,16 @@ pub fn terminate(pid: u32) -> Result<(), Failure> {
         .hint(format!("press Ctrl-C where it runs, or: taskkill /PID {pid}")))
 }
 
+/// Lets other processes go first.
+#[cfg(unix)]
+pub fn lower_priority() {
+    let _ = rustix::process::nice(19);
+}
+
+/// Lets other processes go first.
+#[cfg(not(unix))]
+pub fn lower_priority() {}
+
 /// Starts the program apart from this terminal: Ctrl-C there is not for it.
 #[cfg(unix)]
 pub fn detach(command: &mut Command) {

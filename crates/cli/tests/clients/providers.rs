@@ -73,6 +73,13 @@ impl Providers {
         self.run(&self.program, arguments)
     }
 
+    /// Runs the agent directly, with the key for its built-in provider.
+    pub fn with_own_key(&self, arguments: &[&str]) -> Output {
+        let mut command = self.command(&self.program, arguments);
+        command.env("CODEX_API_KEY", KEY);
+        finish(command)
+    }
+
     fn run(&self, program: &Path, arguments: &[&str]) -> Output {
         finish(self.command(program, arguments))
     }
@@ -132,7 +139,10 @@ impl Providers {
         let read = |head: PathBuf| {
             let told: Value = serde_json::from_slice(&std::fs::read(&head).ok()?).ok()?;
             let body = std::fs::read_to_string(head.with_extension("body")).ok()?;
-            (told["method"] == "POST").then(|| (body, told["reply"]["invalid"].is_null()))
+            let is_request = told["method"] == "POST" || told["transport"] == "ws";
+            // A warm-up asks for nothing.
+            let is_warm_up = told["body"]["generate"] == false;
+            (is_request && !is_warm_up).then(|| (body, told["reply"]["invalid"].is_null()))
         };
         heads.into_iter().filter_map(read).collect()
     }

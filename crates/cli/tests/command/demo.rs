@@ -1,7 +1,7 @@
 //! `ctx demo`: a recorded conversation to play with, and nothing left behind.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use testkit::Client;
 use crate::place::{Place, Ran, finish, until};
 
 /// A demo in the foreground.
-struct Running {
+pub struct Running {
     place: Place,
     child: Child,
     home: PathBuf,
@@ -19,7 +19,7 @@ struct Running {
 }
 
 impl Running {
-    fn start() -> Self {
+    pub fn start() -> Self {
         let place = Place::new();
         let printed = place.path("printed");
         let started = Instant::now();
@@ -42,6 +42,17 @@ impl Running {
         let mut command = self.place.ctx(arguments);
         command.env("CTX_HOME", &self.home);
         finish(command)
+    }
+
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// A shell command line in which `ctx` uses the demo.
+    pub fn shell(&self, line: &str) -> Command {
+        let mut command = self.place.shell(line);
+        command.env("CTX_HOME", &self.home);
+        command
     }
 }
 
@@ -108,18 +119,18 @@ fn a_command_runs_with_the_demo_and_both_end_together() {
     assert_eq!(ran.code, Some(7), "{ran:?}");
     assert!(ran.out.contains("delete t6") && ran.out.contains("(main)"), "{ran:?}");
     let home = ran.out.lines().next().expect("a line");
-    assert!(home.contains("ctx-demo-") && !std::path::Path::new(home).exists(), "{ran:?}");
+    assert!(home.contains("ctx-demo-") && !Path::new(home).exists(), "{ran:?}");
 }
 
 #[test]
 fn the_recipes_are_true() {
     let demo = Running::start();
-    let shell = |line: &str| {
-        let mut command = demo.place.shell(line);
-        command.env("CTX_HOME", &demo.home);
-        command
-    };
-    crate::walkthrough::verify("docs/recipes.md", &demo.home, shell, |_| unreachable!("no agent is here"));
+    crate::walkthrough::verify(
+        "docs/recipes.md",
+        &demo.home,
+        |line| demo.shell(line),
+        |_| unreachable!("no agent is here"),
+    );
 }
 
 #[test]
@@ -131,9 +142,7 @@ fn the_shell_completes_ids_of_the_daemon() {
             "eval \"$(ctx completions bash)\"; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
              _ctx_with_ids ctx \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD-1]}}\"; echo ${{COMPREPLY[@]}}"
         );
-        let mut command = demo.place.shell(&format!("exec bash -c '{line}'"));
-        command.env("CTX_HOME", &demo.home);
-        finish(command).ok().out
+        finish(demo.shell(&format!("exec bash -c '{line}'"))).ok().out
     };
     assert_eq!(complete("ctx show t1").trim().split(' ').next(), Some("t1"));
     assert!(complete("ctx delete t4 t1").contains("t16") && complete("ctx show t2/").contains("t2/2"));

@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use crate::editing::scene::Scene;
 use crate::place::Place;
 
 /// A Messages body with this many calls, each with a result of at least 3,000 tokens.
@@ -233,4 +234,30 @@ fn what_cannot_be_played_is_named_with_the_reason() {
     assert!(comma.contains("A policy name is empty.") && comma.contains("the extra comma"), "{comma}");
     let unknown = place.run(&["lab", "run", "--on", "../recorded", "--policy", "cheap"]).refused().err;
     assert!(unknown.contains("No policy `cheap`.") && unknown.contains("policies: none, "), "{unknown}");
+}
+
+#[test]
+fn the_newest_conversations_of_the_home_are_replayed_and_the_status_tells_it() {
+    let mut scene = Scene::configured("");
+    let home = scene.place.home();
+    assert!(!scene.place.run(&["status"]).ok().out.contains("On your last"));
+    for number in 0..3 {
+        scene.next(&format!("SAY:{} {number}", "it is as it is ".repeat(50)));
+    }
+    scene.settle();
+    let week = scene.place.run(&["lab", "week", "--json"]).ok().json();
+    assert_eq!((&week["conversations"], &week["steps"], &week["harmed_steps"]), (&1.into(), &11.into(), &0.into()));
+    assert!(week["cost"].as_f64().is_some_and(|cost| cost > 0.0) && week["saved_range"].is_null(), "{week}");
+    let kept = fs::metadata(home.join("week.json")).expect("kept for the status");
+    #[cfg(unix)]
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&kept.permissions()) & 0o777, 0o600);
+    let told = scene.place.run(&["lab", "week", "--last", "1"]).ok().out;
+    assert!(told.starts_with("On your last conversation (11 steps, $") && told.contains("harmed no step."), "{told}");
+    let status = scene.place.run(&["status"]).ok().out;
+    assert!(status.contains(told.trim()) && status.contains("automatic "), "{status}");
+
+    let quiet = scene.place.run(&["lab", "week", "--background"]).ok();
+    assert!(quiet.out.is_empty() && quiet.err.is_empty(), "{quiet:?}");
+    let none = Place::new().run(&["lab", "week"]).refused().err;
+    assert!(none.contains("hint: "), "{none}");
 }

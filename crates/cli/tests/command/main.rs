@@ -2,6 +2,8 @@
 
 mod asked_wrongly;
 mod automatic;
+#[cfg(target_os = "linux")]
+mod cast;
 mod configuring;
 #[cfg(unix)]
 mod crowded;
@@ -24,6 +26,8 @@ mod searching;
 #[cfg(unix)]
 mod service;
 mod starting;
+#[cfg(unix)]
+mod store;
 mod transfer;
 mod trusting;
 #[cfg(unix)]

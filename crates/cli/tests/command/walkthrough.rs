@@ -12,7 +12,7 @@ use crate::editing::scene::Scene;
 use crate::place::finish;
 
 /// The home in the text.
-const HOME: &str = "/home/you/.local/share/ctx";
+pub const HOME: &str = "/home/you/.local/share/ctx";
 
 #[test]
 fn the_walk_through_is_true() {
@@ -115,7 +115,7 @@ fn ids(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The text without the values that differ between runs.
-fn same(text: &str) -> String {
+pub fn same(text: &str) -> String {
     let mut out = text.to_owned();
     for word in words(text).filter(|word| is_hex(word, 10) || is_hex(word, 12)) {
         out = out.replace(word, "…");

@@ -1,4 +1,5 @@
-//! Sessions as `opencode export` prints them: messages of parts, in opencode's own form. Its database is not read.
+//! Sessions as `opencode export` prints them, and as its database (`opencode.db`) holds them: messages of parts, in
+//! opencode's own form.
 //!
 //! The messages are written as Anthropic's Messages if the last model is Anthropic's, otherwise as Chat Completions. A
 //! compaction ends one recording (`<session>`) and begins the next (`<session>#2`). The export contains neither the
@@ -14,7 +15,17 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
 
-pub(super) const FILES: SessionFiles = SessionFiles { recognises, read, passes_over: |_| false };
+pub(super) const FILES: SessionFiles = SessionFiles { recognises, read, passes_over: |_| false, query: Some(EXPORTS) };
+
+/// The exports of all sessions in the database.
+const EXPORTS: &str = "
+    SELECT s.id, json_object('info', json_object('id', s.id), 'messages', json(coalesce(
+        (SELECT json_group_array(json_object('info', json(m.data), 'parts', json(coalesce(
+            (SELECT json_group_array(json(p.data)) FROM (SELECT data FROM part WHERE message_id = m.id ORDER BY id) p),
+            '[]'))))
+        FROM (SELECT id, data FROM message WHERE session_id = s.id ORDER BY id) m),
+        '[]')))
+    FROM session s ORDER BY s.id";
 
 #[derive(Deserialize)]
 struct Export {

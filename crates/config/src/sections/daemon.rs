@@ -53,6 +53,22 @@ pub struct UpstreamKeys {
     /// use HTTP/2 if the upstream supports it
     #[schemars(example = true)]
     pub http2: Option<bool>,
+    /// pass WebSockets of model calls; if not, agents fall back to HTTP
+    #[schemars(example = true)]
+    pub websocket: Option<bool>,
+}
+
+/// Where conversations are stored.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct StoreKeys {
+    /// address of a PostgreSQL database, instead of a file in the home
+    #[schemars(with = "String", example = "postgres://ctx@db.example/ctx", extend("writeOnly" = true))]
+    #[serde(deserialize_with = "secret")]
+    pub url: Option<Secret>,
+    /// file with the database password
+    #[schemars(example = &"/etc/ctx/password")]
+    pub password_file: Option<PathBuf>,
 }
 
 /// Content that edits move to files.

@@ -27,7 +27,8 @@ pub fn defaults() -> Value {
     json!({
         "context_editing": context_editing,
         "listen": {"address": crate::DEFAULT_LISTEN, "allow_remote": false},
-        "upstream": {"url": crate::DEFAULT_UPSTREAM, "ca_files": [], "http2": true},
+        "upstream": {"url": crate::DEFAULT_UPSTREAM, "ca_files": [], "http2": true, "websocket": true},
+        "store": {"url": "a file in the home", "password_file": "none"},
         "offload": {"folder": "offload in the home"},
         "mcp": {"read_only": false, "allow": "all operations"},
         "helper": {

@@ -3,6 +3,7 @@
 
 use super::labels::Indexes;
 use super::{Recording, corpus, sessions, store};
+use ctx_clients::SessionFile;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -10,6 +11,9 @@ use std::path::{Path, PathBuf};
 
 /// Larger than any conversation.
 const LARGEST: u64 = 1 << 30;
+
+/// The endings of files that are read in folders.
+const ENDINGS: [&str; 3] = ["json", "jsonl", "db"];
 
 /// The recordings, in the order of the file names.
 #[derive(Debug, Default)]
@@ -28,7 +32,8 @@ pub struct SkippedFile {
 }
 
 /// Reads files and folders: request bodies with or without usage, clients' session files, and the folder of our own
-/// store. In folders, recursively, it reads files ending in `.json` and `.jsonl`. Each file is read once.
+/// store. In folders, recursively, it reads files ending in `.json` and `.jsonl`, and clients' databases. Each file is
+/// read once.
 pub fn read(paths: &[PathBuf]) -> GatheredRecordings {
     let mut reading = Reading::default();
     for path in paths {
@@ -73,7 +78,8 @@ impl Reading {
             let path = entry.path();
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 self.folder(&path);
-            } else if path.is_file() && path.extension().is_some_and(|ending| ending == "json" || ending == "jsonl") {
+            } else if path.is_file() && path.extension().is_some_and(|ending| ENDINGS.iter().any(|one| ending == *one))
+            {
                 self.file(&path, false);
             }
         }
@@ -86,6 +92,9 @@ impl Reading {
         if fs::metadata(path).is_ok_and(|about| about.len() > LARGEST) {
             return self.skip(path, None, "it is larger than any conversation (1 GiB)".into());
         }
+        if let Some(session) = sessions::stored(path) {
+            return self.sessions(path, session);
+        }
         let bytes = match fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) => return self.skip(path, None, format!("it cannot be read: {error}")),
@@ -93,18 +102,23 @@ impl Reading {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let labels = self.indexes.labels(path);
         if let Some(session) = sessions::read(path, &name, &bytes) {
-            for (line, why) in session.skipped {
-                self.skip(path, line, why);
-            }
-            for conversation in session.conversations {
-                self.keep(Recording { labels: labels.clone(), ..conversation.into() });
-            }
+            self.sessions(path, session);
         } else if named || !passed_over(path, &bytes) {
             let usage = corpus::usage_of(path).and_then(|usage| fs::read(usage).ok());
             match corpus::read(name, &bytes, usage.as_deref()) {
                 Ok(recording) => self.keep(Recording { labels, ..recording }),
                 Err(why) => self.skip(path, None, why),
             }
+        }
+    }
+
+    fn sessions(&mut self, path: &Path, session: SessionFile) {
+        let labels = self.indexes.labels(path);
+        for (line, why) in session.skipped {
+            self.skip(path, line, why);
+        }
+        for conversation in session.conversations {
+            self.keep(Recording { labels: labels.clone(), ..conversation.into() });
         }
     }
 
@@ -125,5 +139,5 @@ impl Reading {
 
 /// Known files without recordings.
 fn passed_over(path: &Path, bytes: &[u8]) -> bool {
-    sessions::passes_over(path) || corpus::belongs(bytes)
+    path.extension().is_some_and(|ending| ending == "db") || sessions::passes_over(path) || corpus::belongs(bytes)
 }

@@ -9,6 +9,7 @@ mod time;
 
 pub use gather::{GatheredRecordings, SkippedFile, read};
 pub use labels::{Labels, Split};
+pub use store::newest;
 
 use ctx_core::message::Role;
 use ctx_wire::{Wire, WireId};

@@ -2,6 +2,7 @@
 
 use super::{Labels, Recording, Turn, Usage, time};
 use ctx_clients::{CLIENTS, SessionConversation, SessionFile, SessionFiles, SessionTurn, SessionUsage};
+use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
 
 /// The first client accepts every file of lines, so it is tried last.
@@ -12,6 +13,26 @@ fn kinds() -> impl Iterator<Item = SessionFiles> {
 /// The session of a client in a file; `None` if it is not one.
 pub(super) fn read(path: &Path, name: &str, bytes: &[u8]) -> Option<SessionFile> {
     kinds().find(|files| (files.recognises)(path, bytes)).map(|files| (files.read)(name, bytes))
+}
+
+/// The sessions in the database of a client; `None` if it is not one.
+pub(super) fn stored(path: &Path) -> Option<SessionFile> {
+    if path.extension().is_none_or(|ending| ending != "db") {
+        return None;
+    }
+    let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).ok()?;
+    let (files, sessions) = kinds().find_map(|files| Some((files, rows(&database, files.query?).ok()?)))?;
+    let mut all = SessionFile { conversations: Vec::new(), skipped: Vec::new() };
+    for (name, text) in sessions {
+        let SessionFile { conversations, skipped } = (files.read)(&name, text.as_bytes());
+        all.conversations.extend(conversations);
+        all.skipped.extend(skipped.into_iter().map(|(_, why)| (None, format!("{name}: {why}"))));
+    }
+    Some(all)
+}
+
+fn rows(database: &Connection, query: &str) -> rusqlite::Result<Vec<(String, String)>> {
+    database.prepare(query)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
 /// Whether a file accompanies session files and contains no conversation.

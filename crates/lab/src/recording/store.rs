@@ -2,7 +2,7 @@
 
 use super::{Recording, Usage, corpus};
 use ctx_service::replay_source::{RecordedConversation, RecordedRequest, recorded};
-use ctx_store::{Reader, SqliteStore};
+use ctx_store::{Reader, SqliteStore, StoreError};
 use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,13 +12,25 @@ pub(super) fn is_store(folder: &Path) -> bool {
     SqliteStore::open_reader(folder).is_ok_and(|reader| reader.path().is_file())
 }
 
-/// Its conversations, and the reasons for those that cannot be replayed.
+/// The conversations in a folder, and the reasons for those that cannot be replayed.
 pub(super) fn read(folder: &Path) -> Result<(Vec<Recording>, Vec<String>), String> {
-    let told = |error: ctx_store::StoreError| format!("the store cannot be read: {error}");
-    let store = SqliteStore::open_reader(folder).map_err(told)?;
+    newest(&SqliteStore::open_reader(folder).map_err(told)?, usize::MAX)
+}
+
+fn told(error: StoreError) -> String {
+    format!("the store cannot be read: {error}")
+}
+
+/// The newest conversations of a store, at most so many, and the reasons for those that cannot be replayed.
+pub fn newest(store: &dyn Reader, most: usize) -> Result<(Vec<Recording>, Vec<String>), String> {
     let (mut recordings, mut skipped) = (Vec::new(), Vec::new());
-    for row in store.conversations().map_err(told)? {
-        match recorded(&store, &row.id).map_err(told)? {
+    let mut rows = store.conversations().map_err(told)?;
+    if rows.len() > most {
+        rows.sort_by_key(|row| std::cmp::Reverse(row.last_at));
+        rows.truncate(most);
+    }
+    for row in rows {
+        match recorded(store, &row.id).map_err(told)? {
             None => skipped.push(format!("conversation {}: no request of it is known as a whole", row.id)),
             Some(found) => match recording(&row.id, found) {
                 Ok(recording) => recordings.push(recording),

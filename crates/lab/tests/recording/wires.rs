@@ -113,6 +113,39 @@ fn exports_of_opencode_are_read_as_they_were_sent() {
 }
 
 #[test]
+fn the_database_of_opencode_is_read_like_its_exports() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = rusqlite::Connection::open(folder.path().join("opencode.db")).expect("a database");
+    let tables = "CREATE TABLE session (id TEXT); CREATE TABLE message (id TEXT, session_id TEXT, data TEXT);
+        CREATE TABLE part (id TEXT, message_id TEXT, data TEXT);";
+    database.execute_batch(tables).expect("tables");
+    let put = |table: &str, values: &[&str]| {
+        let places = vec!["?"; values.len()].join(",");
+        database
+            .execute(&format!("INSERT INTO {table} VALUES ({places})"), rusqlite::params_from_iter(values))
+            .expect("a row");
+    };
+    let answer = r#"{"role":"assistant","modelID":"m","providerID":"local","tokens":{"input":5,"output":2}}"#;
+    for session in ["ses_a", "ses_b"] {
+        put("session", &[session]);
+        put("message", &[&format!("{session}_1"), session, r#"{"role":"user","time":{"created":1794941286413}}"#]);
+        put("message", &[&format!("{session}_2"), session, answer]);
+        // Ids are ordered by time, rows are not.
+        put("part", &["p3", &format!("{session}_2"), r#"{"type":"text","text":"Yes."}"#]);
+        put("part", &["p1", &format!("{session}_1"), r#"{"type":"text","text":"look"}"#]);
+        put("part", &["p2", &format!("{session}_2"), r#"{"type":"step-start"}"#]);
+    }
+    drop(database);
+    std::fs::write(folder.path().join("other.db"), "no database").expect("a file");
+    let gathered = ctx_lab::recording::read(&[folder.path().to_owned()]);
+    assert_eq!(gathered.recordings.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["ses_a", "ses_b"]);
+    assert_eq!(gathered.skipped, []);
+    for recording in &gathered.recordings {
+        assert_eq!((recording.wire, recording.messages.len(), answers(recording)), (WireId::OpenaiChat, 2, vec![1]));
+    }
+}
+
+#[test]
 fn an_answer_of_several_items_is_one_turn() {
     let body = r#"{"model":"gpt-5.5","input":[{"type":"message","role":"developer","content":"d"},
         {"type":"message","role":"user","content":"u"},{"type":"reasoning","summary":[]},

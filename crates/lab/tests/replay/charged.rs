@@ -4,7 +4,7 @@ use crate::{played, recording};
 use ctx_lab::policies::{Keep, Nothing};
 use ctx_lab::recording::{Recording, Usage};
 use ctx_lab::replay::{Turn, play};
-use ctx_lab::run::{run, with_known};
+use ctx_lab::run::{run, run_on, with_known};
 use ctx_models::{Models, Setting};
 use serde_json::json;
 use serde_json::value::to_raw_value;
@@ -97,7 +97,10 @@ fn what_somebody_says_of_models_counts() {
 #[test]
 fn what_another_model_stands_in_for_is_named() {
     let recordings = [by(&["claude-opus-4-5", "claude-haiku-9"]), by(&["gpt-4o"; 2]), by(&["claude-opus-4-5"; 2])];
-    let outcome = run(&recordings, &[Arc::new(Nothing)], Models::listed());
+    let reported = std::sync::Mutex::new(Vec::new());
+    let report = |count| reported.lock().expect("unbroken").push(count);
+    let outcome = run_on(2, &recordings, &[Arc::new(Nothing)], Models::listed(), &report);
+    assert_eq!(reported.into_inner().expect("unbroken"), (1..=recordings.len()).collect::<Vec<_>>());
     let named: Vec<Vec<&str>> =
         outcome.scores[0].iter().map(|score| score.stand_in.iter().map(String::as_str).collect()).collect();
     assert_eq!(named, [vec!["claude-haiku-5-5"], vec!["claude-opus-4-5"], vec![]]);

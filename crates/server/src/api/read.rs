@@ -4,7 +4,7 @@ use ctx_api::conversations::{Purge, Purged};
 use ctx_api::frames::{AtQuery, FramesQuery};
 use ctx_api::history::{DiffQuery, HistoryQuery};
 use ctx_api::requests::Explanation;
-use ctx_api::status::{Requests, Status, Stored};
+use ctx_api::status::{Requests, Status, Stored, WeekView};
 use ctx_api::timeline::TimelineQuery;
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
@@ -39,7 +39,11 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
     let recorder = inside.recorder.load();
     let (size, conversations, edited, unsaved) = api
         .ask(|service| {
-            let size = service.store().size()?;
+            // A database out of reach tells no figures; everything else is known here.
+            let size = match service.store().size() {
+                Err(error) if error.is_temporary() => Default::default(),
+                size => size?,
+            };
             Ok((size, service.conversation_count(), service.edited_count(), service.unsaved()))
         })
         .await?;
@@ -68,7 +72,14 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
         provider: api.0.service.provider_view(),
         memory_bytes: memory(),
         page: page_is_embedded(),
+        week: week(&inside.home).await,
     }))
+}
+
+/// The newest replay of the home's conversations.
+async fn week(home: &std::path::Path) -> Option<WeekView> {
+    let told = tokio::fs::read(home.join(WeekView::FILE)).await.ok()?;
+    serde_json::from_slice(&told).ok()
 }
 
 /// The memory of this process, if the system reports it.

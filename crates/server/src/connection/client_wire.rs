@@ -39,7 +39,7 @@ impl ClientWire {
     /// Bytes written outside a request can only be the parser's own response.
     fn takes_over(&mut self, first: &[u8]) -> bool {
         match self.phase.get() {
-            Phase::Serving | Phase::Finishing => false,
+            Phase::Serving | Phase::Finishing | Phase::Upgraded => false,
             Phase::Refusing => true,
             Phase::New | Phase::ReadingHead | Phase::Resting => {
                 self.phase.enter(Phase::Refusing);

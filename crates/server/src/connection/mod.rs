@@ -11,6 +11,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
+use http::StatusCode;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -47,8 +48,14 @@ pub(crate) async fn serve(
     let service = service_fn(move |request| {
         service_phase.enter(Phase::Serving);
         let turn = Turn::new(service_phase.clone());
-        let router = router.clone();
-        async move { Ok::<_, Infallible>(Reply::in_turn(router.answer(request, on_spare).await, turn)) }
+        let (router, phase) = (router.clone(), service_phase.clone());
+        async move {
+            let response = router.answer(request, on_spare).await;
+            if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+                phase.enter(Phase::Upgraded);
+            }
+            Ok::<_, Infallible>(Reply::in_turn(response, turn))
+        }
     });
     let mut connection = pin!(
         http1::Builder::new()
@@ -60,6 +67,7 @@ pub(crate) async fn serve(
             // hyper's own timeout would also close idle connections; `Patience` distinguishes them.
             .header_read_timeout(None)
             .serve_connection(TokioIo::new(wire), service)
+            .with_upgrades()
     );
     let mut patience = Patience::new(&limits);
     let mut is_closing = false;

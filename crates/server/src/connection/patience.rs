@@ -34,7 +34,7 @@ impl Patience {
             Phase::New | Phase::ReadingHead => self.head,
             Phase::Resting => self.rest,
             // The upstream may take any time, and bodies have their own limit.
-            Phase::Serving | Phase::Finishing | Phase::Refusing => return false,
+            Phase::Serving | Phase::Finishing | Phase::Refusing | Phase::Upgraded => return false,
         };
         if self.seen != phase.changes() {
             self.seen = phase.changes();

@@ -21,6 +21,8 @@ pub(super) enum Phase {
     Resting,
     /// The parser refused the input, and our own response is being written.
     Refusing,
+    /// It speaks another protocol now.
+    Upgraded,
 }
 
 pub(super) struct PhaseCell {
@@ -50,6 +52,7 @@ impl PhaseCell {
             code if code == Phase::Serving as u8 => Phase::Serving,
             code if code == Phase::Finishing as u8 => Phase::Finishing,
             code if code == Phase::Resting as u8 => Phase::Resting,
+            code if code == Phase::Upgraded as u8 => Phase::Upgraded,
             _ => Phase::Refusing,
         }
     }

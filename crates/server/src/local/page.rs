@@ -26,18 +26,7 @@ pub(super) fn serve(assets: &'static [Asset], name: &str, client: &HeaderMap) ->
     let find = |wanted: &str| assets.iter().find(|asset| asset.name == wanted);
     let is_place = !name.rsplit('/').next().unwrap_or_default().contains('.');
     match find(name).or_else(|| is_place.then(|| find("index.html")).flatten()) {
-        Some(asset) => {
-            let packed = takes_gzip(client);
-            let mut response = Response::new(Bytes::from_static(if packed { asset.packed } else { asset.bytes }));
-            let headers = response.headers_mut();
-            headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-            if packed {
-                headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-            }
-            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type(asset.name)));
-            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(caching(asset.name)));
-            response
-        }
+        Some(asset) => file(asset, takes_gzip(client)),
         None if assets.is_empty() && is_place => small_page(
             StatusCode::OK,
             "This build has no page",
@@ -46,6 +35,24 @@ pub(super) fn serve(assets: &'static [Asset], name: &str, client: &HeaderMap) ->
         ),
         None => small_page(StatusCode::NOT_FOUND, "No such file", "Go back to <a href=\"/ui/\">the page</a>."),
     }
+}
+
+fn file(asset: &Asset, is_packed: bool) -> Response<Bytes> {
+    let packed = Bytes::from_static(asset.packed);
+    // What the build packed can be unpacked; should it not, the client gets it as it is.
+    let (body, is_packed) = match is_packed {
+        true => (packed, true),
+        false => asset.unpacked().map_or((packed, true), |body| (body, false)),
+    };
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    if is_packed {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type(asset.name)));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(caching(asset.name)));
+    response
 }
 
 fn takes_gzip(client: &HeaderMap) -> bool {
@@ -145,12 +152,19 @@ fn content_type(name: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
-    static ASSETS: &[Asset] = &[
-        Asset { name: "index.html", bytes: b"<!doctype html>", packed: b"page" },
-        Asset { name: "assets/app-3f2a9c1b.js", bytes: b"go()", packed: b"go" },
-    ];
+    /// Two files.
+    fn assets() -> &'static [Asset] {
+        let asset = |name, text: &str| {
+            let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+            packer.write_all(text.as_bytes()).expect("packed");
+            Asset { name, packed: packer.finish().expect("packed").leak() }
+        };
+        vec![asset("index.html", "<!doctype html>"), asset("assets/app-3f2a9c1b.js", "go()")].leak()
+    }
 
     fn header(response: &Response<Bytes>, name: HeaderName) -> &str {
         response.headers().get(name).expect("the header").to_str().expect("text")
@@ -158,12 +172,12 @@ mod tests {
 
     #[test]
     fn hashed_files_are_kept_for_ever_and_the_page_itself_is_asked_for_again() {
-        let script = serve(ASSETS, "assets/app-3f2a9c1b.js", &HeaderMap::new());
+        let script = serve(assets(), "assets/app-3f2a9c1b.js", &HeaderMap::new());
         assert_eq!(script.body(), &Bytes::from_static(b"go()"));
         assert!(header(&script, header::CACHE_CONTROL).contains("immutable"));
         assert_eq!(header(&script, header::CONTENT_TYPE), "text/javascript; charset=utf-8");
         for name in ["", "index.html", "c/3f9a1/t3"] {
-            let page = serve(ASSETS, name, &HeaderMap::new());
+            let page = serve(assets(), name, &HeaderMap::new());
             assert_eq!(page.body(), &Bytes::from_static(b"<!doctype html>"), "{name}");
             assert_eq!(header(&page, header::CACHE_CONTROL), "no-cache");
         }
@@ -171,18 +185,19 @@ mod tests {
 
     #[test]
     fn who_takes_gzip_gets_it_and_others_do_not() {
-        for (said, body) in [("gzip, deflate, br", "go"), ("br,GZIP", "go"), ("br", "go()"), ("gzip;q=0", "go()")] {
+        for (said, is_packed) in [("gzip, deflate, br", true), ("br,GZIP", true), ("br", false), ("gzip;q=0", false)] {
             let client = HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static(said))]);
-            let script = serve(ASSETS, "assets/app-3f2a9c1b.js", &client);
-            assert_eq!(script.body(), body, "{said}");
-            assert_eq!(script.headers().contains_key(header::CONTENT_ENCODING), body == "go", "{said}");
+            let script = serve(assets(), "assets/app-3f2a9c1b.js", &client);
+            assert_eq!(script.body().starts_with(&[0x1f, 0x8b]), is_packed, "{said}");
+            assert_eq!(script.body() == "go()", !is_packed, "{said}");
+            assert_eq!(script.headers().contains_key(header::CONTENT_ENCODING), is_packed, "{said}");
         }
     }
 
     #[test]
     fn a_missing_file_is_not_found_and_a_missing_page_is_explained() {
-        assert_eq!(serve(ASSETS, "assets/gone.js", &HeaderMap::new()).status(), StatusCode::NOT_FOUND);
-        assert_eq!(serve(ASSETS, "../token.txt", &HeaderMap::new()).status(), StatusCode::NOT_FOUND);
+        assert_eq!(serve(assets(), "assets/gone.js", &HeaderMap::new()).status(), StatusCode::NOT_FOUND);
+        assert_eq!(serve(assets(), "../token.txt", &HeaderMap::new()).status(), StatusCode::NOT_FOUND);
         let explained = serve(&[], "", &HeaderMap::new());
         assert_eq!(explained.status(), StatusCode::OK);
         assert!(String::from_utf8_lossy(explained.body()).contains("cargo xtask install"));

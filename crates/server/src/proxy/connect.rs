@@ -30,6 +30,8 @@ pub(super) struct Connector {
     destination: Uri,
     /// Absent for plain HTTP.
     tls: Option<Identity>,
+    /// The same without HTTP/2.
+    tls_http1: Option<Identity>,
     route: Route,
     dial: Dial,
     timeout: Duration,
@@ -62,12 +64,13 @@ impl Connector {
         let destination = destination(url)?;
         let proxy = intercept(&upstream.proxies, &destination)?;
         let https_proxy = proxy.as_ref().map(Intercept::uri).filter(|proxy| proxy.scheme_str() == Some("https"));
-        let (mut tls, mut proxy_tls) = (None, None);
+        let (mut tls, mut tls_http1, mut proxy_tls) = (None, None, None);
         // Reading the authorities takes a few milliseconds, so it happens on demand.
         if url.is_https() || https_proxy.is_some() {
             let trust = Trust::load(&upstream.extra_ca, upstream.http2)?;
             if url.is_https() {
                 tls = Some((server_name(url.host())?, trust.upstream));
+                tls_http1 = Some((server_name(url.host())?, trust.upstream_http1));
             }
             if let Some(proxy) = https_proxy {
                 proxy_tls = Some((server_name(proxy.host().unwrap_or_default())?, trust.proxy));
@@ -77,7 +80,7 @@ impl Connector {
             Some(proxy) => Route::through(proxy, url.is_https())?,
             None => Route::Direct,
         };
-        Ok(Self { destination, tls, route, dial: Dial::new(proxy_tls), timeout })
+        Ok(Self { destination, tls, tls_http1, route, dial: Dial::new(proxy_tls), timeout })
     }
 
     /// Plain requests through a forwarding proxy name their destination in full, and may need credentials for the
@@ -90,15 +93,24 @@ impl Connector {
     }
 
     pub(super) async fn connect(&self) -> Result<Wire, ConnectError> {
-        match tokio::time::timeout(self.timeout, self.reach()).await {
+        self.connect_as(self.tls.as_ref()).await
+    }
+
+    /// Connects for a request that HTTP/2 cannot carry.
+    pub(super) async fn connect_http1(&self) -> Result<Wire, ConnectError> {
+        self.connect_as(self.tls_http1.as_ref()).await
+    }
+
+    async fn connect_as(&self, tls: Option<&Identity>) -> Result<Wire, ConnectError> {
+        match tokio::time::timeout(self.timeout, self.reach(tls)).await {
             Ok(reached) => reached,
             Err(_) => Err(ConnectError::TimedOut { seconds: self.timeout.as_secs_f32() }),
         }
     }
 
-    async fn reach(&self) -> Result<Wire, ConnectError> {
+    async fn reach(&self, tls: Option<&Identity>) -> Result<Wire, ConnectError> {
         let wire = self.route(self.dial.clone()).await?;
-        match &self.tls {
+        match tls {
             None => Ok(wire),
             Some(identity) => handshake(wire, identity.clone()).await.map_err(ConnectError::from_tls),
         }

@@ -11,6 +11,7 @@ use crate::config::UpstreamUrl;
 use crate::watch::Ending;
 use ctx_core::ErrorCode;
 use ctx_service::recorder::{Flaw, Withheld};
+use ctx_wire::socket::Socket;
 
 /// Marks a response as ours and names the error.
 pub(crate) const ERROR_HEADER: HeaderName = HeaderName::from_static("x-context-composer-error");
@@ -41,7 +42,7 @@ pub(crate) enum Failure {
         name: String,
         known: Vec<String>,
     },
-    /// The client requests a WebSocket. It falls back to HTTP when it is refused.
+    /// The client requests a WebSocket, and the settings refuse it. It falls back to HTTP.
     Upgrade,
     /// `CONNECT` requests a tunnel, which this proxy does not offer.
     Tunnel,
@@ -68,6 +69,16 @@ impl Failure {
         }
         tracing::debug!(code = %told.code, status = told.status.as_u16(), "answered for the upstream: {}", told.message);
         told.into_response(path)
+    }
+
+    /// The same as a message on a WebSocket.
+    pub(super) fn into_message(self, socket: &dyn Socket) -> String {
+        let told = self.tell();
+        if let Self::Withheld(why) = self {
+            tracing::error!(?why, "a request of an edited conversation could not be composed and was not sent");
+        }
+        let error = ctx_wire::LocalError { kind: told.kind, code: told.code.as_str(), message: &told.message };
+        socket.error(told.status.as_u16(), &error)
     }
 
     fn tell(&self) -> ErrorText {
@@ -114,8 +125,7 @@ impl Failure {
             Self::Upgrade => ErrorText::refusal(
                 StatusCode::UPGRADE_REQUIRED,
                 ErrorCode::NoWebsocket,
-                "Context Composer does not support WebSockets, because they carry partial requests. Send HTTP \
-                 requests.",
+                "WebSockets are off for this upstream (`websocket = false`). Send HTTP requests.",
             ),
             Self::Tunnel => ErrorText::refusal(
                 StatusCode::METHOD_NOT_ALLOWED,

@@ -32,6 +32,14 @@ pub(super) fn outgoing(headers: HeaderMap, host: &HeaderValue, auth: &Auth) -> H
     outgoing
 }
 
+/// The headers of a request for a WebSocket. Its messages are read, so they must not be compressed.
+pub(super) fn upgrading(headers: HeaderMap) -> HeaderMap {
+    let mut upgrading = rebuild(headers, |name, value| (*name != header::SEC_WEBSOCKET_EXTENSIONS).then_some(value));
+    upgrading.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
+    upgrading.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+    upgrading
+}
+
 /// The headers of a composed request: not encoded, and with its new length. A request without a length stays without
 /// one.
 pub(super) fn composed(headers: HeaderMap, length: usize, betas: &[&str]) -> HeaderMap {

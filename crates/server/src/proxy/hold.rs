@@ -137,7 +137,11 @@ fn decoded(headers: &HeaderMap, body: Vec<u8>) -> Vec<u8> {
 
 /// The same request, asking the provider to drop invalid thinking, or without any thinking. `None`: it did so already,
 /// or cannot.
-async fn asking_to_drop(mut outgoing: Outgoing, source: Pieces, wire: &'static dyn Wire) -> Option<Outgoing> {
+pub(super) async fn asking_to_drop(
+    mut outgoing: Outgoing,
+    source: Pieces,
+    wire: &'static dyn Wire,
+) -> Option<Outgoing> {
     if outgoing.asks_to_drop {
         return None;
     }

@@ -12,6 +12,7 @@ mod headers;
 mod held;
 mod hold;
 mod pool;
+mod socket;
 mod trust;
 mod upstream;
 mod wire;
@@ -72,8 +73,10 @@ impl Proxy {
         self.auth.admit_proxied(&head).map_err(Failure::Refused)?;
 
         let (upstream, path) = self.destination(&head.uri, &head.headers)?;
-        if is_websocket(&head.headers) && ctx_wire::route("POST", path.path()).is_some() {
-            return Err(Failure::Upgrade);
+        if is_websocket(&head.headers)
+            && let Some((wire, _)) = ctx_wire::route("POST", path.path())
+        {
+            return Box::pin(self.open_socket(upstream, wire, (head, path), incoming)).await;
         }
 
         // Let the observer decide whether it watches. From here on, its two halves travel with the bodies, and learn

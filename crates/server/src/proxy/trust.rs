@@ -33,6 +33,7 @@ impl TrustError {
 /// The TLS settings for the upstream, and for proxies that use TLS themselves.
 pub(super) struct Trust {
     pub(super) upstream: Arc<ClientConfig>,
+    pub(super) upstream_http1: Arc<ClientConfig>,
     pub(super) proxy: Arc<ClientConfig>,
 }
 
@@ -43,10 +44,14 @@ impl Trust {
             .with_safe_default_protocol_versions()?
             .with_root_certificates(authorities(extra)?)
             .with_no_client_auth();
-        let mut upstream = proxy.clone();
-        upstream.alpn_protocols =
-            if http2 { vec![b"h2".to_vec(), b"http/1.1".to_vec()] } else { vec![b"http/1.1".to_vec()] };
-        Ok(Self { upstream: Arc::new(upstream), proxy: Arc::new(proxy) })
+        let mut upstream_http1 = proxy.clone();
+        upstream_http1.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let mut upstream = upstream_http1.clone();
+        if http2 {
+            upstream.alpn_protocols.insert(0, b"h2".to_vec());
+        }
+        let (upstream, upstream_http1) = (Arc::new(upstream), Arc::new(upstream_http1));
+        Ok(Self { upstream, upstream_http1, proxy: Arc::new(proxy) })
     }
 }
 

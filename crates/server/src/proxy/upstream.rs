@@ -33,6 +33,8 @@ pub(crate) struct Target {
     pub(super) host: HeaderValue,
     pub(super) connector: Connector,
     limits: Limits,
+    /// Whether WebSockets pass.
+    pub(super) websocket: bool,
 }
 
 impl Target {
@@ -41,7 +43,7 @@ impl Target {
         let host =
             HeaderValue::from_str(url.authority().as_str()).map_err(|_| SetupError::Host(url.host().to_owned()))?;
         let connector = Connector::new(upstream, limits.connect_timeout)?;
-        Ok(Self { url, host, connector, limits: limits.clone() })
+        Ok(Self { url, host, connector, limits: limits.clone(), websocket: upstream.websocket })
     }
 
     pub(crate) fn base_path(&self) -> &str {
@@ -87,6 +89,28 @@ impl Upstream {
         let connection = self.open().await?;
         let exchanged = self.exchange(connection, request).await;
         exchanged.map_err(|failed| SendError::Broken(failed.into_error()))
+    }
+
+    /// Sends a request that may change the protocol, on a connection of its own.
+    pub(super) async fn upgrade(
+        &self,
+        mut request: Request<RequestBody>,
+    ) -> Result<(Response<Incoming>, http1::SendRequest<RequestBody>), SendError> {
+        let wire = self.target.connector.connect_http1().await.map_err(SendError::Connect)?;
+        let (mut sender, driver) = http1::Builder::new()
+            .preserve_header_case(true)
+            .max_headers(self.target.limits.max_headers)
+            .handshake(TokioIo::new(wire))
+            .await
+            .map_err(SendError::Broken)?;
+        tokio::spawn(async move {
+            if let Err(error) = driver.with_upgrades().await {
+                tracing::debug!(%error, "an upstream connection ended");
+            }
+        });
+        self.address_http1(&mut request);
+        let response = sender.send_request(request).await.map_err(SendError::Broken)?;
+        Ok((response, sender))
     }
 
     async fn open(&self) -> Result<Connection, SendError> {

@@ -73,7 +73,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     findings.extend(checks::token(&home));
     let (daemon, about_daemon) = checks::daemon(context, &home);
     findings.extend(about_daemon);
-    findings.extend(store::check(&home));
+    findings.extend(store::check(&home, settings.as_ref().and_then(|settings| settings.store.as_ref())));
     findings.extend(checks::leftovers(&home));
     if !arguments.offline {
         findings.extend(upstream::check(daemon.as_ref(), settings.as_ref(), &home));

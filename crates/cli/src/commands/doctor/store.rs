@@ -1,13 +1,17 @@
 //! Checks that every record of the store is readable, even while a daemon writes to it.
 
-use ctx_store::{FindingKind, Reader, SqliteStore, StoreError};
+use ctx_store::{FindingKind, PostgresAddress, SqliteStore, StoreError};
 
 use super::{Finding, Level};
 use crate::home::Home;
+use crate::open_store;
+use crate::output::busy::Busy;
 use crate::output::words;
 
-pub(super) fn check(home: &Home) -> Vec<Finding> {
-    let health = SqliteStore::open_reader(home.path()).and_then(|reader| reader.check());
+pub(super) fn check(home: &Home, database: Option<&PostgresAddress>) -> Vec<Finding> {
+    let busy = Busy::start("reading the whole store");
+    let health = open_store::reader(home.path(), database).and_then(|reader| reader.check());
+    drop(busy);
     let health = match health {
         Ok(health) => health,
         Err(StoreError::Absent { .. }) if SqliteStore::had_commits(home.path()) => {
@@ -26,12 +30,14 @@ pub(super) fn check(home: &Home) -> Vec<Finding> {
         words::plural(counts.blobs, "blob"),
         words::bytes(health.size.bytes()),
     );
+    let size = database.map_or_else(|| size.clone(), |address| format!("{address}: {size}"));
     let mut findings = Vec::new();
     if health.is_sound() {
         findings.push(Finding::new("store", Level::Good, size));
     }
     for found in &health.findings {
-        let is_wrong = found.is_damage() || found.kind == FindingKind::Permissions;
+        let is_wrong =
+            found.is_damage() || matches!(found.kind, FindingKind::Permissions | FindingKind::ServerSettings);
         let level = if is_wrong { Level::Wrong } else { Level::Note };
         findings.push(Finding::new("store", level, found.sentence.clone()).hint(found.advice));
     }

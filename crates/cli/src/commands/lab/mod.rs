@@ -2,6 +2,7 @@
 
 mod explain;
 mod run;
+pub mod week;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use ctx_models::Models;
 use crate::config::{Flags, Settings};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::output::busy::Busy;
 use crate::output::paint::{ID, PLAIN};
 use crate::output::table::{Cell, Column, Table};
 use crate::output::words;
@@ -26,8 +28,8 @@ and prices charges it. Live conversations are not touched.
 
 Examples:
   ctx lab run --on ~/.claude/projects --compare none,cold,auto
-  ctx lab run --on session.jsonl --policy auto --html report.html
-  ctx lab explain session.jsonl --policy auto --turn 40"
+  ctx lab explain session.jsonl --policy auto --turn 40
+  ctx lab week"
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -38,6 +40,8 @@ pub struct Arguments {
 enum What {
     /// Replay conversations and compare policies
     Run(run::Arguments),
+    /// Show what mode "on" would have saved and harmed in your newest conversations
+    Week(week::Arguments),
     /// Show the actions of a policy before one request, with reasons
     Explain(explain::Arguments),
     /// List the policies
@@ -47,6 +51,7 @@ enum What {
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     match arguments.what {
         What::Run(arguments) => run::run(&arguments, context),
+        What::Week(arguments) => week::run(&arguments, context),
         What::Explain(arguments) => explain::run(&arguments, context),
         What::Policies => {
             let mut table = Table::new(&[Column::Left("POLICY"), Column::Flexible("WHAT IT DOES")]);
@@ -115,7 +120,9 @@ fn left_out(skipped: &[ctx_lab::recording::SkippedFile]) -> Vec<String> {
 
 /// The recordings at these paths, or an error if there are none.
 fn gathered(on: &[std::path::PathBuf]) -> Result<ctx_lab::recording::GatheredRecordings, Failure> {
+    let busy = Busy::start("reading conversations");
     let gathered = ctx_lab::recording::read(on);
+    drop(busy);
     if gathered.recordings.is_empty() {
         let why = match left_out(&gathered.skipped) {
             left if left.is_empty() => "no file there ends in .json or .jsonl".to_owned(),

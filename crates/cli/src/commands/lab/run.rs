@@ -8,12 +8,13 @@ use ctx_core::ErrorCode;
 use ctx_lab::policies::foresight;
 use ctx_lab::recording::{Recording, Split};
 use ctx_lab::report::{self, Group, Summary, WithoutProject};
-use ctx_lab::run::Outcome;
+use ctx_lab::run::{Outcome, all_cores};
 
 use super::{SHOWN, gathered, left_out, models, named};
 use crate::arguments::{JsonArguments, non_empty};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::output::busy::Busy;
 use crate::output::paint::{FAINT, ID, PLAIN, WARNING};
 use crate::output::table::{Cell, Column, Table};
 use crate::output::{Output, text, words};
@@ -89,7 +90,11 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
         return Err(Failure::new(ErrorCode::NoRecordings, why).hint("use --split all"));
     }
     let (models, broken) = models(context);
-    let outcome = ctx_lab::run::run(&gathered.recordings, &policies, &models);
+    let count = gathered.recordings.len();
+    let busy = Busy::start(format!("replaying {}", words::plural(count as u64, "conversation")));
+    let progress = |done: usize| busy.say(format!("replayed {done} of {count} conversations"));
+    let outcome = ctx_lab::run::run_on(all_cores(), &gathered.recordings, &policies, &models, &progress);
+    drop(busy);
     let about: Vec<(String, String)> =
         policies.iter().map(|policy| (policy.name().to_owned(), policy.about().to_owned())).collect();
     let groups = report::groups(&outcome, &about);

@@ -133,6 +133,7 @@ pub fn start(flags: Flags, context: &Context) -> Result<(SocketAddr, Status), Fa
     for (name, url) in &flags.upstreams {
         hand_on("--upstream", Some(format!("{name}={url}").into()));
     }
+    hand_on("--store", flags.store.as_ref().map(|address| address.to_string().into()));
     hand_on("--config", flags.config.clone().map(Into::into));
     if flags.allow_remote {
         handed_on.push("--allow-remote".into());

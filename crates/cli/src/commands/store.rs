@@ -1,0 +1,197 @@
+//! `ctx store`: copies a store between a file and a database, prepares a database, and checks it.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use ctx_core::ErrorCode;
+use ctx_store::{PostgresAddress, PostgresStore, Reader, SqliteStore, Store, copy};
+use serde_json::json;
+
+use crate::arguments::{JsonArguments, non_empty};
+use crate::config::store::{parse, with_password};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::open_store;
+use crate::output::busy::Busy;
+use crate::output::words;
+
+/// Copy conversations between a file and a database, or prepare a database
+#[derive(Args, Debug)]
+#[command(
+    after_help = "CTX_STORE_PASSWORD, or a file named by CTX_STORE_PASSWORD_FILE, is the password of the database.
+
+Examples:
+  ctx store migrate postgres://ctx@db.example/ctx
+  ctx store copy ~/.local/share/ctx postgres://ctx@db.example/ctx
+  ctx store check"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    verb: StoreVerb,
+}
+
+#[derive(Subcommand, Debug)]
+enum StoreVerb {
+    /// Copy all conversations into another store, and compare them
+    Copy {
+        /// A home, or postgres://USER@HOST/DATABASE
+        #[arg(value_parser = non_empty)]
+        from: String,
+        /// A home, or postgres://USER@HOST/DATABASE
+        #[arg(value_parser = non_empty)]
+        to: String,
+        #[command(flatten)]
+        format: JsonArguments,
+    },
+    /// Bring the tables of a database to this version
+    Migrate {
+        /// The database [default: the daemon's]
+        #[arg(value_parser = non_empty)]
+        database: Option<String>,
+        #[command(flatten)]
+        format: JsonArguments,
+    },
+    /// Read and verify everything in a store
+    Check {
+        /// A home, or postgres://USER@HOST/DATABASE [default: the daemon's]
+        #[arg(value_parser = non_empty)]
+        store: Option<String>,
+        #[command(flatten)]
+        format: JsonArguments,
+    },
+}
+
+/// A store on the command line.
+enum Place {
+    Home(PathBuf),
+    Database(Box<PostgresAddress>),
+}
+
+impl Place {
+    fn named(text: &str, context: &Context) -> Result<Self, Failure> {
+        if !PostgresAddress::is_meant(text) {
+            return Ok(Self::Home(PathBuf::from(text)));
+        }
+        let address = parse("the address", text)?;
+        Ok(Self::Database(Box::new(with_password(address, &context.environment, None)?)))
+    }
+
+    /// The daemon's own.
+    fn own(context: &Context) -> Result<Self, Failure> {
+        let home = context.home()?;
+        Ok(match context.database(&home)? {
+            Some(address) => Self::Database(Box::new(address)),
+            None => Self::Home(home.path().to_owned()),
+        })
+    }
+
+    fn reader(&self) -> Result<Box<dyn Reader>, Failure> {
+        let (folder, address) = match self {
+            Self::Home(folder) => (folder.as_path(), None),
+            Self::Database(address) => (Path::new(""), Some(&**address)),
+        };
+        Ok(open_store::reader(folder, address)?)
+    }
+
+    fn store(&self) -> Result<Box<dyn Store>, Failure> {
+        Ok(match self {
+            Self::Home(folder) => Box::new(SqliteStore::open(folder)?),
+            Self::Database(address) => {
+                let store = PostgresStore::open(address)?;
+                // A running daemon would not see what is copied below it.
+                store.claim()?;
+                Box::new(store)
+            }
+        })
+    }
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    match arguments.verb {
+        StoreVerb::Copy { from, to, format } => copied(&from, &to, format.json, context),
+        StoreVerb::Migrate { database, format } => migrated(database.as_deref(), format.json, context),
+        StoreVerb::Check { store, format } => checked(store.as_deref(), format.json, context),
+    }
+}
+
+fn copied(from: &str, to: &str, json: bool, context: &Context) -> Result<ExitCode, Failure> {
+    let (from, to) = (Place::named(from, context)?.reader()?, Place::named(to, context)?.store()?);
+    let busy = Busy::start("copying and comparing");
+    let report = copy(&*from, &*to)?;
+    drop(busy);
+    if json {
+        let answer = json!({
+            "conversations": report.conversations,
+            "records": report.records,
+            "notes": report.notes,
+            "skipped": report.skipped,
+        });
+        context.output.json(answer.to_string().as_bytes())?;
+    } else {
+        let mut said = format!(
+            "Copied {} and {}. {} compared: equal.\n",
+            words::plural(report.records, "record"),
+            words::plural(report.notes, "note"),
+            words::plural(report.conversations, "conversation"),
+        );
+        if report.skipped > 0 {
+            said.push_str(&format!("{} left out as damaged.\n", words::plural(report.skipped, "record")));
+        }
+        context.output.print(&said)?;
+    }
+    Ok(if report.skipped == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn migrated(database: Option<&str>, json: bool, context: &Context) -> Result<ExitCode, Failure> {
+    let place = database.map_or_else(|| Place::own(context), |text| Place::named(text, context))?;
+    let Place::Database(address) = place else {
+        return Err(Failure::new(ErrorCode::StoreAddress, "the store is a file; it needs no migration")
+            .hint("name a database: ctx store migrate postgres://USER@HOST/DATABASE"));
+    };
+    let migration = PostgresStore::migrate(&address)?;
+    if json {
+        let answer = json!({ "from": migration.from, "to": migration.to });
+        context.output.json(answer.to_string().as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let said = match migration.from == migration.to {
+        true => format!("{address} has version {} already.\n", migration.to),
+        false => format!("{address}: version {} became {}.\n", migration.from, migration.to),
+    };
+    context.output.print(&said)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn checked(store: Option<&str>, json: bool, context: &Context) -> Result<ExitCode, Failure> {
+    let place = store.map_or_else(|| Place::own(context), |text| Place::named(text, context))?;
+    let busy = Busy::start("reading the whole store");
+    let health = place.reader()?.check()?;
+    drop(busy);
+    let counts = health.counts;
+    if json {
+        let findings: Vec<&str> = health.findings.iter().map(|finding| finding.sentence.as_str()).collect();
+        let answer = json!({
+            "sound": health.is_sound(),
+            "conversations": counts.conversations,
+            "records": counts.records,
+            "blobs": counts.blobs,
+            "notes": counts.notes,
+            "findings": findings,
+        });
+        context.output.json(answer.to_string().as_bytes())?;
+    } else {
+        let mut said = format!(
+            "{} of {}, {} and {} were read.\n",
+            words::plural(counts.records, "record"),
+            words::plural(counts.conversations, "conversation"),
+            words::plural(counts.blobs, "blob"),
+            words::plural(counts.notes, "note"),
+        );
+        for finding in &health.findings {
+            said.push_str(&format!("{}\n  → {}\n", finding.sentence, finding.advice));
+        }
+        context.output.print(&said)?;
+    }
+    Ok(if health.is_sound() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

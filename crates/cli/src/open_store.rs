@@ -1,0 +1,104 @@
+//! Opens the store of a daemon: the file in its home, or a database.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ctx_store::{FolderLock, PostgresAddress, PostgresStore, Reader, SqliteStore, Store, StoreError};
+
+use crate::failure::Failure;
+use crate::home::Home;
+
+/// An open store.
+#[derive(Clone)]
+pub enum OpenStore {
+    File(Arc<SqliteStore>),
+    Database {
+        store: Arc<PostgresStore>,
+        /// Keeps other daemons out of the home.
+        _lock: Arc<FolderLock>,
+    },
+}
+
+impl OpenStore {
+    /// `note` gets remarks for people.
+    pub fn open(home: &Home, database: Option<&PostgresAddress>, note: impl Fn(&str)) -> Result<Self, Failure> {
+        let opened = match database {
+            Some(address) => FolderLock::take(home.path()).and_then(|lock| {
+                let store = Arc::new(PostgresStore::open(address)?);
+                store.claim()?;
+                Ok(Self::Database { store, _lock: Arc::new(lock) })
+            }),
+            None => SqliteStore::open(home.path()).map(|store| Self::File(Arc::new(store))),
+        };
+        let opened = opened.map_err(|error| explain(error, home))?;
+        match &opened {
+            Self::File(store) => note_findings(store, note),
+            Self::Database { store, .. } if home.has_store() => note(&format!(
+                "conversations are stored in {}; those in {} are not shown: `ctx store copy` copies them",
+                store.address(),
+                home.path().display()
+            )),
+            Self::Database { .. } => {}
+        }
+        Ok(opened)
+    }
+
+    pub fn shared(&self) -> Arc<dyn Store> {
+        match self {
+            Self::File(store) => store.clone(),
+            Self::Database { store, .. } => store.clone(),
+        }
+    }
+
+    /// The file or the address, to be shown.
+    pub fn place(&self) -> PathBuf {
+        match self {
+            Self::File(store) => store.path().to_owned(),
+            Self::Database { store, .. } => PathBuf::from(store.address().to_string()),
+        }
+    }
+
+    /// Moves everything into the main file at the end of a process.
+    pub fn checkpoint(&self) -> Result<(), StoreError> {
+        match self {
+            Self::File(store) => store.checkpoint(),
+            Self::Database { .. } => Ok(()),
+        }
+    }
+}
+
+fn note_findings(store: &SqliteStore, note: impl Fn(&str)) {
+    let opened = store.opened();
+    if let Some(aside) = &opened.moved_aside {
+        note(&format!("the store was damaged; moved it to {} and created a new one", aside.display()));
+    }
+    if let Some(lost) = &opened.lost {
+        let (first, last) = (lost.start, lost.end - 1);
+        note(&format!(
+            "records {first} to {last} of the store were acknowledged and are missing; `ctx doctor` has details"
+        ));
+    }
+    for path in &opened.fixed_permissions {
+        note(&format!("others could read {}; fixed", path.display()));
+    }
+}
+
+/// If the store is in use, names the daemon that uses it.
+fn explain(error: StoreError, home: &Home) -> Failure {
+    let in_use = matches!(error, StoreError::InUse { .. });
+    let failure = Failure::from(error);
+    match home.notice() {
+        Some(notice) if in_use => {
+            failure.hint(format!("it listens on {}; use it, or stop it with `ctx stop`", notice.listen))
+        }
+        _ => failure,
+    }
+}
+
+/// A store for reading: the file in a folder, with or without a running daemon, or a database.
+pub fn reader(folder: &Path, database: Option<&PostgresAddress>) -> Result<Box<dyn Reader>, StoreError> {
+    Ok(match database {
+        Some(address) => Box::new(PostgresStore::open(address)?),
+        None => Box::new(SqliteStore::open_reader(folder)?),
+    })
+}

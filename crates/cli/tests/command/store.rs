@@ -1,0 +1,122 @@
+//! A database as the store, and copies between a database and a home.
+
+use testkit::{Fault, FaultProxy, PostgresServer};
+
+use crate::editing::scene::Scene;
+use crate::place::{Place, Ran, until};
+
+/// The address of a new database, with a password that must appear nowhere.
+fn database(server: &PostgresServer, port: u16) -> String {
+    PostgresServer::url_at(port, &server.new_database()).replace("ctx@", "ctx:s3cret@")
+}
+
+fn settings(url: &str) -> String {
+    format!("[store]\nurl = \"{url}\"\n")
+}
+
+fn dump(place: &Place) -> String {
+    place.run(&["compose", "--dump"]).ok().out
+}
+
+fn ctx_with(place: &Place, variable: (&str, &str), arguments: &[&str]) -> Ran {
+    let mut command = place.ctx(arguments);
+    command.env(variable.0, variable.1);
+    crate::place::finish(command)
+}
+
+#[test]
+fn a_daemon_keeps_its_conversations_in_a_database() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let url = database(server, server.port());
+    let mut scene = Scene::configured(&settings(&url));
+    scene.change(&["delete", "t1"]);
+    scene.change(&["pin", "t2"]);
+    scene.next("SAY:and on");
+    scene.settle();
+    let (before, history) = (scene.dump(), scene.json(&["history"]));
+    scene.restart();
+    assert_eq!((scene.dump(), scene.json(&["history"])), (before, history), "after a restart");
+    assert!(!scene.place.home().join("ctx.db").exists());
+
+    let told = [
+        scene.place.run(&["doctor", "--offline"]).ok().out,
+        scene.place.run(&["status"]).ok().out,
+        scene.place.run(&["config", "check"]).ok().out,
+        scene.place.run(&["store", "check"]).ok().out,
+        scene.place.run(&["store", "migrate"]).ok().out,
+        std::fs::read_to_string(scene.place.path("log")).unwrap_or_default(),
+    ];
+    assert!(told.iter().all(|text| !text.contains("s3cret")), "{told:?}");
+    assert!(told[0].contains("postgres://ctx@127.0.0.1") && told[0].contains("No problems found."), "{}", told[0]);
+    assert!(told[3].contains("of 1 conversation"), "{}", told[3]);
+    assert!(told[4].contains("has version 1 already"), "{}", told[4]);
+}
+
+#[test]
+fn conversations_compose_to_the_same_bytes_after_a_copy_there_and_back() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let (url, mut scene) = (server.url(&server.new_database()), Scene::new());
+    scene.change(&["delete", "t1", "--note", "a dead end"]);
+    scene.change(&["branch", "trial"]);
+    scene.change(&["compact", "t2", "--text", "Seven cows."]);
+    scene.next("SAY:and on");
+    scene.settle();
+    let (bytes, history) = (scene.dump(), scene.json(&["history"]));
+    let home = scene.place.home().display().to_string();
+    let copied = scene.place.run(&["store", "copy", &home, &url]).ok().out;
+    assert!(copied.contains("1 conversation compared: equal."), "{copied}");
+
+    let there = Place::new();
+    let up = there.up_with(&["--upstream", &scene.provider.url(), "--store", &url]);
+    assert_eq!(dump(&there), bytes, "in the database");
+    let second = Place::new().run(&["up", "--listen", "127.0.0.1:0", "--store", &url]).refused().err;
+    assert!(second.contains("another daemon already uses the store in postgres://"), "{second}");
+    let below = scene.place.run(&["store", "copy", &home, &url]).refused().err;
+    assert!(below.contains("another daemon already uses"), "its edits would not be seen: {below}");
+    assert_eq!(there.run(&["history", "--json"]).ok().json(), history);
+    drop(up);
+    let back = Place::new();
+    let home = back.home().display().to_string();
+    let copied = back.run(&["store", "copy", &url, &home, "--json"]).ok().json();
+    assert_eq!((&copied["conversations"], &copied["skipped"]), (&1.into(), &0.into()));
+    let _up = back.up(&scene.provider.url());
+    assert_eq!(dump(&back), bytes, "and back");
+    assert_eq!(back.run(&["history", "--json"]).ok().json(), history);
+}
+
+#[test]
+fn requests_pass_and_edits_are_refused_while_the_database_is_away() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let proxy = FaultProxy::to(server.port()).expect("a proxy");
+    let url = database(server, proxy.address().port());
+    let mut scene = Scene::configured(&settings(&url));
+    scene.change(&["delete", "t1"]);
+    let edited = scene.send();
+    proxy.set(Fault::Cut);
+    assert_eq!(scene.send(), edited, "composed from memory");
+    let refused = scene.place.run(&["delete", "t2", "--json"]);
+    assert_eq!(refused.json()["error"]["code"], "not-stored", "{refused:?}");
+    assert!(refused.out.contains("Nothing was changed."), "{refused:?}");
+    proxy.set(Fault::None);
+    until("an edit is stored again", || {
+        let ran = scene.place.run(&["pin", "t3", "--json"]);
+        (ran.code == Some(0)).then_some(())
+    });
+    scene.next("SAY:and on");
+    scene.settle();
+    let history = scene.json(&["history"]);
+    scene.restart();
+    assert_eq!(scene.json(&["history"]), history, "what was told is stored");
+}
+
+#[test]
+fn an_address_on_the_command_line_has_no_password() {
+    let place = Place::new();
+    let ran = place.run(&["up", "--store", "postgres://anna:s3cret@127.0.0.1:1/d"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(!ran.err.contains("s3cret") && ran.err.contains("CTX_STORE_PASSWORD"), "{ran:?}");
+    let ran = place.run(&["store", "migrate"]).refused();
+    assert!(ran.err.contains("it needs no migration"), "{ran:?}");
+    let ran = ctx_with(&place, ("CTX_STORE", "postgres://anna:s3cret@127.0.0.1:1/d"), &["store", "check"]).refused();
+    assert!(!ran.err.contains("s3cret") && ran.err.contains("out of reach"), "{ran:?}");
+}

@@ -1,0 +1,157 @@
+//! Passes messages between a client and the provider, until one of them ends.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt, StreamExt};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::{Error, Message};
+
+use super::exchange::{Exchanges, Hearing, Verdict};
+use crate::watch::Ending;
+
+/// The longest silence of both sides. Providers close their sockets after an hour.
+const IDLE: Duration = Duration::from_secs(70 * 60);
+/// The time for the last messages of a socket that ends.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// The writing end towards one side, and the pings passed to it. They are answered here at once, so the answers that
+/// come later are dropped.
+struct Side<S> {
+    sink: tokio::sync::Mutex<SplitSink<WebSocketStream<S>, Message>>,
+    pings: Mutex<VecDeque<Bytes>>,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Side<S> {
+    fn new(sink: SplitSink<WebSocketStream<S>, Message>) -> Self {
+        Self { sink: tokio::sync::Mutex::new(sink), pings: Mutex::default() }
+    }
+
+    async fn send(&self, message: Message) -> Result<(), Error> {
+        if let Message::Ping(data) = &message {
+            self.pings.lock().unwrap_or_else(PoisonError::into_inner).push_back(data.clone());
+        }
+        self.sink.lock().await.send(message).await
+    }
+
+    /// Whether this answers a ping that was passed to this side.
+    fn is_answer(&self, data: &Bytes) -> bool {
+        let mut pings = self.pings.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = pings.iter().position(|ping| ping == data);
+        place.is_some_and(|place| pings.drain(..=place).next().is_some())
+    }
+}
+
+pub(super) async fn relay<C, P>(client: WebSocketStream<C>, provider: WebSocketStream<P>, exchanges: &Exchanges)
+where
+    C: AsyncRead + AsyncWrite + Unpin,
+    P: AsyncRead + AsyncWrite + Unpin,
+{
+    let (to_client, mut from_client) = client.split();
+    let (to_provider, mut from_provider) = provider.split();
+    let (to_client, to_provider) = (Side::new(to_client), Side::new(to_provider));
+    let ended = tokio::select! {
+        ended = forth(&mut from_client, &to_client, &to_provider, exchanges) => ended.map_err(|error| (Ending::Cancelled, error)),
+        ended = back(&mut from_provider, &to_client, &to_provider, exchanges) => ended.map_err(|error| (Ending::Cut, error)),
+    };
+    if let Err((_, error)) = &ended {
+        tracing::debug!(%error, "a WebSocket ended");
+    }
+    exchanges.end(ended.unwrap_or_else(|(ending, _)| ending));
+    // Both sides get the rest of what was written to them.
+    let rest = async { tokio::join!(drain(&mut from_client), drain(&mut from_provider)) };
+    let _ = timeout(LINGER, rest).await;
+}
+
+async fn drain<S: AsyncRead + AsyncWrite + Unpin>(from: &mut SplitStream<WebSocketStream<S>>) {
+    while let Some(Ok(_)) = from.next().await {}
+}
+
+/// Passes the client's messages. Returns when the client closes the socket.
+async fn forth<C, P>(
+    from: &mut SplitStream<WebSocketStream<C>>,
+    to_client: &Side<C>,
+    to_provider: &Side<P>,
+    exchanges: &Exchanges,
+) -> Result<Ending, Error>
+where
+    C: AsyncRead + AsyncWrite + Unpin,
+    P: AsyncRead + AsyncWrite + Unpin,
+{
+    loop {
+        let message = match next(from).await {
+            Ok(message) => message,
+            Err(error) => {
+                if let Error::Capacity(_) = error {
+                    let frame = CloseFrame { code: CloseCode::Size, reason: "the message is too long".into() };
+                    to_client.send(Message::Close(Some(frame))).await?;
+                }
+                return Err(error);
+            }
+        };
+        let verdict = match &message {
+            Message::Text(text) => exchanges.ask(text).await,
+            Message::Binary(_) => exchanges.unreadable(),
+            Message::Pong(data) if to_client.is_answer(data) => continue,
+            _ => Verdict::Pass,
+        };
+        let is_last = message.is_close();
+        match verdict {
+            Verdict::Pass => to_provider.send(message).await?,
+            Verdict::Send(text) => to_provider.send(Message::text(text)).await?,
+            Verdict::Refuse(text) => to_client.send(Message::text(text)).await?,
+            Verdict::End(text) => {
+                to_client.send(Message::text(text)).await?;
+                let frame = CloseFrame { code: CloseCode::Error, reason: "the request was not sent".into() };
+                to_client.send(Message::Close(Some(frame))).await?;
+                return Ok(Ending::Unreachable);
+            }
+        }
+        if is_last {
+            return Ok(Ending::Cancelled);
+        }
+    }
+}
+
+/// Passes the provider's messages. Returns when the provider closes the socket.
+async fn back<C, P>(
+    from: &mut SplitStream<WebSocketStream<P>>,
+    to_client: &Side<C>,
+    to_provider: &Side<P>,
+    exchanges: &Exchanges,
+) -> Result<Ending, Error>
+where
+    C: AsyncRead + AsyncWrite + Unpin,
+    P: AsyncRead + AsyncWrite + Unpin,
+{
+    loop {
+        let message = next(from).await?;
+        match &message {
+            Message::Text(text) => match exchanges.hear(text).await {
+                Hearing::Pass => to_client.send(message).await?,
+                Hearing::Again(text) => to_provider.send(Message::text(text)).await?,
+            },
+            Message::Pong(data) if to_provider.is_answer(data) => {}
+            Message::Close(_) => {
+                to_client.send(message).await?;
+                return Ok(Ending::Cut);
+            }
+            _ => to_client.send(message).await?,
+        }
+    }
+}
+
+/// The next message; an error if there is none.
+async fn next<S: AsyncRead + AsyncWrite + Unpin>(from: &mut SplitStream<WebSocketStream<S>>) -> Result<Message, Error> {
+    match timeout(IDLE, from.next()).await {
+        Ok(Some(message)) => message,
+        Ok(None) | Err(_) => Err(Error::ConnectionClosed),
+    }
+}

@@ -1,0 +1,320 @@
+//! WebSockets of model calls: untouched conversations pass byte for byte, edited ones are composed, and a request that
+//! continues an answer is completed with what the socket carried before.
+
+mod support;
+
+use ctx_server::Upstream;
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use std::time::Duration;
+use support::house::Router;
+use support::soon;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
+
+const UPGRADE: &str = "GET /v1/responses HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+    Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+    Sec-WebSocket-Extensions: permessage-deflate\r\nAuthorization: Bearer hush\r\nX-Session-Id: ws\r\n\r\n";
+const ACCEPTED: &str = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+    Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nx-turn-state: sticky\r\n\r\n";
+
+/// A daemon, and the listener of its upstream.
+async fn daemon(change: impl FnOnce(&mut Upstream)) -> (Router, TcpListener) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let mut upstream = Upstream::new(url.parse().expect("an address"));
+    change(&mut upstream);
+    let router = Router::with(&url, |config| config.upstreams.push(("openai".to_owned(), upstream))).await;
+    (router, listener)
+}
+
+async fn head_of(stream: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(soon("a head", stream.read_u8()).await.expect("a byte"));
+    }
+    String::from_utf8(head).expect("text")
+}
+
+/// One end of an open socket.
+struct End(WebSocketStream<TcpStream>);
+
+impl End {
+    async fn send(&mut self, message: impl Into<Message>) {
+        soon("to send", self.0.send(message.into())).await.expect("sent");
+    }
+
+    async fn next(&mut self) -> Option<Message> {
+        soon("a message", self.0.next()).await.and_then(Result::ok)
+    }
+
+    async fn text(&mut self) -> String {
+        loop {
+            match self.next().await.expect("a message") {
+                Message::Text(text) => return text.as_str().to_owned(),
+                Message::Ping(_) | Message::Pong(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    async fn json(&mut self) -> Value {
+        serde_json::from_str(&self.text().await).expect("JSON")
+    }
+
+    async fn is_silent(&mut self) -> bool {
+        tokio::time::timeout(Duration::from_millis(150), self.0.next()).await.is_err()
+    }
+}
+
+/// A client and the upstream, connected through the daemon.
+async fn connect(router: &Router, listener: &TcpListener) -> (End, End) {
+    let mut client = TcpStream::connect(router.address).await.expect("connected");
+    client.write_all(UPGRADE.as_bytes()).await.expect("sent");
+    let (mut upstream, _) = soon("the upstream is asked", listener.accept()).await.expect("accepted");
+    let asked = head_of(&mut upstream).await;
+    assert!(asked.starts_with("GET /v1/responses HTTP/1.1\r\n") && asked.contains("Bearer hush"), "{asked}");
+    assert!(!asked.to_lowercase().contains("deflate"), "messages are not compressed: {asked}");
+    upstream.write_all(ACCEPTED.as_bytes()).await.expect("sent");
+    let answered = head_of(&mut client).await;
+    assert!(answered.starts_with("HTTP/1.1 101 ") && answered.contains("x-turn-state: sticky"), "{answered}");
+    assert!(answered.contains("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="), "{answered}");
+    let client = WebSocketStream::from_raw_socket(client, Role::Client, None).await;
+    let upstream = WebSocketStream::from_raw_socket(upstream, Role::Server, None).await;
+    (End(client), End(upstream))
+}
+
+fn said(role: &str, text: &str) -> Value {
+    let kind = if role == "assistant" { "output_text" } else { "input_text" };
+    json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]})
+}
+
+fn create(previous: Option<&str>, input: &[Value]) -> String {
+    let mut body = json!({"type": "response.create", "model": "gpt-5.6-sol", "store": false, "input": input});
+    if let Some(previous) = previous {
+        body["previous_response_id"] = previous.into();
+    }
+    body.to_string()
+}
+
+/// Answers with these items; the client gets the same messages.
+async fn answer(client: &mut End, upstream: &mut End, id: &str, items: &[Value]) {
+    let mut events = vec![json!({"type": "response.created", "response": {"id": id}})];
+    for (index, item) in items.iter().enumerate() {
+        events.push(json!({"type": "response.output_item.done", "output_index": index, "item": item}));
+    }
+    let usage = json!({"input_tokens": 50, "output_tokens": 3});
+    let done = json!({"id": id, "status": "completed", "model": "gpt-5.6-sol", "output": items, "usage": usage});
+    events.push(json!({"type": "response.completed", "response": done}));
+    for event in events {
+        upstream.send(event.to_string()).await;
+        assert_eq!(client.text().await, event.to_string());
+    }
+}
+
+/// A question with a call and its result, over the socket.
+async fn opened(client: &mut End, upstream: &mut End) {
+    let call = json!({"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "read", "arguments": "{}"});
+    let first = create(None, &[said("user", "look")]);
+    client.send(first.clone()).await;
+    assert_eq!(upstream.text().await, first);
+    answer(client, upstream, "resp_1", &[call]).await;
+    let output = json!({"type": "function_call_output", "call_id": "call_1", "output": "long output"});
+    let delta = create(Some("resp_1"), &[output]);
+    client.send(delta.clone()).await;
+    assert_eq!(upstream.text().await, delta, "an untouched conversation passes as it is");
+    answer(client, upstream, "resp_2", &[said("assistant", "done")]).await;
+}
+
+#[tokio::test]
+async fn messages_of_an_untouched_conversation_pass_as_they_are() {
+    let (router, listener) = daemon(|_| {}).await;
+    let (mut client, mut upstream) = connect(&router, &listener).await;
+    let odd = "{ \"type\" : \"response.create\",\n \"input\":[ {\"role\":\"user\",\"content\":\"é \\u00e9\"} ] }";
+    for text in [odd, r#"{"type":"response.cancel"}"#, "no JSON at all", ""] {
+        client.send(text).await;
+        assert_eq!(upstream.text().await, text);
+        upstream.send(text).await;
+        assert_eq!(client.text().await, text);
+    }
+    let bytes: Vec<u8> = (0..=255).collect();
+    client.send(bytes.clone()).await;
+    assert_eq!(upstream.next().await, Some(Message::binary(bytes.clone())));
+    upstream.send(bytes.clone()).await;
+    assert_eq!(client.next().await, Some(Message::binary(bytes)));
+    client.send(Message::Ping("beat".into())).await;
+    assert_eq!(upstream.next().await, Some(Message::Ping("beat".into())));
+    assert_eq!(client.next().await, Some(Message::Pong("beat".into())));
+    assert!(client.is_silent().await, "one answer to one ping");
+    upstream.send(Message::Pong("unasked".into())).await;
+    assert_eq!(client.next().await, Some(Message::Pong("unasked".into())));
+    let frame = CloseFrame { code: CloseCode::Library(4321), reason: "enough".into() };
+    upstream.send(Message::Close(Some(frame.clone()))).await;
+    assert_eq!(client.next().await, Some(Message::Close(Some(frame))));
+    assert_eq!(client.next().await, None);
+}
+
+#[tokio::test]
+async fn a_request_that_continues_an_answer_is_recorded_whole() {
+    let (router, listener) = daemon(|_| {}).await;
+    let (mut client, mut upstream) = connect(&router, &listener).await;
+    opened(&mut client, &mut upstream).await;
+    let listed = router.get("conversations/ws/frames?steps=true").await;
+    assert_eq!(listed["frames"][0]["title"], "look", "{listed}");
+    assert!(listed["elsewhere"].is_null(), "all of it is known: {listed}");
+    assert!(router.composed("ws").await.contains("long output"));
+    let timeline = router.get("conversations/ws/timeline").await;
+    assert!(timeline.to_string().contains("\"output\":3"), "the usage is read from the events: {timeline}");
+}
+
+#[tokio::test]
+async fn an_edited_conversation_is_composed_and_sent_whole() {
+    let (router, listener) = daemon(|_| {}).await;
+    let (mut client, mut upstream) = connect(&router, &listener).await;
+    opened(&mut client, &mut upstream).await;
+    router.edit("ws", json!([{"op": "drop-results", "ids": ["t1"]}])).await;
+    client.send(create(Some("resp_2"), &[said("user", "go on")])).await;
+    let sent = upstream.json().await;
+    assert_eq!(sent.get("previous_response_id"), None, "the provider knows another history: {sent}");
+    assert_eq!((&sent["type"], sent["input"].as_array().map(Vec::len)), (&json!("response.create"), Some(5)));
+    assert!(!sent.to_string().contains("long output"), "{sent}");
+    assert_eq!(sent["input"][4], said("user", "go on"));
+    answer(&mut client, &mut upstream, "resp_3", &[said("assistant", "went on")]).await;
+
+    // Without the edit, the provider still knows the edited history under this id.
+    router.post("conversations/ws/history", &json!({"action": "undo", "author": "test"})).await;
+    client.send(create(Some("resp_3"), &[said("user", "and on")])).await;
+    let sent = upstream.json().await;
+    assert_eq!((sent.get("previous_response_id"), sent["input"].as_array().map(Vec::len)), (None, Some(7)), "{sent}");
+    assert!(sent.to_string().contains("long output"), "{sent}");
+    answer(&mut client, &mut upstream, "resp_4", &[said("assistant", "went on")]).await;
+    let delta = create(Some("resp_4"), &[said("user", "last")]);
+    client.send(delta.clone()).await;
+    assert_eq!(upstream.text().await, delta, "both know the same history again");
+}
+
+#[tokio::test]
+async fn a_request_with_an_unknown_history_leaves_only_if_nothing_is_edited() {
+    let (router, listener) = daemon(|_| {}).await;
+    let (mut client, mut upstream) = connect(&router, &listener).await;
+    opened(&mut client, &mut upstream).await;
+    router.edit("ws", json!([{"op": "drop-results", "ids": ["t1"]}])).await;
+    client.send(create(Some("resp_of_another_socket"), &[said("user", "go on")])).await;
+    let refused = client.json().await;
+    assert_eq!((&refused["status"], &refused["error"]["code"]), (&json!(400), &json!("previous_response_not_found")));
+    assert!(upstream.is_silent().await, "nothing leaves");
+    // The client sends everything, on the same socket.
+    let call = json!({"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "read", "arguments": "{}"});
+    let output = json!({"type": "function_call_output", "call_id": "call_1", "output": "long output"});
+    let all = [said("user", "look"), call, output, said("assistant", "done"), said("user", "go on")];
+    client.send(create(None, &all)).await;
+    let sent = upstream.text().await;
+    assert!(!sent.contains("long output") && sent.contains("go on"), "{sent}");
+}
+
+#[tokio::test]
+async fn an_edited_conversation_never_leaves_unread() {
+    for message in [Message::text(r#"{"type":"response.create","input":[{"role"#), Message::binary(b"{}".to_vec())] {
+        let (router, listener) = daemon(|_| {}).await;
+        let (mut client, mut upstream) = connect(&router, &listener).await;
+        opened(&mut client, &mut upstream).await;
+        router.edit("ws", json!([{"op": "drop-results", "ids": ["t1"]}])).await;
+        client.send(message).await;
+        let refused = client.json().await;
+        assert_eq!((&refused["type"], &refused["error"]["code"]), (&json!("error"), &json!("unreadable-request")));
+        assert!(matches!(client.next().await, Some(Message::Close(Some(frame))) if frame.code == CloseCode::Error));
+        assert!(!matches!(upstream.next().await, Some(Message::Text(_) | Message::Binary(_))), "nothing leaves");
+    }
+}
+
+#[tokio::test]
+async fn a_second_request_before_the_answer_waits_for_nothing_and_leaves_no_edits_out() {
+    let (router, listener) = daemon(|_| {}).await;
+    let (mut client, mut upstream) = connect(&router, &listener).await;
+    opened(&mut client, &mut upstream).await;
+    let delta = create(Some("resp_2"), &[said("user", "one")]);
+    client.send(delta.clone()).await;
+    assert_eq!(upstream.text().await, delta);
+    let second = create(Some("resp_2"), &[said("user", "two")]);
+    client.send(second.clone()).await;
+    assert_eq!(upstream.text().await, second, "an untouched one passes");
+    router.edit("ws", json!([{"op": "drop-results", "ids": ["t1"]}])).await;
+    client.send(second).await;
+    assert_eq!(client.json().await["status"], 409);
+    assert!(upstream.is_silent().await);
+}
+
+#[tokio::test]
+async fn reasoning_that_the_provider_cannot_open_is_left_out_once() {
+    let (router, listener) = daemon(|_| {}).await;
+    let (mut client, mut upstream) = connect(&router, &listener).await;
+    let sealed = json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"});
+    let call = json!({"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "read", "arguments": "{}"});
+    client.send(create(None, &[said("user", "look")])).await;
+    upstream.text().await;
+    answer(&mut client, &mut upstream, "resp_1", &[sealed, call]).await;
+    let output = json!({"type": "function_call_output", "call_id": "call_1", "output": "long output"});
+    client.send(create(Some("resp_1"), &[output])).await;
+    upstream.text().await;
+    answer(&mut client, &mut upstream, "resp_2", &[said("assistant", "done")]).await;
+    router.edit("ws", json!([{"op": "drop-results", "ids": ["t1"]}])).await;
+    client.send(create(Some("resp_2"), &[said("user", "go on")])).await;
+    assert!(upstream.text().await.contains("gAAA"));
+    let error = json!({"type": "invalid_request_error", "code": "invalid_encrypted_content", "message": "no"});
+    upstream.send(json!({"type": "error", "status": 400, "error": error}).to_string()).await;
+    let again = upstream.text().await;
+    assert!(!again.contains("gAAA") && !again.contains("long output") && again.contains("go on"), "{again}");
+    answer(&mut client, &mut upstream, "resp_3", &[said("assistant", "went on")]).await;
+}
+
+#[tokio::test]
+async fn a_socket_ends_when_one_side_does() {
+    let (router, listener) = daemon(|_| {}).await;
+    let (mut client, mut upstream) = connect(&router, &listener).await;
+    client.send(create(None, &[said("user", "look")])).await;
+    upstream.text().await;
+    drop(upstream);
+    assert_eq!(client.next().await, None, "the provider died in the middle of its answer");
+
+    let (client, mut upstream) = connect(&router, &listener).await;
+    let mut half = client.0.into_inner();
+    half.shutdown().await.expect("half closed");
+    assert_eq!(upstream.next().await, None, "the client sends nothing more");
+
+    // A message longer than any request.
+    let (client, mut upstream) = connect(&router, &listener).await;
+    let mut raw = client.0.into_inner();
+    raw.write_all(&[&[0x81, 0xff], &(1u64 << 32).to_be_bytes()[..], &[0; 4]].concat()).await.expect("sent");
+    let mut client = End(WebSocketStream::from_raw_socket(raw, Role::Client, None).await);
+    assert!(matches!(client.next().await, Some(Message::Close(Some(frame))) if frame.code == CloseCode::Size));
+    assert_eq!(upstream.next().await, None);
+}
+
+#[tokio::test]
+async fn an_upgrade_that_the_provider_refuses_gets_its_answer() {
+    let (router, listener) = daemon(|_| {}).await;
+    let mut client = TcpStream::connect(router.address).await.expect("connected");
+    client.write_all(UPGRADE.as_bytes()).await.expect("sent");
+    let (mut upstream, _) = soon("the upstream is asked", listener.accept()).await.expect("accepted");
+    head_of(&mut upstream).await;
+    upstream.write_all(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 4\r\nx-why: plan\r\n\r\nnope").await.expect("sent");
+    let head = head_of(&mut client).await;
+    assert!(head.starts_with("HTTP/1.1 403 ") && head.contains("x-why: plan"), "{head}");
+    let mut body = [0; 4];
+    soon("the body", client.read_exact(&mut body)).await.expect("a body");
+    assert_eq!(&body, b"nope");
+}
+
+#[tokio::test]
+async fn a_setting_refuses_websockets() {
+    let (router, listener) = daemon(|upstream| upstream.websocket = false).await;
+    let mut client = TcpStream::connect(router.address).await.expect("connected");
+    client.write_all(UPGRADE.as_bytes()).await.expect("sent");
+    let head = head_of(&mut client).await;
+    assert!(head.starts_with("HTTP/1.1 426 ") && head.contains("no-websocket"), "{head}");
+    assert!(tokio::time::timeout(Duration::from_millis(150), listener.accept()).await.is_err(), "nothing leaves");
+}
