@@ -67,19 +67,22 @@ fi
 
 mkdir -p "$prefix" 2>/dev/null || fail "cannot create $prefix" "choose a folder of yours with --prefix"
 draft=$(mktemp -d "$prefix/.ctx-install.XXXXXX" 2>/dev/null) || fail "cannot write to $prefix" "choose a folder of yours with --prefix"
-trap 'rm -rf "$draft"' EXIT INT TERM
+trap 'rm -rf "$draft"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 gzip -dc "$archive" | tar -xf - -C "$draft"
 root=$(echo "$draft"/ctx-*)
 "$root/bin/ctx" --version > /dev/null || fail "the program does not run on this machine" "it needs Linux 3.2 or newer"
 
-# Each file is moved as a whole, so an interrupted installation leaves no half program.
+# Each file is moved as a whole, so an interrupted installation leaves no half program; the list of files comes first, so
+# that it can be removed.
 (cd "$root" && find . -type f | sed 's|^\./||' | sort) > "$draft/files"
+mkdir -p "$(dirname "$list")"
+cp "$draft/files" "$list"
 while read -r file; do
     mkdir -p "$(dirname "$prefix/$file")"
     mv -f "$root/$file" "$prefix/$file"
 done < "$draft/files"
-mkdir -p "$(dirname "$list")"
-mv -f "$draft/files" "$list"
 
 echo "Installed $("$prefix/bin/ctx" --version) into $prefix."
 case ":$PATH:" in

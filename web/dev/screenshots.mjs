@@ -1,17 +1,14 @@
 // Takes a picture of every view, from the real daemon with a made-up agent at work: `npm run screenshots [-- FOLDER]`.
-// Both colour schemes, wide and narrow; with `--guide` the few that docs/page.md shows, into docs/pictures. Ends with an error if the page broke its content policy, wrote an error to the
+// Both colour schemes, wide and narrow. Ends with an error if the page broke its content policy, wrote an error to the
 // console or asked any other host for anything. Environment as in e2e/stage.mjs.
 
 import { mkdirSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Stage } from '../e2e/stage.mjs'
 import { setScene } from './scene.mjs'
 
-const guide = process.argv.includes('--guide')
-const pictures = fileURLToPath(new URL('../../docs/pictures', import.meta.url))
-const folder = guide ? pictures : (process.argv[2] ?? mkdtempSync(join(tmpdir(), 'ctx-screenshots-')))
+const folder = process.argv[2] ?? mkdtempSync(join(tmpdir(), 'ctx-screenshots-'))
 mkdirSync(folder, { recursive: true })
 
 const press = (...keys) => async (page) => {
@@ -39,15 +36,6 @@ const VIEWS = [
   { name: 'search', view: 'history', then: async (page) => (await press('/')(page), page.keyboard.type('last token')), wide: true },
 ]
 const WIDTHS = [1400, 1280, 480]
-
-const clickOn = (name) => (page) => page.getByText(name, { exact: true }).first().click()
-const GUIDE = [
-  { name: 'chat', view: 'chat', then: clickOn('Side by side') },
-  { name: 'frames', view: 'frames', then: (page) => page.getByRole('button', { name: /steps of t4/i }).first().click() },
-  { name: 'details', view: 'frames', open: 't1', then: clickOn('Compare') },
-  { name: 'map', view: 'map' },
-  { name: 'history', view: 'history', then: (page) => page.locator('[data-commit]').filter({ hasText: 'compact t3' }).first().click() },
-]
 
 const stage = await Stage.start()
 const complaints = []
@@ -92,17 +80,8 @@ async function everything() {
   close()
 }
 
-async function forTheGuide() {
-  const { id, close } = await setScene(stage)
-  for (const { name, view, open, then } of GUIDE) {
-    const hash = `#/${id}/${view}${open === undefined ? '' : `/${open}`}`
-    await shoot(name, await stage.open({ hash, width: 1280, height: 800 }), then)
-  }
-  close()
-}
-
 try {
-  await (guide ? forTheGuide() : everything())
+  await everything()
 } finally {
   await stage.stop()
 }

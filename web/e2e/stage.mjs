@@ -61,6 +61,19 @@ export class Stage {
     return stage
   }
 
+  /** A stage with the conversation of `ctx demo`, which brings its own provider. */
+  static async demo() {
+    const stage = new Stage()
+    stage.folder = mkdtempSync(join(tmpdir(), 'ctx-e2e-'))
+    stage.env = { PATH: process.env.PATH, HOME: stage.folder, TMPDIR: stage.folder }
+    stage.daemon = stage.#run(CTX, ['demo'])
+    const greeting = await until(() => /export CTX_HOME=(.*)/.exec(stage.daemon.words), 'the demo is up')
+    stage.home = greeting[1].trim()
+    stage.origin = `http://${JSON.parse(readFileSync(join(stage.home, 'daemon.json'), 'utf8')).listen}`
+    stage.port = new URL(stage.origin).port
+    return stage
+  }
+
   async #start({ ctx = [], provider = [], env = {} } = {}) {
     this.folder = mkdtempSync(join(tmpdir(), 'ctx-e2e-'))
     this.home = join(this.folder, 'home')
@@ -88,9 +101,9 @@ export class Stage {
   }
 
   #run(program, args) {
-    const child = spawn(program, args, { env: this.env, cwd: this.folder, stdio: ['ignore', 'ignore', 'pipe'] })
+    const child = spawn(program, args, { env: this.env, cwd: this.folder, stdio: ['ignore', 'pipe', 'pipe'] })
     child.words = ''
-    child.stderr.on('data', (chunk) => (child.words = (child.words + chunk).slice(-4000)))
+    for (const output of [child.stdout, child.stderr]) output.on('data', (chunk) => (child.words = (child.words + chunk).slice(-4000)))
     child.on('error', (error) => (child.words += error))
     // Whatever becomes of the test, nothing is left running.
     const end = () => child.kill('SIGKILL')

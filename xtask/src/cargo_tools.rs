@@ -5,10 +5,18 @@ use std::path::PathBuf;
 use crate::failure::Outcome;
 use crate::{shell, workspace};
 
-pub const DENY: (&str, &str) = ("cargo-deny", "0.20.2");
+pub const DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2", features: &["default"] };
+
+/// A program from crates.io.
+pub struct Tool {
+    pub name: &'static str,
+    pub version: &'static str,
+    /// The features that the checks use; others would only take time to build.
+    pub features: &'static [&'static str],
+}
 
 /// The program's path; builds it first if this version is not in the cache yet.
-pub fn ensure((name, version): (&str, &str)) -> Outcome<PathBuf> {
+pub fn ensure(&Tool { name, version, features }: &Tool) -> Outcome<PathBuf> {
     let root = workspace::cache()?.join(format!("{name}-{version}"));
     let program = root.join("bin").join(name);
     if program.is_file() {
@@ -18,7 +26,8 @@ pub fn ensure((name, version): (&str, &str)) -> Outcome<PathBuf> {
     println!("{name} {version}: building, which takes some minutes the first time");
     let mut install = shell::cargo();
     // Unoptimised: it runs for a second, and building it is what takes the time.
-    install.args(["install", "--locked", "--debug", "--quiet", "--version", version, "--root"]);
+    install.args(["install", "--locked", "--debug", "--quiet", "--version", version]);
+    install.args(["--no-default-features", "--features", &features.join(","), "--root"]);
     shell::run(install.arg(&root).arg(name))?;
     Ok(program)
 }

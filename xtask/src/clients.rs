@@ -143,7 +143,8 @@ fn schemathesis(cache: &Path) -> Outcome<PathBuf> {
     Ok(program)
 }
 
-fn ensure(name: &str, is_ready: impl Fn() -> bool, install: impl FnOnce() -> Outcome) -> Outcome {
+/// Installs what is not ready, and fails if it is not ready then.
+pub fn ensure(name: &str, is_ready: impl Fn() -> bool, install: impl FnOnce() -> Outcome) -> Outcome {
     if is_ready() {
         println!("{name}: there");
         return Ok(());
@@ -179,7 +180,7 @@ fn pip_install(folder: &Path, package: &str) -> Outcome {
 }
 
 /// Packages in a folder of their own, made anew: what an interrupted run left there is not trusted.
-fn npm_install(folder: &Path, packages: &[&str]) -> Outcome {
+pub fn npm_install(folder: &Path, packages: &[&str]) -> Outcome {
     let unusable = |error: std::io::Error| Failure::new(format!("{}: {error}", folder.display()));
     if folder.exists() {
         fs::remove_dir_all(folder).map_err(unusable)?;

@@ -6,11 +6,14 @@ mod bench;
 mod cargo_tools;
 mod clients;
 mod failure;
+mod files;
 mod fuzz;
 mod package;
 mod page;
+mod pictures;
 mod run;
 mod shell;
+mod site;
 mod system;
 mod tally;
 mod test;
@@ -29,6 +32,8 @@ Chores of this project. Usage: cargo xtask <chore>
                           --long    more cases for property tests, five minutes for each fuzz target
                           FILTER    only Rust tests whose name contains it, without the other checks
   page                    build the page only
+  pictures                take the pictures of the documentation anew, from the page of `ctx demo`
+  site                    build the documentation site in target/site/book, and check its links
   package [--check] [--only NAME] [--binary FILE]
                           make what people install: tarball, .deb, npm packages, OCI image, crates
                           --check   install each into an empty place and try it
@@ -61,6 +66,8 @@ fn dispatch(arguments: &[String]) -> Outcome {
         "bench" => bench::Plan::parse(rest).and_then(|plan| bench::bench(&plan)),
         "package" => package::Plan::parse(rest).and_then(|plan| package::package(&plan)),
         "page" => no_arguments(chore, rest).and_then(|()| page::build()),
+        "pictures" => no_arguments(chore, rest).and_then(|()| pictures::take()),
+        "site" => no_arguments(chore, rest).and_then(|()| site::build()),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

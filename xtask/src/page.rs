@@ -33,7 +33,9 @@ pub fn build() -> Outcome {
         return Ok(());
     }
     println!("page: building");
-    shell::run(&mut npm(&["run", "build"]))
+    shell::run_quietly(&mut npm(&["run", "build"]))?;
+    println!("page: built");
+    Ok(())
 }
 
 /// For the binary, which works without a page: says so instead of failing when there is no npm.
@@ -55,7 +57,7 @@ pub fn install_packages() -> Outcome {
         return Ok(());
     }
     println!("page: installing its npm packages");
-    shell::run(&mut npm(&["ci", "--no-audit", "--no-fund"]))
+    shell::run_quietly(&mut npm(&["ci", "--no-audit", "--no-fund"]))
         .map_err(|failure| failure.hint("the program works without its page: cargo run --release -p ctx-cli -- up"))?;
     fs::write(&installed_from, lock).map_err(|error| Failure::new(format!("{}: {error}", installed_from.display())))
 }

@@ -3,9 +3,14 @@
 use std::env;
 use std::path::PathBuf;
 use std::process::Command;
+use std::thread;
+use std::time::Instant;
 
 use crate::failure::{Failure, Outcome};
 use crate::{page, shell, workspace};
+
+/// Compiles much faster than `release`.
+const PROFILE: &str = "quick";
 
 /// Builds everything and becomes `ctx up`, so that signals and the exit code are the daemon's own.
 pub fn run(arguments: &[String]) -> Outcome {
@@ -13,17 +18,46 @@ pub fn run(arguments: &[String]) -> Outcome {
         Some((first, rest)) if first == "--" => rest,
         _ => arguments,
     };
-    page::build_if_possible()?;
-    println!("ctx: building the release binary");
-    shell::run(shell::cargo().args(["build", "--release", "--locked", "--package", "ctx-cli"]))?;
-    let mut daemon = Command::new(target_folder()?.join("release").join(binary_name()));
+    let binary = target_folder()?.join(PROFILE).join(binary_name());
+    let is_first = !binary.exists();
+    if is_first {
+        println!(
+            "ctx: building the page (half a minute) and the program (240 parts, four minutes on two cores); \
+             later starts take seconds"
+        );
+    }
+    let start = Instant::now();
+    build(is_first)?;
+    if is_first {
+        println!("ctx: built in {} s", start.elapsed().as_secs());
+    }
+    if !shell::found(&binary_name()) {
+        println!("ctx: the program is {}; `cargo xtask install` puts it on the PATH", binary.display());
+    }
+    let mut daemon = Command::new(binary);
     daemon.arg("up").args(for_daemon);
     become_process(daemon)
 }
 
+/// Builds page and program. The first time they are built at once: cargo embeds the page late, when it is there; should
+/// it not be, the second build embeds it.
+fn build(is_first: bool) -> Outcome {
+    let program =
+        || shell::run(shell::cargo().args(["build", "--profile", PROFILE, "--locked", "--package", "ctx-cli"]));
+    if !is_first {
+        page::build_if_possible()?;
+        return program();
+    }
+    let page = thread::spawn(page::build_if_possible);
+    let built = program();
+    page.join().map_err(|_| Failure::new("the page cannot be built"))??;
+    built?;
+    program()
+}
+
 pub fn install() -> Outcome {
     page::build_if_possible()?;
-    println!("ctx: building and installing");
+    println!("ctx: building with all optimisations, ten minutes on two cores, and installing");
     shell::run(shell::cargo().args(["install", "--locked", "--path", "crates/cli"]))?;
     let folder = install_folder()?;
     let on_path = env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|entry| entry == folder));

@@ -56,6 +56,17 @@ pub fn run(command: &mut Command) -> Outcome {
     Err(Failure::new(format!("`{line}` ended with {status}")))
 }
 
+/// Runs to the end; shows the output only if it fails.
+pub fn run_quietly(command: &mut Command) -> Outcome {
+    let line = shown(command);
+    let output = command.output().map_err(|error| not_started(&line, &error))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let words = [output.stdout, output.stderr].concat();
+    Err(Failure::new(format!("`{line}` ended with {}:\n{}", output.status, String::from_utf8_lossy(&words))))
+}
+
 /// Runs to the end with standard output shown and handed to `each_line`; true when it passed.
 pub fn watch(command: &mut Command, mut each_line: impl FnMut(&str)) -> Outcome<bool> {
     let line = shown(command);
@@ -100,6 +111,13 @@ mod tests {
     fn a_command_that_fails_is_named_in_the_failure() {
         let failure = run(command("sh").args(["-c", "exit 3"])).unwrap_err();
         assert!(failure.to_string().contains("sh -c exit 3"), "{failure}");
+    }
+
+    #[test]
+    fn output_of_a_quiet_command_is_in_its_failure() {
+        let failure = run_quietly(command("sh").args(["-c", "echo one; echo two >&2; exit 3"])).unwrap_err();
+        assert!(failure.to_string().contains("one\ntwo\n"), "{failure}");
+        assert!(run_quietly(command("echo").arg("unseen")).is_ok());
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub const FOR_TESTS: &[Program] = &[
     Program { binary: "python3", package: "python3", used_for: "the Python SDK and schemathesis" },
     Program { binary: "tmux", package: "tmux", used_for: "interactive sessions of the stock client" },
     Program { binary: "nginx", package: "nginx-light", used_for: "the plain proxy that the bench compares with" },
+    Program { binary: "pg_ctlcluster", package: "postgresql", used_for: "the store in a database" },
+    Program { binary: "pgbouncer", package: "pgbouncer", used_for: "the store behind a pooler" },
     Program { binary: "chromium", package: "chromium", used_for: "tests of the page in a browser" },
 ];
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::clients::{self, Environment};
 use crate::failure::{Failure, Outcome};
 use crate::tally::Tally;
-use crate::{cargo_tools, fuzz, page, shell, system, workspace};
+use crate::{cargo_tools, fuzz, page, pictures, shell, site, system, workspace};
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Plan {
@@ -61,8 +61,10 @@ fn everything(plan: &Plan, steps: &mut Steps, tally: &mut Tally) -> Outcome {
         shell::run(shell::cargo().args(arguments))
     })?;
     steps.run("licences and sources of dependencies", dependencies)?;
+    steps.run("documentation site", site::build)?;
     steps.run("tests", || rust_tests(plan, &environment, tally))?;
     steps.run("page: in a browser", || page_in_a_browser(&environment))?;
+    steps.run("pictures of the documentation", || pictures::check(&environment))?;
     steps.run("fuzzing", || fuzz::run_each(plan.long))
 }
 
@@ -88,7 +90,7 @@ fn formatting() -> Outcome {
 }
 
 fn dependencies() -> Outcome {
-    let mut deny = shell::command(cargo_tools::ensure(cargo_tools::DENY)?);
+    let mut deny = shell::command(cargo_tools::ensure(&cargo_tools::DENY)?);
     deny.args(["--all-features", "check", "licenses", "bans", "sources"]);
     shell::run(&mut deny)
 }
@@ -112,7 +114,7 @@ fn rust_tests(plan: &Plan, environment: &Environment, tally: &mut Tally) -> Outc
 
 /// The page of the binary that was just built, before a provider that is not fooled.
 fn page_in_a_browser(environment: &Environment) -> Outcome {
-    shell::run(shell::cargo().args(["build", "--locked", "--quiet", "-p", "ctx-cli", "-p", "testkit"]))?;
+    pictures::build()?;
     shell::run(page::npm(&["run", "e2e"]).envs(environment.iter().map(|(name, path)| (name, path))))
 }
 

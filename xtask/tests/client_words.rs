@@ -12,11 +12,11 @@ const CRATES: &[&str] = &["core", "wire", "store", "engine", "service", "lab", "
 /// Files that may, with the words that they may use.
 const EXCEPTIONS: &[(&str, &str)] = &[
     // The compression dictionary is part of the stored format.
-    ("store/src/sqlite/encode.rs", "\"Bash\""),
-    ("store/src/sqlite/encode.rs", "\"Edit\""),
-    ("store/src/sqlite/encode.rs", "\"Grep\""),
-    ("store/src/sqlite/encode.rs", "\"Read\""),
-    ("store/src/sqlite/encode.rs", "<system-reminder>"),
+    ("store/src/encode.rs", "\"Bash\""),
+    ("store/src/encode.rs", "\"Edit\""),
+    ("store/src/encode.rs", "\"Grep\""),
+    ("store/src/encode.rs", "\"Read\""),
+    ("store/src/encode.rs", "<system-reminder>"),
     // Examples of settings that people write: any tool would do, and this is one that they know.
     ("config/src/sections/provider.rs", "\"Read\""),
     ("config/src/sections/provider.rs", "\"Bash\""),

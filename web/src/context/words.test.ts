@@ -23,6 +23,7 @@ const fill: ContextFill = {
   saved_automatically: 0,
   left_out: 0,
   noted: 0,
+  account: null,
   proposals: 0,
   hindrances: [],
   project_settings: null,
@@ -69,6 +70,13 @@ test("what is not there is not told; what is, is", () => {
   expect(all.Proposed).toMatch(/^1 change,/);
   expect(all.Problems).toBe("nothing is cleared: the disk is full");
   expect(all["Open phases"]).toBe("testing, release");
+});
+
+test("the account tells what edits saved or owe, and what comes next", () => {
+  const account = { spent: 12.5, saved: 1.2, credit: 0.25, next: "nothing is old enough to clear" };
+  expect(said({ account }).Account).toBe("$12.50 spent, $1.20 saved by edits; at most $0.25 may be owed");
+  expect(said({ account }).Next).toBe("nothing is old enough to clear");
+  expect(said({ account: { ...account, saved: -0.06 } }).Account).toMatch(/ \$0\.06 owed by edits;/);
 });
 
 test("the cache is warm until it is not", () => {

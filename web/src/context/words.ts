@@ -1,7 +1,7 @@
 // How full the context is and what may be cleared of it, in words and shares.
 
 import type { ClearTarget, ContextFill, Mode, Standing } from "../api";
-import { count, percent, plural } from "../format/numbers";
+import { count, dollars, percent, plural } from "../format/numbers";
 
 export const STANDINGS: Record<Standing, { label: string; color: string }> = {
   normal: { label: "NORMAL", color: "gray" },
@@ -87,6 +87,8 @@ export function facts(fill: ContextFill, calibrated: boolean, now: number): Fact
       list: kinds.map((kind) => `${targetWords(kind.target)}: ${count(kind.tokens)}`),
     },
     { name: "Saved", value: `${count(saved)} tokens per request${saved > 0 ? `, ${count(saved_automatically)} by automatic editing` : ""}` },
+    fill.account ? account(fill.account) : null,
+    fill.account ? { name: "Next", value: fill.account.next } : null,
     fill.left_out > 0 ? { name: "Cleared", value: `${count(fill.left_out)} tokens by the provider` } : null,
     noted > 0 ? { name: "Would save", value: `${count(noted)} more tokens in mode “on”` } : null,
     fill.proposals > 0 ? { name: "Proposed", value: `${plural(fill.proposals, "change")}, see below` } : null,
@@ -95,6 +97,12 @@ export function facts(fill: ContextFill, calibrated: boolean, now: number): Fact
     fill.hindrances.length > 0 ? { name: "Problems", value: fill.hindrances.join("; ") } : null,
   ];
   return found.filter((fact) => fact !== null);
+}
+
+/** What edits have saved so far, or owe until they pay off. */
+function account({ spent, saved, credit }: NonNullable<ContextFill["account"]>): Fact {
+  const balance = saved < 0 ? `${dollars(-saved)} owed by edits` : `${dollars(saved)} saved by edits`;
+  return { name: "Account", value: `${dollars(spent)} spent, ${balance}; at most ${dollars(credit)} may be owed` };
 }
 
 function cacheState({ tokens, warm, expires_at }: NonNullable<ContextFill["cache"]>, now: number): string {

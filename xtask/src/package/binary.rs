@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Release, files};
+use super::Release;
 use crate::failure::{Failure, Outcome};
+use crate::files;
 use crate::run::target_folder;
 use crate::shell;
 
-/// The largest binary: 25 MiB.
-const LARGEST: u64 = 25 * 1024 * 1024;
+/// The largest binary.
+const LARGEST: u64 = 25_000_000;
 /// glibc can be linked statically with the files and DNS backends of name lookup since 2.34; the target's own musl
 /// would need another toolchain.
 const FLAGS: &str = "-C target-feature=+crt-static";

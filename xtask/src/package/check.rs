@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::trial::{Installed, make_root};
-use super::{Release, crates, deb, files, image, npm, tarball};
+use super::{Release, crates, deb, image, npm, tarball};
 use crate::failure::{Failure, Outcome};
+use crate::files;
 use crate::shell;
 
 /// Installs a package into an empty folder.
@@ -36,7 +37,7 @@ fn of_tarball(release: &Release, place: &Path) -> Outcome<Installed> {
     {
         link("busybox", &root.join("bin").join(tool))?;
     }
-    for tool in ["mv", "rm", "rmdir", "cat", "echo"] {
+    for tool in ["mv", "cp", "rm", "rmdir", "cat", "echo"] {
         link("busybox", &root.join("bin").join(tool))?;
     }
     for folder in ["tmp", "data", "proc"] {

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::Release;
 use super::kit::Kit;
-use super::{Release, files};
 use crate::failure::{Failure, Outcome};
+use crate::files;
 use crate::run::target_folder;
 use crate::{shell, workspace};
 

@@ -1,8 +1,9 @@
 //! The Debian package: the kit below `/usr`, and the service as a unit of the user.
 
+use super::Release;
 use super::kit::{DOCS, Kit};
-use super::{Release, files};
 use crate::failure::{Failure, Outcome};
+use crate::files;
 use crate::{shell, workspace};
 
 pub const NAME: &str = "context-composer";

@@ -3,10 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::files::quoted;
+use super::Release;
 use super::kit::{DOCS, Kit};
-use super::{Release, files};
 use crate::failure::{Failure, Outcome};
+use crate::files;
+use crate::files::quoted;
 use crate::shell;
 
 /// The user of the daemon.

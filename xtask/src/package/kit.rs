@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Release, binary, files, licences, sbom};
+use super::{Release, binary, licences, sbom};
 use crate::failure::{Failure, Outcome};
+use crate::files;
 use crate::{shell, workspace};
 
 pub struct Kit {

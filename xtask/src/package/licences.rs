@@ -5,8 +5,8 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::files;
 use crate::failure::{Failure, Outcome};
+use crate::files;
 use crate::{page, shell};
 
 /// A library of others.

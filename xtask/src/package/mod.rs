@@ -5,7 +5,6 @@ mod binary;
 mod check;
 mod crates;
 mod deb;
-mod files;
 mod image;
 mod kit;
 mod licences;
@@ -18,7 +17,7 @@ use std::path::PathBuf;
 
 use crate::failure::{Failure, Outcome};
 use crate::run::target_folder;
-use crate::{page, workspace};
+use crate::{files, page, workspace};
 
 /// The largest package, compressed.
 const LARGEST: u64 = 15_000_000;

@@ -1,9 +1,10 @@
 //! Two npm packages: a wrapper, and the program for this platform as its optional dependency.
 
-use super::files::quoted;
+use super::Release;
 use super::kit::{DOCS, Kit};
-use super::{Release, files};
 use crate::failure::{Failure, Outcome};
+use crate::files;
+use crate::files::quoted;
 use crate::{shell, workspace};
 
 /// The platforms for which releases are built, as node names them.

@@ -1,8 +1,8 @@
 //! The list of components (SBOM) in CycloneDX's format: every crate and every npm package inside the binary.
 
-use super::files::quoted;
 use super::licences::{self, Component};
 use crate::failure::Outcome;
+use crate::files::quoted;
 
 pub fn write(version: &str) -> Outcome<String> {
     let mut components = licences::crates()?;

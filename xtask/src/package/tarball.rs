@@ -1,8 +1,9 @@
 //! The archive for any Linux, its checksum, and the script that verifies and installs it.
 
+use super::Release;
 use super::kit::Kit;
-use super::{Release, files};
 use crate::failure::Outcome;
+use crate::files;
 use crate::workspace;
 
 /// The name without its ending.

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{Release, files};
+use super::Release;
 use crate::failure::{Failure, Outcome};
+use crate::files;
 use crate::run::target_folder;
 use crate::shell;
 

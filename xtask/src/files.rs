@@ -50,6 +50,17 @@ pub fn size(path: &Path) -> Outcome<u64> {
     fs::metadata(path).map(|metadata| metadata.len()).map_err(|error| failed(path, &error))
 }
 
+/// All files in a folder and the folders in it, sorted.
+pub fn below(path: &Path) -> Outcome<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(path).map_err(|error| failed(path, &error))?.flatten() {
+        let path = entry.path();
+        if path.is_dir() { found.extend(below(&path)?) } else { found.push(path) }
+    }
+    found.sort();
+    Ok(found)
+}
+
 /// The size of all files in a folder.
 pub fn total(path: &Path) -> u64 {
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
