@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::failure::Outcome;
 use crate::{shell, workspace};
 
-pub const DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2", features: &["default"] };
+pub const DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2", features: &[] };
 
 /// A program from crates.io.
 pub struct Tool {
@@ -27,7 +27,7 @@ pub fn ensure(&Tool { name, version, features }: &Tool) -> Outcome<PathBuf> {
     let mut install = shell::cargo();
     // Unoptimised: it runs for a second, and building it is what takes the time.
     install.args(["install", "--locked", "--debug", "--quiet", "--version", version]);
-    install.args(["--no-default-features", "--features", &features.join(","), "--root"]);
-    shell::run(install.arg(&root).arg(name))?;
+    install.args(["--no-default-features", "--features", &features.join(",")]);
+    shell::run(install.arg("--root").arg(&root).arg(name))?;
     Ok(program)
 }
