@@ -63,7 +63,11 @@ impl Stopwatch {
     }
 }
 
-/// The shortest of nine attempts to compose it, with an operation on every fourth step.
+/// The number of steps that are composed to measure one length. The system counts a thread's time in ticks of some
+/// milliseconds, so a short conversation is composed more often.
+const MEASURED: usize = 18_000;
+
+/// The time to compose it once, with an operation on every fourth step.
 fn time(wire: WireId, steps: usize) -> Duration {
     let mut case = Case::of(body(wire, steps).as_bytes(), ctx_wire::wire(wire));
     for at in (0..steps - 1).step_by(4) {
@@ -75,16 +79,15 @@ fn time(wire: WireId, steps: usize) -> Duration {
         };
         case.effects.push(effect);
     }
-    let attempt = |_| {
-        case.with(|input, view| {
-            let began = Stopwatch::start();
+    let times = MEASURED / steps;
+    case.with(|input, view| {
+        let began = Stopwatch::start();
+        for _ in 0..times {
             let composed = case.body.wire().compose(input, view);
-            let taken = began.taken();
             assert!(composed.bytes(case.body.bytes()).len() < case.body.bytes().len());
-            taken
-        })
-    };
-    (0..9).map(attempt).min().unwrap_or_default()
+        }
+        began.taken() / times as u32
+    })
 }
 
 /// Eight times the length would take 64 times as long if each message were compared with each.
