@@ -27,9 +27,13 @@ use tokio::runtime::{Builder, Runtime};
 pub use self::find::Whereabouts;
 use crate::failure::Failure;
 use crate::output::busy::Busy;
+use crate::output::words;
 
 /// The timeout for probing an address.
 const KNOCK: Duration = Duration::from_secs(1);
+
+/// Shown while the daemon works.
+const WAITING: &str = "waiting for the daemon";
 
 /// A daemon's address and token. Nothing has been sent yet.
 pub struct Client {
@@ -76,7 +80,7 @@ impl Client {
 
     /// Makes a call and parses its response.
     pub fn call<T: DeserializeOwned>(&self, call: &Call<T>) -> Result<T, Failure> {
-        let _busy = Busy::start("waiting for the daemon");
+        let _busy = Busy::start(WAITING);
         self.runtime.block_on(self.api.call(call)).map_err(|error| self.found.explain(error))
     }
 
@@ -93,7 +97,8 @@ impl Client {
 
     /// Sends a file.
     pub fn upload(&self, path: &str, file: Vec<u8>) -> Result<Bytes, Failure> {
-        self.send(Method::POST, path, Bytes::from(file))
+        let doing = format!("importing {}", words::bytes(file.len() as u64));
+        self.send(Method::POST, path, Bytes::from(file), doing)
     }
 
     /// Downloads a file and reports its progress.
@@ -104,13 +109,13 @@ impl Client {
     /// Sends a GET, or a POST with this body.
     pub fn ask(&self, path: &str, body: Option<&str>) -> Result<Bytes, Failure> {
         match body {
-            Some(body) => self.send(Method::POST, path, Bytes::from(body.to_owned())),
-            None => self.send(Method::GET, path, Bytes::new()),
+            Some(body) => self.send(Method::POST, path, Bytes::from(body.to_owned()), WAITING),
+            None => self.send(Method::GET, path, Bytes::new(), WAITING),
         }
     }
 
-    fn send(&self, method: Method, path: &str, body: Bytes) -> Result<Bytes, Failure> {
-        let _busy = Busy::start("waiting for the daemon");
+    fn send(&self, method: Method, path: &str, body: Bytes, doing: impl Into<String>) -> Result<Bytes, Failure> {
+        let _busy = Busy::start(doing);
         self.runtime.block_on(self.api.ask(method, path, body)).map_err(|error| self.found.explain(error))
     }
 

@@ -8,7 +8,7 @@ use crate::editing::scene::Scene;
 use crate::place::Place;
 
 /// A Messages body with this many calls, each with a result of at least 3,000 tokens.
-fn body(calls: usize) -> Value {
+pub fn body(calls: usize) -> Value {
     let mut messages = vec![json!({"role": "user", "content": "please look at all of these files"})];
     for call in 0..calls {
         let id = format!("toolu_{call}");

@@ -10,6 +10,8 @@ mod crowded;
 #[cfg(unix)]
 mod demo;
 mod doctor;
+#[cfg(unix)]
+mod documents;
 mod editing;
 mod init;
 mod install;

@@ -110,7 +110,7 @@ fn is_hex(word: &str, length: usize) -> bool {
 }
 
 /// The ids of commits.
-fn ids(text: &str) -> impl Iterator<Item = &str> {
+pub fn ids(text: &str) -> impl Iterator<Item = &str> {
     words(text).filter(|word| is_hex(word, 10))
 }
 

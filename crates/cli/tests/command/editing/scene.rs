@@ -25,7 +25,12 @@ impl Scene {
 
     /// With this `ctx.toml` in the home.
     pub fn configured(toml: &str) -> Self {
-        let (place, session) = (Place::new(), four_turns(1));
+        Self::of(four_turns(1), toml)
+    }
+
+    /// With the history of this client.
+    pub fn of(session: Session, toml: &str) -> Self {
+        let place = Place::new();
         place.write("home/ctx.toml", toml);
         let provider = FakeProvider::start(Options::strict()).expect("a provider");
         let up = place.up(&provider.url());
