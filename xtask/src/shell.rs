@@ -30,7 +30,12 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 
 /// The cargo that runs this program, or the one on the PATH.
 pub fn cargo() -> Command {
-    command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut cargo = command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    if workspace::on_ci() {
+        // Everything is compiled once: what helps the next build only takes time.
+        cargo.env("CARGO_INCREMENTAL", "0");
+    }
+    cargo
 }
 
 pub fn found(program: &str) -> bool {

@@ -51,7 +51,8 @@ pub fn test(plan: &Plan) -> Outcome {
 fn everything(plan: &Plan, steps: &mut Steps, tally: &mut Tally) -> Outcome {
     steps.run("rustfmt", formatting)?;
     steps.run("programs of the system", || system::install_missing(system::FOR_TESTS))?;
-    let environment = steps.run("clients", clients::install_missing)?;
+    // Downloads of minutes, while the processor compiles.
+    let clients = std::thread::spawn(clients::install_missing);
     steps.run("page: packages", page::install_packages)?;
     steps.run("page: types", || shell::run(&mut page::npm(&["run", "typecheck"])))?;
     steps.run("page: unit tests", || shell::run(&mut page::npm(&["run", "test"])))?;
@@ -62,6 +63,8 @@ fn everything(plan: &Plan, steps: &mut Steps, tally: &mut Tally) -> Outcome {
     })?;
     steps.run("licences and sources of dependencies", dependencies)?;
     steps.run("documentation site", site::build)?;
+    let environment = steps
+        .run("clients", || clients.join().unwrap_or_else(|_| Err(Failure::new("installing the clients panicked"))))?;
     steps.run("tests", || rust_tests(plan, &environment, tally))?;
     steps.run("page: in a browser", || page_in_a_browser(&environment))?;
     steps.run("pictures of the documentation", || pictures::check(&environment))?;
