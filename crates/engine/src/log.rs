@@ -7,9 +7,9 @@ mod one_or_many;
 pub mod v1;
 
 use ctx_api::edit::When;
-use ctx_api::requests::{ErrorSaid, MOST_TOKENS, Usage};
-use ctx_api::timeline::{ProviderEdit, Told};
-use ctx_api::waiting::Unmade;
+use ctx_api::requests::{AnswerError, MOST_TOKENS, Usage};
+use ctx_api::timeline::{ProviderEdit, SignalView};
+use ctx_api::waiting::DeferralFailure;
 use ctx_core::edit::history::How;
 use ctx_core::edit::{Commit, CommitId, Operation};
 use ctx_core::message::{Anchor, Message};
@@ -269,7 +269,7 @@ pub struct AnswerRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<ErrorSaid>,
+    pub error: Option<AnswerError>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub applied_edits: Vec<ProviderEdit>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -401,7 +401,7 @@ pub enum Wait {
     /// It no longer fitted.
     Failed {
         id: String,
-        why: Unmade,
+        why: DeferralFailure,
     },
     Cancelled {
         id: String,
@@ -445,7 +445,7 @@ pub enum Automatic {
         tokens_before: u64,
         tokens_after: u64,
     },
-    Signal(Told),
+    Signal(SignalView),
 }
 
 /// The tokens that would have been trimmed from a result.

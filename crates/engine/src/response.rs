@@ -7,7 +7,7 @@ use crate::credentials::quoted;
 use crate::log::{self, AnswerRecord, WeightEstimates};
 use crate::request::Ticket;
 use crate::{EDITED, Engine, mark, record};
-use ctx_api::requests::{ErrorSaid, Usage};
+use ctx_api::requests::{AnswerError, Usage};
 use ctx_api::timeline::ProviderEdit;
 use ctx_core::Key;
 use ctx_store::Step;
@@ -152,7 +152,7 @@ fn to_record(
         thinking: usage.thinking.filter(|&tokens| tokens > 0),
     });
     record.usage = record.usage.filter(Usage::is_believable);
-    record.error = answer.error.map(|error| ErrorSaid {
+    record.error = answer.error.map(|error| AnswerError {
         kind: error.kind.unwrap_or_else(|| "unknown".into()),
         message: quoted(&error.message),
     });

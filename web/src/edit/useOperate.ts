@@ -4,7 +4,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
 
-import { apply, type Applied, ApiError, type Frames, getFrames, go, type Operation, type OperationName, type When } from "../api";
+import { apply, type EditResult, ApiError, type Frames, getFrames, go, type Operation, type OperationName, type When } from "../api";
 import { committing, expectedHead, shownHead } from "../head";
 import { isHeard } from "../live";
 import { remarksOf } from "../notices/remarks";
@@ -27,7 +27,7 @@ export interface Operate {
    * Makes operations one commit now. `expect`: the head that was on the screen when somebody began; the present one
    * without it. `when`: the moment that they wait for. Refusals are thrown.
    */
-  commit: (operations: readonly Operation[], expect?: string, when?: When) => Promise<Applied>;
+  commit: (operations: readonly Operation[], expect?: string, when?: When) => Promise<EditResult>;
   /** Takes the newest commit back; with an id only if that is the newest. */
   undo: (newest?: string | null) => Promise<void>;
 }

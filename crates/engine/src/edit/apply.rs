@@ -9,7 +9,7 @@ use crate::conversation::Conversation;
 use crate::edit::files::Files;
 use crate::edit::imports::Imports;
 use crate::{Engine, Refusal};
-use ctx_api::edit::{Applied, RepairView, When, Wish};
+use ctx_api::edit::{EditResult, RepairView, When, Wish};
 use ctx_core::edit::effect::{Effect, EffectId, NewMessage, NewMessageId, Why};
 use ctx_core::edit::fold::{Unit, View};
 use ctx_core::edit::history::Change;
@@ -21,7 +21,7 @@ use ctx_wire::rules;
 use std::collections::HashSet;
 
 pub struct Outcome {
-    pub applied: Applied,
+    pub applied: EditResult,
     /// Whether anything would differ.
     changes: bool,
     /// New messages that the rules would remove completely.
@@ -51,7 +51,7 @@ impl Engine {
         reasons: Vec<Option<String>>,
         (at, price): (u64, Option<When>),
         files: &mut Files,
-    ) -> Result<(Commit, Applied), Refusal> {
+    ) -> Result<(Commit, EditResult), Refusal> {
         let id = self.commit_id(conversation, at);
         let effects = self.resolve_all(conversation, id, &wish, files)?;
         few_images(conversation, id, &effects)?;
@@ -176,7 +176,7 @@ impl Engine {
         before: Vec<(EffectId, &Effect)>,
         after: Vec<(EffectId, &Effect)>,
         at: u64,
-    ) -> Result<Applied, Refusal> {
+    ) -> Result<EditResult, Refusal> {
         self.weigh_up(conversation, before, after, Some((When::Now, at))).map(|outcome| outcome.applied)
     }
 
@@ -201,7 +201,7 @@ impl Engine {
         let is_new = |repair: &&RepairView| !was.repairs.contains(repair) && repair.rule != "A65";
         preview.repairs = is.repairs.iter().filter(is_new).cloned().collect();
         let changes = !Overview::is_same(&old, &new);
-        let mut applied = Applied {
+        let mut applied = EditResult {
             conversation: conversation.id.clone(),
             commit: None,
             waiting: None,

@@ -3,7 +3,7 @@
 use super::show::{self, Texts};
 use crate::compose::Ground;
 use crate::conversation::{Conversation, SlotVersion, left};
-use ctx_api::frames::Left;
+use ctx_api::frames::LeftReason;
 use ctx_api::search::Hit;
 use ctx_api::show::{BlockView, MessageView};
 use ctx_core::SlotId;
@@ -102,7 +102,7 @@ fn hits_on(
     (ground, view): (&Ground<'_>, &View<'_>),
     texts: &BySlot,
     terms: &[String],
-    wanted: &dyn Fn(&FrameId) -> Option<Option<Left>>,
+    wanted: &dyn Fn(&FrameId) -> Option<Option<LeftReason>>,
 ) -> Vec<Hit> {
     let sent = ground.slots.iter().filter(|slot| **slot != PENDING).map(|slot| texts.get(slot));
     let pending = conversation.pending.iter().map(|pending| Some(&pending.bytes));

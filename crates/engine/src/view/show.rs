@@ -7,7 +7,7 @@ use crate::compose::{Ground, RepairReport, Weights, rebuilt};
 use crate::conversation::Conversation;
 use crate::{Engine, Refusal};
 use ctx_api::edit::RepairView;
-use ctx_api::show::{BlockView, MessageView, Shown};
+use ctx_api::show::{BlockView, ContentView, MessageView};
 use ctx_core::edit::address::Address;
 use ctx_core::edit::effect::PENDING;
 use ctx_core::edit::fold::{Around, Source, Unit, View, ViewUnit};
@@ -34,7 +34,7 @@ impl Engine {
         ground: &Ground<'_>,
         (view, repaired): (&View<'_>, &RepairReport),
         id: &str,
-    ) -> Result<Shown, Refusal> {
+    ) -> Result<ContentView, Refusal> {
         let source = ground.source();
         let weights = Weights::of(conversation);
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
@@ -63,7 +63,7 @@ impl Engine {
         }
         let blocks = messages.iter_mut().flat_map(|message| &mut message.blocks);
         blocks.filter(|block| block.repaired.is_some()).for_each(|block| explain(block, &repaired.repairs));
-        Ok(Shown {
+        Ok(ContentView {
             conversation: conversation.id.clone(),
             id: id.to_owned(),
             kind: if first.scope == Scope::Frame { "turn" } else { "part" }.into(),
@@ -106,7 +106,7 @@ impl Engine {
     }
 
     /// System blocks and tool definitions.
-    fn around(&self, conversation: &Conversation, view: &View<'_>, address: &Address) -> Result<Shown, Refusal> {
+    fn around(&self, conversation: &Conversation, view: &View<'_>, address: &Address) -> Result<ContentView, Refusal> {
         let bytes = rebuilt(self, conversation)?.bytes;
         let body = Body::parse(bytes.clone(), conversation.wire);
         let envelope = body.map(|body| body.envelope(ctx_clients::lexicon())).unwrap_or_default();
@@ -184,7 +184,7 @@ impl Engine {
             other: Map::new(),
             blocks,
         };
-        Ok(Shown {
+        Ok(ContentView {
             conversation: conversation.id.clone(),
             id,
             kind: kind.into(),

@@ -3,7 +3,7 @@
 use crate::clock::now;
 use crate::parts::Parts;
 use crate::threads::lock;
-use ctx_api::edit::Applied;
+use ctx_api::edit::EditResult;
 use ctx_api::history::{Branches, Tags, Way};
 use ctx_api::timeline::Line;
 use ctx_engine::conversation::Conversation;
@@ -13,7 +13,7 @@ use std::sync::MutexGuard;
 
 impl Parts {
     /// Moves, creates or deletes a branch or tag.
-    pub(super) fn line(&self, conversation: MutexGuard<'_, Conversation>, way: Way) -> Result<Applied, Refusal> {
+    pub(super) fn line(&self, conversation: MutexGuard<'_, Conversation>, way: Way) -> Result<EditResult, Refusal> {
         let at = now();
         let lines = lines(&conversation, &way)?;
         let mut next = conversation.history.clone();

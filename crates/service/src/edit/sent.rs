@@ -3,7 +3,7 @@
 use crate::clock::now;
 use crate::parts::Parts;
 use crate::threads::lock;
-use ctx_api::requests::Explained;
+use ctx_api::requests::CompositionView;
 use ctx_core::hint::Command;
 use ctx_core::{Class, ErrorCode, hint};
 use ctx_engine::compose::compare::overview;
@@ -68,7 +68,7 @@ impl Parts {
         Ok(outgoing.bytes(body.bytes()))
     }
 
-    pub(crate) fn explain(&self, name: &str, at: Option<&str>) -> Result<Explained, Refusal> {
+    pub(crate) fn explain(&self, name: &str, at: Option<&str>) -> Result<CompositionView, Refusal> {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let effects = at_point(&conversation, at.unwrap_or("HEAD"))?;
@@ -77,7 +77,7 @@ impl Parts {
         let scale = |weight: f64| conversation.calibration.tokens(weight);
         let mut commits: Vec<String> = effects.iter().rev().map(|(id, _)| id.commit.to_string()).collect();
         commits.dedup();
-        Ok(Explained {
+        Ok(CompositionView {
             conversation: conversation.id.clone(),
             tokens: scale(overview(&conversation, &ground, &self.engine.lay(&conversation, &ground, effects).0).weight),
             source_tokens: scale(overview(&conversation, &ground, &ground.lay(Vec::new())).weight),

@@ -9,7 +9,7 @@ use crate::keyed_lock::KeyGuard;
 use crate::parts::Parts;
 use crate::threads::lock;
 pub(crate) use alarm::Alarm;
-use ctx_api::edit::{Applied, When};
+use ctx_api::edit::{EditResult, When};
 use ctx_api::waiting::{WaitView, WaitingView};
 use ctx_core::edit::Commit;
 use ctx_core::edit::history::Change;
@@ -37,9 +37,9 @@ impl Parts {
         conversation: MutexGuard<'_, Conversation>,
         commit: Commit,
         (when, cascade): (When, bool),
-        mut applied: Applied,
+        mut applied: EditResult,
         imports: &Imports,
-    ) -> Result<Applied, Refusal> {
+    ) -> Result<EditResult, Refusal> {
         let slots = self.engine.named(&conversation, &commit, imports);
         let (operations, reverts) = match commit.change {
             Change::Edit { operations, .. } => (operations, None),

@@ -4,7 +4,7 @@ use crate::support::{House, answers};
 use ctx_api::edit::Wish;
 use ctx_api::frames::FrameView;
 use ctx_api::map::{KindView, TurnView};
-use ctx_api::show::Shown;
+use ctx_api::show::ContentView;
 use ctx_core::ErrorCode;
 use ctx_wire::answer::{Answer, Ending};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ fn frames(house: &House, id: &str) -> Vec<FrameView> {
     house.service.frames(id, true, None).expect("frames").frames
 }
 
-pub fn show(house: &House, id: &str, part: &str) -> Shown {
+pub fn show(house: &House, id: &str, part: &str) -> ContentView {
     house.service.show(id, part, None).unwrap_or_else(|refusal| panic!("{part}: {refusal} {}", refusal.hint))
 }
 

@@ -4,7 +4,7 @@
 use crate::support::{self, answers};
 use ctx_api::cache::{By, CacheMiss, Cause, MissView, Misses};
 use ctx_api::edit::Wish;
-use ctx_api::stats::{GroupView, Grouping, Spent};
+use ctx_api::stats::{GroupView, Grouping, Spending};
 use ctx_core::policy::{Look, Policy, Proposal};
 use ctx_engine::Moments;
 use ctx_engine::attribution::SeenRequest;
@@ -383,7 +383,7 @@ fn what_a_policy_saves_is_what_the_same_talk_costs_without_it() {
     saves_what_it_says(cost(false), cost(true));
 }
 
-fn cost_of_twelve_more(mut talk: Talk) -> (Spent, Vec<GroupView>) {
+fn cost_of_twelve_more(mut talk: Talk) -> (Spending, Vec<GroupView>) {
     (0..12).for_each(|_| drop(talk.turn(1)));
     let stats = |by| talk.service.stats(&StatsScope { by, ..StatsScope::default() }).expect("stats");
     let all = stats(Grouping::Conversation);
@@ -393,7 +393,7 @@ fn cost_of_twelve_more(mut talk: Talk) -> (Spent, Vec<GroupView>) {
 }
 
 /// The same talk without an edit, and with one before its thirteenth request.
-fn saves_what_it_says((plain, _): (Spent, Vec<GroupView>), (edited, rows): (Spent, Vec<GroupView>)) {
+fn saves_what_it_says((plain, _): (Spending, Vec<GroupView>), (edited, rows): (Spending, Vec<GroupView>)) {
     assert_eq!((plain.saved, plain.removed), (0.0, 0));
     let first = rows[12].spent;
     assert!(first.saved < 0.0 && rows[13..].iter().all(|row| row.spent.saved > 0.0), "{first:?}");

@@ -8,7 +8,7 @@ use crate::edit::imports::Imports;
 use crate::log::{self, NotedWish, Wait};
 use crate::{Engine, Refusal, record};
 use ctx_api::edit::Wish;
-use ctx_api::waiting::{Unmade, WaitView};
+use ctx_api::waiting::{DeferralFailure, WaitView};
 use ctx_core::edit::Commit;
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
@@ -71,7 +71,10 @@ impl Engine {
                 Err(refusal) if PASSING.contains(&refusal.code) => continue,
                 Err(Refusal { code, message, hint, .. }) => {
                     tracing::warn!(conversation = %conversation.id, wish = %wished.id, %message, "a deferred edit is no longer possible");
-                    Wait::Failed { id: wished.id, why: Unmade { code: code.into(), message, hint: hint.to_string() } }
+                    Wait::Failed {
+                        id: wished.id,
+                        why: DeferralFailure { code: code.into(), message, hint: hint.to_string() },
+                    }
                 }
             };
             records.push(record(&conversation.id, situation.now, log::WAIT, &wait, Vec::new()));
