@@ -16,7 +16,6 @@ use ctx_core::message::{Anchor, Message};
 use ctx_core::policy::Moment;
 use ctx_core::{Class, Key, SlotId};
 use ctx_store::Record;
-use ctx_wire::anthropic::context_management::{summary, without_summary};
 use ctx_wire::body::Body;
 use ctx_wire::envelope::Envelope;
 use ctx_wire::{Wire, WireId};
@@ -344,8 +343,9 @@ pub struct WeightEstimates {
 impl Summary {
     /// From a reply to a request of this many messages.
     pub fn of(wire: &dyn Wire, reply: &[u8], messages: usize) -> Option<Summary> {
-        let block = String::from_utf8(summary(reply)?.to_vec()).ok()?;
-        let facts = wire.read(&without_summary(reply), ctx_clients::lexicon()).facts;
+        let edits = wire.provider_edits()?;
+        let block = String::from_utf8(edits.summary(reply)?.to_vec()).ok()?;
+        let facts = wire.read(&edits.without_summary(reply), ctx_clients::lexicon()).facts;
         let anchors = facts.anchors.iter().map(|(Anchor::Id(key) | Anchor::Text(key))| *key).collect();
         Some(Summary { block, messages: u32::try_from(messages).ok()?, key: facts.key, anchors })
     }
