@@ -24,7 +24,7 @@ export interface Operate {
   /** Puts finished operations into the tray. */
   stage: (...operations: Operation[]) => void;
   /**
-   * Makes operations one commit now. `expect`: the head that was on the screen when somebody began; the present one
+   * Makes operations one commit now. `expect`: the head that was on the screen when the user began; the present one
    * without it. `when`: the moment that they wait for. Refusals are thrown.
    */
   commit: (operations: readonly Operation[], expect?: string, when?: When) => Promise<EditResult>;
@@ -138,7 +138,7 @@ const WRITTEN: readonly OperationName[] = [
   "retitle",
 ];
 
-/** A form that somebody has written in does not vanish without a way back. */
+/** A form that the user has written in does not vanish without a way back. */
 export function putAside(conversation: string, draft: Draft): void {
   if (draft.touched !== true || !WRITTEN.includes(draft.name)) return;
   const label = `${entryOf(draft.name).label} ${inShort(draft.targets)}`;

@@ -6,7 +6,7 @@ import { ApiError, type EditResult, askHelper, getJob, type Job, type Operation 
 const EVERY = 400;
 
 /**
- * What came of it, or null if somebody stopped it. `make`: the words are made a commit at once; without it nothing is
+ * What came of it, or null if the user stopped it. `make`: the words are made a commit at once; without it nothing is
  * changed. `report` is told how far it is.
  */
 export async function askFor(
