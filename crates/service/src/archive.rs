@@ -248,7 +248,7 @@ fn replayed(read: &ArchiveContent, id: &str, session: Option<&String>) -> Result
     if conversation.log.skipped > read.head.skipped {
         return Err(unfit(format!("{} of them cannot be read", conversation.log.skipped)));
     }
-    if conversation.tree.is_empty() {
+    if conversation.messages.tree.is_empty() {
         return Err(unfit("they contain no message".into()));
     }
     Ok((step, conversation))

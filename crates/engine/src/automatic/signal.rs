@@ -58,11 +58,11 @@ fn clears(operation: &Operation) -> bool {
 
 fn tell(conversation: &Conversation, told: SignalView, at: u64, step: &mut Step) {
     tracing::info!(
-        conversation = %conversation.id,
+        conversation = %conversation.id(),
         tokens = told.figures.tokens,
         window = told.figures.window,
         "{}",
         told.signal.name()
     );
-    step.records.push(record(&conversation.id, at, log::AUTOMATIC, &Automatic::Signal(told), Vec::new()));
+    step.records.push(record(conversation.id(), at, log::AUTOMATIC, &Automatic::Signal(told), Vec::new()));
 }

@@ -111,7 +111,7 @@ impl Conversation {
 
 /// The rates of a conversation's model for a prompt of this size.
 fn rates(models: &Models, conversation: &Conversation, prompt: u64) -> Option<ModelRates> {
-    let (price, stand_in) = models.price(conversation.envelope.model.as_deref()?, prompt)?;
+    let (price, stand_in) = models.price(conversation.newest.envelope.model.as_deref()?, prompt)?;
     Some(ModelRates { rates: price.rates(conversation.lifetime()).per_token(), nearest: stand_in.is_some() })
 }
 

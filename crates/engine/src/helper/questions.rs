@@ -139,7 +139,7 @@ impl Engine {
         let ground = Ground::of(conversation, true);
         let source = ground.source();
         let weights = Weights::of(conversation);
-        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let scale = |estimate: f64| conversation.tokens(estimate);
         let view = ground.lay(crate::edit::on_top(conversation, id, effects));
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
         // A placeholder text, to check whether the operation is possible at all.

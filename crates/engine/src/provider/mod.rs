@@ -145,7 +145,7 @@ impl Engine {
         let compacts = asks.as_ref().is_some_and(|asks| asks.compacts);
         if let Some(reply) = turn {
             let by_client = || {
-                let body = conversation.last.body.as_ref()?;
+                let body = conversation.newest.last.body.as_ref()?;
                 body.wire().provider_edits()?.excluded_by_client(body)
             };
             let excluded = asks.and_then(|asks| asks.excluded).or_else(by_client).unwrap_or_default();
@@ -156,8 +156,8 @@ impl Engine {
                     (edit.first, edit.last) = (Some(first), Some(last));
                 }
             }
-            answered.summary =
-                Summary::of(conversation.wire, reply, conversation.tree.current().len()).filter(|_| compacts);
+            answered.summary = Summary::of(conversation.wire(), reply, conversation.messages.tree.current().len())
+                .filter(|_| compacts);
         }
     }
 }
@@ -179,6 +179,6 @@ fn summaries_in<'a>(
 
 fn is_sub(conversation: &Conversation, class: Class) -> bool {
     class == Class::Subagent
-        || conversation.opened.agent.is_some()
-        || conversation.opened.class == Class::Subagent.name()
+        || conversation.opened().agent.is_some()
+        || conversation.opened().class == Class::Subagent.name()
 }

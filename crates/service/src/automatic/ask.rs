@@ -59,7 +59,7 @@ impl Parts {
         applied.commit = Some(commit.id.to_string());
         let mut next = conversation.history.clone();
         next.push(commit.clone());
-        let mut records = vec![record(&conversation.id, at, log::COMMIT, &commit, Vec::new())];
+        let mut records = vec![record(conversation.id(), at, log::COMMIT, &commit, Vec::new())];
         records.extend(step.records);
         self.store_now(conversation, records, next).map(|_| applied)
     }

@@ -67,7 +67,7 @@ impl Parts {
     pub(super) fn commit(&self, conversation: MutexGuard<'_, Conversation>, commit: Commit) -> Result<(), Refusal> {
         let mut next = conversation.history.clone();
         next.push(commit.clone());
-        let records = vec![record(&conversation.id, commit.at, log::COMMIT, &commit, Vec::new())];
+        let records = vec![record(conversation.id(), commit.at, log::COMMIT, &commit, Vec::new())];
         self.store_now(conversation, records, next).map(drop)
     }
 
@@ -79,7 +79,7 @@ impl Parts {
         records: Vec<NewRecord>,
         next: History,
     ) -> Result<Untold, Refusal> {
-        let id = conversation.id.clone();
+        let id = conversation.id().to_owned();
         let stays = conversation.reasoning.is_dropped_by_provider
             || conversation.reasoning.strayed
             || !conversation.provider.summaries.is_empty();

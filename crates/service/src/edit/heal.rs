@@ -36,7 +36,7 @@ impl Parts {
         };
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
-        let records = self.store.records(&conversation.id, 0)?.records;
+        let records = self.store.records(conversation.id(), 0)?.records;
         let newest = records.iter().rev().find_map(answer_of).ok_or_else(|| healthy("there is no response yet"))?;
         let error = newest
             .error

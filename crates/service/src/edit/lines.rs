@@ -33,7 +33,7 @@ impl Parts {
         if way.dry_run {
             return Ok(applied);
         }
-        let records = lines.iter().map(|line| record(&conversation.id, at, log::LINE, line, Vec::new())).collect();
+        let records = lines.iter().map(|line| record(conversation.id(), at, log::LINE, line, Vec::new())).collect();
         self.store_now(conversation, records, next).map(|_| applied)
     }
 
@@ -41,12 +41,16 @@ impl Parts {
         let shared = self.conversation(name)?;
         let conversation = lock(&shared);
         let branch = conversation.history.current().to_owned();
-        Ok(Branches { conversation: conversation.id.clone(), branch, branches: branch_views(&conversation.history) })
+        Ok(Branches {
+            conversation: conversation.id().to_owned(),
+            branch,
+            branches: branch_views(&conversation.history),
+        })
     }
 
     pub(crate) fn tags(&self, name: &str) -> Result<Tags, Refusal> {
         let shared = self.conversation(name)?;
         let conversation = lock(&shared);
-        Ok(Tags { conversation: conversation.id.clone(), tags: tag_views(&conversation.history) })
+        Ok(Tags { conversation: conversation.id().to_owned(), tags: tag_views(&conversation.history) })
     }
 }

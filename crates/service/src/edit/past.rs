@@ -152,7 +152,7 @@ impl Parts {
             })
             .collect();
         Ok(HistoryView {
-            conversation: conversation.id.clone(),
+            conversation: conversation.id().to_owned(),
             branch: history.current().to_owned(),
             head,
             branches: branch_views(history),

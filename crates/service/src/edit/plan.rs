@@ -97,7 +97,7 @@ impl Parts {
 
         let first = self.engine.state(&conversation, &ground, on_top(&conversation, id, &[]));
         let risks = risk::Look::new(&conversation, &ground);
-        let scale = |weight: f64| conversation.calibration.tokens(weight);
+        let scale = |weight: f64| conversation.tokens(weight);
         let mut views = Vec::new();
         let mut before: Option<State<'_>> = None;
         let mut end = 0;

@@ -18,7 +18,7 @@ impl Parts {
         let at = at.unwrap_or("HEAD");
         let (view, repaired) = self.engine.lay_at(&conversation, &ground, at)?;
         let refusal = match self.engine.show_in(&conversation, &ground, (&view, &repaired), id) {
-            Err(refusal) if refusal.code == ErrorCode::UnknownId && !conversation.left.is_empty() => refusal,
+            Err(refusal) if refusal.code == ErrorCode::UnknownId && !conversation.messages.left.is_empty() => refusal,
             shown => return shown,
         };
         let left = conversation.left_frames();
