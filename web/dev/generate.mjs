@@ -10,7 +10,7 @@ const to = new URL("src/api/schema.ts", web);
 const head = `// Made from openapi.json by dev/generate.mjs. ${createHash("sha256").update(from).digest("hex")}\n`;
 
 if (!existsSync(to) || !readFileSync(to, "utf8").startsWith(head)) {
-  // Moved into place, so that nobody reads half of it.
+  // Moved into place, so that no process reads half of it.
   const draft = new URL(`src/api/schema.ts.${process.pid}`, web);
   writeFileSync(draft, head + astToString(await openapiTypescript(JSON.parse(from.toString()))));
   renameSync(draft, to);

@@ -1,4 +1,4 @@
-// Does the page's memory grow? `node dev/soak.mjs [MINUTES]`: an agent adds a turn every second and somebody edits, while
+// Does the page's memory grow? `node dev/soak.mjs [MINUTES]`: an agent adds a turn every second and the user edits, while
 // the page is open on each view in turn; every minute the heap after a collection is written as a line. A round is five
 // minutes, one for each view, in a new conversation, so the same minute of each round should need the same memory.
 // Environment as in e2e/stage.mjs.
@@ -46,7 +46,7 @@ async function work() {
   }
 }
 
-/** What somebody does who looks around. */
+/** A user who looks around. */
 async function lookAround(page, minute) {
   await page.keyboard.press('Control+k')
   await pause(1000)

@@ -239,7 +239,7 @@ test('a helper finds a title and a summary, can be stopped, and never takes a ti
     await panel(page).getByRole('button', { name: 'Cancel the request' }).click()
     await panel(page).getByText(/Asking/).waitFor({ state: 'detached' })
 
-    // A title that somebody gave stays, and that is told.
+    // A title that the user gave stays, and that is told.
     await panel(page).getByRole('button', { name: 'Change the title' }).click()
     await page.keyboard.insertText('My own title')
     await page.keyboard.press('Enter')

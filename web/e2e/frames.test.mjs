@@ -300,7 +300,7 @@ test('the tray: three operations, one commit, one price', async () => {
 
 test('choosing by rule: what was read again later, what is large', async () => {
   const { page, client, next } = await scene()
-  // The second step reads something else besides, which nobody reads again.
+  // The second step reads something else besides, which nothing reads again.
   await client.say('USE_TOOL:Read:src/slow.rs ;;THEN;; USE_TOOL:Read:src/slow.rs ;; USE_TOOL:Read:src/other.rs ;;THEN;; USE_TOOL:Read:src/slow.rs ;;THEN;; SAY:read thrice')
   await row(page, 't5').waitFor()
   await page.getByRole('button', { name: 'Select', exact: true }).click()

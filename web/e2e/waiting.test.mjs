@@ -127,7 +127,7 @@ test('a change that does not fit any more says why, and is put away', async () =
   await unharmed(page)
 })
 
-/** Four turns and three proposals: two clear what was read, one of somebody else deletes. */
+/** Four turns and three proposals: two clear what was read, one by another author deletes. */
 async function proposed() {
   const reads = ['first', 'second'].map((name) => `USE_TOOL:Read:${name}.rs ;; THEN ;; SAY:${name} answer`)
   const shown = await scene([...reads, 'SAY:third answer', 'SAY:fourth answer'])

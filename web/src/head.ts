@@ -1,4 +1,4 @@
-// The head that an edit expects. An edit is refused if somebody else has committed since the screen was drawn; a commit
+// The head that an edit expects. An edit is refused if another client has committed since the screen was drawn; a commit
 // of this tab that the screen does not show yet is no reason to refuse the next one.
 
 import type { QueryClient } from "@tanstack/react-query";

@@ -13,10 +13,10 @@ const POLL_EVERY = 3000;
 /** Events of one turn come in bursts: the first is answered at once, one question is enough for all that follow. */
 const GATHER_FOR = 100;
 
-/** The first answers are older than the stream; nobody needs to wait for it that they are compared. */
+/** The first answers are older than the stream; nothing waits for the comparison. */
 const FIRST_AGAIN = 400;
 
-/** Told only while somebody listens, many a second: they say how a reply grows, and nothing that could be asked for. */
+/** Sent only while a client listens, many a second: they say how a reply grows, and nothing that could be asked for. */
 const PASSING: readonly string[] = ["streaming"];
 
 const listeners = new Set<(event: LiveEvent) => void>();

@@ -62,7 +62,7 @@ export async function refreshed(queries: QueryClient, conversations: readonly st
   ]);
 }
 
-/** The daemon looks at every result for it: it must not be in the way of what somebody waits for. */
+/** The daemon looks at every result for it: it must not be in the way of what the user waits for. */
 const CONTEXT = "context";
 export const CONTEXT_AFTER = 400;
 

@@ -17,7 +17,7 @@ export function go(change: Partial<Route>): void {
 }
 
 /**
- * Stays with a conversation from now on, if the page was following the active one: somebody has begun to work in it.
+ * Stays with a conversation from now on, if the page was following the active one: the user has begun to work in it.
  * Not a step of its own in the browser's history.
  */
 export function stayWith(conversation: string): void {

@@ -1,4 +1,4 @@
-// In which turn something is asked for again after a change: what somebody looks at first. The rest waits for it: the
+// In which turn something is asked for again after a change: what the user looks at first. The rest waits for it: the
 // daemon answers for one conversation at a time, and another window may ask for the same.
 
 import type { View } from "./address";

@@ -1,4 +1,4 @@
-// The views that are loaded when somebody looks at them: all but the frames.
+// The views that are loaded when the user looks at them: all but the frames.
 
 import type { View } from "./address";
 

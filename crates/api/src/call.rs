@@ -9,19 +9,19 @@ use serde_json::Value;
 
 use crate::cache::{Misses, MissesQuery};
 use crate::context::{ContextView, WorthView};
-use crate::conversations::{Conversations, Purge, Purged};
-use crate::edit::{Applied, Clear, Heal, Wish};
+use crate::conversations::{Conversations, Purge, PurgeResult};
+use crate::edit::{Clear, EditResult, Heal, Wish};
 use crate::explain::{Term, Terms};
 use crate::frames::{AtQuery, Frames, FramesQuery};
-use crate::helper::{HelperTested, HelperView, JobView};
+use crate::helper::{HelperTest, HelperView, JobView};
 use crate::history::{Branches, Diff, DiffQuery, HistoryQuery, HistoryView, Tags, Way};
 use crate::map::ContextMap;
 use crate::models::ModelsView;
 use crate::phases::{PhaseWish, PhasesView};
 use crate::plan::{Plan, PlanView};
 use crate::requests::{Explanation, SentView};
-use crate::search::{Found, SearchQuery};
-use crate::show::Shown;
+use crate::search::{SearchQuery, SearchResults};
+use crate::show::ContentView;
 use crate::stats::{Stats, StatsQuery};
 use crate::status::Status;
 use crate::timeline::{Timeline, TimelineQuery};
@@ -78,7 +78,7 @@ pub fn conversations() -> Call<Conversations> {
 }
 
 /// Deletes conversations for good.
-pub fn purge(wish: &Purge) -> Call<Purged> {
+pub fn purge(wish: &Purge) -> Call<PurgeResult> {
     Call::post("/purge", wish)
 }
 
@@ -93,7 +93,7 @@ pub fn stats(query: &StatsQuery) -> Call<Stats> {
 }
 
 /// Text in conversations.
-pub fn search(query: &SearchQuery) -> Call<Found> {
+pub fn search(query: &SearchQuery) -> Call<SearchResults> {
     Call::get("/search").query(query)
 }
 
@@ -113,7 +113,7 @@ pub fn helper() -> Call<HelperView> {
 }
 
 /// Sends a test request to the helper model.
-pub fn test_helper() -> Call<HelperTested> {
+pub fn test_helper() -> Call<HelperTest> {
     Call::post("/helper/test", &Nothing {})
 }
 
@@ -147,7 +147,7 @@ impl Conversation<'_> {
     }
 
     /// The content of a frame, step, message or block.
-    pub fn show(self, id: &str, query: &AtQuery) -> Call<Shown> {
+    pub fn show(self, id: &str, query: &AtQuery) -> Call<ContentView> {
         Call::get(self.path(&format!("frames/{}", encoded(id, "/")))).query(query)
     }
 
@@ -172,7 +172,7 @@ impl Conversation<'_> {
     }
 
     /// Runs a history action, or names a commit.
-    pub fn go(self, way: &Way) -> Call<Applied> {
+    pub fn go(self, way: &Way) -> Call<EditResult> {
         Call::post(self.path("history"), way)
     }
 
@@ -187,7 +187,7 @@ impl Conversation<'_> {
     }
 
     /// Applies operations as one commit.
-    pub fn apply(self, wish: &Wish) -> Call<Applied> {
+    pub fn apply(self, wish: &Wish) -> Call<EditResult> {
         Call::post(self.path("operations"), wish)
     }
 
@@ -202,12 +202,12 @@ impl Conversation<'_> {
     }
 
     /// Applies the edit that makes the provider accept the request again.
-    pub fn heal(self, wish: &Heal) -> Call<Applied> {
+    pub fn heal(self, wish: &Heal) -> Call<EditResult> {
         Call::post(self.path("heal"), wish)
     }
 
     /// Clears everything clearable.
-    pub fn clear(self, wish: &Clear) -> Call<Applied> {
+    pub fn clear(self, wish: &Clear) -> Call<EditResult> {
         Call::post(self.path("clear"), wish)
     }
 

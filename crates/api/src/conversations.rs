@@ -63,14 +63,14 @@ pub struct Purge {
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Purged {
+pub struct PurgeResult {
     pub conversations: usize,
     pub bytes_freed: u64,
 }
 
 /// A conversation imported from a file, or a preview of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Imported {
+pub struct ImportResult {
     /// Its id in this home.
     pub conversation: String,
     /// Its original id.

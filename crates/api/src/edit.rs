@@ -6,7 +6,7 @@ use ctx_core::edit::Operation;
 
 use crate::cache::CacheView;
 use crate::cost::Cost;
-use crate::helper::Written;
+use crate::helper::HelperText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +72,7 @@ pub struct Clear {
 
 /// The outcome of an edit, or its preview.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Applied {
+pub struct EditResult {
     pub conversation: String,
     /// `None` if nothing was committed.
     pub commit: Option<String>,
@@ -102,7 +102,7 @@ pub struct Applied {
     pub warnings: Vec<String>,
     /// Missing texts that were written for the operations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub written: Vec<Written>,
+    pub written: Vec<HelperText>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

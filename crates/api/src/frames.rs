@@ -93,7 +93,7 @@ pub struct FrameView {
     pub state: Vec<String>,
     /// Why it is no longer sent, if the client left it behind. Its tokens are in no sum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub left: Option<Left>,
+    pub left: Option<LeftReason>,
     /// The active commits that made it, newest first.
     #[serde(default)]
     pub by: Vec<String>,
@@ -134,26 +134,26 @@ pub struct StepView {
 /// Why a frame is no longer sent, though no edit removed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Left {
+pub enum LeftReason {
     /// The client has summarised it.
     BeforeCompaction,
     /// The client rewound behind it and continued with other words.
     Rewound,
 }
 
-impl Left {
+impl LeftReason {
     /// Its name among the states of a frame.
     pub fn state(self) -> &'static str {
         match self {
-            Left::BeforeCompaction => "before-compaction",
-            Left::Rewound => "rewound",
+            LeftReason::BeforeCompaction => "before-compaction",
+            LeftReason::Rewound => "rewound",
         }
     }
 
     pub fn in_words(self) -> &'static str {
         match self {
-            Left::BeforeCompaction => "before compaction",
-            Left::Rewound => "rewound",
+            LeftReason::BeforeCompaction => "before compaction",
+            LeftReason::Rewound => "rewound",
         }
     }
 }

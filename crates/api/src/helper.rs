@@ -1,6 +1,6 @@
 //! The helper model that writes summaries and titles, and its jobs.
 
-use crate::edit::Applied;
+use crate::edit::EditResult;
 use ctx_core::ReceivedCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub enum Kind {
 
 /// A text written for an operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Written {
+pub struct HelperText {
     pub kind: Kind,
     /// Its subject.
     pub of: String,
@@ -49,7 +49,7 @@ pub struct HelperView {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct HelperTested {
+pub struct HelperTest {
     pub by: String,
     /// Its answer, cleaned.
     pub said: String,
@@ -80,7 +80,7 @@ pub struct JobView {
     pub started_at: u64,
     /// The outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub applied: Option<Applied>,
+    pub applied: Option<EditResult>,
     /// The reason for a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<JobError>,

@@ -4,7 +4,7 @@ use ctx_core::edit::Operation;
 use serde_json::Value;
 
 use crate::cost::Cost;
-use crate::edit::{Applied, RepairView, When};
+use crate::edit::{EditResult, RepairView, When};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    pub operations: Vec<Planned>,
+    pub operations: Vec<PlannedOperation>,
     #[serde(default)]
     pub note: Option<String>,
     /// The expected head.
@@ -34,7 +34,7 @@ pub struct Plan {
 /// An operation in its usual JSON, with a `reason` beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(transform = beside)]
-pub struct Planned {
+pub struct PlannedOperation {
     #[serde(flatten)]
     pub operation: Operation,
     /// The reason, stored with the commit.
@@ -47,7 +47,7 @@ pub struct Planned {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanView {
     #[serde(flatten)]
-    pub applied: Applied,
+    pub applied: EditResult,
     /// The head that it was previewed against.
     pub head: Option<String>,
     #[serde(default)]
@@ -99,19 +99,19 @@ pub struct Risk {
     pub what: String,
 }
 
-impl<'de> Deserialize<'de> for Planned {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Planned, D::Error> {
-        Planned::read(Value::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+impl<'de> Deserialize<'de> for PlannedOperation {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PlannedOperation, D::Error> {
+        PlannedOperation::read(Value::deserialize(deserializer)?).map_err(serde::de::Error::custom)
     }
 }
 
-impl Planned {
+impl PlannedOperation {
     /// Removes the reason before parsing, because an operation refuses unknown fields.
-    pub fn read(mut value: Value) -> Result<Planned, serde_json::Error> {
+    pub fn read(mut value: Value) -> Result<PlannedOperation, serde_json::Error> {
         let reason = value.as_object_mut().and_then(|fields| fields.remove("reason"));
         let reason: Option<String> = reason.map(serde_json::from_value).transpose()?.flatten();
         let reason = reason.filter(|reason| !reason.trim().is_empty());
-        Ok(Planned { operation: serde_json::from_value(value)?, reason })
+        Ok(PlannedOperation { operation: serde_json::from_value(value)?, reason })
     }
 }
 
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn an_operation_may_have_a_reason_and_nothing_else_that_it_does_not_know() {
-        let read = |value: Value| serde_json::from_value::<Planned>(value);
+        let read = |value: Value| serde_json::from_value::<PlannedOperation>(value);
         let planned = read(json!({"op": "delete", "ids": ["t3"], "reason": "a dead end"})).expect("read");
         assert_eq!((planned.operation.name(), planned.reason.as_deref()), ("delete", Some("a dead end")));
         assert_eq!(read(json!({"op": "delete", "ids": ["t3"], "reason": " "})).expect("read").reason, None);

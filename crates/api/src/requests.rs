@@ -43,7 +43,7 @@ pub struct SentAnswer {
     pub ending: String,
     pub stop_reason: Option<String>,
     pub usage: Option<Usage>,
-    pub error: Option<ErrorSaid>,
+    pub error: Option<AnswerError>,
     pub first_byte_ms: Option<u64>,
     pub total_ms: u64,
 }
@@ -65,13 +65,13 @@ pub struct Usage {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ErrorSaid {
+pub struct AnswerError {
     pub kind: String,
     pub message: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Explained {
+pub struct CompositionView {
     pub conversation: String,
     /// The request equals the client's.
     pub untouched: bool,
@@ -88,7 +88,7 @@ pub struct Explained {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
     #[serde(flatten)]
-    pub explained: Explained,
+    pub explained: CompositionView,
     /// The content that the provider refuses, if `ctx heal` can remove it.
     pub problem: Option<String>,
 }

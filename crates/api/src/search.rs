@@ -1,6 +1,6 @@
 //! Searching the text of conversations.
 
-use crate::frames::Left;
+use crate::frames::LeftReason;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,18 +15,18 @@ pub struct SearchQuery {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Found {
+pub struct SearchResults {
     pub query: String,
     /// The number of searched conversations.
     pub searched: usize,
     /// Not all were searched: the search ended at the limit of hits.
     pub more: bool,
     /// Newest activity first.
-    pub conversations: Vec<FoundIn>,
+    pub conversations: Vec<ConversationHits>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FoundIn {
+pub struct ConversationHits {
     pub id: String,
     pub title: String,
     pub last_activity: u64,
@@ -47,6 +47,6 @@ pub struct Hit {
     pub sent: bool,
     /// Why it is no longer sent, if the client left its frame behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub left: Option<Left>,
+    pub left: Option<LeftReason>,
     pub snippet: String,
 }

@@ -3,12 +3,12 @@
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::frames::Left;
+use crate::frames::LeftReason;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Shown {
+pub struct ContentView {
     pub conversation: String,
     pub id: String,
     pub kind: String,
@@ -17,7 +17,7 @@ pub struct Shown {
     pub calibrated: bool,
     /// Why it is no longer sent, if the client left it behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub left: Option<Left>,
+    pub left: Option<LeftReason>,
     /// The states, as in a list of frames.
     #[serde(default)]
     pub state: Vec<String>,

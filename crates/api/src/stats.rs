@@ -40,7 +40,7 @@ pub struct Stats {
     pub groups: Vec<GroupView>,
     /// The number of groups that are not listed, but in the sums.
     pub more: usize,
-    pub total: Spent,
+    pub total: Spending,
     /// The cost of each day, from the first to the last, in dollars.
     pub days: Vec<DayView>,
     /// Records that could not be read.
@@ -58,11 +58,11 @@ pub struct GroupView {
     /// The time of the last request.
     pub at: u64,
     #[serde(flatten)]
-    pub spent: Spent,
+    pub spent: Spending,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Spent {
+pub struct Spending {
     pub requests: u64,
     /// Tokens read without the cache, from the cache, and written to it.
     pub input: u64,

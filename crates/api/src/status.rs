@@ -22,7 +22,7 @@ pub struct Status {
     pub edited: usize,
     pub requests: Requests,
     pub recorder: Load,
-    pub store: Stored,
+    pub store: StoreStatus,
     /// The provider's own editing.
     pub provider: ProviderView,
     /// None if the system does not report it.
@@ -85,7 +85,7 @@ pub struct Requests {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(!default)]
-pub struct Stored {
+pub struct StoreStatus {
     pub path: PathBuf,
     pub bytes: u64,
     pub records: u64,

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::cache::CacheMiss;
 use crate::edit::When;
-use crate::requests::{ErrorSaid, Usage};
-use crate::waiting::Unmade;
+use crate::requests::{AnswerError, Usage};
+use crate::waiting::DeferralFailure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -91,7 +91,7 @@ pub enum What {
         ending: String,
         stop_reason: Option<String>,
         usage: Option<Usage>,
-        error: Option<ErrorSaid>,
+        error: Option<AnswerError>,
         /// Edits by the provider itself. `first` and `last` are the steps whose results it must have cleared, by their
         /// ids at that time.
         applied_edits: Vec<ProviderEdit>,
@@ -148,7 +148,7 @@ pub enum What {
     /// Edits that the automatic editor would have made in another mode.
     Noted { request: u32, summary: String, note: String, tokens_before: u64, tokens_after: u64 },
     /// The limit is near, or content was cleared.
-    Signal(Told),
+    Signal(SignalView),
     /// An edit was deferred, or its state changed.
     Waiting {
         id: String,
@@ -168,7 +168,7 @@ pub enum What {
         commit: Option<CommitId>,
         /// The reason for a failure.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        failure: Option<Unmade>,
+        failure: Option<DeferralFailure>,
     },
     /// An event of a newer daemon.
     #[serde(other)]
@@ -208,7 +208,7 @@ pub struct Figures {
 
 /// A signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Told {
+pub struct SignalView {
     pub signal: Signal,
     /// The number of the current request.
     pub request: u32,

@@ -58,7 +58,7 @@ pub struct WaitView {
     /// The resulting commit.
     pub commit: Option<CommitId>,
     /// The reason for a failure.
-    pub failure: Option<Unmade>,
+    pub failure: Option<DeferralFailure>,
     /// The commits that it reverts, if it has no operations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reverts: Vec<CommitId>,
@@ -69,7 +69,7 @@ pub struct WaitView {
 
 /// Why a deferred edit could not be committed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Unmade {
+pub struct DeferralFailure {
     #[schemars(with = "String")]
     pub code: ReceivedCode,
     pub message: String,

@@ -181,12 +181,12 @@ impl DaemonArguments {
     pub fn flags(&self, place: &PlaceArguments) -> Result<Flags, Failure> {
         let refuse = |why| Failure::usage(format!("--upstream: {why}"));
         let upstreams: Result<Vec<_>, _> = self.upstream.iter().map(|text| parse_flag(text)).collect();
-        let is_anthropic = |(name, _): &(String, UpstreamUrl)| name == Provider::Anthropic.name();
-        let (anthropic, upstreams): (Vec<_>, Vec<_>) = upstreams.map_err(refuse)?.into_iter().partition(is_anthropic);
+        let is_default = |(name, _): &(String, UpstreamUrl)| name == Provider::DEFAULT.name();
+        let (default, upstreams): (Vec<_>, Vec<_>) = upstreams.map_err(refuse)?.into_iter().partition(is_default);
         Ok(Flags {
             listen: place.listen,
             allow_remote: self.allow_remote,
-            upstream: anthropic.into_iter().next_back().map(|(_, url)| url),
+            upstream: default.into_iter().next_back().map(|(_, url)| url),
             upstreams,
             store: self.store.as_deref().map(store_flag).transpose()?,
             config: self.config.clone(),

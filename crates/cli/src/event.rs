@@ -1,6 +1,6 @@
 //! Formats events for the timeline and the live view.
 
-use ctx_api::requests::ErrorSaid;
+use ctx_api::requests::AnswerError;
 use ctx_api::timeline::{ProviderEdit, What};
 use ctx_wire::rules;
 
@@ -85,7 +85,7 @@ pub fn remarks(answer: &What) -> Vec<String> {
         return Vec::new();
     };
     let mut remarks = Vec::new();
-    remarks.extend(error.as_ref().map(|ErrorSaid { kind, message }| format!("error {kind}: {message}")));
+    remarks.extend(error.as_ref().map(|AnswerError { kind, message }| format!("error {kind}: {message}")));
     remarks.extend(applied_edits.iter().map(edit_in_words));
     if *compacted {
         remarks.push("the provider summarised earlier content".to_owned());

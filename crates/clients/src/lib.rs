@@ -22,6 +22,8 @@ mod session;
 pub mod setup;
 
 pub use class::{Glance, ToolsListed, class, sender};
+pub use claude_code::hooks::{StatusLineInput, session_of_hook};
+pub use claude_code::{question, skills};
 pub use hints::{HeaderNames, Headers, Hints};
 pub use session::{SessionConversation, SessionFile, SessionFiles, SessionTurn, SessionUsage};
 
@@ -140,6 +142,14 @@ pub static CLIENTS: [&Client; 10] = [
     &continue_dev::CLIENT,
     &aider::CLIENT,
 ];
+
+/// An unknown program is started like this client.
+pub static DEFAULT: &Client = &claude_code::CLIENT;
+
+/// The variable of the default client's base URL.
+pub const BASE_URL: &str = claude_code::variables::BASE_URL;
+/// The variable with the session of the agent that runs a command.
+pub const SESSION: &str = claude_code::variables::SESSION;
 
 /// Any other sender.
 pub static UNKNOWN: Client = Client {

@@ -3,8 +3,6 @@
 
 use std::ffi::OsString;
 
-use ctx_clients::claude_code::variables;
-
 /// A variable with its alternative names; the first one that is set and not empty counts.
 #[derive(Clone, Copy, Debug)]
 pub struct Variable(&'static [&'static str]);
@@ -68,7 +66,7 @@ pub const NODE_EXTRA_CA_CERTS: Variable = Variable(&["NODE_EXTRA_CA_CERTS"]);
 
 // Variables of the agent. `ctx_clients::launch` lists those that `ctx run` sets.
 /// The session of the agent that runs this command, set by the stock client.
-pub const AGENT_SESSION: Variable = Variable(&[variables::SESSION]);
+pub const AGENT_SESSION: Variable = Variable(&[ctx_clients::SESSION]);
 
 /// The source of values: the process, or a test.
 #[derive(Clone, Debug)]

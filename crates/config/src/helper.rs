@@ -24,15 +24,15 @@ pub(crate) fn settings(helper: &Helper, environment: &Environment) -> Settings {
         provider,
         url: helper.url.clone(),
         model: helper.model.clone(),
-        key_env: helper.key_env.clone().or_else(|| (provider == Provider::Anthropic).then(|| KEY.to_owned())),
+        key_env: helper.key_env.clone().or_else(|| provider.needs_key().then(|| KEY.to_owned())),
         key: key.map(Secret::new),
         budget_per_day: helper.budget_per_day.unwrap_or(usual.budget_per_day),
         timeout: helper.timeout.map_or(usual.timeout, |seconds| Duration::from_secs(seconds.max(1))),
         max_chars: helper.max_chars.map_or(usual.max_chars, |most| most.max(1_000) as usize),
         titles: helper.titles.unwrap_or(usual.titles),
-        environment: match provider {
-            Provider::Claude => Variables::without_hints(environment.all()),
-            _ => Variables::default(),
+        environment: match provider.is_program() {
+            true => Variables::without_hints(environment.all()),
+            false => Variables::default(),
         },
     }
 }

@@ -44,14 +44,14 @@ use self::sources::Places;
 /// The default address.
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8788);
 /// The default upstream.
-pub const DEFAULT_UPSTREAM: &str = "https://api.anthropic.com";
+pub const DEFAULT_UPSTREAM: &str = ctx_wire::Provider::DEFAULT.url();
 
 /// The flags of the command line for a daemon.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
     pub listen: Option<SocketAddr>,
     pub allow_remote: bool,
-    /// Anthropic's upstream.
+    /// The default provider's upstream.
     pub upstream: Option<UpstreamUrl>,
     /// All other upstreams, by name.
     pub upstreams: Vec<(String, UpstreamUrl)>,

@@ -10,7 +10,7 @@ use ctx_api::context::ProjectSettings;
 use ctx_core::policy::Settings;
 use ctx_engine::automatic::Rules;
 use ctx_service::provider::ProviderRules;
-use ctx_wire::anthropic::context_management;
+use ctx_wire::provider_edits;
 
 use crate::Flags;
 use crate::env::Environment;
@@ -33,7 +33,7 @@ pub struct LiveRules {
     files: Mutex<HashMap<PathBuf, Arc<Mutex<CachedFile>>>>,
     sources: Mutex<HashMap<Who, CachedSources>>,
     settings: Mutex<HashMap<Who, CachedMerge<Settings>>>,
-    rules: Mutex<HashMap<Who, CachedMerge<context_management::Rules>>>,
+    rules: Mutex<HashMap<Who, CachedMerge<provider_edits::Rules>>>,
     trust: Mutex<KnownTrust>,
 }
 
@@ -236,7 +236,7 @@ impl Rules for LiveRules {
 }
 
 impl ProviderRules for LiveRules {
-    fn provider(&self, folder: Option<&Path>) -> Arc<context_management::Rules> {
+    fn provider(&self, folder: Option<&Path>) -> Arc<provider_edits::Rules> {
         self.cached(&self.rules, who(folder, &[]), |layers, trust| merge::provider_rules(folder, layers, trust).0)
     }
 }

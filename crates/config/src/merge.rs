@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ctx_core::policy::settings::EVERY_PHASE;
 use ctx_core::policy::{Mode, Settings};
-use ctx_wire::anthropic::context_management::{Rules, Wish};
+use ctx_wire::provider_edits::{Rules, Wish};
 use serde_json::{Value, json};
 
 use crate::layer::{EDITING, Layer, Origin, PROVIDER, in_words};

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use ctx_clients::claude_code::folders;
+use ctx_clients::skills;
 use ctx_core::edit::refusal::nearest;
 use ctx_store::confined::{self, Identity};
 
@@ -54,7 +54,7 @@ pub struct Stamp {
 impl Places {
     pub fn new(flags: &Flags, environment: &Environment, home: &Home) -> Places {
         let named = flags.config.clone().or_else(|| environment.get(env::CONFIG).map(PathBuf::from));
-        let skills = folders::of_user(|name| environment.raw(name)).map(|(config, _)| config.join(folders::SKILLS));
+        let skills = skills::of_user(|name| environment.raw(name));
         // The daemon may change its working directory.
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
         Places { home: home.clone(), named: named.map(absolute), skills: skills.map(absolute) }
@@ -111,10 +111,7 @@ impl Places {
     /// Folders of skills, and whether they are the user's own.
     fn skill_folders(&self, folder: Option<&Path>) -> Vec<(PathBuf, bool)> {
         let folder = folder.and_then(real);
-        let project = folder
-            .iter()
-            .flat_map(|folder| project::folders(folder))
-            .map(|folder| folder.join(folders::CONFIG).join(folders::SKILLS));
+        let project = folder.iter().flat_map(|folder| project::folders(folder)).map(skills::of_project);
         let project = project.filter(|folder| self.skills.as_ref() != Some(folder));
         self.skills.iter().cloned().map(|skills| (skills, true)).chain(project.map(|skills| (skills, false))).collect()
     }

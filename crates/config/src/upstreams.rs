@@ -15,10 +15,10 @@ pub fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// Parses an upstream of the command line: `URL`, for Anthropic, or `NAME=URL`. An error never repeats the address.
+/// Parses an upstream of the command line: `URL`, for the default provider, or `NAME=URL`. An error never repeats the address.
 pub fn parse_flag(text: &str) -> Result<(String, UpstreamUrl), String> {
     let named = text.split_once('=').filter(|(name, _)| !name.contains(['/', ':', '?']));
-    let (name, url) = named.unwrap_or((Provider::Anthropic.name(), text));
+    let (name, url) = named.unwrap_or((Provider::DEFAULT.name(), text));
     if !is_name(name) {
         return Err(format!("invalid upstream name: {NAMES}"));
     }
@@ -41,18 +41,18 @@ fn lay(upstream: &mut Upstream, keys: &UpstreamKeys, file: &ConfigFile) {
     upstream.websocket = keys.websocket.unwrap_or(upstream.websocket);
 }
 
-/// Anthropic's upstream with the settings for it alone, and all others.
-pub(crate) fn all(mut anthropic: Upstream, flags: &Flags, file: &ConfigFile) -> (Upstream, Vec<(String, Upstream)>) {
-    let plain = anthropic.clone();
+/// The default provider's upstream with the settings for it alone, and all others.
+pub(crate) fn all(mut default: Upstream, flags: &Flags, file: &ConfigFile) -> (Upstream, Vec<(String, Upstream)>) {
+    let plain = default.clone();
     let mut others: Vec<(String, Upstream)> = Vec::new();
-    for provider in Provider::ALL.into_iter().filter(|provider| *provider != Provider::Anthropic) {
+    for provider in Provider::ALL.into_iter().filter(|provider| *provider != Provider::DEFAULT) {
         if let Ok(url) = provider.url().parse() {
             others.push((provider.name().to_owned(), Upstream { url, ..plain.clone() }));
         }
     }
     for (name, keys) in &file.layer.config.upstream.named {
         match others.iter_mut().find(|(other, _)| other == name) {
-            _ if name == Provider::Anthropic.name() => lay(&mut anthropic, keys, file),
+            _ if name == Provider::DEFAULT.name() => lay(&mut default, keys, file),
             Some((_, upstream)) => lay(upstream, keys, file),
             // Without an address it cannot be reached.
             None if keys.url.is_none() => {}
@@ -69,5 +69,5 @@ pub(crate) fn all(mut anthropic: Upstream, flags: &Flags, file: &ConfigFile) -> 
             None => others.push((name.clone(), Upstream { url: url.clone(), ..plain.clone() })),
         }
     }
-    (anthropic, others)
+    (default, others)
 }

@@ -1,7 +1,7 @@
 //! Token estimates, calibrated by the provider's reports.
 
 use crate::message::{Block, Kind, Message};
-use ctx_models::tokens::{CLAUDE, weights};
+use ctx_models::tokens::{USUAL, weights};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// From this estimate on, a request reveals the size of a token: the fixed overhead per request is small beside it.
@@ -9,7 +9,7 @@ const TELLING: f64 = 5_000.0;
 
 /// The uncorrected estimate for one block.
 pub fn estimate(chars: u32, fixed: u32) -> f64 {
-    f64::from(chars) / CLAUDE.chars_per_token + CLAUDE.per_block + f64::from(fixed)
+    f64::from(chars) / USUAL.chars_per_token + USUAL.per_block + f64::from(fixed)
 }
 
 pub fn of_block(block: &Block) -> f64 {
@@ -52,7 +52,7 @@ impl Calibration {
 
     /// Names the model of the next request: until a report, the scale is that of its family's tokenizer.
     pub fn expects(&mut self, model: &str) {
-        self.family = Some(CLAUDE.chars_per_token / weights(model, CLAUDE).chars_per_token);
+        self.family = Some(USUAL.chars_per_token / weights(model, USUAL).chars_per_token);
     }
 
     /// Names the model of the next report. The first report of another model counts whatever its size.

@@ -76,18 +76,18 @@ impl AttributedRequest {
 
     /// Older clients mark a request as an agent's without naming the agent: its task identifies it.
     pub fn unnamed_agent(&self, conversation: &Conversation, hints: &Hints) -> Option<NamedAgent> {
-        let is_named = hints.agent.is_some() || hints.parent_session.is_some() || conversation.opened.agent.is_some();
+        let is_named = hints.agent.is_some() || hints.parent_session.is_some() || conversation.opened().agent.is_some();
         if self.class != Class::Subagent || is_named {
             return None;
         }
-        let session = conversation.opened.session.clone()?;
+        let session = conversation.opened().session.clone()?;
         let asked = self.received.body.read_message(0, ctx_clients::lexicon()).facts.key.to_string();
         Some((session, format!("prompt-{}", asked.get(..12).unwrap_or_default())))
     }
 
     /// Removes the request from a conversation that it does not belong to.
     pub fn withdraw(self, conversation: &mut Conversation) -> ParsedBody {
-        conversation.last.body = self.received.spare;
+        conversation.newest.last.body = self.received.spare;
         (self.received.body, self.received.envelope)
     }
 }
@@ -104,9 +104,9 @@ pub struct Newborn {
 impl Newborn {
     /// `None` if the conversation has a turn: it then has no other origin.
     pub fn of(conversation: &Conversation) -> Option<Newborn> {
-        let OpeningRecord { session, agent, parent, .. } = conversation.opened.clone();
-        let (id, wire) = (conversation.id.clone(), conversation.wire.id());
-        conversation.tree.is_empty().then_some(Newborn { id, session, agent, parent, wire })
+        let OpeningRecord { session, agent, parent, .. } = conversation.opened().clone();
+        let (id, wire) = (conversation.id().to_owned(), conversation.wire().id());
+        conversation.messages.tree.is_empty().then_some(Newborn { id, session, agent, parent, wire })
     }
 }
 
@@ -167,13 +167,13 @@ pub fn client_name(hints: &Hints, envelope: &Envelope) -> Option<String> {
 pub fn goes_on(conversation: &Conversation, received: &ReceivedRequest) -> bool {
     let rest = facts(&received.body, received.same);
     let placed = reconcile(
-        &conversation.tree,
+        &conversation.messages.tree,
         &Sighting { same: received.same, rest: &rest, compacted: false, unanswered: false },
     );
     matches!(placed.verdict, Verdict::Next | Verdict::Retry)
-        && conversation.tree.path().any(|slot| slot.message.role == Role::Assistant)
-        && conversation.opened.session.as_deref() == received.envelope.session.as_deref()
-        && conversation.opened.agent.is_none()
+        && conversation.messages.tree.path().any(|slot| slot.message.role == Role::Assistant)
+        && conversation.opened().session.as_deref() == received.envelope.session.as_deref()
+        && conversation.opened().agent.is_none()
 }
 
 /// The messages from `from` on, and the cuts that make them bare.
@@ -189,19 +189,22 @@ pub fn facts(body: &Body, from: usize) -> Vec<Message> {
 /// Takes in the body by comparing it with the previous one.
 pub fn receive(conversation: &mut Conversation, seen: &SeenRequest) -> Result<ReceivedRequest, Problem> {
     let pieces = &seen.pieces;
-    match conversation.last.body.take() {
+    match conversation.newest.last.body.take() {
         Some(old) if old.shares_history(pieces) => {
             let behind = old.spans().array.end;
             let (body, shared) = old.advance(pieces)?;
             let (envelope, packed) = match shared.envelope {
                 true => {
-                    let moved = conversation.last.envelope.moved(behind, body.spans().array.end);
-                    (moved.map_or_else(|| conversation.last.envelope.clone(), Arc::new), conversation.last.packed)
+                    let moved = conversation.newest.last.envelope.moved(behind, body.spans().array.end);
+                    (
+                        moved.map_or_else(|| conversation.newest.last.envelope.clone(), Arc::new),
+                        conversation.newest.last.packed,
+                    )
                 }
                 false => (Arc::new(body.envelope(ctx_clients::lexicon())), None),
             };
             Ok(ReceivedRequest {
-                same: shared.messages.min(conversation.last.aligned),
+                same: shared.messages.min(conversation.newest.last.aligned),
                 body,
                 envelope: with_model(envelope, seen),
                 packed,
@@ -210,8 +213,8 @@ pub fn receive(conversation: &mut Conversation, seen: &SeenRequest) -> Result<Re
             })
         }
         old => {
-            conversation.last.body = old;
-            let body = Body::read(pieces, conversation.wire)?;
+            conversation.newest.last.body = old;
+            let body = Body::read(pieces, conversation.wire())?;
             let envelope = with_model(Arc::new(body.envelope(ctx_clients::lexicon())), seen);
             Ok(beside(conversation, (body, envelope)))
         }
@@ -228,8 +231,8 @@ pub fn with_model(mut envelope: Arc<Envelope>, seen: &SeenRequest) -> Arc<Envelo
 
 /// Takes in an independently parsed body; the previous one is set aside.
 pub fn beside(conversation: &mut Conversation, (body, envelope): ParsedBody) -> ReceivedRequest {
-    let spare = conversation.last.body.take();
-    let same = spare.as_ref().map_or(0, |old| old.same_messages(&body)).min(conversation.last.aligned);
+    let spare = conversation.newest.last.body.take();
+    let same = spare.as_ref().map_or(0, |old| old.same_messages(&body)).min(conversation.newest.last.aligned);
     ReceivedRequest { body, same, envelope, packed: None, spare, messages: None }
 }
 
@@ -244,10 +247,12 @@ pub struct Continuation {
 
 /// How far `messages` continue this conversation.
 pub fn continues(conversation: &Conversation, messages: &[Message]) -> Continuation {
-    let placed =
-        reconcile(&conversation.tree, &Sighting { same: 0, rest: messages, compacted: false, unanswered: false });
+    let placed = reconcile(
+        &conversation.messages.tree,
+        &Sighting { same: 0, rest: messages, compacted: false, unanswered: false },
+    );
     let at_end = matches!(placed.verdict, Verdict::Next | Verdict::Retry);
-    let reply = if conversation.progress.answered { conversation.pending.as_slice() } else { &[] };
+    let reply = if conversation.progress.answered { conversation.newest.pending.as_slice() } else { &[] };
     let is_reply = |message: &Message| reply.iter().any(|one| one.is(message));
     let next = messages.get(placed.known()..).unwrap_or_default();
     let brought = next.iter().take(reply.len()).filter(|message| at_end && is_reply(message)).count();
@@ -275,9 +280,11 @@ fn examples(messages: &[Message]) -> usize {
 /// The number of messages that a client has kept of this conversation behind a summary; 0 unless an answer is among
 /// them.
 pub fn kept_messages(conversation: &Conversation, messages: &[Message]) -> usize {
-    let placed =
-        reconcile(&conversation.tree, &Sighting { same: 0, rest: messages, compacted: true, unanswered: false });
-    let is_reply = |message: &Message| conversation.pending.iter().any(|reply| reply.is(message));
+    let placed = reconcile(
+        &conversation.messages.tree,
+        &Sighting { same: 0, rest: messages, compacted: true, unanswered: false },
+    );
+    let is_reply = |message: &Message| conversation.newest.pending.iter().any(|reply| reply.is(message));
     let replies = messages.iter().filter(|message| is_reply(message)).count();
     match placed.known() {
         known if recognises_an_answer(&placed, messages) || known > 0 && replies > 0 => known + replies,

@@ -77,12 +77,12 @@ pub fn of(conversation: &Conversation) -> Card {
     let path = conversation.path();
     let frames = frames::frames(&path);
     let beginning = Beginning::of(path.iter().copied());
-    let opened = &conversation.opened;
+    let opened = conversation.opened();
     Card {
-        id: conversation.id.clone(),
+        id: conversation.id().to_owned(),
         class: opened.class.clone(),
         title: title(conversation, &path, &frames),
-        model: conversation.envelope.model.as_deref().map(str::to_owned),
+        model: conversation.newest.envelope.model.as_deref().map(str::to_owned),
         client: opened.client.clone(),
         session: opened.session.clone(),
         agent: opened.agent.clone(),
@@ -92,12 +92,12 @@ pub fn of(conversation: &Conversation) -> Card {
         frames: frames.len(),
         messages: path.len(),
         requests: conversation.progress.requests,
-        tokens: conversation.calibration.tokens(weight(conversation)),
-        calibrated: conversation.calibration.is_calibrated(),
+        tokens: conversation.tokens(weight(conversation)),
+        calibrated: conversation.usage.calibration.is_calibrated(),
         last_activity: conversation.progress.last_activity,
         edited: conversation.is_edited(),
-        folder: conversation.folder.clone(),
-        side: conversation.sides.counted().to_vec(),
+        folder: conversation.folder().map(str::to_owned),
+        side: conversation.usage.sides.counted().to_vec(),
         start: beginning.start,
         opening: beginning.opening,
     }
@@ -118,7 +118,7 @@ pub fn weight(conversation: &Conversation) -> f64 {
     let composed = conversation.composing.weight.unwrap_or_else(|| {
         let ground = Ground::of(conversation, false);
         let view = ground.lay(conversation.effects(conversation.history.head()));
-        ground.weigh(&view, &conversation.envelope)
+        ground.weigh(&view, &conversation.newest.envelope)
     });
     composed + conversation.pending_estimate()
 }

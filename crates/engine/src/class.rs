@@ -22,8 +22,8 @@ pub fn class_within(conversation: &Conversation, hints: &Hints, request: &Reques
     let is_suspect = class.is_turn()
         && hints.class.is_none()
         && !tells
-        && !conversation.tree.is_empty()
-        && looks_foreign(&conversation.envelope, request.envelope);
+        && !conversation.messages.tree.is_empty()
+        && looks_foreign(&conversation.newest.envelope, request.envelope);
     if is_suspect && adds_no_answer(conversation, request) { Class::Auxiliary } else { class }
 }
 
@@ -58,7 +58,7 @@ fn looks_foreign(known: &Envelope, request: &Envelope) -> bool {
 
 /// Whether a request ends with text, and contains no answer except the pending one.
 fn adds_no_answer(conversation: &Conversation, request: &RequestSigns<'_>) -> bool {
-    let same = request.same.min(conversation.tree.current().len());
+    let same = request.same.min(conversation.messages.tree.current().len());
     let count = request.body.spans().messages.len();
     let rest: Vec<Message> =
         (same..count).map(|at| request.body.read_message(at, ctx_clients::lexicon()).facts).collect();
@@ -66,9 +66,10 @@ fn adds_no_answer(conversation: &Conversation, request: &RequestSigns<'_>) -> bo
     if rest.last().is_none_or(has_result) {
         return false;
     }
-    let placed = reconcile(&conversation.tree, &Sighting { same, rest: &rest, compacted: false, unanswered: false });
+    let placed =
+        reconcile(&conversation.messages.tree, &Sighting { same, rest: &rest, compacted: false, unanswered: false });
     let unplaced = rest.get(placed.depth.saturating_sub(same)..).unwrap_or_default();
-    let is_awaited = |message: &Message| conversation.pending.iter().any(|reply| reply.is(message));
+    let is_awaited = |message: &Message| conversation.newest.pending.iter().any(|reply| reply.is(message));
     let mut new = unplaced.iter().zip(&placed.places).filter(|(_, place)| matches!(place, Place::New));
     !new.any(|(message, _)| message.role == Role::Assistant && !is_awaited(message))
 }

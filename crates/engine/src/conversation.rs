@@ -9,8 +9,10 @@ pub(crate) mod cache_forecast;
 pub(crate) mod composing;
 pub(crate) mod continuity;
 mod hidden_thinking;
+mod identity;
 pub mod left;
 pub(crate) mod messages;
+pub(crate) mod newest;
 pub mod policy;
 pub(crate) mod progress;
 pub(crate) mod provider;
@@ -20,13 +22,14 @@ pub mod sent_parts;
 pub(crate) mod side_traffic;
 pub(crate) mod thread;
 pub mod titles;
+pub(crate) mod usage;
 pub mod waiting;
 
 pub use cache::CacheReport;
+pub use identity::FOLDER_TURNS;
 pub use messages::{PendingMessage, SlotVersion};
 
 use crate::log::{Automatic, OpeningRecord, Turn, Wait};
-use account::Account;
 use cache::CacheState;
 use composing::{ComposeState, short};
 use ctx_api::timeline::Line;
@@ -36,76 +39,47 @@ use ctx_core::edit::weigh::LeftOut;
 use ctx_core::edit::{Commit, CommitId, History};
 use ctx_core::fast_map::FastMap;
 use ctx_core::message::{Message, Role};
-use ctx_core::tokens::{self, Calibration};
+use ctx_core::tokens;
 use ctx_core::tree::Slot;
-use ctx_core::{Key, Numbers, SlotId, Tree, frames};
+use ctx_core::{Key, SlotId, Tree, frames};
 use ctx_store::Hash;
 use ctx_wire::Wire;
 use ctx_wire::body::Body;
 use ctx_wire::envelope::Envelope;
-use hidden_thinking::HiddenThinking;
+use identity::Identity;
 use left::{LeftFrames, LeftPaths, begins_with_summary};
-use messages::LastBody;
+use messages::Messages;
+use newest::NewestRequest;
 use policy::{AUTHOR, PolicyState};
 use progress::{LogState, Progress};
 use provider::ProviderState;
 use reasoning::ReasoningState;
-use side_traffic::Sides;
-use std::sync::Arc;
-use thread::Thread;
-use titles::Titles;
+use usage::UsageState;
 use waiting::WaitingList;
-
-/// The number of turns to search for the client's folder; clients name it at the beginning.
-pub const FOLDER_TURNS: u32 = 3;
 
 /// A conversation with its whole state.
 #[derive(Debug)]
 pub struct Conversation {
-    pub id: String,
-    pub opened: OpeningRecord,
-    /// The format of its client.
-    pub wire: &'static dyn Wire,
-    pub tree: Tree,
-    pub numbers: Numbers,
-    pub left: LeftPaths,
-    pub versions: FastMap<SlotId, SlotVersion>,
-    /// The envelope of the current path's newest request.
-    pub envelope: Arc<Envelope>,
-    /// The stored envelope of the current path's newest request.
-    pub packed: Option<Hash>,
-    /// The bytes between the messages of that request, if they are not commas.
-    pub between: Option<Vec<String>>,
-    pub last: LastBody,
+    pub(crate) identity: Identity,
+    pub messages: Messages,
+    pub newest: NewestRequest,
     pub progress: Progress,
-    /// The messages of the reply that the client has not sent back yet, and those behind it in a thread at the provider.
-    pub pending: Vec<PendingMessage>,
-    pub(crate) thread: Thread,
-    pub calibration: Calibration,
-    hidden_thinking: HiddenThinking,
-    pub account: Account,
+    pub usage: UsageState,
     pub cache: CacheState,
+    pub history: History,
     /// Deferred edits and proposals, pending and finished.
     pub waiting: WaitingList,
     pub policy: PolicyState,
     pub provider: ProviderState,
-    pub history: History,
     pub reasoning: ReasoningState,
     pub composing: ComposeState,
-    /// Titles from a helper, see [`titles`].
-    pub titles: Titles,
-    /// The client's working folder, if the client names it.
-    pub folder: Option<String>,
-    /// The working folder of its parent's client.
-    pub parent_folder: Option<String>,
-    pub sides: Sides,
     pub log: LogState,
 }
 
 impl Conversation {
     /// Explains that the provider keeps the history, and the way out; `None` while requests carry it.
     pub fn elsewhere_in_words(&self) -> Option<String> {
-        let way_out = self.wire.whole_history();
+        let way_out = self.wire().whole_history();
         self.progress.elsewhere.then(|| {
             format!(
                 "The provider keeps the history of this conversation: requests carry only new messages, so they pass \
@@ -117,36 +91,64 @@ impl Conversation {
     pub fn new(id: String, opened: OpeningRecord) -> Conversation {
         let seed = seed(&id);
         Conversation {
-            id,
-            wire: ctx_wire::wire(opened.wire),
-            opened,
-            tree: Tree::new(seed),
-            numbers: Numbers::default(),
-            left: LeftPaths::default(),
-            versions: FastMap::default(),
-            envelope: Arc::default(),
-            packed: None,
-            between: None,
-            pending: Vec::new(),
-            thread: Thread::default(),
-            calibration: Calibration::default(),
-            hidden_thinking: HiddenThinking::default(),
-            account: Account::default(),
-            waiting: WaitingList::default(),
-            history: History::default(),
-            titles: Titles::new(),
-            folder: None,
-            parent_folder: None,
-            sides: Sides::default(),
-            last: LastBody::default(),
+            identity: Identity::new(id, opened),
+            messages: Messages::new(Tree::new(seed)),
+            newest: NewestRequest::default(),
             progress: Progress::default(),
+            usage: UsageState::default(),
             cache: CacheState::default(),
-            reasoning: ReasoningState::default(),
-            provider: ProviderState::default(),
+            history: History::default(),
+            waiting: WaitingList::default(),
             policy: PolicyState::default(),
+            provider: ProviderState::default(),
+            reasoning: ReasoningState::default(),
             composing: ComposeState::default(),
             log: LogState::default(),
         }
+    }
+
+    /// Replaces the record that introduces it.
+    pub fn introduce(&mut self, opened: OpeningRecord) {
+        self.identity.introduce(opened);
+    }
+
+    pub fn id(&self) -> &str {
+        &self.identity.id
+    }
+
+    /// The format of its client.
+    pub fn wire(&self) -> &'static dyn Wire {
+        self.identity.wire
+    }
+
+    /// The record that introduces it.
+    pub fn opened(&self) -> &OpeningRecord {
+        &self.identity.opened
+    }
+
+    /// The client's working folder, if the client names it.
+    pub fn folder(&self) -> Option<&str> {
+        self.identity.folder.as_deref()
+    }
+
+    /// Remembers the client's working folder as named in a request, or that of its parent.
+    pub fn find_folder(&mut self, body: Option<&Body>) {
+        self.identity.folder = self.folder_with(body);
+    }
+
+    /// The client's working folder as named in a request; otherwise that of its parent.
+    pub fn folder_with(&self, body: Option<&Body>) -> Option<String> {
+        let told = || body.filter(|_| self.progress.turns < FOLDER_TURNS)?.folder(ctx_clients::lexicon());
+        self.identity.folder.clone().or_else(told).or_else(|| self.identity.parent_folder.clone())
+    }
+
+    pub fn set_parent_folder(&mut self, folder: Option<String>) {
+        self.identity.parent_folder = folder;
+    }
+
+    /// The tokens of an estimate, calibrated by the provider's counts.
+    pub fn tokens(&self, estimate: f64) -> u64 {
+        self.usage.calibration.tokens(estimate)
     }
 
     /// Applies a turn: new versions, then the path. Used live and in replay. Returns `None` and changes nothing if the
@@ -158,50 +160,52 @@ impl Conversation {
         packed: Hash,
         compacted: bool,
     ) -> Option<()> {
-        turn.slots.iter().for_each(|&slot| self.tree.reserve(SlotId(slot)));
+        turn.slots.iter().for_each(|&slot| self.messages.tree.reserve(SlotId(slot)));
         if turn.restart {
-            let mut tree = Tree::new(seed(&self.id));
+            let mut tree = Tree::new(seed(self.id()));
             // No slot id is assigned twice, even if its first use was lost.
-            tree.reserve(self.tree.next_slot(0));
-            self.tree = tree;
-            self.left = LeftPaths::default();
+            tree.reserve(self.messages.tree.next_slot(0));
+            self.messages.tree = tree;
+            self.messages.left = LeftPaths::default();
             self.cache.ends.clear();
             self.cache.rewritten.clear();
-            self.versions.clear();
+            self.messages.versions.clear();
             self.log.broken = false;
         }
-        if self.tree.node_count() != turn.nodes {
+        if self.messages.tree.node_count() != turn.nodes {
             return None;
         }
         self.composing.continuity.rebound |= !turn.bound.is_empty();
         self.reasoning.rebind(&turn.bound);
         let is_edited = self.is_edited();
         let seen: Vec<SlotId> = versions.iter().map(|(slot, ..)| *slot).collect();
-        self.hidden_thinking.size(versions.iter_mut().map(|(slot, _, facts)| (*slot, facts)), &self.calibration);
+        self.usage
+            .hidden_thinking
+            .size(versions.iter_mut().map(|(slot, _, facts)| (*slot, facts)), &self.usage.calibration);
         for (slot, version, facts) in versions {
             self.reasoning.meet(&facts, is_edited);
-            self.tree.put(slot, facts);
-            self.versions.insert(slot, version);
+            self.messages.tree.put(slot, facts);
+            self.messages.versions.insert(slot, version);
         }
         if !turn.reply.is_empty() {
             let reply: Vec<SlotId> = turn.reply.iter().map(|&slot| SlotId(slot)).collect();
-            let tip = self.tree.extend(self.tree.current().last().copied(), &reply)?;
-            self.tree.set_current(tip);
+            let tip = self.messages.tree.extend(self.messages.tree.current().last().copied(), &reply)?;
+            self.messages.tree.set_current(tip);
         }
         self.reasoning.strayed |= !turn.bound.is_empty();
         let slots: Vec<SlotId> = turn.slots.iter().map(|&slot| SlotId(slot)).collect();
-        let tip = self.tree.extend(turn.base, &slots)?;
+        let tip = self.messages.tree.extend(turn.base, &slots)?;
         if turn.current {
-            let moved = self.tree.set_current(tip);
-            self.left.leave(&self.tree, &self.numbers, &moved, compacted);
-            let changed = seen.iter().filter_map(|slot| self.tree.depth_of(*slot)).min();
+            let moved = self.messages.tree.set_current(tip);
+            self.messages.left.leave(&self.messages.tree, &self.messages.numbers, &moved, compacted);
+            let changed = seen.iter().filter_map(|slot| self.messages.tree.depth_of(*slot)).min();
             let from = changed.map_or(moved.kept, |changed| changed.min(moved.kept));
-            self.numbers.give(self.tree.path().map(|slot| (slot.id, &slot.message)), from);
-            self.packed = Some(packed);
-            self.between = turn.between.clone();
+            self.messages.numbers.give(self.messages.tree.path().map(|slot| (slot.id, &slot.message)), from);
+            self.newest.packed = Some(packed);
+            self.newest.between = turn.between.clone();
             self.progress.turns += 1;
             self.progress.answered = false;
-            self.progress.paused = self.paused_head(self.tree.path().map(|slot| &slot.message));
+            self.progress.paused = self.paused_head(self.messages.tree.path().map(|slot| &slot.message));
             self.progress.asked = self.history.head();
             self.cache.end_at(tip);
         }
@@ -211,7 +215,7 @@ impl Conversation {
     /// The head of the paused answer that a request with these messages continues. Its tools stay those of that head.
     pub fn paused_head<'m>(&self, messages: impl Iterator<Item = &'m Message>) -> Option<Option<CommitId>> {
         let last = messages.filter(|message| message.role != Role::System).last()?;
-        (self.wire.is_paused(last) && self.progress.turns > 0)
+        (self.wire().is_paused(last) && self.progress.turns > 0)
             .then(|| self.progress.paused.unwrap_or(self.progress.asked))
     }
 
@@ -272,43 +276,37 @@ impl Conversation {
         }
     }
 
-    /// The client's working folder as named in a request; otherwise that of its parent.
-    pub fn folder_with(&self, body: Option<&Body>) -> Option<String> {
-        let told = || body.filter(|_| self.progress.turns < FOLDER_TURNS)?.folder(ctx_clients::lexicon());
-        self.folder.clone().or_else(told).or_else(|| self.parent_folder.clone())
-    }
-
     pub fn lifetime(&self) -> u64 {
         let told = self.cache.answer.as_ref().and_then(|cached| cached.ttl);
-        let asked = || self.last.body.as_ref().and_then(|body| self.wire.cache_lifetime(body.bytes()));
-        self.cache.kept_for.or(told).or_else(asked).unwrap_or_else(|| self.wire.cache_rules().usual_lifetime())
+        let asked = || self.newest.last.body.as_ref().and_then(|body| self.wire().cache_lifetime(body.bytes()));
+        self.cache.kept_for.or(told).or_else(asked).unwrap_or_else(|| self.wire().cache_rules().usual_lifetime())
     }
 
     /// The messages of the current path, followed by the pending reply.
     pub fn path(&self) -> Vec<&Message> {
-        let pending = self.pending.iter().map(|pending| &pending.facts);
-        self.tree.path().map(|slot| &slot.message).chain(pending).collect()
+        let pending = self.newest.pending.iter().map(|pending| &pending.facts);
+        self.messages.tree.path().map(|slot| &slot.message).chain(pending).collect()
     }
 
     /// The digest of the newest request as the client sent it.
     pub fn own_prefix(&mut self) -> Key {
-        self.own_prefixes().last().copied().unwrap_or(self.envelope.digest)
+        self.own_prefixes().last().copied().unwrap_or(self.newest.envelope.digest)
     }
 
     /// The digests after each message of the current path, as the client sent them.
     pub fn own_prefixes(&mut self) -> &[Key] {
-        let (tree, versions) = (&self.tree, &self.versions);
+        let (tree, versions) = (&self.messages.tree, &self.messages.versions);
         let behind = move |known: usize| tree.path().skip(known).map(move |slot| digest(versions, slot));
-        self.composing.chain.follow(self.envelope.digest, behind)
+        self.composing.chain.follow(self.newest.envelope.digest, behind)
     }
 
     /// The digests of the messages of the current path.
     pub fn digests(&self) -> Vec<Key> {
-        self.tree.path().map(|slot| digest(&self.versions, slot)).collect()
+        self.messages.tree.path().map(|slot| digest(&self.messages.versions, slot)).collect()
     }
 
     pub fn left_frames(&self) -> LeftFrames {
-        self.left.frames(&self.tree, &self.numbers)
+        self.messages.left.frames(&self.messages.tree, &self.messages.numbers)
     }
 
     /// The opening words of the conversation, even if the client has summarised them since.
@@ -317,25 +315,25 @@ impl Conversation {
             let first = frames::frames(path).into_iter().next()?;
             Some(frames::title(path, &first)).filter(|_| !begins_with_summary(path.iter().copied()))
         };
-        let mut before = self.left.before_compactions(&self.tree);
-        title(&self.path()).or_else(|| before.find_map(|path| title(&path))).or_else(|| self.opened.title.clone())
+        let mut before = self.messages.left.before_compactions(&self.messages.tree);
+        title(&self.path()).or_else(|| before.find_map(|path| title(&path))).or_else(|| self.opened().title.clone())
     }
 
     /// The estimate of the whole request, before calibration.
     pub fn estimate(&self) -> f64 {
-        estimate(&self.envelope, self.tree.path().map(|slot| &slot.message))
+        estimate(&self.newest.envelope, self.messages.tree.path().map(|slot| &slot.message))
     }
 
     pub fn pending_estimate(&self) -> f64 {
-        self.pending.iter().map(|pending| tokens::of_message(&pending.facts)).sum()
+        self.newest.pending.iter().map(|pending| tokens::of_message(&pending.facts)).sum()
     }
 
     /// Its approximate memory use.
     pub fn weight(&self) -> usize {
         // The bytes, and their parsed pieces.
-        self.last.body.as_ref().map_or(0, |body| 2 * body.bytes().len())
-            + self.versions.len() * 600
-            + self.tree.node_count() as usize * 64
+        self.newest.last.body.as_ref().map_or(0, |body| 2 * body.bytes().len())
+            + self.messages.versions.len() * 600
+            + self.messages.tree.node_count() as usize * 64
             + self.composing.parts.weight()
             + 4096
     }

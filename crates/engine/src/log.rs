@@ -7,16 +7,15 @@ mod one_or_many;
 pub mod v1;
 
 use ctx_api::edit::When;
-use ctx_api::requests::{ErrorSaid, MOST_TOKENS, Usage};
-use ctx_api::timeline::{ProviderEdit, Told};
-use ctx_api::waiting::Unmade;
+use ctx_api::requests::{AnswerError, MOST_TOKENS, Usage};
+use ctx_api::timeline::{ProviderEdit, SignalView};
+use ctx_api::waiting::DeferralFailure;
 use ctx_core::edit::history::How;
 use ctx_core::edit::{Commit, CommitId, Operation};
 use ctx_core::message::{Anchor, Message};
 use ctx_core::policy::Moment;
 use ctx_core::{Class, Key, SlotId};
 use ctx_store::Record;
-use ctx_wire::anthropic::context_management::{summary, without_summary};
 use ctx_wire::body::Body;
 use ctx_wire::envelope::Envelope;
 use ctx_wire::{Wire, WireId};
@@ -269,7 +268,7 @@ pub struct AnswerRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<ErrorSaid>,
+    pub error: Option<AnswerError>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub applied_edits: Vec<ProviderEdit>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -344,8 +343,9 @@ pub struct WeightEstimates {
 impl Summary {
     /// From a reply to a request of this many messages.
     pub fn of(wire: &dyn Wire, reply: &[u8], messages: usize) -> Option<Summary> {
-        let block = String::from_utf8(summary(reply)?.to_vec()).ok()?;
-        let facts = wire.read(&without_summary(reply), ctx_clients::lexicon()).facts;
+        let edits = wire.provider_edits()?;
+        let block = String::from_utf8(edits.summary(reply)?.to_vec()).ok()?;
+        let facts = wire.read(&edits.without_summary(reply), ctx_clients::lexicon()).facts;
         let anchors = facts.anchors.iter().map(|(Anchor::Id(key) | Anchor::Text(key))| *key).collect();
         Some(Summary { block, messages: u32::try_from(messages).ok()?, key: facts.key, anchors })
     }
@@ -401,7 +401,7 @@ pub enum Wait {
     /// It no longer fitted.
     Failed {
         id: String,
-        why: Unmade,
+        why: DeferralFailure,
     },
     Cancelled {
         id: String,
@@ -445,7 +445,7 @@ pub enum Automatic {
         tokens_before: u64,
         tokens_after: u64,
     },
-    Signal(Told),
+    Signal(SignalView),
 }
 
 /// The tokens that would have been trimmed from a result.

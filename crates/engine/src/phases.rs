@@ -50,7 +50,7 @@ pub fn named(conversation: &Conversation, wish: &PhaseWish) -> Result<String, Re
 }
 
 pub fn view(conversation: &Conversation) -> PhasesView {
-    let path: Vec<_> = conversation.tree.path().map(|slot| slot.id).collect();
+    let path: Vec<_> = conversation.messages.tree.path().map(|slot| slot.id).collect();
     let one = |phase: &Phase| PhaseView {
         name: phase.name.clone(),
         began: phase.began.at,
@@ -58,7 +58,7 @@ pub fn view(conversation: &Conversation) -> PhasesView {
         messages: phase.messages(&path).map_or(0, |messages| messages.len()),
     };
     PhasesView {
-        conversation: conversation.id.clone(),
+        conversation: conversation.id().to_owned(),
         phases: conversation.policy.phases.all().iter().map(one).collect(),
     }
 }

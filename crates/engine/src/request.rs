@@ -84,7 +84,7 @@ impl Engine {
         }
         let mut step = Step::default();
         if !conversation.log.introduced {
-            step.records.push(record(&conversation.id, by.at, log::OPENED, &conversation.opened, Vec::new()));
+            step.records.push(record(conversation.id(), by.at, log::OPENED, conversation.opened(), Vec::new()));
             conversation.log.introduced = true;
         }
         conversation.progress.requests += 1;
@@ -100,7 +100,7 @@ impl Engine {
         if thread {
             step.notes.push(conversation.pending_note());
         }
-        conversation.sides.came(request, found.class.name(), by.at);
+        conversation.usage.sides.came(request, found.class.name(), by.at);
         let mut entry = side(conversation, found.class, found.received, by, step);
         entry.arrived.thread = thread;
         entry
@@ -119,7 +119,7 @@ impl Engine {
         let mut warm_until = self.warm_until(conversation, envelope.model.as_deref(), by.at);
         conversation.progress.heard = conversation.progress.heard.max(by.at);
         // After a gap in the log everything is recorded again; nothing may refer to lost records.
-        let same = if conversation.log.broken { 0 } else { same.min(conversation.tree.current().len()) };
+        let same = if conversation.log.broken { 0 } else { same.min(conversation.messages.tree.current().len()) };
         conversation.composing.keep(same);
         conversation.composing.chain.keep(same);
         conversation.reasoning.keep(same);
@@ -127,7 +127,7 @@ impl Engine {
         by.give_way();
         let compacted = by.hints.compacted || (same == 0 && begins_with_summary(facts.iter()));
         let unanswered = !conversation.progress.answered;
-        let placed = reconcile(&conversation.tree, &Sighting { same, rest: &facts, compacted, unanswered });
+        let placed = reconcile(&conversation.messages.tree, &Sighting { same, rest: &facts, compacted, unanswered });
         let verdict = placed.verdict.name();
         let mut draft = TurnDraft { placed, same, is_current: false, step, uses: Vec::new(), detail, verdict, by };
         origin.moved.into_iter().for_each(|moved| draft.moved(conversation, moved));
@@ -136,18 +136,18 @@ impl Engine {
         draft.is_current = is_current;
         let packed = draft.pack(&body, packed, conversation.log.broken);
         let path = slots(conversation, &draft.placed, same);
-        let new = path.iter().copied().filter(|slot| !conversation.versions.contains_key(slot)).collect();
+        let new = path.iter().copied().filter(|slot| !conversation.messages.versions.contains_key(slot)).collect();
         let turn = draft.record(conversation, &path, &body, origin.bound);
         let messages = Messages { body: &body, facts, cuts, path };
         let Versions { turn, fresh, changed, differs } = draft.versions(conversation, turn, messages);
         let TurnDraft { placed, mut step, uses, detail, verdict, .. } = draft;
-        if is_current && conversation.folder.is_none() && conversation.progress.turns < FOLDER_TURNS {
-            conversation.folder = conversation.folder_with(Some(&body));
+        if is_current && conversation.folder().is_none() && conversation.progress.turns < FOLDER_TURNS {
+            conversation.find_folder(Some(&body));
         }
         let place = step.records.len();
         let head = conversation.history.head();
         // The client has sent the reply back, in its own words.
-        let had_pending = is_current && !std::mem::take(&mut conversation.pending).is_empty();
+        let had_pending = is_current && !std::mem::take(&mut conversation.newest.pending).is_empty();
         if is_current {
             conversation.end_thread();
         }
@@ -184,8 +184,9 @@ impl Engine {
     /// Until when the cache was warm before this request. Each model has its own cache.
     fn warm_until(&self, conversation: &mut Conversation, model: Option<&str>, at: u64) -> u64 {
         conversation.cache.keep_for(self.kept_for(model));
-        model.into_iter().for_each(|model| conversation.calibration.expects(model));
-        let is_other = conversation.envelope.model.as_deref() != model && !conversation.cache.forecast.holds(model, at);
+        model.into_iter().for_each(|model| conversation.usage.calibration.expects(model));
+        let is_other =
+            conversation.newest.envelope.model.as_deref() != model && !conversation.cache.forecast.holds(model, at);
         if is_other { 0 } else { conversation.warm_until() }
     }
 
@@ -203,11 +204,11 @@ impl Engine {
         }
         // Until it is composed, the conversation is in the state of this request.
         let count = entry.body.spans().messages.len();
-        let body = std::mem::replace(&mut entry.body, Body::empty(conversation.wire));
-        let kept = conversation.last.body.replace(body);
-        let aligned = std::mem::replace(&mut conversation.last.aligned, count);
-        let around = std::mem::replace(&mut conversation.last.envelope, entry.envelope.clone());
-        conversation.envelope = entry.envelope.clone();
+        let body = std::mem::replace(&mut entry.body, Body::empty(conversation.wire()));
+        let kept = conversation.newest.last.body.replace(body);
+        let aligned = std::mem::replace(&mut conversation.newest.last.aligned, count);
+        let around = std::mem::replace(&mut conversation.newest.last.envelope, entry.envelope.clone());
+        conversation.newest.envelope = entry.envelope.clone();
         if !by.is_committing {
             if conversation.waits() {
                 self.at_arrival(conversation, (by.at, warm_until), by.imports, &mut entry.step);
@@ -218,8 +219,8 @@ impl Engine {
                 self.act(conversation, editor, &moment, &mut entry.step);
             }
         }
-        (conversation.last.aligned, conversation.last.envelope) = (aligned, around);
-        if let Some(body) = std::mem::replace(&mut conversation.last.body, kept) {
+        (conversation.newest.last.aligned, conversation.newest.last.envelope) = (aligned, around);
+        if let Some(body) = std::mem::replace(&mut conversation.newest.last.body, kept) {
             entry.body = body;
         }
     }
@@ -234,9 +235,9 @@ impl Engine {
         if entry.arrived.turn.is_none() {
             let is_summary = conversation.is_edited() && entry.arrived.class == Class::Compaction.name();
             // The newest body of the path was set aside for this one.
-            std::mem::swap(&mut conversation.last.body, &mut entry.spare);
+            std::mem::swap(&mut conversation.newest.last.body, &mut entry.spare);
             let cut = is_summary.then(|| self.cut(conversation, body)).flatten();
-            std::mem::swap(&mut conversation.last.body, &mut entry.spare);
+            std::mem::swap(&mut conversation.newest.last.body, &mut entry.spare);
             match cut {
                 Some(cut) => {
                     let detail = format!("{} of {} removed texts were cut out of it", cut.found, cut.removed);
@@ -276,18 +277,18 @@ impl Engine {
             let sent = &mut conversation.composing.parts;
             arrived.sent = parts.and_then(|parts| sent.note(&parts, body.bytes(), &mut uses, &mut step.blobs));
         }
-        step.records.insert(entry.place, record(&conversation.id, by.at, log::ARRIVED, &arrived, uses));
+        step.records.insert(entry.place, record(conversation.id(), by.at, log::ARRIVED, &arrived, uses));
         match entry.spare {
-            Some(kept) if !is_current => conversation.last.body = Some(kept),
+            Some(kept) if !is_current => conversation.newest.last.body = Some(kept),
             _ => {
-                conversation.last.aligned = if is_current { body.spans().messages.len() } else { entry.same };
-                conversation.last.envelope = envelope.clone();
-                conversation.last.packed = entry.packed;
-                conversation.last.body = Some(body);
+                conversation.newest.last.aligned = if is_current { body.spans().messages.len() } else { entry.same };
+                conversation.newest.last.envelope = envelope.clone();
+                conversation.newest.last.packed = entry.packed;
+                conversation.newest.last.body = Some(body);
             }
         }
         if is_current {
-            conversation.envelope = envelope;
+            conversation.newest.envelope = envelope;
             conversation.progress.last_turn = conversation.progress.requests;
             conversation.progress.elsewhere = false;
             conversation.progress.last_activity = by.at;
@@ -303,7 +304,7 @@ impl Engine {
         let card = is_turn.then(|| card::of(conversation));
         step.notes.extend(card.as_ref().map(card::note));
         let tools = if is_current { conversation.update_tool_use(by.at) } else { None };
-        step.notes.extend(tools.as_ref().map(|tools| tools.note(&conversation.id)));
+        step.notes.extend(tools.as_ref().map(|tools| tools.note(conversation.id())));
         Booking { step, card, tools }
     }
 
@@ -317,7 +318,7 @@ impl Engine {
         step: &mut Step,
     ) {
         let Inheritance { from, effects, calibration, .. } = inherited;
-        let (slots, messages) = conversation.tree.path().map(|slot| (slot.id, &slot.message)).unzip();
+        let (slots, messages) = conversation.messages.tree.path().map(|slot| (slot.id, &slot.message)).unzip();
         let ground = Ground::new(slots, messages, envelope);
         let view = ground.lay(effects.iter().map(|(id, effect)| (*id, effect)).collect());
         let awake = view.effects().filter(|(id, _)| view.status(*id).awake);
@@ -340,8 +341,8 @@ impl Engine {
             tokens_after,
             unattended: false,
         };
-        step.records.push(record(&conversation.id, at, log::COMMIT, &commit, Vec::new()));
-        step.notes.push(mark(&conversation.id, EDITED, true));
+        step.records.push(record(conversation.id(), at, log::COMMIT, &commit, Vec::new()));
+        step.notes.push(mark(conversation.id(), EDITED, true));
         conversation.progress.asked = Some(commit.id);
         conversation.history.push(commit);
     }

@@ -7,7 +7,7 @@ use crate::credentials::quoted;
 use crate::log::{self, AnswerRecord, WeightEstimates};
 use crate::request::Ticket;
 use crate::{EDITED, Engine, mark, record};
-use ctx_api::requests::{ErrorSaid, Usage};
+use ctx_api::requests::{AnswerError, Usage};
 use ctx_api::timeline::ProviderEdit;
 use ctx_core::Key;
 use ctx_store::Step;
@@ -47,12 +47,12 @@ impl Engine {
         let is_newest = ticket.turn && ticket.request == conversation.progress.last_turn;
         let reply = answer.as_ref().map(|answer| answer.reply.clone()).unwrap_or_default();
         let estimated = is_newest.then(|| conversation.estimate());
-        let mut answered = to_record(conversation.wire, ticket, ending, answer, timing, estimated);
+        let mut answered = to_record(conversation.wire(), ticket, ending, answer, timing, estimated);
         recall_sent(conversation, &mut answered, is_newest);
         let is_whole = is_newest && answered.status == 200 && answered.ending == "complete";
         self.told(conversation, &mut answered, reply.first().filter(|_| is_whole).map(Vec::as_slice));
         conversation.learn(&answered, timing.at.saturating_sub(timing.total_ms));
-        conversation.account.price(&self.models);
+        conversation.usage.account.price(&self.models);
         if answered.status == 200 {
             let signatures: Vec<Key> = answered.signatures.iter().filter_map(|text| text.parse().ok()).collect();
             conversation.bind(signatures.into_iter(), &answered);
@@ -63,15 +63,15 @@ impl Engine {
             step.notes.push(conversation.pending_note());
         }
         conversation.extend_thread(&answered);
-        step.records.push(record(&conversation.id, timing.at, log::ANSWERED, &answered, Vec::new()));
+        step.records.push(record(conversation.id(), timing.at, log::ANSWERED, &answered, Vec::new()));
         let card = is_newest.then(|| card::of(conversation));
         if is_newest && answered.summary.is_some() {
             // From now on every request must be checked for it.
-            step.notes.push(mark(&conversation.id, EDITED, true));
+            step.notes.push(mark(conversation.id(), EDITED, true));
         }
         step.notes.extend(card.as_ref().map(card::note));
         let tools = if is_newest { self.end_diet(conversation, &answered, timing.at, &mut step) } else { None };
-        let is_side = conversation.sides.answered(&answered);
+        let is_side = conversation.usage.sides.answered(&answered);
         ResponseBooking { step, answered, card, tools, is_side }
     }
 }
@@ -152,7 +152,7 @@ fn to_record(
         thinking: usage.thinking.filter(|&tokens| tokens > 0),
     });
     record.usage = record.usage.filter(Usage::is_believable);
-    record.error = answer.error.map(|error| ErrorSaid {
+    record.error = answer.error.map(|error| AnswerError {
         kind: error.kind.unwrap_or_else(|| "unknown".into()),
         message: quoted(&error.message),
     });

@@ -8,7 +8,7 @@ use crate::log::OpeningRecord;
 use crate::provider::Additions;
 use crate::request::circumstances::Circumstances;
 use crate::{Engine, Problem, Refusal, view};
-use ctx_api::edit::{Applied, When, Wish};
+use ctx_api::edit::{EditResult, When, Wish};
 use ctx_api::frames::Frames;
 use ctx_clients::Hints;
 use ctx_core::edit::Operation;
@@ -65,7 +65,7 @@ impl Standalone {
     }
 
     /// Applies operations, all or none, from the next request on.
-    pub fn edit(&mut self, operations: Vec<Operation>, at: u64) -> Result<Applied, Refusal> {
+    pub fn edit(&mut self, operations: Vec<Operation>, at: u64) -> Result<EditResult, Refusal> {
         let wish = Wish { operations, author: "program".into(), ..Wish::default() };
         let mut files = Files::default();
         let (commit, mut applied) =

@@ -2,9 +2,6 @@
 
 use ctx_models::{CacheRules, Lookup, Model, Models, Price};
 
-/// The model for recordings without a known price.
-const LIKE: &str = "claude-opus-4-5";
-
 #[derive(Debug, Clone, Copy)]
 pub struct Charge<'m> {
     model: Option<&'m Model>,
@@ -23,7 +20,7 @@ impl<'m> Charge<'m> {
         let cache = if is_listed { priced.map_or(name, |model| &model.name) } else { name };
         // Some names request a larger window: `claude-sonnet-4-5[1m]`.
         let window = priced.filter(|_| is_listed && !name.contains('[')).and_then(|model| model.window);
-        Charge { model: priced.or_else(|| models.of(LIKE).model()), is_listed, window, cache }
+        Charge { model: priced.or_else(|| models.stand_in()), is_listed, window, cache }
     }
 
     /// The substitute for an unlisted model.

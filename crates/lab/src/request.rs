@@ -6,7 +6,7 @@ use crate::sizes::{Shares, Sizes, prompt};
 use ctx_core::{Key, Message};
 use ctx_models::CacheRules;
 use ctx_models::cache::{Breakpoints, FIVE_MINUTES, ONE_HOUR, Outline, PromptCache, Reading};
-use ctx_models::tokens::CLAUDE;
+use ctx_models::tokens::USUAL;
 use ctx_wire::dress::undress;
 use ctx_wire::{Opening, body};
 use serde_json::value::RawValue;
@@ -108,7 +108,7 @@ impl<'r> Script<'r> {
         let lifetimes = lifetimes(recording);
         let tools = tools_of(&facts);
         let lead: Vec<&str> = recording.lead.iter().map(|message| message.get()).collect();
-        let chars = (sizes.head / sizes.scale * CLAUDE.chars_per_token) as usize;
+        let chars = (sizes.head / sizes.scale * USUAL.chars_per_token) as usize;
         let with_head = |(model, lifetime)| {
             let head = recording.head.get();
             recording.wire().opening(&Opening { head, model, lead: &lead, tools: &tools, chars, lifetime })

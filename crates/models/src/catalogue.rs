@@ -72,6 +72,11 @@ impl Models {
         }
     }
 
+    /// The model whose prices stand in for unknown ones.
+    pub fn stand_in(&self) -> Option<&Model> {
+        self.of("claude-opus-4-5").model()
+    }
+
     /// The provider's cache rules for an unlisted model.
     fn provider_rules(&self, bare: &str) -> Option<CacheRules> {
         Some(self.provider(names::provider(bare)?)?.rules(&names::version(bare)))

@@ -14,6 +14,9 @@ pub struct Weights {
 /// Measured on recorded sessions.
 pub const CLAUDE: Weights = Weights { chars_per_token: 2.92, per_block: 31.0 };
 
+/// For estimates that know no model.
+pub const USUAL: Weights = CLAUDE;
+
 /// Measured on recorded sessions with GPT-5.
 pub const GPT: Weights = Weights { chars_per_token: 3.48, per_block: 34.0 };
 

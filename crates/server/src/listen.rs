@@ -92,7 +92,7 @@ impl Server {
             return Err(BindError::RemoteRefused { listen });
         }
         let upstreams: Vec<(String, Upstream)> =
-            std::iter::once((Provider::Anthropic.name().to_owned(), upstream)).chain(upstreams).collect();
+            std::iter::once((Provider::DEFAULT.name().to_owned(), upstream)).chain(upstreams).collect();
         let mut targets = Vec::with_capacity(upstreams.len());
         for (name, upstream) in &upstreams {
             targets.push((name.clone(), Arc::new(Target::new(upstream, &limits)?)));

@@ -69,8 +69,8 @@ impl Observer for ComposerObserver {
         let Some((wire, call)) = ctx_wire::route(head.method().as_str(), head.path()) else {
             let headers = head.headers();
             let provider = Provider::of(head.path(), &|name| headers.text(name).is_some());
-            // Anthropic's clients report and sign in on many paths.
-            if head.method() == "POST" && provider != Provider::Anthropic {
+            // The default provider's clients report and sign in on many paths.
+            if head.method() == "POST" && provider != Provider::DEFAULT {
                 self.traffic.unread.fetch_add(1, Ordering::Relaxed);
             }
             return None;

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ctx_api::timeline::Told;
+use ctx_api::timeline::SignalView;
 use ctx_engine::log;
 use ctx_service::Service;
 use hyper_util::rt::TokioIo;
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs from now on, until the service ends.
 pub(crate) fn tell(service: &Service, rules: Arc<dyn Rules>) {
-    let (send, mut heard) = mpsc::channel::<(String, u64, Told)>(WAITING);
+    let (send, mut heard) = mpsc::channel::<(String, u64, SignalView)>(WAITING);
     service.listen(move |record| {
         if record.kind == log::AUTOMATIC
             && let Ok(log::Automatic::Signal(told)) = serde_json::from_slice(&record.body)
@@ -51,7 +51,7 @@ pub(crate) fn tell(service: &Service, rules: Arc<dyn Rules>) {
     });
 }
 
-fn body(conversation: &str, at: u64, told: &Told) -> Value {
+fn body(conversation: &str, at: u64, told: &SignalView) -> Value {
     let mut body = json!(told);
     body["conversation"] = conversation.into();
     body["at"] = at.into();

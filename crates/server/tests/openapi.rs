@@ -34,7 +34,7 @@ const JOBS: [&str; 3] = ["h1", "h2", "none"];
 const WISHES: [&str; 3] = ["w1", "w2", "none"];
 const POINTS: [&str; 4] = ["HEAD", "source", "main", "aaaa"];
 /// Input-only types, whose values can be chosen.
-const WRITTEN: [&str; 6] = ["Wish", "Way", "Heal", "Plan", "Planned", "Cancel"];
+const WRITTEN: [&str; 6] = ["Wish", "Way", "Heal", "Plan", "PlannedOperation", "Cancel"];
 
 /// A conversation with tools, results and thinking, and one with an edit.
 async fn furnished() -> (RawServer, Router) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ctx_store::MemoryStore;
-use ctx_wire::anthropic::context_management::{Agents, Compact, Rules, Wish};
+use ctx_wire::provider_edits::{Agents, Compact, Rules, Wish};
 use serde_json::{Value, json};
 use support::house::{ANSWER, Arrived, Router, answer, conversation, request};
 use support::raw::RawServer;

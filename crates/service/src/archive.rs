@@ -10,7 +10,7 @@
 use crate::directory::SharedConversation;
 use crate::parts::Parts;
 use crate::threads::lock;
-use ctx_api::conversations::Imported;
+use ctx_api::conversations::ImportResult;
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::card::{self, Card};
@@ -137,7 +137,7 @@ impl Parts {
         Ok((id, writing.sealed()?))
     }
 
-    pub(crate) fn take_in(&self, file: &[u8], dry_run: bool) -> Result<Imported, Refusal> {
+    pub(crate) fn take_in(&self, file: &[u8], dry_run: bool) -> Result<ImportResult, Refusal> {
         let read = read(file)?;
         // Serialises two imports of one file.
         let _one_at_a_time = self.editing.lock(&read.head.conversation);
@@ -153,7 +153,7 @@ impl Parts {
         let ground = Ground::of(&conversation, true);
         let view = ground.lay(conversation.effects(conversation.history.head()));
         let missing = view.frames.iter().flat_map(|frame| view.units(frame, &ground.messages));
-        let imported = Imported {
+        let imported = ImportResult {
             conversation: id.clone(),
             was: read.head.conversation.clone(),
             title: card.title.clone(),
@@ -248,7 +248,7 @@ fn replayed(read: &ArchiveContent, id: &str, session: Option<&String>) -> Result
     if conversation.log.skipped > read.head.skipped {
         return Err(unfit(format!("{} of them cannot be read", conversation.log.skipped)));
     }
-    if conversation.tree.is_empty() {
+    if conversation.messages.tree.is_empty() {
         return Err(unfit("they contain no message".into()));
     }
     Ok((step, conversation))

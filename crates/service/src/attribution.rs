@@ -108,7 +108,7 @@ impl Parts {
         };
         let mut conversation = lock(&shared);
         if !conversation.log.introduced {
-            (conversation.opened, conversation.wire) = (opened, seen.wire);
+            conversation.introduce(opened);
         }
         drop(conversation);
         Ok(shared)
@@ -137,7 +137,7 @@ impl Parts {
             Err(_) if lock(&self.directory).card(id).is_none() => None,
             found => found?,
         };
-        let speaks = |conversation: &Conversation| !conversation.log.introduced || conversation.wire.id() == wire;
+        let speaks = |conversation: &Conversation| !conversation.log.introduced || conversation.wire().id() == wire;
         Ok(found.is_none_or(|shared| speaks(&lock(&shared))))
     }
 
@@ -154,7 +154,7 @@ impl Parts {
                     Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
                     Err(TryLockError::WouldBlock) => continue,
                 };
-                let body = conversation.last.body.as_ref().filter(|_| conversation.wire.id() == wire);
+                let body = conversation.newest.last.body.as_ref().filter(|_| conversation.wire().id() == wire);
                 let body = body.filter(|body| body.shares_history(pieces));
                 body.map_or(0, |body| body.common_prefix(pieces))
             };
@@ -177,7 +177,7 @@ impl Parts {
         for id in candidates {
             let Some(shared) = self.get(&id)? else { continue };
             let reached = match &*lock(&shared) {
-                other if other.wire.id() == body.wire().id() => continues(other, &messages),
+                other if other.wire().id() == body.wire().id() => continues(other, &messages),
                 _ => Continuation::default(),
             };
             let deepest = best.as_ref().map_or(Continuation::default(), |(deepest, _)| *deepest);
@@ -206,7 +206,7 @@ impl Parts {
         for id in candidates {
             let Some(shared) = self.get(&id)? else { continue };
             let known = match &*lock(&shared) {
-                other if other.wire.id() == wire => kept_messages(other, messages),
+                other if other.wire().id() == wire => kept_messages(other, messages),
                 _ => 0,
             };
             if known > best.as_ref().map_or(0, |(most, _)| *most) {
@@ -223,7 +223,7 @@ impl Parts {
         for id in candidates {
             let Some(shared) = self.get(&id)? else { continue };
             let carried = match &*lock(&shared) {
-                other if other.wire.id() == body.wire().id() => self.engine.carried_texts(other, body),
+                other if other.wire().id() == body.wire().id() => self.engine.carried_texts(other, body),
                 _ => 0,
             };
             if carried > best.as_ref().map_or(0, |(most, _)| *most) {
@@ -306,13 +306,13 @@ impl Parts {
             self.catch_up(&id, order);
             let Some(shared) = self.kin(&id)? else { continue };
             let other = lock(&shared);
-            let mut theirs = human(other.tree.path().map(|slot| &slot.message)).peekable();
+            let mut theirs = human(other.messages.tree.path().map(|slot| &slot.message)).peekable();
             let is_same = match new.session {
                 Some(_) => theirs.any(|key| said.contains(&key)),
                 None => theirs.peek().is_some() && theirs.all(|key| said.contains(&key)),
             };
-            if other.wire.id() != new.wire && is_same {
-                let detail = format!("continues {id}, which came as {}", other.wire.id().name());
+            if other.wire().id() != new.wire && is_same {
+                let detail = format!("continues {id}, which came as {}", other.wire().id().name());
                 return Ok(Some(FormatMove { from: id, detail }));
             }
         }
@@ -336,30 +336,37 @@ impl Parts {
             self.catch_up(&id, order);
             let Some(shared) = self.kin(&id)? else { continue };
             let other = lock(&shared);
-            if other.wire.id() != new.wire {
+            if other.wire().id() != new.wire {
                 continue;
             }
-            let placed =
-                reconcile(&other.tree, &Sighting { same: 0, rest: facts, compacted: false, unanswered: false });
+            let placed = reconcile(
+                &other.messages.tree,
+                &Sighting { same: 0, rest: facts, compacted: false, unanswered: false },
+            );
             let deepest = best.as_ref().map_or(0, |best| best.known);
             // The reply that its client has not sent back yet is also part of its history.
             let next = facts.get(placed.known()..).unwrap_or_default();
-            let brought = other.pending.iter().zip(next).take_while(|(reply, next)| reply.facts.key == next.key);
+            let brought = other.newest.pending.iter().zip(next).take_while(|(reply, next)| reply.facts.key == next.key);
             let known = placed.known() + brought.count();
             // An agent that continues a history has it from its parent, or at least from its own session.
-            let is_kin = other.opened.session.is_some() && other.opened.session == new.session;
+            let is_kin = other.opened().session.is_some() && other.opened().session == new.session;
             let kinship = u8::from(is_kin) + u8::from(new.parent.as_ref() == Some(&id));
             let nearest = best.as_ref().map_or(0, |best| best.kinship);
             if known > 0 && (kinship, known) > (nearest, deepest) {
                 ties = 0;
-                let above = other.tree.path_to(placed.base).into_iter().map(|node| other.tree.slot_at(node).id);
+                let above = other
+                    .messages
+                    .tree
+                    .path_to(placed.base)
+                    .into_iter()
+                    .map(|node| other.messages.tree.slot_at(node).id);
                 let places = above.map(Place::Known).chain(placed.places.iter().copied()).collect();
                 let effects = other.effects(other.history.head());
                 let effects = effects.into_iter().map(|(id, effect)| (id, effect.clone())).collect();
                 let inherited = Inheritance {
                     from: id.clone(),
                     effects,
-                    calibration: other.calibration,
+                    calibration: other.usage.calibration,
                     pending: other.pending_for_fork(),
                 };
                 let lost_edits = other.log.lost_edits;
@@ -397,7 +404,7 @@ impl Parts {
         }
         let others = kin.iter().filter(|kin| **kin != new.id);
         let mut kin: Vec<_> = others.filter_map(|kin| self.kin(kin).transpose()).collect::<Result<_, _>>()?;
-        kin.retain(|kin| lock(kin).wire.id() == new.wire);
+        kin.retain(|kin| lock(kin).wire().id() == new.wire);
         if !kin.iter().any(|kin| lock(kin).is_edited()) {
             return Ok(Vec::new());
         }

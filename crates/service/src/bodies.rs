@@ -37,10 +37,11 @@ impl Newest {
 
     /// Adds the body of a conversation, which knows its kind and its end.
     pub(crate) fn put(&self, hints: &Hints, conversation: &Conversation) {
-        let Some((whose, body)) = whose(hints).zip(conversation.last.body.as_ref().map(|body| body.in_pieces())) else {
+        let Some((whose, body)) = whose(hints).zip(conversation.newest.last.body.as_ref().map(|body| body.in_pieces()))
+        else {
             return;
         };
-        let opened = &conversation.opened;
+        let opened = conversation.opened();
         // A request may belong to another conversation than its headers say.
         let is_theirs = (opened.session.as_deref(), opened.agent.as_deref()) == (Some(&*whose.0), whose.1.as_deref());
         if !is_theirs || body.is_empty() {

@@ -106,7 +106,7 @@ impl Directory {
         // A lost card is rebuilt from the log.
         for row in rows.iter().filter(|row| !known.contains(&row.id)) {
             if let Some(conversation) = Conversation::load(&row.id, store)?
-                && !conversation.tree.is_empty()
+                && !conversation.messages.tree.is_empty()
             {
                 cards.push(ctx_engine::card::of(&conversation));
             }
@@ -309,11 +309,11 @@ impl Directory {
 
     /// Keeps a conversation in memory. One that another thread has loaded meanwhile wins.
     pub fn keep(&mut self, mut conversation: Conversation) -> SharedConversation {
-        if let Some(found) = self.touch(&conversation.id) {
+        if let Some(found) = self.touch(conversation.id()) {
             return found;
         }
-        conversation.log.losses = self.losses(&conversation.id);
-        let (id, weight) = (conversation.id.clone(), conversation.weight());
+        conversation.log.losses = self.losses(conversation.id());
+        let (id, weight) = (conversation.id().to_owned(), conversation.weight());
         let shared: SharedConversation = Arc::new(Mutex::new(conversation));
         self.loaded
             .insert(id, LoadedConversation { shared: shared.clone(), used: self.clock, last: Instant::now(), weight });

@@ -39,15 +39,15 @@ impl HeldSessions {
     /// Records whether the requests of a conversation are held now, and whether it is edited.
     pub fn update(&self, conversation: &Conversation) {
         let hold = Hold { held: conversation.is_held(), edited: conversation.is_edited() };
-        self.note(&conversation.id, session_of(conversation), hold);
+        self.note(conversation.id(), session_of(conversation), hold);
     }
 
     /// Holds a conversation whose log requires it. Otherwise its state stays: the loaded log may lack its newest
     /// commit.
     pub fn raise(&self, conversation: &Conversation) {
         if conversation.is_held() {
-            let edited = conversation.is_edited() || self.is_edited(&conversation.id);
-            self.note(&conversation.id, session_of(conversation), Hold { held: true, edited });
+            let edited = conversation.is_edited() || self.is_edited(conversation.id());
+            self.note(conversation.id(), session_of(conversation), Hold { held: true, edited });
         }
     }
 
@@ -137,7 +137,7 @@ impl HeldSessions {
 }
 
 fn session_of(conversation: &Conversation) -> Option<Whose> {
-    let opened = &conversation.opened;
+    let opened = conversation.opened();
     Some((opened.session.as_deref()?.into(), opened.agent.as_deref().map(Into::into)))
 }
 

@@ -24,10 +24,10 @@ impl Parts {
                 return Err(StoreError::Slow);
             }
             let Some(mut conversation) = Conversation::load(id, &*self.store)? else { break };
-            conversation.titles = lock(&self.titles).get(id).cloned().unwrap_or_default();
+            conversation.messages.titles = lock(&self.titles).get(id).cloned().unwrap_or_default();
             self.note_parent(&mut conversation);
-            conversation.folder = conversation.folder_with(None);
-            conversation.cache.keep_for(self.engine.kept_for(conversation.envelope.model.as_deref()));
+            conversation.find_folder(None);
+            conversation.cache.keep_for(self.engine.kept_for(conversation.newest.envelope.model.as_deref()));
             let mut directory = lock(&self.directory);
             if directory.dropped() == dropped || attempt == TRIES {
                 self.held.raise(&conversation);

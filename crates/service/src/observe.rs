@@ -39,7 +39,7 @@ impl Parts {
             && let Some(shared) = self.longest_prefix(&seen.pieces, seen.wire.id())
         {
             let mut conversation = lock(&shared);
-            if self.is_current(&conversation.id, &shared) {
+            if self.is_current(conversation.id(), &shared) {
                 let received = ctx_engine::attribution::receive(&mut conversation, seen)?;
                 if ctx_engine::attribution::goes_on(&conversation, &received) {
                     let found = AttributedRequest::new(&conversation, received, &seen.hints, None);
@@ -61,7 +61,7 @@ impl Parts {
             };
             let mut conversation = lock(&shared);
             // It was purged while we waited for it.
-            if !self.is_current(&conversation.id, &shared) {
+            if !self.is_current(conversation.id(), &shared) {
                 continue;
             }
             let received = match parsed.take() {
@@ -85,12 +85,12 @@ impl Parts {
                 }
                 found.received.messages = Some(messages);
                 conversation = lock(&shared);
-                if !self.is_current(&conversation.id, &shared) {
+                if !self.is_current(conversation.id(), &shared) {
                     parsed = Some((found.received.body, found.received.envelope));
                     continue;
                 }
                 // Another request was first: nothing is known about common messages.
-                if !conversation.tree.is_empty() {
+                if !conversation.messages.tree.is_empty() {
                     found.origin = Origin::default();
                     found.received.same = 0;
                 }
@@ -129,7 +129,7 @@ impl Parts {
             hints: &seen.hints,
             counting: seen.counting,
             is_held: ready.is_some(),
-            is_committing: self.storing.is_locked(&conversation.id),
+            is_committing: self.storing.is_locked(conversation.id()),
             editor: editor.as_deref(),
             figures: &|conversation, least| lock(&self.tool_uses).figures(conversation, least),
             imports: &imports,
@@ -155,7 +155,8 @@ impl Parts {
         }
         let turn = entry.is_turn();
         let Booking { mut step, card, tools } = self.engine.book(&mut conversation, entry, &by);
-        let ticket = Ticket { conversation: conversation.id.clone(), request: conversation.progress.requests, turn };
+        let ticket =
+            Ticket { conversation: conversation.id().to_owned(), request: conversation.progress.requests, turn };
         if seen.counting {
             return Ok(ticket);
         }
@@ -168,9 +169,9 @@ impl Parts {
             None => self.note_sides(&conversation, &mut step),
         }
         if let Some(tools) = tools {
-            lock(&self.tool_uses).put(&conversation.id, tools);
+            lock(&self.tool_uses).put(conversation.id(), tools);
         }
-        let (id, weight) = (conversation.id.clone(), conversation.weight());
+        let (id, weight) = (conversation.id().to_owned(), conversation.weight());
         self.newest.put(&seen.hints, &conversation);
         // Sent before the new state is visible: a reader that settles then finds all of it stored.
         self.write_for(&conversation, step);
@@ -185,10 +186,11 @@ impl Parts {
 
     /// Records the working folder of the parent's client, while its own is unknown.
     pub(crate) fn note_parent(&self, conversation: &mut Conversation) {
-        if conversation.folder.is_none()
-            && let Some(parent) = &conversation.opened.parent
+        if conversation.folder().is_none()
+            && let Some(parent) = &conversation.opened().parent
         {
-            conversation.parent_folder = lock(&self.directory).card(parent).and_then(|card| card.folder.clone());
+            let folder = lock(&self.directory).card(parent).and_then(|card| card.folder.clone());
+            conversation.set_parent_folder(folder);
         }
     }
 
@@ -196,7 +198,7 @@ impl Parts {
     pub(crate) fn follow(&self, was: &Posture, conversation: &Conversation) {
         let is = Posture::of(conversation);
         if is.head != was.head {
-            self.weighed.forget(&conversation.id);
+            self.weighed.forget(conversation.id());
         }
         if is != *was {
             self.update_hold(conversation);

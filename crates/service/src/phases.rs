@@ -23,13 +23,13 @@ impl Parts {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let phase = named(&conversation, wish)?;
-        let after = conversation.tree.path().last().map(|slot| slot.id);
+        let after = conversation.messages.tree.path().last().map(|slot| slot.id);
         let moment = Moment { at: now(), after };
         let said = match wish.action {
             PhaseAction::Begin => Automatic::PhaseBegan { name: phase, moment, author: wish.author.clone() },
             PhaseAction::End => Automatic::PhaseEnded { name: phase, moment, author: wish.author.clone() },
         };
-        let (id, losses) = (conversation.id.clone(), conversation.log.losses);
+        let (id, losses) = (conversation.id().to_owned(), conversation.log.losses);
         drop(conversation);
         let records = vec![record(&id, moment.at, log::AUTOMATIC, &said, Vec::new())];
         let _untold = self

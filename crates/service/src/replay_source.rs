@@ -56,6 +56,6 @@ pub fn recorded(store: &dyn Reader, id: &str) -> Result<Option<RecordedConversat
             _ => {}
         }
     }
-    let reply = conversation.pending.into_iter().map(|message| message.bytes).collect();
+    let reply = conversation.newest.pending.into_iter().map(|message| message.bytes).collect();
     Ok(Some(RecordedConversation { body: whole.bytes, reply, asked }))
 }

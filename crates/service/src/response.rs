@@ -23,7 +23,7 @@ impl Parts {
         let ResponseBooking { mut step, answered, card, tools, is_side } =
             self.engine.answered(&mut conversation, ticket, response);
         if let Some(tools) = tools {
-            lock(&self.tool_uses).put(&conversation.id, tools);
+            lock(&self.tool_uses).put(conversation.id(), tools);
             self.follow(&was, &conversation);
         }
         answered.message_id.iter().for_each(|id| self.answers.put(id, &ticket.conversation));

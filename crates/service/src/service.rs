@@ -8,8 +8,8 @@ use crate::streams::Streams;
 use crate::view::StatsScope;
 use ctx_api::cache::Misses;
 use ctx_api::context::{ContextView, WorthView};
-use ctx_api::conversations::{Conversations, Imported};
-use ctx_api::edit::{Applied, Wish};
+use ctx_api::conversations::{Conversations, ImportResult};
+use ctx_api::edit::{EditResult, Wish};
 use ctx_api::face::Face;
 use ctx_api::frames::Frames;
 use ctx_api::history::{Branches, Diff, HistoryView, Tags, Way};
@@ -17,9 +17,9 @@ use ctx_api::map::ContextMap;
 use ctx_api::models::ModelsView;
 use ctx_api::phases::{PhaseWish, PhasesView};
 use ctx_api::plan::{Plan, PlanView};
-use ctx_api::requests::{Explained, SentView};
-use ctx_api::search::Found;
-use ctx_api::show::Shown;
+use ctx_api::requests::{CompositionView, SentView};
+use ctx_api::search::SearchResults;
+use ctx_api::show::ContentView;
 use ctx_api::stats::Stats;
 use ctx_api::status::ProviderView;
 use ctx_api::timeline::{Event, Timeline};
@@ -188,13 +188,13 @@ impl Service {
     }
 
     /// Shows the content that `id` names in a conversation, now or as of a commit.
-    pub fn show(&self, name: &str, id: &str, at: Option<&str>) -> Result<Shown, Refusal> {
+    pub fn show(&self, name: &str, id: &str, at: Option<&str>) -> Result<ContentView, Refusal> {
         self.parts.show(name, id, at)
     }
 
     /// Finds blocks that contain all these words, in any order and case, in messages, calls and results; `"quoted
     /// words"` are a phrase. Skips the system prompt and the tools, which are the same everywhere.
-    pub fn search(&self, query: &str, name: Option<&str>, most: usize) -> Result<Found, Refusal> {
+    pub fn search(&self, query: &str, name: Option<&str>, most: usize) -> Result<SearchResults, Refusal> {
         self.parts.search(query, name, most)
     }
 
@@ -247,7 +247,7 @@ impl Service {
     }
 
     /// Applies operations, all or none.
-    pub fn apply(&self, name: &str, wish: Wish) -> Result<Applied, Refusal> {
+    pub fn apply(&self, name: &str, wish: Wish) -> Result<EditResult, Refusal> {
         self.parts.apply(name, wish)
     }
 
@@ -257,7 +257,7 @@ impl Service {
     }
 
     /// Moves through the history: undo, redo, revert, rollback, branches and tags.
-    pub fn go(&self, name: &str, way: Way) -> Result<Applied, Refusal> {
+    pub fn go(&self, name: &str, way: Way) -> Result<EditResult, Refusal> {
         self.parts.go(name, way)
     }
 
@@ -289,12 +289,12 @@ impl Service {
         self.parts.compose(name, at)
     }
 
-    pub fn explain(&self, name: &str, at: Option<&str>) -> Result<Explained, Refusal> {
+    pub fn explain(&self, name: &str, at: Option<&str>) -> Result<CompositionView, Refusal> {
         self.parts.explain(name, at)
     }
 
     /// Removes the block that the provider refuses, as an ordinary commit.
-    pub fn heal(&self, name: &str, wish: Wish) -> Result<Applied, Refusal> {
+    pub fn heal(&self, name: &str, wish: Wish) -> Result<EditResult, Refusal> {
         self.parts.heal(name, wish)
     }
 
@@ -304,7 +304,7 @@ impl Service {
     }
 
     /// Adds the number of requests under way that left without the new commit.
-    pub fn noting_uploads(&self, applied: Applied) -> Applied {
+    pub fn noting_uploads(&self, applied: EditResult) -> EditResult {
         self.parts.noting_uploads(applied)
     }
 
@@ -334,7 +334,7 @@ impl Service {
     }
 
     /// Clears everything that the automatic editor could clear.
-    pub fn clear_now(&self, name: &str, reason: &str) -> Result<Applied, Refusal> {
+    pub fn clear_now(&self, name: &str, reason: &str) -> Result<EditResult, Refusal> {
         self.parts.clear_now(name, reason)
     }
 
@@ -368,7 +368,7 @@ impl Service {
     }
 
     /// Imports a conversation from a file, completely or not at all.
-    pub fn take_in(&self, file: &[u8], dry_run: bool) -> Result<Imported, Refusal> {
+    pub fn take_in(&self, file: &[u8], dry_run: bool) -> Result<ImportResult, Refusal> {
         self.parts.take_in(file, dry_run)
     }
 

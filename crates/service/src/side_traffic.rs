@@ -10,8 +10,8 @@ impl Parts {
     /// Writes the counts on the card; a conversation has none before its first turn.
     pub(crate) fn note_sides(&self, conversation: &Conversation, step: &mut Step) {
         let mut directory = lock(&self.directory);
-        let Some(mut card) = directory.card(&conversation.id).cloned() else { return };
-        card.side = conversation.sides.counted().to_vec();
+        let Some(mut card) = directory.card(conversation.id()).cloned() else { return };
+        card.side = conversation.usage.sides.counted().to_vec();
         step.notes.push(card::note(&card));
         directory.put(card);
     }

@@ -16,6 +16,9 @@ impl Provider {
     pub const ALL: [Provider; 5] =
         [Provider::Anthropic, Provider::OpenAi, Provider::ChatGpt, Provider::Gemini, Provider::CodeAssist];
 
+    /// The provider of a call without any indication, for compatibility, and of an upstream without a name.
+    pub const DEFAULT: Provider = Provider::Anthropic;
+
     /// The name of its upstream in settings and in `/to/NAME/…`.
     pub fn name(self) -> &'static str {
         match self {
@@ -27,7 +30,7 @@ impl Provider {
         }
     }
 
-    pub fn url(self) -> &'static str {
+    pub const fn url(self) -> &'static str {
         match self {
             Provider::Anthropic => "https://api.anthropic.com",
             Provider::OpenAi => "https://api.openai.com",
@@ -37,8 +40,7 @@ impl Provider {
         }
     }
 
-    /// Determines the provider from the path of a call and the names of its headers. Credentials go to no other. A call
-    /// without any indication is Anthropic's, for compatibility.
+    /// Determines the provider from the path of a call and the names of its headers. Credentials go to no other.
     pub fn of(path: &str, has_header: &dyn Fn(&str) -> bool) -> Provider {
         const OPENAI: [&str; 6] =
             ["/chat/completions", "/completions", "/responses", "/embeddings", "/responses/compact", "/moderations"];
@@ -58,7 +60,7 @@ impl Provider {
         } else if is_openai || lists_models {
             Provider::OpenAi
         } else {
-            Provider::Anthropic
+            Provider::DEFAULT
         }
     }
 }

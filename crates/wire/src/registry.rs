@@ -5,6 +5,7 @@ use crate::body;
 use crate::chat::Chat;
 use crate::compose::spell;
 use crate::gemini::Gemini;
+use crate::provider_edits::Capability;
 use crate::responses::Responses;
 use crate::wire::{Call, LocalError, Wire};
 use ctx_core::WireId;
@@ -26,6 +27,12 @@ pub fn wire(id: WireId) -> &'static dyn Wire {
 pub fn error_body(path: &str, status: u16, error: &LocalError<'_>) -> String {
     let wire = route("POST", path).map_or(WIRES[0], |(wire, _)| wire);
     wire.error_body(status, error)
+}
+
+/// The capabilities of models in a provider's list of them.
+pub fn capabilities(answer: &[u8]) -> Vec<Capability> {
+    let edits = WIRES.iter().filter_map(|wire| wire.provider_edits());
+    edits.flat_map(|edits| edits.capabilities(answer)).collect()
 }
 
 /// The wire of a call, by its path.

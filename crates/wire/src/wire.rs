@@ -6,6 +6,8 @@ use crate::compose::{ComposedRequest, Input};
 use crate::envelope::Envelope;
 use crate::facts::{self, Reading};
 use crate::json::Span;
+use crate::provider_edits::ProviderEdits;
+use crate::question::Questions;
 use crate::recorded::{self, Opening};
 use crate::socket::Socket;
 use ctx_core::content::{Content, WireId};
@@ -26,6 +28,9 @@ pub enum Call {
     /// Lists the models.
     Models,
 }
+
+/// The header that names the features of [`Insertion::beta`].
+pub const BETA_HEADER: &str = "anthropic-beta";
 
 /// An insertion into a body, and the feature that a header must name for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -174,9 +179,14 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
         false
     }
 
-    /// Whether the provider clears or compacts a context itself on request.
-    fn edits_context(&self) -> bool {
-        false
+    /// The edits that the provider makes itself on request.
+    fn provider_edits(&self) -> Option<&'static dyn ProviderEdits> {
+        None
+    }
+
+    /// The format of questions outside any conversation, if it has one.
+    fn questions(&self) -> Option<&'static dyn Questions> {
+        None
     }
 
     /// Whether reasoning is bound to everything before it: behind a change it is not sent back.

@@ -7,7 +7,7 @@ import { asked } from "../first";
 import { taken } from "./errors";
 import { KEY_HEADERS, KEY_PARAMETER } from "./key";
 import type { paths } from "./schema";
-import type { Applied, FrameContent, Frames, Operation, PlanView, TimelineEvent, Way, When } from "./types";
+import type { EditResult, FrameContent, Frames, Operation, PlanView, TimelineEvent, Way, When } from "./types";
 
 export { ApiError } from "./errors";
 export type * from "./types";
@@ -90,7 +90,7 @@ export const search = (q: string, limit?: number, conversation?: string) =>
   );
 
 /** A way through the history: undo, redo, revert, rollback, branch, checkout, tag. */
-export const go = (conversation: string, way: Partial<Way> & Pick<Way, "action">): Promise<Applied> =>
+export const go = (conversation: string, way: Partial<Way> & Pick<Way, "action">): Promise<EditResult> =>
   taken(
     client.POST("/conversations/{conversation}/history", {
       params: { path: { conversation } },
@@ -122,7 +122,7 @@ function wish({ operations, expect = null, note = null, when = "now" }: Wanted, 
 }
 
 /** What operations would do: frames, tokens, and the words that were found for them. Nothing is changed. */
-export const preview = (conversation: string, wanted: Wanted, signal?: AbortSignal): Promise<Applied> =>
+export const preview = (conversation: string, wanted: Wanted, signal?: AbortSignal): Promise<EditResult> =>
   taken(
     client.POST("/conversations/{conversation}/operations", {
       params: { path: { conversation } },
@@ -132,7 +132,7 @@ export const preview = (conversation: string, wanted: Wanted, signal?: AbortSign
   );
 
 /** Makes operations one commit, now or when their moment comes. */
-export const apply = (conversation: string, wanted: Wanted): Promise<Applied> =>
+export const apply = (conversation: string, wanted: Wanted): Promise<EditResult> =>
   taken(
     client.POST("/conversations/{conversation}/operations", {
       params: { path: { conversation } },
@@ -141,7 +141,7 @@ export const apply = (conversation: string, wanted: Wanted): Promise<Applied> =>
   );
 
 /** Takes out what the provider refuses, as a commit. */
-export const heal = (conversation: string, expect: string): Promise<Applied> =>
+export const heal = (conversation: string, expect: string): Promise<EditResult> =>
   taken(
     client.POST("/conversations/{conversation}/heal", {
       params: { path: { conversation } },
@@ -192,7 +192,7 @@ export const getContext = (conversation: string) =>
   taken(client.GET("/conversations/{conversation}/context", { params: { path: { conversation } } }));
 
 /** Clears all that the automatic editor may clear, now. */
-export const clearNow = (conversation: string, reason: string | null): Promise<Applied> =>
+export const clearNow = (conversation: string, reason: string | null): Promise<EditResult> =>
   taken(
     client.POST("/conversations/{conversation}/clear", {
       params: { path: { conversation } },

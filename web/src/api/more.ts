@@ -8,8 +8,8 @@ import type { Frame, Schemas } from "./types";
 const ROOT = "/control/v1";
 
 export type WorthRemoving = Schemas["WorthRemoving"];
-export type Left = Schemas["Left"];
-export type LeftFrame = Frame & { left: Left };
+export type LeftReason = Schemas["LeftReason"];
+export type LeftFrame = Frame & { left: LeftReason };
 export type PendingOutcome = Schemas["PendingOutcome"];
 export type SentRequest = Schemas["SentView"];
 

@@ -17,10 +17,10 @@ export type BlockKind =
   "text" | "thinking" | "tool_use" | "tool_result" | "image" | "document" | "reminder" | "system" | "tool" | "other";
 export type Block = Omit<Schemas["BlockView"], "kind"> & { kind: BlockKind };
 export type Message = Omit<Schemas["MessageView"], "blocks"> & { blocks: Block[] };
-export type FrameContent = Omit<Schemas["Shown"], "messages"> & { messages: Message[] };
+export type FrameContent = Omit<Schemas["ContentView"], "messages"> & { messages: Message[] };
 
 /** The generator drops what stands beside a reference: here, what tells this event from the others. */
-export type SignalEvent = Pick<Schemas["Event"], "seq" | "at" | "conversation"> & Schemas["Told"] & { kind: "signal" };
+export type SignalEvent = Pick<Schemas["Event"], "seq" | "at" | "conversation"> & Schemas["SignalView"] & { kind: "signal" };
 export type TimelineEvent = Extract<Schemas["Event"], { kind: string }> | SignalEvent;
 export type OpenedEvent = Extract<TimelineEvent, { kind: "opened" }>;
 export type RequestEvent = Extract<TimelineEvent, { kind: "request" }>;
@@ -49,9 +49,9 @@ export type Standing = Schemas["Standing"];
 /** A kind of result that may be cleared. */
 export type ClearTarget = Schemas["Target"];
 export type WaitingEvent = Extract<TimelineEvent, { kind: "waiting" }>;
-export type Applied = Schemas["Applied"];
+export type EditResult = Schemas["EditResult"];
 export type PlanView = Schemas["PlanView"];
-export type Written = Schemas["Written"];
+export type HelperText = Schemas["HelperText"];
 export type Way = Schemas["Way"];
 export type History = Schemas["HistoryView"];
 export type Commit = Schemas["CommitView"];
@@ -62,6 +62,6 @@ export type FrameDiff = Schemas["FrameDiff"];
 export type Explanation = Schemas["Explanation"];
 export type Helper = Schemas["HelperView"];
 export type Job = Schemas["JobView"];
-export type Found = Schemas["Found"];
-export type FoundIn = Schemas["FoundIn"];
+export type SearchResults = Schemas["SearchResults"];
+export type ConversationHits = Schemas["ConversationHits"];
 export type Hit = Schemas["Hit"];

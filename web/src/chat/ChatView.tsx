@@ -124,7 +124,7 @@ function lastChunk(rows: readonly Row[]): string {
   return last?.kind === "part" ? (last.sent?.chunk ?? "") : "";
 }
 
-/** Somebody looks at the chat as it was: that must not be taken for now. */
+/** The user looks at the chat as it was: that must not be taken for now. */
 function Past({ at, commit }: { at: string; commit: Commit | undefined }) {
   return (
     <p className={styles.past} role="status">

@@ -56,7 +56,7 @@ function rowsOf(pair: Pair, mode: Mode, at: string | null, toggled: ReadonlySet<
   return [head, ...folded(parts(pair, key, at), mode, toggled)];
 }
 
-/** Whether a frame is only a line until somebody wants to see it. */
+/** Whether a frame is only a line until the user wants to see it. */
 function isFolded({ sent, source }: Pair, mode: Mode): boolean {
   const frame = sent ?? source;
   if (frame === null || frame.kind !== "turn") return true;

@@ -1,4 +1,4 @@
-// The frames as the agent believes they are; asked for only when somebody looks at that side.
+// The frames as the agent believes they are; requested only when the user looks at that side.
 
 import { useQuery } from "@tanstack/react-query";
 

@@ -82,7 +82,7 @@ export function shadowOf(host: HTMLElement): ShadowRoot {
   return host.shadowRoot ?? host.attachShadow({ mode: "open" });
 }
 
-/** Keys typed in an editor are the editor's. Outside the shadow root nobody could see that they were typed in one. */
+/** Keys typed in an editor are the editor's. Outside the shadow root no handler could see that they were typed in one. */
 export function keepKeys(host: HTMLElement): () => void {
   const keep = (event: Event) => event.stopPropagation();
   host.addEventListener("keydown", keep);

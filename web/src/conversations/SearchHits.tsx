@@ -3,8 +3,8 @@
 import { Button, Loader } from "@mantine/core";
 import { useState } from "react";
 
-import type { FoundIn, Hit } from "../api";
-import type { Left } from "../api/more";
+import type { ConversationHits, Hit } from "../api";
+import type { LeftReason } from "../api/more";
 import { count, plural } from "../format/numbers";
 import { LEFT_WORDS } from "../frames/useLeftFrames";
 import { inWords } from "../notices/words";
@@ -28,7 +28,7 @@ const KINDS: Record<string, string> = {
 
 export function SearchHits({ words, onOpen }: Props) {
   const { data: found, error, isFetching } = useSearch(words);
-  const total = (of: (one: FoundIn) => number) => found?.conversations.reduce((sum, one) => sum + of(one), 0) ?? 0;
+  const total = (of: (one: ConversationHits) => number) => found?.conversations.reduce((sum, one) => sum + of(one), 0) ?? 0;
   const [matches, shown] = [total((one) => one.matches), total((one) => one.hits.length)];
   return (
     <section className={styles.hits} aria-label="In the text">
@@ -48,7 +48,7 @@ export function SearchHits({ words, onOpen }: Props) {
 }
 
 /** The hits in one conversation: the first few, and all of them when asked for. */
-function InConversation({ found, words, onOpen }: Props & { found: FoundIn }) {
+function InConversation({ found, words, onOpen }: Props & { found: ConversationHits }) {
   const [wantsAll, setWantsAll] = useState(false);
   const { data: all, isFetching } = useAllHits(words, found.id, wantsAll);
   const hits = all ?? found.hits;
@@ -82,7 +82,7 @@ function InConversation({ found, words, onOpen }: Props & { found: FoundIn }) {
 }
 
 /** Why a hit is not sent: an edit took it out, or the agent left it behind. */
-function goneWords(hit: Hit & { left?: Left | null }): string {
+function goneWords(hit: Hit & { left?: LeftReason | null }): string {
   return hit.left == null ? "no longer sent" : LEFT_WORDS[hit.left];
 }
 

@@ -1,4 +1,4 @@
-// A message that somebody is writing anew, kept in the session's storage: a reload loses nothing.
+// A message that the user is writing anew, kept in the session's storage: a reload loses nothing.
 
 import { useState } from "react";
 

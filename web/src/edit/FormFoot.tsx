@@ -24,7 +24,7 @@ interface Props {
   /** When it is made; not asked without the second. */
   when?: When;
   onWhen?: (when: When) => void;
-  /** Somebody has looked at what changed meanwhile. */
+  /** The user has looked at what changed meanwhile. */
   onAgain?: () => void;
 }
 

@@ -27,7 +27,7 @@ interface Props {
 export function PriceTag({ conversation, operations, head, calibrated = true, brief = false, when = "now" }: Props) {
   const { data, error, isFetching } = usePrice(conversation, operations, head);
   if (operations.length === 0) return null;
-  // A stale head is explained by whoever shows the tag, with a way out.
+  // A stale head is explained by the component that shows the tag, with a way out.
   if (error !== null) return isStale(error) ? null : isNothing(error) && operations.length === 1 ? <Nothing /> : <Refused error={error} operations={operations} />;
   if (data === undefined) {
     return (

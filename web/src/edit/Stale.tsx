@@ -1,4 +1,4 @@
-// Somebody else changed the conversation while an operation was being made: what they did, and the way on. Nothing is
+// Another client changed the conversation while an operation was being made: what they did, and the way on. Nothing is
 // overwritten unseen.
 
 import { Button } from "@mantine/core";

@@ -1,4 +1,4 @@
-// An operation that somebody is filling in, and what it asks for as it stands.
+// An operation that the user is filling in, and what it asks for as it stands.
 
 import type { Operation, OperationName, When, Where } from "../api";
 
@@ -36,7 +36,7 @@ export interface Draft {
   values: Values;
   /** The moment that it waits for; now without one. */
   when?: When;
-  /** Somebody has typed or chosen something in it. */
+  /** The user has typed or chosen something in it. */
   touched?: boolean;
 }
 

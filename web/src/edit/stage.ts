@@ -57,7 +57,7 @@ export function clearStage(conversation: string): void {
   write(conversation, { ...stage, operations: [], head: null });
 }
 
-/** Somebody has looked at what changed meanwhile: what is staged, and the form, are meant for this head now. */
+/** The user has looked at what changed meanwhile: what is staged, and the form, are meant for this head now. */
 export function rebase(conversation: string, head: string): void {
   const { operations, draft, ...rest } = stageOf(conversation);
   write(conversation, {

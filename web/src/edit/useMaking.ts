@@ -9,7 +9,7 @@ import { addToStage } from "./stage";
 import { useOperate } from "./useOperate";
 import { isStale, usePrice } from "./usePrice";
 
-/** While somebody types, the price is not asked at every key. */
+/** While the user types, the price is not asked at every key. */
 const PAUSE = 200;
 
 interface Wanted {
@@ -26,7 +26,7 @@ interface Wanted {
 export interface Making {
   /** What the price is asked for. */
   priced: readonly Operation[];
-  /** Somebody else made a commit meanwhile. */
+  /** Another client made a commit meanwhile. */
   stale: ApiError | null;
   refusal: Error | null;
   busy: boolean;

@@ -4,7 +4,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
 
-import { apply, type Applied, ApiError, type Frames, getFrames, go, type Operation, type OperationName, type When } from "../api";
+import { apply, type EditResult, ApiError, type Frames, getFrames, go, type Operation, type OperationName, type When } from "../api";
 import { committing, expectedHead, shownHead } from "../head";
 import { isHeard } from "../live";
 import { remarksOf } from "../notices/remarks";
@@ -24,10 +24,10 @@ export interface Operate {
   /** Puts finished operations into the tray. */
   stage: (...operations: Operation[]) => void;
   /**
-   * Makes operations one commit now. `expect`: the head that was on the screen when somebody began; the present one
+   * Makes operations one commit now. `expect`: the head that was on the screen when the user began; the present one
    * without it. `when`: the moment that they wait for. Refusals are thrown.
    */
-  commit: (operations: readonly Operation[], expect?: string, when?: When) => Promise<Applied>;
+  commit: (operations: readonly Operation[], expect?: string, when?: When) => Promise<EditResult>;
   /** Takes the newest commit back; with an id only if that is the newest. */
   undo: (newest?: string | null) => Promise<void>;
 }
@@ -138,7 +138,7 @@ const WRITTEN: readonly OperationName[] = [
   "retitle",
 ];
 
-/** A form that somebody has written in does not vanish without a way back. */
+/** A form that the user has written in does not vanish without a way back. */
 export function putAside(conversation: string, draft: Draft): void {
   if (draft.touched !== true || !WRITTEN.includes(draft.name)) return;
   const label = `${entryOf(draft.name).label} ${inShort(draft.targets)}`;

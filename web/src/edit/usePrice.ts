@@ -1,4 +1,4 @@
-// Asks what operations would do and cost, as somebody fills them in.
+// Asks what operations would do and cost, as the user fills them in.
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 
@@ -15,7 +15,7 @@ export function usePrice(conversation: string, operations: readonly Operation[],
   });
 }
 
-/** Somebody else made a commit since this was begun. */
+/** Another client made a commit since this was begun. */
 export function isStale(error: unknown): error is ApiError {
   return error instanceof ApiError && error.code === "stale";
 }

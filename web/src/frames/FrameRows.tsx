@@ -1,4 +1,4 @@
-// The rows, drawn only where somebody looks: a conversation of thousands of steps scrolls like a short one.
+// The rows, drawn only where the user looks: a conversation of thousands of steps scrolls like a short one.
 
 import { defaultRangeExtractor, type Range, useVirtualizer } from "@tanstack/react-virtual";
 import { type Ref, useCallback, useImperativeHandle, useLayoutEffect, useMemo, useRef } from "react";
@@ -54,7 +54,7 @@ export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, ope
   const range = useCallback(
     (seen: Range) => {
       const indexes = defaultRangeExtractor(seen);
-      // A form stays alive, with what somebody types into it, however far one scrolls.
+      // A form stays alive, with what the user types into it, however far the user scrolls.
       return anchor < 0 || indexes.includes(anchor) ? indexes : [...indexes, anchor].sort((a, b) => a - b);
     },
     [anchor],

@@ -44,7 +44,7 @@ export function RuleMenu({ frames, onChoose }: Props) {
         </Button>
       </Popover.Target>
       <Popover.Dropdown p={6} aria-label="Select by rule">
-        {/* Everything is counted only while somebody looks. */}
+        {/* Counted only while the menu is open. */}
         {opened && <Rules frames={frames} onChoose={choose} />}
       </Popover.Dropdown>
     </Popover>

@@ -6,7 +6,7 @@ import { Cross2Icon, MagicWandIcon } from "@radix-ui/react-icons";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
-import { type Applied, cancelJob, type Job, type Operation } from "../api";
+import { type EditResult, cancelJob, type Job, type Operation } from "../api";
 import { complain } from "../notices/toasts";
 import { keys, useHelper } from "../queries";
 import styles from "./AskHelper.module.css";
@@ -22,7 +22,7 @@ interface Props {
   make?: boolean;
   /** Nobody waits for the words any more when the button is gone. */
   stopWhenGone?: boolean;
-  onDone: (applied: Applied) => void | Promise<unknown>;
+  onDone: (applied: EditResult) => void | Promise<unknown>;
 }
 
 export function AskHelper({ conversation, operations, icon, make = false, stopWhenGone = false, onDone }: Props) {

@@ -1,12 +1,12 @@
 // Asking the helper model for words, and waiting until it has found them.
 
-import { ApiError, type Applied, askHelper, getJob, type Job, type Operation } from "../api";
+import { ApiError, type EditResult, askHelper, getJob, type Job, type Operation } from "../api";
 
 /** How often a job is looked at. */
 const EVERY = 400;
 
 /**
- * What came of it, or null if somebody stopped it. `make`: the words are made a commit at once; without it nothing is
+ * What came of it, or null if the user stopped it. `make`: the words are made a commit at once; without it nothing is
  * changed. `report` is told how far it is.
  */
 export async function askFor(
@@ -14,7 +14,7 @@ export async function askFor(
   operations: Operation[],
   make: boolean,
   report: (job: Job) => void,
-): Promise<Applied | null> {
+): Promise<EditResult | null> {
   let job = await askHelper(conversation, { operations }, !make);
   for (;;) {
     report(job);
@@ -24,7 +24,7 @@ export async function askFor(
   }
 }
 
-export function outcome(job: Job): Applied | null {
+export function outcome(job: Job): EditResult | null {
   if (job.state === "done" && job.applied != null) return job.applied;
   if (job.state === "cancelled") return null;
   const { code, message, hint } = job.error ?? {

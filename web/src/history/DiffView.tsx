@@ -87,7 +87,7 @@ function PieceView({ piece }: { piece: Piece }) {
 }
 
 const SIGNS = { same: " ", gone: "−", new: "+" };
-/** Longer lines are cut; nobody reads a megabyte in one line, and the browser would choke on it. */
+/** Longer lines are cut; no user reads a megabyte in one line, and the browser would choke on it. */
 const LINE_AT_MOST = 2000;
 
 function LineView({ line }: { line: Line }) {

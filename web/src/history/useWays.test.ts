@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
-import type { Applied } from "../api";
+import type { EditResult } from "../api";
 import { inPast, type Step } from "./useWays";
 
 const commits = [{ id: "00000000a1", summary: "delete t3, 1717 tokens less" }];
 const applied = (summary: string, before = 10_000, after = 10_000) =>
-  ({ summary, tokens_before: before, tokens_after: after }) as Applied;
+  ({ summary, tokens_before: before, tokens_after: after }) as EditResult;
 const told = (step: Step, ...rest: Parameters<typeof applied>) => inPast(step, applied(...rest), commits);
 
 test("what was done is told by its own words, with what it changed", () => {

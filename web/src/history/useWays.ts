@@ -3,7 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import { type Applied, type Way, go as walk } from "../api";
+import { type EditResult, type Way, go as walk } from "../api";
 import { short } from "../format/numbers";
 import { committing, expectedHead, shownHead } from "../head";
 import { remarksOf } from "../notices/remarks";
@@ -88,7 +88,7 @@ const PAST: Record<Way["action"], string> = {
 };
 
 /** "Undone: delete t3 · 24.3k → 28.7k tokens". */
-export function inPast(step: Step, applied: Applied, commits: { id: string; summary: string }[]): string {
+export function inPast(step: Step, applied: EditResult, commits: { id: string; summary: string }[]): string {
   const quoted = /“(.*)”/.exec(said(applied.summary, commits))?.[1];
   const what =
     step.action === "rollback"

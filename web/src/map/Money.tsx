@@ -5,10 +5,10 @@ import { UnstyledButton } from "@mantine/core";
 import { count, dollars, percent, short } from "../format/numbers";
 import { clock, moment } from "../format/time";
 import styles from "./Money.module.css";
-import { missesOf, type Misses, type Spent } from "./money";
+import { missesOf, type Misses, type Spending } from "./money";
 
 interface Props {
-  spent: Spent;
+  spent: Spending;
   misses: Misses;
   onOpen: (id: string) => void;
 }

@@ -3,7 +3,7 @@
 import type { Schemas } from "../api";
 
 export type Misses = Schemas["Misses"];
-export type Spent = Schemas["Spent"];
+export type Spending = Schemas["Spending"];
 
 export interface Missed {
   request: number;

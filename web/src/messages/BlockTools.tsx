@@ -28,7 +28,7 @@ export function BlockTools({ block, plain, onPlain }: Props) {
         </div>
       )}
       <div className={styles.tools}>
-        {/* The browser's own tips: hundreds of these are drawn while somebody scrolls. */}
+        {/* The browser's own tips: hundreds of these are drawn while the user scrolls. */}
         <ActionIcon
           size="sm"
           variant={plain ? "light" : "subtle"}

@@ -69,7 +69,7 @@ function Rendered({ text }: { text: string }) {
   return <Clipped text={text}>{(shown, isCut) => <Markdown text={isCut ? `${shown}…` : shown} />}</Clipped>;
 }
 
-/** What somebody wrote, and folded between it what a program injected. */
+/** What the user wrote, and folded between it what a program injected. */
 function TextParts({ text, name }: { text: string; name: string }) {
   const found = parts(text);
   if (found.length === 0) return <p className={styles.empty}>Only whitespace</p>;

@@ -1,14 +1,14 @@
 // What the agent's program put into a message by itself, told apart from what a person wrote.
 
 export interface Part {
-  /** "words" are somebody's own; everything else is the name of the tag around an injected text. */
+  /** "words" are the user's own; everything else is the name of the tag around an injected text. */
   kind: "words" | "injected";
   /** The tag, such as "system-reminder"; empty for words. */
   tag: string;
   text: string;
 }
 
-/** Tags that programs put around what they add; any other tag is somebody's own text. */
+/** Tags that programs put around what they add; any other tag is the user's own text. */
 const TAGS = [
   "system-reminder",
   "command-name",

@@ -1,6 +1,6 @@
 // What an edit tells beside its summary: the same as `ctx` prints below a commit, in the daemon's words where it has some.
 
-import type { Applied, Schemas } from "../api";
+import type { EditResult, Schemas } from "../api";
 import { plural } from "../format/numbers";
 import { withoutCommands } from "./refusals";
 
@@ -11,7 +11,7 @@ export interface Remark {
 }
 
 /** Warnings first. */
-export function remarksOf(applied: Applied): Remark[] {
+export function remarksOf(applied: EditResult): Remark[] {
   const { preview, problem, remarks = [], warnings = [], written = [], files, waiting } = applied;
   const others = [
     problem,
@@ -35,7 +35,7 @@ function plain(texts: readonly (string | null)[]): Remark[] {
   return texts.filter((text) => text !== null).map((text) => ({ text, isWarning: false }));
 }
 
-type Preview = Applied["preview"];
+type Preview = EditResult["preview"];
 
 function thinking({ thinking_dropped: blocks, thinking_tokens: tokens }: Preview): string | null {
   if (blocks === 0) return null;
@@ -55,7 +55,7 @@ function readAgain({ tokens_reread: tokens, first_change: first }: Preview): str
 /** The author of words that the daemon found without a model. */
 const SELF = "ctx";
 
-function wordsFor({ kind, of, by, text }: Schemas["Written"]): string {
+function wordsFor({ kind, of, by, text }: Schemas["HelperText"]): string {
   const author = by === SELF ? "ctx itself" : by;
   if (kind === "title") return `${of} is titled "${text}" (by ${author})`;
   return `the summary of ${of} is by ${author}: ${plural([...text].length, "character")}`;

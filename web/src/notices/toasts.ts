@@ -31,7 +31,7 @@ let toasts: readonly Toast[] = [];
 let last = 0;
 const listeners = new Set<() => void>();
 
-/** Says that something was done; with an action, what can be done about it. Warnings stay until somebody has read them. */
+/** Says that something was done; with an action, what can be done about it. Warnings stay until the user has read them. */
 export function tell(
   text: string,
   action: Toast["action"] = null,
@@ -48,7 +48,7 @@ export function settle(conversation: string, newest: string | null = null): void
   if (toasts.some(isOld)) set(toasts.filter((toast) => !isOld(toast)));
 }
 
-/** Says that something did not work. It stays until somebody has read it. */
+/** Says that something did not work. It stays until the user has read it. */
 export function complain(error: unknown, action: Toast["action"] = null): void {
   const { message, hint } = inWords(error instanceof Error ? error : new Error(String(error)));
   add({ kind: "problem", text: message, hint, remarks: [], action, about: null });

@@ -30,7 +30,7 @@ const AT_MOST = 8;
 
 /**
  * The groups in their order as long as nothing is typed; then the group with the best fit first. A choice that is
- * `found` fits already: somebody else searched for it.
+ * `found` fits already: the daemon has searched for it.
  */
 export function grouped(choices: Choice[], query: string, found: Choice[] = []): ChoiceGroup[] {
   const typed = query.trim() !== "";

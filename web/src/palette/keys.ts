@@ -6,7 +6,7 @@ export interface Key {
   keys: readonly string[];
   words: string;
   group: Group;
-  /** Also heard while somebody types in a field; an editor hears all but `commit` itself. */
+  /** Also heard while the user types in a field; an editor hears all but `commit` itself. */
   whileTyping?: true;
 }
 
@@ -128,7 +128,7 @@ export function shortcut(name: KeyName): string {
   return caps(KEYS[name].keys[0]).join(" ");
 }
 
-/** Whether an action is heard although somebody types. */
+/** Whether an action is heard although the user types. */
 export function heardWhileTyping(name: KeyName): boolean {
   const key: Key = KEYS[name];
   return key.whileTyping === true;

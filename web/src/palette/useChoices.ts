@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import { type Conversation, type Found, type Frame, getFrames } from "../api";
+import { type Conversation, type SearchResults, type Frame, getFrames } from "../api";
 import { folderName } from "../conversations/names";
 import { around } from "../conversations/useSearch";
 import { shownByDefault } from "../conversations/tree";
@@ -120,7 +120,7 @@ function conversationChoice({ id, title, client, folder, model }: Conversation):
 }
 
 /** Where the words occur in the text of any conversation. */
-export function useHits(found: Found | undefined, words: string): Choice[] {
+export function useHits(found: SearchResults | undefined, words: string): Choice[] {
   return useMemo(
     () =>
       (found?.conversations ?? []).flatMap(({ id, title, hits }) =>

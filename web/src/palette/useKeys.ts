@@ -59,7 +59,7 @@ const FIELD = "input:not([type=checkbox], [type=radio], [type=button]), textarea
 const ITSELF = "button, a[href], summary, [role=button], [role=tab], [role=switch], input";
 const CLOSED = "[role=dialog], [role=menu], [role=listbox]";
 
-/** A key belongs to whoever is typed into, to an open dialog or menu, and Enter and Space to a focused button. */
+/** A key belongs to the field that has the focus, to an open dialog or menu, and Enter and Space to a focused button. */
 function mayHear({ target, key }: KeyboardEvent, name: KeyName): boolean {
   if (!(target instanceof Element)) return true;
   if (target.closest(EDITOR) !== null) return name === "commit";

@@ -9,7 +9,7 @@ export interface Choice {
   label: string;
 }
 
-/** What somebody can choose, with how far away each moment is where that is known. */
+/** What the user can choose, with how far away each moment is where that is known. */
 export function choices(waiting: Pick<Waiting, "cold_at"> | undefined, now: number): Choice[] {
   const left = waiting === undefined || waiting.cold_at === 0 ? "" : waiting.cold_at <= now ? " (now)" : ` (${inTime(waiting.cold_at - now)})`;
   return [
@@ -38,7 +38,7 @@ function inTime(milliseconds: number): string {
   return minutes < 1 ? "in less than a minute" : `in ${plural(minutes, "minute")}`;
 }
 
-/** Those that wait, and those that could not be made: what somebody still has to know. */
+/** Those that wait, and those that could not be made: what the user still has to know. */
 export function shown(wishes: readonly Wish[]): Wish[] {
   return wishes.filter(({ state }) => state === "waiting" || state === "failed");
 }

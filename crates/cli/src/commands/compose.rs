@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use ctx_api::history::{CommitView, HistoryView};
-use ctx_api::requests::Explained;
+use ctx_api::requests::CompositionView;
 use ctx_wire::outline::{Outline, outline};
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     } else if arguments.format.json {
         context.output.json(&body)?;
     } else if arguments.explain {
-        let explained: Explained = understood(&body)?;
+        let explained: CompositionView = understood(&body)?;
         let history: HistoryView = understood(&client.get(&of_conversation(&explained.conversation, "history"))?)?;
         context.output.print(&explanation(&explained, &history.commits))?;
     } else {
@@ -71,7 +71,7 @@ fn summary(body: &[u8]) -> String {
 }
 
 /// Only the ids of commits on other branches are known.
-fn explanation(explained: &Explained, commits: &[CommitView]) -> String {
+fn explanation(explained: &CompositionView, commits: &[CommitView]) -> String {
     let tokens = words::plural(explained.tokens, "token");
     if explained.untouched {
         return format!("Unedited: {tokens}, byte for byte as the agent sends it.\n");
@@ -138,7 +138,7 @@ mod tests {
           repaired by rule A30 (every tool call has its result): a result without its call went
           4 cache breakpoints
         ");
-        let untouched = Explained { untouched: true, tokens: 7, ..Explained::default() };
+        let untouched = CompositionView { untouched: true, tokens: 7, ..CompositionView::default() };
         assert_eq!(explanation(&untouched, &[]), "Unedited: 7 tokens, byte for byte as the agent sends it.\n");
     }
 

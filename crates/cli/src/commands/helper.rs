@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use ctx_api::edit::When;
-use ctx_api::helper::{HelperTested, HelperView, JobView};
+use ctx_api::helper::{HelperTest, HelperView, JobView};
 
 use crate::arguments::{JsonArguments, non_empty};
 use crate::client::{encoded, understood};
@@ -65,7 +65,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let words = match arguments.what {
         What::Status => render(&understood(&answer)?, ctx_service::now(), output),
         What::Test => {
-            let HelperTested { by, said, took_ms, .. } = understood(&answer)?;
+            let HelperTest { by, said, took_ms, .. } = understood(&answer)?;
             let took = words::duration(took_ms);
             format!("{} answers in {took}: {}\n", text::line(&by), text::line(&said))
         }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ctx_api::conversations::Imported;
+use ctx_api::conversations::ImportResult;
 use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 use ctx_core::edit::operation::Where;
@@ -69,7 +69,7 @@ pub fn take_in(file: &Path, how: &How, context: &Context) -> Result<(), Failure>
     Ok(())
 }
 
-fn render(imported: &Imported, output: &Output) -> String {
+fn render(imported: &ImportResult, output: &Output) -> String {
     let paint = &output.paint;
     let head = match imported.dry_run {
         true => paint.warning("preview"),
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn what_came_in_is_told_with_what_is_different_here() {
-        let imported = Imported {
+        let imported = ImportResult {
             conversation: "c00aa11".into(),
             was: "c3f9a1b".into(),
             title: "Fix the \u{1b}[2Jparser".into(),
@@ -122,7 +122,7 @@ mod tests {
           its original id, c3f9a1b, is already in use here
           2 offloaded files missing here: `ctx list` marks them, `ctx restore` restores their content
         ");
-        let same = Imported {
+        let same = ImportResult {
             was: "c00aa11".into(),
             session: Some("0a1b".into()),
             files_missing: 0,

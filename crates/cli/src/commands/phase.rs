@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use ctx_api::phases::{PhaseAction, PhaseView, PhaseWish, PhasesView};
-use ctx_clients::claude_code::hooks::session_of_hook;
+use ctx_clients::session_of_hook;
 use ctx_core::ErrorCode;
 
 use crate::arguments::{ConversationArguments, JsonArguments, author, non_empty};

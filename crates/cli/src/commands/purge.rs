@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use ctx_api::conversations::{ConversationView, Conversations, Purge, Purged};
+use ctx_api::conversations::{ConversationView, Conversations, Purge, PurgeResult};
 use ctx_core::ErrorCode;
 use ctx_service::Service;
 use ctx_store::{SqliteStore, StoreError};
@@ -77,7 +77,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     }
     let purged = match keeper.filter(|_| has_work) {
         Some(keeper) => keeper.purge(&chosen, all)?,
-        None => Purged::default(),
+        None => PurgeResult::default(),
     };
     let removed = remove(&aside)?;
     if arguments.format.json {
@@ -213,7 +213,7 @@ impl Keeper {
     }
 
     /// The conversations that were listed, or all.
-    fn purge(&self, chosen: &[PurgeLine], all: bool) -> Result<Purged, Failure> {
+    fn purge(&self, chosen: &[PurgeLine], all: bool) -> Result<PurgeResult, Failure> {
         let ids: Vec<String> = chosen.iter().map(|conversation| conversation.id.clone()).collect();
         match self {
             Self::Daemon(client) => {
@@ -225,7 +225,7 @@ impl Keeper {
             }
             Self::Store { service, .. } => {
                 let purged = service.purge(&ids)?;
-                Ok(Purged { conversations: ids.len(), bytes_freed: purged.bytes })
+                Ok(PurgeResult { conversations: ids.len(), bytes_freed: purged.bytes })
             }
         }
     }

@@ -4,7 +4,7 @@ use ctx_engine::view::terms;
 use std::process::ExitCode;
 
 use clap::Args;
-use ctx_api::search::{Found, FoundIn, Hit};
+use ctx_api::search::{ConversationHits, Hit, SearchResults};
 
 use crate::arguments::{JsonArguments, non_empty};
 use crate::client::{encoded, understood};
@@ -68,7 +68,7 @@ fn query(words: &[String]) -> String {
     words.iter().map(phrase).collect::<Vec<_>>().join(" ")
 }
 
-fn render(found: &Found, is_one: bool, now: u64, output: &Output) -> String {
+fn render(found: &SearchResults, is_one: bool, now: u64, output: &Output) -> String {
     let (query, terms) = (text::line(&found.query), terms(&found.query));
     if found.conversations.is_empty() {
         return format!("No match for `{query}` in {}.\n", words::plural(found.searched as u64, "conversation"));
@@ -102,7 +102,7 @@ fn render(found: &Found, is_one: bool, now: u64, output: &Output) -> String {
     lines
 }
 
-fn head(conversation: &FoundIn, now: u64, output: &Output) -> String {
+fn head(conversation: &ConversationHits, now: u64, output: &Output) -> String {
     let paint = &output.paint;
     let about = format!(
         "{} · {}",
@@ -157,7 +157,7 @@ fn marked(snippet: &str, terms: &[String], style: anstyle::Style) -> Cell {
 mod tests {
     use super::*;
 
-    fn found() -> Found {
+    fn found() -> SearchResults {
         let json = r#"{"query":"needle","searched":12,"more":true,"conversations":[
             {"id":"c3f9a1","title":"Find the needle","last_activity":1000,"matches":1234,"hits":[
              {"id":"t1#0.1","frame":"t1","role":"user","kind":"text","tool":null,"sent":true,"snippet":"Find the needle"},
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn nothing_found_is_said() {
-        let none = Found { conversations: Vec::new(), ..found() };
+        let none = SearchResults { conversations: Vec::new(), ..found() };
         assert_eq!(render(&none, false, 0, &Output::plain()), "No match for `needle` in 12 conversations.\n");
     }
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use ctx_api::stats::{GroupView, Grouping, Spent, Stats};
+use ctx_api::stats::{GroupView, Grouping, Spending, Stats};
 
 use crate::arguments::{JsonArguments, non_empty};
 use crate::client::{encoded, understood};
@@ -150,7 +150,7 @@ fn name(group: &GroupView, by: Grouping) -> String {
     }
 }
 
-fn row(name: Cell, spent: &Spent, about: &str) -> Vec<Cell> {
+fn row(name: Cell, spent: &Spending, about: &str) -> Vec<Cell> {
     let cost = match spent.unpriced == spent.requests {
         true => "unknown".to_owned(),
         false => format!("{}{}", if spent.nearest > 0 { "≈" } else { "" }, words::dollars(spent.cost)),
@@ -202,7 +202,7 @@ fn remarks(stats: &Stats, output: &Output) -> String {
 fn csv(stats: &Stats) -> String {
     let mut lines = "key,title,model,at,requests,input,cache_read,cache_write,output,cleared,removed,cost,saved,nearest,unpriced,unweighed,clearings\n".to_owned();
     for group in &stats.groups {
-        let Spent {
+        let Spending {
             requests,
             input,
             cache_read,
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn where_nothing_was_asked_that_is_said() {
         let mut stats = stats();
-        stats.total = Spent::default();
+        stats.total = Spending::default();
         assert!(render(&stats, &Output::plain()).contains("No matching request"));
     }
 }

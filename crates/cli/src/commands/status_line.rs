@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use ctx_api::context::ContextView;
-use ctx_clients::claude_code::hooks::StatusLineInput;
+use ctx_clients::StatusLineInput;
 
 use crate::client::{Client, Whereabouts, of_conversation, understood};
 use crate::context::Context;

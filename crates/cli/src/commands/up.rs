@@ -5,6 +5,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Args;
+use ctx_clients::{BASE_URL, DEFAULT};
 
 use crate::arguments::DaemonArguments;
 use crate::client::{callable, page_link};
@@ -85,9 +86,10 @@ fn serve(arguments: &Arguments, home: &Home, context: &Context, log: Option<File
 }
 
 fn greeting(listen: &str, upstream: &str, link: &str, paint: &output::Paint) -> String {
+    let program = DEFAULT.launch.programs.first().unwrap_or(&DEFAULT.name);
     format!(
-        "{} listens on {listen} and forwards to {upstream}\n\n  {}  ANTHROPIC_BASE_URL=http://{listen} claude\n  {}  \
-         ctx run -- claude\n  {}  {link}\n\nPress Ctrl-C to stop.\n",
+        "{} listens on {listen} and forwards to {upstream}\n\n  {}  {BASE_URL}=http://{listen} {program}\n  {}  ctx run \
+         -- {program}\n  {}  {link}\n\nPress Ctrl-C to stop.\n",
         paint.strong("ctx"),
         paint.faint("use it"),
         paint.faint("or    "),

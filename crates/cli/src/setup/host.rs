@@ -112,7 +112,7 @@ impl Host for ThisHost<'_> {
 
 /// `upstreams`: those of providers other than the first.
 fn daemon(address: SocketAddr, upstream: String, mut upstreams: Vec<(String, String)>, is_up: bool) -> Daemon {
-    upstreams.push((Provider::Anthropic.name().to_owned(), upstream.clone()));
+    upstreams.push((Provider::DEFAULT.name().to_owned(), upstream.clone()));
     let mut served = vec!["mcp".to_owned()];
     if address != DEFAULT_LISTEN {
         served.extend(["--listen".to_owned(), address.to_string()]);

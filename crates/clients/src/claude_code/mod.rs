@@ -6,6 +6,7 @@ pub mod hooks;
 mod install;
 pub mod question;
 mod session;
+pub mod skills;
 pub mod variables;
 mod vocabulary;
 

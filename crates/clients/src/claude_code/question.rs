@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+pub use super::variables::{BASE_URL, leads_back};
+
 pub const PROGRAM: &str = "claude";
 /// The default model.
 pub const MODEL: &str = "haiku";

@@ -277,7 +277,7 @@ fn what_is_wrong_is_logged_once_with_its_line_and_reason() {
 
 #[test]
 fn what_the_provider_shall_do_counts_where_it_is_said_and_from_when_it_is_said() {
-    use ctx_wire::anthropic::context_management::Who;
+    use ctx_wire::provider_edits::Who;
     let place = Place::new();
     let keep = |folder: &str| {
         let folder = place.path(folder);

@@ -1,7 +1,7 @@
 //! Stronger layers win, and untrusted layers can only clear less.
 
 use ctx_core::policy::{Artifact, Budget, Call, DietMode, Target};
-use ctx_wire::anthropic::context_management::{ClearToolUses, Who};
+use ctx_wire::provider_edits::{ClearToolUses, Who};
 
 use super::*;
 use crate::read;

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use ctx_wire::anthropic::context_management::{
-    Agents, ClearThinking, ClearToolUses, Compact, Inputs, Keep, Trigger, Wish,
-};
+use ctx_wire::provider_edits::{Agents, ClearThinking, ClearToolUses, Compact, Inputs, Keep, Trigger, Wish};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 

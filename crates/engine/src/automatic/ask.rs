@@ -37,11 +37,11 @@ impl Conversation {
     /// The tool of a call, and the tokens of its result.
     fn result_of(&self, call: &str) -> (&str, u64) {
         let of = |kind: Kind| {
-            let mut blocks = self.tree.path().flat_map(|slot| &slot.message.blocks);
+            let mut blocks = self.messages.tree.path().flat_map(|slot| &slot.message.blocks);
             blocks.find(|block| block.kind == kind && block.tool_use_id.as_deref() == Some(call))
         };
         let tool = of(Kind::ToolUse).and_then(|block| block.tool.as_deref()).unwrap_or("a result");
-        (tool, self.calibration.tokens(of(Kind::ToolResult).map_or(0.0, tokens::of_block)))
+        (tool, self.tokens(of(Kind::ToolResult).map_or(0.0, tokens::of_block)))
     }
 
     /// Treats noted or proposed edits as made, so that they are not repeated. `Mode::On` does not wait for an answer.
@@ -49,7 +49,7 @@ impl Conversation {
         // A proposal is accepted as a whole, so its content counts as done for later additions.
         let asked = self.proposal().into_iter();
         let waiting: HashSet<Cow<'_, str>> =
-            asked.flat_map(|waiting| calls(self.wire, &waiting.wished.operations)).collect();
+            asked.flat_map(|waiting| calls(self.wire(), &waiting.wished.operations)).collect();
         // Thinking goes along with an edit that is made; notes and proposals leave it alone.
         look.thinking.retain(|_| mode == Mode::On);
         for item in &mut look.items {
@@ -71,8 +71,8 @@ impl Engine {
     /// Notes the edits that would have been made.
     pub fn only_note(&self, conversation: &mut Conversation, commit: &Commit, step: &mut Step) {
         let Change::Edit { operations, effects } = &commit.change else { return };
-        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
-        let (calls, trimmed, inputs) = noted::read(conversation.wire, operations, effects, scale);
+        let scale = |estimate: f64| conversation.tokens(estimate);
+        let (calls, trimmed, inputs) = noted::read(conversation.wire(), operations, effects, scale);
         let noted = Automatic::Noted {
             request: conversation.progress.requests,
             calls,
@@ -84,7 +84,7 @@ impl Engine {
             tokens_before: commit.tokens_before,
             tokens_after: commit.tokens_after,
         };
-        step.records.push(record(&conversation.id, commit.at, log::AUTOMATIC, &noted, Vec::new()));
+        step.records.push(record(conversation.id(), commit.at, log::AUTOMATIC, &noted, Vec::new()));
         conversation.automatic(&noted);
     }
 
@@ -124,7 +124,7 @@ impl Engine {
             reverts: None,
         };
         let wait = Wait::Wished(Box::new(wished));
-        step.records.push(record(&conversation.id, at, log::WAIT, &wait, Vec::new()));
+        step.records.push(record(conversation.id(), at, log::WAIT, &wait, Vec::new()));
         conversation.wait(&wait, at);
         step.notes.extend(notes(conversation));
     }
@@ -181,7 +181,7 @@ fn lasting(reason: &str) -> &str {
 
 /// The frames with the results of the calls that operations name.
 fn frames_of(conversation: &Conversation, operations: &[Operation]) -> Vec<String> {
-    let wanted: HashSet<Cow<'_, str>> = calls(conversation.wire, operations).collect();
+    let wanted: HashSet<Cow<'_, str>> = calls(conversation.wire(), operations).collect();
     let ground = Ground::of(conversation, false);
     let view = ground.lay(conversation.effects(conversation.history.head()));
     let holds = |frame: &&ctx_core::edit::fold::Frame| {

@@ -40,7 +40,7 @@ impl Candidates {
         };
         let around = sent(&view.system, desk.system_weights) + sent(&view.tools, desk.tool_weights);
         let Sent { items: found, mut thinking, messages, estimate } = desk.items(around);
-        thinking.retain(|_| conversation.wire.binds_reasoning());
+        thinking.retain(|_| conversation.wire().binds_reasoning());
         let answer = desk.source.messages.iter().rposition(|message| message.role == Role::Assistant);
         let back = conversation.wanted_back();
         let (items, laid) = (Vec::with_capacity(found.len()), HashMap::with_capacity(found.len()));
@@ -83,14 +83,14 @@ impl Candidates {
             return Held::Everywhere;
         }
         let NewestRequest { head, after, messages } = &conversation.cache.newest;
-        let certain = conversation.cache.forecast.certain(conversation.envelope.model.as_deref(), at);
+        let certain = conversation.cache.forecast.certain(conversation.newest.envelope.model.as_deref(), at);
         let mut places: Vec<u64> = certain.contains(head).then_some(self.around).into_iter().collect();
         // Composing sets breakpoints only where it remembers an entry.
         let CacheState { written, ends, .. } = &conversation.cache;
         let known: FastSet<&Key> = written.iter().collect();
         let ends: FastSet<&NodeIx> = ends.iter().collect();
         let is_known = |message: usize, prefix: &Key| {
-            let is_end = || conversation.tree.current().get(message).is_some_and(|node| ends.contains(node));
+            let is_end = || conversation.messages.tree.current().get(message).is_some_and(|node| ends.contains(node));
             certain.contains(prefix) && (known.contains(prefix) || is_end())
         };
         // Where messages are missing, their places are not known.
@@ -180,7 +180,7 @@ impl Candidates {
     /// A result as the client sent it.
     pub fn source(&self, conversation: &Conversation, call: &str) -> Option<ResultText> {
         let laid = self.unit(call)?;
-        ResultText::of(conversation.wire, &content_of(conversation, laid)?, block_of(conversation, laid)?)
+        ResultText::of(conversation.wire(), &content_of(conversation, laid)?, block_of(conversation, laid)?)
     }
 }
 
@@ -193,14 +193,14 @@ fn is_trimmed(conversation: &Conversation, view: &View<'_>, laid: &ViewUnit) -> 
 /// The bytes of a client block.
 pub fn block_of<'c>(conversation: &'c Conversation, laid: &ViewUnit) -> Option<&'c [u8]> {
     let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
-    let body = conversation.last.body.as_ref().filter(|_| message < conversation.last.aligned)?;
-    let block = conversation.tree.path().nth(message)?.message.blocks.get(block)?;
+    let body = conversation.newest.last.body.as_ref().filter(|_| message < conversation.newest.last.aligned)?;
+    let block = conversation.messages.tree.path().nth(message)?.message.blocks.get(block)?;
     body.message(message).get(block.at.start as usize..block.at.end as usize)
 }
 
 /// The content of a client block.
 pub fn content_of(conversation: &Conversation, laid: &ViewUnit) -> Option<Content> {
     let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
-    let body = conversation.last.body.as_ref().filter(|_| message < conversation.last.aligned)?;
-    conversation.wire.contents(body.message(message)).into_iter().nth(block)
+    let body = conversation.newest.last.body.as_ref().filter(|_| message < conversation.newest.last.aligned)?;
+    conversation.wire().contents(body.message(message)).into_iter().nth(block)
 }

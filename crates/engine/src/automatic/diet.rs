@@ -51,7 +51,7 @@ impl Engine {
         let commit = match self.slimmed(conversation, operations, moment.at) {
             Ok(commit) => commit,
             Err(refusal) => {
-                tracing::warn!(conversation = %conversation.id, message = %refusal.message, "a diet is refused");
+                tracing::warn!(conversation = %conversation.id(), message = %refusal.message, "a diet is refused");
                 return;
             }
         };
@@ -59,7 +59,7 @@ impl Engine {
             return self.only_note(conversation, &commit, step);
         }
         editor.done(&about(conversation, moment.at), Ok(&commit));
-        step.records.push(record(&conversation.id, commit.at, log::COMMIT, &commit, Vec::new()));
+        step.records.push(record(conversation.id(), commit.at, log::COMMIT, &commit, Vec::new()));
         conversation.progress.asked = Some(commit.id);
         conversation.history.push(commit);
         conversation.composing.weight = None;
@@ -77,7 +77,7 @@ impl Engine {
         step: &mut Step,
     ) -> Option<ToolUse> {
         let message = &answered.error.as_ref()?.message;
-        if !conversation.wire.refuses_deferred(answered.status, message) {
+        if !conversation.wire().refuses_deferred(answered.status, message) {
             return None;
         }
         let active = conversation.history.active(conversation.history.head());
@@ -95,13 +95,13 @@ impl Engine {
             tokens_after: diet.tokens_before,
             unattended: true,
         };
-        tracing::warn!(conversation = %conversation.id, %message, "the provider refuses a diet");
-        step.records.push(record(&conversation.id, at, log::COMMIT, &commit, Vec::new()));
+        tracing::warn!(conversation = %conversation.id(), %message, "the provider refuses a diet");
+        step.records.push(record(conversation.id(), at, log::COMMIT, &commit, Vec::new()));
         conversation.history.push(commit);
         conversation.composing.weight = None;
         conversation.policy.tool_use.refused = true;
         let tools = conversation.policy.tool_use.clone();
-        step.notes.push(tools.note(&conversation.id));
+        step.notes.push(tools.note(conversation.id()));
         step.notes.extend(notes(conversation));
         step.durable = true;
         Some(tools)
@@ -147,7 +147,7 @@ impl Engine {
     ) -> (u64, u64) {
         let weigh = |effects: &[Effect]| {
             let view = ground.lay(on_top(conversation, id, effects));
-            conversation.calibration.tokens(ground.weigh(&view, &conversation.envelope))
+            conversation.tokens(ground.weigh(&view, &conversation.newest.envelope))
         };
         (weigh(&[]), weigh(effects))
     }
@@ -173,7 +173,7 @@ const LISTED: &str = "it lists the uses of deferred tools";
 
 /// Whether a change of the tools costs nothing: nothing was sent yet, or nothing is cached any more.
 fn is_free(conversation: &Conversation, moment: &Moment<'_>) -> bool {
-    let is_answered = conversation.tree.path().any(|slot| slot.message.role == Role::Assistant);
+    let is_answered = conversation.messages.tree.path().any(|slot| slot.message.role == Role::Assistant);
     match &conversation.cache.answer {
         None => !is_answered,
         Some(_) => moment.at >= moment.warm_until,
@@ -208,7 +208,7 @@ fn operations(conversation: &Conversation, diet: &Diet, figures: &ToolFigures) -
         match tool.portion {
             Portion::LeftOut => Some(Operation::Delete { ids: vec![id], select: Select::default(), force: false }),
             Portion::Deferred => {
-                let raw = Some(conversation.wire.deferred(tool.name)?);
+                let raw = Some(conversation.wire().deferred(tool.name)?);
                 Some(Operation::Edit { id, text: None, raw, content: None, force: false })
             }
         }
@@ -219,10 +219,11 @@ fn operations(conversation: &Conversation, diet: &Diet, figures: &ToolFigures) -
 
 /// The edits that shorten the client's lists for deferred tools, with their reasons.
 fn lists(conversation: &Conversation, spared: &[SparedTool<'_>]) -> Vec<(Operation, String)> {
-    let client = conversation.opened.client.as_deref().and_then(ctx_clients::of_product);
+    let client = conversation.opened().client.as_deref().and_then(ctx_clients::of_product);
     let lists = client.map(|client| client.vocabulary.lists).unwrap_or_default();
     let is_deferred = |name: &str| spared.iter().any(|tool| tool.name == name && tool.portion == Portion::Deferred);
-    let Some(body) = conversation.last.body.as_ref().filter(|_| lists.iter().any(|list| is_deferred(list.tool))) else {
+    let Some(body) = conversation.newest.last.body.as_ref().filter(|_| lists.iter().any(|list| is_deferred(list.tool)))
+    else {
         return Vec::new();
     };
     let ground = Ground::of(conversation, false);
@@ -232,7 +233,7 @@ fn lists(conversation: &Conversation, spared: &[SparedTool<'_>]) -> Vec<(Operati
         let layout = layout(&view, frame, &ground.messages);
         for group in layout.groups.iter().filter(|group| group.role != Role::Assistant) {
             let Some(message) = group.source.filter(|at| *at < body.spans().messages.len()) else { continue };
-            for (block, content) in conversation.wire.contents(body.message(message)).iter().enumerate() {
+            for (block, content) in conversation.wire().contents(body.message(message)).iter().enumerate() {
                 let short = content.as_text().and_then(|text| shortened(text, lists, is_deferred));
                 edits.extend(short.map(|text| {
                     let id = format!("{}#{}.{block}", frame.id, group.number);
@@ -247,20 +248,20 @@ fn lists(conversation: &Conversation, spared: &[SparedTool<'_>]) -> Vec<(Operati
 
 /// The tools that the diet may touch: this conversation has not called them, and it does not defer them itself.
 fn offered(conversation: &Conversation) -> Vec<OfferedTool<'_>> {
-    let Some(body) = &conversation.last.body else { return Vec::new() };
-    let client = conversation.opened.client.as_deref().and_then(ctx_clients::of_product);
+    let Some(body) = &conversation.newest.last.body else { return Vec::new() };
+    let client = conversation.opened().client.as_deref().and_then(ctx_clients::of_product);
     let undeferred = client.and_then(|client| client.undeferred);
     let deferrable: HashSet<usize> = match undeferred {
-        Some(_) => conversation.wire.deferrable(body, &conversation.envelope).into_iter().collect(),
+        Some(_) => conversation.wire().deferrable(body, &conversation.newest.envelope).into_iter().collect(),
         None => HashSet::new(),
     };
     let is_kept = |name: &str| undeferred.into_iter().flatten().any(|kept| pattern::matches(kept, name));
     let called: HashSet<&str> = conversation.called_tools().collect();
-    let tools = conversation.envelope.tools.iter().flatten().enumerate();
+    let tools = conversation.newest.envelope.tools.iter().flatten().enumerate();
     let tools = tools.filter(|(_, tool)| !tool.deferred && !called.contains(&*tool.name));
     let offered = tools.map(|(at, tool)| OfferedTool {
         name: &tool.name,
-        tokens: conversation.calibration.tokens(tokens::estimate(tool.chars, 0)),
+        tokens: conversation.tokens(tokens::estimate(tool.chars, 0)),
         deferrable: deferrable.contains(&at) && !is_kept(&tool.name),
     });
     offered.collect()

@@ -24,7 +24,7 @@ impl<'c> Places<'c> {
         view: &View<'_>,
         messages: &[&Message],
     ) -> Places<'c> {
-        let path: Vec<_> = conversation.tree.path().map(|slot| slot.id).collect();
+        let path: Vec<_> = conversation.messages.tree.path().map(|slot| slot.id).collect();
         let ended = conversation.policy.phases.all().iter();
         let phases: Vec<_> = ended.filter_map(|phase| Some((phase.messages(&path)?, phase.name.as_str()))).collect();
         let names = match phases.is_empty() {

@@ -193,7 +193,7 @@ impl Filler<'_> {
         filled: &mut FilledProposals,
     ) -> Option<Operation> {
         let block = std::str::from_utf8(block_of(self.conversation, laid)?).ok()?;
-        let content = vec![self.conversation.wire.with_input(block, short).linked(Some(call))];
+        let content = vec![self.conversation.wire().with_input(block, short).linked(Some(call))];
         let by = vec![NewMessage { role: None, content: content.clone() }];
         filled.calls.insert(call.into());
         filled.inputs.push(Effect::Replace { why: Why::Edited, covers: self.desk.cover(&[*laid]), by });

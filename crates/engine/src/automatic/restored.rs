@@ -16,7 +16,7 @@ impl Conversation {
         let declined = self.waiting.iter().filter(|waiting| {
             waiting.wished.author == AUTHOR && !matches!(waiting.state, State::Waiting | State::Made(_))
         });
-        let declined = declined.flat_map(|waiting| calls(self.wire, &waiting.wished.operations));
+        let declined = declined.flat_map(|waiting| calls(self.wire(), &waiting.wished.operations));
         let head = self.history.head();
         let ours = self.history.line(head).filter(|commit| commit.author == AUTHOR);
         let active: HashSet<CommitId> = self.history.active(head).iter().map(|commit| commit.id).collect();
@@ -25,7 +25,7 @@ impl Conversation {
             Change::Edit { operations, .. } => operations.as_slice(),
             Change::Revert { .. } | Change::Inherit { .. } => &[],
         });
-        let back = back.flat_map(|operation| calls(self.wire, std::slice::from_ref(operation)));
+        let back = back.flat_map(|operation| calls(self.wire(), std::slice::from_ref(operation)));
         declined.chain(back).chain(self.policy.noted.kept().map(Cow::Borrowed)).collect()
     }
 }

@@ -42,8 +42,8 @@ impl Conversation {
     pub fn remember(&mut self) {
         self.own_prefixes();
         let count = self.composing.chain.digests().len();
-        if let Some(body) = self.last.body.as_ref().filter(|_| self.last.aligned == count) {
-            let messages: Vec<&Message> = self.tree.path().map(|slot| &slot.message).collect();
+        if let Some(body) = self.newest.last.body.as_ref().filter(|_| self.newest.last.aligned == count) {
+            let messages: Vec<&Message> = self.messages.tree.path().map(|slot| &slot.message).collect();
             self.policy.text_index.meet(self.composing.chain.digests(), body, &messages);
         }
     }
@@ -73,7 +73,7 @@ impl Engine {
             Ok(Some((commit, next))) => {
                 editor.done(&about(conversation, moment.at), Ok(&commit));
                 self.tell_done(conversation, &commit, &by, step);
-                step.records.push(record(&conversation.id, commit.at, log::COMMIT, &commit, Vec::new()));
+                step.records.push(record(conversation.id(), commit.at, log::COMMIT, &commit, Vec::new()));
                 conversation.progress.asked = Some(commit.id);
                 conversation.history.push(commit);
                 conversation.policy.next = next.unwrap_or(conversation.policy.next);
@@ -84,7 +84,7 @@ impl Engine {
             // Failed writes were already reported, once.
             Err(refusal) if [ErrorCode::NothingToDo, UNKEPT].contains(&refusal.code) => {}
             Err(refusal) => {
-                tracing::warn!(conversation = %conversation.id, message = %refusal.message, "an automatic edit is refused");
+                tracing::warn!(conversation = %conversation.id(), message = %refusal.message, "an automatic edit is refused");
                 editor.done(&about(conversation, moment.at), Err(&refusal));
             }
         }
@@ -120,11 +120,12 @@ impl Engine {
         let ground = Ground::of(conversation, false);
         let view = conversation.next_view(&ground);
         let (source, weights) = (ground.source(), Weights::of(conversation));
-        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let scale = |estimate: f64| conversation.tokens(estimate);
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
         let seen = Candidates::of(conversation, &desk, moment.new);
         // An edit that is free for one model is not free for another whose cache is still warm.
-        let is_elsewhere = conversation.account.is_cached_elsewhere(conversation.envelope.model.as_deref(), moment.at);
+        let is_elsewhere =
+            conversation.usage.account.is_cached_elsewhere(conversation.newest.envelope.model.as_deref(), moment.at);
         let cold = conversation.cache.answer.is_some() && moment.at >= moment.warm_until && !is_elsewhere;
         let words = |call: &str| seen.words(conversation, &view, call);
         let mut look = self.look_of(conversation, &seen, (Texts(Some(&words)), cold));
@@ -171,7 +172,7 @@ impl Engine {
             false => {
                 let mut after = ground.lay(on_top(conversation, id, &effects));
                 after.repair(conversation.still_left_out());
-                ground.weigh(&after, &conversation.envelope)
+                ground.weigh(&after, &conversation.newest.envelope)
             }
         };
         let saved = seen.tokens.saturating_sub(scale(weight));
@@ -229,13 +230,13 @@ impl Engine {
 
     /// The cache rules of a conversation's model.
     pub fn rules_of(&self, conversation: &Conversation) -> CacheRules {
-        self.models.rules(conversation.envelope.model.as_deref(), conversation.wire.cache_rules())
+        self.models.rules(conversation.newest.envelope.model.as_deref(), conversation.wire().cache_rules())
     }
 
     /// The price in input tokens that an edit may have.
     pub fn budget(&self, conversation: &Conversation, prompt: u64) -> f64 {
-        let price = account::price(&self.models, conversation.envelope.model.as_deref(), prompt);
-        conversation.account.balance(&self.models).allows() * 1e6 / price.input.max(f64::MIN_POSITIVE)
+        let price = account::price(&self.models, conversation.newest.envelope.model.as_deref(), prompt);
+        conversation.usage.account.balance(&self.models).allows() * 1e6 / price.input.max(f64::MIN_POSITIVE)
     }
 
     pub fn look_of<'t>(
@@ -244,13 +245,13 @@ impl Engine {
         seen: &Candidates,
         (texts, cold): (Texts<'t>, bool),
     ) -> Look<'t> {
-        let model = conversation.envelope.model.as_deref();
+        let model = conversation.newest.envelope.model.as_deref();
         let price = model.and_then(|model| self.models.price(model, seen.tokens));
         Look {
             items: seen.items.clone(),
             tokens: seen.tokens.saturating_sub(conversation.provider.summed_up),
             window: self.window_of(conversation),
-            steps: conversation.tree.path().filter(|slot| slot.message.role == Role::Assistant).count(),
+            steps: conversation.messages.tree.path().filter(|slot| slot.message.role == Role::Assistant).count(),
             cold,
             rates: match price {
                 Some((price, _)) => price.rates(conversation.lifetime()).relative(),
@@ -282,10 +283,10 @@ fn unkept(why: &str) -> Refusal {
 
 pub fn about(conversation: &Conversation, at: u64) -> About<'_> {
     About {
-        conversation: &conversation.id,
-        model: conversation.envelope.model.as_deref(),
-        folder: conversation.folder.as_deref(),
-        agent: conversation.opened.agent.as_deref(),
+        conversation: conversation.id(),
+        model: conversation.newest.envelope.model.as_deref(),
+        folder: conversation.folder(),
+        agent: conversation.opened().agent.as_deref(),
         request: conversation.progress.requests,
         at,
         cleared: conversation.provider.cleared,

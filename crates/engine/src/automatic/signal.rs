@@ -4,7 +4,7 @@ use crate::automatic::By;
 use crate::conversation::Conversation;
 use crate::log::{self, Automatic};
 use crate::{Engine, record};
-use ctx_api::timeline::{Figures, Signal, Told};
+use ctx_api::timeline::{Figures, Signal, SignalView};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, Operation};
 use ctx_core::policy::stub::is_result_stub;
@@ -18,7 +18,7 @@ impl Engine {
             return;
         }
         let request = conversation.progress.requests;
-        let told = Told {
+        let told = SignalView {
             signal: Signal::ContextNearLimit,
             request,
             figures,
@@ -40,7 +40,7 @@ impl Engine {
         if cleared == 0 {
             return;
         }
-        let told = Told {
+        let told = SignalView {
             signal: Signal::CompactionComplete,
             request: conversation.progress.requests,
             figures: Figures { tokens: commit.tokens_after, window, percent: limit.percent, limit: limit.tokens },
@@ -56,13 +56,13 @@ fn clears(operation: &Operation) -> bool {
     !matches!(operation, Operation::SummarizeResults { text: Some(text), .. } if !is_result_stub(text))
 }
 
-fn tell(conversation: &Conversation, told: Told, at: u64, step: &mut Step) {
+fn tell(conversation: &Conversation, told: SignalView, at: u64, step: &mut Step) {
     tracing::info!(
-        conversation = %conversation.id,
+        conversation = %conversation.id(),
         tokens = told.figures.tokens,
         window = told.figures.window,
         "{}",
         told.signal.name()
     );
-    step.records.push(record(&conversation.id, at, log::AUTOMATIC, &Automatic::Signal(told), Vec::new()));
+    step.records.push(record(conversation.id(), at, log::AUTOMATIC, &Automatic::Signal(told), Vec::new()));
 }

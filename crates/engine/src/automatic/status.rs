@@ -64,7 +64,7 @@ impl Engine {
         let account = (mode(settings.mode) == Mode::On).then(|| {
             look.held = seen.held(conversation, &self.rules_of(conversation), now.at);
             look.budget = Some(self.budget(conversation, seen.tokens));
-            let Balance { spent, saved } = conversation.account.balance(&self.models);
+            let Balance { spent, saved } = conversation.usage.account.balance(&self.models);
             let outlook = outlook(&settings, &look, &|call| places.fact(call));
             AccountView { spent, saved, credit: CREDIT * spent, next: in_words(outlook, look.budget) }
         });

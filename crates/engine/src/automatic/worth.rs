@@ -24,7 +24,7 @@ impl Engine {
         let ground = Ground::of(conversation, false);
         let view = conversation.next_view(&ground);
         let (source, weights) = (ground.source(), Weights::of(conversation));
-        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let scale = |estimate: f64| conversation.tokens(estimate);
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
         let (worth, all) = self.worth_of(conversation, &desk, now);
         let operations = operations(&desk, &worth, self.offload_folder.is_some());

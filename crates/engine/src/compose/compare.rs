@@ -61,7 +61,7 @@ pub fn overview(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_
 
 /// The system prompt and the tools.
 fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameOverview> {
-    let envelope = &conversation.envelope;
+    let envelope = &conversation.newest.envelope;
     let tools = envelope.tools.as_deref().unwrap_or_default();
     let pieces = [("tools", tools, &view.tools), ("system", envelope.system.as_slice(), &view.system)];
     pieces
@@ -177,8 +177,8 @@ impl Overview {
         Preview {
             first_change: first.map(|(id, _)| id.clone()),
             first_step: first.filter(|(_, sent)| sent.step > 0).map(|(id, sent)| format!("{id}/{}", sent.step)),
-            tokens_ahead: conversation.calibration.tokens(weigh(ahead)),
-            tokens_reread: conversation.calibration.tokens(weigh(behind)),
+            tokens_ahead: conversation.tokens(weigh(ahead)),
+            tokens_reread: conversation.tokens(weigh(behind)),
             ..Preview::default()
         }
     }

@@ -41,14 +41,19 @@ impl Conversation {
             (body.wire().breakpoints(body, envelope), prefixes.remove(0), prefixes, None)
         });
         let mut forecast = std::mem::take(&mut self.cache.forecast);
-        let own =
-            |at: usize| self.tree.current().get(at).map_or(1, |node| self.tree.slot_at(*node).message.cache_places());
+        let own = |at: usize| {
+            self.messages
+                .tree
+                .current()
+                .get(at)
+                .map_or(1, |node| self.messages.tree.slot_at(*node).message.cache_places())
+        };
         let places: &dyn Fn(usize) -> usize = if kept.is_some() { &|_| 1 } else { &own };
         let tokens = |end: Option<usize>| {
             let count = end.map_or(0, |end| end + 1);
-            let tokens = self.calibration.tokens(match &kept {
+            let tokens = self.tokens(match &kept {
                 Some(kept) => self.weigh_first(envelope, kept, (count, after.len())),
-                None => estimate(envelope, self.tree.path().take(count).map(|slot| &slot.message)),
+                None => estimate(envelope, self.messages.tree.path().take(count).map(|slot| &slot.message)),
             });
             tokens as f64
         };
@@ -63,7 +68,7 @@ impl Conversation {
         };
         let expected = forecast.of(rules, &outline, at);
         self.cache.forecast = forecast;
-        self.cache.newest = NewestRequest { head, after, messages: self.tree.current().len() };
+        self.cache.newest = NewestRequest { head, after, messages: self.messages.tree.current().len() };
         expected
     }
 
@@ -101,7 +106,7 @@ impl Conversation {
                 _ => {}
             }
         }
-        let first = self.tree.path().position(|slot| changed.contains(&slot.id))?;
+        let first = self.messages.tree.path().position(|slot| changed.contains(&slot.id))?;
         self.named(first, None).map(|named| named.place)
     }
 

@@ -26,16 +26,16 @@ pub struct Ground<'a> {
 impl<'a> Ground<'a> {
     /// The path of the newest request; with `pending`, also the pending reply.
     pub fn of(conversation: &'a Conversation, pending: bool) -> Ground<'a> {
-        let mut slots: Vec<SlotId> = conversation.tree.path().map(|slot| slot.id).collect();
-        let mut messages: Vec<&Message> = conversation.tree.path().map(|slot| &slot.message).collect();
-        for message in conversation.pending.iter().filter(|_| pending) {
+        let mut slots: Vec<SlotId> = conversation.messages.tree.path().map(|slot| slot.id).collect();
+        let mut messages: Vec<&Message> = conversation.messages.tree.path().map(|slot| &slot.message).collect();
+        for message in conversation.newest.pending.iter().filter(|_| pending) {
             slots.push(PENDING);
             messages.push(&message.facts);
         }
         Ground {
-            titles: Some(&conversation.titles),
-            numbers: Some(&conversation.numbers),
-            ..Ground::new(slots, messages, &conversation.envelope)
+            titles: Some(&conversation.messages.titles),
+            numbers: Some(&conversation.messages.numbers),
+            ..Ground::new(slots, messages, &conversation.newest.envelope)
         }
     }
 
@@ -44,7 +44,7 @@ impl<'a> Ground<'a> {
         let mut ground = Ground::of(conversation, true);
         let (mut slots, mut messages) = (Vec::new(), Vec::new());
         for run in &left.runs {
-            let known = run.slots.iter().filter_map(|slot| conversation.tree.slot(*slot));
+            let known = run.slots.iter().filter_map(|slot| conversation.messages.tree.slot(*slot));
             known.for_each(|slot| {
                 slots.push(slot.id);
                 messages.push(&slot.message);
@@ -136,7 +136,7 @@ pub struct Weights {
 impl Weights {
     pub fn of(conversation: &Conversation) -> Weights {
         let weigh = |piece: &Piece| if piece.deferred { 0.0 } else { tokens::estimate(piece.chars, 0) };
-        let envelope = &conversation.envelope;
+        let envelope = &conversation.newest.envelope;
         Weights {
             system: envelope.system.iter().map(weigh).collect(),
             tools: envelope.tools.iter().flatten().map(weigh).collect(),
@@ -194,7 +194,7 @@ impl Conversation {
             system_weights: &weights.system,
             tool_weights: &weights.tools,
             next_added: highest.unwrap_or(0).max(added) + 1,
-            draft: self.wire,
+            draft: self.wire(),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! A leaving request: ranges of the client's body and inserted bytes, in order.
 
 use crate::conversation::sent_parts::Part;
-use ctx_wire::anthropic::context_management::{Kind, Splice};
 use ctx_wire::body::Body;
 use ctx_wire::compose::Segment;
+use ctx_wire::provider_edits::{Kind, Splice};
 use ctx_wire::{Insertion, Wire};
 use std::ops::Range;
 

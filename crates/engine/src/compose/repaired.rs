@@ -6,7 +6,7 @@ use crate::conversation::Conversation;
 use crate::point::{at_point, is_source};
 use crate::{Engine, Refusal};
 use ctx_api::edit::RepairView;
-use ctx_api::requests::Explained;
+use ctx_api::requests::CompositionView;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::weigh::LeftOut;
@@ -65,16 +65,16 @@ impl Engine {
         &self,
         conversation: &Conversation,
         effects: Vec<(EffectId, &Effect)>,
-    ) -> Result<Option<Explained>, Refusal> {
+    ) -> Result<Option<CompositionView>, Refusal> {
         let compose = |at_hand: &AtHand<'_>| conversation.compose(at_hand, effects).map(|written| written.composed);
         let Ok(composed) = self.with_newest(conversation, compose) else { return Ok(None) };
         Ok(Some(match composed {
-            None => Explained { untouched: true, ..Explained::default() },
-            Some(composed) => Explained {
+            None => CompositionView { untouched: true, ..CompositionView::default() },
+            Some(composed) => CompositionView {
                 repairs: composed.repairs.iter().map(repair_view).collect(),
                 thinking_dropped: composed.thinking_dropped,
                 marks: composed.marks.len(),
-                ..Explained::default()
+                ..CompositionView::default()
             },
         }))
     }

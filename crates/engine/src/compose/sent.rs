@@ -138,12 +138,12 @@ impl Conversation {
             memo: at_hand.memo.unwrap_or(&unknown),
             under: at_hand.under,
         };
-        let composed = self.wire.go_on(&input, &view).unwrap_or_else(|| {
+        let composed = self.wire().go_on(&input, &view).unwrap_or_else(|| {
             self.composing.continuity.composed_whole(at_hand.under);
-            self.wire.compose(&input, view())
+            self.wire().compose(&input, view())
         });
         // Every test that sends a composed request checks that continuing changes nothing.
-        debug_assert_eq!(composed, self.wire.compose(&Input { under: None, ..input }, view()));
+        debug_assert_eq!(composed, self.wire().compose(&Input { under: None, ..input }, view()));
         // Only thinking from under operations that are gone has to be dropped.
         (touches || composed.thinking_dropped > 0).then_some(WrittenRequest { composed, ground, view: laid, effects })
     }
@@ -162,7 +162,7 @@ impl Conversation {
 
     fn written_at(&self, at_hand: &AtHand<'_>, prefixes: &[Key], counts: impl Fn(&NodeIx) -> bool) -> FastSet<Key> {
         let ends = self.cache.ends.iter().filter(|node| counts(node));
-        let ends: FastSet<SlotId> = ends.map(|&node| self.tree.slot_at(node).id).collect();
+        let ends: FastSet<SlotId> = ends.map(|&node| self.messages.tree.slot_at(node).id).collect();
         let after = at_hand.slots.iter().zip(prefixes.iter().skip(1));
         let at_ends = after.filter(|(slot, _)| ends.contains(slot)).map(|(_, prefix)| *prefix);
         self.cache.written.iter().copied().chain(at_ends).collect()
@@ -192,8 +192,8 @@ impl Conversation {
         AtHand {
             body,
             envelope,
-            slots: self.tree.path().map(|slot| slot.id).collect(),
-            messages: self.tree.path().map(|slot| &slot.message).collect(),
+            slots: self.messages.tree.path().map(|slot| slot.id).collect(),
+            messages: self.messages.tree.path().map(|slot| &slot.message).collect(),
             digests: self.digests(),
             memo: None,
             under: None,
@@ -250,14 +250,14 @@ impl Engine {
         conversation: &Conversation,
         with: impl FnOnce(&AtHand<'_>) -> T,
     ) -> Result<T, Refusal> {
-        let count = conversation.tree.current().len();
-        let kept = conversation.last.body.as_ref().filter(|body| body.spans().messages.len() == count);
-        if let Some(body) = kept.filter(|_| conversation.last.aligned == count) {
-            let newest = conversation.newest(body, &conversation.last.envelope);
+        let count = conversation.messages.tree.current().len();
+        let kept = conversation.newest.last.body.as_ref().filter(|body| body.spans().messages.len() == count);
+        if let Some(body) = kept.filter(|_| conversation.newest.last.aligned == count) {
+            let newest = conversation.newest(body, &conversation.newest.last.envelope);
             return Ok(with(&AtHand { memo: Some(&conversation.composing.memo), ..newest }));
         }
         let whole = rebuilt(self, conversation)?;
-        let body = Body::parse(whole.bytes, conversation.wire).map_err(|error| {
+        let body = Body::parse(whole.bytes, conversation.wire()).map_err(|error| {
             Refusal::new(
                 ErrorCode::Incomplete,
                 format!("The newest request cannot be read: {error}."),
@@ -279,7 +279,7 @@ pub fn rebuilt(engine: &Engine, conversation: &Conversation) -> Result<Whole, Re
     conversation.rebuild(&*engine.contents)?.ok_or_else(|| {
         Refusal::new(
             ErrorCode::Incomplete,
-            format!("Conversation `{}` is not completely stored.", conversation.id),
+            format!("Conversation `{}` is not completely stored.", conversation.id()),
             hint!["The next request completes it; ", Command::Doctor, " checks the store."],
         )
     })

@@ -12,7 +12,7 @@ impl Conversation {
         self.cache.forecast.answered(answered);
         self.provider.remember(answered);
         let Some(estimated) = answered.estimated else { return };
-        self.hidden_thinking.answered(answered);
+        self.usage.hidden_thinking.answered(answered);
         // A stream can say `error` and end cleanly, and a client can disconnect once it has read the stop reason.
         let whole = answered.ending == "complete" || answered.stop_reason.is_some();
         self.progress.answered = answered.status == 200 && answered.error.is_none() && whole;
@@ -21,10 +21,10 @@ impl Conversation {
             // The estimate covers neither repairs nor content that a summary replaces.
             let is_all = answered.summary.is_none() && !answered.summarised;
             if is_all && answered.repairs.iter().all(|(rule, _)| rule == "A65") {
-                answered.model.iter().for_each(|model| self.calibration.is_for(model));
+                answered.model.iter().for_each(|model| self.usage.calibration.is_for(model));
                 let counted = usage.prompt().saturating_add(cleared);
                 let estimated = self.corrected(estimated, counted);
-                self.calibration.learn(estimated, counted);
+                self.usage.calibration.learn(estimated, counted);
             }
             if answered.status == 200 {
                 self.provider.cleared = answered.cleared_results();
@@ -32,24 +32,26 @@ impl Conversation {
                 let before = self.cache.answer.as_ref().and_then(|cached| cached.ttl);
                 let (ttl, head) = (usage.ttl().or(before), self.progress.asked);
                 self.cache.answer = Some(CacheReport { at, usage, ttl, head });
-                let tokens = |estimate: f64| self.calibration.tokens(estimate) as i64;
+                let tokens = |estimate: f64| self.tokens(estimate) as i64;
                 let removed = answered.edited.map_or(0, |edited| tokens(edited.own) - tokens(edited.sent));
-                let (model, lifetime) = (self.envelope.model.as_deref(), self.lifetime());
-                self.account.add(&Answered { usage: &usage, removed, model, at, lifetime, head });
+                let (model, lifetime) = (self.newest.envelope.model.as_deref(), self.lifetime());
+                self.usage.account.add(&Answered { usage: &usage, removed, model, at, lifetime, head });
             }
         }
     }
 
     /// The estimate of a counted prompt, with thinking no larger than the count allows.
     fn corrected(&mut self, estimated: f64, counted: u64) -> f64 {
-        let (too_large, excess) = self.hidden_thinking.counted(estimated, counted, &self.calibration);
+        let (too_large, excess) = self.usage.hidden_thinking.counted(estimated, counted, &self.usage.calibration);
         let mut corrected = estimated;
         for (slot, at) in too_large {
-            let Some(block) = self.tree.slot(slot).and_then(|slot| slot.message.blocks.get(at)) else { continue };
+            let Some(block) = self.messages.tree.slot(slot).and_then(|slot| slot.message.blocks.get(at)) else {
+                continue;
+            };
             let size = block.fixed_tokens;
-            if let Some(smaller) = self.hidden_thinking.corrected(block, excess) {
+            if let Some(smaller) = self.usage.hidden_thinking.corrected(block, excess) {
                 corrected -= f64::from(size - smaller);
-                self.tree.set_fixed_tokens(slot, at, smaller);
+                self.messages.tree.set_fixed_tokens(slot, at, smaller);
                 self.composing.weight = None;
             }
         }
@@ -63,10 +65,10 @@ impl Conversation {
             None if answered.summarised => self.provider.before_summary,
             None => 0,
         };
-        let whole = self.calibration.tokens(estimated);
+        let whole = self.tokens(estimated);
         match &answered.summary {
             // From the next request on.
-            Some(_) => whole.saturating_sub(self.calibration.tokens(estimate(&self.envelope, std::iter::empty()))),
+            Some(_) => whole.saturating_sub(self.tokens(estimate(&self.newest.envelope, std::iter::empty()))),
             None if answered.summarised => whole.saturating_sub(prompt + answered.cleared()),
             None => 0,
         }

@@ -3,7 +3,7 @@
 //! The tree keeps their messages, for listing, search, display and import. They are not sent and have no weight.
 
 use crate::Refusal;
-use ctx_api::frames::Left;
+use ctx_api::frames::LeftReason;
 use ctx_core::edit::address::{self, AddressRange};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::frame_id::FrameId;
@@ -22,7 +22,7 @@ pub struct LeftPaths(Vec<LeftPath>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct LeftPath {
     tip: NodeIx,
-    left: Left,
+    left: LeftReason,
 }
 
 /// Adjacent frames of one path.
@@ -37,7 +37,7 @@ pub struct Run {
 pub struct LeftFrames {
     /// Oldest first.
     pub runs: Vec<Run>,
-    pub by_number: BTreeMap<u32, Left>,
+    pub by_number: BTreeMap<u32, LeftReason>,
 }
 
 impl LeftPaths {
@@ -47,7 +47,7 @@ impl LeftPaths {
 
     /// Remembers the path that the client has left, if it had frames of its own.
     pub fn leave(&mut self, tree: &Tree, numbers: &Numbers, moved: &PathChange, compacted: bool) {
-        let left = if compacted { Left::BeforeCompaction } else { Left::Rewound };
+        let left = if compacted { LeftReason::BeforeCompaction } else { LeftReason::Rewound };
         let path: FastSet<SlotId> = match moved.left.is_empty() {
             true => FastSet::default(),
             false => tree.path().map(|slot| slot.id).collect(),
@@ -93,16 +93,16 @@ impl LeftPaths {
 
     /// The messages of the compacted paths, newest first.
     pub fn before_compactions<'t>(&self, tree: &'t Tree) -> impl Iterator<Item = Vec<&'t Message>> {
-        let compacted = self.0.iter().rev().filter(|path| path.left == Left::BeforeCompaction);
+        let compacted = self.0.iter().rev().filter(|path| path.left == LeftReason::BeforeCompaction);
         compacted.map(|path| path_to(tree, path.tip).1)
     }
 }
 
 impl LeftFrames {
     /// Why a frame of the complete view is not on the current path; `None` if it is.
-    pub fn of(&self, id: &FrameId, current: &HashSet<&FrameId>) -> Option<Left> {
+    pub fn of(&self, id: &FrameId, current: &HashSet<&FrameId>) -> Option<LeftReason> {
         let turn = self.by_number.get(&id.number).filter(|_| !id.added);
-        (!current.contains(id)).then(|| turn.copied().unwrap_or(Left::BeforeCompaction))
+        (!current.contains(id)).then(|| turn.copied().unwrap_or(LeftReason::BeforeCompaction))
     }
 
     /// Why a change that names such a frame is refused.
@@ -111,8 +111,8 @@ impl LeftFrames {
         let mut frames = named.iter().flat_map(AddressRange::frames).filter(|id| !id.added);
         let (id, left) = frames.find_map(|id| Some((id, self.by_number.get(&id.number)?)))?;
         let message = match left {
-            Left::BeforeCompaction => format!("`{id}` is no longer sent: the agent compacted the conversation."),
-            Left::Rewound => format!("`{id}` is no longer sent: the agent rewound the conversation."),
+            LeftReason::BeforeCompaction => format!("`{id}` is no longer sent: the agent compacted the conversation."),
+            LeftReason::Rewound => format!("`{id}` is no longer sent: the agent rewound the conversation."),
         };
         let hint = hint![
             Command::Show.with(id.to_string()),

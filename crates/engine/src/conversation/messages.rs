@@ -1,8 +1,12 @@
-//! The original bytes of the messages: the newest body, the newest version of each slot, and the pending reply.
+//! The messages: the tree of all paths, and their original bytes.
 
+use super::left::LeftPaths;
+use super::titles::Titles;
 use ctx_core::edit::effect::PENDING;
+use ctx_core::fast_map::FastMap;
 use ctx_core::links;
 use ctx_core::message::Message;
+use ctx_core::{Numbers, SlotId, Tree};
 use ctx_store::Hash;
 use ctx_wire::Wire;
 use ctx_wire::body::Body;
@@ -10,6 +14,29 @@ use ctx_wire::dress::Dress;
 use ctx_wire::envelope::Envelope;
 use ctx_wire::json;
 use std::sync::Arc;
+
+/// All messages that the client ever sent, and the frames that they form.
+#[derive(Debug)]
+pub struct Messages {
+    pub tree: Tree,
+    pub numbers: Numbers,
+    pub left: LeftPaths,
+    pub versions: FastMap<SlotId, SlotVersion>,
+    /// Titles from a helper, see [`super::titles`].
+    pub titles: Titles,
+}
+
+impl Messages {
+    pub(super) fn new(tree: Tree) -> Messages {
+        Messages {
+            tree,
+            numbers: Numbers::default(),
+            left: LeftPaths::default(),
+            versions: FastMap::default(),
+            titles: Titles::new(),
+        }
+    }
+}
 
 /// The newest body that carried the history, for comparison.
 #[derive(Debug, Default)]

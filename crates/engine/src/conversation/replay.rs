@@ -75,8 +75,7 @@ impl Conversation {
         }
         match record.kind.as_str() {
             log::OPENED => {
-                self.opened = serde_json::from_slice(&record.body).ok()?;
-                self.wire = ctx_wire::wire(self.opened.wire);
+                self.introduce(serde_json::from_slice(&record.body).ok()?);
                 self.log.introduced = true;
             }
             log::ARRIVED => {
@@ -90,11 +89,11 @@ impl Conversation {
                     self.replay_thread(arrived.request);
                 }
                 if arrived.verdict == SIDE {
-                    self.sides.came(arrived.request, &arrived.class, record.at);
+                    self.usage.sides.came(arrived.request, &arrived.class, record.at);
                 }
                 if let Some(turn) = &arrived.turn {
-                    arrived.model.iter().for_each(|model| self.calibration.expects(model));
-                    let versions = versions_of(self.wire, turn, &record.uses, blobs)?;
+                    arrived.model.iter().for_each(|model| self.usage.calibration.expects(model));
+                    let versions = versions_of(self.wire(), turn, &record.uses, blobs)?;
                     let compacted = arrived.verdict == Verdict::Compaction.name();
                     self.grow(turn, versions, record.uses.get(turn.envelope as usize).copied()?, compacted)?;
                     self.reasoning.strayed |= arrived.composed;
@@ -102,7 +101,7 @@ impl Conversation {
                         self.cache.rewritten();
                     }
                     if turn.current {
-                        Arc::make_mut(&mut self.envelope).model = arrived.model.as_deref().map(Into::into);
+                        Arc::make_mut(&mut self.newest.envelope).model = arrived.model.as_deref().map(Into::into);
                         self.policy.next = arrived.next;
                         self.progress.last_turn = arrived.request;
                         self.progress.elsewhere = false;
@@ -113,7 +112,7 @@ impl Conversation {
             }
             log::ANSWERED => {
                 let answered: AnswerRecord = serde_json::from_slice(&record.body).ok()?;
-                self.sides.answered(&answered);
+                self.usage.sides.answered(&answered);
                 self.learn(&answered, record.at.saturating_sub(answered.total_ms));
                 let signatures = answered.signatures.iter().filter_map(|signature| signature.parse().ok());
                 self.bind(signatures, &answered);
@@ -134,8 +133,9 @@ impl Conversation {
     /// The exact bytes of the newest request on the current path, from the store; `None` if a part is missing or
     /// damaged.
     pub fn rebuild(&self, store: &dyn Reader) -> Result<Option<Whole>, StoreError> {
-        let Some(packed) = self.packed else { return Ok(None) };
-        let versions: Vec<&SlotVersion> = self.tree.path().filter_map(|slot| self.versions.get(&slot.id)).collect();
+        let Some(packed) = self.newest.packed else { return Ok(None) };
+        let versions: Vec<&SlotVersion> =
+            self.messages.tree.path().filter_map(|slot| self.messages.versions.get(&slot.id)).collect();
         let hashes: Vec<Hash> = versions.iter().map(|version| version.blob).collect();
         let mut messages = Vec::new();
         for (index, (version, blob)) in versions.iter().zip(store.blobs(&hashes)?).enumerate() {
@@ -160,7 +160,7 @@ impl Conversation {
     }
 
     fn separator(&self, index: usize) -> &str {
-        match self.between.as_deref() {
+        match self.newest.between.as_deref() {
             None => ",",
             Some([one]) => one,
             Some(each) => each.get(index - 1).map_or(",", String::as_str),
@@ -170,18 +170,18 @@ impl Conversation {
     /// Reads everything in a body except the history. The model defaults to that of the newest request.
     pub fn envelope_of(&self, body: &Body) -> Envelope {
         let envelope = body.envelope(ctx_clients::lexicon());
-        let model = envelope.model.clone().or_else(|| self.envelope.model.clone());
+        let model = envelope.model.clone().or_else(|| self.newest.envelope.model.clone());
         Envelope { model, ..envelope }
     }
 
     fn restore_body(&mut self, store: &dyn Reader) -> Result<(), StoreError> {
-        self.last.body = self.rebuild(store)?.and_then(|whole| Body::parse(whole.bytes, self.wire).ok());
-        if let Some(body) = &self.last.body {
-            self.folder = body.folder(ctx_clients::lexicon());
-            self.last.aligned = body.spans().messages.len();
-            self.envelope = Arc::new(self.envelope_of(body));
-            self.last.envelope = self.envelope.clone();
-            self.last.packed = self.packed;
+        self.newest.last.body = self.rebuild(store)?.and_then(|whole| Body::parse(whole.bytes, self.wire()).ok());
+        if let Some(body) = &self.newest.last.body {
+            self.identity.folder = body.folder(ctx_clients::lexicon());
+            self.newest.last.aligned = body.spans().messages.len();
+            self.newest.envelope = Arc::new(self.envelope_of(body));
+            self.newest.last.envelope = self.newest.envelope.clone();
+            self.newest.last.packed = self.newest.packed;
         }
         Ok(())
     }

@@ -24,59 +24,64 @@ pub struct Thread {
 impl Conversation {
     /// Adds the messages of a request that continues the newest answer. False if it continues another one.
     pub fn continue_thread(&mut self, request: u32, continues: Option<&str>, body: &Body) -> bool {
-        let size: usize = self.pending.iter().map(|message| message.bytes.len()).sum();
-        if continues.is_none() || self.thread.answer.as_deref() != continues || size + body.bytes().len() > LARGEST {
+        let size: usize = self.newest.pending.iter().map(|message| message.bytes.len()).sum();
+        if continues.is_none()
+            || self.newest.thread.answer.as_deref() != continues
+            || size + body.bytes().len() > LARGEST
+        {
             return false;
         }
         // A request that was not answered comes again.
-        self.pending.truncate(self.thread.length);
+        self.newest.pending.truncate(self.newest.thread.length);
+        let wire = self.wire();
         let new = (0..body.spans().messages.len()).map(|at| body.message(at).to_vec());
-        self.pending.extend(new.map(|bytes| PendingMessage::new(self.wire, bytes)));
-        self.thread.request = Some(request);
+        self.newest.pending.extend(new.map(|bytes| PendingMessage::new(wire, bytes)));
+        self.newest.thread.request = Some(request);
         true
     }
 
     /// Takes the reply to the newest turn, or to the newest request of the chain behind it.
     pub fn take_reply(&mut self, request: u32, reply: Vec<Vec<u8>>) {
-        if self.thread.request != Some(request) {
-            self.pending.clear();
+        if self.newest.thread.request != Some(request) {
+            self.newest.pending.clear();
         }
-        self.pending.extend(reply.into_iter().map(|bytes| PendingMessage::new(self.wire, bytes)));
+        let wire = self.wire();
+        self.newest.pending.extend(reply.into_iter().map(|bytes| PendingMessage::new(wire, bytes)));
     }
 
     /// Whether a request is the newest turn, or the newest of the chain behind it.
     pub fn awaits_reply(&self, request: u32) -> bool {
-        self.thread.request.unwrap_or(self.progress.last_turn) == request
+        self.newest.thread.request.unwrap_or(self.progress.last_turn) == request
     }
 
     /// Notes the answer that the chain ends with. Used live and in replay.
     pub fn extend_thread(&mut self, answered: &AnswerRecord) {
         if answered.status == 200 && self.awaits_reply(answered.request) {
-            self.thread.answer = answered.message_id.clone();
-            self.thread.length = self.pending.len();
+            self.newest.thread.answer = answered.message_id.clone();
+            self.newest.thread.length = self.newest.pending.len();
         }
     }
 
     /// Ends the chain: a request carries the whole history.
     pub fn end_thread(&mut self) {
-        self.thread = Thread::default();
+        self.newest.thread = Thread::default();
     }
 
     /// Notes in replay that a request belongs to the chain.
     pub fn replay_thread(&mut self, request: u32) {
-        self.thread.request = Some(request);
+        self.newest.thread.request = Some(request);
     }
 
     /// Restores the pending messages.
     pub fn restore_pending(&mut self, messages: Vec<Vec<u8>>) {
-        self.pending = messages.into_iter().map(|bytes| PendingMessage::new(self.wire, bytes)).collect();
-        self.thread.length = self.pending.len();
+        self.newest.pending = messages.into_iter().map(|bytes| PendingMessage::new(self.wire(), bytes)).collect();
+        self.newest.thread.length = self.newest.pending.len();
     }
 
     /// The pending messages as they are stored; none if they have been sent back.
     pub fn pending_note(&self) -> Note {
-        let messages: Vec<&[u8]> = self.pending.iter().map(|message| message.bytes.as_slice()).collect();
+        let messages: Vec<&[u8]> = self.newest.pending.iter().map(|message| message.bytes.as_slice()).collect();
         let body = (!messages.is_empty()).then(|| join(&messages));
-        Note { conversation: self.id.clone(), name: "pending".into(), body }
+        Note { conversation: self.id().to_owned(), name: "pending".into(), body }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::Refusal;
 use crate::log::{NotedWish, Wait};
-use ctx_api::waiting::{Unmade, WaitView};
+use ctx_api::waiting::{DeferralFailure, WaitView};
 use ctx_core::edit::CommitId;
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::hint::Command;
@@ -81,7 +81,7 @@ pub struct Waiting {
 pub enum State {
     Waiting,
     Made(CommitId),
-    Failed(Unmade),
+    Failed(DeferralFailure),
     Cancelled,
 }
 

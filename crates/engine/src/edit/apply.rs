@@ -9,7 +9,7 @@ use crate::conversation::Conversation;
 use crate::edit::files::Files;
 use crate::edit::imports::Imports;
 use crate::{Engine, Refusal};
-use ctx_api::edit::{Applied, RepairView, When, Wish};
+use ctx_api::edit::{EditResult, RepairView, When, Wish};
 use ctx_core::edit::effect::{Effect, EffectId, NewMessage, NewMessageId, Why};
 use ctx_core::edit::fold::{Unit, View};
 use ctx_core::edit::history::Change;
@@ -21,7 +21,7 @@ use ctx_wire::rules;
 use std::collections::HashSet;
 
 pub struct Outcome {
-    pub applied: Applied,
+    pub applied: EditResult,
     /// Whether anything would differ.
     changes: bool,
     /// New messages that the rules would remove completely.
@@ -51,7 +51,7 @@ impl Engine {
         reasons: Vec<Option<String>>,
         (at, price): (u64, Option<When>),
         files: &mut Files,
-    ) -> Result<(Commit, Applied), Refusal> {
+    ) -> Result<(Commit, EditResult), Refusal> {
         let id = self.commit_id(conversation, at);
         let effects = self.resolve_all(conversation, id, &wish, files)?;
         few_images(conversation, id, &effects)?;
@@ -129,7 +129,7 @@ impl Engine {
     ) -> Result<Vec<Effect>, Refusal> {
         let source = ground.source();
         let weights = Weights::of(conversation);
-        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let scale = |estimate: f64| conversation.tokens(estimate);
         let view = ground.lay(on_top(conversation, id, before));
         let added = before.iter().filter_map(|effect| match effect {
             Effect::Insert { number, .. } => Some(*number),
@@ -176,7 +176,7 @@ impl Engine {
         before: Vec<(EffectId, &Effect)>,
         after: Vec<(EffectId, &Effect)>,
         at: u64,
-    ) -> Result<Applied, Refusal> {
+    ) -> Result<EditResult, Refusal> {
         self.weigh_up(conversation, before, after, Some((When::Now, at))).map(|outcome| outcome.applied)
     }
 
@@ -195,20 +195,20 @@ impl Engine {
         let (old, new) = (overview(conversation, &ground, &old_view), overview(conversation, &ground, &new_view));
         let mut preview = Overview::preview(conversation, &old, &new);
         preview.thinking_dropped = is.thinking_dropped.saturating_sub(was.thinking_dropped);
-        let thinking = |view: &View<'_>| conversation.calibration.tokens(thinking_left_out(&ground, view));
+        let thinking = |view: &View<'_>| conversation.tokens(thinking_left_out(&ground, view));
         preview.thinking_tokens = thinking(&new_view).saturating_sub(thinking(&old_view));
         // Thinking is counted above.
         let is_new = |repair: &&RepairView| !was.repairs.contains(repair) && repair.rule != "A65";
         preview.repairs = is.repairs.iter().filter(is_new).cloned().collect();
         let changes = !Overview::is_same(&old, &new);
-        let mut applied = Applied {
-            conversation: conversation.id.clone(),
+        let mut applied = EditResult {
+            conversation: conversation.id().to_owned(),
             commit: None,
             waiting: None,
             branch: conversation.history.current().to_owned(),
             frames: Overview::changed(&old, &new),
-            tokens_before: conversation.calibration.tokens(old.weight),
-            tokens_after: conversation.calibration.tokens(new.weight),
+            tokens_before: conversation.tokens(old.weight),
+            tokens_after: conversation.tokens(new.weight),
             summary: String::new(),
             preview,
             problem: None,
@@ -228,7 +228,7 @@ impl Engine {
         let parent = conversation.history.head().map(|id| id.to_string()).unwrap_or_default();
         let (at, nonce) = (at.to_le_bytes(), self.nonce().to_le_bytes());
         let number = conversation.history.all().count().to_le_bytes();
-        let parts = [conversation.id.as_bytes(), parent.as_bytes(), &at, &nonce, &number];
+        let parts = [conversation.id().as_bytes(), parent.as_bytes(), &at, &nonce, &number];
         (0u8..=255)
             .map(|salt| CommitId::of(parts.into_iter().chain([[salt].as_slice()])))
             .find(|id| conversation.history.get(*id).is_none())
@@ -310,7 +310,7 @@ fn fits(size: Option<(usize, usize)>) -> Result<(), Refusal> {
 pub fn few_images(conversation: &Conversation, id: CommitId, effects: &[Effect]) -> Result<(), Refusal> {
     const MANY: usize = 20;
     let pictured =
-        |made: &NewMessage| made.content.iter().filter(|content| conversation.wire.is_pictured(content)).count();
+        |made: &NewMessage| made.content.iter().filter(|content| conversation.wire().is_pictured(content)).count();
     let new: usize = effects.iter().flat_map(Effect::made).map(pictured).sum();
     if new == 0 {
         return Ok(());
@@ -348,7 +348,7 @@ pub fn is_whole(conversation: &Conversation) -> Result<(), Refusal> {
         Some(_) => Err(Refusal::new(
             ErrorCode::HistoryElsewhere,
             "The provider keeps the history of this conversation, so an edit here would have no effect.",
-            format!("Have the agent send the whole history: {}.", conversation.wire.whole_history()),
+            format!("Have the agent send the whole history: {}.", conversation.wire().whole_history()),
         )),
         None => Ok(()),
     }
@@ -390,7 +390,7 @@ fn is_left(conversation: &Conversation, operation: &Operation, refusal: Refusal)
     if refusal.code != ErrorCode::UnknownId || matches!(operation, Operation::Import { .. }) {
         return refusal;
     }
-    conversation.left_frames().refusal(&conversation.id, operation.ids()).unwrap_or(refusal)
+    conversation.left_frames().refusal(conversation.id(), operation.ids()).unwrap_or(refusal)
 }
 
 pub fn within(refusal: Refusal, number: usize, all: usize, operation: &Operation) -> Refusal {

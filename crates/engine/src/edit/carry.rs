@@ -45,7 +45,7 @@ impl Engine {
         let path: Vec<(SlotId, &Message)> = ground.slots.iter().copied().zip(ground.messages.iter().copied()).collect();
         let theirs: Vec<(SlotId, &Message)> = edits.path.iter().map(|(slot, message)| (*slot, message)).collect();
         let first = EffectId { commit, index: index as u32 };
-        let target = Target { path: &path, wire: into.wire.id(), first, next_added: desk.next_added };
+        let target = Target { path: &path, wire: into.wire().id(), first, next_added: desk.next_added };
         let carried = carry(&edits.effects, &theirs, target);
         if carried.effects.is_empty() {
             let why = left_behind(&carried).unwrap_or_else(|| "it has no edits".to_owned());

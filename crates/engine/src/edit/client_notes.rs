@@ -55,10 +55,10 @@ impl WrittenBlocks {
 
 /// A block as the client sent it.
 fn source(conversation: &Conversation, (message, block): (usize, usize)) -> Option<Content> {
-    let body = conversation.last.body.as_ref().filter(|_| message < conversation.last.aligned)?;
-    let block = conversation.tree.path().nth(message)?.message.blocks.get(block)?;
+    let body = conversation.newest.last.body.as_ref().filter(|_| message < conversation.newest.last.aligned)?;
+    let block = conversation.messages.tree.path().nth(message)?.message.blocks.get(block)?;
     let bytes = body.message(message).get(block.at.start as usize..block.at.end as usize)?;
-    conversation.wire.content(std::str::from_utf8(bytes).ok()?)
+    conversation.wire().content(std::str::from_utf8(bytes).ok()?)
 }
 
 /// Names the notes that stay in the parts named by an operation.
@@ -130,5 +130,5 @@ pub fn named(
     let more = ids.len().saturating_sub(MOST);
     ids.truncate(MOST);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    Some((format!("{}{more}", ids.join(", ")), count(conversation.calibration.tokens(weight))))
+    Some((format!("{}{more}", ids.join(", ")), count(conversation.tokens(weight))))
 }

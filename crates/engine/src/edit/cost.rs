@@ -7,7 +7,7 @@ use crate::Engine;
 use crate::compose::{Ground, RepairReport};
 use crate::conversation::Conversation;
 use ctx_api::cost::{Cache, Cost, Money};
-use ctx_api::edit::{Applied, When};
+use ctx_api::edit::{EditResult, When};
 use ctx_core::edit::fold::View;
 use ctx_models::{CacheState, EditCost, Models, Rates, Sizes};
 
@@ -60,7 +60,7 @@ impl Engine {
         conversation: &Conversation,
         ground: &Ground<'_>,
         (old, new): ((&View<'_>, &RepairReport), (&View<'_>, &RepairReport)),
-        applied: &mut Applied,
+        applied: &mut EditResult,
         (when, now): (When, u64),
     ) {
         let preview = &mut applied.preview;
@@ -111,7 +111,7 @@ impl Conversation {
 
 /// The rates of a conversation's model for a prompt of this size.
 fn rates(models: &Models, conversation: &Conversation, prompt: u64) -> Option<ModelRates> {
-    let (price, stand_in) = models.price(conversation.envelope.model.as_deref()?, prompt)?;
+    let (price, stand_in) = models.price(conversation.newest.envelope.model.as_deref()?, prompt)?;
     Some(ModelRates { rates: price.rates(conversation.lifetime()).per_token(), nearest: stand_in.is_some() })
 }
 

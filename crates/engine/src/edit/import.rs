@@ -55,12 +55,12 @@ impl Engine {
             ImportSource::Other(gathered) => gathered.clone(),
             ImportSource::Own | ImportSource::Edits(_) => self.copies_of_left(into, ids)?,
         };
-        let source = if gathered.from == into.id { "earlier in this conversation" } else { &gathered.from };
+        let source = if gathered.from == into.id() { "earlier in this conversation" } else { &gathered.from };
         let salt = format!("{}{}", gathered.from, desk.next_added);
         let mut effects: Vec<Effect> = Vec::new();
         for (number, mut copy) in (desk.next_added..).zip(gathered.frames) {
             for made in &mut copy.messages {
-                made.content = made.content.drain(..).map(|content| into.wire.copied(content, &salt)).collect();
+                made.content = made.content.drain(..).map(|content| into.wire().copied(content, &salt)).collect();
             }
             let title = Some(format!("{} (from {source})", copy.titles.join(", ")));
             match effects.len() {
@@ -88,7 +88,7 @@ impl Engine {
     /// Copies from another conversation: frames on its path, otherwise frames that its client has left.
     fn copy_frames(&self, conversation: &Conversation, ids: &[String]) -> Result<GatheredFrames, Refusal> {
         match self.copies(conversation, &Ground::of(conversation, true), ids, None) {
-            Err(refusal) if refusal.code == ErrorCode::UnknownId && !conversation.left.is_empty() => {
+            Err(refusal) if refusal.code == ErrorCode::UnknownId && !conversation.messages.left.is_empty() => {
                 let ground = Ground::with_left(conversation, &conversation.left_frames());
                 self.copies(conversation, &ground, ids, None).map_err(|_| refusal)
             }
@@ -114,7 +114,7 @@ impl Engine {
         let source = ground.source();
         let view = ground.lay(conversation.effects(conversation.history.head()));
         let weights = Weights::of(conversation);
-        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let scale = |estimate: f64| conversation.tokens(estimate);
         let theirs = conversation.desk(&view, &source, &weights, &scale, 0);
         let mut copied: Vec<FrameCopy> = Vec::new();
         let mut left = LeftBehind::default();
@@ -194,7 +194,7 @@ impl Engine {
                 hint![Command::List.with("--conv"), " shows the frames."],
             ));
         }
-        Ok(GatheredFrames { from: conversation.id.clone(), frames: copied, remark: left.in_words() })
+        Ok(GatheredFrames { from: conversation.id().to_owned(), frames: copied, remark: left.in_words() })
     }
 }
 
@@ -205,10 +205,10 @@ fn content_of(
     block: &Block,
     result: Option<&str>,
 ) -> Option<Content> {
-    let content = conversation.wire.content(std::str::from_utf8(show::at_of(message, block)).ok()?)?;
+    let content = conversation.wire().content(std::str::from_utf8(show::at_of(message, block)).ok()?)?;
     let content = content.linked(block.tool_use_id.as_deref());
     let Some(text) = result else { return Some(content) };
-    match conversation.wire.contents(message).into_iter().nth(at)? {
+    match conversation.wire().contents(message).into_iter().nth(at)? {
         Content::Result { id, error, .. } => {
             let result = Content::Result { id, parts: vec![Content::text(text)], error };
             Some(result.linked(block.tool_use_id.as_deref()))

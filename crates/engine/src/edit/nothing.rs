@@ -62,7 +62,7 @@ impl Engine {
                 let is_named = |block: &&BlockView| {
                     block.covered.is_none() && !(target.scope == Scope::Message && block.kind == "thinking")
                 };
-                let raw = |block: &BlockView| conversation.wire.content(block.raw.as_ref()?.get());
+                let raw = |block: &BlockView| conversation.wire().content(block.raw.as_ref()?.get());
                 let old: Vec<(Option<&str>, Vec<Option<Content>>)> = shown
                     .iter()
                     .map(|message| {

@@ -49,11 +49,11 @@ impl Engine {
             let tokens = (desk.scale)(target.weight);
             let name = file_name(&target.name, &title, &text);
             let (path, is_new) = match dry_run {
-                true => (folder.path(&conversation.id, &name), false),
-                false => folder.write(&conversation.id, &name, &text).map_err(|error| {
+                true => (folder.path(conversation.id(), &name), false),
+                false => folder.write(conversation.id(), &name, &text).map_err(|error| {
                     Refusal::new(
                         ErrorCode::NotWritten,
-                        format!("`{}` could not be written: {error}.", folder.path(&conversation.id, &name).display()),
+                        format!("`{}` could not be written: {error}.", folder.path(conversation.id(), &name).display()),
                         "Nothing was changed. Free some space, or set another folder under [offload] in ctx.toml.",
                     )
                 })?,
@@ -101,7 +101,7 @@ impl Engine {
         title: &str,
     ) -> Result<String, Refusal> {
         let texts = self.texts(conversation, desk.source.slots, show::messages_of(&target.units))?;
-        let mut out = format!("# {title}\n\nOffloaded from conversation {} ({}).\n", conversation.id, target.name);
+        let mut out = format!("# {title}\n\nOffloaded from conversation {} ({}).\n", conversation.id(), target.name);
         for message in show::message_views(conversation, desk.view, desk.source, target, &texts) {
             out.push_str(&format!("\n## {}\n", message.role));
             for block in message.blocks.iter().filter(|block| block.covered.is_none()) {

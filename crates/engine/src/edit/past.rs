@@ -4,7 +4,7 @@ use crate::conversation::Conversation;
 use crate::log::Reverts;
 use crate::point::listed;
 use crate::{Engine, Refusal};
-use ctx_api::edit::{Applied, When};
+use ctx_api::edit::{EditResult, When};
 use ctx_api::history::{Action, CommitView};
 use ctx_core::edit::history::{Cannot, Change, How};
 use ctx_core::edit::{Commit, CommitId};
@@ -20,7 +20,7 @@ impl Engine {
         (commits, how): (Vec<CommitId>, How),
         (author, note, summary): (&str, Option<String>, String),
         (at, price): (u64, Option<When>),
-    ) -> Result<(Commit, Applied), Refusal> {
+    ) -> Result<(Commit, EditResult), Refusal> {
         let history = &conversation.history;
         let mut commit = Commit {
             id: self.commit_id(conversation, at),

@@ -10,7 +10,7 @@ use crate::conversation::Conversation;
 use crate::edit::files::Files;
 use crate::{Engine, Refusal};
 use ctx_api::edit::{RepairView, Wish};
-use ctx_api::plan::{Plan, Planned};
+use ctx_api::plan::{Plan, PlannedOperation};
 use ctx_core::edit::CommitId;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
@@ -54,7 +54,7 @@ impl Engine {
         conversation: &Conversation,
         ground: &Ground<'_>,
         id: CommitId,
-        chosen: &[(usize, &Planned)],
+        chosen: &[(usize, &PlannedOperation)],
         files: &mut Files,
     ) -> (Vec<ResolvedOperation>, Vec<(usize, Refusal)>) {
         let (mut effects, mut resolved, mut misfits) = (Vec::new(), Vec::new(), Vec::new());
@@ -92,7 +92,7 @@ pub fn new_repairs(was: &State<'_>, is: &State<'_>) -> Vec<RepairView> {
 }
 
 /// The chosen operations, with their numbers.
-pub fn chosen(plan: &Plan) -> Result<Vec<(usize, &Planned)>, Refusal> {
+pub fn chosen(plan: &Plan) -> Result<Vec<(usize, &PlannedOperation)>, Refusal> {
     if plan.operations.is_empty() {
         return Err(Refusal::new(
             ErrorCode::NothingToDo,

@@ -52,7 +52,7 @@ impl Conversation {
             .collect();
         let names = |wished: &&&NotedWish| {
             wished.slots.iter().any(|slot| slots.contains(slot))
-                || calls(self.wire, &wished.operations).any(|call| own.contains(&*call))
+                || calls(self.wire(), &wished.operations).any(|call| own.contains(&*call))
         };
         waiting.iter().filter(names).map(|wished| wished.id.clone()).collect()
     }
@@ -63,13 +63,14 @@ impl Conversation {
             return Ok(());
         }
         let there: HashSet<&str> = self
+            .messages
             .tree
             .path()
             .flat_map(|slot| &slot.message.blocks)
             .filter_map(|block| block.tool_use_id.as_deref())
             .collect();
         let is_there = |operation: &Operation| {
-            calls(self.wire, std::slice::from_ref(operation)).all(|call| there.contains(&*call))
+            calls(self.wire(), std::slice::from_ref(operation)).all(|call| there.contains(&*call))
         };
         let keep: Vec<bool> = wished.operations.iter().map(is_there).collect();
         let mut kept = keep.iter();
@@ -119,7 +120,7 @@ impl Engine {
 
 /// The notes on a conversation: whether its requests are held, and whether changes are pending.
 pub fn notes(conversation: &Conversation) -> Vec<Note> {
-    let id = &conversation.id;
+    let id = conversation.id();
     vec![mark(id, EDITED, conversation.is_held()), mark(id, WAITING, conversation.waits())]
 }
 

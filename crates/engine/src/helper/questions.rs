@@ -9,7 +9,7 @@ use crate::edit::Imports;
 use crate::view::{show, titles};
 use crate::{Engine, Refusal};
 use ctx_api::edit::Wish;
-use ctx_api::helper::{Kind, Written};
+use ctx_api::helper::{HelperText, Kind};
 use ctx_core::edit::effect::{Effect, FrameKey};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::history::Change;
@@ -70,13 +70,13 @@ pub struct Open {
 pub struct FilledWish {
     pub wish: Wish,
     pub reasons: Vec<Option<String>>,
-    pub written: Vec<Written>,
+    pub written: Vec<HelperText>,
 }
 
 impl Open {
     /// Completes the request with these texts, in the order of the questions. `by`: their author. `held`: refused if a
     /// commit was made since.
-    pub fn filled(self, words: Vec<String>, by: &str, held: bool) -> (Wish, Vec<Written>) {
+    pub fn filled(self, words: Vec<String>, by: &str, held: bool) -> (Wish, Vec<HelperText>) {
         let Open { mut wish, questions, head, .. } = self;
         let mut written = Vec::new();
         for (question, text) in questions.into_iter().zip(words) {
@@ -84,7 +84,7 @@ impl Open {
                 *operation = operation.clone().filled(text.clone());
             }
             let (kind, of) = (question.kind, question.material.name);
-            written.push(Written { kind, of, by: by.to_owned(), text });
+            written.push(HelperText { kind, of, by: by.to_owned(), text });
         }
         if held && wish.expect.is_none() {
             wish.expect = Some(head);
@@ -139,7 +139,7 @@ impl Engine {
         let ground = Ground::of(conversation, true);
         let source = ground.source();
         let weights = Weights::of(conversation);
-        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let scale = |estimate: f64| conversation.tokens(estimate);
         let view = ground.lay(crate::edit::on_top(conversation, id, effects));
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
         // A placeholder text, to check whether the operation is possible at all.

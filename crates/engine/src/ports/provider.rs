@@ -3,7 +3,7 @@
 use crate::Credentials;
 use crate::credentials::quoted;
 use ctx_store::{Note, Reader, Step};
-use ctx_wire::anthropic::context_management::{Capability, Kind, Rules};
+use ctx_wire::provider_edits::{Capability, Kind, Rules};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

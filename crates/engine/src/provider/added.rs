@@ -3,7 +3,7 @@
 use crate::compose::{Otherwise, Outgoing};
 use crate::conversation::provider::Asks;
 use crate::conversation::sent_parts::Part;
-use ctx_wire::anthropic::context_management::{Kind, Splice};
+use ctx_wire::provider_edits::{Kind, Splice};
 use std::cell::RefCell;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

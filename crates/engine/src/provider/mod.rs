@@ -1,5 +1,5 @@
 //! The provider's own context editing: the edits that a request asks for, and their outcome.
-//! `ctx_wire::anthropic::context_management` spells them.
+//! `ctx_wire::provider_edits` spells them.
 
 pub mod added;
 pub mod cleared;
@@ -12,12 +12,9 @@ use crate::ports::About;
 pub use added::Additions;
 use ctx_core::Class;
 use ctx_models::CacheRules;
-use ctx_wire::anthropic::context_management::{
-    Facts, Kind, Who, Wish, edits, excluded, excluded_by_client, insert_summary, merge, remove_summary, thinks,
-    without_summary, would_act,
-};
 use ctx_wire::body::Body;
 use ctx_wire::envelope::Envelope;
+use ctx_wire::provider_edits::{EditableRequest, Kind, ProviderEdits, Who, Wish};
 use std::ops::Range;
 
 /// A request that the provider may be asked to edit.
@@ -52,7 +49,7 @@ impl Engine {
         };
         let window = self.provider.known().window(model);
         let window = window.or_else(|| self.models.of(model).model()?.window);
-        would_act(&wish, window, tokens.1, tool_uses.1) && !would_act(&wish, window, tokens.0, tool_uses.0)
+        wish.would_act(window, tokens.1, tool_uses.1) && !wish.would_act(window, tokens.0, tool_uses.0)
     }
 
     /// The provider's report on a model takes precedence over the table.
@@ -70,9 +67,7 @@ impl Engine {
     }
 
     fn wished(&self, conversation: &Conversation, request: &Request<'_>) -> Option<Wish> {
-        if !request.body.wire().edits_context() {
-            return None;
-        }
+        request.body.wire().provider_edits()?;
         let folder = conversation.folder_with(Some(request.body));
         let is_sub = is_sub(conversation, request.class);
         let rules = self.provider.rules(folder.as_deref());
@@ -84,19 +79,17 @@ impl Engine {
         let mut added = self.edits_for(conversation, request).unwrap_or_default();
         added.is_for(request.envelope.model.as_deref().unwrap_or_default(), request.body.bytes().len());
         // Most conversations have no summaries.
-        for (summary, span) in summaries_in(conversation, request.body) {
+        for (summary, span, edits) in summaries_in(conversation, request.body) {
             let bytes = request.body.bytes();
             if !added.asks.compacts {
                 // The client does not know it as a summary, and without the edit the provider rejects it.
-                added.take_out(remove_summary(bytes, span));
+                added.take_out(edits.remove_summary(bytes, span));
             } else if !added.asks.summarised {
                 // The newest one counts.
                 added.asks.summarised = true;
-                added.goes_with_edits(remove_summary(bytes, span.clone()));
-                added.put(
-                    insert_summary(bytes, span, summary.block.as_bytes()).unwrap_or_default(),
-                    vec![Kind::Compact],
-                );
+                added.goes_with_edits(edits.remove_summary(bytes, span.clone()));
+                let splices = edits.insert_summary(bytes, span, summary.block.as_bytes());
+                added.put(splices.unwrap_or_default(), vec![Kind::Compact]);
             }
         }
         added
@@ -111,14 +104,15 @@ impl Engine {
         if !carries {
             return None;
         }
-        let Request { body, envelope, .. } = request;
+        let Request { body, envelope, .. } = *request;
         let (wish, model) = (self.wished(conversation, request)?, envelope.model.as_deref()?);
         let window = self.provider.known().window(model);
         let window = window.or_else(|| self.models.of(model).model()?.window);
-        let facts = Facts {
+        let editable = EditableRequest {
+            body,
             envelope,
             lexicon: ctx_clients::lexicon(),
-            thinks: thinks(body),
+            counting: request.counting,
             window,
             price: self.models.price(model, window.unwrap_or(0) / 2).map(|(price, _)| price),
             lifetime: body
@@ -126,18 +120,12 @@ impl Engine {
                 .cache_lifetime(body.bytes())
                 .unwrap_or_else(|| CacheRules::default().usual_lifetime()),
         };
-        let mut wanted = edits(&wish, &facts);
-        wanted.retain(|edit| self.provider_can(model, edit.kind, request.at));
+        let is_supported = |kind| self.provider_can(model, kind, request.at);
+        let addition = body.wire().provider_edits()?.addition(&wish, &editable, &is_supported);
         let mut added = Additions::default();
-        added.asks.compacts = wanted.iter().any(|edit| edit.kind == Kind::Compact);
-        // Counting summarises nothing (C12), and a signed summary goes with no other (C34).
-        let has_signed = memchr::memmem::find(body.message(0), br#""compaction""#).is_some();
-        wanted.retain(|edit| edit.kind != Kind::Compact || !(request.counting || has_signed));
-        let ours = wanted.iter().find(|edit| edit.kind == Kind::ToolUses).map(excluded);
-        let (splices, kinds) = merge(body, wanted);
-        added.asks.excluded = ours.filter(|_| kinds.contains(&Kind::ToolUses)).or_else(|| excluded_by_client(body));
-        if !splices.is_empty() {
-            added.put(splices, kinds);
+        (added.asks.compacts, added.asks.excluded) = (addition.compacts, addition.excluded);
+        if !addition.splices.is_empty() {
+            added.put(addition.splices, addition.kinds);
         }
         Some(added)
     }
@@ -156,7 +144,10 @@ impl Engine {
         // A client that asked for it itself can handle it.
         let compacts = asks.as_ref().is_some_and(|asks| asks.compacts);
         if let Some(reply) = turn {
-            let by_client = || conversation.last.body.as_ref().and_then(excluded_by_client);
+            let by_client = || {
+                let body = conversation.newest.last.body.as_ref()?;
+                body.wire().provider_edits()?.excluded_by_client(body)
+            };
             let excluded = asks.and_then(|asks| asks.excluded).or_else(by_client).unwrap_or_default();
             for edit in &mut answered.applied_edits {
                 let count = edit.cleared_tool_uses.filter(|count| *count > 0);
@@ -165,24 +156,29 @@ impl Engine {
                     (edit.first, edit.last) = (Some(first), Some(last));
                 }
             }
-            answered.summary =
-                Summary::of(conversation.wire, reply, conversation.tree.current().len()).filter(|_| compacts);
+            answered.summary = Summary::of(conversation.wire(), reply, conversation.messages.tree.current().len())
+                .filter(|_| compacts);
         }
     }
 }
 
-/// The summaries whose messages a request contains, newest first, and their positions.
-fn summaries_in<'a>(conversation: &'a Conversation, body: &Body) -> Vec<(&'a Summary, Range<usize>)> {
+/// The summaries whose messages a request contains, newest first, with their positions and the way to edit them.
+fn summaries_in<'a>(
+    conversation: &'a Conversation,
+    body: &Body,
+) -> Vec<(&'a Summary, Range<usize>, &'static dyn ProviderEdits)> {
     let found = |summary: &'a Summary| {
+        let edits = body.wire().provider_edits()?;
         let span = body.spans().messages.get(summary.messages as usize)?;
-        let facts = body.wire().read(&without_summary(body.bytes().get(span.clone())?), ctx_clients::lexicon()).facts;
-        summary.is_of(&facts).then(|| (summary, span.clone()))
+        let message = edits.without_summary(body.bytes().get(span.clone())?);
+        let facts = body.wire().read(&message, ctx_clients::lexicon()).facts;
+        summary.is_of(&facts).then(|| (summary, span.clone(), edits))
     };
     conversation.provider.summaries.iter().rev().filter_map(found).collect()
 }
 
 fn is_sub(conversation: &Conversation, class: Class) -> bool {
     class == Class::Subagent
-        || conversation.opened.agent.is_some()
-        || conversation.opened.class == Class::Subagent.name()
+        || conversation.opened().agent.is_some()
+        || conversation.opened().class == Class::Subagent.name()
 }

@@ -73,8 +73,8 @@ fn cut(texts: &[(String, String)], body: &Body) -> Option<Cut> {
 
 fn carried_texts(conversation: &Conversation, history: &Body, body: &Body) -> usize {
     let (mut texts, mut answers) = (0, 0);
-    for (at, slot) in conversation.tree.path().enumerate() {
-        let contents = conversation.wire.contents(history.message(at));
+    for (at, slot) in conversation.messages.tree.path().enumerate() {
+        let contents = conversation.wire().contents(history.message(at));
         let words = contents.iter().filter_map(words).filter(|text| text.len() >= SHORTEST);
         let found = words.filter(|text| !places_of(text, body.bytes()).is_empty()).count();
         texts += found;
@@ -88,7 +88,7 @@ fn carries_messages(conversation: &Conversation, body: &Body) -> bool {
     let read = |at: usize| body.read_message(at, ctx_clients::lexicon()).facts;
     let rest: Vec<Message> = (0..body.spans().messages.len()).map(read).collect();
     let sighting = Sighting { same: 0, rest: &rest, compacted: false, unanswered: false };
-    reconcile(&conversation.tree, &sighting).known() > 0
+    reconcile(&conversation.messages.tree, &sighting).known() > 0
 }
 
 /// The client's texts that are not sent unchanged, each with its replacement.
@@ -102,7 +102,7 @@ fn removed_texts(conversation: &Conversation, history: &Body) -> Vec<(String, St
         if laid.covered.is_none() && laid.result.is_none() {
             continue;
         }
-        let content = conversation.wire.contents(history.message(message)).into_iter().nth(block);
+        let content = conversation.wire().contents(history.message(message)).into_iter().nth(block);
         let Some(text) = content.as_ref().and_then(words).filter(|text| text.len() >= SHORTEST) else { continue };
         texts.push((text, replacement(&view, &laid, &mut told)));
     }

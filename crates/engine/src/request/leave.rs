@@ -15,8 +15,8 @@ use ctx_wire::envelope::Envelope;
 /// Composes a turn of the path. False: it leaves unchanged.
 pub fn on_path(conversation: &mut Conversation, body: &Body, envelope: &Envelope, ready: Ready<'_>) -> bool {
     conversation.own_prefixes();
-    let slots: Vec<SlotId> = conversation.tree.path().map(|slot| slot.id).collect();
-    let messages: Vec<&Message> = conversation.tree.path().map(|slot| &slot.message).collect();
+    let slots: Vec<SlotId> = conversation.messages.tree.path().map(|slot| slot.id).collect();
+    let messages: Vec<&Message> = conversation.messages.tree.path().map(|slot| &slot.message).collect();
     let request = Request { around: envelope.digest, slots: &slots, messages: &messages };
     let strayed = conversation.reasoning.strayed;
     let under = conversation.composing.continuity.continue_with(&conversation.history, strayed, request);
@@ -46,13 +46,14 @@ pub fn beside(
     if !conversation.is_edited() {
         return false;
     }
-    let same = same.min(conversation.tree.current().len());
+    let same = same.min(conversation.messages.tree.current().len());
     let count = body.spans().messages.len();
     let mut rest: Vec<Message> = (same..count).map(|at| body.read_message(at, ctx_clients::lexicon()).facts).collect();
-    let placed = reconcile(&conversation.tree, &Sighting { same, rest: &rest, compacted: false, unanswered: false });
+    let placed =
+        reconcile(&conversation.messages.tree, &Sighting { same, rest: &rest, compacted: false, unanswered: false });
     conversation.composing.keep(same);
     let mut memo = std::mem::take(&mut conversation.composing.memo);
-    let known: Vec<&Slot> = conversation.tree.path().take(same).collect();
+    let known: Vec<&Slot> = conversation.messages.tree.path().take(same).collect();
     let behind = slots(conversation, &placed, same);
     let before: Vec<&Message> = known.iter().map(|slot| &slot.message).collect();
     ctx_core::links::link(&mut rest, &behind, &before);

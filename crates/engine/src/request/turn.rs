@@ -49,12 +49,12 @@ impl TurnDraft<'_> {
         self.verdict = "fork";
         self.detail = Some(fork.detail);
         // A fork of a summary does not know the beginning of the conversation.
-        conversation.opened.title = fork.title.filter(|_| begins_with_summary);
-        conversation.opened.forked_from = Some(fork.from);
+        conversation.identity.opened.title = fork.title.filter(|_| begins_with_summary);
+        conversation.identity.opened.forked_from = Some(fork.from);
         // Some may be its own: assigned before everything of it was lost, and inherited by the other one.
         for place in &fork.places {
             if let Place::Known(slot) = place {
-                conversation.tree.reserve(*slot);
+                conversation.messages.tree.reserve(*slot);
             }
         }
         self.placed.places = fork.places;
@@ -65,13 +65,13 @@ impl TurnDraft<'_> {
     /// Links a new conversation to the one that its client continued in another format.
     pub fn moved(&mut self, conversation: &mut Conversation, moved: FormatMove) {
         self.detail = Some(moved.detail);
-        conversation.opened.forked_from = Some(moved.from);
+        conversation.identity.opened.forked_from = Some(moved.from);
         self.open_anew(conversation);
     }
 
     fn open_anew(&mut self, conversation: &Conversation) {
         self.step.records.retain(|record| record.kind != log::OPENED);
-        let opened = record(&conversation.id, self.by.at, log::OPENED, &conversation.opened, Vec::new());
+        let opened = record(conversation.id(), self.by.at, log::OPENED, conversation.opened(), Vec::new());
         self.step.records.push(opened);
     }
 
@@ -97,13 +97,13 @@ impl TurnDraft<'_> {
         bound: Vec<(ctx_core::Key, Option<ctx_core::Key>)>,
     ) -> Turn {
         if !bound.is_empty() {
-            self.step.notes.push(mark(&conversation.id, EDITED, true));
+            self.step.notes.push(mark(conversation.id(), EDITED, true));
         }
         let restart = conversation.log.broken && self.is_current;
         let behind_base = slots.get(self.placed.depth - self.same..).unwrap_or_default();
         Turn {
             base: self.placed.base.filter(|_| !restart),
-            nodes: if restart { 0 } else { conversation.tree.node_count() },
+            nodes: if restart { 0 } else { conversation.messages.tree.node_count() },
             slots: if restart { slots } else { behind_base }.iter().map(|slot| slot.0).collect(),
             versions: Vec::new(),
             envelope: 0,
@@ -120,20 +120,20 @@ impl TurnDraft<'_> {
         let (mut fresh, mut changed, mut differs) = (Vec::new(), 0, None);
         let Messages { body, facts, cuts, path } = messages;
         let leaves = matches!(self.placed.verdict, Verdict::Compaction | Verdict::Rewind | Verdict::Return);
-        let reply = &conversation.pending;
+        let reply = &conversation.newest.pending;
         let is_sent = || reply.iter().any(|reply| facts.iter().any(|one| one.key == reply.facts.key));
         if leaves && self.is_current && !turn.restart && !is_sent() {
             for (at, message) in (self.placed.new_messages()..).zip(reply) {
-                let slot = conversation.tree.next_slot(at);
-                let read = conversation.wire.read(&message.bytes, ctx_clients::lexicon());
+                let slot = conversation.messages.tree.next_slot(at);
+                let read = conversation.wire().read(&message.bytes, ctx_clients::lexicon());
                 turn.reply.push(slot.0);
                 let version = self.store(&mut turn, slot, bare(&message.bytes, &read.cuts));
                 fresh.push((slot, version, read.facts));
             }
         }
-        let before: Vec<SlotId> = conversation.tree.path().skip(self.same).map(|slot| slot.id).collect();
+        let before: Vec<SlotId> = conversation.messages.tree.path().skip(self.same).map(|slot| slot.id).collect();
         for (at, ((facts, cuts), slot)) in (self.same..).zip(facts.into_iter().zip(cuts).zip(path)) {
-            let known = conversation.versions.get(&slot);
+            let known = conversation.messages.versions.get(&slot);
             if !self.is_current && known.is_some() {
                 // The current path keeps its bytes.
                 continue;
@@ -144,7 +144,8 @@ impl TurnDraft<'_> {
             let (bytes, version) = bare(body.message(at), &cuts);
             let old = before.get(at - self.same).filter(|_| differs.is_none() && self.is_current);
             if let Some(old) = old {
-                let block = conversation.tree.slot(*old).and_then(|old| first_difference(&old.message, &facts));
+                let block =
+                    conversation.messages.tree.slot(*old).and_then(|old| first_difference(&old.message, &facts));
                 if *old != slot {
                     differs = Some((at, None));
                 } else if known.is_some_and(|known| known.blob != version.blob) {
@@ -178,7 +179,7 @@ pub fn is_trusted(conversation: &Conversation, client: ClientId, placed: &Reques
         Verdict::Return => placed.places.is_empty(),
         _ => false,
     };
-    let gains_tools = conversation.envelope.tools.is_none() && has_tools;
+    let gains_tools = conversation.newest.envelope.tools.is_none() && has_tools;
     ctx_clients::client(client).tells_side_requests || !tentative || gains_tools
 }
 
@@ -200,7 +201,7 @@ fn bare(message: &[u8], cuts: &[std::ops::Range<usize>]) -> (Vec<u8>, SlotVersio
 
 /// The slots of the messages from `same` on: those already walked, then those placed.
 pub fn slots(conversation: &Conversation, placed: &RequestPath, same: usize) -> Vec<SlotId> {
-    let tree = &conversation.tree;
+    let tree = &conversation.messages.tree;
     let mut slots: Vec<SlotId> = std::iter::successors(placed.base, |&node| tree.parent(node))
         .take(placed.depth - same)
         .map(|node| tree.slot_at(node).id)

@@ -27,7 +27,7 @@ impl Engine {
         let cached = conversation.cache.answer.as_ref().filter(|cached| cached.usage.cached() > 0)?;
         let own = if repaired.stops.is_none() { self.own_stops(conversation) } else { None };
         let Stops { places, written } = repaired.stops.as_ref().or(own.as_ref())?;
-        let scale = |weight: f64| conversation.calibration.tokens(weight);
+        let scale = |weight: f64| conversation.tokens(weight);
 
         let before = ground.lay(conversation.effects(cached.head));
         let around = around_alike(conversation, &before, view);

@@ -20,14 +20,14 @@ use std::collections::HashSet;
 /// The conversation that this one was linked to at its beginning, and its own format; `None` once edits were carried
 /// over.
 pub fn moved_from(conversation: &Conversation) -> Option<(String, WireId)> {
-    let from = conversation.opened.forked_from.clone()?;
+    let from = conversation.opened().forked_from.clone()?;
     let is_carried = |operation: &Operation| matches!(operation, Operation::Import { edits: true, .. });
     let mut commits = conversation.history.line(conversation.history.head());
     let has_come = commits.any(|commit| match &commit.change {
         Change::Edit { operations, .. } => operations.iter().any(is_carried),
         Change::Revert { .. } | Change::Inherit { .. } => false,
     });
-    (!has_come).then(|| (from, conversation.wire.id()))
+    (!has_come).then(|| (from, conversation.wire().id()))
 }
 
 pub fn of(
@@ -39,7 +39,7 @@ pub fn of(
 ) -> Frames {
     let source = ground.source();
     let weights = Weights::of(conversation);
-    let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+    let scale = |estimate: f64| conversation.tokens(estimate);
     let desk = conversation.desk(view, &source, &weights, &scale, 0);
     let superseded = if with_steps { desk.superseded() } else { HashSet::new() };
     let mut views = around(conversation, view);
@@ -51,9 +51,9 @@ pub fn of(
         FrameView { waiting, ..one(engine, ground, &desk, frame, with_steps.then_some(&superseded)) }
     }));
     Frames {
-        conversation: conversation.id.clone(),
-        model: conversation.envelope.model.as_deref().map(str::to_owned),
-        calibrated: conversation.calibration.is_calibrated(),
+        conversation: conversation.id().to_owned(),
+        model: conversation.newest.envelope.model.as_deref().map(str::to_owned),
+        calibrated: conversation.usage.calibration.is_calibrated(),
         tokens: views.iter().map(|view| view.tokens).sum(),
         window: None,
         head: conversation.history.head().map(|head| head.to_string()),
@@ -192,7 +192,7 @@ fn source_weight(path: &[&Message], units: &[ViewUnit]) -> f64 {
 
 /// The system prompt and the tools, as frames.
 fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameView> {
-    let envelope = &conversation.envelope;
+    let envelope = &conversation.newest.envelope;
     let weigh = |piece: &Piece| if piece.deferred { 0.0 } else { tokens::estimate(piece.chars, 0) };
     let frame = |id: &str, title: String, pieces: &[Piece], laid: &[Around]| {
         let kept =
@@ -213,8 +213,8 @@ fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameView> {
             kind: id.into(),
             title,
             summary: None,
-            tokens: conversation.calibration.tokens(kept.sum::<f64>() + made.sum::<f64>()),
-            source_tokens: conversation.calibration.tokens(pieces.iter().map(weigh).sum()),
+            tokens: conversation.tokens(kept.sum::<f64>() + made.sum::<f64>()),
+            source_tokens: conversation.tokens(pieces.iter().map(weigh).sum()),
             messages: pieces.len(),
             steps: 0,
             state: state.into_iter().map(str::to_owned).collect(),

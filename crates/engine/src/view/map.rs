@@ -31,7 +31,7 @@ pub fn kinds(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>) 
             None => found.frames.push((frame.to_owned(), weight)),
         }
     };
-    let tools = conversation.envelope.tools.iter().flatten().map(|tool| Some(tool.name.to_string()));
+    let tools = conversation.newest.envelope.tools.iter().flatten().map(|tool| Some(tool.name.to_string()));
     let named = tools.zip(&view.tools).zip(&weights.tools).map(|((tool, laid), weight)| ("tools", tool, laid, weight));
     let system = view.system.iter().zip(&weights.system).map(|(laid, weight)| ("system", None, laid, weight));
     for (id, tool, laid, weight) in system.chain(named) {
@@ -55,7 +55,7 @@ pub fn kinds(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>) 
             }
         }
     }
-    let scale = |weight: f64| conversation.calibration.tokens(weight);
+    let scale = |weight: f64| conversation.tokens(weight);
     let view = |((kind, tool), found): (Name, KindTotal)| {
         let share = |(id, weight): (String, f64)| ShareView { id, tokens: scale(weight) };
         let frames: Vec<ShareView> = found.frames.into_iter().map(share).collect();
@@ -114,9 +114,9 @@ pub fn turns(
                     asked.values_mut().for_each(|(_, _, frame)| *frame = None);
                     turns.iter_mut().for_each(|turn: &mut TurnView| turn.frame = None);
                 }
-                let base = || turn.base.filter(|base| *base < conversation.tree.node_count());
+                let base = || turn.base.filter(|base| *base < conversation.messages.tree.node_count());
                 let last = turn.slots.last().map(|slot| SlotId(*slot));
-                let last = last.or_else(|| base().map(|base| conversation.tree.slot_at(base).id));
+                let last = last.or_else(|| base().map(|base| conversation.messages.tree.slot_at(base).id));
                 let frame = last.and_then(|slot| frame_of.get(&slot).cloned());
                 asked.insert(arrived.request, (record.at, arrived.model, frame));
             }

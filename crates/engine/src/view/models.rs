@@ -8,7 +8,7 @@ impl Engine {
     /// The context window of a conversation's model. An unknown one counts as small: rather too early than too late.
     pub fn window_of(&self, conversation: &Conversation) -> u64 {
         const SMALL: u64 = 200_000;
-        self.window(conversation.envelope.model.as_deref().unwrap_or_default()).unwrap_or(SMALL)
+        self.window(conversation.newest.envelope.model.as_deref().unwrap_or_default()).unwrap_or(SMALL)
     }
 
     pub fn window(&self, model: &str) -> Option<u64> {

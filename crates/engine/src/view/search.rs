@@ -3,7 +3,7 @@
 use super::show::{self, Texts};
 use crate::compose::Ground;
 use crate::conversation::{Conversation, SlotVersion, left};
-use ctx_api::frames::Left;
+use ctx_api::frames::LeftReason;
 use ctx_api::search::Hit;
 use ctx_api::show::{BlockView, MessageView};
 use ctx_core::SlotId;
@@ -27,8 +27,8 @@ const AROUND: usize = 60;
 
 pub fn newest_versions(conversation: &Conversation) -> Vec<(SlotId, SlotVersion)> {
     let left = conversation.left_frames().runs.into_iter().flat_map(|run| run.slots);
-    let slots = conversation.tree.path().map(|slot| slot.id).chain(left);
-    slots.filter_map(|slot| Some((slot, conversation.versions.get(&slot)?.clone()))).collect()
+    let slots = conversation.messages.tree.path().map(|slot| slot.id).chain(left);
+    slots.filter_map(|slot| Some((slot, conversation.messages.versions.get(&slot)?.clone()))).collect()
 }
 
 /// The search terms in lower case: words, and phrases in quotes. In a phrase `\"` is a quote. A quote that is never
@@ -86,7 +86,7 @@ pub fn hits(conversation: &Conversation, texts: BySlot, terms: &[String]) -> Vec
     let ground = Ground::of(conversation, true);
     let view = ground.lay(effects());
     let mut hits = hits_on(conversation, (&ground, &view), &texts, terms, &|_| Some(None));
-    if !conversation.left.is_empty() {
+    if !conversation.messages.left.is_empty() {
         let left = conversation.left_frames();
         let current = left::names(&view);
         let ground = Ground::with_left(conversation, &left);
@@ -102,10 +102,10 @@ fn hits_on(
     (ground, view): (&Ground<'_>, &View<'_>),
     texts: &BySlot,
     terms: &[String],
-    wanted: &dyn Fn(&FrameId) -> Option<Option<Left>>,
+    wanted: &dyn Fn(&FrameId) -> Option<Option<LeftReason>>,
 ) -> Vec<Hit> {
     let sent = ground.slots.iter().filter(|slot| **slot != PENDING).map(|slot| texts.get(slot));
-    let pending = conversation.pending.iter().map(|pending| Some(&pending.bytes));
+    let pending = conversation.newest.pending.iter().map(|pending| Some(&pending.bytes));
     let texts: Texts = sent.chain(pending).enumerate().filter_map(|(at, text)| Some((at, text?.clone()))).collect();
     let mut hits = Vec::new();
     for (at, frame) in view.frames.iter().enumerate() {

@@ -7,7 +7,7 @@ use crate::compose::{Ground, RepairReport, Weights, rebuilt};
 use crate::conversation::Conversation;
 use crate::{Engine, Refusal};
 use ctx_api::edit::RepairView;
-use ctx_api::show::{BlockView, MessageView, Shown};
+use ctx_api::show::{BlockView, ContentView, MessageView};
 use ctx_core::edit::address::Address;
 use ctx_core::edit::effect::PENDING;
 use ctx_core::edit::fold::{Around, Source, Unit, View, ViewUnit};
@@ -34,10 +34,10 @@ impl Engine {
         ground: &Ground<'_>,
         (view, repaired): (&View<'_>, &RepairReport),
         id: &str,
-    ) -> Result<Shown, Refusal> {
+    ) -> Result<ContentView, Refusal> {
         let source = ground.source();
         let weights = Weights::of(conversation);
-        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let scale = |estimate: f64| conversation.tokens(estimate);
         let desk = conversation.desk(view, &source, &weights, &scale, 0);
         let targets = desk.named(&[id.to_owned()])?;
         let [first, ..] = targets.as_slice() else {
@@ -63,13 +63,13 @@ impl Engine {
         }
         let blocks = messages.iter_mut().flat_map(|message| &mut message.blocks);
         blocks.filter(|block| block.repaired.is_some()).for_each(|block| explain(block, &repaired.repairs));
-        Ok(Shown {
-            conversation: conversation.id.clone(),
+        Ok(ContentView {
+            conversation: conversation.id().to_owned(),
             id: id.to_owned(),
             kind: if first.scope == Scope::Frame { "turn" } else { "part" }.into(),
             title: titles::target_title(&desk, first),
             tokens: scale(targets.iter().map(|target| target.weight).sum()),
-            calibrated: conversation.calibration.is_calibrated(),
+            calibrated: conversation.usage.calibration.is_calibrated(),
             left: None,
             state: states(self, &desk, &targets),
             by: made_so(view, &targets),
@@ -90,9 +90,10 @@ impl Engine {
         for at in wanted {
             match slots.get(at) {
                 Some(&PENDING) => {
-                    texts.extend(conversation.pending.get(at - reply).map(|message| (at, message.bytes.clone())));
+                    texts
+                        .extend(conversation.newest.pending.get(at - reply).map(|message| (at, message.bytes.clone())));
                 }
-                Some(slot) => asked.extend(conversation.versions.get(slot).map(|version| (at, version))),
+                Some(slot) => asked.extend(conversation.messages.versions.get(slot).map(|version| (at, version))),
                 None => {}
             }
         }
@@ -106,9 +107,9 @@ impl Engine {
     }
 
     /// System blocks and tool definitions.
-    fn around(&self, conversation: &Conversation, view: &View<'_>, address: &Address) -> Result<Shown, Refusal> {
+    fn around(&self, conversation: &Conversation, view: &View<'_>, address: &Address) -> Result<ContentView, Refusal> {
         let bytes = rebuilt(self, conversation)?.bytes;
-        let body = Body::parse(bytes.clone(), conversation.wire);
+        let body = Body::parse(bytes.clone(), conversation.wire());
         let envelope = body.map(|body| body.envelope(ctx_clients::lexicon())).unwrap_or_default();
         let is_system = matches!(address, Address::System | Address::SystemBlock(_));
         let (kind, pieces, laid) = match is_system {
@@ -118,7 +119,7 @@ impl Engine {
         // The model does not read a tool that is not loaded.
         let scale = |piece: &Piece| match piece.deferred {
             true => 0,
-            false => conversation.calibration.tokens(tokens::estimate(piece.chars, 0)),
+            false => conversation.tokens(tokens::estimate(piece.chars, 0)),
         };
         let mut blocks = Vec::new();
         let mut made_by = Vec::new();
@@ -134,7 +135,7 @@ impl Engine {
             let id = if is_system { format!("system#{index}") } else { format!("tools/{}", piece.name) };
             let around = laid.get(index);
             let block = |raw: Option<Box<RawValue>>, tokens: u64, covered: Option<String>, replaced: Option<String>| {
-                let text = raw.as_deref().and_then(|raw| conversation.wire.described(raw.get()));
+                let text = raw.as_deref().and_then(|raw| conversation.wire().described(raw.get()));
                 BlockView {
                     id: id.clone(),
                     kind: kind.into(),
@@ -152,10 +153,10 @@ impl Engine {
             let covered = around.and_then(|around| around.covered).map(|id| id.commit.to_string());
             for made in around.iter().flat_map(|around| &around.by) {
                 let Some(content) = view.made(*made) else { continue };
-                let tokens = conversation.calibration.tokens(view.weigh_made(*made));
+                let tokens = conversation.tokens(view.weigh_made(*made));
                 let commit = Some(made.effect.commit.to_string());
                 let gone = view.left_out_of(*made);
-                let written = content.content.iter().map(|content| conversation.wire.write(content));
+                let written = content.content.iter().map(|content| conversation.wire().write(content));
                 blocks.extend((0..).zip(written).map(|(at, text)| BlockView {
                     repaired: gone.contains(&at).then(|| "the provider would refuse it here".to_owned()),
                     ..block(raw(text.as_bytes()), tokens, None, commit.clone())
@@ -184,13 +185,13 @@ impl Engine {
             other: Map::new(),
             blocks,
         };
-        Ok(Shown {
-            conversation: conversation.id.clone(),
+        Ok(ContentView {
+            conversation: conversation.id().to_owned(),
             id,
             kind: kind.into(),
             title,
             tokens,
-            calibrated: conversation.calibration.is_calibrated(),
+            calibrated: conversation.usage.calibration.is_calibrated(),
             left: None,
             state: Vec::new(),
             by,
@@ -262,7 +263,7 @@ pub fn message_views(
         let id = format!("{}#{}", frame.id, group.number);
         for message in units.iter().filter_map(|laid| message_of(laid)) {
             let text = texts.get(&message).map(Vec::as_slice).unwrap_or_default();
-            read.entry(message).or_insert_with(|| conversation.wire.contents(text));
+            read.entry(message).or_insert_with(|| conversation.wire().contents(text));
         }
         let blocks: Vec<BlockView> =
             units.iter().flat_map(|laid| block_views(conversation, view, path, &id, laid, (texts, &read))).collect();
@@ -290,7 +291,7 @@ fn block_views(
     laid: &ViewUnit,
     (texts, read): (&Texts, &HashMap<usize, Vec<Content>>),
 ) -> Vec<BlockView> {
-    let scale = |weight: f64| conversation.calibration.tokens(weight);
+    let scale = |weight: f64| conversation.tokens(weight);
     let covered = laid.covered.map(|id| id.commit.to_string());
     match laid.unit {
         Unit::Source { message, block } => {
@@ -299,7 +300,7 @@ fn block_views(
             let at = block.unwrap_or(0);
             let content = read.get(&message).and_then(|contents| contents.get(at));
             let source = (at_of(text, facts), content);
-            let mut shown = block_view(conversation.wire, (id, at), facts, source, tool_of(path, message, facts));
+            let mut shown = block_view(conversation.wire(), (id, at), facts, source, tool_of(path, message, facts));
             shown.tokens = scale(tokens::of_block(facts));
             if let Some(content) = view.new_result(laid) {
                 shown.text = content.to_owned();
@@ -310,9 +311,9 @@ fn block_views(
         }
         Unit::Made(made) => {
             let Some(content) = view.made(made) else { return Vec::new() };
-            let message = conversation.wire.written(&content.content);
-            let facts = conversation.wire.read(&message, ctx_clients::lexicon()).facts;
-            let contents = conversation.wire.contents(&message);
+            let message = conversation.wire().written(&content.content);
+            let facts = conversation.wire().read(&message, ctx_clients::lexicon()).facts;
+            let contents = conversation.wire().contents(&message);
             let gone = if covered.is_none() { view.left_out_of(made) } else { &[] };
             let views = facts.blocks.iter().enumerate().map(|(at, facts)| BlockView {
                 repaired: gone.contains(&(at as u32)).then(String::new),
@@ -320,7 +321,7 @@ fn block_views(
                 covered: covered.clone(),
                 kind: if facts.kind == Kind::Reminder { Kind::Text } else { facts.kind }.name().into(),
                 ..block_view(
-                    conversation.wire,
+                    conversation.wire(),
                     (id, at),
                     facts,
                     (at_of(&message, facts), contents.get(at)),

@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use ctx_api::context::{ContextView, WorthView};
-use ctx_api::edit::Applied;
 use ctx_api::edit::Clear;
+use ctx_api::edit::EditResult;
 
 use super::Api;
 use super::read::{Answer, understood};
@@ -22,7 +22,7 @@ pub async fn clear(
     State(api): State<Api>,
     Path(name): Path<String>,
     clear: Result<Json<Clear>, JsonRejection>,
-) -> Answer<Applied> {
+) -> Answer<EditResult> {
     let Clear { reason, author } = understood(clear)?;
     let reason = reason.map_or_else(|| format!("asked for by {author}"), |reason| format!("{reason} ({author})"));
     api.ask(move |service| service.clear_now(&name, &reason).map(|done| service.noting_uploads(done))).await.map(Json)

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use ctx_api::edit::Heal;
-use ctx_api::edit::{Applied, Wish};
+use ctx_api::edit::{EditResult, Wish};
 use ctx_api::history::Way;
 
 use super::Api;
@@ -14,7 +14,7 @@ pub async fn operations(
     State(api): State<Api>,
     Path(name): Path<String>,
     wish: Result<Json<Wish>, JsonRejection>,
-) -> Answer<Applied> {
+) -> Answer<EditResult> {
     let wish = understood(wish)?;
     if super::helper::is_wanted(&api, &wish) {
         return super::helper::apply(&api, name, wish).await;
@@ -26,7 +26,7 @@ pub async fn history(
     State(api): State<Api>,
     Path(name): Path<String>,
     way: Result<Json<Way>, JsonRejection>,
-) -> Answer<Applied> {
+) -> Answer<EditResult> {
     let way = understood(way)?;
     api.ask(move |service| service.go(&name, way).map(|applied| service.noting_uploads(applied))).await.map(Json)
 }
@@ -35,7 +35,7 @@ pub async fn heal(
     State(api): State<Api>,
     Path(name): Path<String>,
     heal: Result<Json<Heal>, JsonRejection>,
-) -> Answer<Applied> {
+) -> Answer<EditResult> {
     let Heal { author, note, expect, dry_run, when } = understood(heal)?;
     let wish = Wish { operations: Vec::new(), author, note, expect, dry_run, when };
     api.ask(move |service| service.heal(&name, wish).map(|applied| service.noting_uploads(applied))).await.map(Json)

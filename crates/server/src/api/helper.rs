@@ -3,8 +3,8 @@
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use ctx_api::edit::{Applied, Wish};
-use ctx_api::helper::{HelperTested, HelperView, Kind};
+use ctx_api::edit::{EditResult, Wish};
+use ctx_api::helper::{HelperTest, HelperView, Kind};
 use ctx_core::ErrorCode;
 use ctx_engine::Refusal;
 use ctx_engine::helper::{Material, Piece, Question};
@@ -36,7 +36,7 @@ pub async fn status(State(api): State<Api>, headers: HeaderMap) -> Answer<Helper
 }
 
 /// A test request that costs next to nothing.
-pub async fn test(State(api): State<Api>) -> Answer<HelperTested> {
+pub async fn test(State(api): State<Api>) -> Answer<HelperTest> {
     let helper = &api.0.helper;
     if !helper.is_on() {
         return Err(refused(Refusal::new(
@@ -51,7 +51,7 @@ pub async fn test(State(api): State<Api>) -> Answer<HelperTested> {
     let begun = std::time::Instant::now();
     let said = helper.words(&Question::new(Kind::Title, material)).await.map_err(refused)?;
     let took_ms = begun.elapsed().as_millis() as u64;
-    Ok(Json(HelperTested { by: helper.name(), said, took_ms, used_today: helper.budget().used() }))
+    Ok(Json(HelperTest { by: helper.name(), said, took_ms, used_today: helper.budget().used() }))
 }
 
 pub async fn begin(
@@ -91,7 +91,7 @@ fn can_help(api: &Api, wish: &Wish) -> bool {
 }
 
 /// Waits for the commit.
-pub async fn apply(api: &Api, name: String, wish: Wish) -> Answer<Applied> {
+pub async fn apply(api: &Api, name: String, wish: Wish) -> Answer<EditResult> {
     start(api, name, wish).await?.outcome().await.map(Json).map_err(refused)
 }
 

@@ -23,8 +23,8 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use ctx_api::cache::Misses;
 use ctx_api::context::{ContextView, WorthView};
-use ctx_api::conversations::{Conversations, Imported};
-use ctx_api::edit::{Applied, Wish};
+use ctx_api::conversations::{Conversations, ImportResult};
+use ctx_api::edit::{EditResult, Wish};
 use ctx_api::frames::Frames;
 use ctx_api::history::{Branches, Diff, HistoryView, Tags, Way};
 use ctx_api::map::ContextMap;
@@ -32,8 +32,8 @@ use ctx_api::models::ModelsView;
 use ctx_api::phases::{PhaseWish, PhasesView};
 use ctx_api::plan::{Plan, PlanView};
 use ctx_api::requests::SentView;
-use ctx_api::search::Found;
-use ctx_api::show::Shown;
+use ctx_api::search::SearchResults;
+use ctx_api::show::ContentView;
 use ctx_api::stats::Stats;
 use ctx_api::timeline::Timeline;
 use ctx_api::waiting::{PendingOutcome, WaitView, WaitingView};
@@ -45,11 +45,11 @@ use crate::helper::{Helper, Jobs};
 use crate::local::ControlError;
 use crate::observer::Traffic;
 use ctx_api::cache::MissesQuery;
-use ctx_api::conversations::{ImportQuery, Purge, Purged};
+use ctx_api::conversations::{ImportQuery, Purge, PurgeResult};
 use ctx_api::edit::{Clear, Heal};
 use ctx_api::explain::{Term, Terms};
 use ctx_api::frames::{AtQuery, FramesQuery};
-use ctx_api::helper::{HelperTested, HelperView, JobView};
+use ctx_api::helper::{HelperTest, HelperView, JobView};
 use ctx_api::history::{DiffQuery, HistoryQuery};
 use ctx_api::live::{After, LiveEvent};
 use ctx_api::requests::Explanation;
@@ -157,7 +157,9 @@ fn routes() -> Routes {
         .get(
             "/conversations/{conversation}/frames/{*id}",
             read::show,
-            told("show", "A frame, step, message or block with its content").query::<AtQuery>().answers::<Shown>(),
+            told("show", "A frame, step, message or block with its content")
+                .query::<AtQuery>()
+                .answers::<ContentView>(),
         )
         .get(
             "/conversations/{conversation}/compose",
@@ -201,7 +203,7 @@ fn routes() -> Routes {
             edit::history,
             told("go", "Undoes, redoes, reverts or rolls back; manages branches and tags")
                 .body::<Way>()
-                .answers::<Applied>(),
+                .answers::<EditResult>(),
         )
         .get(
             "/conversations/{conversation}/branches",
@@ -212,7 +214,7 @@ fn routes() -> Routes {
         .post(
             "/conversations/{conversation}/operations",
             edit::operations,
-            told("apply", "Applies operations as one commit, all or nothing").body::<Wish>().answers::<Applied>(),
+            told("apply", "Applies operations as one commit, all or nothing").body::<Wish>().answers::<EditResult>(),
         )
         .post(
             "/conversations/{conversation}/plan",
@@ -263,7 +265,9 @@ fn routes() -> Routes {
         .post(
             "/conversations/{conversation}/clear",
             automatic::clear,
-            told("clear", "Clears everything that the automatic editor may clear").body::<Clear>().answers::<Applied>(),
+            told("clear", "Clears everything that the automatic editor may clear")
+                .body::<Clear>()
+                .answers::<EditResult>(),
         )
         .get(
             "/conversations/{conversation}/phases",
@@ -293,7 +297,7 @@ fn routes() -> Routes {
             helper::status,
             told("helper", "The helper model, its budget and its jobs").answers::<HelperView>(),
         )
-        .post("/helper/test", helper::test, told("helper_test", "Tests the helper model").answers::<HelperTested>())
+        .post("/helper/test", helper::test, told("helper_test", "Tests the helper model").answers::<HelperTest>())
         .get("/helper/jobs/{job}", helper::job, told("helper_job", "The progress of a job").answers::<JobView>())
         .post(
             "/helper/jobs/{job}/cancel",
@@ -308,7 +312,7 @@ fn routes() -> Routes {
         .post(
             "/conversations/{conversation}/heal",
             edit::heal,
-            told("heal", "Repairs a conversation that the provider refuses").body::<Heal>().answers::<Applied>(),
+            told("heal", "Repairs a conversation that the provider refuses").body::<Heal>().answers::<EditResult>(),
         )
         .get(
             "/conversations/{conversation}/map",
@@ -346,7 +350,7 @@ fn routes() -> Routes {
         .get(
             "/search",
             search::search,
-            told("search", "Searches all conversations, or one").query::<SearchQuery>().answers::<Found>(),
+            told("search", "Searches all conversations, or one").query::<SearchQuery>().answers::<SearchResults>(),
         )
         .get(
             "/events",
@@ -363,12 +367,12 @@ fn routes() -> Routes {
             told("import", "Imports an exported conversation as a new one")
                 .query::<ImportQuery>()
                 .takes(transfer::MEDIA)
-                .answers::<Imported>(),
+                .answers::<ImportResult>(),
         )
         .post(
             "/purge",
             read::purge,
-            told("purge", "Deletes conversations permanently").body::<Purge>().answers::<Purged>(),
+            told("purge", "Deletes conversations permanently").body::<Purge>().answers::<PurgeResult>(),
         )
 }
 

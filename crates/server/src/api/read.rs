@@ -1,10 +1,10 @@
 //! Read-only requests with a single answer.
 
-use ctx_api::conversations::{Purge, Purged};
+use ctx_api::conversations::{Purge, PurgeResult};
 use ctx_api::frames::{AtQuery, FramesQuery};
 use ctx_api::history::{DiffQuery, HistoryQuery};
 use ctx_api::requests::Explanation;
-use ctx_api::status::{Requests, Status, Stored, WeekView};
+use ctx_api::status::{Requests, Status, StoreStatus, WeekView};
 use ctx_api::timeline::TimelineQuery;
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
@@ -20,7 +20,7 @@ use ctx_api::frames::Frames;
 use ctx_api::history::{Branches, Diff, HistoryView, Tags};
 use ctx_api::map::ContextMap;
 use ctx_api::requests::SentView;
-use ctx_api::show::Shown;
+use ctx_api::show::ContentView;
 use ctx_api::timeline::{Event, Timeline};
 use ctx_service::now;
 use http::{StatusCode, header};
@@ -60,7 +60,7 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
         edited,
         requests: Requests { total, in_flight, failed, cancelled, unread, elsewhere: inside.service.elsewhere() },
         recorder,
-        store: Stored {
+        store: StoreStatus {
             path: inside.store_path.clone(),
             bytes: size.bytes(),
             records: size.records,
@@ -112,7 +112,7 @@ pub async fn show(
     State(api): State<Api>,
     Path((name, id)): Path<(String, String)>,
     query: Result<Query<AtQuery>, QueryRejection>,
-) -> Answer<Shown> {
+) -> Answer<ContentView> {
     let AtQuery { at } = asked(query)?;
     api.ask(move |service| service.show(&name, &id, at.as_deref())).await.map(Json)
 }
@@ -228,7 +228,7 @@ pub async fn timeline(
     .map(Json)
 }
 
-pub async fn purge(State(api): State<Api>, wish: Result<Json<Purge>, JsonRejection>) -> Answer<Purged> {
+pub async fn purge(State(api): State<Api>, wish: Result<Json<Purge>, JsonRejection>) -> Answer<PurgeResult> {
     let wish = understood(wish)?;
     let ways = [!wish.conversations.is_empty(), wish.older_than_days.is_some(), wish.all];
     if ways.into_iter().filter(|given| *given).count() > 1 {
@@ -242,7 +242,7 @@ pub async fn purge(State(api): State<Api>, wish: Result<Json<Purge>, JsonRejecti
             None => wish.conversations.iter().map(|name| service.resolve(name)).collect::<Result<_, Refusal>>()?,
         };
         let purged = service.purge(&ids)?;
-        Ok(Json(Purged { conversations: ids.len(), bytes_freed: purged.bytes }))
+        Ok(Json(PurgeResult { conversations: ids.len(), bytes_freed: purged.bytes }))
     })
     .await
 }

@@ -3,8 +3,8 @@
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use ctx_api::search::Found;
 use ctx_api::search::SearchQuery;
+use ctx_api::search::SearchResults;
 
 use super::Api;
 use super::read::{Answer, asked};
@@ -12,7 +12,10 @@ use super::read::{Answer, asked};
 /// The default number of hits.
 const USUAL: usize = 20;
 
-pub async fn search(State(api): State<Api>, query: Result<Query<SearchQuery>, QueryRejection>) -> Answer<Found> {
+pub async fn search(
+    State(api): State<Api>,
+    query: Result<Query<SearchQuery>, QueryRejection>,
+) -> Answer<SearchResults> {
     let SearchQuery { q, conv, limit } = asked(query)?;
     api.ask(move |service| service.search(&q, conv.as_deref(), limit.unwrap_or(USUAL))).await.map(Json)
 }

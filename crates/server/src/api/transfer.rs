@@ -6,7 +6,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::IntoResponse;
 use ctx_api::conversations::ImportQuery;
-use ctx_api::conversations::Imported;
+use ctx_api::conversations::ImportResult;
 use ctx_core::ErrorCode;
 use http::header;
 
@@ -29,7 +29,7 @@ pub async fn import(
     State(api): State<Api>,
     query: Result<Query<ImportQuery>, QueryRejection>,
     body: Body,
-) -> Answer<Imported> {
+) -> Answer<ImportResult> {
     let ImportQuery { dry_run } = asked(query)?;
     let file = to_bytes(body, LARGEST_FILE).await.map_err(|_| {
         ControlError::new(

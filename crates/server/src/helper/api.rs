@@ -1,67 +1,36 @@
-//! Calls the helper model over HTTP in two formats: the request, and the text in the response. Keys go into headers
-//! that no `Debug` prints.
+//! Calls the helper model over HTTP. Keys go into headers that no `Debug` prints.
 
 use bytes::Bytes;
-use ctx_engine::helper::Prompt;
+use ctx_wire::question::{Question, QuestionAnswer, Questions};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{StatusCode, Uri};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{HelperReply, Trouble};
+use super::Trouble;
 use crate::proxy::Target;
 use crate::proxy::call::{self, CallError};
 use crate::secret::Secret;
 
 /// A meaningful response is never longer.
 const LONGEST: usize = 1024 * 1024;
-const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
-const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 
-pub(super) async fn anthropic(
-    target: &Target,
-    key: &Secret,
-    model: &str,
-    prompt: &Prompt,
-) -> Result<HelperReply, Trouble> {
-    let mut headers = common();
-    headers.insert(X_API_KEY, secret(key.expose_secret())?);
-    headers.insert(ANTHROPIC_VERSION, HeaderValue::from_static("2023-06-01"));
-    let body = json!({
-        "model": model,
-        "max_tokens": prompt.max_tokens,
-        "system": prompt.system,
-        "messages": [{"role": "user", "content": prompt.user}],
-    });
-    let answer = post(target, "/v1/messages", headers, &body).await?;
-    let blocks = answer["content"].as_array().ok_or(Trouble::Nonsense("it has no content"))?;
-    let texts = blocks.iter().filter(|block| block["type"] == "text").filter_map(|block| block["text"].as_str());
-    let usage = &answer["usage"];
-    let counts = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"];
-    let tokens = usage.is_object().then(|| counts.iter().filter_map(|name| usage[*name].as_u64()).sum());
-    Ok(HelperReply { text: texts.collect(), tokens })
-}
-
-pub(super) async fn openai(
+pub(super) async fn ask(
+    questions: &dyn Questions,
     target: &Target,
     key: Option<&Secret>,
-    model: &str,
-    prompt: &Prompt,
-) -> Result<HelperReply, Trouble> {
+    question: &Question<'_>,
+) -> Result<QuestionAnswer, Trouble> {
+    let call = questions.ask(question);
     let mut headers = common();
-    if let Some(key) = key {
-        headers.insert(header::AUTHORIZATION, secret(&format!("Bearer {}", key.expose_secret()))?);
+    for (name, value) in call.headers {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
-    let body = json!({
-        "model": model,
-        "max_tokens": prompt.max_tokens,
-        "stream": false,
-        "messages": [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}],
-    });
-    let answer = post(target, "/v1/chat/completions", headers, &body).await?;
-    let text = answer["choices"][0]["message"]["content"].as_str().ok_or(Trouble::Nonsense("it has no content"))?;
-    // Models that think aloud put the text after that.
-    let text = text.rsplit_once("</think>").map_or(text, |(_, words)| words);
-    Ok(HelperReply { text: text.to_owned(), tokens: answer["usage"]["total_tokens"].as_u64() })
+    if let Some(key) = key {
+        let (name, before) = call.key;
+        headers.insert(HeaderName::from_static(name), secret(&format!("{before}{}", key.expose_secret()))?);
+    }
+    let answer = post(target, call.path, headers, &call.body).await?;
+    questions.answer(&answer).ok_or(Trouble::Nonsense("it has no content"))
 }
 
 async fn post(target: &Target, path: &str, headers: HeaderMap, body: &Value) -> Result<Value, Trouble> {

@@ -6,7 +6,7 @@ use ctx_engine::helper::{Open, SELF};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ctx_api::edit::{Applied, Wish};
+use ctx_api::edit::{EditResult, Wish};
 use ctx_api::face::Face;
 use ctx_core::hint::{Argument, Command};
 use ctx_core::{ErrorCode, hint};
@@ -57,7 +57,7 @@ impl Jobs {
         apply: impl FnOnce(String, Wish) -> F + Send + 'static,
     ) -> Handle
     where
-        F: Future<Output = Result<Applied, Refusal>> + Send,
+        F: Future<Output = Result<EditResult, Refusal>> + Send,
     {
         let mut inside = lock(&self.0);
         inside.last += 1;
@@ -120,9 +120,9 @@ async fn run<F>(
     job: &Job,
     open: Open,
     apply: impl FnOnce(String, Wish) -> F,
-) -> Result<Applied, Refusal>
+) -> Result<EditResult, Refusal>
 where
-    F: Future<Output = Result<Applied, Refusal>>,
+    F: Future<Output = Result<EditResult, Refusal>>,
 {
     let mut words = Vec::new();
     for question in &open.questions {
@@ -166,7 +166,7 @@ impl Job {
         view
     }
 
-    fn end(&self, outcome: Result<Applied, Refusal>) {
+    fn end(&self, outcome: Result<EditResult, Refusal>) {
         self.view.send_modify(|view| match outcome {
             _ if view.state != State::Asking => {}
             Ok(applied) => (view.state, view.applied) = (State::Done, Some(applied)),
@@ -205,7 +205,7 @@ impl Handle {
     }
 
     /// Waits until it ends.
-    pub(crate) async fn outcome(self) -> Result<Applied, Refusal> {
+    pub(crate) async fn outcome(self) -> Result<EditResult, Refusal> {
         let mut views = self.0.view.subscribe();
         let _ = views.wait_for(|view| view.state != State::Asking).await;
         let view = self.0.view.borrow().clone();

@@ -2,8 +2,8 @@
 //! credentials, never with the client's. [`ctx_service::helper`] decides about the prompt and the use of the answer.
 
 mod api;
-mod claude;
 mod jobs;
+mod program;
 mod settings;
 mod titles;
 
@@ -21,18 +21,11 @@ use std::sync::{Arc, OnceLock};
 use ctx_core::hint::{Argument, Command};
 use ctx_core::{ErrorCode, Hint, hint};
 use ctx_service::helper::Budget;
+use ctx_wire::question::{Question as ModelQuestion, QuestionAnswer};
 use http::StatusCode;
 
 use crate::config::{self, Limits, UpstreamUrl};
 use crate::proxy::Target;
-
-const ANTHROPIC: &str = "https://api.anthropic.com";
-
-/// The text, and its cost if reported.
-struct HelperReply {
-    text: String,
-    tokens: Option<u64>,
-}
 
 /// The reason for a missing text.
 #[derive(Debug)]
@@ -64,12 +57,8 @@ pub(crate) struct Helper {
 impl Helper {
     /// `upstream` provides proxies and authorities.
     pub(crate) fn new(settings: Settings, upstream: &config::Upstream, limits: &Limits, home: &Path) -> Self {
-        let url = match settings.provider {
-            Provider::None | Provider::Claude => None,
-            Provider::Anthropic => settings.url.clone().or_else(|| ANTHROPIC.parse().ok()),
-            Provider::OpenAi => settings.url.clone(),
-        };
-        let target = url.map(|url: UpstreamUrl| {
+        let url = settings.url.clone().or_else(|| settings.provider.usual_url()?.parse().ok());
+        let target = url.filter(|_| settings.provider.wire().is_some()).map(|url: UpstreamUrl| {
             let upstream = config::Upstream { url, http2: false, ..upstream.clone() };
             Target::new(&upstream, limits).map_err(|error| error.to_string())
         });
@@ -96,10 +85,11 @@ impl Helper {
 
     /// The name of the writer, for people.
     pub(crate) fn name(&self) -> String {
-        match self.settings.provider {
-            Provider::None => ctx_engine::helper::SELF.to_owned(),
-            Provider::Claude => format!("claude ({})", self.settings.model()),
-            _ => self.settings.model().to_owned(),
+        let provider = self.settings.provider;
+        match self.settings.model() {
+            _ if provider == Provider::None => ctx_engine::helper::SELF.to_owned(),
+            model if provider.is_program() => format!("{} ({model})", provider.name()),
+            model => model.to_owned(),
         }
     }
 
@@ -136,12 +126,13 @@ impl Helper {
         }
     }
 
-    async fn send(&self, prompt: &Prompt) -> Result<HelperReply, Trouble> {
-        let model = self.settings.model();
-        match (self.settings.provider, &self.target, &self.settings.key) {
-            (Provider::Anthropic, Some(Ok(target)), Some(key)) => api::anthropic(target, key, model, prompt).await,
-            (Provider::OpenAi, Some(Ok(target)), key) => api::openai(target, key.as_ref(), model, prompt).await,
-            (Provider::Claude, ..) => claude::ask(&self.settings, prompt).await,
+    async fn send(&self, prompt: &Prompt) -> Result<QuestionAnswer, Trouble> {
+        let Settings { provider, key, .. } = &self.settings;
+        let Prompt { system, user, max_tokens } = prompt;
+        let question = ModelQuestion { model: self.settings.model(), system, user, max_tokens: *max_tokens };
+        match (provider.wire().and_then(|wire| ctx_wire::wire(wire).questions()), &self.target) {
+            (Some(questions), Some(Ok(target))) => api::ask(questions, target, key.as_ref(), &question).await,
+            _ if provider.is_program() => program::ask(&self.settings, prompt).await,
             _ => {
                 Err(Trouble::Settings { what: "The helper model is not configured.".to_owned(), hint: see_settings() })
             }
@@ -155,10 +146,11 @@ impl Helper {
         if let Some(Err(why)) = &self.target {
             return wrong(format!("The helper model cannot be reached with these settings: {why}."));
         }
-        if settings.provider == Provider::OpenAi && (settings.url.is_none() || settings.model.is_none()) {
-            return wrong("The helper `openai` needs a `url` and a `model`.".to_owned());
+        let (provider, has_address) = (settings.provider, settings.url.is_some() && settings.model.is_some());
+        if provider.wire().is_some() && provider.usual_url().is_none() && !has_address {
+            return wrong(format!("The helper `{}` needs a `url` and a `model`.", provider.name()));
         }
-        if settings.key.is_none() && (settings.provider == Provider::Anthropic || settings.key_env.is_some()) {
+        if settings.key.is_none() && (provider.needs_key() || settings.key_env.is_some()) {
             let name = settings.key_env.as_deref().unwrap_or("CTX_HELPER_KEY");
             return wrong(format!("The helper model's key is missing: {name} was not set when the daemon started."));
         }

@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::fmt;
 use std::time::Duration;
 
-use ctx_clients::claude_code::{question, variables};
+use ctx_clients::question;
+use ctx_wire::WireId;
 
 use crate::config::UpstreamUrl;
 use crate::secret::Secret;
@@ -43,6 +44,29 @@ impl Provider {
             Self::Claude => "claude",
         }
     }
+
+    /// The format of its requests; `None` if it is not called over HTTP.
+    pub fn wire(self) -> Option<WireId> {
+        match self {
+            Self::None | Self::Claude => None,
+            Self::Anthropic => Some(WireId::Anthropic),
+            Self::OpenAi => Some(WireId::OpenaiChat),
+        }
+    }
+
+    /// The address for settings without one.
+    pub fn usual_url(self) -> Option<&'static str> {
+        (self == Self::Anthropic).then(|| ctx_wire::Provider::Anthropic.url())
+    }
+
+    pub fn needs_key(self) -> bool {
+        self == Self::Anthropic
+    }
+
+    /// Whether it is a program on this machine.
+    pub fn is_program(self) -> bool {
+        self == Self::Claude
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -61,7 +85,7 @@ pub struct Settings {
     pub max_chars: usize,
     /// Rewrite the titles of frames that have grown much, in the background.
     pub titles: bool,
-    /// The environment of `claude`, without anything that leads it back to us.
+    /// The environment of the program, without anything that leads it back to us.
     pub environment: Variables,
 }
 
@@ -102,7 +126,7 @@ impl Variables {
     pub fn without_hints(all: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let is_hint = |name: &str| {
             let name = name.to_ascii_uppercase();
-            variables::leads_back(&name) || name.starts_with("CTX_")
+            question::leads_back(&name) || name.starts_with("CTX_")
         };
         Self(all.into_iter().filter(|(name, _)| !is_hint(&name.to_string_lossy())).collect())
     }

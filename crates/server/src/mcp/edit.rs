@@ -2,9 +2,9 @@
 //! edit names the head that the caller saw, so that it never overwrites a newer edit of a person.
 
 use ctx_api::call::{Call, Conversation};
-use ctx_api::edit::{Applied, Heal, When};
+use ctx_api::edit::{EditResult, Heal, When};
 use ctx_api::history::{Action, CommitView, HistoryQuery, Way};
-use ctx_api::plan::{Plan, PlanView, Planned, PlannedView};
+use ctx_api::plan::{Plan, PlanView, PlannedOperation, PlannedView};
 use ctx_api::waiting::Cancel;
 use ctx_core::ErrorCode;
 use serde::Deserialize;
@@ -82,11 +82,11 @@ pub async fn apply(ask: &impl Ask, own: &Own, settings: &Settings, arguments: &A
 
 /// The plan of a call.
 fn plan(arguments: &Arguments, operations: Vec<Value>) -> Result<Plan, Refusal> {
-    let operations: Result<Vec<Planned>, Refusal> = operations
+    let operations: Result<Vec<PlannedOperation>, Refusal> = operations
         .into_iter()
         .enumerate()
         .map(|(at, operation)| {
-            Planned::read(operation).map_err(|error| {
+            PlannedOperation::read(operation).map_err(|error| {
                 let hint = "See the schema of ctx_preview.";
                 Refusal::new(ErrorCode::BadRequest, format!("operations[{at}]: {error}"), hint)
             })
@@ -144,7 +144,7 @@ async fn planned(ask: &impl Ask, conversation: &str, plan: &Plan) -> Result<Plan
 }
 
 /// Makes an edit. If it is stale, its refusal lists the newest commits.
-async fn changed(ask: &impl Ask, own: &Own, change: Call<Applied>) -> Result<Applied, Refusal> {
+async fn changed(ask: &impl Ask, own: &Own, change: Call<EditResult>) -> Result<EditResult, Refusal> {
     match call(ask, change).await {
         Err(refusal) if refusal.code == ErrorCode::Stale => {
             Err(Refusal { hint: LOOK_AGAIN.to_owned(), since: newest_commits(ask, own).await, ..refusal })
@@ -164,7 +164,7 @@ async fn newest_commits(ask: &impl Ask, own: &Own) -> Vec<Value> {
     commits.iter().map(told).map(short).collect()
 }
 
-fn told(own: &Own, applied: &Applied) -> Answer {
+fn told(own: &Own, applied: &EditResult) -> Answer {
     let mut rest = json!({
         "head": applied.commit.as_deref().unwrap_or(head(own)),
         "commit": applied.commit,
@@ -186,7 +186,7 @@ fn told(own: &Own, applied: &Applied) -> Answer {
         (None, Some(wish)) => format!("{wish} is deferred"),
         (None, None) => "preview".to_owned(),
     };
-    let Applied { summary, tokens_before, tokens_after, .. } = applied;
+    let EditResult { summary, tokens_before, tokens_after, .. } = applied;
     let words = format!("{done}: {summary}, {tokens_before} → {tokens_after} tokens");
     Answer::about(own, short(rest)).in_words(words)
 }

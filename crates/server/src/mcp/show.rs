@@ -3,7 +3,7 @@
 use ctx_api::call::Conversation;
 use ctx_api::frames::AtQuery;
 use ctx_api::search::{Hit, SearchQuery};
-use ctx_api::show::{BlockView, MessageView, Shown};
+use ctx_api::show::{BlockView, ContentView, MessageView};
 use ctx_core::ErrorCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -55,12 +55,12 @@ pub async fn show(ask: &impl Ask, own: &Own, arguments: &ShowArguments) -> Resul
     Ok(Answer::about(own, answer).in_words(words))
 }
 
-pub async fn fetch(ask: &impl Ask, conversation: &str, id: &str) -> Result<Shown, Refusal> {
+pub async fn fetch(ask: &impl Ask, conversation: &str, id: &str) -> Result<ContentView, Refusal> {
     call(ask, Conversation(conversation).show(id.trim(), &AtQuery::default())).await
 }
 
 /// Messages and blocks with their ids.
-pub fn readable(shown: &Shown, fold: Option<usize>) -> String {
+pub fn readable(shown: &ContentView, fold: Option<usize>) -> String {
     let blocks = shown.messages.iter().flat_map(|message| message.blocks.iter().map(move |block| (message, block)));
     let blocks: Vec<(&MessageView, &BlockView)> = blocks.collect();
     let fold = fold.filter(|_| blocks.len() > 1);
@@ -127,7 +127,7 @@ fn row(hit: &Hit) -> Value {
 mod tests {
     use super::*;
 
-    fn shown() -> Shown {
+    fn shown() -> ContentView {
         let block = |id: &str, kind: &str, tokens: u64, text: &str| {
             json!({"id": id, "kind": kind, "tokens": tokens, "text": text, "tool": null, "tool_use_id": null,
                 "is_error": false, "raw": null})

@@ -131,7 +131,7 @@ impl Failure {
                 StatusCode::METHOD_NOT_ALLOWED,
                 ErrorCode::NoTunnels,
                 "Context Composer does not open tunnels (CONNECT). Use its address as the base URL of the \
-                 client (ANTHROPIC_BASE_URL), not as its HTTPS_PROXY.",
+                 client, not as its HTTPS_PROXY.",
             ),
             Self::Crowded => ErrorText {
                 status: StatusCode::SERVICE_UNAVAILABLE,
@@ -146,7 +146,7 @@ impl Failure {
                 StatusCode::FORBIDDEN,
                 ErrorCode::ForeignHost,
                 "The request names a host that may not be this machine, as in a DNS rebinding attack. Use 127.0.0.1, \
-                 localhost or another address of this machine in the base URL (ANTHROPIC_BASE_URL).",
+                 localhost or another address of this machine in the base URL.",
             ),
             Self::Refused(Refusal::Navigation) => ErrorText::refusal(
                 StatusCode::FORBIDDEN,

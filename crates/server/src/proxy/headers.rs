@@ -8,7 +8,7 @@ use crate::auth::Auth;
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
-const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
+const BETA: HeaderName = HeaderName::from_static(ctx_wire::BETA_HEADER);
 const HTTP2_SETTINGS: HeaderName = HeaderName::from_static("http2-settings");
 
 /// The outgoing headers of a request, for HTTP/1.1. [`for_http2`] removes those that HTTP/2 forbids.

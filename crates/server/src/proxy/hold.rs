@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ctx_wire::Wire;
-use ctx_wire::anthropic::context_management::{Kind, refused};
 use ctx_wire::body::Body;
 use ctx_wire::encoding::{self, Encoding};
+use ctx_wire::provider_edits::Kind;
 use ctx_wire::rope::{Pieces, concat};
 use http::request::Parts;
 use http::{HeaderMap, Request, Response, StatusCode, header};
@@ -65,7 +65,7 @@ impl Proxy {
         let mut response = try_send(upstream, held.composed(head.clone(), &outgoing)).await?;
         let mut deadline = Instant::now() + REFUSAL_PATIENCE;
         if let Some(Otherwise { kinds, model, outgoing: plain }) = otherwise.map(|otherwise| *otherwise)
-            && let Some((kinds, answer)) = refused_edits(&mut response, &kinds, deadline).await
+            && let Some((kinds, answer)) = refused_edits(held.wire, &mut response, &kinds, deadline).await
         {
             let again = match plain {
                 None => held.untouched(head.clone()),
@@ -107,6 +107,7 @@ fn is_refusal(status: StatusCode) -> bool {
 
 /// The edit of ours that a response refuses, and its message.
 async fn refused_edits(
+    wire: &dyn Wire,
     response: &mut Response<Answer>,
     ours: &[Kind],
     deadline: Instant,
@@ -116,7 +117,7 @@ async fn refused_edits(
     }
     let body = response.body_mut().peek(LONGEST_REFUSAL, deadline).await?;
     let answer = decoded(response.headers(), body);
-    let kinds = refused(response.status().as_u16(), &answer, ours);
+    let kinds = wire.provider_edits()?.refused(response.status().as_u16(), &answer, ours);
     (!kinds.is_empty()).then_some((kinds, answer))
 }
 

@@ -8,7 +8,7 @@ use ctx_server::{ServerConfig, Token, Upstream};
 use ctx_service::Service;
 use ctx_service::edit::Folder;
 use ctx_store::MemoryStore;
-use ctx_wire::anthropic::context_management::Rules;
+use ctx_wire::provider_edits::Rules;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 

@@ -3,7 +3,7 @@
 use crate::clock::now;
 use crate::parts::Parts;
 use crate::threads::lock;
-use ctx_api::edit::Applied;
+use ctx_api::edit::EditResult;
 use ctx_core::edit::history::Change;
 use ctx_core::fast_map::FastSet;
 use ctx_core::hint::Command;
@@ -15,7 +15,7 @@ use ctx_engine::{Refusal, log, record};
 use ctx_store::Step;
 
 impl Parts {
-    pub(crate) fn clear_now(&self, name: &str, reason: &str) -> Result<Applied, Refusal> {
+    pub(crate) fn clear_now(&self, name: &str, reason: &str) -> Result<EditResult, Refusal> {
         let Some(editor) = self.automatic.get() else {
             return Err(Refusal::new(
                 ErrorCode::NoEditor,
@@ -59,7 +59,7 @@ impl Parts {
         applied.commit = Some(commit.id.to_string());
         let mut next = conversation.history.clone();
         next.push(commit.clone());
-        let mut records = vec![record(&conversation.id, at, log::COMMIT, &commit, Vec::new())];
+        let mut records = vec![record(conversation.id(), at, log::COMMIT, &commit, Vec::new())];
         records.extend(step.records);
         self.store_now(conversation, records, next).map(|_| applied)
     }

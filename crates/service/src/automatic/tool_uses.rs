@@ -47,13 +47,13 @@ impl ToolUses {
             return ToolFigures::new();
         }
         let others = self.0.iter().filter(|(id, tools)| {
-            **id != conversation.id
+            **id != *conversation.id()
                 && tools.client == client
-                && tools.class == conversation.opened.class
+                && tools.class == conversation.opened().class
                 && !tools.called.is_empty()
         });
         let others: Vec<&ToolUse> = others.map(|(_, tools)| tools).collect();
-        let is_here = |tools: &&&ToolUse| tools.folder.is_some() && tools.folder == conversation.folder;
+        let is_here = |tools: &&&ToolUse| tools.folder.is_some() && tools.folder.as_deref() == conversation.folder();
         let here: Vec<&ToolUse> = others.iter().filter(is_here).copied().collect();
         figures(if here.len() >= least as usize { &here } else { &others })
     }
@@ -92,7 +92,8 @@ mod tests {
     fn conversation(folder: &str) -> Conversation {
         let opened = OpeningRecord { client: Some("claude-cli/2.1.325".into()), ..OpeningRecord::unknown() };
         let mut conversation = Conversation::new("new".into(), opened);
-        conversation.folder = Some(folder.into());
+        conversation.set_parent_folder(Some(folder.into()));
+        conversation.find_folder(None);
         conversation
     }
 

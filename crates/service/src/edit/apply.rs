@@ -4,7 +4,7 @@ use crate::clock::now;
 use crate::parts::Parts;
 use crate::threads::lock;
 use crate::writer::Untold;
-use ctx_api::edit::{Applied, Wish};
+use ctx_api::edit::{EditResult, Wish};
 use ctx_core::edit::{Commit, History};
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
@@ -18,12 +18,17 @@ use ctx_store::{NewRecord, Step};
 use std::sync::MutexGuard;
 
 impl Parts {
-    pub(crate) fn apply(&self, name: &str, wish: Wish) -> Result<Applied, Refusal> {
+    pub(crate) fn apply(&self, name: &str, wish: Wish) -> Result<EditResult, Refusal> {
         self.apply_for(name, wish, Vec::new())
     }
 
     /// Applies operations, with the reason for each.
-    pub(super) fn apply_for(&self, name: &str, wish: Wish, reasons: Vec<Option<String>>) -> Result<Applied, Refusal> {
+    pub(super) fn apply_for(
+        &self,
+        name: &str,
+        wish: Wish,
+        reasons: Vec<Option<String>>,
+    ) -> Result<EditResult, Refusal> {
         let FilledWish { wish, reasons, written } = self.fill_locally(name, wish, reasons)?;
         let name = &self.meant(name)?;
         let mut files = Files::importing(self.gather(name, &wish.operations));
@@ -62,7 +67,7 @@ impl Parts {
     pub(super) fn commit(&self, conversation: MutexGuard<'_, Conversation>, commit: Commit) -> Result<(), Refusal> {
         let mut next = conversation.history.clone();
         next.push(commit.clone());
-        let records = vec![record(&conversation.id, commit.at, log::COMMIT, &commit, Vec::new())];
+        let records = vec![record(conversation.id(), commit.at, log::COMMIT, &commit, Vec::new())];
         self.store_now(conversation, records, next).map(drop)
     }
 
@@ -74,7 +79,7 @@ impl Parts {
         records: Vec<NewRecord>,
         next: History,
     ) -> Result<Untold, Refusal> {
-        let id = conversation.id.clone();
+        let id = conversation.id().to_owned();
         let stays = conversation.reasoning.is_dropped_by_provider
             || conversation.reasoning.strayed
             || !conversation.provider.summaries.is_empty();

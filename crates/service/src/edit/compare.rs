@@ -17,7 +17,7 @@ impl Parts {
         let ground = Ground::of(&conversation, true);
         let (old, _) = self.engine.lay_at(&conversation, &ground, from)?;
         let (new, _) = self.engine.lay_at(&conversation, &ground, to)?;
-        let scale = |weight: f64| conversation.calibration.tokens(weight);
+        let scale = |weight: f64| conversation.tokens(weight);
         let (before, after) = (overview(&conversation, &ground, &old), overview(&conversation, &ground, &new));
         let changed = Overview::sent_otherwise(&before, &after);
         let changed: HashSet<&str> = changed.iter().map(String::as_str).collect();
@@ -94,7 +94,7 @@ impl Parts {
             frames[frame].after = text(&new, new_at);
         }
         Ok(Diff {
-            conversation: conversation.id.clone(),
+            conversation: conversation.id().to_owned(),
             from: from.to_owned(),
             to: to.to_owned(),
             tokens_before: scale(before.weight),

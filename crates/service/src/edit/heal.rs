@@ -2,7 +2,7 @@
 
 use crate::parts::Parts;
 use crate::threads::lock;
-use ctx_api::edit::{Applied, Wish};
+use ctx_api::edit::{EditResult, Wish};
 use ctx_core::edit::Operation;
 use ctx_core::edit::operation::Select;
 use ctx_core::hint::Command;
@@ -12,7 +12,7 @@ use ctx_engine::Refusal;
 use ctx_engine::edit::heal::{Illness, answer_of, id_of, ours, place};
 
 impl Parts {
-    pub(crate) fn heal(&self, name: &str, wish: Wish) -> Result<Applied, Refusal> {
+    pub(crate) fn heal(&self, name: &str, wish: Wish) -> Result<EditResult, Refusal> {
         let illness = self.illness(name)?;
         // Readers of the history want to know the reason.
         let note = match wish.note {
@@ -36,7 +36,7 @@ impl Parts {
         };
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
-        let records = self.store.records(&conversation.id, 0)?.records;
+        let records = self.store.records(conversation.id(), 0)?.records;
         let newest = records.iter().rev().find_map(answer_of).ok_or_else(|| healthy("there is no response yet"))?;
         let error = newest
             .error

@@ -30,7 +30,7 @@ impl Parts {
     /// The same while the conversation is locked: does not wait for another one that is busy.
     pub(crate) fn gather_soon(&self, into: &Conversation, operations: &[Operation]) -> Imports {
         imports(operations, |from, ids| match self.meant(from)? {
-            own if own == into.id => Ok(ImportSource::Own),
+            own if own == into.id() => Ok(ImportSource::Own),
             from => self.copy_soon(&from, ids),
         })
     }

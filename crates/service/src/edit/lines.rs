@@ -3,7 +3,7 @@
 use crate::clock::now;
 use crate::parts::Parts;
 use crate::threads::lock;
-use ctx_api::edit::Applied;
+use ctx_api::edit::EditResult;
 use ctx_api::history::{Branches, Tags, Way};
 use ctx_api::timeline::Line;
 use ctx_engine::conversation::Conversation;
@@ -13,7 +13,7 @@ use std::sync::MutexGuard;
 
 impl Parts {
     /// Moves, creates or deletes a branch or tag.
-    pub(super) fn line(&self, conversation: MutexGuard<'_, Conversation>, way: Way) -> Result<Applied, Refusal> {
+    pub(super) fn line(&self, conversation: MutexGuard<'_, Conversation>, way: Way) -> Result<EditResult, Refusal> {
         let at = now();
         let lines = lines(&conversation, &way)?;
         let mut next = conversation.history.clone();
@@ -33,7 +33,7 @@ impl Parts {
         if way.dry_run {
             return Ok(applied);
         }
-        let records = lines.iter().map(|line| record(&conversation.id, at, log::LINE, line, Vec::new())).collect();
+        let records = lines.iter().map(|line| record(conversation.id(), at, log::LINE, line, Vec::new())).collect();
         self.store_now(conversation, records, next).map(|_| applied)
     }
 
@@ -41,12 +41,16 @@ impl Parts {
         let shared = self.conversation(name)?;
         let conversation = lock(&shared);
         let branch = conversation.history.current().to_owned();
-        Ok(Branches { conversation: conversation.id.clone(), branch, branches: branch_views(&conversation.history) })
+        Ok(Branches {
+            conversation: conversation.id().to_owned(),
+            branch,
+            branches: branch_views(&conversation.history),
+        })
     }
 
     pub(crate) fn tags(&self, name: &str) -> Result<Tags, Refusal> {
         let shared = self.conversation(name)?;
         let conversation = lock(&shared);
-        Ok(Tags { conversation: conversation.id.clone(), tags: tag_views(&conversation.history) })
+        Ok(Tags { conversation: conversation.id().to_owned(), tags: tag_views(&conversation.history) })
     }
 }

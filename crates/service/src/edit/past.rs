@@ -3,7 +3,7 @@
 use crate::clock::now;
 use crate::parts::Parts;
 use crate::threads::lock;
-use ctx_api::edit::{Applied, When};
+use ctx_api::edit::{EditResult, When};
 use ctx_api::history::{Action, CommitView, HistoryView, Way};
 use ctx_core::edit::history::{Cannot, Change, How};
 use ctx_core::edit::{Commit, CommitId, EffectId};
@@ -20,7 +20,7 @@ use std::collections::HashSet;
 use std::sync::MutexGuard;
 
 impl Parts {
-    pub(crate) fn go(&self, name: &str, way: Way) -> Result<Applied, Refusal> {
+    pub(crate) fn go(&self, name: &str, way: Way) -> Result<EditResult, Refusal> {
         let name = &self.meant(name)?;
         let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
@@ -37,7 +37,7 @@ impl Parts {
         }
     }
 
-    fn back(&self, conversation: MutexGuard<'_, Conversation>, way: Way) -> Result<Applied, Refusal> {
+    fn back(&self, conversation: MutexGuard<'_, Conversation>, way: Way) -> Result<EditResult, Refusal> {
         let history = &conversation.history;
         let target = way.target.as_deref().map(|name| point(&conversation, name)).transpose()?;
         let named = target.flatten().map_or_else(|| "source".to_owned(), |id| id.to_string());
@@ -152,7 +152,7 @@ impl Parts {
             })
             .collect();
         Ok(HistoryView {
-            conversation: conversation.id.clone(),
+            conversation: conversation.id().to_owned(),
             branch: history.current().to_owned(),
             head,
             branches: branch_views(history),

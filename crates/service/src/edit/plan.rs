@@ -3,8 +3,8 @@
 use crate::clock::now;
 use crate::parts::Parts;
 use crate::threads::lock;
-use ctx_api::edit::{Applied, Wish};
-use ctx_api::plan::{Plan, PlanView, Planned, PlannedView};
+use ctx_api::edit::{EditResult, Wish};
+use ctx_api::plan::{Plan, PlanView, PlannedOperation, PlannedView};
 use ctx_core::edit::Operation;
 use ctx_core::edit::effect::Effect;
 use ctx_engine::Refusal;
@@ -35,7 +35,7 @@ impl Parts {
     }
 
     /// The view of an applied or deferred plan. The effects of its single operations are omitted.
-    fn made(&self, applied: Applied, plan: &Plan) -> Result<PlanView, Refusal> {
+    fn made(&self, applied: EditResult, plan: &Plan) -> Result<PlanView, Refusal> {
         let shared = self.stored(&applied.conversation)?;
         let conversation = lock(&shared);
         if applied.waiting.is_some() {
@@ -72,7 +72,7 @@ impl Parts {
         &self,
         name: &str,
         plan: &Plan,
-        chosen: &[(usize, &Planned)],
+        chosen: &[(usize, &PlannedOperation)],
         operations: &[Operation],
     ) -> Result<PlanView, Refusal> {
         let name = &self.meant(name)?;
@@ -97,7 +97,7 @@ impl Parts {
 
         let first = self.engine.state(&conversation, &ground, on_top(&conversation, id, &[]));
         let risks = risk::Look::new(&conversation, &ground);
-        let scale = |weight: f64| conversation.calibration.tokens(weight);
+        let scale = |weight: f64| conversation.tokens(weight);
         let mut views = Vec::new();
         let mut before: Option<State<'_>> = None;
         let mut end = 0;

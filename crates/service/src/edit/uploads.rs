@@ -2,10 +2,10 @@
 
 use crate::parts::Parts;
 use crate::threads::lock;
-use ctx_api::edit::Applied;
+use ctx_api::edit::EditResult;
 
 impl Parts {
-    pub(crate) fn noting_uploads(&self, mut applied: Applied) -> Applied {
+    pub(crate) fn noting_uploads(&self, mut applied: EditResult) -> EditResult {
         if applied.commit.is_some() {
             applied.on_their_way = self.uploading(&applied.conversation);
             applied.remarks.extend(remark(applied.on_their_way));

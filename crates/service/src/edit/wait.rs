@@ -9,7 +9,7 @@ use crate::keyed_lock::KeyGuard;
 use crate::parts::Parts;
 use crate::threads::lock;
 pub(crate) use alarm::Alarm;
-use ctx_api::edit::{Applied, When};
+use ctx_api::edit::{EditResult, When};
 use ctx_api::waiting::{WaitView, WaitingView};
 use ctx_core::edit::Commit;
 use ctx_core::edit::history::Change;
@@ -37,9 +37,9 @@ impl Parts {
         conversation: MutexGuard<'_, Conversation>,
         commit: Commit,
         (when, cascade): (When, bool),
-        mut applied: Applied,
+        mut applied: EditResult,
         imports: &Imports,
-    ) -> Result<Applied, Refusal> {
+    ) -> Result<EditResult, Refusal> {
         let slots = self.engine.named(&conversation, &commit, imports);
         let (operations, reverts) = match commit.change {
             Change::Edit { operations, .. } => (operations, None),
@@ -75,7 +75,7 @@ impl Parts {
         let imports = self.gather_waiting(&conversation);
         let view = |waiting| self.engine.view_pending(&conversation, waiting, now, &imports);
         Ok(WaitingView {
-            conversation: conversation.id.clone(),
+            conversation: conversation.id().to_owned(),
             cold_at: situation.warm_until,
             tokens: situation.tokens,
             limit: situation.limit,
@@ -151,13 +151,13 @@ impl Parts {
             self.engine.note_accepted(&conversation, &waiting.wished, &commit, self.automatic.get().as_deref())?;
         let made = Wait::Made { id: id.to_owned(), commit: commit.id, request: None };
         let mut records = vec![
-            record(&conversation.id, at, log::COMMIT, &commit, Vec::new()),
-            record(&conversation.id, at, log::WAIT, &made, Vec::new()),
+            record(conversation.id(), at, log::COMMIT, &commit, Vec::new()),
+            record(conversation.id(), at, log::WAIT, &made, Vec::new()),
         ];
         records.extend(told);
         let mut next = conversation.history.clone();
         next.push(commit);
-        let id = conversation.id.clone();
+        let id = conversation.id().to_owned();
         let _untold = self.store_now(conversation, records, next)?;
         let shared = self.conversation(&id)?;
         let mut conversation = lock(&shared);
@@ -175,7 +175,7 @@ impl Parts {
 
     /// Stores an event of a pending change, then applies it. No lock is held during the disk write.
     fn store_wait(&self, mut conversation: MutexGuard<'_, Conversation>, wait: &Wait, at: u64) -> Result<(), Refusal> {
-        let id = conversation.id.clone();
+        let id = conversation.id().to_owned();
         let mut step = Step { records: vec![record(&id, at, log::WAIT, wait, Vec::new())], ..Step::default() };
         // The list is computed and then reset: it takes effect only once it is stored.
         let before = conversation.waiting.clone();
@@ -208,6 +208,6 @@ impl Parts {
             waiting.state == State::Waiting && wished.when == When::Cold && wished.branch == branch
         };
         let wakes = conversation.waiting.iter().any(|waiting| is_woken(&waiting));
-        self.alarm.set(&conversation.id, wakes.then(|| conversation.warm_until()));
+        self.alarm.set(conversation.id(), wakes.then(|| conversation.warm_until()));
     }
 }

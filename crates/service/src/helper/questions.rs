@@ -66,6 +66,12 @@ impl Parts {
             ));
         }
         let head = conversation.history.head().map_or_else(|| "none".to_owned(), |head| head.to_string());
-        Ok(Open { conversation: conversation.id.clone(), questions, from, wish: Wish { operations, ..wish }, head })
+        Ok(Open {
+            conversation: conversation.id().to_owned(),
+            questions,
+            from,
+            wish: Wish { operations, ..wish },
+            head,
+        })
     }
 }

@@ -22,7 +22,7 @@ impl Parts {
         let source = ground.source();
         let view = ground.lay(conversation.effects(conversation.history.head()));
         let weights = Weights::of(conversation);
-        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let scale = |estimate: f64| conversation.tokens(estimate);
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
         let mut grown = Vec::new();
         for frame in view.frames.iter().filter(|frame| frame.title.is_none()) {
@@ -50,7 +50,7 @@ impl Parts {
             ..Step::default()
         });
         if let Some(shared) = self.get(&id)? {
-            lock(&shared).titles = titles;
+            lock(&shared).messages.titles = titles;
         }
         Ok(())
     }

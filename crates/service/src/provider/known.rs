@@ -8,7 +8,7 @@ use ctx_engine::ports::provider::{ProviderRefusal, words};
 use ctx_engine::record;
 use ctx_engine::request::Ticket;
 use ctx_store::Step;
-use ctx_wire::anthropic::context_management::capabilities;
+use ctx_wire::capabilities;
 use std::sync::Arc;
 
 impl Parts {

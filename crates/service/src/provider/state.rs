@@ -5,7 +5,7 @@ use crate::threads::lock;
 use ctx_clients::Hints;
 use ctx_engine::ports::Provider;
 use ctx_engine::ports::provider::ProviderKnowledge;
-use ctx_wire::anthropic::context_management::Rules;
+use ctx_wire::provider_edits::Rules;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};

@@ -18,23 +18,23 @@ impl Parts {
         let ground = Ground::of(&conversation, true);
         let (view, repaired) = self.engine.lay_at(&conversation, &ground, "HEAD")?;
         let (source, weights) = (ground.source(), Weights::of(&conversation));
-        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let scale = |estimate: f64| conversation.tokens(estimate);
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
         let editor = self.automatic.get();
         let standing =
             self.engine.standing(&conversation, &desk, &Now { at: now(), editor: editor.as_deref(), is_cold: false });
-        let own = scale(ground.weigh(&ground.lay(Vec::new()), &conversation.envelope));
+        let own = scale(ground.weigh(&ground.lay(Vec::new()), &conversation.newest.envelope));
         let is_ours = |id: CommitId| conversation.history.get(id).is_some_and(|commit| commit.author == AUTHOR);
         let mut others = conversation.effects(conversation.history.head());
         others.retain(|(id, _)| !is_ours(id.commit));
-        let without_ours = scale(ground.weigh(&ground.lay(others), &conversation.envelope));
+        let without_ours = scale(ground.weigh(&ground.lay(others), &conversation.newest.envelope));
         let saved = own.saturating_sub(standing.tokens);
         let proposals = conversation.waiting.iter().filter(|waiting| waiting.wished.author == AUTHOR);
         let tokens = standing.tokens.saturating_sub(standing.cleared);
         Ok(ContextView {
-            conversation: conversation.id.clone(),
+            conversation: conversation.id().to_owned(),
             tokens,
-            calibrated: conversation.calibration.is_calibrated(),
+            calibrated: conversation.usage.calibration.is_calibrated(),
             window: standing.window,
             percent: tokens * 100 / standing.window.max(1),
             threshold_percent: standing.limit.percent,

@@ -19,8 +19,8 @@ impl Parts {
         let ground = Ground::of(&conversation, true);
         let (view, repaired) = self.engine.lay_at(&conversation, &ground, at.unwrap_or("HEAD"))?;
         let cache = self.engine.cached(&conversation, &ground, (&view, &repaired), now());
-        let window = conversation.envelope.model.as_deref().and_then(|model| self.engine.window(model));
-        let incomplete = lock(&self.directory).is_incomplete(&conversation.id);
+        let window = conversation.newest.envelope.model.as_deref().and_then(|model| self.engine.window(model));
+        let incomplete = lock(&self.directory).is_incomplete(conversation.id());
         let list = Frames { cache, window, incomplete, ..of(&self.engine, &conversation, &ground, &view, with_steps) };
         let from = moved_from(&conversation);
         drop((view, ground));
@@ -34,8 +34,8 @@ impl Parts {
         let other = lock(&shared);
         let effects = other.effects(other.history.head());
         let commits: HashSet<_> = effects.iter().map(|(id, _)| id.commit).collect();
-        let moved = MovedFrom { conversation: from, format: other.wire.id().name().to_owned(), edits: commits.len() };
-        (other.wire.id() != wire && moved.edits > 0).then_some(moved)
+        let moved = MovedFrom { conversation: from, format: other.wire().id().name().to_owned(), edits: commits.len() };
+        (other.wire().id() != wire && moved.edits > 0).then_some(moved)
     }
 
     pub(crate) fn all_frames(&self, name: &str, with_steps: bool, at: Option<&str>) -> Result<Frames, Refusal> {

@@ -13,12 +13,12 @@ impl Parts {
         let conversation = lock(&shared);
         let ground = Ground::of(&conversation, true);
         let (view, _) = self.engine.lay_at(&conversation, &ground, at.unwrap_or("HEAD"))?;
-        let records = self.store.records(&conversation.id, 0)?.records;
+        let records = self.store.records(conversation.id(), 0)?.records;
         let kinds = kinds(&conversation, &ground, &view);
         Ok(ContextMap {
-            conversation: conversation.id.clone(),
-            model: conversation.envelope.model.as_deref().map(str::to_owned),
-            calibrated: conversation.calibration.is_calibrated(),
+            conversation: conversation.id().to_owned(),
+            model: conversation.newest.envelope.model.as_deref().map(str::to_owned),
+            calibrated: conversation.usage.calibration.is_calibrated(),
             tokens: kinds.iter().map(|kind| kind.tokens).sum(),
             kinds,
             turns: turns(&self.engine.models, &conversation, &ground, &view, &records),

@@ -2,7 +2,7 @@
 
 use crate::parts::Parts;
 use crate::threads::lock;
-use ctx_api::search::{Found, FoundIn, Hit};
+use ctx_api::search::{ConversationHits, Hit, SearchResults};
 use ctx_core::{ErrorCode, SlotId};
 use ctx_engine::Refusal;
 use ctx_engine::conversation::{Conversation, SlotVersion};
@@ -12,14 +12,15 @@ use ctx_wire::dress::dress;
 use std::collections::HashMap;
 
 impl Parts {
-    pub(crate) fn search(&self, query: &str, name: Option<&str>, most: usize) -> Result<Found, Refusal> {
+    pub(crate) fn search(&self, query: &str, name: Option<&str>, most: usize) -> Result<SearchResults, Refusal> {
         let terms = terms(query);
         if terms.is_empty() {
             return Err(Refusal::new(ErrorCode::BadQuery, "The search is empty.", "Enter one or more words."));
         }
         self.settle(crate::parts::PATIENCE);
         let wanted = name.map(|name| self.meant(name)).transpose()?;
-        let mut found = Found { query: query.trim().to_owned(), searched: 0, more: false, conversations: Vec::new() };
+        let mut found =
+            SearchResults { query: query.trim().to_owned(), searched: 0, more: false, conversations: Vec::new() };
         let mut left = most;
         for card in self.listed().conversations {
             if wanted.as_ref().is_some_and(|id| *id != card.id) {
@@ -36,7 +37,7 @@ impl Parts {
             left -= hits.len();
             if matches > 0 {
                 let (id, title, last_activity) = (card.id, card.title, card.last_activity);
-                found.conversations.push(FoundIn { id, title, last_activity, matches, hits });
+                found.conversations.push(ConversationHits { id, title, last_activity, matches, hits });
             }
         }
         Ok(found)

@@ -31,7 +31,7 @@ impl Parts {
         let body = recorded.body(&*self.store)?;
         let LoggedRequest { arrived, record, conversation, answer, remarks, .. } = recorded;
         Ok(SentView {
-            conversation: conversation.id.clone(),
+            conversation: conversation.id().to_owned(),
             request: format!("r{request}"),
             number: request,
             at: record.at,

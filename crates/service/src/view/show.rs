@@ -2,7 +2,7 @@
 
 use crate::parts::Parts;
 use crate::threads::lock;
-use ctx_api::show::Shown;
+use ctx_api::show::ContentView;
 use ctx_core::ErrorCode;
 use ctx_core::edit::frame_id::FrameId;
 use ctx_engine::Refusal;
@@ -11,14 +11,14 @@ use ctx_engine::conversation::left;
 use ctx_engine::point::at_point;
 
 impl Parts {
-    pub(crate) fn show(&self, name: &str, id: &str, at: Option<&str>) -> Result<Shown, Refusal> {
+    pub(crate) fn show(&self, name: &str, id: &str, at: Option<&str>) -> Result<ContentView, Refusal> {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let ground = Ground::of(&conversation, true);
         let at = at.unwrap_or("HEAD");
         let (view, repaired) = self.engine.lay_at(&conversation, &ground, at)?;
         let refusal = match self.engine.show_in(&conversation, &ground, (&view, &repaired), id) {
-            Err(refusal) if refusal.code == ErrorCode::UnknownId && !conversation.left.is_empty() => refusal,
+            Err(refusal) if refusal.code == ErrorCode::UnknownId && !conversation.messages.left.is_empty() => refusal,
             shown => return shown,
         };
         let left = conversation.left_frames();

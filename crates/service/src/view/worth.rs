@@ -15,7 +15,7 @@ impl Parts {
         let head = conversation.history.head();
         let at = crate::clock::now();
         let cold = conversation.cache(at) != Cache::Warm;
-        let messages = conversation.tree.current().len() + conversation.pending.len();
+        let messages = conversation.messages.tree.current().len() + conversation.newest.pending.len();
         let cleared_by_provider = conversation.provider.cleared;
         let of = (conversation.progress.requests, head, cold, messages, cleared_by_provider);
         if let Some(known) = conversation.policy.worth.as_ref().filter(|known| known.of == of) {
@@ -27,7 +27,7 @@ impl Parts {
         let now = Now { at, editor: editor.as_deref(), is_cold: cold };
         let worth = if cleared_by_provider > 0 { None } else { self.engine.worked_out(&conversation, &now) };
         let head = head.map(|head| head.to_string());
-        let view = WorthView { conversation: conversation.id.clone(), head, worth, cleared_by_provider };
+        let view = WorthView { conversation: conversation.id().to_owned(), head, worth, cleared_by_provider };
         conversation.policy.worth = Some(Box::new(RememberedView { of, view: view.clone() }));
         Ok(view)
     }

@@ -3,7 +3,7 @@
 use crate::support::{House, sides};
 use ctx_api::edit::Wish;
 use ctx_api::frames::FrameView;
-use ctx_api::frames::Left;
+use ctx_api::frames::LeftReason;
 use ctx_core::ErrorCode;
 use ctx_core::edit::Operation;
 use ctx_core::edit::operation::Where;
@@ -46,7 +46,7 @@ fn all(house: &House, id: &str) -> Vec<FrameView> {
     frames.into_iter().filter(|frame| frame.kind == "turn").collect()
 }
 
-fn names(frames: &[FrameView]) -> Vec<(&str, Option<Left>)> {
+fn names(frames: &[FrameView]) -> Vec<(&str, Option<LeftReason>)> {
     frames.iter().map(|frame| (frame.id.as_str(), frame.left)).collect()
 }
 
@@ -73,7 +73,7 @@ fn frames_keep_their_ids_and_the_conversation_its_title() {
     // The client goes back to before it: the old names, and the new ones are left.
     house.send(&session);
     assert_eq!(house.turns(&id).into_iter().map(|(id, _)| id).collect::<Vec<_>>(), ["t1", "t2", "t3"]);
-    assert_eq!(names(&all(&house, &id))[..2], [("t4", Some(Left::Rewound)), ("t5", Some(Left::Rewound))]);
+    assert_eq!(names(&all(&house, &id))[..2], [("t4", Some(LeftReason::Rewound)), ("t5", Some(LeftReason::Rewound))]);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn what_a_compaction_left_is_listed_shown_and_searched_but_neither_sent_nor_coun
     );
     house.send_value(&session.headers(), &compacted(&session));
     let house = house.restart();
-    let left = Some(Left::BeforeCompaction);
+    let left = Some(LeftReason::BeforeCompaction);
     let frames = all(&house, &id);
     assert_eq!(names(&frames), [("t1", left), ("t2", left), ("t3", left), ("t4", None), ("t5", None)]);
     assert!(frames[1].state.contains(&"before-compaction".to_owned()) && frames[1].steps == 2);
@@ -203,7 +203,7 @@ fn other_words_after_a_rewind_get_a_number_of_their_own() {
     house.send(&other);
     let turns = |house: &House| house.turns(&id).into_iter().map(|(id, _)| id).collect::<Vec<_>>();
     assert_eq!(turns(&house), ["t1", "t2", "t3", "t5"]);
-    assert_eq!(names(&all(&house, &id))[0], ("t4", Some(Left::Rewound)));
+    assert_eq!(names(&all(&house, &id))[0], ("t4", Some(LeftReason::Rewound)));
     let house = house.restart();
     assert_eq!(turns(&house), ["t1", "t2", "t3", "t5"]);
     house.send(&session);
@@ -223,7 +223,7 @@ fn the_reply_that_the_client_summarised_before_it_sent_it_back_is_kept() {
         let shown = house.service.show(&id, "t4", None).expect("shown");
         (shown.left, shown.messages.last().expect("a message").blocks[0].text.clone())
     };
-    let expected = (Some(Left::BeforeCompaction), "the last words before the summary".to_owned());
+    let expected = (Some(LeftReason::BeforeCompaction), "the last words before the summary".to_owned());
     assert_eq!(last(&house), expected);
     let house = house.restart();
     assert_eq!(last(&house), expected);
@@ -247,10 +247,10 @@ fn a_rewound_frame_keeps_its_last_reply() {
         let shown = house.service.show(&id, "t4", None).expect("shown");
         (shown.left, shown.messages.last().expect("a message").blocks[0].text.clone())
     };
-    let expected = (Some(Left::Rewound), "the answer that was rewound".to_owned());
+    let expected = (Some(LeftReason::Rewound), "the answer that was rewound".to_owned());
     assert_eq!(last(&house), expected);
     let found = house.service.search("answer that was rewound", None, 10).expect("found").conversations;
-    assert_eq!((found[0].hits[0].frame.as_str(), found[0].hits[0].left), ("t4", Some(Left::Rewound)));
+    assert_eq!((found[0].hits[0].frame.as_str(), found[0].hits[0].left), ("t4", Some(LeftReason::Rewound)));
     let house = house.restart();
     assert_eq!(last(&house), expected);
     // The client returns to it: the reply is the one that is known.

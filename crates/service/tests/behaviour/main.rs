@@ -10,6 +10,7 @@ mod damage;
 mod day;
 mod editor;
 mod failing;
+mod figures;
 mod frames;
 mod keeping;
 mod nameless;

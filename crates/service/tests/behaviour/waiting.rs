@@ -92,7 +92,7 @@ impl Day {
         outgoing.map(|outgoing| serde_json::from_slice(&outgoing.bytes(&body)).expect("JSON"))
     }
 
-    fn wish(&self, operation: Value, when: When) -> ctx_api::edit::Applied {
+    fn wish(&self, operation: Value, when: When) -> ctx_api::edit::EditResult {
         let operations = vec![serde_json::from_value(operation).expect("an operation")];
         let wish = Wish { operations, author: "cli".into(), when, ..Wish::default() };
         self.house.service.apply(&self.conversation, wish).expect("taken")

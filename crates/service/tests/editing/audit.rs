@@ -4,17 +4,15 @@
 use crate::support::{self, answers};
 use ctx_api::cache::{By, CacheMiss, Cause, MissView, Misses};
 use ctx_api::edit::Wish;
-use ctx_api::stats::{GroupView, Grouping, Spent};
+use ctx_api::stats::{GroupView, Grouping, Spending};
 use ctx_core::policy::{Look, Policy, Proposal};
 use ctx_engine::Moments;
-use ctx_engine::attribution::SeenRequest;
 use ctx_engine::ports::Plain;
 use ctx_engine::response::Timing;
 use ctx_models::{Models, Setting};
 use ctx_service::Service;
 use ctx_service::view::StatsScope;
 use ctx_store::MemoryStore;
-use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use testkit::{Provider, Session};
@@ -76,24 +74,8 @@ impl Talk {
         self.alter.iter().for_each(|alter| alter(&mut body));
         let body = body.to_string().into_bytes();
         let hints = support::hints(&self.session.headers());
-        let held = self.service.holds(&hints);
-        let mut arriving = self.service.newest().get(&hints).map_or_else(Arriving::alone, Arriving::after);
-        arriving.push(&body);
         self.clock += wait * 1000;
-        let seen = SeenRequest {
-            wire: &ctx_wire::anthropic::Anthropic,
-            hints,
-            pieces: arriving.finish(),
-            at: self.clock,
-            counting: false,
-        };
-        let mut outgoing = None;
-        let ticket = match held {
-            true => self.service.hold(seen, &mut |ready| outgoing = ready),
-            false => self.service.observe(seen),
-        };
-        let ticket = ticket.expect("readable").expect("a turn");
-        let sent = outgoing.map_or(body.clone(), |outgoing| outgoing.bytes(&body));
+        let (ticket, _, sent) = support::send(&self.service, hints, &body, self.clock);
         let reply = self.provider.answer(&sent, "", script).expect("accepted");
         let mut answer = answers::blocks(&reply.blocks, reply.usage.input());
         answer.model = serde_json::from_slice::<Value>(&sent).expect("JSON")["model"].as_str().map(str::to_owned);
@@ -383,7 +365,7 @@ fn what_a_policy_saves_is_what_the_same_talk_costs_without_it() {
     saves_what_it_says(cost(false), cost(true));
 }
 
-fn cost_of_twelve_more(mut talk: Talk) -> (Spent, Vec<GroupView>) {
+fn cost_of_twelve_more(mut talk: Talk) -> (Spending, Vec<GroupView>) {
     (0..12).for_each(|_| drop(talk.turn(1)));
     let stats = |by| talk.service.stats(&StatsScope { by, ..StatsScope::default() }).expect("stats");
     let all = stats(Grouping::Conversation);
@@ -393,7 +375,7 @@ fn cost_of_twelve_more(mut talk: Talk) -> (Spent, Vec<GroupView>) {
 }
 
 /// The same talk without an edit, and with one before its thirteenth request.
-fn saves_what_it_says((plain, _): (Spent, Vec<GroupView>), (edited, rows): (Spent, Vec<GroupView>)) {
+fn saves_what_it_says((plain, _): (Spending, Vec<GroupView>), (edited, rows): (Spending, Vec<GroupView>)) {
     assert_eq!((plain.saved, plain.removed), (0.0, 0));
     let first = rows[12].spent;
     assert!(first.saved < 0.0 && rows[13..].iter().all(|row| row.spent.saved > 0.0), "{first:?}");

@@ -3,12 +3,10 @@
 use crate::support::{self, answers};
 use ctx_api::edit::Wish;
 use ctx_core::edit::Operation;
-use ctx_engine::attribution::SeenRequest;
 use ctx_engine::response::Timing;
 use ctx_service::Service;
 use ctx_service::edit::Folder;
 use ctx_store::MemoryStore;
-use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use testkit::provider::Usage;
@@ -45,24 +43,8 @@ impl Line {
     fn send(&mut self, script: Vec<Value>) {
         let (headers, body) = (self.session.headers(), self.session.body());
         let hints = support::hints(&headers);
-        let held = self.service.holds(&hints);
-        let mut arriving = self.service.newest().get(&hints).map_or_else(Arriving::alone, Arriving::after);
-        arriving.push(&body);
         self.clock += 1000;
-        let seen = SeenRequest {
-            wire: &ctx_wire::anthropic::Anthropic,
-            hints,
-            pieces: arriving.finish(),
-            at: self.clock,
-            counting: false,
-        };
-        let mut outgoing = None;
-        let ticket = match held {
-            true => self.service.hold(seen, &mut |ready| outgoing = ready),
-            false => self.service.observe(seen),
-        };
-        let ticket = ticket.expect("readable").expect("a turn");
-        let mut sent = outgoing.map_or(body.clone(), |outgoing| outgoing.bytes(&body));
+        let (ticket, _, mut sent) = support::send(&self.service, hints, &body, self.clock);
         if self.strips {
             sent = crate::check::bare(&sent).into_bytes();
         }

@@ -3,8 +3,8 @@
 use crate::words::{self, Counts, Kind};
 use crate::world::{Outcome, World, text};
 use ctx_api::edit::RepairView;
-use ctx_api::requests::Explained;
-use ctx_api::show::Shown;
+use ctx_api::requests::CompositionView;
+use ctx_api::show::ContentView;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub fn compose(world: &World, at: usize) -> Result<Vec<u8>, String> {
     world.service().compose(&name(world, at), None).map_err(refusal("compose"))
 }
 
-pub fn explain(world: &World, at: usize) -> Result<Explained, String> {
+pub fn explain(world: &World, at: usize) -> Result<CompositionView, String> {
     world.service().explain(&name(world, at), None).map_err(refusal("explain"))
 }
 
@@ -102,7 +102,7 @@ pub struct Expected {
 }
 
 impl Expected {
-    pub fn take(&mut self, shown: &Shown, pending: bool) {
+    pub fn take(&mut self, shown: &ContentView, pending: bool) {
         for message in shown.messages.iter().filter(|message| pending || !message.pending) {
             for block in &message.blocks {
                 let raw = block.raw.as_ref().map_or("", |raw| raw.get());

@@ -3,9 +3,9 @@
 use crate::check;
 use crate::words::{self, Counts, Kind};
 use crate::world::{Outcome, World, text};
-use ctx_api::edit::{Applied, RepairView, Wish};
+use ctx_api::edit::{EditResult, RepairView, Wish};
 use ctx_api::history::{Action, Way};
-use ctx_api::show::{BlockView, Shown};
+use ctx_api::show::{BlockView, ContentView};
 use ctx_core::edit::Operation;
 use ctx_core::edit::operation::{Select, Where};
 use ctx_core::message::Role;
@@ -406,7 +406,7 @@ impl World {
         target: Option<String>,
         name: Option<String>,
         cascade: bool,
-    ) -> Result<Applied, Refusal> {
+    ) -> Result<EditResult, Refusal> {
         let way = Way {
             action,
             target,
@@ -523,7 +523,7 @@ fn is_note(role: &str, block: &BlockView) -> bool {
 }
 
 /// Whether the client's own notes stay in what an id names: they were not named themselves.
-fn keeps_notes(operation: &Operation, id: &str, shown: &Shown) -> bool {
+fn keeps_notes(operation: &Operation, id: &str, shown: &ContentView) -> bool {
     let part = id.split_once('#').map(|(_, part)| part);
     let mut blocks =
         shown.messages.iter().flat_map(|message| message.blocks.iter().map(|block| (&message.role, block)));

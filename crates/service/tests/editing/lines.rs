@@ -3,7 +3,7 @@
 use crate::check;
 use crate::regressions::{apply, turns, world};
 use crate::world::World;
-use ctx_api::edit::Applied;
+use ctx_api::edit::EditResult;
 use ctx_api::history::{Action, Way};
 use ctx_core::ErrorCode;
 use ctx_engine::Refusal;
@@ -17,7 +17,7 @@ fn edited() -> World {
     world
 }
 
-fn go(world: &World, action: Action, target: Option<&str>, name: Option<&str>) -> Result<Applied, Refusal> {
+fn go(world: &World, action: Action, target: Option<&str>, name: Option<&str>) -> Result<EditResult, Refusal> {
     let way = Way {
         action,
         target: target.map(str::to_owned),

@@ -3,7 +3,7 @@
 use crate::check;
 use crate::regressions::{apply, turns, world};
 use crate::world::World;
-use ctx_api::edit::{Applied, Wish};
+use ctx_api::edit::{EditResult, Wish};
 use ctx_core::ErrorCode;
 use ctx_engine::Refusal;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn called() -> World {
     world
 }
 
-fn wish(world: &World, operations: Value) -> Result<Applied, Refusal> {
+fn wish(world: &World, operations: Value) -> Result<EditResult, Refusal> {
     let operations = serde_json::from_value(operations).expect("operations");
     let wish = Wish { operations, author: "cli".into(), ..Wish::default() };
     world.service().apply(&check::name(world, 0), wish)

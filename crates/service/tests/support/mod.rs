@@ -195,6 +195,24 @@ pub fn hints(headers: &Headers) -> Hints {
     Hints::read(get)
 }
 
+/// Sends a turn in pieces, held if it has to be. Returns its ticket, whether it was held, and the bytes that leave.
+pub fn send(service: &Service, hints: Hints, body: &[u8], at: u64) -> (Ticket, bool, Vec<u8>) {
+    let held = service.holds(&hints);
+    let mut arriving = service.newest().get(&hints).map_or_else(Arriving::alone, Arriving::after);
+    body.chunks(8000).for_each(|chunk| {
+        arriving.push(chunk);
+    });
+    let wire = &ctx_wire::anthropic::Anthropic;
+    let seen = SeenRequest { wire, hints, pieces: arriving.finish(), at, counting: false };
+    let mut outgoing = None;
+    let ticket = match held {
+        true => service.hold(seen, &mut |ready| outgoing = ready),
+        false => service.observe(seen),
+    };
+    let sent = outgoing.map_or_else(|| body.to_vec(), |outgoing| outgoing.bytes(body));
+    (ticket.expect("readable").expect("a turn"), held, sent)
+}
+
 pub fn with(mut headers: Headers, name: &str, value: &str) -> Headers {
     headers.retain(|(key, _)| !key.eq_ignore_ascii_case(name));
     headers.push((name.to_owned(), value.to_owned()));

@@ -5,12 +5,13 @@ mod cache;
 pub mod compose;
 pub mod content;
 mod contents;
-pub mod context_management;
+mod context_management;
 mod draft;
 pub mod envelope;
 mod image;
 pub mod message;
 mod pdf;
+mod question;
 mod recorded;
 mod recover;
 pub mod rules;
@@ -21,9 +22,12 @@ use crate::body::{Body, Shape, Spans};
 use crate::envelope::Envelope;
 use crate::facts::Reading;
 use crate::json::Span;
+use crate::provider_edits::ProviderEdits;
+use crate::question::Questions;
 use crate::recorded::Opening;
 use crate::wire::{Call, Insertion, LocalError, Wire};
 use compose::{ComposedRequest, Input};
+use context_management::ContextManagement;
 use ctx_core::Lexicon;
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::Refusal;
@@ -32,6 +36,7 @@ use ctx_core::edit::fold::View;
 use ctx_core::edit::resolve::{Draft, DraftScope};
 use ctx_core::message::{Message, Role};
 use ctx_models::cache::{Breakpoints, CacheRules};
+use question::MessageQuestions;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -174,8 +179,12 @@ impl Wire for Anthropic {
         compose::is_paused(last)
     }
 
-    fn edits_context(&self) -> bool {
-        true
+    fn provider_edits(&self) -> Option<&'static dyn ProviderEdits> {
+        Some(&ContextManagement)
+    }
+
+    fn questions(&self) -> Option<&'static dyn Questions> {
+        Some(&MessageQuestions)
     }
 
     fn binds_reasoning(&self) -> bool {

@@ -8,6 +8,7 @@ mod draft;
 mod envelope;
 mod message;
 mod profiles;
+mod question;
 pub mod rules;
 mod tap;
 
@@ -17,6 +18,7 @@ use crate::compose::{ComposedRequest, Input, continued, generic};
 use crate::envelope::Envelope;
 use crate::facts::Reading;
 use crate::openai;
+use crate::question::Questions;
 use crate::recorded::Opening;
 use crate::wire::{Call, LocalError, Wire};
 use ctx_core::Lexicon;
@@ -27,6 +29,7 @@ use ctx_core::edit::fold::View;
 use ctx_core::edit::resolve::{Draft, DraftScope};
 use ctx_core::message::Role;
 use ctx_models::cache::CacheRules;
+use question::ChatQuestions;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -141,6 +144,10 @@ impl Wire for Chat {
         let system = json!({"role": "system", "content": opening.filler(own)}).to_string();
         let lead: Vec<&str> = [system.as_str()].into_iter().chain(opening.lead.iter().copied()).collect();
         opening.text(&head, SHAPE.list, &lead)
+    }
+
+    fn questions(&self) -> Option<&'static dyn Questions> {
+        Some(&ChatQuestions)
     }
 
     fn error_body(&self, status: u16, error: &LocalError<'_>) -> String {

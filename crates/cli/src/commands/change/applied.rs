@@ -1,7 +1,7 @@
 //! Prints the outcome of an edit.
 
-use ctx_api::edit::{Applied, RepairView, When};
-use ctx_api::helper::{Kind, Written};
+use ctx_api::edit::{EditResult, RepairView, When};
+use ctx_api::helper::{HelperText, Kind};
 use ctx_engine::helper::SELF;
 use ctx_service::now;
 use ctx_wire::rules;
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::output::{Output, text, words};
 
 /// Texts that were written for it.
-fn written(written: &Written) -> String {
+fn written(written: &HelperText) -> String {
     let by = if written.by == SELF { "ctx itself" } else { &written.by };
     let of = &written.of;
     text::line(&match written.kind {
@@ -53,7 +53,7 @@ pub fn tell(answer: &[u8], how: &How, output: &Output) -> Result<(), Failure> {
 }
 
 /// The outcome, for people.
-pub fn render(applied: &Applied, dry_run: bool, when: When, output: &Output) -> String {
+pub fn render(applied: &EditResult, dry_run: bool, when: When, output: &Output) -> String {
     let paint = &output.paint;
     let head = match (applied.commit.as_ref().or(applied.waiting.as_ref()), dry_run) {
         (_, true) => paint.warning("preview"),
@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    fn applied(json: &str) -> Applied {
+    fn applied(json: &str) -> EditResult {
         let mut whole = json!({"conversation": "c1", "commit": null, "branch": "main", "frames": [],
             "preview": {"first_change": null, "tokens_reread": 0, "thinking_dropped": 0, "repairs": []}});
         let given: serde_json::Map<_, _> = serde_json::from_str(json).expect("JSON");

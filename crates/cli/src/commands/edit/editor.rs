@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use ctx_api::show::{BlockView, MessageView, Shown};
+use ctx_api::show::{BlockView, ContentView, MessageView};
 use ctx_core::ErrorCode;
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ pub enum Draft {
 /// The new content, and the file that keeps it until the edit is applied.
 pub fn ask(id: &str, conversation: &str, context: &Context) -> Result<(Draft, PathBuf), Failure> {
     let question = format!("frames/{}", encoded(id, "/"));
-    let mut shown: Shown = understood(&context.client()?.get(&of_conversation(conversation, &question))?)?;
+    let mut shown: ContentView = understood(&context.client()?.get(&of_conversation(conversation, &question))?)?;
     shown.messages.iter_mut().for_each(|message| message.blocks.retain(|block| block.covered.is_none()));
     shown.messages.retain(|message| !message.blocks.is_empty());
     let editor = context.environment.text(env::EDITOR).ok_or_else(|| {
@@ -82,7 +82,7 @@ pub fn written(before: &str, editor: &str, draft: &Path) -> Result<String, Failu
 
 /// The current content: plain text if it contains nothing else, otherwise messages in JSON. Thinking cannot be edited,
 /// so it is omitted.
-fn current(shown: &Shown) -> Draft {
+fn current(shown: &ContentView) -> Draft {
     let thinks = |block: &&BlockView| block.kind == "thinking";
     let blocks: Vec<_> = shown.messages.iter().flat_map(|message| &message.blocks).filter(|b| !thinks(b)).collect();
     let has_one_voice = shown.messages.len() == 1 && blocks.iter().all(|block| block.kind == "text");

@@ -3,8 +3,8 @@
 use std::io::{BufRead, Write};
 
 use ctx_api::call::Conversation;
-use ctx_api::plan::{PlanView, Planned};
-use ctx_api::show::Shown;
+use ctx_api::plan::{PlanView, PlannedOperation};
+use ctx_api::show::ContentView;
 use ctx_core::ErrorCode;
 use ctx_core::edit::Operation;
 
@@ -137,8 +137,8 @@ fn edit(plan: &mut Plan, number: usize, house: &dyn House) -> Result<(), Failure
     let json = serde_json::to_string_pretty(&planned.operation).unwrap_or_default();
     let edited = house.edit(&json, "json")?;
     let refuse = |error: serde_json::Error| Failure::new(ErrorCode::InvalidJson, format!("rejected: {error}"));
-    let Planned { operation, reason } = serde_json::from_str(&edited).map_err(refuse)?;
-    *planned = Planned { operation, reason: reason.or(planned.reason.take()) };
+    let PlannedOperation { operation, reason } = serde_json::from_str(&edited).map_err(refuse)?;
+    *planned = PlannedOperation { operation, reason: reason.or(planned.reason.take()) };
     Ok(())
 }
 
@@ -188,7 +188,7 @@ impl House for Daemon<'_> {
         let mut all = String::new();
         for id in ids.iter().flat_map(|ids| ids.split(',')).map(str::trim).filter(|id| !id.is_empty()) {
             let path = of_conversation(&self.conversation, &format!("frames/{}", encoded(id, "/")));
-            let shown: Shown = understood(&self.client.get(&path)?)?;
+            let shown: ContentView = understood(&self.client.get(&path)?)?;
             all.push_str(&readable::render(&shown, LINES, output));
             all.push('\n');
         }

@@ -1,7 +1,7 @@
 //! Parses a plan: an object with operations, a list of operations, or one operation per line.
 
 use ctx_api::edit::When;
-use ctx_api::plan::Planned;
+use ctx_api::plan::PlannedOperation;
 use ctx_core::ErrorCode;
 use ctx_core::edit::misread;
 use serde::Deserialize;
@@ -15,7 +15,7 @@ pub struct Plan {
     pub expect: Option<String>,
     /// The condition of a deferred edit; it comes from a flag, not from the file.
     pub when: When,
-    pub operations: Vec<Planned>,
+    pub operations: Vec<PlannedOperation>,
 }
 
 #[derive(Deserialize)]
@@ -93,7 +93,7 @@ fn whole(text: &str) -> Result<Plan, Failure> {
         value => serde_json::from_value(value).map_err(|error| told(&error))?,
     };
     let numbered = (1..).zip(operations).map(|(number, value): (usize, Value)| {
-        Planned::read(value).map_err(|error| {
+        PlannedOperation::read(value).map_err(|error| {
             Failure::new(
                 ErrorCode::InvalidJson,
                 format!("operation {number}: {}", misread::of_operation(&said(&error))),
@@ -104,8 +104,8 @@ fn whole(text: &str) -> Result<Plan, Failure> {
     Ok(Plan { note, expect, when: When::Now, operations: numbered.collect::<Result<_, _>>()? })
 }
 
-fn operation(number: usize, line: &str) -> Result<Planned, Failure> {
-    let read = serde_json::from_str::<Value>(line).and_then(Planned::read);
+fn operation(number: usize, line: &str) -> Result<PlannedOperation, Failure> {
+    let read = serde_json::from_str::<Value>(line).and_then(PlannedOperation::read);
     read.map_err(|error| {
         let said = said(&error);
         let column = column(line, &said).unwrap_or(if error.is_data() { 1 } else { error.column() });

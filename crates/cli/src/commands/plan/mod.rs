@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use clap::Args;
 use ctx_api::context::WorthView;
 use ctx_api::edit::When;
-use ctx_api::plan::{PlanView, Planned};
+use ctx_api::plan::{PlanView, PlannedOperation};
 use ctx_core::ErrorCode;
 
 use self::file::{Only, Plan};
@@ -126,7 +126,7 @@ fn stale(conversation: &str, context: &Context) -> Result<Plan, Failure> {
         )
         .hint("`ctx list --steps` shows the tokens of each step"));
     };
-    let planned = |operation| Planned { operation, reason: Some("stale or superseded".to_owned()) };
+    let planned = |operation| PlannedOperation { operation, reason: Some("stale or superseded".to_owned()) };
     let operations = worth.operations.into_iter().map(planned).collect();
     let expect = Some(view.head.unwrap_or_else(|| "none".to_owned()));
     Ok(Plan { note: Some(worth.words), expect, when: When::Now, operations })

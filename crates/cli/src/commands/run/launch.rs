@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ctx_clients::launch::{Route, fill};
-use ctx_clients::{CLIENTS, Client, claude_code};
+use ctx_clients::{BASE_URL, CLIENTS, Client, DEFAULT};
 use ctx_server::UpstreamUrl;
 
 use crate::env::{self, Environment, Variable};
@@ -26,8 +26,8 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// The launch of a program. `named`: the client, if the user names it. An unknown program is started like Claude
-    /// Code.
+    /// The launch of a program. `named`: the client, if the user names it. An unknown program is started like the
+    /// default client.
     pub fn of(
         program: &OsStr,
         named: Option<&str>,
@@ -37,7 +37,7 @@ impl Launch {
     ) -> Launch {
         let program = Path::new(program).file_stem().and_then(OsStr::to_str).unwrap_or_default();
         let found = ctx_clients::named(named.unwrap_or(program));
-        let client = found.unwrap_or(&claude_code::CLIENT);
+        let client = found.unwrap_or(DEFAULT);
         let route = client.launch.route(|name| environment.raw(name).is_some()).unwrap_or(&Route::BASE);
         let file = home.join(FOLDER).join(route.file.map_or("", |(name, _)| name));
         Launch { client, is_known: found.is_some(), route, url: format!("http://{address}"), file }
@@ -106,9 +106,8 @@ impl Launch {
                 let names: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
                 let names = names.join(", ");
                 format!(
-                    "{said}. If it did call its model, it ignores {}; if it is one of these agents, pass `--client`: \
-                     {names}",
-                    claude_code::variables::BASE_URL
+                    "{said}. If it did call its model, it ignores {BASE_URL}; if it is one of these agents, pass \
+                     `--client`: {names}"
                 )
             }
         }

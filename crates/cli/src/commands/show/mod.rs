@@ -6,7 +6,7 @@ pub mod readable;
 use std::process::ExitCode;
 
 use clap::Args;
-use ctx_api::show::Shown;
+use ctx_api::show::ContentView;
 use ctx_core::ErrorCode;
 
 use crate::arguments::{AtArguments, ConversationArguments, JsonArguments, non_empty};
@@ -69,7 +69,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
             context.output.json(answer)?;
             continue;
         }
-        let shown: Shown = understood(answer)?;
+        let shown: ContentView = understood(answer)?;
         if arguments.raw {
             print_raw(&shown, context)?;
             continue;
@@ -83,7 +83,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-fn print_raw(shown: &Shown, context: &Context) -> Result<(), Failure> {
+fn print_raw(shown: &ContentView, context: &Context) -> Result<(), Failure> {
     let raw = raw::of(shown);
     raw.values.iter().try_for_each(|value| context.output.json(value.as_bytes()))?;
     if !raw.missing.is_empty() {

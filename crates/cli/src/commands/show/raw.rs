@@ -1,6 +1,6 @@
 //! Content as the JSON that is sent: whole messages, or the block or tool that was named.
 
-use ctx_api::show::{BlockView, MessageView, Shown};
+use ctx_api::show::{BlockView, ContentView, MessageView};
 use ctx_core::edit::address::Address;
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ pub struct Raw {
     pub missing: Vec<String>,
 }
 
-pub fn of(shown: &Shown) -> Raw {
+pub fn of(shown: &ContentView) -> Raw {
     let mut raw = Raw::default();
     let is_part = match shown.id.trim().parse() {
         Ok(Address::Frame(_) | Address::Steps { .. } | Address::Message { .. }) => false,
@@ -70,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    fn shown(id: &str, kind: &str, blocks: Value) -> Shown {
+    fn shown(id: &str, kind: &str, blocks: Value) -> ContentView {
         let blocks: Vec<Value> = blocks
             .as_array()
             .into_iter()

@@ -4,7 +4,7 @@
 mod tests;
 
 use anstyle::Style;
-use ctx_api::show::{BlockView, MessageView, Shown};
+use ctx_api::show::{BlockView, ContentView, MessageView};
 
 use crate::output::paint::{FAINT, PLAIN};
 use crate::output::{Output, markdown, text, words};
@@ -13,7 +13,7 @@ const INDENT: &str = "  ";
 /// Longer folded lines are cut: one line of JSON can be a whole file.
 const FOLDED_COLUMNS: usize = 240;
 
-pub fn render(shown: &Shown, most: usize, output: &Output) -> String {
+pub fn render(shown: &ContentView, most: usize, output: &Output) -> String {
     let paint = &output.paint;
     let page = Page { shown, most, output };
     let mut frames: Vec<&str> = shown.messages.iter().map(frame_of).collect();
@@ -52,7 +52,7 @@ fn frame_of(message: &MessageView) -> &str {
 }
 
 struct Page<'a> {
-    shown: &'a Shown,
+    shown: &'a ContentView,
     most: usize,
     output: &'a Output,
 }

@@ -35,12 +35,12 @@ impl ToolUse {
 impl Conversation {
     /// The name of its client, if it is a known one.
     pub fn client_name(&self) -> Option<&'static str> {
-        self.opened.client.as_deref().and_then(ctx_clients::of_product).map(|client| client.name)
+        self.opened().client.as_deref().and_then(ctx_clients::of_product).map(|client| client.name)
     }
 
     /// The tools that the messages of its path call.
     pub fn called_tools(&self) -> impl Iterator<Item = &str> {
-        let blocks = self.tree.path().flat_map(|slot| &slot.message.blocks);
+        let blocks = self.messages.tree.path().flat_map(|slot| &slot.message.blocks);
         blocks.filter(|block| block.kind == Kind::ToolUse).filter_map(|block| block.tool.as_deref())
     }
 
@@ -48,10 +48,10 @@ impl Conversation {
     /// nothing was called: such a conversation says nothing about a tool.
     pub fn update_tool_use(&mut self, at: u64) -> Option<ToolUse> {
         let client = self.client_name()?;
-        let tools = self.envelope.tools.iter().flatten().filter(|tool| !tool.deferred && !tool.server);
+        let tools = self.newest.envelope.tools.iter().flatten().filter(|tool| !tool.deferred && !tool.server);
         let known = &self.policy.tool_use;
         let is_known = known.client == client
-            && known.folder == self.folder
+            && known.folder.as_deref() == self.folder()
             && tools.clone().all(|tool| known.offered.contains(&*tool.name))
             && self.called_tools().all(|tool| known.called.contains(tool));
         if is_known {
@@ -59,8 +59,8 @@ impl Conversation {
         }
         let mut new = ToolUse {
             client: client.to_owned(),
-            class: self.opened.class.clone(),
-            folder: self.folder.clone(),
+            class: self.opened().class.clone(),
+            folder: self.folder().map(str::to_owned),
             at,
             ..known.clone()
         };

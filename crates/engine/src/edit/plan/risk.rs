@@ -183,7 +183,7 @@ impl<'a> Look<'a> {
         if plain {
             risks.push(Risk::new(Level::Medium, "changes the system prompt"));
         }
-        let names = self.conversation.envelope.tools.iter().flatten().map(|tool| &*tool.name);
+        let names = self.conversation.newest.envelope.tools.iter().flatten().map(|tool| &*tool.name);
         let changed = names.zip(was.tools.iter().zip(&is.tools)).filter(|(_, (was, is))| was != is);
         let names: Vec<String> = changed.map(|(name, _)| name.to_owned()).collect();
         if !names.is_empty() {
@@ -282,7 +282,7 @@ impl<'a> Look<'a> {
             operation,
             Delete { .. } | Compact { .. } | Offload { .. } | DropResults { .. } | SummarizeResults { .. }
         );
-        let scale = |state: &State<'_>| self.conversation.calibration.tokens(state.overview.weight);
+        let scale = |state: &State<'_>| self.conversation.tokens(state.overview.weight);
         let (before, after) = (scale(was), scale(is));
         if saves && after > before {
             risks.push(Risk::new(Level::Low, format!("saves nothing: {} more", tokens(after - before))));

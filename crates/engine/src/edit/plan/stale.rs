@@ -5,7 +5,7 @@ use crate::compose::Ground;
 use crate::compose::compare::{Overview, overview};
 use crate::conversation::Conversation;
 use crate::edit::apply::expected;
-use ctx_api::plan::Planned;
+use ctx_api::plan::PlannedOperation;
 use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::{Commit, CommitId};
 use ctx_core::hint;
@@ -18,7 +18,7 @@ pub fn check(
     conversation: &Conversation,
     ground: &Ground<'_>,
     expect: Option<&str>,
-    chosen: &[(usize, &Planned)],
+    chosen: &[(usize, &PlannedOperation)],
     misfits: &[(usize, Refusal)],
 ) -> Result<(), Refusal> {
     let Err(refusal) = expected(conversation, expect) else { return Ok(()) };
@@ -81,7 +81,7 @@ fn touched(
     conversation: &Conversation,
     ground: &Ground<'_>,
     (parent, commit): (Option<CommitId>, CommitId),
-    chosen: &[(usize, &Planned)],
+    chosen: &[(usize, &PlannedOperation)],
 ) -> Vec<String> {
     let at = |head| overview(conversation, ground, &ground.lay(conversation.effects(head)));
     let (old, new) = (at(parent), at(Some(commit)));

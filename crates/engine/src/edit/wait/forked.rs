@@ -37,6 +37,7 @@ impl Conversation {
 impl Engine {
     pub fn inherit_pending(&self, fork: &mut Conversation, of: &PendingForFork, at: u64, step: &mut Step) {
         let there: HashSet<String> = fork
+            .messages
             .tree
             .path()
             .flat_map(|slot| &slot.message.blocks)
@@ -46,16 +47,16 @@ impl Engine {
         kept.sort_unstable();
         if !kept.is_empty() {
             let kept = Automatic::Kept { calls: kept };
-            step.records.push(record(&fork.id, at, log::AUTOMATIC, &kept, Vec::new()));
+            step.records.push(record(fork.id(), at, log::AUTOMATIC, &kept, Vec::new()));
             fork.automatic(&kept);
         }
-        let path: HashSet<u64> = fork.tree.path().map(|slot| slot.id.0).collect();
-        let taken = of.waiting.iter().filter_map(|wished| taken_over(fork.wire, wished, &path, &there));
+        let path: HashSet<u64> = fork.messages.tree.path().map(|slot| slot.id.0).collect();
+        let taken = of.waiting.iter().filter_map(|wished| taken_over(fork.wire(), wished, &path, &there));
         let taken: Vec<NotedWish> = taken.collect();
         for wished in taken {
             let id = fork.waiting.next_id();
             let wait = Wait::Wished(Box::new(NotedWish { id, branch: fork.history.current().to_owned(), ..wished }));
-            step.records.push(record(&fork.id, at, log::WAIT, &wait, Vec::new()));
+            step.records.push(record(fork.id(), at, log::WAIT, &wait, Vec::new()));
             fork.wait(&wait, at);
         }
         if fork.waits() {

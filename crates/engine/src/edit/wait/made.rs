@@ -8,7 +8,7 @@ use crate::edit::imports::Imports;
 use crate::log::{self, NotedWish, Wait};
 use crate::{Engine, Refusal, record};
 use ctx_api::edit::Wish;
-use ctx_api::waiting::{Unmade, WaitView};
+use ctx_api::waiting::{DeferralFailure, WaitView};
 use ctx_core::edit::Commit;
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
@@ -62,7 +62,7 @@ impl Engine {
             let wait = match self.make(conversation, &wished, (since, situation.now), imports) {
                 Ok(mut commit) => {
                     commit.unattended = true;
-                    records.push(record(&conversation.id, commit.at, log::COMMIT, &commit, Vec::new()));
+                    records.push(record(conversation.id(), commit.at, log::COMMIT, &commit, Vec::new()));
                     let id = commit.id;
                     conversation.history.push(commit);
                     conversation.composing.weight = None;
@@ -70,11 +70,14 @@ impl Engine {
                 }
                 Err(refusal) if PASSING.contains(&refusal.code) => continue,
                 Err(Refusal { code, message, hint, .. }) => {
-                    tracing::warn!(conversation = %conversation.id, wish = %wished.id, %message, "a deferred edit is no longer possible");
-                    Wait::Failed { id: wished.id, why: Unmade { code: code.into(), message, hint: hint.to_string() } }
+                    tracing::warn!(conversation = %conversation.id(), wish = %wished.id, %message, "a deferred edit is no longer possible");
+                    Wait::Failed {
+                        id: wished.id,
+                        why: DeferralFailure { code: code.into(), message, hint: hint.to_string() },
+                    }
                 }
             };
-            records.push(record(&conversation.id, situation.now, log::WAIT, &wait, Vec::new()));
+            records.push(record(conversation.id(), situation.now, log::WAIT, &wait, Vec::new()));
             conversation.wait(&wait, situation.now);
         }
         if records.is_empty() {
@@ -161,7 +164,7 @@ fn is_here(conversation: &Conversation, wished: &NotedWish) -> Result<(), Refusa
             hint!["Nothing was changed. Check ", Command::List, ", and repeat the edit if you still need it."],
         ));
     }
-    let path: HashSet<u64> = conversation.tree.path().map(|slot| slot.id.0).collect();
+    let path: HashSet<u64> = conversation.messages.tree.path().map(|slot| slot.id.0).collect();
     if wished.slots.iter().all(|slot| path.contains(slot)) {
         return Ok(());
     }
@@ -178,7 +181,7 @@ fn has_ids(wished: &NotedWish) -> bool {
 
 /// Whether the numbers of the frames on the path are 1, 2, 3, …
 fn counts_frames(conversation: &Conversation) -> bool {
-    let numbers = conversation.tree.path().filter_map(|slot| conversation.numbers.of(slot.id));
+    let numbers = conversation.messages.tree.path().filter_map(|slot| conversation.messages.numbers.of(slot.id));
     (1..).zip(numbers).all(|(at, number)| at == number)
 }
 

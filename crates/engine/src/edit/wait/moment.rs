@@ -30,7 +30,7 @@ impl Situation {
 
 impl Engine {
     pub fn situation(&self, conversation: &Conversation, now: u64) -> Situation {
-        let tokens = conversation.calibration.tokens(card::weight(conversation));
+        let tokens = conversation.tokens(card::weight(conversation));
         let limit = self.window_of(conversation) / 100 * self.moments.near_limit_percent;
         Situation { now, warm_until: conversation.warm_until(), tokens, limit }
     }

@@ -59,6 +59,21 @@ fn every_operation_says_what_it_takes_and_gives() {
     }
 }
 
+/// Participles that do not end in "ed".
+const PARTICIPLES: [&str; 16] = [
+    "Built", "Found", "Given", "Held", "Kept", "Known", "Left", "Made", "Said", "Seen", "Sent", "Shown", "Spent",
+    "Told", "Unmade", "Written",
+];
+
+#[test]
+fn every_published_type_has_a_noun_for_a_name() {
+    let document = document();
+    let is_word = |name: &str| !name.chars().skip(1).any(char::is_uppercase);
+    let is_participle = |name: &&String| is_word(name) && name.ends_with("ed") || PARTICIPLES.contains(&name.as_str());
+    let names = document["components"]["schemas"].as_object().expect("types").keys();
+    assert_eq!(names.filter(is_participle).collect::<Vec<_>>(), [""; 0]);
+}
+
 /// The page's client is generated from it.
 #[test]
 fn the_page_is_built_from_this_description() {

@@ -47,7 +47,7 @@ impl Parts {
         let shared = self.stored(name)?;
         let (conversation, chosen) = {
             let conversation = lock(&shared);
-            (conversation.id.clone(), chosen(&conversation, ids, is_open)?)
+            (conversation.id().to_owned(), chosen(&conversation, ids, is_open)?)
         };
         let (mut done, mut refused) = (Vec::new(), Vec::new());
         for id in chosen {

@@ -2,7 +2,7 @@
 
 use super::super::misses::{Around, CacheAnswer, Story};
 use ctx_api::requests::Usage;
-use ctx_api::stats::Spent;
+use ctx_api::stats::Spending;
 use ctx_api::timeline::Line;
 use ctx_core::day::Day;
 use ctx_core::tokens::Calibration;
@@ -182,8 +182,8 @@ impl Sum {
         self.unweighed += other.unweighed;
     }
 
-    pub fn spent(&self) -> Spent {
-        Spent {
+    pub fn spent(&self) -> Spending {
+        Spending {
             requests: self.requests,
             input: self.input,
             cache_read: self.read,

@@ -4,7 +4,7 @@ use super::*;
 use crate::service::Service;
 use crate::view::StatsScope;
 use ctx_api::requests::Usage;
-use ctx_api::stats::{Grouping, Spent};
+use ctx_api::stats::{Grouping, Spending};
 use ctx_core::day::Day;
 use ctx_core::edit::effect::{Effect, Why};
 use ctx_core::edit::history::Change;
@@ -224,10 +224,10 @@ proptest! {
         for by in [Grouping::Request, Grouping::Conversation, Grouping::Project, Grouping::Day] {
             let stats = stats(by);
             prop_assert_eq!(stats.total, all.total);
-            let whole = |of: fn(&Spent) -> f64| stats.groups.iter().map(|group| (of(&group.spent) * 1e9).round() as i64).sum::<i64>();
+            let whole = |of: fn(&Spending) -> f64| stats.groups.iter().map(|group| (of(&group.spent) * 1e9).round() as i64).sum::<i64>();
             prop_assert_eq!(whole(|spent| spent.cost), (all.total.cost * 1e9).round() as i64);
             prop_assert_eq!(whole(|spent| spent.saved), (all.total.saved * 1e9).round() as i64);
-            let sum = |of: fn(&Spent) -> u64| stats.groups.iter().map(|group| of(&group.spent)).sum::<u64>();
+            let sum = |of: fn(&Spending) -> u64| stats.groups.iter().map(|group| of(&group.spent)).sum::<u64>();
             prop_assert_eq!(sum(|spent| spent.requests), all.total.requests);
             prop_assert_eq!(sum(|spent| spent.cache_read), all.total.cache_read);
             prop_assert_eq!(sum(|spent| spent.nearest + spent.unpriced), all.total.nearest + all.total.unpriced);

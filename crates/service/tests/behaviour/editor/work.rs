@@ -2,7 +2,6 @@
 
 use crate::support::{self, answers};
 use ctx_core::policy::{Mode, Settings};
-use ctx_engine::attribution::SeenRequest;
 use ctx_engine::response::Timing;
 use ctx_models::{Models, Setting};
 use ctx_service::Service;
@@ -10,7 +9,6 @@ use ctx_service::automatic::Editor;
 use ctx_service::edit::Folder;
 use ctx_store::MemoryStore;
 use ctx_wire::answer::AppliedEdit;
-use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -84,24 +82,8 @@ impl Work {
         self.spelled.iter().for_each(|(from, to)| body = body.replace(from, to));
         let body = body.into_bytes();
         let hints = support::hints(&self.session.headers());
-        let held = self.service.holds(&hints);
-        let mut arriving = Arriving::alone();
-        arriving.push(&body);
         self.clock += 1_000;
-        let seen = SeenRequest {
-            wire: &ctx_wire::anthropic::Anthropic,
-            hints,
-            pieces: arriving.finish(),
-            at: self.clock,
-            counting: false,
-        };
-        let mut outgoing = None;
-        let ticket = match held {
-            true => self.service.hold(seen, &mut |ready| outgoing = ready),
-            false => self.service.observe(seen),
-        };
-        let ticket = ticket.expect("readable").expect("a turn");
-        let sent = outgoing.map_or(body.clone(), |outgoing| outgoing.bytes(&body));
+        let (ticket, _, sent) = support::send(&self.service, hints, &body, self.clock);
         let timing = Timing { at: self.clock, first_byte_ms: None, total_ms: 0 };
         let mut answer = answers::text("going on", sent.len() as u64 / 4 - self.cleared_by_provider);
         if self.cleared_by_provider > 0 {

@@ -6,13 +6,11 @@ use super::trace::Trace;
 use crate::support::{self, Headers, answers};
 use ctx_api::edit::Wish;
 use ctx_core::edit::Operation;
-use ctx_engine::attribution::SeenRequest;
 use ctx_engine::response::Timing;
 use ctx_service::Service;
 use ctx_service::edit::Folder;
 use ctx_store::MemoryStore;
 use ctx_wire::body::Body;
-use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -99,26 +97,8 @@ impl Talk {
             ("x-claude-code-request-class".into(), "main".into()),
         ];
         let hints = support::hints(&headers);
-        let held = self.service.holds(&hints);
-        let mut arriving = self.service.newest().get(&hints).map_or_else(Arriving::alone, Arriving::after);
-        body.chunks(8000).for_each(|chunk| {
-            arriving.push(chunk);
-        });
         self.clock += 1_000;
-        let seen = SeenRequest {
-            wire: &ctx_wire::anthropic::Anthropic,
-            hints,
-            pieces: arriving.finish(),
-            at: self.clock,
-            counting: false,
-        };
-        let mut outgoing = None;
-        let ticket = match held {
-            true => self.service.hold(seen, &mut |ready| outgoing = ready),
-            false => self.service.observe(seen),
-        };
-        let ticket = ticket.expect("readable").expect("a turn");
-        let sent = outgoing.map_or_else(|| body.to_vec(), |outgoing| outgoing.bytes(body));
+        let (ticket, held, sent) = support::send(&self.service, hints, body, self.clock);
         self.trace.bytes(&format!("left {held}"), &sent);
         let answer = answers::text(answer, sent.len() as u64 / 3);
         let timing = Timing { at: self.clock + 100, first_byte_ms: Some(5), total_ms: 20 };

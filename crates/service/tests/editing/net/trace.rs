@@ -98,7 +98,7 @@ impl Trace {
     }
 
     /// What an operation or a way through the history did, or the code of its refusal.
-    pub fn done(&mut self, what: &str, outcome: &Result<ctx_api::edit::Applied, Refusal>) {
+    pub fn done(&mut self, what: &str, outcome: &Result<ctx_api::edit::EditResult, Refusal>) {
         match outcome {
             Ok(applied) => self.fields(what, &json(applied), &APPLIED),
             Err(refusal) => self.text(what, refusal.code.as_str()),

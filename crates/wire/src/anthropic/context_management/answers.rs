@@ -1,18 +1,8 @@
 //! The provider's answers about its editing: capabilities and refusals.
 
-use super::Kind;
 use crate::anthropic::recover::is_unbound;
+use crate::provider_edits::{Capability, Kind};
 use serde_json::Value;
-
-/// The provider's statement about one of its models.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Capability {
-    pub model: String,
-    /// The tokens of its window.
-    pub window: Option<u64>,
-    /// Supported and unsupported kinds; kinds that it does not mention are missing.
-    pub can: Vec<(Kind, bool)>,
-}
 
 /// Reads an answer to `GET /v1/models`, or to `GET /v1/models/NAME`.
 pub fn capabilities(answer: &[u8]) -> Vec<Capability> {

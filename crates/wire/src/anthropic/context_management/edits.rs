@@ -1,23 +1,17 @@
 //! The edits to request, with defaults filled in.
 
-use super::wish::{Inputs, Keep, Trigger, Wish};
-use super::{Kind, member};
+use super::member;
 use crate::body::Body;
 use crate::envelope::Envelope;
 use crate::json;
+use crate::provider_edits::{
+    CLEAR_PERCENT, CLEAR_TOKENS, COMPACT_PERCENT, COMPACT_TOKENS, Inputs, Keep, Kind, LEAST_COMPACT, Trigger, Wish,
+};
 use ctx_core::Lexicon;
 use ctx_models::cache::ANTHROPIC;
 use ctx_models::{BreakEven, Price};
 use serde_json::json;
 
-/// Clearing begins at this share of the model's window; summaries a little later, as the last resort.
-const CLEAR_PERCENT: u64 = 60;
-const COMPACT_PERCENT: u64 = 80;
-/// If the window is unknown: the provider's own defaults (C3, C8).
-const CLEAR_TOKENS: u64 = 100_000;
-const COMPACT_TOKENS: u64 = 150_000;
-/// The provider does not summarise less.
-const LEAST_COMPACT: u64 = 50_000;
 /// The number of newest results to keep.
 const KEEP: u64 = 5;
 /// Tokens that an agent's request typically adds to the previous one.
@@ -68,7 +62,7 @@ pub fn edits(wish: &Wish, facts: &Facts<'_>) -> Vec<Edit> {
     }
     if wish.compact.enabled.unwrap_or(false) {
         let trigger = wish.compact.trigger.unwrap_or(Trigger::Percent(COMPACT_PERCENT));
-        let tokens = tokens(trigger, facts.window).unwrap_or(COMPACT_TOKENS).max(LEAST_COMPACT);
+        let tokens = trigger.tokens(facts.window).unwrap_or(COMPACT_TOKENS).max(LEAST_COMPACT);
         let mut rest = format!(r#","trigger":{{"type":"input_tokens","value":{tokens}}}"#);
         // The client would have to end a pause that it did not ask for (C26).
         if let Some(text) = &wish.compact.instructions {
@@ -88,7 +82,7 @@ impl Edit {
 fn tool_uses(wish: &Wish, facts: &Facts<'_>) -> String {
     let tools = &wish.clear_tool_uses;
     let trigger = tools.trigger.unwrap_or(Trigger::Percent(CLEAR_PERCENT));
-    let at = tokens(trigger, facts.window);
+    let at = trigger.tokens(facts.window);
     let mut rest = match (trigger, at) {
         (Trigger::ToolUses(calls), _) => format!(r#","trigger":{{"type":"tool_uses","value":{calls}}}"#),
         (_, tokens) => {
@@ -113,30 +107,6 @@ fn tool_uses(wish: &Wish, facts: &Facts<'_>) -> String {
         Some(Inputs::GoOf(names)) => rest.push_str(&format!(r#","clear_tool_inputs":{}"#, json!(names))),
     }
     rest
-}
-
-/// Whether the provider's triggers would fire for a prompt of this many tokens and tool uses.
-pub fn would_act(wish: &Wish, window: Option<u64>, prompt: u64, tool_uses: u64) -> bool {
-    let clears = wish.clear_tool_uses.enabled.unwrap_or(true) && {
-        let trigger = wish.clear_tool_uses.trigger.unwrap_or(Trigger::Percent(CLEAR_PERCENT));
-        match trigger {
-            Trigger::ToolUses(calls) => tool_uses > calls,
-            other => prompt >= tokens(other, window).unwrap_or(CLEAR_TOKENS),
-        }
-    };
-    let compacts = wish.compact.enabled.unwrap_or(false) && {
-        let trigger = wish.compact.trigger.unwrap_or(Trigger::Percent(COMPACT_PERCENT));
-        prompt >= tokens(trigger, window).unwrap_or(COMPACT_TOKENS).max(LEAST_COMPACT)
-    };
-    clears || compacts
-}
-
-fn tokens(trigger: Trigger, window: Option<u64>) -> Option<u64> {
-    match trigger {
-        Trigger::Tokens(tokens) => Some(tokens),
-        Trigger::Percent(percent) => window.map(|window| (window / 100).saturating_mul(percent).max(1)),
-        Trigger::ToolUses(_) => None,
-    }
 }
 
 /// The minimum number of tokens to clear so that clearing pays: the provider clears near the beginning of the prompt,

@@ -1,8 +1,9 @@
 //! Adds edits to a body beside the client's: by splicing, never by rewriting.
 
-use super::{Edit, Kind, Splice, member};
+use super::{Edit, member};
 use crate::body::Body;
 use crate::json;
+use crate::provider_edits::{Kind, Splice};
 
 /// The splices that add these edits to a request, and the kinds that were added.
 pub fn merge(body: &Body, edits: Vec<Edit>) -> (Vec<Splice>, Vec<Kind>) {

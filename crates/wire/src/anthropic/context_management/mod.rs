@@ -1,73 +1,65 @@
-//! The provider's own context editing (rulebook part C): the settings, the edits for one request, and their place in
-//! its body beside the client's. Pure: other modules request, remember and retry.
+//! The provider's own context editing (rulebook part C): the edits for one request, and their place in its body beside
+//! the client's.
 
 mod answers;
 mod edits;
 mod merge;
 mod summary;
-mod wish;
 
-pub use answers::{Capability, capabilities, refused};
-pub use edits::{Edit, Facts, edits, thinks, worth_it, would_act};
-pub use merge::{excluded, excluded_by_client, merge};
-pub use summary::{insert_summary, remove_summary, summary, without_summary};
-pub use wish::{Agents, ClearThinking, ClearToolUses, Compact, Inputs, Keep, Rules, Trigger, Who, Wish};
+use crate::body::Body;
+use crate::json::{self, Span};
+use crate::provider_edits::{Addition, Capability, EditableRequest, Kind, ProviderEdits, Splice, Wish};
+use edits::{Edit, Facts};
 
-use crate::json;
-use std::ops::Range;
+#[derive(Debug)]
+pub(super) struct ContextManagement;
 
-/// A kind of edit that the provider makes on request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    Thinking,
-    ToolUses,
-    Compact,
-}
-
-impl Kind {
-    /// In the order that the provider requires (C6, C9).
-    pub const ALL: [Kind; 3] = [Kind::Thinking, Kind::ToolUses, Kind::Compact];
-
-    /// Its `type`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Thinking => "clear_thinking_20251015",
-            Kind::ToolUses => "clear_tool_uses_20250919",
-            Kind::Compact => "compact_20260112",
-        }
+impl ProviderEdits for ContextManagement {
+    fn addition(&self, wish: &Wish, request: &EditableRequest<'_>, is_supported: &dyn Fn(Kind) -> bool) -> Addition {
+        let EditableRequest { body, envelope, lexicon, counting, window, price, lifetime } = *request;
+        let facts = Facts { envelope, lexicon, thinks: edits::thinks(body), window, price, lifetime };
+        let mut wanted = edits::edits(wish, &facts);
+        wanted.retain(|edit| is_supported(edit.kind));
+        let compacts = wanted.iter().any(|edit| edit.kind == Kind::Compact);
+        // Counting summarises nothing (C12), and a signed summary goes with no other (C34).
+        let has_signed = memchr::memmem::find(body.message(0), br#""compaction""#).is_some();
+        wanted.retain(|edit| edit.kind != Kind::Compact || !(counting || has_signed));
+        let ours = wanted.iter().find(|edit| edit.kind == Kind::ToolUses).map(merge::excluded);
+        let (splices, kinds) = merge::merge(body, wanted);
+        let excluded = ours.filter(|_| kinds.contains(&Kind::ToolUses)).or_else(|| merge::excluded_by_client(body));
+        Addition { splices, kinds, excluded, compacts }
     }
 
-    pub fn named(name: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    fn excluded_by_client(&self, body: &Body) -> Option<Vec<String>> {
+        merge::excluded_by_client(body)
     }
 
-    /// The beta that it requires (C1).
-    pub fn beta(self) -> &'static str {
-        match self {
-            Kind::Thinking | Kind::ToolUses => "context-management-2025-06-27",
-            Kind::Compact => "compact-2026-01-12",
-        }
-    }
-}
-
-/// A replacement of the client's bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Splice {
-    pub at: Range<usize>,
-    pub bytes: Vec<u8>,
-}
-
-impl Splice {
-    fn insert(at: usize, text: String) -> Splice {
-        Splice { at: at..at, bytes: text.into_bytes() }
+    fn refused(&self, status: u16, answer: &[u8], added: &[Kind]) -> Vec<Kind> {
+        answers::refused(status, answer, added)
     }
 
-    fn replace(at: Range<usize>, text: String) -> Splice {
-        Splice { at, bytes: text.into_bytes() }
+    fn capabilities(&self, answer: &[u8]) -> Vec<Capability> {
+        answers::capabilities(answer)
+    }
+
+    fn summary<'m>(&self, message: &'m [u8]) -> Option<&'m [u8]> {
+        summary::summary(message)
+    }
+
+    fn without_summary(&self, message: &[u8]) -> Vec<u8> {
+        summary::without_summary(message)
+    }
+
+    fn remove_summary(&self, body: &[u8], message: Span) -> Option<Splice> {
+        summary::remove_summary(body, message)
+    }
+
+    fn insert_summary(&self, body: &[u8], message: Span, block: &[u8]) -> Option<Vec<Splice>> {
+        summary::insert_summary(body, message, block)
     }
 }
 
-fn member(bytes: &[u8], object: usize, name: &str) -> Option<json::Span> {
+fn member(bytes: &[u8], object: usize, name: &str) -> Option<Span> {
     let mut members = json::members(bytes, object)?.flatten();
     members
         .find(|member| bytes.get(member.key.clone()).is_some_and(|key| json::key_is(key, name)))

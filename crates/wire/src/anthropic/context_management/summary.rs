@@ -1,8 +1,9 @@
 //! The summary that the provider writes when it compacts a conversation (C24 to C27): a block at the beginning of its
 //! answer, expected back in the same place.
 
-use super::{Splice, member};
+use super::member;
 use crate::json::{self, Span};
+use crate::provider_edits::Splice;
 
 /// The summary block of an assistant message, as the provider spelled it. One without content is a failed summary and
 /// counts as none.

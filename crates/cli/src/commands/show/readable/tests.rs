@@ -9,7 +9,7 @@ fn block(kind: &str, text: &str) -> BlockView {
         .expect("a block")
 }
 
-fn shown() -> Shown {
+fn shown() -> ContentView {
     let message = |id: &str, role: &str, step: usize, blocks| MessageView {
         blocks,
         ..serde_json::from_value(
@@ -22,7 +22,7 @@ fn shown() -> Shown {
         tool_use_id: Some("toolu_1".into()),
         ..block
     };
-    Shown {
+    ContentView {
         conversation: "c3f9a1".into(),
         id: "t1".into(),
         kind: "turn".into(),

@@ -1,9 +1,9 @@
 //! The requested edits, and that nothing else in a body changes.
 
-use super::super::wish::{ClearThinking, ClearToolUses, Compact};
-use super::super::{excluded, excluded_by_client, merge};
+use super::super::merge::{excluded, excluded_by_client, merge};
 use super::*;
 use crate::anthropic::envelope;
+use crate::provider_edits::{ClearThinking, ClearToolUses, Compact};
 use ctx_models::Models;
 use serde_json::Value;
 

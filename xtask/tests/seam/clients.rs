@@ -4,10 +4,11 @@
 use ctx_clients::claude_code::variables;
 use ctx_clients::{CLIENTS, Client, UNKNOWN};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+
+use crate::sources::{check, of};
 
 /// Crates whose sources must not know a client.
-const CRATES: &[&str] = &["core", "wire", "store", "engine", "service", "lab", "server", "config", "cli"];
+const CRATES: &[&str] = &["core", "wire", "store", "api", "engine", "service", "lab", "server", "config", "cli"];
 
 /// Files that may, with the words that they may use.
 const EXCEPTIONS: &[(&str, &str)] = &[
@@ -60,26 +61,6 @@ fn words_of_known(client: &Client) -> BTreeSet<String> {
     all
 }
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
-        let path = entry.path();
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let is_test = name == "tests" || name.ends_with("tests.rs") || name == "testing.rs";
-        if path.is_dir() && !is_test {
-            sources(&path, found);
-        } else if name.ends_with(".rs") && !is_test {
-            found.push(path);
-        }
-    }
-}
-
-/// The part of a file that is neither a test nor a comment.
-fn product(text: &str) -> String {
-    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
-    let code = code.split("#[cfg(all(test, unix))]\nmod tests").next().unwrap_or_default();
-    code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
-}
-
 #[test]
 fn no_file_outside_clients_names_a_clients_tool_header_or_text() {
     let mut forbidden = words(&UNKNOWN);
@@ -88,24 +69,7 @@ fn no_file_outside_clients_names_a_clients_tool_header_or_text() {
     forbidden.extend(own.map(|name| format!("\"{name}\"")));
     assert!(forbidden.len() > 40 && forbidden.contains("<system-reminder>") && forbidden.contains("\"Read\""));
 
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").join("crates");
-    let mut files = Vec::new();
-    for name in CRATES {
-        sources(&crates.join(name).join("src"), &mut files);
-    }
-    assert!(files.len() > 300, "{} files", files.len());
-    let mut unused: BTreeSet<&(&str, &str)> = EXCEPTIONS.iter().collect();
-    let mut broken = Vec::new();
-    for path in &files {
-        let name = path.strip_prefix(&crates).expect("below").to_string_lossy().replace('\\', "/");
-        let code = product(&std::fs::read_to_string(path).expect("text"));
-        for word in forbidden.iter().filter(|word| code.contains(word.as_str())) {
-            match EXCEPTIONS.iter().find(|(file, allowed)| *file == name && allowed == word) {
-                Some(exception) => drop(unused.remove(exception)),
-                None => broken.push(format!("{name} names {word}")),
-            }
-        }
-    }
-    assert!(broken.is_empty(), "these words belong to crates/clients:\n{}", broken.join("\n"));
-    assert!(unused.is_empty(), "exceptions that nothing needs any more: {unused:?}");
+    let sources = of(CRATES.iter().copied());
+    assert!(sources.len() > 300, "{} files", sources.len());
+    check(&sources, EXCEPTIONS, |code| forbidden.iter().filter(|word| code.contains(word.as_str())).cloned().collect());
 }

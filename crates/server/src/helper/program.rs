@@ -1,24 +1,24 @@
-//! Calls the user's own `claude -p`, in an empty folder.
+//! Calls the user's own agent for one answer, in an empty folder.
 
 use ctx_engine::helper::Prompt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use ctx_clients::claude_code::question::{self, ProgramOutput};
-use ctx_clients::claude_code::variables;
+use ctx_clients::question::{self, PROGRAM, ProgramOutput};
 use ctx_core::hint;
+use ctx_wire::question::QuestionAnswer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
+use super::Trouble;
 use super::settings::Settings;
-use super::{HelperReply, Trouble};
 
 /// A meaningful response is never longer.
 const LONGEST: u64 = 1024 * 1024;
 
-pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<HelperReply, Trouble> {
+pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<QuestionAnswer, Trouble> {
     let folder = Folder::new().map_err(|error| Trouble::Down(format!("it has no empty folder to run in: {error}")))?;
-    let mut command = Command::new(question::PROGRAM);
+    let mut command = Command::new(PROGRAM);
     command
         .args(question::arguments(settings.model(), &prompt.system))
         .env_clear()
@@ -29,11 +29,11 @@ pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<HelperRe
         .stderr(Stdio::null())
         .kill_on_drop(true);
     if let Some(url) = &settings.url {
-        command.env(variables::BASE_URL, url.to_string());
+        command.env(question::BASE_URL, url.to_string());
     }
     let mut running = command.spawn().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Trouble::Settings {
-            what: "`claude` is not on the daemon's PATH.".to_owned(),
+            what: format!("`{PROGRAM}` is not on the daemon's PATH."),
             hint: hint![
                 "Install it, or restart the daemon with it on the PATH (",
                 hint::Command::Stop,
@@ -42,7 +42,7 @@ pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<HelperRe
                 ")."
             ],
         },
-        _ => Trouble::Down(format!("`claude` cannot be started: {error}")),
+        _ => Trouble::Down(format!("`{PROGRAM}` cannot be started: {error}")),
     })?;
     let (mut input, output) = (running.stdin.take(), running.stdout.take());
     let write = async {
@@ -60,22 +60,22 @@ pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<HelperRe
         Ok::<_, std::io::Error>(said)
     };
     let ((), said) = tokio::join!(write, read);
-    let said = said.map_err(|error| Trouble::Down(format!("`claude` broke off: {error}")))?;
+    let said = said.map_err(|error| Trouble::Down(format!("`{PROGRAM}` broke off: {error}")))?;
     if said.len() as u64 > LONGEST {
         return Err(Trouble::Nonsense("it is too long"));
     }
-    let ended = running.wait().await.map_err(|error| Trouble::Down(format!("`claude` broke off: {error}")))?;
+    let ended = running.wait().await.map_err(|error| Trouble::Down(format!("`{PROGRAM}` broke off: {error}")))?;
     let ProgramOutput { result, is_error, tokens } = match ProgramOutput::read(&said) {
         Some(printed) => printed,
-        None if !ended.success() => return Err(Trouble::Down(format!("`claude` failed ({ended})"))),
+        None if !ended.success() => return Err(Trouble::Down(format!("`{PROGRAM}` failed ({ended})"))),
         None => return Err(Trouble::Nonsense("it is not JSON")),
     };
     if is_error || !ended.success() {
         let why: String =
             result.as_deref().unwrap_or("no reason").chars().filter(|c| !c.is_control()).take(200).collect();
-        return Err(Trouble::Down(format!("`claude` says: {why}")));
+        return Err(Trouble::Down(format!("`{PROGRAM}` says: {why}")));
     }
-    Ok(HelperReply { text: result.ok_or(Trouble::Nonsense("it has no result"))?, tokens })
+    Ok(QuestionAnswer { text: result.ok_or(Trouble::Nonsense("it has no result"))?, tokens })
 }
 
 /// A temporary, empty and private folder.

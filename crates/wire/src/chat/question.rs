@@ -1,0 +1,28 @@
+//! Questions outside any conversation.
+
+use crate::question::{Question, QuestionAnswer, QuestionCall, Questions};
+use serde_json::{Value, json};
+
+pub(super) struct ChatQuestions;
+
+impl Questions for ChatQuestions {
+    fn ask(&self, question: &Question<'_>) -> QuestionCall {
+        let body = json!({
+            "model": question.model,
+            "max_tokens": question.max_tokens,
+            "stream": false,
+            "messages": [
+                {"role": "system", "content": question.system},
+                {"role": "user", "content": question.user},
+            ],
+        });
+        QuestionCall { path: "/v1/chat/completions", key: ("authorization", "Bearer "), headers: &[], body }
+    }
+
+    fn answer(&self, answer: &Value) -> Option<QuestionAnswer> {
+        let text = answer["choices"][0]["message"]["content"].as_str()?;
+        // Models that think aloud put the text after that.
+        let text = text.rsplit_once("</think>").map_or(text, |(_, words)| words);
+        Some(QuestionAnswer { text: text.to_owned(), tokens: answer["usage"]["total_tokens"].as_u64() })
+    }
+}
