@@ -280,7 +280,7 @@ impl Conversation {
 
     pub fn lifetime(&self) -> u64 {
         let told = self.cache.answer.as_ref().and_then(|cached| cached.ttl);
-        let asked = || self.last.body.as_ref().and_then(|body| self.wire.cache_lifetime(body.bytes()));
+        let asked = || self.last.body.as_ref().and_then(|body| self.wire.cache_lifetime(body.bytes(), body.spans()));
         self.cache.kept_for.or(told).or_else(asked).unwrap_or_else(|| self.wire.cache_rules().usual_lifetime())
     }
 

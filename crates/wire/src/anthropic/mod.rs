@@ -101,7 +101,7 @@ impl Wire for Anthropic {
         cache::marks_around(body, envelope)
     }
 
-    fn cache_lifetime(&self, bytes: &[u8]) -> Option<u64> {
+    fn cache_lifetime(&self, bytes: &[u8], _: &Spans) -> Option<u64> {
         cache::lifetime(bytes)
     }
 
