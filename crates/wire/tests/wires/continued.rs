@@ -83,10 +83,21 @@ impl Growing {
     }
 }
 
-/// Whether an effect names the end of all that it moves. The resolver makes no others.
-fn is_bounded(effect: &Effect) -> bool {
-    let is_opened = |frame: &FrameRef| matches!(frame.key, FrameKey::Opened(_));
-    !matches!(effect, Effect::Move { frames, .. } if !frames.iter().all(is_opened))
+/// Whether an effect names the end of all that it moves. The resolver makes no others: only a frame without messages of
+/// the client has no end. Here, that is an inserted frame that no combination has filled.
+fn is_bounded(effect: &Effect, before: &[Effect]) -> bool {
+    let is_combined = |key: &FrameKey| {
+        let fills = |effect: &Effect| matches!(effect, Effect::Combine { frames } if frames.iter().any(|frame| frame.key == *key));
+        before.iter().any(fills)
+    };
+    let is_endless = |frame: &FrameRef| match frame.key {
+        FrameKey::Opened(_) => false,
+        FrameKey::Made { effect, .. } => {
+            let is_inserted = matches!(before.get(effect.index as usize), Some(Effect::Insert { .. }));
+            frame.until.is_none() && (!is_inserted || is_combined(&frame.key))
+        }
+    };
+    !matches!(effect, Effect::Move { frames, .. } if frames.iter().any(is_endless))
 }
 
 /// Composes a conversation of random length under random operations, each time a few messages longer.
@@ -102,7 +113,8 @@ fn grow(seed: u64, wire: WireId) -> usize {
     let mut now = random.between(1, count + 1);
     let mut first = growing.case(now);
     for _ in 0..random.between(1, 4) {
-        first.effects.extend(Some(any(&mut random, &first)).filter(is_bounded));
+        let effect = Some(any(&mut random, &first)).filter(|effect| is_bounded(effect, &first.effects));
+        first.effects.extend(effect);
     }
     growing.effects = first.effects;
     if std::env::var("CTX_SEED").is_ok() {
