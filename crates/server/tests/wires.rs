@@ -4,6 +4,8 @@
 mod elsewhere;
 #[path = "wires/moving.rs"]
 mod moving;
+#[path = "wires/odd.rs"]
+mod odd;
 #[path = "wires/pending.rs"]
 mod pending;
 #[path = "wires/summaries.rs"]
