@@ -28,7 +28,9 @@ pub static CLIENT: Client = Client {
 
 const ROUTE: Route = Route {
     variables: &[("GOOGLE_GEMINI_BASE_URL", "{url}"), ("CODE_ASSIST_ENDPOINT", "{url}")],
-    check: Some("ctx sees requests with a Gemini API key (GEMINI_API_KEY) or a Google login, not those of Vertex AI"),
+    check: Some(
+        "ctx sees requests with a Gemini API key (GEMINI_API_KEY) or a Google login; Vertex AI needs GOOGLE_VERTEX_BASE_URL",
+    ),
     ..Route::BASE
 };
 

@@ -278,7 +278,8 @@ impl Conversation {
 
     pub fn lifetime(&self) -> u64 {
         let told = self.cache.answer.as_ref().and_then(|cached| cached.ttl);
-        let asked = || self.newest.last.body.as_ref().and_then(|body| self.wire().cache_lifetime(body.bytes()));
+        let last = self.newest.last.body.as_ref();
+        let asked = || last.and_then(|body| self.wire().cache_lifetime(body.bytes(), body.spans()));
         self.cache.kept_for.or(told).or_else(asked).unwrap_or_else(|| self.wire().cache_rules().usual_lifetime())
     }
 
@@ -312,8 +313,12 @@ impl Conversation {
     /// The opening words of the conversation, even if the client has summarised them since.
     pub fn first_words(&self) -> Option<String> {
         let title = |path: &[&Message]| {
-            let first = frames::frames(path).into_iter().next()?;
-            Some(frames::title(path, &first)).filter(|_| !begins_with_summary(path.iter().copied()))
+            let all = frames::frames(path);
+            // Some clients begin every conversation with the same examples.
+            let is_spoken =
+                |frame: &&frames::Frame| path.get(frame.opening).is_some_and(|first| first.speaks.is_some());
+            let first = all.iter().find(is_spoken).or(all.first())?;
+            Some(frames::title(path, first)).filter(|_| !begins_with_summary(path.iter().copied()))
         };
         let mut before = self.messages.left.before_compactions(&self.messages.tree);
         title(&self.path()).or_else(|| before.find_map(|path| title(&path))).or_else(|| self.opened().title.clone())

@@ -148,8 +148,7 @@ impl<'r> Script<'r> {
         let wire = self.recording.wire();
         let spans = body::parse(sent, wire.shape()).ok()?;
         let (mut prefix, mut tokens) = (self.head_key, self.sizes.head);
-        let breakpoints =
-            Breakpoints { head: wire.cache_lifetime(sent).is_some(), messages: Vec::new(), ..Breakpoints::default() };
+        let breakpoints = Breakpoints { head: wire.cache_lifetime(sent, &spans).is_some(), ..Breakpoints::default() };
         let (after, places) = (Vec::new(), Vec::new());
         let mut prompt =
             Prompt { head: prefix, after, breakpoints, places, tokens: vec![tokens], positions: Vec::new() };

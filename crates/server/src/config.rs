@@ -193,6 +193,8 @@ pub struct Limits {
     pub body_idle_timeout: Duration,
     /// The time for which a client's connection may be idle.
     pub client_idle_timeout: Duration,
+    /// The longest silence of both sides of a WebSocket. Providers close theirs after an hour.
+    pub socket_idle_timeout: Duration,
     /// Name lookup, connection, proxy and TLS together. There is no limit on the response.
     pub connect_timeout: Duration,
     /// The time for which an upstream connection may be idle.
@@ -212,6 +214,7 @@ impl Default for Limits {
             head_timeout: Duration::from_secs(30),
             body_idle_timeout: Duration::from_secs(300),
             client_idle_timeout: Duration::from_secs(3600),
+            socket_idle_timeout: Duration::from_secs(70 * 60),
             connect_timeout: Duration::from_secs(10),
             pool_idle_timeout: Duration::from_secs(60),
             max_headers: 1_000,

@@ -223,7 +223,7 @@ impl BoundPort {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let (sender, accepted) = mpsc::unbounded_channel();
         let (alive, ended) = oneshot::channel();
-        let proxy = Proxy::new(self.auth.clone(), self.observer.clone(), &self.targets, self.limits.body_idle_timeout);
+        let proxy = Proxy::new(self.auth.clone(), self.observer.clone(), &self.targets, &self.limits);
         let router = Arc::new(PathRouter::new(proxy, local));
         let limits = self.limits.clone();
         thread::Builder::new().name(format!("ctx-worker-{number}")).spawn(move || {

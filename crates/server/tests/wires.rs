@@ -4,11 +4,15 @@
 mod elsewhere;
 #[path = "wires/moving.rs"]
 mod moving;
+#[path = "wires/odd.rs"]
+mod odd;
 #[path = "wires/pending.rs"]
 mod pending;
 #[path = "wires/summaries.rs"]
 mod summaries;
 mod support;
+#[path = "wires/vertex.rs"]
+mod vertex;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +37,7 @@ async fn daemon_on(store: Arc<MemoryStore>) -> (RawServer, RawServer, Router) {
     let url = format!("http://{}", openai.address);
     let router = Router::on(store, &format!("http://{}", anthropic.address), |config| {
         let upstream = || Upstream::new(url.parse().expect("an address"));
-        let names = ["openai", "local", "gemini", "code-assist"];
+        let names = ["openai", "local", "gemini", "code-assist", "vertex"];
         config.upstreams = names.map(|name| (name.to_owned(), upstream())).to_vec();
     })
     .await;
@@ -188,7 +192,7 @@ async fn a_path_names_its_upstream_and_errors_have_the_providers_shape() {
     assert!(
         body["error"]["message"]
             .as_str()
-            .is_some_and(|words| words.contains("anthropic, openai, local, gemini, code-assist"))
+            .is_some_and(|words| words.contains("anthropic, openai, local, gemini, code-assist, vertex"))
     );
     assert!(body.get("type").is_none(), "Anthropic's shape is not this client's");
     assert!(anthropic.stays_alone(MOMENT).await);

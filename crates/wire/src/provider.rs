@@ -10,11 +10,19 @@ pub enum Provider {
     Gemini,
     /// Gemini behind a Google login, used by Gemini CLI.
     CodeAssist,
+    /// Google's Vertex AI, with models of Google and Anthropic.
+    Vertex,
 }
 
 impl Provider {
-    pub const ALL: [Provider; 5] =
-        [Provider::Anthropic, Provider::OpenAi, Provider::ChatGpt, Provider::Gemini, Provider::CodeAssist];
+    pub const ALL: [Provider; 6] = [
+        Provider::Anthropic,
+        Provider::OpenAi,
+        Provider::ChatGpt,
+        Provider::Gemini,
+        Provider::CodeAssist,
+        Provider::Vertex,
+    ];
 
     /// The provider of a call without any indication, for compatibility, and of an upstream without a name.
     pub const DEFAULT: Provider = Provider::Anthropic;
@@ -27,6 +35,7 @@ impl Provider {
             Provider::ChatGpt => "chatgpt",
             Provider::Gemini => "gemini",
             Provider::CodeAssist => "code-assist",
+            Provider::Vertex => "vertex",
         }
     }
 
@@ -37,6 +46,8 @@ impl Provider {
             Provider::ChatGpt => "https://chatgpt.com",
             Provider::Gemini => "https://generativelanguage.googleapis.com",
             Provider::CodeAssist => "https://cloudcode-pa.googleapis.com",
+            // The region `global`; every other one has a host of its own.
+            Provider::Vertex => "https://aiplatform.googleapis.com",
         }
     }
 
@@ -49,7 +60,9 @@ impl Provider {
         // Both have this path; the header of the key distinguishes them.
         let lists_models = path.starts_with("/v1/models") && has_header("authorization") && !has_header("x-api-key");
         let is_gemini = has_header("x-goog-api-key") || path.starts_with("/v1beta/");
-        if has_header("anthropic-version") || path.contains("/v1/messages") {
+        if path.contains("/publishers/") {
+            Provider::Vertex
+        } else if has_header("anthropic-version") || path.contains("/v1/messages") {
             Provider::Anthropic
         } else if has_header("chatgpt-account-id") || path.starts_with("/backend-api/") {
             Provider::ChatGpt
@@ -86,12 +99,14 @@ mod tests {
             ("/v1internal:loadCodeAssist", &["authorization"], Provider::CodeAssist),
             ("/v1internal/operations/x", &["authorization"], Provider::CodeAssist),
             ("/api/oauth/profile", &["authorization"], Provider::Anthropic),
+            ("/v1/projects/p/locations/l/publishers/anthropic/models/m:streamRawPredict", &[], Provider::Vertex),
+            ("/v1beta1/publishers/google/models/m:generateContent", &["x-goog-api-key"], Provider::Vertex),
         ] {
             assert_eq!(of(path, headers), expected, "{path} {headers:?}");
         }
         assert_eq!(
             Provider::ALL.map(|provider| Provider::of("/", &|_| false) == provider),
-            [true, false, false, false, false]
+            [true, false, false, false, false, false]
         );
     }
 }

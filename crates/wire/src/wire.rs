@@ -96,7 +96,7 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
     }
 
     /// The lifetime in seconds of a request's last breakpoint; none without a breakpoint.
-    fn cache_lifetime(&self, _: &[u8]) -> Option<u64> {
+    fn cache_lifetime(&self, _: &[u8], _: &Spans) -> Option<u64> {
         None
     }
 

@@ -32,7 +32,7 @@ pub struct Upstreams {
     pub named: BTreeMap<String, UpstreamKeys>,
 }
 
-/// An upstream. A named one is served below /to/NAME/; anthropic, openai, chatgpt and gemini have default addresses.
+/// An upstream. A named one is served below /to/NAME/; anthropic, openai, chatgpt, gemini, code-assist and vertex have default addresses.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct UpstreamKeys {

@@ -117,7 +117,7 @@ impl Engine {
             price: self.models.price(model, window.unwrap_or(0) / 2).map(|(price, _)| price),
             lifetime: body
                 .wire()
-                .cache_lifetime(body.bytes())
+                .cache_lifetime(body.bytes(), body.spans())
                 .unwrap_or_else(|| CacheRules::default().usual_lifetime()),
         };
         let is_supported = |kind| self.provider_can(model, kind, request.at);

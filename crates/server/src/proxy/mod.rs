@@ -36,6 +36,7 @@ pub use self::trust::TrustError;
 pub(crate) use self::upstream::Target;
 use self::upstream::{SendError, Upstream};
 use crate::auth::Auth;
+use crate::config::Limits;
 use crate::secret;
 use crate::watch::{Observer, RequestHead, RequestTap, ResponseTap, Watch};
 
@@ -46,20 +47,17 @@ pub(crate) struct Proxy {
     /// By name.
     upstreams: Vec<(String, Upstream)>,
     body_idle_timeout: Duration,
+    socket_idle_timeout: Duration,
 }
 
 /// The upstreams that all workers share, by name.
 pub(crate) type Targets = Vec<(String, Arc<Target>)>;
 
 impl Proxy {
-    pub(crate) fn new(
-        auth: Arc<Auth>,
-        observer: Arc<dyn Observer>,
-        targets: &Targets,
-        body_idle_timeout: Duration,
-    ) -> Self {
+    pub(crate) fn new(auth: Arc<Auth>, observer: Arc<dyn Observer>, targets: &Targets, limits: &Limits) -> Self {
         let upstreams = targets.iter().map(|(name, target)| (name.clone(), Upstream::new(target.clone()))).collect();
-        Self { auth, observer, upstreams, body_idle_timeout }
+        let Limits { body_idle_timeout, socket_idle_timeout, .. } = *limits;
+        Self { auth, observer, upstreams, body_idle_timeout, socket_idle_timeout }
     }
 
     pub(crate) async fn forward(&self, request: Request<Incoming>) -> Result<Response<AnswerBody>, Failure> {

@@ -7,7 +7,7 @@ use ctx_server::daemon::Daemon;
 use ctx_server::{ServerConfig, Token, Upstream};
 use ctx_service::Service;
 use ctx_service::edit::Folder;
-use ctx_store::MemoryStore;
+use ctx_store::{MemoryStore, Store};
 use ctx_wire::provider_edits::Rules;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -32,13 +32,13 @@ impl Router {
     }
 
     /// On another one's store.
-    pub async fn on(store: Arc<MemoryStore>, upstream: &str, change: impl FnOnce(&mut ServerConfig)) -> Self {
+    pub async fn on(store: Arc<dyn Store>, upstream: &str, change: impl FnOnce(&mut ServerConfig)) -> Self {
         Self::asking(store, upstream, change, Rules::default()).await
     }
 
     /// With the provider's own editing.
     pub async fn asking(
-        store: Arc<MemoryStore>,
+        store: Arc<dyn Store>,
         upstream: &str,
         change: impl FnOnce(&mut ServerConfig),
         rules: Rules,

@@ -10,7 +10,7 @@ use ctx_engine::Problem;
 use ctx_engine::compose::Outgoing;
 use ctx_wire::Wire;
 use ctx_wire::body::{Body, Unreadable};
-use ctx_wire::rope::Pieces;
+use ctx_wire::rope::{Pieces, concat};
 use std::sync::Arc;
 
 pub(super) struct Waiting {
@@ -49,7 +49,7 @@ impl Waiting {
         self.give_up(match problem {
             Problem::LostEdits => return self.withhold(Withheld::LostEdits),
             // It contains nothing of any conversation.
-            Problem::Unreadable(Unreadable::NoMessages(_)) => {
+            Problem::Unreadable(Unreadable::NoMessages(_)) if !self.has_history() => {
                 self.leaves(None);
                 return false;
             }
@@ -57,6 +57,11 @@ impl Waiting {
             Problem::Unreadable(error) => Withheld::Unreadable(Flaw::of_body(error)),
             Problem::Encoding(error) => Withheld::Unreadable(Flaw::of_encoding(error)),
         })
+    }
+
+    /// Whether the body has a history, in whatever format.
+    fn has_history(&self) -> bool {
+        ctx_wire::of_body(&concat(self.decoded.as_ref().unwrap_or(&self.came))).is_some()
     }
 
     fn give_up(&mut self, why: Withheld) -> bool {

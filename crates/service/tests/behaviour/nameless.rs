@@ -307,6 +307,17 @@ fn examples_before_the_first_words_of_a_person_are_no_evidence() {
 }
 
 #[test]
+fn a_conversation_that_begins_with_examples_has_the_title_of_the_first_words_of_a_person() {
+    let house = House::new();
+    let rules = "fix the parser\n\n# *SEARCH/REPLACE block* Rules:\n\nEvery block uses this format";
+    let sent = send(&house, &[&EXAMPLES[..], &[("user", rules)]].concat());
+    house.reply(&sent, "Fixed.");
+    assert_eq!(house.service.conversations().conversations[0].title, "fix the parser");
+    let house = house.restart();
+    assert_eq!(house.service.conversations().conversations[0].title, "fix the parser");
+}
+
+#[test]
 fn an_edit_of_a_turn_that_failed_holds_when_the_next_prompt_is_put_behind_its_words() {
     let house = House::new();
     let said = |role: &str, texts: &[&str]| {

@@ -92,7 +92,8 @@ impl Script {
     /// `count` requests of about `size` in this format; each has one step more.
     pub fn of(format: Format, size: Size, seed: u64, count: usize) -> Self {
         let mut random = Random::new(seed);
-        let session = format!("5e551011-0000-4000-8000-{:012x}", seed);
+        // Variants change the last group only.
+        let session = format!("{seed:08x}-0000-4000-8000-000000000000");
         let mut longest = format.opening(&format!("Work on {session} until it is done.")).into_bytes();
         let (mut requests, mut steps) = (Vec::with_capacity(count), 0);
         while requests.len() < count && longest.len() < size.bytes + size.bytes / 12 {
@@ -287,6 +288,8 @@ mod tests {
             };
             assert_eq!((script.len(), list(1).len()), (4, list(0).len() + 2), "{format:?}");
             assert_eq!(list(1)[..list(0).len()], list(0), "{format:?}");
+            let seeded = Script::of(format, SIZES[0], 2, 4);
+            assert_ne!(script.variant(2).session(), seeded.variant(2).session(), "{format:?}");
             let other: Vec<u8> = whole(&script.variant(2), 1);
             assert!(memchr::memmem::find(&other, CALL_ID).is_none(), "{format:?}");
         }

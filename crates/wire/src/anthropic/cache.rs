@@ -9,9 +9,19 @@ const NAME: &[u8] = b"\"cache_control\"";
 /// The lifetime in seconds of a request's last breakpoint; none without a breakpoint.
 pub fn lifetime(body: &[u8]) -> Option<u64> {
     // A quote inside a text is escaped, so this is a name.
-    let at = memchr::memmem::rfind(body, NAME)? + NAME.len();
+    let at = last_name(body)? + NAME.len();
     let value = body.get(at..)?.split(|&byte| byte == b'}').next()?;
     Some(if memchr::memmem::find(value, b"\"1h\"").is_some() { ONE_HOUR } else { FIVE_MINUTES })
+}
+
+/// The place of the last breakpoint. Most clients set one in their newest message; a search backwards is slow, so the
+/// rest is searched forwards.
+fn last_name(body: &[u8]) -> Option<usize> {
+    const NEWEST: usize = 64 * 1024;
+    let newest = body.len().saturating_sub(NEWEST);
+    let found = memchr::memmem::rfind(body.get(newest..)?, NAME).map(|at| newest + at);
+    let before = body.get(..newest + NAME.len()).unwrap_or(body);
+    found.or_else(|| memchr::memmem::find_iter(before, NAME).last())
 }
 
 /// Whether the tools or the system prompt have a breakpoint.
@@ -60,5 +70,8 @@ mod tests {
         assert_eq!(lifetime(format!("[{long},{short}]").as_bytes()), Some(300));
         assert_eq!(lifetime(br#"{"text":"\"cache_control\":{\"ttl\":\"1h\"}"}"#), None);
         assert_eq!(lifetime(br#""cache_control""#), Some(300));
+        let padding = " ".repeat(64 * 1024 - 20);
+        assert_eq!(lifetime(format!("[{short},{long}{padding}]").as_bytes()), Some(3600), "far from the end");
+        assert_eq!(lifetime(format!("[{long},{short}{padding}{padding}]").as_bytes()), Some(300));
     }
 }

@@ -56,6 +56,13 @@ impl Draft for Anthropic {
     }
 }
 
+/// The model in a path of Vertex AI: `…/publishers/anthropic/models/MODEL:streamRawPredict`.
+fn vertex(path: &str) -> Option<&str> {
+    let (_, last) = path.rsplit_once("/publishers/anthropic/models/")?;
+    let (model, call) = last.split_once(':')?;
+    matches!(call, "rawPredict" | "streamRawPredict").then_some(model)
+}
+
 impl Wire for Anthropic {
     fn id(&self) -> WireId {
         WireId::Anthropic
@@ -65,9 +72,14 @@ impl Wire for Anthropic {
         match method {
             "POST" if path.ends_with("/v1/messages") => Some(Call::Generate),
             "POST" if path.ends_with("/v1/messages/count_tokens") => Some(Call::Count),
+            "POST" => vertex(path).map(|model| if model == "count-tokens" { Call::Count } else { Call::Generate }),
             "GET" if path.ends_with("/v1/models") || path.contains("/v1/models/") => Some(Call::Models),
             _ => None,
         }
+    }
+
+    fn model<'p>(&self, path: &'p str) -> Option<&'p str> {
+        vertex(path).filter(|model| *model != "count-tokens")
     }
 
     fn shape(&self) -> &'static Shape {
@@ -106,7 +118,7 @@ impl Wire for Anthropic {
         cache::marks_around(body, envelope)
     }
 
-    fn cache_lifetime(&self, bytes: &[u8]) -> Option<u64> {
+    fn cache_lifetime(&self, bytes: &[u8], _: &Spans) -> Option<u64> {
         cache::lifetime(bytes)
     }
 
@@ -226,5 +238,26 @@ impl Wire for Anthropic {
 
     fn is_unbound(&self, status: u16, body: &[u8]) -> bool {
         recover::is_unbound(status, body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_names_the_call_and_on_vertex_the_model() {
+        let at = |model: &str| format!("/v1/projects/p/locations/l/publishers/anthropic/models/{model}");
+        for (path, call, model) in [
+            ("/v1/messages".to_owned(), Some(Call::Generate), None),
+            ("/v1/messages/count_tokens".to_owned(), Some(Call::Count), None),
+            (at("claude-x@20260901:streamRawPredict"), Some(Call::Generate), Some("claude-x@20260901")),
+            (at("claude-x:rawPredict"), Some(Call::Generate), Some("claude-x")),
+            (at("count-tokens:rawPredict"), Some(Call::Count), None),
+            (at("claude-x:predict"), None, None),
+            ("/v1/complete".to_owned(), None, None),
+        ] {
+            assert_eq!((Anthropic.route("POST", &path), Anthropic.model(&path)), (call, model), "{path}");
+        }
     }
 }

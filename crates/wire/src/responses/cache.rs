@@ -1,6 +1,6 @@
 //! The cache as a request asks for it: explicit breakpoints, and the lifetime (P1, P2).
 
-use crate::body::Body;
+use crate::body::{Body, Spans};
 use crate::compose::spell;
 use crate::envelope::Envelope;
 use crate::json;
@@ -21,17 +21,11 @@ pub(super) fn breakpoints(body: &Body, envelope: &Envelope) -> Breakpoints {
     Breakpoints { is_explicit: is_explicit(body), ..marks::breakpoints(body, envelope, BREAKPOINT) }
 }
 
-/// The lifetime in seconds that a request asks for. Both members stand beside the history, so their names are looked for
-/// without reading it.
-pub(super) fn lifetime(body: &[u8]) -> Option<u64> {
-    let value = |name: &[u8]| {
-        let at = memchr::memmem::rfind(body, name)? + name.len();
-        let value = body.get(at..)?.iter().position(|byte| !byte.is_ascii_whitespace() && *byte != b':')?;
-        Some(at + value)
-    };
-    let ttl = value(b"\"prompt_cache_options\"").and_then(|at| spell::text(body, at, "ttl"));
-    let retention =
-        || value(b"\"prompt_cache_retention\"").and_then(|at| json::string_value(body, json::value(body, at).ok()?));
+/// The lifetime in seconds that a request asks for. Both members stand beside the history.
+pub(super) fn lifetime(body: &[u8], spans: &Spans) -> Option<u64> {
+    let value = |name: &str| spans.member(body, name).map(|(span, _)| span);
+    let ttl = value("prompt_cache_options").and_then(|options| spell::text(body, options.start, "ttl"));
+    let retention = || json::string_value(body, value("prompt_cache_retention")?);
     match ttl.or_else(retention)?.as_ref() {
         "30m" => Some(HALF_AN_HOUR),
         "12h" => Some(TWELVE_HOURS),
@@ -66,20 +60,23 @@ mod tests {
     fn explicit_breakpoints_are_found_and_their_mode() {
         let (body, found) = request(json!({"mode": "explicit", "ttl": "12h"}));
         assert_eq!(found, Breakpoints { head: true, messages: vec![1], is_explicit: true });
-        assert_eq!(Responses.cache_lifetime(body.bytes()), Some(TWELVE_HOURS));
+        assert_eq!(Responses.cache_lifetime(body.bytes(), body.spans()), Some(TWELVE_HOURS));
         let (body, found) = request(Value::Null);
         assert_eq!(found, Breakpoints { head: true, messages: vec![1], is_explicit: false });
-        assert_eq!(Responses.cache_lifetime(body.bytes()), None);
+        assert_eq!(Responses.cache_lifetime(body.bytes(), body.spans()), None);
     }
 
     #[test]
     fn the_lifetime_is_that_of_the_options_or_of_the_older_member() {
-        assert_eq!(lifetime(br#"{"input":[],"prompt_cache_retention": "24h"}"#), Some(ONE_DAY));
-        assert_eq!(
-            lifetime(br#"{"prompt_cache_retention":"24h","prompt_cache_options":{"ttl":"30m"}}"#),
-            Some(HALF_AN_HOUR)
-        );
-        assert_eq!(lifetime(br#"{"prompt_cache_retention":"in_memory"}"#), None);
-        assert_eq!(lifetime(br#"{"prompt_cache_retention":"#), None);
+        let asked = |members: &str| {
+            let body = format!(r#"{{"input":["\"prompt_cache_retention\":\"24h\""]{members}}}"#);
+            let body = Body::parse(body.into_bytes(), &Responses).expect("a request");
+            Responses.cache_lifetime(body.bytes(), body.spans())
+        };
+        assert_eq!(asked(r#","prompt_cache_retention": "24h""#), Some(ONE_DAY));
+        let both = r#","prompt_cache_retention":"24h","prompt_cache_options":{"ttl":"30m"}"#;
+        assert_eq!(asked(both), Some(HALF_AN_HOUR));
+        assert_eq!(asked(r#","prompt_cache_retention":"in_memory""#), None);
+        assert_eq!(asked(""), None, "words in the history ask for nothing");
     }
 }

@@ -101,8 +101,8 @@ impl Wire for Responses {
         cache::is_explicit(body)
     }
 
-    fn cache_lifetime(&self, bytes: &[u8]) -> Option<u64> {
-        cache::lifetime(bytes)
+    fn cache_lifetime(&self, bytes: &[u8], spans: &Spans) -> Option<u64> {
+        cache::lifetime(bytes, spans)
     }
 
     fn whole_history(&self) -> &'static str {

@@ -3,7 +3,7 @@
 use crate::case::Case;
 use crate::effects::{any, delete, replace_result};
 use crate::{chat, gemini, long, responses};
-use ctx_core::edit::effect::{Effect, FrameKey, FrameRef};
+use ctx_core::edit::effect::{Effect, FrameKey, MessageRef};
 use ctx_core::key::Key;
 use ctx_core::message::{Kind, Message};
 use ctx_core::tree::SlotId;
@@ -83,10 +83,37 @@ impl Growing {
     }
 }
 
-/// Whether an effect names the end of all that it moves. The resolver makes no others.
-fn is_bounded(effect: &Effect) -> bool {
-    let is_opened = |frame: &FrameRef| matches!(frame.key, FrameKey::Opened(_));
-    !matches!(effect, Effect::Move { frames, .. } if !frames.iter().all(is_opened))
+/// The effect with the end of all that it moves, as the resolver makes it; none if there is no such effect. Only a frame
+/// without messages of the client has no end: here, an inserted one that no combination has filled.
+fn bounded(mut effect: Effect, case: &Case) -> Option<Effect> {
+    let is_filled = |key: &FrameKey| {
+        let fills = |effect: &Effect| matches!(effect, Effect::Combine { frames } if frames.iter().any(|frame| frame.key == *key));
+        case.effects.iter().any(fills)
+    };
+    let Effect::Move { frames, .. } = &mut effect else { return Some(effect) };
+    for frame in frames.iter_mut().filter(|frame| frame.until.is_none()) {
+        match frame.key {
+            FrameKey::Opened(slot) => frame.until = Some(end_of(case, slot)?),
+            FrameKey::Made { effect, .. } => {
+                let by = case.effects.get(effect.index as usize);
+                let is_empty = matches!(by, Some(Effect::Insert { .. })) && !is_filled(&frame.key);
+                is_empty.then_some(())?;
+            }
+        }
+    }
+    Some(effect)
+}
+
+/// The last block of the frame that a message opens.
+fn end_of(case: &Case, opening: SlotId) -> Option<(MessageRef, u32)> {
+    let path: Vec<&Message> = case.facts.iter().collect();
+    let frames = ctx_core::frames::frames(&path);
+    let end = frames.iter().find(|frame| frame.opening as u64 == opening.0)?.end;
+    let (message, block) = match end.block.checked_sub(1) {
+        Some(block) => (end.message, block),
+        None => (end.message.checked_sub(1)?, path.get(end.message - 1)?.blocks.len().checked_sub(1)?),
+    };
+    Some((MessageRef::Slot(SlotId(message as u64)), block as u32))
 }
 
 /// Composes a conversation of random length under random operations, each time a few messages longer.
@@ -102,7 +129,8 @@ fn grow(seed: u64, wire: WireId) -> usize {
     let mut now = random.between(1, count + 1);
     let mut first = growing.case(now);
     for _ in 0..random.between(1, 4) {
-        first.effects.extend(Some(any(&mut random, &first)).filter(is_bounded));
+        let effect = bounded(any(&mut random, &first), &first);
+        first.effects.extend(effect);
     }
     growing.effects = first.effects;
     if std::env::var("CTX_SEED").is_ok() {

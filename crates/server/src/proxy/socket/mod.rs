@@ -14,6 +14,7 @@ use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
@@ -56,7 +57,7 @@ impl Proxy {
         let has_extension = response.headers().contains_key(header::SEC_WEBSOCKET_EXTENSIONS);
         let (Some(client), false) = (client, has_extension) else { return Err(failure(upstream, None)) };
         let provider = hyper::upgrade::on(&mut response);
-        tokio::spawn(converse(client, provider, Arc::new(exchanges)));
+        tokio::spawn(converse((client, provider), Arc::new(exchanges), self.socket_idle_timeout));
         let mut response =
             hand_back(response.map(|body| Answer::new(body, Via::Nothing)), ResponseTap::new(None), false);
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
@@ -65,8 +66,8 @@ impl Proxy {
     }
 }
 
-/// Passes messages until one side ends.
-async fn converse(client: OnUpgrade, provider: OnUpgrade, exchanges: Arc<Exchanges>) {
+/// Passes messages until one side ends, or both are silent for this long.
+async fn converse((client, provider): (OnUpgrade, OnUpgrade), exchanges: Arc<Exchanges>, idle: Duration) {
     let (Ok(client), Ok(provider)) = tokio::join!(client, provider) else {
         tracing::debug!("a WebSocket was given up before it opened");
         return;
@@ -75,5 +76,5 @@ async fn converse(client: OnUpgrade, provider: OnUpgrade, exchanges: Arc<Exchang
         WebSocketConfig::default().max_message_size(Some(LONGEST_MESSAGE)).max_frame_size(Some(LONGEST_MESSAGE));
     let client = WebSocketStream::from_raw_socket(TokioIo::new(client), Role::Server, Some(limits)).await;
     let provider = WebSocketStream::from_raw_socket(TokioIo::new(provider), Role::Client, Some(limits)).await;
-    relay::relay(client, provider, &exchanges).await;
+    relay::relay(client, provider, &exchanges, idle).await;
 }

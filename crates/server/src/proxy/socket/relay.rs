@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
@@ -17,8 +17,8 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use super::exchange::{Exchanges, Hearing, Verdict};
 use crate::watch::Ending;
 
-/// The longest silence of both sides. Providers close their sockets after an hour.
-const IDLE: Duration = Duration::from_secs(70 * 60);
+/// The pings without an answer that are remembered.
+const PINGS: usize = 64;
 /// The time for the last messages of a socket that ends.
 const LINGER: Duration = Duration::from_secs(2);
 
@@ -36,7 +36,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Side<S> {
 
     async fn send(&self, message: Message) -> Result<(), Error> {
         if let Message::Ping(data) = &message {
-            self.pings.lock().unwrap_or_else(PoisonError::into_inner).push_back(data.clone());
+            let mut pings = self.pings.lock().unwrap_or_else(PoisonError::into_inner);
+            pings.push_back(data.clone());
+            if pings.len() > PINGS {
+                pings.pop_front();
+            }
         }
         self.sink.lock().await.send(message).await
     }
@@ -49,17 +53,57 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Side<S> {
     }
 }
 
-pub(super) async fn relay<C, P>(client: WebSocketStream<C>, provider: WebSocketStream<P>, exchanges: &Exchanges)
-where
+/// The time of the last message.
+struct LastMessage(Mutex<Instant>);
+
+impl LastMessage {
+    fn now() -> Self {
+        Self(Mutex::new(Instant::now()))
+    }
+
+    /// The next message from one side; an error if there is none.
+    async fn next<S>(&self, from: &mut SplitStream<WebSocketStream<S>>) -> Result<Message, Error>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let message = from.next().await.unwrap_or(Err(Error::ConnectionClosed))?;
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        Ok(message)
+    }
+
+    /// Waits until no message has come for this long.
+    async fn silence(&self, limit: Duration) {
+        loop {
+            let end = *self.0.lock().unwrap_or_else(PoisonError::into_inner) + limit;
+            if end <= Instant::now() {
+                return;
+            }
+            sleep_until(end).await;
+        }
+    }
+}
+
+/// Passes messages until one side ends, or both are silent for `idle`.
+pub(super) async fn relay<C, P>(
+    client: WebSocketStream<C>,
+    provider: WebSocketStream<P>,
+    exchanges: &Exchanges,
+    idle: Duration,
+) where
     C: AsyncRead + AsyncWrite + Unpin,
     P: AsyncRead + AsyncWrite + Unpin,
 {
     let (to_client, mut from_client) = client.split();
     let (to_provider, mut from_provider) = provider.split();
-    let (to_client, to_provider) = (Side::new(to_client), Side::new(to_provider));
+    let (to_client, to_provider, last) = (Side::new(to_client), Side::new(to_provider), LastMessage::now());
+    let ends = (&to_client, &to_provider);
     let ended = tokio::select! {
-        ended = forth(&mut from_client, &to_client, &to_provider, exchanges) => ended.map_err(|error| (Ending::Cancelled, error)),
-        ended = back(&mut from_provider, &to_client, &to_provider, exchanges) => ended.map_err(|error| (Ending::Cut, error)),
+        ended = forth(&mut from_client, ends, exchanges, &last) => ended.map_err(|error| (Ending::Cancelled, error)),
+        ended = back(&mut from_provider, ends, exchanges, &last) => ended.map_err(|error| (Ending::Cut, error)),
+        () = last.silence(idle) => {
+            let _ = timeout(LINGER, close_idle(ends)).await;
+            Ok(Ending::Cut)
+        }
     };
     if let Err((_, error)) = &ended {
         tracing::debug!(%error, "a WebSocket ended");
@@ -70,6 +114,17 @@ where
     let _ = timeout(LINGER, rest).await;
 }
 
+/// Closes both ends of a silent socket. A client opens another one for its next request.
+async fn close_idle<C, P>((to_client, to_provider): (&Side<C>, &Side<P>))
+where
+    C: AsyncRead + AsyncWrite + Unpin,
+    P: AsyncRead + AsyncWrite + Unpin,
+{
+    let frame = || Message::Close(Some(CloseFrame { code: CloseCode::Away, reason: "the socket was idle".into() }));
+    // An end that is gone needs no farewell.
+    let _ = tokio::join!(to_client.send(frame()), to_provider.send(frame()));
+}
+
 async fn drain<S: AsyncRead + AsyncWrite + Unpin>(from: &mut SplitStream<WebSocketStream<S>>) {
     while let Some(Ok(_)) = from.next().await {}
 }
@@ -77,16 +132,16 @@ async fn drain<S: AsyncRead + AsyncWrite + Unpin>(from: &mut SplitStream<WebSock
 /// Passes the client's messages. Returns when the client closes the socket.
 async fn forth<C, P>(
     from: &mut SplitStream<WebSocketStream<C>>,
-    to_client: &Side<C>,
-    to_provider: &Side<P>,
+    (to_client, to_provider): (&Side<C>, &Side<P>),
     exchanges: &Exchanges,
+    last: &LastMessage,
 ) -> Result<Ending, Error>
 where
     C: AsyncRead + AsyncWrite + Unpin,
     P: AsyncRead + AsyncWrite + Unpin,
 {
     loop {
-        let message = match next(from).await {
+        let message = match last.next(from).await {
             Ok(message) => message,
             Err(error) => {
                 if let Error::Capacity(_) = error {
@@ -123,16 +178,16 @@ where
 /// Passes the provider's messages. Returns when the provider closes the socket.
 async fn back<C, P>(
     from: &mut SplitStream<WebSocketStream<P>>,
-    to_client: &Side<C>,
-    to_provider: &Side<P>,
+    (to_client, to_provider): (&Side<C>, &Side<P>),
     exchanges: &Exchanges,
+    last: &LastMessage,
 ) -> Result<Ending, Error>
 where
     C: AsyncRead + AsyncWrite + Unpin,
     P: AsyncRead + AsyncWrite + Unpin,
 {
     loop {
-        let message = next(from).await?;
+        let message = last.next(from).await?;
         match &message {
             Message::Text(text) => match exchanges.hear(text).await {
                 Hearing::Pass => to_client.send(message).await?,
@@ -145,13 +200,5 @@ where
             }
             _ => to_client.send(message).await?,
         }
-    }
-}
-
-/// The next message; an error if there is none.
-async fn next<S: AsyncRead + AsyncWrite + Unpin>(from: &mut SplitStream<WebSocketStream<S>>) -> Result<Message, Error> {
-    match timeout(IDLE, from.next()).await {
-        Ok(Some(message)) => message,
-        Ok(None) | Err(_) => Err(Error::ConnectionClosed),
     }
 }

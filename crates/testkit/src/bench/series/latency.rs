@@ -46,17 +46,33 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     daemon.stop()
 }
 
-/// A load without a pause, so that no work can be postponed.
 fn sustained(stage: &Stage, daemon: &Daemon, plan: &Plan, report: &mut Report) -> io::Result<()> {
     let (rounds, time) = if plan.quick { (1, 3) } else { (3, 6) };
     let base = Script::near(SIZES[0], 200, REQUESTS[0]);
+    let (typical, worst) = without_a_pause(stage, daemon, &base, (rounds, Duration::from_secs(time)))?;
+    let name = format!("{}, {time} s without a pause", SIZES[0].name);
+    report.add(typical.ratio("latency", format!("{name}, p50"), "µs", SUSTAINED.0));
+    report.add(worst.ratio("latency", format!("{name}, p99"), "µs", SUSTAINED.1));
+    Ok(())
+}
+
+/// Typical and worst latencies under a load without a pause, so that no work can be postponed: session after session,
+/// for this long in each round.
+pub fn without_a_pause(
+    stage: &Stage,
+    daemon: &Daemon,
+    base: &Script,
+    (rounds, time): (usize, Duration),
+) -> io::Result<(Rounds, Rounds)> {
+    /// More sessions than a round can have.
+    const SESSIONS: usize = 1_000_000;
     let (mut typical, mut worst) = (Rounds::default(), Rounds::default());
     for round in 0..rounds {
         for rival in Rival::in_round(round) {
             let mut connection = Connection::open(rival.address(stage, daemon))?;
-            let (until, mut samples) = (Instant::now() + Duration::from_secs(time), Vec::new());
+            let (until, mut samples) = (Instant::now() + time, Vec::new());
             for session in 0.. {
-                let script = base.variant(10_000 + 1_000 * round + session);
+                let script = base.variant(SESSIONS * (round + 1) + session);
                 samples.extend(measure(&mut connection, &[script])?);
                 if Instant::now() > until {
                     break;
@@ -67,10 +83,7 @@ fn sustained(stage: &Stage, daemon: &Daemon, plan: &Plan, report: &mut Report) -
             daemon.settle()?;
         }
     }
-    let name = format!("{}, {time} s without a pause", SIZES[0].name);
-    report.add(typical.ratio("latency", format!("{name}, p50"), "µs", SUSTAINED.0));
-    report.add(worst.ratio("latency", format!("{name}, p99"), "µs", SUSTAINED.1));
-    Ok(())
+    Ok((typical, worst))
 }
 
 /// The first request of a session is sent but not measured: a real conversation reaches these sizes turn by turn.
