@@ -25,6 +25,11 @@ pub trait Reader: Send + Sync {
     /// A cursor from which the feed delivers all later records, and no record that was appended long ago.
     fn newest(&self) -> Result<Cursor, StoreError>;
 
+    /// The cursor behind the record with this number.
+    fn cursor_behind(&self, seq: u64) -> Result<Cursor, StoreError> {
+        Ok(Cursor { transaction: 0, seq, ..self.newest()? })
+    }
+
     /// The named blobs in the requested order, each verified against its hash.
     fn blobs(&self, hashes: &[Hash]) -> Result<Vec<Blob>, StoreError>;
 

@@ -127,6 +127,18 @@ fn an_edit_through_one_daemon_is_in_the_requests_through_another() {
     let sent = String::from_utf8(scene.send()).expect("text");
     assert!(sent.contains("through the other") && sent == through_other(), "{sent}");
 
+    let seen = scene.json(&["timeline", "--limit", "1"])["events"][0]["seq"].to_string();
+    let watching = second.ctx(&["watch", "--limit", "8", "--after", &seen, "--json"]);
+    let watching = std::thread::spawn(|| crate::place::finish(watching));
+    for number in 0.. {
+        scene.json(&["retitle", "t2", "--title", &format!("seen elsewhere {number}")]);
+        if watching.is_finished() {
+            break;
+        }
+    }
+    let told = watching.join().expect("it ends").ok().out;
+    assert!(told.contains("seen elsewhere"), "{told}");
+
     let status = scene.json(&["status"]);
     let name = status["store"]["others"][0]["name"].as_str().expect("the other daemon").to_owned();
     assert!(name.ends_with(&second.home().display().to_string()), "{name}");

@@ -158,6 +158,10 @@ async fn shared(api: &Api, wanted: Option<Option<Wanted>>) -> Result<(Position, 
     let cursor = match wanted {
         None => return Ok((newest, None)),
         Some(Some(Wanted::Feed(cursor))) => cursor,
+        Some(Some(Wanted::Id(Id { epoch: None, seq }))) => {
+            let cursor = api.ask(move |service| Ok(service.store().cursor_behind(seq)?)).await?;
+            return Ok((Position::Feed(cursor), None));
+        }
         Some(_) => return Ok((newest, Some(Reason::UnknownId))),
     };
     let is_known = api.ask(move |service| match service.store().feed(&cursor, 1) {

@@ -185,6 +185,13 @@ impl Reader for PostgresStore {
         Ok(Cursor { epoch: number(0)?, transaction: number(1)?, seq: 0 })
     }
 
+    fn cursor_behind(&self, seq: u64) -> Result<Cursor, StoreError> {
+        let sql = "SELECT txid::text::bigint FROM ctx.records WHERE owner = $1 AND seq <= $2 ORDER BY seq DESC LIMIT 1";
+        let rows = self.rows(sql, vec![Argument::number(seq)])?;
+        let transaction = rows.first().map(|row| row.try_get::<_, i64>(0)).transpose()?.unwrap_or(0).cast_unsigned();
+        Ok(Cursor { transaction, seq, ..self.newest()? })
+    }
+
     fn blobs(&self, hashes: &[Hash]) -> Result<Vec<Blob>, StoreError> {
         if hashes.is_empty() {
             return Ok(Vec::new());
