@@ -1,7 +1,7 @@
 //! The conversations in memory: loads them from the store, and frees their memory.
 
 use crate::directory::{Directory, SharedConversation};
-use crate::parts::{PATIENCE, Parts};
+use crate::parts::Parts;
 use crate::recorder::Order;
 use crate::threads::lock;
 use ctx_engine::{Conversation, log};
@@ -20,7 +20,7 @@ impl Parts {
                 (directory.dropped(), directory.changes(id))
             };
             // Steps still waiting to be written belong to it. No lock is held meanwhile.
-            if !self.writer.settle_conversation(id, PATIENCE) {
+            if !self.writer.settle_conversation(id, self.patience()) {
                 return Err(StoreError::Slow);
             }
             let Some(conversation) = self.load(id)? else { break };

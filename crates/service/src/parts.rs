@@ -32,6 +32,9 @@ use std::time::Duration;
 /// The longest time that a reader waits for pending writes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The same while the store is known to be out of reach.
+const AWAY: Duration = Duration::from_millis(300);
+
 /// The store, the engine, and the state beside the conversations.
 pub(crate) struct Parts {
     pub(crate) store: Arc<dyn Store>,
@@ -155,6 +158,12 @@ impl Parts {
             replica,
             growth: Mutex::default(),
         }
+    }
+
+    /// The longest time that a reader waits for pending writes now.
+    pub fn patience(&self) -> Duration {
+        let is_away = self.replica.as_ref().is_some_and(|replica| replica.presence().away.is_some());
+        if is_away { AWAY } else { PATIENCE }
     }
 
     /// Waits until everything observed so far is stored, at most for `most`.

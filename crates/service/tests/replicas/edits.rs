@@ -3,6 +3,7 @@
 use crate::stage::{Daemon, Left, Stage, session, until};
 use serde_json::json;
 use std::time::Instant;
+use testkit::Fault;
 
 #[test]
 fn a_request_that_begins_after_an_edit_carries_it_through_every_daemon() {
@@ -118,4 +119,38 @@ fn a_purged_conversation_is_gone_from_every_daemon() {
     assert_eq!(two.house.ids(), [""; 0]);
     assert_eq!(two.house.service.edited_count(), 0);
     assert_eq!(two.say(&session), Left::Streamed, "it begins anew");
+}
+
+#[test]
+fn an_answer_whose_request_was_overtaken_is_not_booked_for_another() {
+    let Some(stage) = Stage::new() else { return };
+    let (one, two) = (stage.daemon("one"), stage.daemon("two"));
+    let first = session(6, "first");
+    one.say(&first);
+    one.settle();
+    let id = one.house.ids().remove(0);
+    until("both list it", || two.house.ids() == [id.clone()]);
+    let (mut here, mut there) = (first.clone(), first);
+    here.assistant("yes").user("through one");
+    there.assistant("yes").user("through two");
+    assert_eq!(two.house.turns(&id).len(), 2, "it is in memory");
+    two.proxy.set(Fault::Stall);
+    let late = two.house.send(&there);
+    let stored = one.house.send(&here);
+    one.settle();
+    assert_eq!(late.request, stored.request, "both count on");
+    two.proxy.set(Fault::None);
+    until("it is overtaken", || two.house.service.conflicts() > 0);
+    two.house.reply(&late, "an answer to the late one");
+    one.house.reply(&stored, "an answer");
+    for daemon in [&one, &two] {
+        daemon.settle();
+    }
+    let log = stage.alone().store.records(&id, 0).expect("records").records;
+    let answers = log.iter().filter(|record| record.kind == "answered");
+    let requests: Vec<u64> = answers
+        .filter_map(|record| serde_json::from_slice::<serde_json::Value>(&record.body).ok()?["request"].as_u64())
+        .collect();
+    let own = requests.iter().filter(|request| **request == u64::from(stored.request)).count();
+    assert_eq!(own, 1, "{requests:?}");
 }
