@@ -141,11 +141,10 @@ fn an_answer_whose_request_was_overtaken_is_not_booked_for_another() {
     assert_eq!(late.request, stored.request, "both count on");
     two.proxy.set(Fault::None);
     until("it is overtaken", || two.house.service.conflicts() > 0);
-    two.house.reply(&late, "an answer to the late one");
     one.house.reply(&stored, "an answer");
-    for daemon in [&one, &two] {
-        daemon.settle();
-    }
+    one.settle();
+    two.house.reply(&late, "an answer to the late one");
+    two.settle();
     let log = stage.alone().store.records(&id, 0).expect("records").records;
     let answers = log.iter().filter(|record| record.kind == "answered");
     let requests: Vec<u64> = answers
