@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct After {
     /// Start after this event: its `seq`, or its `id` in the stream.
-    #[schemars(regex(pattern = r"^([0-9a-f]{1,16}-)?[0-9]{1,19}$"))]
+    #[schemars(regex(pattern = r"^([0-9a-f]{1,16}-)?([0-9]{1,20}-)?[0-9]{1,20}$"))]
     pub after: Option<String>,
     /// Include replies in progress. These events have no id, are not repeated, and are dropped for a slow reader.
     #[serde(default)]

@@ -96,6 +96,29 @@ pub struct StoreStatus {
     pub losses: Vec<PathBuf>,
     /// The file was removed or replaced while the daemon runs: commits are refused.
     pub gone: bool,
+    /// Since when the database is out of reach, in milliseconds since 1970; none while it answers.
+    pub away_since: Option<u64>,
+    /// Observed bytes that wait until the store takes them.
+    pub waiting_bytes: u64,
+    /// The other daemons on the same database.
+    pub others: Vec<OtherDaemon>,
+}
+
+/// Another daemon on the same database.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
+pub struct OtherDaemon {
+    pub name: String,
+    /// Milliseconds since it was heard of.
+    pub silent_ms: u64,
+}
+
+impl OtherDaemon {
+    /// Whether it has not been heard of for so long that edits no longer wait for it.
+    pub fn is_silent(&self) -> bool {
+        self.silent_ms >= 2_000
+    }
 }
 
 /// The load of the recorder.

@@ -14,6 +14,7 @@ use ctx_service::edit::Folder;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::config::{Flags, LiveRules, Settings};
+use crate::edited_cards;
 use crate::env::Environment;
 use crate::failure::Failure;
 use crate::home::{Home, Notice};
@@ -49,10 +50,13 @@ impl Assembly {
             Some(offload) => Folder::in_project(&offload.clone(), offload),
             None => Folder::in_home(home.path()),
         };
-        let service = Service::open(store.shared())?.offloading_to(offload.clone());
+        let service = store.service()?.offloading_to(offload.clone());
         let service = service.with_moments(settings.moments).with_models(settings.models);
         let live = Arc::new(LiveRules::new(flags, environment, home));
         let service = Arc::new(service.with_provider(live.clone(), &settings.upstream.url.to_string()));
+        if store.is_shared() {
+            edited_cards::keep(home, store.place().display().to_string(), &service);
+        }
         let rules: Arc<dyn ctx_engine::automatic::Rules> = live;
         // If the provider clears too, the automatic editor has a higher threshold.
         let asking = Arc::downgrade(&service);

@@ -10,6 +10,7 @@ mod commit;
 mod context;
 mod daemon;
 mod demo;
+mod edited_cards;
 mod event;
 mod failure;
 mod help;

@@ -5,8 +5,13 @@ use std::sync::Arc;
 
 use ctx_store::{FolderLock, PostgresAddress, PostgresStore, Reader, SqliteStore, Store, StoreError};
 
+use ctx_engine::card::Card;
+use ctx_service::Service;
+
+use crate::edited_cards;
 use crate::failure::Failure;
 use crate::home::Home;
+use crate::output::words;
 
 /// An open store.
 #[derive(Clone)]
@@ -14,6 +19,8 @@ pub enum OpenStore {
     File(Arc<SqliteStore>),
     Database {
         store: Arc<PostgresStore>,
+        /// The edited conversations as far as known, if the database was out of reach.
+        edited: Option<Vec<Card>>,
         /// Keeps other daemons out of the home.
         _lock: Arc<FolderLock>,
     },
@@ -24,9 +31,16 @@ impl OpenStore {
     pub fn open(home: &Home, database: Option<&PostgresAddress>, note: impl Fn(&str)) -> Result<Self, Failure> {
         let opened = match database {
             Some(address) => FolderLock::take(home.path()).and_then(|lock| {
-                let store = Arc::new(PostgresStore::open(address)?);
-                store.claim()?;
-                Ok(Self::Database { store, _lock: Arc::new(lock) })
+                let (name, lock) = (replica_name(home), Arc::new(lock));
+                let joined = PostgresStore::open(address).and_then(|store| store.join(&name));
+                let (store, edited) = match (joined, edited_cards::read(home, &address.to_string())) {
+                    (Err(error @ StoreError::Unavailable { .. }), Some(edited)) => {
+                        note(&format!("{error}; starting without it: {}", without_database(edited.len())));
+                        (PostgresStore::join_later(address, &name)?, Some(edited))
+                    }
+                    (joined, _) => (joined?, None),
+                };
+                Ok(Self::Database { store: Arc::new(store), edited, _lock: lock })
             }),
             None => SqliteStore::open(home.path()).map(|store| Self::File(Arc::new(store))),
         };
@@ -41,6 +55,19 @@ impl OpenStore {
             Self::Database { .. } => {}
         }
         Ok(opened)
+    }
+
+    /// Opens the service on it.
+    pub fn service(&self) -> Result<Service, StoreError> {
+        match self {
+            Self::Database { store, edited: Some(edited), .. } => Ok(Service::open_away(store.clone(), edited.clone())),
+            _ => Service::open(self.shared()),
+        }
+    }
+
+    /// Whether other daemons may use it at the same time.
+    pub fn is_shared(&self) -> bool {
+        matches!(self, Self::Database { .. })
     }
 
     pub fn shared(&self) -> Arc<dyn Store> {
@@ -58,13 +85,41 @@ impl OpenStore {
         }
     }
 
-    /// Moves everything into the main file at the end of a process.
+    /// At the end of a process: moves everything into the main file, or takes leave of the other daemons.
     pub fn checkpoint(&self) -> Result<(), StoreError> {
         match self {
             Self::File(store) => store.checkpoint(),
-            Self::Database { .. } => Ok(()),
+            Self::Database { store, .. } => {
+                store.replica().iter().for_each(|replica| replica.leave());
+                Ok(())
+            }
         }
     }
+}
+
+fn without_database(edited: usize) -> String {
+    match edited {
+        0 => "no conversation is edited, so all requests pass".to_owned(),
+        count => format!(
+            "requests of {} are refused until it is back, all others pass",
+            words::plural(count as u64, "edited conversation")
+        ),
+    }
+}
+
+/// The name of this daemon for people and for the other daemons. It stays the same after a restart.
+fn replica_name(home: &Home) -> String {
+    format!("{}:{}", machine(), home.path().display())
+}
+
+#[cfg(unix)]
+fn machine() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(not(unix))]
+fn machine() -> String {
+    std::env::var("COMPUTERNAME").unwrap_or_else(|_| "unknown".to_owned())
 }
 
 fn note_findings(store: &SqliteStore, note: impl Fn(&str)) {

@@ -32,6 +32,11 @@ impl Engine {
         }
     }
 
+    /// Counts from another number, so that two daemons do not give the same ids.
+    pub fn with_nonce(self, start: u64) -> Engine {
+        Engine { nonce: AtomicU64::new(start), ..self }
+    }
+
     /// The lifetime of the provider's cache for a model in seconds, if set by the user.
     pub fn kept_for(&self, model: Option<&str>) -> Option<u64> {
         self.moments.cache_seconds.or_else(|| self.models.cache_seconds_of(model))

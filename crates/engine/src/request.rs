@@ -39,6 +39,8 @@ pub struct Ticket {
     pub request: u32,
     /// Whether it is a turn of the conversation rather than side traffic.
     pub turn: bool,
+    /// The losses of the conversation when it came. If there are more, its number may belong to another request.
+    pub losses: u64,
 }
 
 /// A request between its arrival and its record.

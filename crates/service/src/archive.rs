@@ -89,7 +89,7 @@ impl Content {
 impl Parts {
     pub(crate) fn export(&self, name: &str) -> Result<(String, Vec<u8>), Refusal> {
         let id = self.meant(name)?;
-        self.settle(crate::parts::PATIENCE);
+        self.settle(self.patience());
         let found = self.store.records(&id, 0)?;
         let title = lock(&self.directory).card(&id).map(|card| card.title.clone()).unwrap_or_default();
         let mut skipped = found.skipped.len() as u64;
@@ -141,7 +141,7 @@ impl Parts {
         let read = read(file)?;
         // Serialises two imports of one file.
         let _one_at_a_time = self.editing.lock(&read.head.conversation);
-        self.settle(crate::parts::PATIENCE);
+        self.settle(self.patience());
         // Only a request of its session waits for this.
         let reserved = Arc::new(Mutex::new(Conversation::new(String::new(), OpeningRecord::unknown())));
         let _busy = lock(&reserved);

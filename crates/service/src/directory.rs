@@ -33,6 +33,9 @@ const A_WHILE: Duration = Duration::from_secs(60);
 /// A larger one is freed on a separate thread.
 const LONG: usize = 4 * 1024 * 1024;
 
+/// The digits of an id that is unique without asking others.
+const LONG_ID: usize = 16;
+
 /// Memory for conversations when idle.
 const RESTING: usize = 16 * 1024 * 1024;
 
@@ -55,12 +58,16 @@ pub struct Directory {
     by_opening: Alike,
     /// Ids in use or reserved.
     given: HashSet<String>,
+    /// Other daemons give ids too, so short ones might be given twice.
+    has_long_ids: bool,
     loaded: HashMap<String, LoadedConversation>,
     clock: u64,
     dropped: u64,
     /// The number of steps that could not be stored, per conversation and in total.
     losses: HashMap<String, u64>,
     lost_all: u64,
+    /// The number of edits by other daemons, per conversation.
+    changes: HashMap<String, u64>,
     attic: Attic,
     /// No card is later than this.
     latest: u64,
@@ -179,6 +186,22 @@ impl Directory {
         self.unload(id);
     }
 
+    /// Records that another daemon has edited this conversation: what was read before is outdated.
+    pub fn change(&mut self, id: &str) {
+        *self.changes.entry(id.to_owned()).or_default() += 1;
+    }
+
+    /// Increases with every edit by another daemon.
+    pub fn changes(&self, id: &str) -> u64 {
+        self.changes.get(id).copied().unwrap_or(0)
+    }
+
+    /// Records that another daemon has continued this conversation: state in memory is outdated.
+    pub fn outdate(&mut self, id: &str) {
+        *self.losses.entry(id.to_owned()).or_default() += 1;
+        self.unload(id);
+    }
+
     pub fn lose_all(&mut self) {
         self.lost_all += 1;
         self.unload_all();
@@ -279,10 +302,15 @@ impl Directory {
         id
     }
 
+    /// Makes new ids long enough that no two daemons give the same one to different conversations.
+    pub fn use_long_ids(&mut self) {
+        self.has_long_ids = true;
+    }
+
     /// A short, unused id.
     pub fn free_id(&mut self, seed: &[&str]) -> String {
         let key = Key::of(seed.iter().map(|part| part.as_bytes())).to_string();
-        let mut length = 6;
+        let mut length = if self.has_long_ids { LONG_ID } else { 6 };
         while length < key.len() && self.given.contains(&format!("c{}", &key[..length])) {
             length += 2;
         }

@@ -122,6 +122,11 @@ impl HeldSessions {
         inside.sessions.get(&whose).is_some_and(|known| known.iter().any(|id| inside.edited.contains(id)))
     }
 
+    /// Whether the requests of a conversation are held.
+    pub fn is_held(&self, id: &str) -> bool {
+        self.read().held.contains(id)
+    }
+
     /// Whether a conversation has operations, according to memory.
     pub fn is_edited(&self, id: &str) -> bool {
         self.read().edited.contains(id)

@@ -37,6 +37,7 @@ pub mod provider;
 mod purge;
 pub mod recorder;
 pub mod replay_source;
+mod replicas;
 pub mod response;
 mod service;
 mod side_traffic;
@@ -48,6 +49,7 @@ mod writer;
 
 pub use clock::now;
 pub use ctx_core::edit::refusal::nearest;
+pub use ctx_store::Cursor;
 pub use recorder::Recorder;
 pub use service::Service;
 

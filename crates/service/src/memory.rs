@@ -1,7 +1,7 @@
 //! The conversations in memory: loads them from the store, and frees their memory.
 
 use crate::directory::{Directory, SharedConversation};
-use crate::parts::{PATIENCE, Parts};
+use crate::parts::Parts;
 use crate::recorder::Order;
 use crate::threads::lock;
 use ctx_engine::{Conversation, log};
@@ -12,29 +12,45 @@ impl Parts {
     pub(crate) fn get(&self, id: &str) -> Result<Option<SharedConversation>, StoreError> {
         const TRIES: usize = 3;
         for attempt in 1.. {
-            let dropped = {
+            let (dropped, changes) = {
                 let mut directory = lock(&self.directory);
                 if let Some(found) = directory.touch(id) {
                     return Ok(Some(found));
                 }
-                directory.dropped()
+                (directory.dropped(), directory.changes(id))
             };
             // Steps still waiting to be written belong to it. No lock is held meanwhile.
-            if !self.writer.settle_conversation(id, PATIENCE) {
+            if !self.writer.settle_conversation(id, self.patience()) {
                 return Err(StoreError::Slow);
             }
-            let Some(mut conversation) = Conversation::load(id, &*self.store)? else { break };
-            conversation.messages.titles = lock(&self.titles).get(id).cloned().unwrap_or_default();
-            self.note_parent(&mut conversation);
-            conversation.find_folder(None);
-            conversation.cache.keep_for(self.engine.kept_for(conversation.newest.envelope.model.as_deref()));
+            let Some(conversation) = self.load(id)? else { break };
             let mut directory = lock(&self.directory);
-            if directory.dropped() == dropped || attempt == TRIES {
+            // It may lack an edit that was acknowledged meanwhile.
+            if directory.changes(id) != changes {
+                continue;
+            }
+            if directory.dropped() == dropped || attempt >= TRIES {
                 self.held.raise(&conversation);
+                if !directory.is_loaded(id) {
+                    self.writer.set_version(id, conversation.log.version);
+                }
                 return Ok(Some(directory.keep(conversation)));
             }
         }
+        if !lock(&self.directory).is_loaded(id) {
+            self.writer.set_version(id, 0);
+        }
         Ok(None)
+    }
+
+    /// The conversation as stored, with everything about it that is kept elsewhere.
+    pub(crate) fn load(&self, id: &str) -> Result<Option<Conversation>, StoreError> {
+        let Some(mut conversation) = Conversation::load(id, &*self.store)? else { return Ok(None) };
+        conversation.messages.titles = lock(&self.titles).get(id).cloned().unwrap_or_default();
+        self.note_parent(&mut conversation);
+        conversation.find_folder(None);
+        conversation.cache.keep_for(self.engine.kept_for(conversation.newest.envelope.model.as_deref()));
+        Ok(Some(conversation))
     }
 
     pub(crate) fn newborn(&self, id: String, opened: log::OpeningRecord) -> Conversation {

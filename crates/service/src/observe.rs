@@ -155,8 +155,8 @@ impl Parts {
         }
         let turn = entry.is_turn();
         let Booking { mut step, card, tools } = self.engine.book(&mut conversation, entry, &by);
-        let ticket =
-            Ticket { conversation: conversation.id().to_owned(), request: conversation.progress.requests, turn };
+        let (request, losses) = (conversation.progress.requests, conversation.log.losses);
+        let ticket = Ticket { conversation: conversation.id().to_owned(), request, turn, losses };
         if seen.counting {
             return Ok(ticket);
         }

@@ -21,14 +21,19 @@ use ctx_engine::conversation::policy::tool_use;
 use ctx_engine::conversation::titles::{self, Titles};
 use ctx_engine::conversation::waiting::WAITING;
 use ctx_engine::{EDITED, Engine, NO, log};
-use ctx_store::{Step, Store, StoreError};
+use ctx_store::{Replica, Step, Store, StoreError};
+use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasher;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The longest time that a reader waits for pending writes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The same while the store is known to be out of reach.
+const AWAY: Duration = Duration::from_millis(300);
 
 /// The store, the engine, and the state beside the conversations.
 pub(crate) struct Parts {
@@ -64,25 +69,72 @@ pub(crate) struct Parts {
     pub(crate) answers: AnswerIds,
     /// Requests since the start whose history the provider keeps.
     pub(crate) elsewhere: AtomicU64,
+    /// This daemon among those that share the store, if it is shared.
+    pub(crate) replica: Option<Arc<dyn Replica>>,
+    /// Called when any daemon on the store has stored something.
+    pub(crate) growth: Mutex<Vec<GrowthListener>>,
+}
+
+pub(crate) type GrowthListener = Box<dyn Fn() -> bool + Send>;
+
+/// What the store says of all conversations.
+#[derive(Default)]
+pub(crate) struct Overview {
+    pub directory: Directory,
+    /// The conversations whose requests are held.
+    pub edited: HashSet<String>,
+    /// The conversations with pending changes.
+    pub waiting: HashSet<String>,
+    pub titles: HashMap<String, Titles>,
+    pub tool_uses: ToolUses,
+}
+
+impl Overview {
+    pub fn read(store: &dyn Store) -> Result<Overview, StoreError> {
+        Ok(Overview {
+            directory: Directory::open(store)?,
+            edited: marked(store, EDITED, &log::EDITS)?,
+            waiting: marked(store, WAITING, &[log::WAIT])?,
+            titles: titles::read(store.notes(titles::TITLES)?),
+            tool_uses: ToolUses::read(store.notes(tool_use::TOOLS)?),
+        })
+    }
+
+    /// Only the edited conversations, while the store is out of reach.
+    pub fn of_edited(cards: Vec<Card>) -> Overview {
+        let mut overview = Overview::default();
+        overview.edited = cards.iter().map(|card| card.id.clone()).collect();
+        cards.into_iter().for_each(|card| overview.directory.put(card));
+        overview
+    }
 }
 
 impl Parts {
     pub fn open(store: Arc<dyn Store>) -> Result<Parts, StoreError> {
-        let directory = Arc::new(Mutex::new(Directory::open(&*store)?));
+        let overview = Overview::read(&*store)?;
+        Ok(Parts::of(store, overview))
+    }
+
+    pub fn of(store: Arc<dyn Store>, overview: Overview) -> Parts {
+        let Overview { mut directory, edited, waiting, titles, tool_uses } = overview;
+        let replica = store.replica();
+        let mut engine = Engine::new(store.clone());
+        if replica.is_some() {
+            directory.use_long_ids();
+            engine = engine.with_nonce(RandomState::new().hash_one(std::process::id()));
+        }
+        let directory = Arc::new(Mutex::new(directory));
         let gaps: Arc<IdleGate> = Arc::default();
         let automatic: Arc<Switch> = Arc::default();
         let writer = Writer::start(store.clone(), directory.clone(), gaps.clone(), automatic.clone());
         let held = HeldSessions::default();
-        let edited = marked(&*store, EDITED, &log::EDITS)?;
         for card in lock(&directory).cards() {
             let edited = edited.contains(&card.id);
             held.put(&Card { edited, ..card.clone() }, edited);
         }
-        let alarm = Alarm::of(marked(&*store, WAITING, &[log::WAIT])?);
-        let titles = titles::read(store.notes(titles::TITLES)?);
-        let tool_uses = ToolUses::read(store.notes(tool_use::TOOLS)?);
-        Ok(Parts {
-            engine: Engine::new(store.clone()),
+        let alarm = Alarm::of(waiting);
+        Parts {
+            engine,
             store,
             directory,
             writer,
@@ -103,7 +155,15 @@ impl Parts {
             lanes: Arc::default(),
             answers: AnswerIds::default(),
             elsewhere: AtomicU64::new(0),
-        })
+            replica,
+            growth: Mutex::default(),
+        }
+    }
+
+    /// The longest time that a reader waits for pending writes now.
+    pub fn patience(&self) -> Duration {
+        let is_away = self.replica.as_ref().is_some_and(|replica| replica.presence().away.is_some());
+        if is_away { AWAY } else { PATIENCE }
     }
 
     /// Waits until everything observed so far is stored, at most for `most`.

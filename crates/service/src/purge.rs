@@ -28,6 +28,7 @@ impl Parts {
         for some in ids.chunks(PURGED_TOGETHER) {
             purged += self.purge_some(some)?;
         }
+        ids.iter().flat_map(|id| self.confirm(id)).for_each(|warning| tracing::warn!("{warning}"));
         purged += self.store.sweep()?;
         Ok(purged)
     }
@@ -46,18 +47,21 @@ impl Parts {
             self.with_directory(|directory| ids.iter().for_each(|id| directory.unload(id)));
             return removed;
         }
-        let mut ledger = lock(&self.ledger);
-        for id in ids {
-            ledger.forget(id);
-            lock(&self.titles).remove(id);
-            lock(&self.tool_uses).forget(id);
-            self.weighed.forget(id);
-            let card = lock(&self.directory).card(id).cloned();
-            self.held.forget(id, card.as_ref());
-            self.alarm.set(id, None);
-            self.engine.offload_folder.iter().for_each(|folder| folder.forget(id));
-        }
-        self.with_directory(|directory| ids.iter().for_each(|id| directory.forget(id)));
+        ids.iter().for_each(|id| self.forget(id));
         removed
+    }
+
+    /// Drops everything in memory about a conversation that is no longer stored.
+    pub(crate) fn forget(&self, id: &str) {
+        lock(&self.ledger).forget(id);
+        lock(&self.titles).remove(id);
+        lock(&self.tool_uses).forget(id);
+        self.weighed.forget(id);
+        let card = lock(&self.directory).card(id).cloned();
+        self.held.forget(id, card.as_ref());
+        self.alarm.set(id, None);
+        self.engine.offload_folder.iter().for_each(|folder| folder.forget(id));
+        self.writer.set_version(id, 0);
+        self.with_directory(|directory| directory.forget(id));
     }
 }

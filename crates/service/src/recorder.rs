@@ -49,6 +49,7 @@ impl Recorder {
         let gauges = Arc::new(Gauges::default());
         let alarmed = Arc::downgrade(&service);
         service.parts.alarm.start(move |id| alarmed.upgrade().map(|service| service.parts.wake(id)).is_some())?;
+        service.follow_replicas()?;
         let (lanes, weak, of_worker) = (service.parts.lanes.clone(), Arc::downgrade(&service), gauges.clone());
         service.parts.lanes.start(move || {
             let Some(service) = weak.upgrade() else { return Ok(()) };

@@ -18,6 +18,10 @@ impl Parts {
     ) -> Result<(), Problem> {
         let Some(shared) = self.get(&ticket.conversation)? else { return Ok(()) };
         let mut conversation = lock(&shared);
+        // Another daemon overtook its request, and may have given the same number to its own.
+        if self.replica.is_some() && conversation.log.losses != ticket.losses {
+            return Ok(());
+        }
         let response = Response { ending, answer, timing };
         let was = Posture::of(&conversation);
         let ResponseBooking { mut step, answered, card, tools, is_side } =

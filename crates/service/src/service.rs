@@ -2,7 +2,7 @@
 
 use crate::bodies::Newest;
 use crate::edit::Folder;
-use crate::parts::Parts;
+use crate::parts::{Overview, Parts};
 use crate::provider::ProviderRules;
 use crate::streams::Streams;
 use crate::view::StatsScope;
@@ -26,6 +26,7 @@ use ctx_api::timeline::{Event, Timeline};
 use ctx_api::waiting::{PendingOutcome, WaitView, WaitingView};
 use ctx_core::SlotId;
 use ctx_engine::attribution::SeenRequest;
+use ctx_engine::card::Card;
 use ctx_engine::compose::Ready;
 use ctx_engine::edit::heal::Illness;
 use ctx_engine::helper::questions::{Grown, Open};
@@ -34,7 +35,7 @@ use ctx_engine::request::Ticket;
 use ctx_engine::response::Timing;
 use ctx_engine::{Moments, Problem, Refusal};
 use ctx_models::Models;
-use ctx_store::{PurgeReport, Record, Store, StoreError};
+use ctx_store::{Presence, PurgeReport, Record, Store, StoreError};
 use ctx_wire::answer::{Answer, Ending};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -49,6 +50,17 @@ impl Service {
     /// Opens the service on a store and the conversations in it.
     pub fn open(store: Arc<dyn Store>) -> Result<Service, StoreError> {
         Ok(Service { parts: Parts::open(store)? })
+    }
+
+    /// Opens the service while its store is out of reach, with the cards of edited conversations: their requests are
+    /// withheld until the store can be read, all others pass.
+    pub fn open_away(store: Arc<dyn Store>, edited: Vec<Card>) -> Service {
+        Service { parts: Parts::of(store, Overview::of_edited(edited)) }
+    }
+
+    /// The cards of edited conversations without any content, for [`Service::open_away`].
+    pub fn edited_cards(&self) -> Vec<Card> {
+        self.parts.edited_cards()
     }
 
     /// Sets the folder for offloaded content.
@@ -105,6 +117,12 @@ impl Service {
         self.parts.writer.listen(Box::new(listener));
     }
 
+    /// Calls `listener` when a daemon that shares the store, this one included, has stored something, until it returns
+    /// false.
+    pub fn listen_to_all(&self, listener: impl Fn() -> bool + Send + 'static) {
+        crate::threads::lock(&self.parts.growth).push(Box::new(listener));
+    }
+
     /// Replies while they grow.
     pub fn streams(&self) -> &Arc<Streams> {
         &self.parts.streams
@@ -118,6 +136,21 @@ impl Service {
     /// The number of conversations that have or may have edits.
     pub fn edited_count(&self) -> usize {
         self.parts.held.edited_count()
+    }
+
+    /// This daemon among those that share the store; `None` if it is not shared.
+    pub fn presence(&self) -> Option<Presence> {
+        self.parts.replica.as_ref().map(|replica| replica.presence())
+    }
+
+    /// The number of steps since the start that another daemon overtook.
+    pub fn conflicts(&self) -> u64 {
+        self.parts.writer.conflicts()
+    }
+
+    /// The bytes that wait for the store.
+    pub fn waiting_bytes(&self) -> u64 {
+        self.parts.writer.waiting_bytes()
     }
 
     /// The number of records that could not be stored since the start.
@@ -248,17 +281,19 @@ impl Service {
 
     /// Applies operations, all or none.
     pub fn apply(&self, name: &str, wish: Wish) -> Result<EditResult, Refusal> {
-        self.parts.apply(name, wish)
+        self.parts.confirmed(|| self.parts.apply(name, wish.clone()))
     }
 
     /// Previews a plan, and applies it on request.
     pub fn plan(&self, name: &str, plan: Plan) -> Result<PlanView, Refusal> {
-        self.parts.plan(name, plan)
+        let mut view = self.parts.on_newest(|| self.parts.plan(name, plan.clone()))?;
+        self.parts.warn(&mut view.applied);
+        Ok(view)
     }
 
     /// Moves through the history: undo, redo, revert, rollback, branches and tags.
     pub fn go(&self, name: &str, way: Way) -> Result<EditResult, Refusal> {
-        self.parts.go(name, way)
+        self.parts.confirmed(|| self.parts.go(name, way.clone()))
     }
 
     /// The newest commits of the current branch.
@@ -295,7 +330,7 @@ impl Service {
 
     /// Removes the block that the provider refuses, as an ordinary commit.
     pub fn heal(&self, name: &str, wish: Wish) -> Result<EditResult, Refusal> {
-        self.parts.heal(name, wish)
+        self.parts.confirmed(|| self.parts.heal(name, wish.clone()))
     }
 
     /// The block that the provider refuses, if it refused the newest request because of one.
@@ -315,27 +350,35 @@ impl Service {
 
     /// Cancels a deferred edit, or dismisses one that failed.
     pub fn cancel(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
-        self.parts.cancel(name, id, author)
+        let mut view = self.parts.on_newest(|| self.parts.cancel(name, id, author))?;
+        view.remarks.extend(self.parts.confirm_named(name));
+        Ok(view)
     }
 
     /// Applies a deferred edit now, regardless of its moment.
     pub fn accept(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
-        self.parts.accept(name, id, author)
+        let mut view = self.parts.on_newest(|| self.parts.accept(name, id, author))?;
+        view.remarks.extend(self.parts.confirm_named(name));
+        Ok(view)
     }
 
     /// Applies several pending changes, each as its own commit. `ids`: `w2`, `w2..w5` or `all`.
     pub fn accept_many(&self, name: &str, ids: &[String], author: &str, face: Face) -> Result<PendingOutcome, Refusal> {
-        self.parts.accept_many(name, ids, author, face)
+        let mut outcome = self.parts.accept_many(name, ids, author, face)?;
+        outcome.remarks.extend(self.parts.confirm(&outcome.conversation));
+        Ok(outcome)
     }
 
     /// Cancels several pending changes, or dismisses failed ones.
     pub fn cancel_many(&self, name: &str, ids: &[String], author: &str, face: Face) -> Result<PendingOutcome, Refusal> {
-        self.parts.cancel_many(name, ids, author, face)
+        let mut outcome = self.parts.cancel_many(name, ids, author, face)?;
+        outcome.remarks.extend(self.parts.confirm(&outcome.conversation));
+        Ok(outcome)
     }
 
     /// Clears everything that the automatic editor could clear.
     pub fn clear_now(&self, name: &str, reason: &str) -> Result<EditResult, Refusal> {
-        self.parts.clear_now(name, reason)
+        self.parts.confirmed(|| self.parts.clear_now(name, reason))
     }
 
     pub fn phases(&self, name: &str) -> Result<PhasesView, Refusal> {

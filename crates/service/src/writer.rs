@@ -21,6 +21,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
+use versions::Versions;
+
+mod versions;
 
 pub type Listener = Box<dyn Fn(&Record) -> bool + Send>;
 
@@ -82,7 +85,10 @@ impl WriteError {
             WriteError::Refused(StoreError::Gone { .. }) => {
                 hint!["Nothing was changed. Restart the daemon; it creates a new store if the old one was removed."]
             }
-            WriteError::Conflict => hint!["Nothing was changed. Look at the conversation again and repeat the change."],
+            WriteError::Conflict => {
+                let hint = hint!["Nothing was changed. Look at the conversation again and repeat the change."];
+                return Refusal::new(ErrorCode::Stale, format!("{what} was not stored: {self}."), hint);
+            }
             WriteError::Away(_) => hint!["Nothing was changed. Try again when the database is back."],
             WriteError::Refused(StoreError::Unavailable { .. }) => {
                 hint!["The database is out of reach. Look at the history when it is back: the change may be stored."]
@@ -100,6 +106,8 @@ pub struct Writer {
     backlog: Arc<Backlog>,
     listeners: Arc<Mutex<Vec<Listener>>>,
     unsaved: Arc<AtomicU64>,
+    versions: Option<Arc<Versions>>,
+    conflicts: Arc<AtomicU64>,
 }
 
 /// The number of unstored steps of each conversation.
@@ -159,6 +167,8 @@ impl Writer {
         let unsaved: Arc<AtomicU64> = Arc::default();
         let waiting: Arc<AtomicU64> = Arc::default();
         let backlog: Arc<Backlog> = Arc::default();
+        let conflicts: Arc<AtomicU64> = Arc::default();
+        let versions: Option<Arc<Versions>> = store.replica().map(|_| Arc::default());
         let work = Work {
             store,
             directory,
@@ -168,6 +178,8 @@ impl Writer {
             unsaved: unsaved.clone(),
             waiting: waiting.clone(),
             backlog: backlog.clone(),
+            versions: versions.clone(),
+            conflicts: conflicts.clone(),
         };
         let started = std::thread::Builder::new().name("ctx-writer".into()).spawn(move || {
             crate::threads::step_back();
@@ -176,7 +188,7 @@ impl Writer {
         if let Err(error) = started {
             tracing::error!(%error, "cannot start the writer; nothing will be stored");
         }
-        Writer { jobs, gaps, waiting, backlog, listeners, unsaved }
+        Writer { jobs, gaps, waiting, backlog, listeners, unsaved, versions, conflicts }
     }
 
     /// Stores a step later. `losses`: of the conversation that it builds on, if any.
@@ -237,6 +249,31 @@ impl Writer {
     pub fn unsaved(&self) -> u64 {
         self.unsaved.load(Ordering::Relaxed)
     }
+
+    /// The number of steps that another daemon overtook.
+    pub fn conflicts(&self) -> u64 {
+        self.conflicts.load(Ordering::Relaxed)
+    }
+
+    /// The bytes that wait for the store.
+    pub fn waiting_bytes(&self) -> u64 {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Whether a step of this conversation is not stored yet.
+    pub fn has_backlog(&self, id: &str) -> bool {
+        !self.backlog.is_empty(id)
+    }
+
+    /// The version that memory has of a conversation, if several daemons write to the store.
+    pub fn version(&self, id: &str) -> Option<u64> {
+        self.versions.as_ref().map(|versions| versions.get(id))
+    }
+
+    /// Records that memory has this version of a conversation.
+    pub fn set_version(&self, id: &str, version: u64) {
+        self.versions.iter().for_each(|versions| versions.put(id, version));
+    }
 }
 
 struct Work {
@@ -248,6 +285,9 @@ struct Work {
     unsaved: Arc<AtomicU64>,
     waiting: Arc<AtomicU64>,
     backlog: Arc<Backlog>,
+    /// Where several daemons write to the store.
+    versions: Option<Arc<Versions>>,
+    conflicts: Arc<AtomicU64>,
 }
 
 /// Moves the first awaited step before those of other conversations, but behind those of its own.
@@ -386,9 +426,11 @@ impl Work {
                 self.settled(vec![records], outcomes);
             }
             Err(error) => {
-                if matches!(error, WriteError::Refused(StoreError::Unavailable { .. })) {
+                match &error {
                     // It may be stored after all: only the store knows.
-                    self.lose(&records);
+                    WriteError::Refused(StoreError::Unavailable { .. }) => self.lose(&records),
+                    WriteError::Conflict => self.outdate(&records),
+                    _ => {}
                 }
                 drop(done.try_send(Err(error)));
             }
@@ -398,7 +440,7 @@ impl Work {
     fn store_now(&self, step: Step, losses: u64) -> Result<Vec<AppendOutcome>, WriteError> {
         let conversation = step.records.first().map(|record| record.conversation.as_str()).unwrap_or_default();
         if lock(&self.directory).losses(conversation) != losses {
-            return Err(WriteError::BuiltOnLost);
+            return Err(if self.versions.is_some() { WriteError::Conflict } else { WriteError::BuiltOnLost });
         }
         let outcomes = self.append(vec![step])?;
         let is_conflict = outcomes.iter().any(|outcome| matches!(outcome, AppendOutcome::Conflict { .. }));
@@ -410,7 +452,11 @@ impl Work {
         if let Some(editor) = self.automatic.get() {
             editor.secure();
         }
-        self.store.append(steps)
+        let Some(versions) = &self.versions else { return self.store.append(steps) };
+        let (steps, ids) = versions.expect(steps);
+        let outcomes = self.store.append(steps)?;
+        versions.follow(&ids, &outcomes);
+        Ok(outcomes)
     }
 
     /// All in one transaction; if that fails, one by one, so that a bad step affects no other. Returns the steps if the
@@ -447,13 +493,20 @@ impl Work {
     fn is_whole(&self, PendingStep { step, losses }: &PendingStep) -> bool {
         let (Some(losses), Some(id)) = (losses, conversation_of(step)) else { return true };
         let is_whole = lock(&self.directory).losses(id) == *losses;
-        self.unsaved.fetch_add(u64::from(!is_whole), Ordering::Relaxed);
+        let count = if self.versions.is_some() { &self.conflicts } else { &self.unsaved };
+        count.fetch_add(u64::from(!is_whole), Ordering::Relaxed);
         is_whole
     }
 
     fn lose(&self, records: &[NewRecord]) {
         self.unsaved.fetch_add(1, Ordering::Relaxed);
         self.unload(|directory| records.iter().for_each(|record| directory.lose(&record.conversation)));
+    }
+
+    /// Another daemon was faster: the conversation is read again with its records.
+    fn outdate(&self, records: &[NewRecord]) {
+        self.conflicts.fetch_add(1, Ordering::Relaxed);
+        self.unload(|directory| records.iter().for_each(|record| directory.outdate(&record.conversation)));
     }
 
     /// Tells listeners what is stored. A step in conflict is lost: its conversation is read again with the records of
@@ -463,8 +516,11 @@ impl Work {
             match outcome {
                 AppendOutcome::Stored { numbers } => self.tell(records, numbers),
                 AppendOutcome::Conflict { version } => {
-                    tracing::warn!(version, "a conversation was changed elsewhere; the next request restores its own");
-                    self.lose(&records);
+                    tracing::debug!(
+                        version,
+                        "a conversation was continued elsewhere; its next request brings the rest"
+                    );
+                    self.outdate(&records);
                 }
             }
         }

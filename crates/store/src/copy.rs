@@ -134,7 +134,8 @@ impl Copying<'_> {
                 new.map(|(conversation, body)| Note { conversation, name: name.clone(), body: Some(body) }).collect();
             self.report.notes += notes.len() as u64;
             if !notes.is_empty() {
-                self.to.append(vec![Step { notes, durable: true, ..Step::default() }])?;
+                // Running daemons learn of the copied conversations.
+                self.to.append(vec![Step { notes, durable: true, is_announced: true, ..Step::default() }])?;
             }
         }
         Ok(())

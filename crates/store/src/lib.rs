@@ -10,6 +10,7 @@
 //! * The **feed** is the log in an order that all readers agree on, with a cursor.
 //! * A **note** is a projection that can be rebuilt from the log: one body per conversation and name,
 //!   overwritten in place. A **snapshot** is a note that spares a load the older records.
+//! * A store that several daemons share tells each of them about the edits of the others: [`Replica`].
 //! * A store belongs to one [`Owner`]. A database of many owners opens as one store for each.
 //!
 //! Three backends pass the same contract: [`SqliteStore`], [`PostgresStore`] and [`MemoryStore`].
@@ -24,6 +25,7 @@ mod health;
 mod memory;
 mod model;
 mod postgres;
+mod replica;
 mod snapshot;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -40,6 +42,7 @@ pub use model::{
     Size, SkippedRecord, Step, Trouble,
 };
 pub use postgres::{Limits, Migration, PostgresAddress, PostgresStore};
+pub use replica::{Absent, News, Presence, Replica};
 pub use snapshot::Snapshot;
 #[cfg(feature = "sqlite")]
 pub use sqlite::{FolderLock, OpenReport, SCHEMA_VERSION, SqliteReader, SqliteStore};

@@ -16,6 +16,8 @@ pub struct Step {
     pub expect: Option<Expectation>,
     /// True: on disk before `append` returns. False: a power cut may lose it (a crash of the process does not).
     pub durable: bool,
+    /// The other daemons on this store must take it into account: it changes what leaves. See [`crate::Replica`].
+    pub is_announced: bool,
 }
 
 /// The version of a conversation that a step builds on.

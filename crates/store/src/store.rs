@@ -1,8 +1,10 @@
 //! The contract of every backend, tested for all of them in `tests/contract`.
 
+use std::sync::Arc;
+
 use crate::{
-    AppendOutcome, Blob, ConversationRow, Cursor, Feed, Hash, Health, PurgeReport, Records, Size, Snapshot, Step,
-    StoreError, Trouble,
+    AppendOutcome, Blob, ConversationRow, Cursor, Feed, Hash, Health, PurgeReport, Records, Replica, Size, Snapshot,
+    Step, StoreError, Trouble,
 };
 
 /// The reading half: never waits for a writer and never changes anything.
@@ -22,6 +24,11 @@ pub trait Reader: Send + Sync {
 
     /// A cursor from which the feed delivers all later records, and no record that was appended long ago.
     fn newest(&self) -> Result<Cursor, StoreError>;
+
+    /// The cursor behind the record with this number.
+    fn cursor_behind(&self, seq: u64) -> Result<Cursor, StoreError> {
+        Ok(Cursor { transaction: 0, seq, ..self.newest()? })
+    }
 
     /// The named blobs in the requested order, each verified against its hash.
     fn blobs(&self, hashes: &[Hash]) -> Result<Vec<Blob>, StoreError>;
@@ -95,4 +102,9 @@ pub trait Store: Reader {
 
     /// The second half: removes unused blobs, whatever left them behind, and releases the space.
     fn sweep(&self) -> Result<PurgeReport, StoreError>;
+
+    /// This daemon among those that share the store; `None` if no other can use it.
+    fn replica(&self) -> Option<Arc<dyn Replica>> {
+        None
+    }
 }

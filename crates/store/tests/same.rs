@@ -62,7 +62,7 @@ fn any_step() -> impl Strategy<Value = Step> {
                 contents.extend(used.into_iter().flatten());
             }
             let expect = expect.map(|(conversation, version)| Expectation { conversation, version });
-            Step { blobs: contents.iter().map(blob).collect(), records, notes, durable, expect }
+            Step { blobs: contents.iter().map(blob).collect(), records, notes, durable, expect, is_announced: false }
         })
 }
 

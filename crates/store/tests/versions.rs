@@ -20,10 +20,18 @@ every_store! {
     a_feed_delivers_every_record_once_in_portions
     a_feed_goes_on_from_a_cursor_that_was_written_down
     a_feed_from_the_newest_cursor_delivers_what_comes_later
+    a_feed_goes_on_behind_the_record_of_a_number
     a_cursor_of_another_store_is_refused
     a_purge_leaves_no_trace_in_the_feed
     a_snapshot_is_kept_with_its_version
     a_snapshot_goes_with_its_conversation
+}
+
+fn a_feed_goes_on_behind_the_record_of_a_number(store: &dyn Store) {
+    let numbers: Vec<u64> = (0..3).flat_map(|number| append(store, vec![step("c", number.to_string(), &[])])).collect();
+    let cursor = store.cursor_behind(numbers[0]).unwrap();
+    let (records, _) = follow(store, cursor, 2, 10);
+    assert_eq!(records.iter().map(|record| record.seq).collect::<Vec<_>>(), numbers[1..]);
 }
 
 fn stored(numbers: &[u64]) -> AppendOutcome {

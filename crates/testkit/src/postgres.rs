@@ -39,7 +39,7 @@ impl PostgresServer {
     pub fn shared() -> Option<&'static Self> {
         static SERVER: OnceLock<Option<PostgresServer>> = OnceLock::new();
         let server =
-            SERVER.get_or_init(|| programs().map(|programs| Self::start(programs).expect("a database server")));
+            SERVER.get_or_init(|| programs().map(|programs| Self::start(programs, None).expect("a database server")));
         if server.is_none() {
             println!("SKIPPED: PostgreSQL is not installed");
             assert!(std::env::var_os("CI").is_none(), "PostgreSQL is missing: run `cargo xtask test`");
@@ -50,13 +50,25 @@ impl PostgresServer {
     /// Starts another server.
     pub fn start_another() -> Option<Self> {
         let programs = Self::shared()?.programs.clone();
-        Some(Self::start(programs).expect("a database server"))
+        Some(Self::start(programs, None).expect("a database server"))
     }
 
-    fn start(programs: PathBuf) -> io::Result<Self> {
+    /// Starts another server that speaks TLS with this certificate and key, both as PEM.
+    pub fn start_secured(certificate: &str, key: &str) -> Option<Self> {
+        let programs = Self::shared()?.programs.clone();
+        Some(Self::start(programs, Some((certificate, key))).expect("a database server"))
+    }
+
+    fn start(programs: PathBuf, tls: Option<(&str, &str)>) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("ctx-postgres-").tempdir()?.keep();
         let data = folder.join("data");
         std::fs::create_dir(&data)?;
+        let (certificate, key) = (folder.join("certificate.pem"), folder.join("key.pem"));
+        if let Some(given) = tls {
+            std::fs::write(&certificate, given.0)?;
+            std::fs::write(&key, given.1)?;
+            done(Command::new("chmod").arg("600").arg(&key))?;
+        }
         if is_root() {
             done(Command::new("chmod").arg("755").arg(&folder))?;
             done(Command::new("chown").arg("-R").arg(USER).arg(&folder))?;
@@ -68,6 +80,11 @@ impl PostgresServer {
         let mut server = stepped_down(&programs.join("postgres"));
         server.arg("-D").arg(&data).arg("-k").arg(&folder).args(["-h", "127.0.0.1", "-p", &port.to_string()]);
         server.args(["-c", "max_connections=300", "-c", "shared_buffers=64MB", "-c", "autovacuum=off"]);
+        if tls.is_some() {
+            let setting = |name: &str, path: &Path| format!("{name}={}", path.display());
+            server.args(["-c", "ssl=on", "-c", &setting("ssl_cert_file", &certificate)]);
+            server.args(["-c", &setting("ssl_key_file", &key)]);
+        }
         let keeper = kept(&server, &folder)?;
         let server = Self { programs, folder, port, pooler: OnceLock::new(), _keeper: keeper };
         let end = Instant::now() + Duration::from_secs(60);

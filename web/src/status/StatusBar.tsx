@@ -53,6 +53,11 @@ export function StatusBar({ connection }: { connection: Connection }) {
               {plural(status.store.unsaved, "record")} not saved
             </span>
           )}
+          {status.store.away_since !== null && (
+            <span className={styles.bad} title="Requests pass, edits are refused; the daemon reconnects by itself">
+              database out of reach since {moment(status.store.away_since)}
+            </span>
+          )}
           {status.memory_bytes !== null && <span className={styles.quiet}>memory {bytes(status.memory_bytes)}</span>}
           <span className={styles.daemon} title={`Process ${status.pid}, since ${moment(status.started_at)}`}>
             ctx {status.version}

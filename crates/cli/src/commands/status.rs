@@ -208,6 +208,10 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
             store.path.display()
         ),
     );
+    if !store.others.is_empty() {
+        let names: Vec<&str> = store.others.iter().map(|other| other.name.as_str()).collect();
+        line("other daemons", names.join(", "));
+    }
     let provider = &status.provider;
     if provider.enabled || provider.clearings > 0 {
         line("provider edits", provider_in_words(provider));
@@ -242,6 +246,19 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
     count(recorder.unreadable.saturating_sub(recorder.refused), (&was, &were), "forwarded");
     count(recorder.refused, (&was, &were), "refused");
     count(store.unsaved, ("step", "steps"), "could not be stored");
+    if let Some(since) = store.away_since {
+        let waiting = match store.waiting_bytes {
+            0 => String::new(),
+            bytes => format!("; {} wait to be stored", words::bytes(bytes)),
+        };
+        trouble.push(format!(
+            "the database has been out of reach for {} s: requests pass, edits are refused{waiting}",
+            now.saturating_sub(since) / 1000
+        ));
+    }
+    for other in store.others.iter().filter(|other| other.is_silent()) {
+        trouble.push(format!("the daemon {} has not been heard of for {} s", other.name, other.silent_ms / 1000));
+    }
     if store.gone {
         trouble.push("the store's file was removed, so edits are refused; restart the daemon".to_owned());
     }

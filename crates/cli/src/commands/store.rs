@@ -97,12 +97,7 @@ impl Place {
     fn store(&self) -> Result<Box<dyn Store>, Failure> {
         Ok(match self {
             Self::Home(folder) => Box::new(SqliteStore::open(folder)?),
-            Self::Database(address) => {
-                let store = PostgresStore::open(address)?;
-                // A running daemon would not see what is copied below it.
-                store.claim()?;
-                Box::new(store)
-            }
+            Self::Database(address) => Box::new(PostgresStore::open(address)?),
         })
     }
 }

@@ -49,7 +49,7 @@ fn a_daemon_keeps_its_conversations_in_a_database() {
     assert!(told.iter().all(|text| !text.contains("s3cret")), "{told:?}");
     assert!(told[0].contains("postgres://ctx@127.0.0.1") && told[0].contains("No problems found."), "{}", told[0]);
     assert!(told[3].contains("of 1 conversation"), "{}", told[3]);
-    assert!(told[4].contains("has version 1 already"), "{}", told[4]);
+    assert!(told[4].contains("has version 2 already"), "{}", told[4]);
 }
 
 #[test]
@@ -69,10 +69,10 @@ fn conversations_compose_to_the_same_bytes_after_a_copy_there_and_back() {
     let there = Place::new();
     let up = there.up_with(&["--upstream", &scene.provider.url(), "--store", &url]);
     assert_eq!(dump(&there), bytes, "in the database");
-    let second = Place::new().run(&["up", "--listen", "127.0.0.1:0", "--store", &url]).refused().err;
-    assert!(second.contains("another daemon already uses the store in postgres://"), "{second}");
-    let below = scene.place.run(&["store", "copy", &home, &url]).refused().err;
-    assert!(below.contains("another daemon already uses"), "its edits would not be seen: {below}");
+    let second = Place::new();
+    let other = second.up_with(&["--upstream", &scene.provider.url(), "--store", &url]);
+    assert_eq!(dump(&second), bytes, "a second daemon on the same database");
+    drop(other);
     assert_eq!(there.run(&["history", "--json"]).ok().json(), history);
     drop(up);
     let back = Place::new();
@@ -107,6 +107,84 @@ fn requests_pass_and_edits_are_refused_while_the_database_is_away() {
     let history = scene.json(&["history"]);
     scene.restart();
     assert_eq!(scene.json(&["history"]), history, "what was told is stored");
+}
+
+#[test]
+fn an_edit_through_one_daemon_is_in_the_requests_through_another() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let url = server.url(&server.new_database());
+    let scene = Scene::configured(&settings(&url));
+    let second = Place::new();
+    let other = second.up_with(&["--upstream", &scene.provider.url(), "--store", &url]);
+    let through_other = || {
+        other.send(&scene.session);
+        String::from_utf8(scene.provider.requests().pop().expect("a request").body.to_vec()).expect("text")
+    };
+    scene.change(&["delete", "t1"]);
+    assert_eq!(through_other(), scene.dump());
+    let applied = second.run(&["edit", "t2#0", "--text", "through the other", "--json"]).ok().json();
+    assert!(applied["warnings"].is_null(), "{applied}");
+    let sent = String::from_utf8(scene.send()).expect("text");
+    assert!(sent.contains("through the other") && sent == through_other(), "{sent}");
+
+    let seen = scene.json(&["timeline", "--limit", "1"])["events"][0]["seq"].to_string();
+    let watching = second.ctx(&["watch", "--limit", "8", "--after", &seen, "--json"]);
+    let watching = std::thread::spawn(|| crate::place::finish(watching));
+    for number in 0.. {
+        scene.json(&["retitle", "t2", "--title", &format!("seen elsewhere {number}")]);
+        if watching.is_finished() {
+            break;
+        }
+    }
+    let told = watching.join().expect("it ends").ok().out;
+    assert!(told.contains("seen elsewhere"), "{told}");
+
+    let status = scene.json(&["status"]);
+    let name = status["store"]["others"][0]["name"].as_str().expect("the other daemon").to_owned();
+    assert!(name.ends_with(&second.home().display().to_string()), "{name}");
+    // Killed, it takes no leave.
+    drop(other);
+    let applied = scene.json(&["pin", "t3"]);
+    assert!(applied["warnings"][0].as_str().is_some_and(|warning| warning.contains(&name)), "{applied}");
+    until("it is silent", || scene.place.run(&["status"]).ok().out.contains("has not been heard of").then_some(()));
+    let again = second.up_with(&["--upstream", &scene.provider.url(), "--store", &url]);
+    until("it is back", || scene.json(&["unpin", "t3"])["warnings"].is_null().then(|| scene.json(&["pin", "t3"])));
+    again.terminate();
+    assert!(scene.json(&["unpin", "t3"])["warnings"].is_null(), "it took leave");
+}
+
+#[test]
+fn a_daemon_starts_while_the_database_is_away() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let proxy = FaultProxy::to(server.port()).expect("a proxy");
+    let url = database(server, proxy.address().port());
+    let mut scene = Scene::configured(&settings(&url));
+    let plain = crate::place::asking(77, "SAY:untouched");
+    scene.change(&["delete", "t1"]);
+    let edited = scene.send();
+    let saved = scene.place.home().join("edited.json");
+    until("the edited conversation is noted", || {
+        std::fs::read_to_string(&saved).ok().filter(|text| text.contains(scene.session.session_id()))
+    });
+    assert_eq!(crate::place::mode(&saved), 0o600);
+    scene.settle();
+    proxy.set(Fault::Cut);
+    scene.restart();
+    let before = scene.provider.requests().len();
+    scene.send_anyway();
+    assert_eq!(scene.provider.requests().len(), before, "its edits are out of reach, so it is not sent");
+    scene.send_other(&plain);
+    assert_eq!(scene.provider.requests().len(), before + 1);
+    let status = scene.place.run(&["status"]).ok().out;
+    assert!(status.contains("the database has been out of reach for"), "{status}");
+    let doctor = scene.place.run(&["doctor", "--offline"]).out;
+    assert!(doctor.contains("out of reach of the daemon"), "{doctor}");
+    proxy.set(Fault::None);
+    until("the edits are read", || {
+        scene.send_anyway();
+        let last = scene.provider.requests().pop().expect("a request");
+        (last.body.to_vec() == edited).then_some(())
+    });
 }
 
 #[test]

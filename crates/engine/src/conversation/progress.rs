@@ -25,6 +25,8 @@ pub struct Progress {
 pub struct LogState {
     /// The directory's count of losses at loading. If it is higher now, something in memory is not in the log.
     pub losses: u64,
+    /// The number of the last record at loading.
+    pub version: u64,
     /// The log has the record that introduces the conversation.
     pub introduced: bool,
     /// The number of unreadable records.

@@ -26,6 +26,7 @@ impl Conversation {
             conversation.restore_pending(split(bytes));
         }
         conversation.restore_body(store)?;
+        conversation.log.version = found.last_seq().unwrap_or(0);
         Ok(Some(conversation))
     }
 

@@ -1,7 +1,8 @@
 //! Live events, as server-sent events that can be resumed by number.
 //!
 //! Nothing is buffered per reader. Each reader has a position in the log and reads on from there, a page at a time and
-//! at its own pace, so a slow reader misses nothing.
+//! at its own pace, so a slow reader misses nothing. Where several daemons share the store, the position is one in the
+//! feed, and is valid on each of them.
 
 use ctx_api::live::{After, LiveEvent, Reason, Reset};
 use ctx_engine::Refusal;
@@ -16,8 +17,9 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::IntoResponse;
 use bytes::Bytes;
+use ctx_core::ErrorCode;
 use ctx_service::streams::Watching;
-use ctx_service::{Service, now};
+use ctx_service::{Cursor, Service, now};
 use http::{HeaderMap, header};
 use http_body::Frame;
 use tokio::sync::{mpsc, watch};
@@ -35,8 +37,8 @@ const MOST: u64 = 100_000;
 const WAITING: usize = 16;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-pub const DESCRIPTION: &str = "Events, each with an `id` of the form `EPOCH-SEQ`; `x-events` is the schema of their \
-    data. The first lines carry only the id of the newest event. Without `after` and `Last-Event-ID`, the stream \
+pub const DESCRIPTION: &str = "Events, each with an `id` of the form `EPOCH-SEQ`, or with one for several events where \
+    daemons share a database; `x-events` is the schema of their data. The first lines carry only the id of the newest event. Without `after` and `Last-Event-ID`, the stream \
     begins with the next event. If it cannot resume from the given id, it begins with an event named `reset`: \
     reload your data and keep listening. A restart of the daemon changes the epoch. Lines that start with a colon \
     keep the connection alive. With `streaming`, replies are reported as they grow.";
@@ -56,6 +58,26 @@ fn parse(text: &str) -> Option<Id> {
     };
     let seq = seq.bytes().all(|byte| byte.is_ascii_digit()).then(|| seq.parse().ok())??;
     Some(Id { epoch, seq })
+}
+
+/// A position in the stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Position {
+    /// Behind the record with this number.
+    Number(u64),
+    /// In the feed that several daemons share.
+    Feed(Cursor),
+}
+
+/// The position that a reader asks for; `None` if its text is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Wanted {
+    Id(Id),
+    Feed(Cursor),
+}
+
+fn wanted(text: &str) -> Option<Wanted> {
+    parse(text).map(Wanted::Id).or_else(|| text.parse().ok().map(Wanted::Feed))
 }
 
 /// The start of a stream.
@@ -84,21 +106,30 @@ pub async fn events(
 ) -> Result<impl IntoResponse, ControlError> {
     let After { after, streaming, brief } = asked(query)?;
     let after = after.map(|after| {
-        parse(&after).ok_or_else(|| bad_request(format!("`after` must be the number or id of an event, not `{after}`")))
+        wanted(&after)
+            .ok_or_else(|| bad_request(format!("`after` must be the number or id of an event, not `{after}`")))
     });
     let after = after.transpose()?;
     // A reconnecting browser repeats its first query and adds its position as a header.
-    let resumed = headers.get("last-event-id").map(|id| id.to_str().ok().and_then(parse));
+    let resumed = headers.get("last-event-id").map(|id| id.to_str().ok().and_then(wanted));
+    let wanted = resumed.or(after.map(Some));
     let service = api.0.service.clone();
     let (told, newest) = watch::channel(0);
-    service.listen(move |record| told.send(record.seq).is_ok());
+    let is_shared = service.presence().is_some();
+    if is_shared {
+        service.listen_to_all(move || told.send(0).is_ok());
+    } else {
+        service.listen(move |record| told.send(record.seq).is_ok());
+    }
     let last = api.ask(|service| Ok(service.store().last_seq()?)).await?;
     let epoch = api.0.started_at;
-    let (at, first) = match start(resumed.or(after.map(Some)), epoch, last) {
-        Start::After(at) => (at, format!(": ok\nid: {epoch:x}-{at}\n\n")),
-        Start::Reset(reason) => {
+    let (at, reset) = if is_shared { shared(&api, wanted).await? } else { alone(wanted, epoch, last) };
+    let id = id_of(epoch, at);
+    let first = match reset {
+        None => format!(": ok\nid: {id}\n\n"),
+        Some(reason) => {
             let reset = LiveEvent::Reset(Reset { kind: "reset".to_owned(), reason, seq: last, at: now() });
-            (last, format!("event: reset\n{}", line(epoch, last, &reset)))
+            format!("event: reset\n{}", line(&id, &reset))
         }
     };
     let (send, receive) = mpsc::channel(1);
@@ -107,6 +138,37 @@ pub async fn events(
     tokio::spawn(tell(Reader { service, epoch, brief }, at, newest, growing, send));
     let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
     Ok((head, Body::new(Stream(receive))))
+}
+
+/// The start in the log of a single daemon, and the reason if it is not the wanted one.
+fn alone(wanted: Option<Option<Wanted>>, epoch: u64, last: u64) -> (Position, Option<Reason>) {
+    let ids = wanted.map(|wanted| match wanted {
+        Some(Wanted::Id(id)) => Some(id),
+        Some(Wanted::Feed(_)) | None => None,
+    });
+    match start(ids, epoch, last) {
+        Start::After(at) => (Position::Number(at), None),
+        Start::Reset(reason) => (Position::Number(last), Some(reason)),
+    }
+}
+
+/// The same in the feed that several daemons share.
+async fn shared(api: &Api, wanted: Option<Option<Wanted>>) -> Result<(Position, Option<Reason>), ControlError> {
+    let newest = Position::Feed(api.ask(|service| Ok(service.store().newest()?)).await?);
+    let cursor = match wanted {
+        None => return Ok((newest, None)),
+        Some(Some(Wanted::Feed(cursor))) => cursor,
+        Some(Some(Wanted::Id(Id { epoch: None, seq }))) => {
+            let cursor = api.ask(move |service| Ok(service.store().cursor_behind(seq)?)).await?;
+            return Ok((Position::Feed(cursor), None));
+        }
+        Some(_) => return Ok((newest, Some(Reason::UnknownId))),
+    };
+    let is_known = api.ask(move |service| match service.store().feed(&cursor, 1) {
+        Err(error) if error.code() == ErrorCode::StoreCursor => Ok(false),
+        found => Ok(found.map(|_| true)?),
+    });
+    Ok(if is_known.await? { (Position::Feed(cursor), None) } else { (newest, Some(Reason::Restarted)) })
 }
 
 /// Growing replies, and the subscription to them.
@@ -143,7 +205,7 @@ struct Reader {
 /// Sends everything stored after a number, then new events, until the reader disconnects.
 async fn tell(
     reader: Reader,
-    mut at: u64,
+    mut at: Position,
     mut newest: watch::Receiver<u64>,
     mut growing: Option<Growing>,
     send: mpsc::Sender<Bytes>,
@@ -156,7 +218,7 @@ async fn tell(
         let read = tokio::task::spawn_blocking(move || page(&reader, at)).await;
         // The reader reconnects and then gets the reason.
         let Ok(Ok(page)) = read else { return };
-        at = page.last.unwrap_or(at);
+        at = page.end;
         if !page.lines.is_empty() && send.send(page.lines.into()).await.is_err() {
             return;
         }
@@ -182,27 +244,57 @@ async fn tell(
 struct Page {
     /// Records in it, including damaged ones.
     count: usize,
-    /// The number of the last record.
-    last: Option<u64>,
+    /// The position behind it.
+    end: Position,
     lines: Vec<u8>,
 }
 
-fn page(reader: &Reader, after: u64) -> Result<Page, Refusal> {
-    let found = reader.service.store().log(after, PAGE)?;
-    let sound = found.records.last().map(|record| record.seq);
-    let last = sound.max(found.skipped.last().map(|skipped| skipped.seq));
+fn page(reader: &Reader, at: Position) -> Result<Page, Refusal> {
+    let store = reader.service.store();
+    let (found, end) = match at {
+        Position::Number(after) => {
+            let found = store.log(after, PAGE)?;
+            let end = Position::Number(found.last_seq().unwrap_or(after));
+            (found, end)
+        }
+        Position::Feed(cursor) => {
+            let feed = store.feed(&cursor, PAGE)?;
+            (feed.found, Position::Feed(feed.next))
+        }
+    };
     let told = |record| {
         let event = reader.service.event(record)?;
         Some(LiveEvent::Happened(Box::new(if reader.brief { event.brief() } else { event })))
     };
-    let lines = found.records.iter().filter_map(|record| Some(line(reader.epoch, record.seq, &told(record)?)));
-    let lines = lines.collect::<String>().into_bytes();
-    Ok(Page { count: found.records.len() + found.skipped.len(), last, lines })
+    let mut lines = String::new();
+    for record in &found.records {
+        let Some(event) = told(record) else { continue };
+        match at {
+            Position::Number(_) => lines.push_str(&line(&id_of(reader.epoch, Position::Number(record.seq)), &event)),
+            Position::Feed(_) => lines.push_str(&data(&event)),
+        }
+    }
+    // A reader that reconnects within a page gets it again.
+    if matches!(end, Position::Feed(_)) && end != at {
+        lines.push_str(&format!("id: {}\n\n", id_of(reader.epoch, end)));
+    }
+    Ok(Page { count: found.records.len() + found.skipped.len(), end, lines: lines.into_bytes() })
 }
 
-fn line(epoch: u64, seq: u64, event: &LiveEvent) -> String {
-    let data = serde_json::to_string(event).unwrap_or_default();
-    format!("id: {epoch:x}-{seq}\ndata: {data}\n\n")
+/// The id of a position in the stream.
+fn id_of(epoch: u64, position: Position) -> String {
+    match position {
+        Position::Number(seq) => format!("{epoch:x}-{seq}"),
+        Position::Feed(cursor) => cursor.to_string(),
+    }
+}
+
+fn line(id: &str, event: &LiveEvent) -> String {
+    format!("id: {id}\n{}", data(event))
+}
+
+fn data(event: &LiveEvent) -> String {
+    format!("data: {}\n\n", serde_json::to_string(event).unwrap_or_default())
 }
 
 struct Stream(mpsc::Receiver<Bytes>);

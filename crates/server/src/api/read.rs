@@ -4,7 +4,7 @@ use ctx_api::conversations::{Purge, PurgeResult};
 use ctx_api::frames::{AtQuery, FramesQuery};
 use ctx_api::history::{DiffQuery, HistoryQuery};
 use ctx_api::requests::Explanation;
-use ctx_api::status::{Requests, Status, StoreStatus, WeekView};
+use ctx_api::status::{OtherDaemon, Requests, Status, StoreStatus, WeekView};
 use ctx_api::timeline::TimelineQuery;
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
@@ -48,6 +48,7 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
         })
         .await?;
     let trouble = inside.service.store().trouble();
+    let presence = inside.service.presence().unwrap_or_default();
     Ok(Json(Status {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
@@ -68,12 +69,19 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
             unsaved,
             losses: trouble.losses,
             gone: trouble.gone,
+            away_since: presence.away.map(|away| now().saturating_sub(away.as_millis() as u64)),
+            waiting_bytes: inside.service.waiting_bytes(),
+            others: presence.others.into_iter().map(other_daemon).collect(),
         },
         provider: api.0.service.provider_view(),
         memory_bytes: memory(),
         page: page_is_embedded(),
         week: week(&inside.home).await,
     }))
+}
+
+fn other_daemon((name, silent): (String, std::time::Duration)) -> OtherDaemon {
+    OtherDaemon { name, silent_ms: silent.as_millis() as u64 }
 }
 
 /// The newest replay of the home's conversations.

@@ -115,7 +115,7 @@ impl Parts {
     pub(crate) fn stored(&self, name: &str) -> Result<SharedConversation, Refusal> {
         let id = self.meant(name)?;
         let shared = self.conversation(&id)?;
-        self.writer.settle_conversation(&id, crate::parts::PATIENCE);
+        self.writer.settle_conversation(&id, self.patience());
         Ok(shared)
     }
 }

@@ -17,7 +17,7 @@ impl Parts {
         if terms.is_empty() {
             return Err(Refusal::new(ErrorCode::BadQuery, "The search is empty.", "Enter one or more words."));
         }
-        self.settle(crate::parts::PATIENCE);
+        self.settle(self.patience());
         let wanted = name.map(|name| self.meant(name)).transpose()?;
         let mut found =
             SearchResults { query: query.trim().to_owned(), searched: 0, more: false, conversations: Vec::new() };

@@ -63,7 +63,7 @@ impl Parts {
 
     fn recorded(&self, name: &str, request: u32) -> Result<LoggedRequest, Refusal> {
         let id = self.meant(name)?;
-        self.settle(crate::parts::PATIENCE);
+        self.settle(self.patience());
         let mut found = self.store.records(&id, 0)?;
         let Some(at) = found.records.iter().position(|record| number(record) == Some(request)) else {
             let last = found.records.iter().filter_map(number).max().unwrap_or(0);

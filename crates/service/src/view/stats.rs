@@ -2,7 +2,7 @@
 
 use super::ledger::{Row, Sum, dollars, rows};
 use crate::clock::now;
-use crate::parts::{PATIENCE, Parts};
+use crate::parts::Parts;
 use crate::threads::lock;
 use ctx_api::stats::{DayView, GroupView, Grouping, Stats};
 use ctx_core::day::Day;
@@ -31,7 +31,7 @@ struct Group {
 impl Parts {
     pub(crate) fn stats(&self, asked: &StatsScope) -> Result<Stats, Refusal> {
         let only = asked.conversation.as_deref().map(|name| self.meant(name)).transpose()?;
-        self.settle(PATIENCE);
+        self.settle(self.patience());
         let mut ledger = lock(&self.ledger);
         ledger.read_on(&*self.store, &self.engine.models)?;
         let since = asked.since.map(Day::of);

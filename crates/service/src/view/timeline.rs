@@ -55,7 +55,7 @@ impl Parts {
 
 impl Parts {
     pub(crate) fn misses(&self, name: &str, request: Option<u32>, most: usize) -> Result<Misses, Refusal> {
-        self.settle(crate::parts::PATIENCE);
+        self.settle(self.patience());
         let Timeline { conversation, events, .. } = self.timeline(name, usize::MAX)?;
         let mut all = Vec::new();
         for event in events {

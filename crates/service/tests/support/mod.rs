@@ -41,8 +41,11 @@ impl House {
     }
 
     pub fn on(store: Arc<dyn Store>) -> House {
-        let service = Arc::new(Service::open(store.clone()).expect("a service"));
-        House { service, store, clock: AtomicU64::new(1_000) }
+        House::of(Service::open(store.clone()).expect("a service"), store)
+    }
+
+    pub fn of(service: Service, store: Arc<dyn Store>) -> House {
+        House { service: Arc::new(service), store, clock: AtomicU64::new(1_000) }
     }
 
     /// Everything is dropped from memory; only what is stored remains.

@@ -6,7 +6,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio_postgres::types::Type;
@@ -68,9 +67,6 @@ pub async fn append(
     most: Duration,
 ) -> Result<Vec<AppendOutcome>, StoreError> {
     let mut writing = pool.writing.lock().await;
-    if pool.is_taken.load(Ordering::Relaxed) {
-        return Err(pool.in_use());
-    }
     if let Some(unsettled) = writing.unsettled.clone() {
         let found = settle(pool, &unsettled).await?;
         writing.unsettled = None;
@@ -112,7 +108,7 @@ pub async fn append(
             conflicts: plan.conflicts.clone(),
         };
         writing.unsettled = Some(unsettled.clone());
-        match plan.store(&link, owner).await {
+        match plan.store(&link, owner, pool.replica()).await {
             Ok(numbers) => {
                 (writing.unsettled, writing.link) = (None, Some(link));
                 return Ok(outcomes(&steps, &plan.conflicts, numbers));

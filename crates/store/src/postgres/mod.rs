@@ -1,4 +1,4 @@
-//! The store in a PostgreSQL database, used by one daemon at a time. No extension, no stored procedure, no state of a
+//! The store in a PostgreSQL database, used by any number of daemons. No extension, no stored procedure, no state of a
 //! session: it also works through a pooler that lends a connection for one transaction.
 //!
 //! This module assembles the backend. Calls are synchronous and end by their deadline; the modules below contain the
@@ -7,11 +7,11 @@
 mod address;
 mod append;
 mod check;
-mod claim;
 mod plan;
 mod pool;
 mod purge;
 mod read;
+mod replica;
 mod schema;
 mod text;
 mod tls;
@@ -25,9 +25,10 @@ use tokio_postgres::types::Type;
 pub use self::address::PostgresAddress;
 pub use self::pool::Limits;
 use self::pool::{Link, Pool};
+use self::replica::PostgresReplica;
 pub use self::schema::Migration;
 use crate::model::{AppendOutcome, Blob, ConversationRow, Owner, PurgeReport, Records, Size, Step};
-use crate::{Cursor, Feed, Hash, Health, Reader, Store, StoreError};
+use crate::{Cursor, Feed, Hash, Health, Reader, Replica, Store, StoreError};
 
 /// The store of one owner in a database. Clones share the connections.
 #[derive(Clone)]
@@ -36,6 +37,8 @@ pub struct PostgresStore {
     owner: i32,
     /// Blobs found damaged while reading, so that the next append of their bytes replaces them.
     damaged: Arc<Mutex<HashSet<Hash>>>,
+    /// This daemon, once it has joined the others.
+    replica: Option<Arc<PostgresReplica>>,
 }
 
 impl PostgresStore {
@@ -48,7 +51,7 @@ impl PostgresStore {
     pub fn open_within(address: &PostgresAddress, limits: Limits) -> Result<Self, StoreError> {
         let pool = Arc::new(Pool::new(address.clone(), limits)?);
         schema::prepare(&pool)?;
-        Ok(Self { pool, owner: 0, damaged: Arc::default() })
+        Ok(Self { pool, owner: 0, damaged: Arc::default(), replica: None })
     }
 
     /// Leads the schema of a database to the version of this program.
@@ -58,7 +61,23 @@ impl PostgresStore {
 
     /// The store of another owner.
     pub fn of(&self, owner: Owner) -> Self {
-        Self { pool: self.pool.clone(), owner: owner.0.cast_signed(), damaged: Arc::default() }
+        Self { pool: self.pool.clone(), owner: owner.0.cast_signed(), damaged: Arc::default(), replica: None }
+    }
+
+    /// Joins the daemons that use this store, before anything of it is read into memory. From now on others wait until
+    /// this one has seen their edits. A silent daemon of the same name is taken for this one, before a restart.
+    pub fn join(mut self, name: &str) -> Result<Self, StoreError> {
+        self.replica = Some(PostgresReplica::join(self.pool.clone(), self.owner, name)?);
+        Ok(self)
+    }
+
+    /// Opens a store that is out of reach at the moment. The daemon joins the others with the first poll that succeeds,
+    /// and is then told to read everything.
+    pub fn join_later(address: &PostgresAddress, name: &str) -> Result<Self, StoreError> {
+        let pool = Arc::new(Pool::new(address.clone(), Limits::default())?);
+        pool.note_reach(false);
+        let replica = Some(PostgresReplica::later(pool.clone(), 0, name));
+        Ok(Self { pool, owner: 0, damaged: Arc::default(), replica })
     }
 
     pub fn address(&self) -> &PostgresAddress {
@@ -67,8 +86,9 @@ impl PostgresStore {
 
     /// Rows of one statement about this owner, which is `$1`.
     fn rows(&self, sql: impl Into<String>, values: Vec<Argument>) -> Result<Vec<Row>, StoreError> {
-        let (begin, sql, owner) = (Pool::begin_reading(self.pool.limits.call), sql.into(), self.owner);
-        self.pool.run(self.pool.limits.call, move |link| {
+        let most = self.pool.patience();
+        let (begin, sql, owner) = (Pool::begin_reading(most), sql.into(), self.owner);
+        self.pool.run(most, move |link| {
             let (begin, sql, values) = (begin.clone(), sql.clone(), values.clone());
             async move {
                 let own: read::Value<'_> = (&owner, Type::INT4);
@@ -165,6 +185,13 @@ impl Reader for PostgresStore {
         Ok(Cursor { epoch: number(0)?, transaction: number(1)?, seq: 0 })
     }
 
+    fn cursor_behind(&self, seq: u64) -> Result<Cursor, StoreError> {
+        let sql = "SELECT txid::text::bigint FROM ctx.records WHERE owner = $1 AND seq <= $2 ORDER BY seq DESC LIMIT 1";
+        let rows = self.rows(sql, vec![Argument::number(seq)])?;
+        let transaction = rows.first().map(|row| row.try_get::<_, i64>(0)).transpose()?.unwrap_or(0).cast_unsigned();
+        Ok(Cursor { transaction, seq, ..self.newest()? })
+    }
+
     fn blobs(&self, hashes: &[Hash]) -> Result<Vec<Blob>, StoreError> {
         if hashes.is_empty() {
             return Ok(Vec::new());
@@ -226,7 +253,7 @@ impl Reader for PostgresStore {
 
     fn size(&self) -> Result<Size, StoreError> {
         let owner = self.owner;
-        self.pool.run(self.pool.limits.call, move |link| async move { size(&link, owner).await })
+        self.pool.run(self.pool.patience(), move |link| async move { size(&link, owner).await })
     }
 
     fn check(&self) -> Result<Health, StoreError> {
@@ -259,5 +286,9 @@ impl Store for PostgresStore {
 
     fn sweep(&self) -> Result<PurgeReport, StoreError> {
         purge::sweep(&self.pool, self.owner)
+    }
+
+    fn replica(&self) -> Option<Arc<dyn Replica>> {
+        self.replica.clone().map(|replica| replica as Arc<dyn Replica>)
     }
 }

@@ -1,6 +1,6 @@
 //! What an append will store, decided between its two round trips.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use tokio_postgres::types::Type;
 use zstd::bulk::Compressor;
@@ -83,6 +83,8 @@ pub struct Plan {
     blobs: Vec<Blobs>,
     records: Records,
     notes: Notes,
+    /// The conversations with announced steps.
+    announced: Vec<String>,
 }
 
 impl Plan {
@@ -97,6 +99,7 @@ impl Plan {
         let mut plan = Self::default();
         let mut new: BTreeMap<Hash, &[u8]> = BTreeMap::new();
         let mut notes: BTreeMap<(&str, &str), Option<&[u8]>> = BTreeMap::new();
+        let mut announced: BTreeSet<&str> = BTreeSet::new();
         for step in steps {
             let met = step.expect.as_ref().map(|expect| {
                 let version = places.get(&expect.conversation).map_or(0, |place| place.version);
@@ -127,6 +130,10 @@ impl Plan {
                 plan.records.push(&mut compressor, record, place.id)?;
             }
             notes.extend(step.notes.iter().map(|note| ((&*note.conversation, &*note.name), note.body.as_deref())));
+            if step.is_announced {
+                announced.extend(step.records.iter().map(|record| record.conversation.as_str()));
+                announced.extend(step.notes.iter().map(|note| note.conversation.as_str()));
+            }
         }
         for ((conversation, name), body) in notes {
             match (places.get(conversation), body) {
@@ -136,6 +143,7 @@ impl Plan {
                 (None, None) => {}
             }
         }
+        plan.announced = announced.into_iter().map(text::encode).collect();
         plan.pack(&mut compressor, new)?;
         Ok(Some(plan))
     }
@@ -161,8 +169,8 @@ impl Plan {
         self.conflicts.iter().any(Option::is_none)
     }
 
-    /// Stores everything and commits; returns the numbers of the records.
-    pub async fn store(&self, link: &Link, owner: i32) -> Result<Vec<u64>, StoreError> {
+    /// Stores everything and commits; returns the numbers of the records. `replica`: the daemon that does so.
+    pub async fn store(&self, link: &Link, owner: i32, replica: i64) -> Result<Vec<u64>, StoreError> {
         let (last, earlier) = match self.blobs.split_last() {
             Some((last, earlier)) => (Some(last), earlier),
             None => (None, [].as_slice()),
@@ -170,7 +178,7 @@ impl Plan {
         for blobs in earlier {
             blobs.store(link, owner).await?;
         }
-        let (blobs, numbers, notes, deleted, committed) = tokio::join!(
+        let (blobs, numbers, notes, deleted, announced, committed) = tokio::join!(
             async {
                 match last {
                     Some(blobs) => blobs.store(link, owner).await,
@@ -180,6 +188,7 @@ impl Plan {
             self.records.store(link, owner),
             self.notes.store(link),
             self.notes.remove(link),
+            announce(link, owner, replica, &self.announced),
             link.client.batch_execute("COMMIT"),
         );
         // The first error is the cause of the others.
@@ -187,9 +196,23 @@ impl Plan {
         let numbers = numbers?;
         notes?;
         deleted?;
+        announced?;
         committed?;
         Ok(numbers)
     }
+}
+
+/// Announces edits of these conversations to the other daemons. Only edits are announced: a notification takes a lock of
+/// the whole database when its transaction commits.
+pub async fn announce(link: &Link, owner: i32, replica: i64, conversations: &[String]) -> Result<(), StoreError> {
+    if conversations.is_empty() {
+        return Ok(());
+    }
+    let sql = "WITH new AS (INSERT INTO ctx.edits (owner, conversation, replica) SELECT $1, n, $3 FROM unnest($2) AS n) \
+               SELECT pg_notify('ctx_edits', '')";
+    let values = [(&owner as _, Type::INT4), (&conversations as _, Type::TEXT_ARRAY), (&replica as _, Type::INT8)];
+    link.client.query_typed(sql, &values).await?;
+    Ok(())
 }
 
 impl Blobs {

@@ -1,28 +1,34 @@
 //! The connections to the database, and the bridge from the store's synchronous calls to them.
 //!
 //! A pool has a thread of its own. A call runs there as a task and ends by its deadline, whatever the network does. At
-//! most [`READERS`] connections read, one writes, and one holds the claim. A pool crate would bring the same in more words: ours never checks
-//! a connection before use, because every call may be repeated on a new one, or finds out what became of it.
+//! most [`READERS`] connections read, one writes, and one listens for the edits of other daemons. A pool crate would bring
+//! the same in more words: ours never checks a connection before use, because every call may be repeated on a new one,
+//! or finds out what became of it.
 
-use std::sync::atomic::AtomicBool;
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::{Builder, Handle, Runtime};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_postgres::config::SslMode;
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::{AsyncMessage, Client, Connection, NoTls};
 
 use super::PostgresAddress;
 use super::append::Writing;
 use super::tls::Tls;
 use crate::StoreError;
 
-/// The number of connections that read. One more writes, and one holds the claim.
+/// The number of connections that read. One more writes, and one listens.
 pub const READERS: usize = 4;
+
+/// The time for a read while the database is known to be away: a held request waits for it.
+const AWAY: Duration = Duration::from_millis(300);
 
 /// A reader may not rest longer than this between two statements: old rows are kept for its snapshot.
 const IDLE: Duration = Duration::from_secs(10);
@@ -64,8 +70,9 @@ pub struct Pool {
     readers: Semaphore,
     idle: Mutex<Vec<Arc<Link>>>,
     pub writing: tokio::sync::Mutex<Writing>,
-    /// Another daemon has claimed what this one had.
-    pub is_taken: AtomicBool,
+    /// The number of this daemon among those that share the database; 0 if it has none.
+    replica: AtomicI64,
+    away_since: Mutex<Option<Instant>>,
     handle: Handle,
     runtime: Option<Runtime>,
 }
@@ -95,7 +102,8 @@ impl Pool {
             readers: Semaphore::new(READERS),
             idle: Mutex::default(),
             writing: tokio::sync::Mutex::default(),
-            is_taken: AtomicBool::new(false),
+            replica: AtomicI64::new(0),
+            away_since: Mutex::default(),
             handle: runtime.handle().clone(),
             runtime: Some(runtime),
         })
@@ -103,6 +111,30 @@ impl Pool {
 
     pub fn address(&self) -> &PostgresAddress {
         &self.address
+    }
+
+    pub fn replica(&self) -> i64 {
+        self.replica.load(Ordering::Relaxed)
+    }
+
+    pub fn set_replica(&self, id: i64) {
+        self.replica.store(id, Ordering::Relaxed);
+    }
+
+    /// Records whether the database answered.
+    pub fn note_reach(&self, is_in_reach: bool) {
+        let mut away = lock(&self.away_since);
+        *away = if is_in_reach { None } else { Some(away.unwrap_or_else(Instant::now)) };
+    }
+
+    /// For how long the database has been out of reach.
+    pub fn away(&self) -> Option<Duration> {
+        lock(&self.away_since).map(|since| since.elapsed())
+    }
+
+    /// The time for a read.
+    pub fn patience(&self) -> Duration {
+        if self.away().is_some() { self.limits.call.min(AWAY) } else { self.limits.call }
     }
 
     /// Runs a task on the pool's thread and waits for it, at most for `most`.
@@ -154,17 +186,22 @@ impl Pool {
 
     /// A new connection.
     pub async fn connect(&self) -> Result<Arc<Link>, StoreError> {
+        self.listen(Arc::default()).await
+    }
+
+    /// A new connection that passes on notifications, and its end.
+    pub async fn listen(&self, notified: Arc<Notify>) -> Result<Arc<Link>, StoreError> {
         let mut config = self.address.config.clone();
         config.connect_timeout(self.limits.connect).tcp_user_timeout(self.limits.call);
         let link = timeout(self.limits.connect, async {
             Ok(match &self.tls {
                 Some(tls) => {
                     let (client, connection) = config.connect(tls.clone()).await?;
-                    Link { client, task: tokio::spawn(connection).abort_handle() }
+                    Link { client, task: tokio::spawn(drive(connection, notified)).abort_handle() }
                 }
                 None => {
                     let (client, connection) = config.connect(NoTls).await?;
-                    Link { client, task: tokio::spawn(connection).abort_handle() }
+                    Link { client, task: tokio::spawn(drive(connection, notified)).abort_handle() }
                 }
             })
         });
@@ -187,6 +224,20 @@ impl Pool {
         let (most, idle) = (most.as_millis().max(1), idle.as_millis().max(1));
         format!("SET LOCAL statement_timeout = {most}; SET LOCAL idle_in_transaction_session_timeout = {idle}")
     }
+}
+
+/// Passes the bytes of a connection until it ends.
+async fn drive<S, T>(mut connection: Connection<S, T>, notified: Arc<Notify>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+        if matches!(message, AsyncMessage::Notification(_)) {
+            notified.notify_one();
+        }
+    }
+    notified.notify_one();
 }
 
 fn late() -> StoreError {

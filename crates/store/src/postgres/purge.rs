@@ -26,7 +26,7 @@ const USES: &str = "SELECT substring(r.uses FROM 32 * i + 1 FOR 32) FROM ctx.rec
                     generate_series(0, length(r.uses) / 32 - 1) AS i WHERE r.owner = $1";
 
 pub fn remove(pool: &Arc<Pool>, owner: i32, conversations: &[String]) -> Result<PurgeReport, StoreError> {
-    let mut purged = PurgeReport::default();
+    let (mut purged, replica) = (PurgeReport::default(), pool.replica());
     for name in conversations {
         let (begin, name) = (Pool::begin_writing(pool.limits.call), text::encode(name));
         purged += pool.run(pool.limits.call, move |link| {
@@ -35,10 +35,12 @@ pub fn remove(pool: &Arc<Pool>, owner: i32, conversations: &[String]) -> Result<
                 let sql = "WITH c AS (SELECT id FROM ctx.conversations WHERE owner = $1 AND name = $2 FOR UPDATE), \
                     r AS (DELETE FROM ctx.records WHERE conversation IN (SELECT id FROM c) RETURNING size), \
                     n AS (DELETE FROM ctx.notes WHERE conversation IN (SELECT id FROM c) RETURNING length(body) AS size), \
-                    gone AS (DELETE FROM ctx.conversations WHERE id IN (SELECT id FROM c)) \
+                    gone AS (DELETE FROM ctx.conversations WHERE id IN (SELECT id FROM c)), \
+                    told AS (INSERT INTO ctx.edits (owner, conversation, replica) SELECT $1, $2, $3 FROM c) \
                     SELECT (SELECT count(*) FROM r), (SELECT coalesce(sum(size), 0) FROM r)::bigint, \
-                           (SELECT coalesce(sum(size), 0) FROM n)::bigint";
-                let rows = alone(&link, &begin, sql, &[(&owner, Type::INT4), (&name, Type::TEXT)]).await?;
+                           (SELECT coalesce(sum(size), 0) FROM n)::bigint, pg_notify('ctx_edits', '')";
+                let values = [(&owner as _, Type::INT4), (&name as _, Type::TEXT), (&replica as _, Type::INT8)];
+                let rows = alone(&link, &begin, sql, &values).await?;
                 let number = |column| -> Result<u64, StoreError> {
                     let number = rows.first().map(|row| row.try_get::<_, i64>(column)).transpose()?;
                     Ok(number.unwrap_or(0).cast_unsigned())

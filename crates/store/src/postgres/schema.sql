@@ -1,4 +1,4 @@
--- The store in PostgreSQL. Version 1: the number stands in SCHEMA_VERSION (schema.rs) and in `facts`.
+-- The store in PostgreSQL. Version 1: the number stands in `facts`.
 -- A released version of this file is never edited; a new one comes with a step that only adds to the old, so that
 -- programs of both versions work side by side.
 

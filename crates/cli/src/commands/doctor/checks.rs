@@ -159,6 +159,22 @@ fn about(status: &Status) -> Vec<Finding> {
         "skipped because the recorder could not keep up",
         "no action needed: the requests were forwarded, and the next one completes the record",
     );
+    let away = status.store.away_since.is_some();
+    trouble(
+        u64::from(away),
+        Level::Wrong,
+        ("database", "databases"),
+        "is out of reach of the daemon: requests pass, edits are refused, and observed requests wait in memory",
+        "check the database server and the network; the daemon reconnects by itself",
+    );
+    let silent = status.store.others.iter().filter(|other| other.is_silent()).count();
+    trouble(
+        silent as u64,
+        Level::Note,
+        ("other daemon has", "other daemons have"),
+        "not been heard of: edits do not reach it",
+        "`ctx status` names it; stop it if it still runs, for requests through it leave without newer edits",
+    );
     let refused = status.recorder.refused;
     trouble(
         status.recorder.unreadable.saturating_sub(refused),

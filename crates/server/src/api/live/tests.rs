@@ -57,7 +57,7 @@ async fn a_reader_that_does_not_read_holds_a_page_and_misses_nothing_later() {
     let (told, newest) = watch::channel(0);
     let (send, mut receive) = mpsc::channel(1);
     let reader = Reader { service, epoch: 7, brief: false };
-    let teller = tokio::spawn(tell(reader, 100, newest, None, send));
+    let teller = tokio::spawn(tell(reader, Position::Number(100), newest, None, send));
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert!(receive.len() <= 1 && !teller.is_finished());
     append(&*store, 1000);

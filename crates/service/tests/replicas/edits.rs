@@ -1,0 +1,155 @@
+//! An acknowledged edit is in every request that begins later, whichever daemon it passes through.
+
+use crate::stage::{Daemon, Left, Stage, session, until};
+use serde_json::json;
+use std::time::Instant;
+use testkit::Fault;
+
+#[test]
+fn a_request_that_begins_after_an_edit_carries_it_through_every_daemon() {
+    let Some(stage) = Stage::new() else { return };
+    let daemons = ["one", "two", "three"].map(|name| stage.daemon(name));
+    let session = session(1, "secret");
+    assert_eq!(daemons[0].say(&session), Left::Streamed);
+    daemons[0].settle();
+    let id = daemons[0].house.ids().remove(0);
+    let mut took = Vec::new();
+    for (number, daemon) in daemons.iter().cycle().take(12).enumerate() {
+        until("every daemon lists it", || daemon.house.ids() == [id.clone()]);
+        let new = format!("text {number}");
+        let start = Instant::now();
+        let applied = daemon.rewrite(&id, "t1#0", &new);
+        took.push(start.elapsed());
+        assert_eq!(applied.warnings, [""; 0], "all daemons run");
+        let sent: Vec<Left> = daemons.iter().map(|daemon| daemon.say(&session)).collect();
+        assert!(sent.iter().all(|left| left.says(&new) && !left.says("secret")), "{number}: {sent:?}");
+        assert!(sent.iter().all(|left| *left == sent[0]), "each composes the same bytes");
+    }
+    took.sort();
+    println!("an edit through three daemons took {:?} in the middle, {:?} at most", took[6], took[11]);
+    let applied = daemons[1].house.service.history(&id, 100).expect("a history").commits.len();
+    assert_eq!(applied, 12, "no commit is lost");
+}
+
+#[test]
+fn a_reverted_edit_is_no_longer_held_anywhere() {
+    let Some(stage) = Stage::new() else { return };
+    let (one, two) = (stage.daemon("one"), stage.daemon("two"));
+    let session = session(2, "secret");
+    one.say(&session);
+    one.settle();
+    let id = one.house.ids().remove(0);
+    one.rewrite(&id, "t1#0", "EDITED");
+    assert!(two.say(&session).says("EDITED"));
+    two.settle();
+    let undo = serde_json::from_value(json!({"action": "undo", "author": "test"})).expect("a request");
+    one.house.service.go(&id, undo).expect("undone");
+    for daemon in [&one, &two] {
+        assert!(!daemon.say(&session).says("EDITED"));
+        assert_eq!(daemon.house.service.edited_count(), one.house.service.edited_count());
+    }
+}
+
+/// Turns pass through the daemons in turn, with edits between. A lone daemon with the same log composes the same bytes.
+#[test]
+fn a_conversation_without_affinity_is_the_one_that_its_log_tells() {
+    let Some(stage) = Stage::new() else { return };
+    let daemons = ["one", "two", "three"].map(|name| stage.daemon(name));
+    let mut session = session(3, "first");
+    daemons[0].say(&session);
+    daemons[0].settle();
+    let id = daemons[0].house.ids().remove(0);
+    until("every daemon lists it", || daemons.iter().all(|daemon| daemon.house.ids() == [id.clone()]));
+    let mut last = Left::Streamed;
+    for turn in 0..18 {
+        let (through, editor): (&Daemon, &Daemon) = (&daemons[turn % 3], &daemons[(turn + 1) % 3]);
+        if turn % 4 == 0 {
+            editor.rewrite(&id, "t1#0", &format!("edit {turn}"));
+        }
+        session.assistant(&format!("answer {turn}")).user(&format!("question {turn}"));
+        last = through.say(&session);
+        assert!(last.says(&format!("edit {}", turn / 4 * 4)), "{turn}: {last:?}");
+        through.settle();
+    }
+    let newest = &daemons[2];
+    assert_eq!(newest.say(&session), last);
+    newest.settle();
+    // The newest request may have met a conflict; then the next one stores it.
+    until("a lone daemon composes the same", || {
+        newest.say(&session);
+        newest.settle();
+        last == Left::Composed(String::from_utf8(stage.alone().compose(&id)).expect("text"))
+    });
+}
+
+#[test]
+fn an_edit_on_an_outdated_state_is_made_on_the_newest_one() {
+    let Some(stage) = Stage::new() else { return };
+    let (one, two) = (stage.daemon("one"), stage.daemon("two"));
+    let mut session = session(4, "first");
+    one.say(&session);
+    one.settle();
+    let id = one.house.ids().remove(0);
+    until("both list it", || two.house.ids() == [id.clone()]);
+    two.rewrite(&id, "t1#0", "EDITED");
+    for turn in 0..5 {
+        session.assistant("yes").user(&format!("turn {turn}"));
+        assert!(one.say(&session).says("EDITED"));
+        one.settle();
+        // The other daemon has not heard of this turn yet.
+        let applied = two.edit(&id, json!({"op": "pin", "ids": ["t1"]}));
+        let unpinned = two.edit(&id, json!({"op": "unpin", "ids": ["t1"]}));
+        assert!(applied.is_ok() && unpinned.is_ok(), "{applied:?} {unpinned:?}");
+    }
+    assert_eq!(two.house.service.history(&id, 100).expect("a history").commits.len(), 11);
+}
+
+#[test]
+fn a_purged_conversation_is_gone_from_every_daemon() {
+    let Some(stage) = Stage::new() else { return };
+    let (one, two) = (stage.daemon("one"), stage.daemon("two"));
+    let session = session(5, "secret");
+    one.say(&session);
+    one.settle();
+    let id = one.house.ids().remove(0);
+    one.rewrite(&id, "t1#0", "EDITED");
+    assert!(two.say(&session).says("EDITED"));
+    two.settle();
+    one.house.service.purge(&[id.clone()]).expect("purged");
+    assert_eq!(two.house.ids(), [""; 0]);
+    assert_eq!(two.house.service.edited_count(), 0);
+    assert_eq!(two.say(&session), Left::Streamed, "it begins anew");
+}
+
+#[test]
+fn an_answer_whose_request_was_overtaken_is_not_booked_for_another() {
+    let Some(stage) = Stage::new() else { return };
+    let (one, two) = (stage.daemon("one"), stage.daemon("two"));
+    let first = session(6, "first");
+    one.say(&first);
+    one.settle();
+    let id = one.house.ids().remove(0);
+    until("both list it", || two.house.ids() == [id.clone()]);
+    let (mut here, mut there) = (first.clone(), first);
+    here.assistant("yes").user("through one");
+    there.assistant("yes").user("through two");
+    assert_eq!(two.house.turns(&id).len(), 2, "it is in memory");
+    two.proxy.set(Fault::Stall);
+    let late = two.house.send(&there);
+    let stored = one.house.send(&here);
+    one.settle();
+    assert_eq!(late.request, stored.request, "both count on");
+    two.proxy.set(Fault::None);
+    until("it is overtaken", || two.house.service.conflicts() > 0);
+    one.house.reply(&stored, "an answer");
+    one.settle();
+    two.house.reply(&late, "an answer to the late one");
+    two.settle();
+    let log = stage.alone().store.records(&id, 0).expect("records").records;
+    let answers = log.iter().filter(|record| record.kind == "answered");
+    let requests: Vec<u64> = answers
+        .filter_map(|record| serde_json::from_slice::<serde_json::Value>(&record.body).ok()?["request"].as_u64())
+        .collect();
+    let own = requests.iter().filter(|request| **request == u64::from(stored.request)).count();
+    assert_eq!(own, 1, "{requests:?}");
+}

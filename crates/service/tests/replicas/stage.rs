@@ -1,0 +1,143 @@
+//! Daemons on one database, each with its own way to it.
+
+use crate::support::{Headers, House, LONG, hints};
+use ctx_api::edit::{EditResult, Wish};
+use ctx_engine::Refusal;
+use ctx_engine::card::Card;
+use ctx_engine::compose::Outgoing;
+use ctx_service::recorder::Withheld;
+use ctx_service::{Recorder, Service};
+use ctx_store::{Limits, PostgresStore};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+use testkit::{Fault, FaultProxy, PostgresServer, Session};
+
+const LIMITS: Limits = Limits { connect: Duration::from_millis(800), call: Duration::from_millis(1500) };
+
+/// How a request left.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Left {
+    /// It was not held.
+    Streamed,
+    AsItCame,
+    Composed(String),
+    Withheld(Withheld),
+}
+
+impl Left {
+    /// Whether it carries this text.
+    pub fn says(&self, text: &str) -> bool {
+        matches!(self, Left::Composed(sent) if sent.contains(text))
+    }
+}
+
+pub struct Daemon {
+    pub house: House,
+    pub recorder: Recorder,
+    /// Between it and the database.
+    pub proxy: FaultProxy,
+}
+
+/// A database for daemons.
+pub struct Stage {
+    pub server: &'static PostgresServer,
+    pub database: String,
+}
+
+impl Stage {
+    /// `None` if there is no server.
+    pub fn new() -> Option<Stage> {
+        let server = PostgresServer::shared()?;
+        let database = server.new_database();
+        PostgresStore::open(&server.url(&database).parse().expect("an address")).expect("a store");
+        Some(Stage { server, database })
+    }
+
+    pub fn daemon(&self, name: &str) -> Daemon {
+        let proxy = FaultProxy::to(self.server.port()).expect("a proxy");
+        let address = PostgresServer::url_at(proxy.address().port(), &self.database).parse().expect("an address");
+        let store = PostgresStore::open_within(&address, LIMITS).and_then(|store| store.join(name)).expect("a store");
+        let house = House::on(Arc::new(store));
+        let recorder = Recorder::start(house.service.clone()).expect("threads");
+        Daemon { house, recorder, proxy }
+    }
+
+    /// A daemon that starts while the database is out of reach, and knows only these edited conversations.
+    pub fn daemon_away(&self, name: &str, edited: Vec<Card>) -> Daemon {
+        let proxy = FaultProxy::to(self.server.port()).expect("a proxy");
+        proxy.set(Fault::Cut);
+        let address = PostgresServer::url_at(proxy.address().port(), &self.database).parse().expect("an address");
+        let store = Arc::new(PostgresStore::join_later(&address, name).expect("a store"));
+        let house = House::of(Service::open_away(store.clone(), edited), store);
+        let recorder = Recorder::start(house.service.clone()).expect("threads");
+        Daemon { house, recorder, proxy }
+    }
+
+    /// A daemon that knows the others only from the database.
+    pub fn alone(&self) -> House {
+        let store = PostgresStore::open(&self.server.url(&self.database).parse().expect("an address"));
+        House::on(Arc::new(store.expect("a store")))
+    }
+}
+
+impl Daemon {
+    pub fn send(&self, headers: &Headers, body: &[u8]) -> Left {
+        let (mut request, mut response) =
+            self.recorder.exchange((&ctx_wire::anthropic::Anthropic, ctx_wire::Call::Generate), hints(headers), None);
+        request.chunk(body);
+        let left = if request.is_held() {
+            let (tell, told) = channel();
+            request.compose(Box::new(move |reply| tell.send(reply).expect("a listener")));
+            match told.recv_timeout(LONG).expect("an answer") {
+                Ok(composition) => match composition.outgoing {
+                    Some(outgoing) => Left::Composed(text(&outgoing, body)),
+                    None => Left::AsItCame,
+                },
+                Err(why) => Left::Withheld(why),
+            }
+        } else {
+            request.end(true);
+            Left::Streamed
+        };
+        response.end(None);
+        left
+    }
+
+    pub fn say(&self, session: &Session) -> Left {
+        self.send(&session.headers(), &session.body())
+    }
+
+    pub fn settle(&self) {
+        self.recorder.settle(LONG);
+    }
+
+    pub fn edit(&self, id: &str, operation: Value) -> Result<EditResult, Refusal> {
+        let operations = serde_json::from_value(json!([operation])).expect("operations");
+        self.house.service.apply(id, Wish { operations, ..Wish::default() })
+    }
+
+    /// Gives a message another text.
+    pub fn rewrite(&self, id: &str, message: &str, text: &str) -> EditResult {
+        self.edit(id, json!({"op": "edit", "id": message, "text": text})).expect("a commit")
+    }
+}
+
+fn text(outgoing: &Outgoing, body: &[u8]) -> String {
+    String::from_utf8(outgoing.bytes(body)).expect("text")
+}
+
+pub fn session(seed: u64, first: &str) -> Session {
+    let mut session = Session::new(seed).lean();
+    session.user(first).assistant("yes").user("second");
+    session
+}
+
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + LONG;
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

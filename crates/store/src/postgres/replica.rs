@@ -1,0 +1,307 @@
+//! Daemons that share the database: announcements of edits, beats and leases.
+//!
+//! A transaction number says nothing about the order of commits, so a daemon reports the snapshot that its last poll
+//! read. An edit is seen by all when its transaction is visible in the snapshot of each. One connection listens, polls
+//! and beats; behind a pooler that swallows notifications, polling alone finds the same.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+use tokio::time::timeout;
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+
+use super::pool::{Link, Pool};
+use super::read::alone;
+use super::{schema, text};
+use crate::replica::LEASE;
+use crate::{Absent, News, Presence, Replica, StoreError};
+
+/// The pause before a daemon that has not seen an edit is asked for again.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(40));
+
+/// What a commit may take beyond a lease.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Announcements are kept for an hour. A daemon that was away for half of it reads everything again.
+const LONG_AWAY: Duration = Duration::from_secs(1800);
+
+/// The interval between removals of old announcements and of daemons that are gone.
+const TIDY: Duration = Duration::from_secs(60);
+
+pub struct PostgresReplica(Arc<Inner>);
+
+struct Inner {
+    pool: Arc<Pool>,
+    owner: i32,
+    id: i64,
+    name: String,
+    /// Taken while it is used, so that a call that ends in the middle leaves none behind.
+    link: tokio::sync::Mutex<Option<Arc<Link>>>,
+    notified: Arc<Notify>,
+    sight: Mutex<Sight>,
+    has_left: AtomicBool,
+}
+
+/// The state of the announcements here.
+struct Sight {
+    /// The snapshot of the last beat.
+    seen: String,
+    /// The snapshot of the last poll.
+    polled: String,
+    /// The time of the last beat.
+    beaten_at: Instant,
+    /// Until the first beat after the store was out of reach from the start.
+    knows_nothing: bool,
+    tidied_at: Instant,
+    others: Vec<(String, Duration)>,
+}
+
+impl Drop for PostgresReplica {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl PostgresReplica {
+    /// Joins with the first poll that reaches the database.
+    pub fn later(pool: Arc<Pool>, owner: i32, name: &str) -> Arc<Self> {
+        let id = RandomState::new().hash_one((std::process::id(), name)).cast_signed() | 1;
+        pool.set_replica(id);
+        let now = Instant::now();
+        let (seen, polled) = (String::new(), String::new());
+        let sight = Sight { seen, polled, beaten_at: now, knows_nothing: true, tidied_at: now, others: Vec::new() };
+        Arc::new(Self(Arc::new(Inner {
+            pool,
+            owner,
+            id,
+            name: name.to_owned(),
+            link: tokio::sync::Mutex::default(),
+            notified: Arc::default(),
+            sight: Mutex::new(sight),
+            has_left: AtomicBool::new(false),
+        })))
+    }
+
+    pub fn join(pool: Arc<Pool>, owner: i32, name: &str) -> Result<Arc<Self>, StoreError> {
+        let replica = Self::later(pool, owner, name);
+        replica.register()?;
+        lock(&replica.0.sight).knows_nothing = false;
+        Ok(replica)
+    }
+
+    /// From now on others wait for this daemon.
+    fn register(&self) -> Result<(), StoreError> {
+        let Inner { pool, id, name, .. } = &*self.0;
+        let (begin, id, called) = (Pool::begin_writing(pool.limits.call), *id, text::encode(name));
+        let seen = pool.run(pool.limits.call, move |link| {
+            let (begin, called) = (begin.clone(), called.clone());
+            async move {
+                let sql = "INSERT INTO ctx.replicas (id, name, beat, seen) \
+                           VALUES ($1, $2, clock_timestamp(), pg_current_snapshot()) \
+                           ON CONFLICT (id) DO UPDATE SET beat = excluded.beat, seen = excluded.seen \
+                           RETURNING seen::text";
+                let rows = alone(&link, &begin, sql, &[(&id, Type::INT8), (&called, Type::TEXT)]).await?;
+                let seen: Option<String> = rows.first().map(|row| row.try_get(0)).transpose()?;
+                Ok(seen.unwrap_or_default())
+            }
+        })?;
+        let mut sight = lock(&self.0.sight);
+        (sight.polled, sight.seen, sight.beaten_at) = (seen.clone(), seen, Instant::now());
+        Ok(())
+    }
+
+    /// The other daemons that have not seen the newest edit of a conversation; and whether each has a lease.
+    fn unaware(&self, conversation: &str) -> Result<Vec<(Absent, bool)>, StoreError> {
+        let inner = &self.0;
+        let most = inner.pool.limits.call.min(LEASE);
+        let (begin, owner, id, named) = (Pool::begin_reading(most), inner.owner, inner.id, text::encode(conversation));
+        inner.pool.run(most, move |link| {
+            let (begin, named) = (begin.clone(), named.clone());
+            async move {
+                let sql = "SELECT r.name, extract(epoch FROM clock_timestamp() - r.beat)::float8 FROM ctx.replicas r, \
+                           (SELECT txid FROM ctx.edits WHERE owner = $1 AND conversation = $2 \
+                            ORDER BY txid DESC LIMIT 1) AS e \
+                           WHERE r.id <> $3 AND NOT pg_visible_in_snapshot(e.txid, r.seen) ORDER BY r.name";
+                let values = [(&owner as _, Type::INT4), (&named as _, Type::TEXT), (&id as _, Type::INT8)];
+                let rows = alone(&link, &begin, sql, &values).await?;
+                let unaware = rows.iter().map(|row| {
+                    let (name, silent) = other(row)?;
+                    Ok((Absent { name, silent }, silent < LEASE))
+                });
+                unaware.collect()
+            }
+        })
+    }
+}
+
+impl Replica for PostgresReplica {
+    fn poll(&self, most: Duration) -> Result<News, StoreError> {
+        let inner = self.0.clone();
+        let is_registered = !lock(&inner.sight).seen.is_empty();
+        let registered =
+            if is_registered { Ok(()) } else { schema::prepare(&inner.pool).and_then(|()| self.register()) };
+        let all = most + inner.pool.limits.connect + inner.pool.limits.call.min(LEASE);
+        let news = registered.and_then(|()| inner.pool.clone().call(all, async move { inner.poll(most).await }));
+        self.0.pool.note_reach(news.is_ok());
+        news
+    }
+
+    fn beat(&self) -> Result<(), StoreError> {
+        let inner = self.0.clone();
+        let most = inner.pool.limits.connect + inner.pool.limits.call.min(LEASE);
+        let beaten = inner.pool.clone().call(most, async move { inner.beat().await });
+        self.0.pool.note_reach(beaten.is_ok());
+        beaten
+    }
+
+    fn await_others(&self, conversation: &str) -> Result<Vec<Absent>, StoreError> {
+        let end = Instant::now() + LEASE + GRACE;
+        let mut pause = PAUSE.0;
+        loop {
+            let unaware = self.unaware(conversation);
+            let is_over = Instant::now() > end;
+            match unaware {
+                Ok(unaware) if is_over || unaware.iter().all(|(_, is_running)| !is_running) => {
+                    return Ok(unaware.into_iter().map(|(absent, _)| absent).collect());
+                }
+                Err(error) if is_over || !error.is_temporary() => return Err(error),
+                _ => {}
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(PAUSE.1);
+        }
+    }
+
+    fn presence(&self) -> Presence {
+        let sight = lock(&self.0.sight);
+        let silent = sight.beaten_at.elapsed();
+        let away = self.0.pool.away().or_else(|| (silent > LEASE).then_some(silent));
+        Presence { name: self.0.name.clone(), away, others: sight.others.clone() }
+    }
+
+    fn leave(&self) {
+        if self.0.has_left.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let inner = self.0.clone();
+        let left = self.0.pool.call(GRACE, async move {
+            let link = inner.connected().await?;
+            link.client.execute_typed("DELETE FROM ctx.replicas WHERE id = $1", &[(&inner.id, Type::INT8)]).await?;
+            Ok(())
+        });
+        if let Err(error) = left {
+            tracing::debug!(%error, "could not take leave; other daemons wait once until the lease is over");
+        }
+    }
+}
+
+impl Inner {
+    /// The connection that listens; a new one if it broke.
+    async fn connected(&self) -> Result<Arc<Link>, StoreError> {
+        let known = self.link.lock().await.take();
+        if let Some(link) = known.filter(|link| !link.client.is_closed()) {
+            return Ok(link);
+        }
+        let link = self.pool.listen(self.notified.clone()).await?;
+        link.client.batch_execute("LISTEN ctx_edits").await?;
+        // Announcements may have passed meanwhile.
+        self.notified.notify_one();
+        Ok(link)
+    }
+
+    async fn poll(&self, most: Duration) -> Result<News, StoreError> {
+        let link = self.connected().await?;
+        let _ = timeout(most, self.notified.notified()).await;
+        let (since, is_incomplete) = {
+            let sight = lock(&self.sight);
+            (sight.seen.clone(), sight.knows_nothing || sight.beaten_at.elapsed() > LONG_AWAY)
+        };
+        let edits = "SELECT DISTINCT conversation FROM ctx.edits WHERE owner = $1 AND replica <> $3 \
+                     AND txid >= pg_snapshot_xmin($2::text::pg_snapshot) \
+                     AND NOT pg_visible_in_snapshot(txid, $2::text::pg_snapshot)";
+        // Complete, but not beyond the oldest running transaction.
+        let grown = "SELECT c.name, max(r.seq) FROM ctx.records r JOIN ctx.conversations c ON c.id = r.conversation \
+                     WHERE r.owner = $1 AND r.txid >= pg_snapshot_xmin($2::text::pg_snapshot) \
+                     AND r.txid < pg_snapshot_xmin(pg_current_snapshot()) GROUP BY c.name";
+        let others = "SELECT name, extract(epoch FROM clock_timestamp() - beat)::float8 FROM ctx.replicas \
+                      WHERE id <> $1 ORDER BY name";
+        let (owner, seen, id) =
+            ((&self.owner as _, Type::INT4), (&since as _, Type::TEXT), (&self.id as _, Type::INT8));
+        let (edit_values, grown_values, other_values) =
+            ([owner.clone(), seen.clone(), id.clone()], [owner, seen], [id]);
+        let begin = Pool::begin_reading(self.pool.limits.call.min(LEASE));
+        let client = &link.client;
+        let (begun, edits, grown, others, snapshot, ended) = tokio::join!(
+            client.batch_execute(&begin),
+            client.query_typed(edits, &edit_values),
+            client.query_typed(grown, &grown_values),
+            client.query_typed(others, &other_values),
+            client.query_typed_one("SELECT pg_current_snapshot()::text", &[]),
+            client.batch_execute("COMMIT"),
+        );
+        // The first error is the cause of the others.
+        begun?;
+        let mut news = News { is_incomplete, ..News::default() };
+        for row in edits? {
+            news.edited.push(text::decode(row.try_get(0)?));
+        }
+        for row in grown? {
+            news.grown.push((text::decode(row.try_get(0)?), row.try_get::<_, i64>(1)?.cast_unsigned()));
+        }
+        let others = others?.iter().map(other).collect::<Result<Vec<_>, _>>()?;
+        let snapshot = snapshot?.try_get(0)?;
+        ended?;
+        *self.link.lock().await = Some(link);
+        let mut sight = lock(&self.sight);
+        (sight.polled, sight.others) = (snapshot, others);
+        Ok(news)
+    }
+
+    async fn beat(&self) -> Result<(), StoreError> {
+        if self.has_left.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let link = self.connected().await?;
+        let (polled, tidies) = {
+            let sight = lock(&self.sight);
+            (sight.polled.clone(), sight.tidied_at.elapsed() > TIDY)
+        };
+        let begin =
+            format!("{}; SET LOCAL synchronous_commit = off", Pool::begin_writing(self.pool.limits.call.min(LEASE)));
+        // A daemon of the same name whose lease is over was this one, before a restart.
+        let sql = "WITH before AS (DELETE FROM ctx.replicas WHERE name = $2 AND id <> $1 \
+                       AND beat < clock_timestamp() - interval '2 seconds') \
+                   INSERT INTO ctx.replicas (id, name, beat, seen) \
+                   VALUES ($1, $2, clock_timestamp(), $3::text::pg_snapshot) \
+                   ON CONFLICT (id) DO UPDATE SET beat = excluded.beat, seen = excluded.seen";
+        let name = text::encode(&self.name);
+        alone(&link, &begin, sql, &[(&self.id, Type::INT8), (&name, Type::TEXT), (&polled, Type::TEXT)]).await?;
+        if tidies {
+            let old = "DELETE FROM ctx.edits WHERE at < now() - interval '1 hour'; \
+                       DELETE FROM ctx.replicas WHERE beat < now() - interval '1 hour'";
+            link.client.batch_execute(old).await?;
+        }
+        *self.link.lock().await = Some(link);
+        let mut sight = lock(&self.sight);
+        (sight.seen, sight.beaten_at, sight.knows_nothing) = (polled, Instant::now(), false);
+        if tidies {
+            sight.tidied_at = Instant::now();
+        }
+        Ok(())
+    }
+}
+
+/// The name of a daemon, and the time since its beat.
+fn other(row: &Row) -> Result<(String, Duration), StoreError> {
+    let silent: f64 = row.try_get(1)?;
+    Ok((text::decode(row.try_get(0)?), Duration::try_from_secs_f64(silent).unwrap_or_default()))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

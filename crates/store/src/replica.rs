@@ -1,0 +1,61 @@
+//! Several daemons on one store. Each composes from its own memory, so an edit counts only when all of them know it.
+//!
+//! A daemon polls, takes the announced edits into account, and beats: that tells the others what it has seen, and gives
+//! it a lease. The daemon that made an edit waits until every other one has seen it, or has no lease any more.
+
+use std::time::Duration;
+
+use crate::StoreError;
+
+/// How long a daemon counts as running after its last beat.
+pub const LEASE: Duration = Duration::from_secs(2);
+
+/// A daemon among those that share a store.
+pub trait Replica: Send + Sync {
+    /// Waits for an announcement, at most for `most`, and returns everything new since the last beat.
+    fn poll(&self, most: Duration) -> Result<News, StoreError>;
+
+    /// Tells the others that everything returned by [`Replica::poll`] is in effect here, and extends the lease.
+    fn beat(&self) -> Result<(), StoreError>;
+
+    /// Waits until every other daemon has seen the newest announced edit of a conversation, or has lost its lease.
+    /// Returns those without a lease. It takes little longer than a lease, whatever happens.
+    fn await_others(&self, conversation: &str) -> Result<Vec<Absent>, StoreError>;
+
+    /// All daemons known to the store, and whether it is in reach. Does not ask the store.
+    fn presence(&self) -> Presence;
+
+    /// Takes leave, so that no other daemon waits for this one.
+    fn leave(&self);
+}
+
+/// The changes by other daemons since the last beat.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct News {
+    /// Conversations with edits, or purged. They must be taken into account before the next beat.
+    pub edited: Vec<String>,
+    /// Conversations with new records of any kind and any daemon, and the number of the newest. They may come later than
+    /// the edits.
+    pub grown: Vec<(String, u64)>,
+    /// Announcements may be missing: everything in memory must be read again.
+    pub is_incomplete: bool,
+}
+
+/// A daemon that has not been heard of for longer than a lease. It may still run, and send requests without the newest
+/// edits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Absent {
+    pub name: String,
+    /// The time since its last beat.
+    pub silent: Duration,
+}
+
+/// A daemon's connection to the store and to the others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Presence {
+    pub name: String,
+    /// For how long the store has been out of reach; `None` while it answers.
+    pub away: Option<Duration>,
+    /// The other daemons, with the time since their last beat, as of the last poll.
+    pub others: Vec<(String, Duration)>,
+}
