@@ -102,8 +102,8 @@ impl Overview {
 
     /// Only the edited conversations, while the store is out of reach.
     pub fn of_edited(cards: Vec<Card>) -> Overview {
-        let mut overview = Overview::default();
-        overview.edited = cards.iter().map(|card| card.id.clone()).collect();
+        let edited = cards.iter().map(|card| card.id.clone()).collect();
+        let mut overview = Overview { edited, ..Overview::default() };
         cards.into_iter().for_each(|card| overview.directory.put(card));
         overview
     }

@@ -115,7 +115,7 @@ fn a_purged_conversation_is_gone_from_every_daemon() {
     one.rewrite(&id, "t1#0", "EDITED");
     assert!(two.say(&session).says("EDITED"));
     two.settle();
-    one.house.service.purge(&[id.clone()]).expect("purged");
+    one.house.service.purge(std::slice::from_ref(&id)).expect("purged");
     assert_eq!(two.house.ids(), [""; 0]);
     assert_eq!(two.house.service.edited_count(), 0);
     assert_eq!(two.say(&session), Left::Streamed, "it begins anew");
