@@ -1,27 +1,16 @@
 //! An edited conversation is never sent unedited, whatever fails; all others pass.
 
+use crate::support::leaving::{self, Left};
 use crate::support::stores::FailingStore;
-use crate::support::{Headers, House, LONG, hints, nameless};
+use crate::support::{Headers, House, LONG, nameless};
 use ctx_api::edit::{When, Wish};
-use ctx_engine::compose::Outgoing;
 use ctx_service::Recorder;
 use ctx_service::recorder::{Flaw, Withheld};
 use ctx_store::{Note, SqliteStore, Step, Store};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::channel;
 use testkit::Session;
-
-/// How a request left.
-#[derive(Debug, PartialEq, Eq)]
-enum Left {
-    /// It was not held.
-    Streamed,
-    AsItCame,
-    Composed(String),
-    Withheld(Withheld),
-}
 
 struct Stage {
     house: House,
@@ -42,24 +31,7 @@ impl Stage {
     }
 
     fn send(&self, headers: &Headers, body: &[u8]) -> Left {
-        let (mut request, mut response) =
-            self.recorder.exchange((&ctx_wire::anthropic::Anthropic, ctx_wire::Call::Generate), hints(headers), None);
-        request.chunk(body);
-        let left = if request.is_held() {
-            let (tell, told) = channel();
-            request.compose(Box::new(move |reply| tell.send(reply).expect("somebody waits")));
-            match told.recv_timeout(LONG).expect("a word") {
-                Ok(composition) => match composition.outgoing {
-                    Some(outgoing) => Left::Composed(text(&outgoing, body)),
-                    None => Left::AsItCame,
-                },
-                Err(why) => Left::Withheld(why),
-            }
-        } else {
-            request.end(true);
-            Left::Streamed
-        };
-        response.end(None);
+        let left = leaving::send(&self.recorder, headers, body);
         self.recorder.settle(LONG);
         left
     }
@@ -79,10 +51,6 @@ impl Stage {
         let id = self.house.ids().remove(0);
         self.house.service.apply(&id, wish).expect("a commit");
     }
-}
-
-fn text(outgoing: &Outgoing, body: &[u8]) -> String {
-    String::from_utf8(outgoing.bytes(body)).expect("text")
 }
 
 fn session(seed: u64, first: &str) -> Session {

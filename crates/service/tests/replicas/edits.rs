@@ -3,7 +3,7 @@
 use crate::stage::{Daemon, Left, Stage, session, until};
 use serde_json::json;
 use std::time::Instant;
-use testkit::Fault;
+use testkit::{Fault, Session};
 
 #[test]
 fn a_request_that_begins_after_an_edit_carries_it_through_every_daemon() {
@@ -31,17 +31,23 @@ fn a_request_that_begins_after_an_edit_carries_it_through_every_daemon() {
     assert_eq!(applied, 12, "no commit is lost");
 }
 
-#[test]
-fn a_reverted_edit_is_no_longer_held_anywhere() {
-    let Some(stage) = Stage::new() else { return };
+/// A conversation edited through one daemon, whose next request passed through another.
+fn edited_through_two(stage: &Stage, seed: u64) -> (Daemon, Daemon, Session, String) {
     let (one, two) = (stage.daemon("one"), stage.daemon("two"));
-    let session = session(2, "secret");
+    let session = session(seed, "secret");
     one.say(&session);
     one.settle();
     let id = one.house.ids().remove(0);
     one.rewrite(&id, "t1#0", "EDITED");
     assert!(two.say(&session).says("EDITED"));
     two.settle();
+    (one, two, session, id)
+}
+
+#[test]
+fn a_reverted_edit_is_no_longer_held_anywhere() {
+    let Some(stage) = Stage::new() else { return };
+    let (one, two, session, id) = edited_through_two(&stage, 2);
     let undo = serde_json::from_value(json!({"action": "undo", "author": "test"})).expect("a request");
     one.house.service.go(&id, undo).expect("undone");
     for daemon in [&one, &two] {
@@ -107,14 +113,7 @@ fn an_edit_on_an_outdated_state_is_made_on_the_newest_one() {
 #[test]
 fn a_purged_conversation_is_gone_from_every_daemon() {
     let Some(stage) = Stage::new() else { return };
-    let (one, two) = (stage.daemon("one"), stage.daemon("two"));
-    let session = session(5, "secret");
-    one.say(&session);
-    one.settle();
-    let id = one.house.ids().remove(0);
-    one.rewrite(&id, "t1#0", "EDITED");
-    assert!(two.say(&session).says("EDITED"));
-    two.settle();
+    let (one, two, session, id) = edited_through_two(&stage, 5);
     one.house.service.purge(std::slice::from_ref(&id)).expect("purged");
     assert_eq!(two.house.ids(), [""; 0]);
     assert_eq!(two.house.service.edited_count(), 0);

@@ -1,37 +1,18 @@
 //! Daemons on one database, each with its own way to it.
 
-use crate::support::{Headers, House, LONG, hints};
+pub use crate::support::leaving::Left;
+use crate::support::{Headers, House, LONG, leaving};
 use ctx_api::edit::{EditResult, Wish};
 use ctx_engine::Refusal;
 use ctx_engine::card::Card;
-use ctx_engine::compose::Outgoing;
-use ctx_service::recorder::Withheld;
 use ctx_service::{Recorder, Service};
 use ctx_store::{Limits, PostgresStore};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 use testkit::{Fault, FaultProxy, PostgresServer, Session};
 
 const LIMITS: Limits = Limits { connect: Duration::from_millis(800), call: Duration::from_millis(1500) };
-
-/// How a request left.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Left {
-    /// It was not held.
-    Streamed,
-    AsItCame,
-    Composed(String),
-    Withheld(Withheld),
-}
-
-impl Left {
-    /// Whether it carries this text.
-    pub fn says(&self, text: &str) -> bool {
-        matches!(self, Left::Composed(sent) if sent.contains(text))
-    }
-}
 
 pub struct Daemon {
     pub house: House,
@@ -84,25 +65,7 @@ impl Stage {
 
 impl Daemon {
     pub fn send(&self, headers: &Headers, body: &[u8]) -> Left {
-        let (mut request, mut response) =
-            self.recorder.exchange((&ctx_wire::anthropic::Anthropic, ctx_wire::Call::Generate), hints(headers), None);
-        request.chunk(body);
-        let left = if request.is_held() {
-            let (tell, told) = channel();
-            request.compose(Box::new(move |reply| tell.send(reply).expect("a listener")));
-            match told.recv_timeout(LONG).expect("an answer") {
-                Ok(composition) => match composition.outgoing {
-                    Some(outgoing) => Left::Composed(text(&outgoing, body)),
-                    None => Left::AsItCame,
-                },
-                Err(why) => Left::Withheld(why),
-            }
-        } else {
-            request.end(true);
-            Left::Streamed
-        };
-        response.end(None);
-        left
+        leaving::send(&self.recorder, headers, body)
     }
 
     pub fn say(&self, session: &Session) -> Left {
@@ -122,10 +85,6 @@ impl Daemon {
     pub fn rewrite(&self, id: &str, message: &str, text: &str) -> EditResult {
         self.edit(id, json!({"op": "edit", "id": message, "text": text})).expect("a commit")
     }
-}
-
-fn text(outgoing: &Outgoing, body: &[u8]) -> String {
-    String::from_utf8(outgoing.bytes(body)).expect("text")
 }
 
 pub fn session(seed: u64, first: &str) -> Session {

@@ -10,6 +10,7 @@ use ctx_engine::request::Ticket;
 use ctx_engine::response::Timing;
 pub mod answers;
 pub mod growing;
+pub mod leaving;
 pub mod sides;
 pub mod stores;
 
