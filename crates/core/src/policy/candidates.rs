@@ -26,7 +26,7 @@ pub struct Look<'t> {
     /// Thinking that is bound to everything before it, oldest first: a change before it removes it.
     pub thinking: Vec<Thought>,
     /// Where the provider's cache certainly holds the request.
-    pub held: Held,
+    pub held: CachedPlaces,
     /// The price that an edit may have, in input tokens; `None`: any.
     pub budget: Option<f64>,
     /// The texts of the results.
@@ -47,7 +47,7 @@ pub struct Thought {
 
 /// The places up to which the provider's cache certainly holds a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Held {
+pub enum CachedPlaces {
     /// Anywhere: the cache finds the longest known beginning.
     #[default]
     Everywhere,
@@ -55,12 +55,12 @@ pub enum Held {
     At(Vec<u64>),
 }
 
-impl Held {
+impl CachedPlaces {
     /// The tokens that are read from the cache if nothing changes before this place.
     pub fn before(&self, place: u64) -> u64 {
         match self {
-            Held::Everywhere => place,
-            Held::At(places) => places.iter().rev().find(|held| **held <= place).copied().unwrap_or(0),
+            CachedPlaces::Everywhere => place,
+            CachedPlaces::At(places) => places.iter().rev().find(|held| **held <= place).copied().unwrap_or(0),
         }
     }
 }
@@ -187,7 +187,7 @@ impl Look<'_> {
 
 /// The content of a request as it would be sent.
 #[derive(Default)]
-pub struct Sent {
+pub struct SentContent {
     /// The tool results, each with its unit and the index of its frame.
     pub items: Vec<(Item, ViewUnit, usize)>,
     pub thinking: Vec<Thought>,
@@ -199,7 +199,7 @@ pub struct Sent {
 
 impl Desk<'_> {
     /// The content of the request, given the estimate of the content `around` the messages.
-    pub fn items(&self, around: f64) -> Sent {
+    pub fn items(&self, around: f64) -> SentContent {
         let (frames, units): (Vec<usize>, Vec<ViewUnit>) = self.sent().unzip();
         let superseded = self.superseded_among(&units);
         let mut calls: HashMap<&str, (&Block, usize)> = HashMap::new();
@@ -210,7 +210,7 @@ impl Desk<'_> {
             let called = message.blocks.iter().filter(|block| block.kind == Kind::ToolUse);
             calls.extend(called.filter_map(|block| Some((block.tool_use_id.as_deref()?, (block, step)))));
         }
-        let mut sent = Sent { estimate: around, ..Sent::default() };
+        let mut sent = SentContent { estimate: around, ..SentContent::default() };
         let mut inputs: HashMap<&str, Input> = HashMap::new();
         for (frame, laid) in frames.into_iter().zip(units) {
             let weight = self.view.weigh(&laid, self.source.messages);

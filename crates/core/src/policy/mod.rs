@@ -26,7 +26,7 @@ pub mod trim;
 mod worth;
 
 pub use auto::{Auto, Outlook};
-pub use candidates::{Held, Input, Item, Look, Sent, Texts, Thought, Words};
+pub use candidates::{CachedPlaces, Input, Item, Look, SentContent, Texts, Thought, Words};
 pub use choose::{Force, choose, outlook};
 pub use diet::{Diet, DietMode, ToolFigures};
 pub use eligible::{Fact, Facts};

@@ -12,7 +12,7 @@ use ctx_core::edit::resolve::Desk;
 use ctx_core::fast_map::FastSet;
 use ctx_core::message::Role;
 use ctx_core::policy::stub::is_result_stub;
-use ctx_core::policy::{Action, Held, Item, Look, Proposal, Sent, Thought, Words};
+use ctx_core::policy::{Action, CachedPlaces, Item, Look, Proposal, SentContent, Thought, Words};
 use ctx_core::{Content, Key, NodeIx, SlotId, tokens};
 use ctx_models::CacheRules;
 use ctx_models::cache::Reads;
@@ -39,7 +39,7 @@ impl Candidates {
             covers.iter().zip(weights).filter(|(around, _)| around.covered.is_none()).map(|(_, weight)| weight).sum()
         };
         let around = sent(&view.system, desk.system_weights) + sent(&view.tools, desk.tool_weights);
-        let Sent { items: found, mut thinking, messages, estimate } = desk.items(around);
+        let SentContent { items: found, mut thinking, messages, estimate } = desk.items(around);
         thinking.retain(|_| conversation.wire().binds_reasoning());
         let answer = desk.source.messages.iter().rposition(|message| message.role == Role::Assistant);
         let back = conversation.wanted_back();
@@ -78,9 +78,9 @@ impl Candidates {
     }
 
     /// Where the provider's cache certainly holds the conversation.
-    pub fn held(&self, conversation: &Conversation, rules: &CacheRules, at: u64) -> Held {
+    pub fn held(&self, conversation: &Conversation, rules: &CacheRules, at: u64) -> CachedPlaces {
         if matches!(rules.reads, Reads::LongestPrefix { .. }) {
-            return Held::Everywhere;
+            return CachedPlaces::Everywhere;
         }
         let NewestRequest { head, after, messages } = &conversation.cache.newest;
         let certain = conversation.cache.forecast.certain(conversation.newest.envelope.model.as_deref(), at);
@@ -100,7 +100,7 @@ impl Candidates {
             let before = self.messages.get(next).map(|(_, before)| *before);
             places.extend(before.map(|before| before.saturating_sub(conversation.provider.summed_up)));
         }
-        Held::At(places)
+        CachedPlaces::At(places)
     }
 
     /// The message that contains a result.

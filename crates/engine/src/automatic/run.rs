@@ -16,7 +16,7 @@ use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, CommitId};
 use ctx_core::fast_map::FastSet;
 use ctx_core::message::{Message, Role};
-use ctx_core::policy::{Held, Look, Mode, Texts};
+use ctx_core::policy::{CachedPlaces, Look, Mode, Texts};
 use ctx_core::{ErrorCode, SlotId};
 use ctx_models::{CacheRules, Rates};
 use ctx_store::Step;
@@ -258,7 +258,7 @@ impl Engine {
                 None => Rates::from(&self.models.cache_rules(model)),
             },
             thinking: seen.thinking.clone(),
-            held: Held::Everywhere,
+            held: CachedPlaces::Everywhere,
             budget: None,
             texts,
         }

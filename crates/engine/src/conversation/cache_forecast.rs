@@ -135,16 +135,16 @@ mod tests {
         Key::of([&[number][..]])
     }
 
-    struct Told {
+    struct Forecasts {
         forecast: CacheForecast,
         request: u32,
         model: &'static str,
         manner: Option<Key>,
     }
 
-    impl Told {
-        fn new() -> Told {
-            Told { forecast: CacheForecast::default(), request: 0, model: "m", manner: None }
+    impl Forecasts {
+        fn new() -> Forecasts {
+            Forecasts { forecast: CacheForecast::default(), request: 0, model: "m", manner: None }
         }
 
         /// Asks with a mark at the end, and says what was expected; then it is answered.
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn what_was_written_is_expected_as_long_as_it_lives_and_the_beginning_is_the_same() {
-        let mut told = Told::new();
+        let mut told = Forecasts::new();
         assert_eq!(told.ask(1, &[1], 0, 100), None, "nobody can tell yet");
         assert_eq!(told.ask(2, &[1, 2, 3], 100, 40), Some(100));
         assert_eq!(told.ask(3, &[1, 2, 3], 140, 0), Some(140), "the same again");
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn under_another_manner_only_what_stands_before_the_messages_is_expected() {
-        let mut told = Told::new();
+        let mut told = Forecasts::new();
         told.ask(1, &[1], 0, 100);
         told.manner = Some(key(99));
         assert_eq!(told.ask(2, &[1, 2], 50, 90), Some(50));
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn how_long_it_lives_is_what_somebody_said() {
-        let mut told = Told::new();
+        let mut told = Forecasts::new();
         told.ask(1, &[1], 0, 100);
         told.forecast.keep_for(Some(15));
         assert_eq!(told.ask(10, &[1, 2], 100, 10), Some(100));
@@ -211,11 +211,11 @@ mod tests {
 
     #[test]
     fn a_mark_reaches_twenty_places_and_no_more() {
-        let mut told = Told::new();
+        let mut told = Forecasts::new();
         told.ask(1, &[1], 0, 100);
         let near: Vec<u8> = (1..=10).collect();
         assert_eq!(told.ask(2, &near, 100, 1), Some(100));
-        let mut told = Told::new();
+        let mut told = Forecasts::new();
         told.ask(1, &[1], 0, 100);
         let far: Vec<u8> = (1..=11).collect();
         assert_eq!(told.ask(2, &far, 50, 1), Some(50), "only what the mark before finds");

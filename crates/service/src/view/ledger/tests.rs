@@ -22,16 +22,16 @@ fn service() -> Service {
 }
 
 /// Records of one conversation, a minute between requests.
-struct Told {
+struct Bookkeeper {
     service: Service,
     talk: Talk,
     clock: u64,
     request: u32,
 }
 
-impl Told {
-    fn new() -> Told {
-        Told { service: service(), talk: Talk::default(), clock: 0, request: 0 }
+impl Bookkeeper {
+    fn new() -> Bookkeeper {
+        Bookkeeper { service: service(), talk: Talk::default(), clock: 0, request: 0 }
     }
 
     fn record(&mut self, kind: &str, body: &Value) -> Option<Row> {
@@ -87,7 +87,7 @@ fn near(one: f64, other: f64) -> bool {
 /// Opus 5.5: a read costs 0.2, a write 5 for a million.
 #[test]
 fn an_edit_costs_once_and_saves_from_then_on() {
-    let mut told = Told::new();
+    let mut told = Bookkeeper::new();
     assert!(near(told.ask(1, (0, 100_000), None), 0.0));
     assert!(near(told.ask(1, (100_000, 1_000), None), 0.0));
     told.commit();
@@ -111,7 +111,7 @@ fn an_edit_costs_once_and_saves_from_then_on() {
 
 #[test]
 fn an_edit_in_the_cold_costs_nothing() {
-    let mut told = Told::new();
+    let mut told = Bookkeeper::new();
     told.ask(1, (0, 100_000), None);
     told.commit();
     let saved = told.ask(1_000, (0, 60_000), Some((60_000.0, 100_000.0)));
@@ -120,7 +120,7 @@ fn an_edit_in_the_cold_costs_nothing() {
 
 #[test]
 fn a_request_of_which_little_is_left_saves_no_more_than_the_whole_would_have_cost() {
-    let mut told = Told::new();
+    let mut told = Bookkeeper::new();
     // All but 40 tokens of 16,000 are deleted; what the provider adds to every request makes 640 of them.
     told.ask(1, (0, 16_000), Some((16_000.0, 16_000.0)));
     told.commit();
@@ -132,7 +132,7 @@ fn a_request_of_which_little_is_left_saves_no_more_than_the_whole_would_have_cos
 
 #[test]
 fn a_request_that_is_too_short_to_be_cached_does_not_make_the_unedited_one_a_miss() {
-    let mut told = Told::new();
+    let mut told = Bookkeeper::new();
     told.ask(1, (0, 26_000), Some((26_000.0, 26_000.0)));
     told.commit();
     let short = |input| Usage { input, ..Usage::default() };
@@ -147,7 +147,7 @@ fn a_request_that_is_too_short_to_be_cached_does_not_make_the_unedited_one_a_mis
 
 #[test]
 fn a_miss_of_the_edited_request_alone_does_not_make_the_unedited_one_a_miss() {
-    let mut told = Told::new();
+    let mut told = Bookkeeper::new();
     told.ask(1, (0, 9_900), Some((9_900.0, 9_900.0)));
     told.commit();
     told.ask(1, (0, 16), Some((16.0, 9_900.0)));
@@ -160,7 +160,7 @@ fn a_miss_of_the_edited_request_alone_does_not_make_the_unedited_one_a_miss() {
 
 #[test]
 fn a_client_that_does_not_cache_saves_at_the_price_of_input() {
-    let mut told = Told::new();
+    let mut told = Bookkeeper::new();
     let uncached = |input| Usage { input, ..Usage::default() };
     told.ask_for(1, uncached(100_000), None);
     told.commit();
