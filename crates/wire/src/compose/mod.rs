@@ -11,6 +11,7 @@ mod head;
 mod input;
 pub(crate) mod layout;
 mod memo;
+pub(crate) mod opaque_pairs;
 mod out;
 mod pairs;
 mod placement;

@@ -2,10 +2,10 @@
 
 use super::content::{Spelling, part, replaced_response};
 use super::part::{Contents, Part};
-use super::{hosted, order, turns};
+use super::{order, turns};
 use crate::compose::dialect::{Dialect, Element, KeptBlock, MadeBlock, Plan, Tag};
 use crate::compose::layout::{facts, pieces};
-use crate::compose::{Out, Piece, Repair};
+use crate::compose::{Out, Piece, Repair, opaque_pairs};
 use ctx_core::content::{Content, WireId};
 use ctx_core::links;
 use ctx_core::message::{Kind, Message, Role};
@@ -57,7 +57,7 @@ impl Dialect for GeminiDialect {
     }
 
     fn repair(&self, plan: &mut Plan<'_>) {
-        hosted::close(plan);
+        opaque_pairs::close(plan, "G17", "a call of the provider's own tool goes with its result");
         order::restore(plan);
         if plan.from == 0 {
             begin_with_the_user(plan);

@@ -6,7 +6,6 @@ mod contents;
 mod dialect;
 mod draft;
 mod envelope;
-mod hosted;
 mod message;
 mod order;
 mod part;

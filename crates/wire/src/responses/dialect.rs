@@ -6,7 +6,7 @@ use super::item::{Item, Sort};
 use super::rewrite::Rewrite;
 use super::{families, ties};
 use crate::compose::dialect::{Dialect, Element, KeptBlock, Plan};
-use crate::compose::{Input, Out, Repair};
+use crate::compose::{Input, Out, Repair, opaque_pairs};
 use ctx_core::content::{Content, WireId};
 use ctx_core::message::{Message, Role};
 use serde_json::json;
@@ -53,6 +53,7 @@ impl Dialect for ResponsesDialect {
     fn close(&self, plan: &mut Plan<'_>) {
         families::fit(plan);
         families::close_programs(plan);
+        opaque_pairs::close(plan, "R14", "an item of an unknown type goes with the item that shares its call");
     }
 
     fn repair(&self, plan: &mut Plan<'_>) {

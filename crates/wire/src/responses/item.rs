@@ -34,6 +34,32 @@ pub(super) enum Sort {
     Opaque,
 }
 
+/// Types of calls with a separate result.
+const CALLS: [&str; 9] = [
+    "function_call",
+    "custom_tool_call",
+    "shell_call",
+    "local_shell_call",
+    "apply_patch_call",
+    "computer_call",
+    "tool_search_call",
+    "mcp_approval_request",
+    "program",
+];
+
+/// Types of results.
+const OUTPUTS: [&str; 9] = [
+    "function_call_output",
+    "custom_tool_call_output",
+    "shell_call_output",
+    "local_shell_call_output",
+    "apply_patch_call_output",
+    "computer_call_output",
+    "tool_search_output",
+    "mcp_approval_response",
+    "program_output",
+];
+
 /// Types of calls that the provider runs.
 const HOSTED: [&str; 6] = [
     "web_search_call",
@@ -81,15 +107,13 @@ impl<'b> Item<'b> {
             "reasoning" => Sort::Reasoning,
             "compaction" | "context_compaction" | "additional_tools" => Sort::Setting,
             "compaction_trigger" => Sort::Trigger,
-            "mcp_approval_request" | "program" => Sort::Call,
-            "mcp_approval_response" => Sort::Output,
             "tool_search_call" | "tool_search_output" if self.text("execution").is_some_and(|by| by == "server") => {
                 Sort::Hosted
             }
             kind if HOSTED.contains(&kind) => Sort::Hosted,
-            kind if kind.ends_with("_call") && self.link().is_some() => Sort::Call,
-            kind if kind.ends_with("_call") => Sort::Hosted,
-            kind if kind.ends_with("_output") => Sort::Output,
+            kind if CALLS.contains(&kind) && self.link().is_some() => Sort::Call,
+            kind if CALLS.contains(&kind) => Sort::Hosted,
+            kind if OUTPUTS.contains(&kind) => Sort::Output,
             _ => Sort::Opaque,
         }
     }
@@ -210,6 +234,8 @@ impl<'b> Item<'b> {
         let (chars, fixed) = size(self.bytes, self.at.clone());
         let sealed = self.text("encrypted_content").as_deref().map_or(0, sealed_tokens);
         facts.other(self.bare(), Kind::Other, &self.kind, (chars, fixed + sealed));
+        // Half of a pair of an unknown type is not sent alone.
+        facts.belongs_together(self.link().filter(|_| self.sort == Sort::Opaque));
     }
 
     fn block(&self, facts: &mut Facts<'_>) {

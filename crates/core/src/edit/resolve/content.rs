@@ -29,6 +29,7 @@ impl Desk<'_> {
                 "Edit one at a time.",
             ));
         };
+        self.refuse_unknown(target)?;
         let by = match (text, raw, content) {
             (Some(text), None, None) => self.written(target, not_empty(text)?)?,
             (None, Some(raw), None) => self.given(target, raw)?,
@@ -73,6 +74,24 @@ impl Desk<'_> {
         };
         let covers = self.covers(&targets, force)?;
         Ok(vec![Effect::Replace { why: Why::Edited, covers, by }])
+    }
+
+    /// Refuses new content for an item of a type that the wire does not know.
+    fn refuse_unknown(&self, target: &Target) -> Result<(), Refusal> {
+        let unknown = |laid: &ViewUnit| match laid.unit {
+            Unit::Source { message, .. } if laid.covered.is_none() => {
+                let message = &self.source.messages[message];
+                (message.role == Role::Other).then(|| message.blocks.first()?.label.as_deref()).flatten()
+            }
+            _ => None,
+        };
+        let is_narrow = matches!(target.scope, Scope::Block | Scope::Message);
+        let Some(kind) = target.units.iter().find_map(unknown).filter(|_| is_narrow) else { return Ok(()) };
+        Err(Refusal::new(
+            ErrorCode::NotText,
+            format!("`{}` is of type `{kind}`, which ctx does not know; its content cannot be replaced.", target.name),
+            hint!["It is sent as it came. ", Command::Delete, " removes it with its frame or step."],
+        ))
     }
 
     pub(crate) fn kind(&self, laid: &ViewUnit) -> Option<Kind> {

@@ -27,6 +27,20 @@ fn a_call_takes_its_result_along_and_a_result_its_call() {
 }
 
 #[test]
+fn items_of_an_unknown_type_that_share_a_call_go_together() {
+    let unknown = r#"{"type":"teleport_call","call_id":"c","to":"x"}"#;
+    let answer = r#"{"type":"teleport_call_output","call_id":"c","output":"there"}"#;
+    let lone = r#"{"type":"teleport_call","call_id":"d","to":"y"}"#;
+    let items = [&user("go"), unknown, answer, lone, &says("", "done"), &user("more")];
+    for gone in [1, 2] {
+        let done = Case::of(&items).delete_items(&[gone]).compose();
+        assert_eq!(done.items, [items[0], items[3], items[4], items[5]]);
+    }
+    let done = Case::of(&items).delete_items(&[4]).compose();
+    assert_eq!(done.items, [items[0], items[1], items[2], items[3], items[5]]);
+}
+
+#[test]
 fn a_result_that_stands_alone_stays() {
     let event = r#"{"type":"function_call_output","name":"event","output":"news"}"#;
     let done = Case::of(&[&user("go"), event, &says("", "I see"), &user("more")]).delete_items(&[2]).compose();

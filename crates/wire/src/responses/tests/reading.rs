@@ -11,7 +11,7 @@ fn roles(item: &str) -> (Role, Vec<Kind>) {
 #[test]
 fn every_type_of_item_has_its_role_and_its_blocks() {
     use Kind::{Other, Reminder, Text, Thinking, ToolResult, ToolUse};
-    let cases: [(&str, Role, &[Kind]); 17] = [
+    let cases: [(&str, Role, &[Kind]); 20] = [
         (&user("go"), Role::User, &[Text]),
         (r#"{"role":"user","content":"go"}"#, Role::User, &[Text]),
         (&says("", "I do"), Role::Assistant, &[Text]),
@@ -28,6 +28,9 @@ fn every_type_of_item_has_its_role_and_its_blocks() {
         (r#"{"type":"agent_message","content":[{"type":"input_text","text":"done"}]}"#, Role::User, &[Reminder]),
         (r#"{"type":"item_reference","id":"msg_1"}"#, Role::Other, &[Other]),
         (r#"{"type":"not_known_yet","x":1}"#, Role::Other, &[Other]),
+        (r#"{"type":"teleport_call","call_id":"c","arguments":"{}"}"#, Role::Other, &[Other]),
+        (r#"{"type":"teleport_call","id":"tp_1"}"#, Role::Other, &[Other]),
+        (r#"{"type":"teleport_call_output","call_id":"c","output":"there"}"#, Role::Other, &[Other]),
         ("7", Role::Other, &[]),
     ];
     for (item, role, kinds) in cases {

@@ -1,6 +1,7 @@
 //! New content, new places, and the pairs that stay whole.
 
 use super::*;
+use crate::message::Block;
 
 #[test]
 fn nothing_named_and_nothing_written() {
@@ -231,4 +232,26 @@ fn texts_take_the_place_that_fits() {
     assert_eq!((role(&bench), bench.sent()[3].as_str()), (Some(Role::User), "a1 'y'"));
     bench.make(edit("a1#0", "z"));
     assert_eq!((role(&bench), bench.sent()[3].as_str()), (Some(Role::User), "a1 'z'"));
+}
+
+#[test]
+fn an_item_of_an_unknown_type_takes_no_other_content() {
+    let unknown = Block { label: Some("teleport_call".into()), ..block(Kind::Other, 40) };
+    let bench = Bench::new(Talk::default().human().push(Role::Other, vec![unknown], None).says().human());
+    let raw = Operation::Edit {
+        id: "t1#1.0".into(),
+        text: None,
+        raw: Some(json!({"type": "text", "text": "x"})),
+        content: None,
+        force: false,
+    };
+    for operation in [edit("t1#1", "x"), edit("t1#1.0", "x"), raw] {
+        let refusal = bench.refused(operation);
+        assert_eq!(refusal.code, ErrorCode::NotText);
+        assert!(refusal.message.contains("`teleport_call`"), "{}", refusal.message);
+    }
+    assert_eq!(code(&bench, edit("t1#1,t1#2", "x")), ErrorCode::AmbiguousId);
+    let mut bench = bench;
+    bench.make(edit("t1", "all of it"));
+    assert_eq!(bench.sent()[0], "t1 'all of it'");
 }

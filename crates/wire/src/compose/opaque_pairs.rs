@@ -1,13 +1,14 @@
-//! Pairs calls of the provider's own tools and their results; both stand in contents of the model (G17).
+//! Pairs of blocks that are carried without being interpreted but share an id: calls of the provider's own tools with
+//! their results, and items of unknown types. One half does not stay without the other.
 
-use crate::compose::dialect::Plan;
-use crate::compose::layout::{facts, pieces};
-use crate::compose::{Piece, Repair};
+use super::dialect::Plan;
+use super::layout::{facts, pieces};
+use super::{Piece, Repair};
 use ctx_core::message::Kind;
 use std::collections::HashMap;
 
 /// Removes the rest of a pair that an operation broke.
-pub(super) fn close(plan: &mut Plan<'_>) {
+pub(crate) fn close(plan: &mut Plan<'_>, rule: &'static str, what: &str) {
     let mut sent: HashMap<Box<str>, usize> = HashMap::new();
     let mut own: HashMap<Box<str>, usize> = HashMap::new();
     for (at, message) in plan.messages() {
@@ -26,7 +27,7 @@ pub(super) fn close(plan: &mut Plan<'_>) {
         let torn = |plan: &Plan<'_>, piece: Piece| id_of(plan, piece).is_some_and(|id| is_torn(&id));
         if pieces(plan.input, &plan.outs[at]).any(|piece| torn(plan, piece)) {
             plan.retain(at, |plan, piece| !torn(plan, piece));
-            plan.repairs.push(Repair::new("G17", "a call of the provider's own tool goes with its result"));
+            plan.repairs.push(Repair::new(rule, what));
         }
     }
 }
