@@ -1,4 +1,4 @@
-//! The contract of every backend, tested for all of them in `tests/contract`.
+//! The contract of every backend, tested for all of them in `tests/stores/contract.rs`.
 
 use std::sync::Arc;
 

@@ -1,0 +1,187 @@
+//! Several daemons on one database: an edit counts when all of them know it, or those out of reach are named.
+
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use crate::common::{append, step};
+use ctx_store::{Limits, PostgresStore, Replica, Step, Store};
+use testkit::{Fault, FaultProxy, PostgresServer};
+
+const LIMITS: Limits = Limits { connect: Duration::from_millis(800), call: Duration::from_millis(1500) };
+
+/// The time for a poll that has nothing to wait for.
+const SOON: Duration = Duration::from_millis(20);
+
+struct Daemon {
+    store: PostgresStore,
+    replica: Arc<dyn Replica>,
+}
+
+fn daemon(url: &str, name: &str) -> Daemon {
+    let store = PostgresStore::open_within(&url.parse().unwrap(), LIMITS).unwrap().join(name).unwrap();
+    let replica = store.replica().unwrap();
+    Daemon { store, replica }
+}
+
+impl Daemon {
+    fn edit(&self, conversation: &str) {
+        append(&self.store, vec![announced(conversation)]);
+    }
+
+    /// The edits of others, taken into account.
+    fn take(&self) -> Vec<String> {
+        let mut edited = self.replica.poll(SOON).unwrap().edited;
+        self.replica.beat().unwrap();
+        edited.sort();
+        edited
+    }
+
+    /// The daemons that do not know the newest edit of a conversation.
+    fn absent(&self, conversation: &str) -> Vec<String> {
+        let absent = self.replica.await_others(conversation).unwrap();
+        absent.into_iter().map(|absent| absent.name).collect()
+    }
+}
+
+fn announced(conversation: &str) -> Step {
+    Step { durable: true, is_announced: true, ..step(conversation, "an edit", &[]) }
+}
+
+#[test]
+fn an_edit_counts_when_every_other_daemon_has_taken_it_into_account() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let url = server.url(&server.new_database());
+    let (one, two, three) = (daemon(&url, "one"), daemon(&url, "two"), daemon(&url, "three"));
+    one.edit("c");
+    let (tell, told) = channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| tell.send(one.absent("c")).unwrap());
+        assert_eq!(two.take(), ["c"]);
+        assert_eq!(three.replica.poll(SOON).unwrap().edited, ["c"]);
+        assert!(told.recv_timeout(Duration::from_millis(300)).is_err(), "the third has not applied it yet");
+        three.replica.beat().unwrap();
+        two.replica.beat().unwrap();
+        assert_eq!(told.recv_timeout(Duration::from_secs(20)).unwrap(), [""; 0]);
+    });
+    assert_eq!(
+        (two.take(), three.take(), one.take()),
+        (vec![], vec![], vec![]),
+        "each is told once, and not of its own"
+    );
+    let names =
+        |daemon: &Daemon| daemon.replica.presence().others.into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+    assert_eq!(names(&one), ["three", "two"]);
+    drop(three);
+    one.take();
+    assert_eq!(names(&one), ["two"], "it took leave");
+}
+
+#[test]
+fn a_daemon_out_of_reach_is_named_when_its_lease_is_over() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let database = server.new_database();
+    let one = daemon(&server.url(&database), "one");
+    for fault in [Fault::Cut, Fault::Stall, Fault::HalfOpen] {
+        let proxy = FaultProxy::to(server.port()).unwrap();
+        let two = daemon(&PostgresServer::url_at(proxy.address().port(), &database), "two");
+        two.take();
+        proxy.set(fault);
+        one.edit("c");
+        let start = Instant::now();
+        assert_eq!(one.absent("c"), ["two"], "{fault:?}");
+        assert!(start.elapsed() < Duration::from_secs(4), "{fault:?}: {:?}", start.elapsed());
+        assert!(two.replica.poll(SOON).is_err() && two.replica.presence().away.is_some(), "{fault:?}");
+        one.take();
+        assert!(one.replica.presence().away.is_none());
+        proxy.set(Fault::None);
+        let end = Instant::now() + Duration::from_secs(20);
+        let news = loop {
+            match two.replica.poll(SOON) {
+                Ok(news) => break news,
+                Err(error) => assert!(error.is_temporary() && Instant::now() < end, "{error}"),
+            }
+        };
+        assert_eq!(news.edited, ["c"], "{fault:?}: it hears of it when it is back");
+        two.replica.beat().unwrap();
+        assert_eq!(one.absent("c"), [""; 0], "{fault:?}");
+    }
+}
+
+#[test]
+fn a_silent_daemon_of_the_same_name_is_replaced() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let url = server.url(&server.new_database());
+    let one = daemon(&url, "one");
+    // Killed: it takes no leave.
+    std::mem::forget(daemon(&url, "two"));
+    let again = daemon(&url, "two");
+    one.edit("c");
+    std::thread::sleep(Duration::from_millis(2300));
+    assert_eq!(again.take(), ["c"]);
+    one.take();
+    assert_eq!(one.absent("c"), [""; 0]);
+    assert_eq!(one.replica.presence().others.len(), 1);
+}
+
+#[test]
+fn an_edit_that_commits_behind_a_later_one_is_not_missed() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let database = server.new_database();
+    let url = server.url(&database);
+    let proxy = FaultProxy::to(server.port()).unwrap();
+    let slow = daemon(&PostgresServer::url_at(proxy.address().port(), &database), "slow");
+    let (fast, other) = (daemon(&url, "fast"), daemon(&url, "other"));
+    // Its transaction has a number, and waits before it commits.
+    proxy.set(Fault::HoldFrom(b"INSERT INTO ctx.edits"));
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| slow.store.append(vec![announced("first")]));
+        std::thread::sleep(Duration::from_millis(400));
+        fast.edit("second");
+        assert_eq!(other.take(), ["second"]);
+        proxy.set(Fault::None);
+        waiting.join().unwrap().unwrap();
+    });
+    assert_eq!(slow.replica.await_others("first").map(|absent| absent.len()).unwrap(), 2, "nobody has seen it");
+    assert_eq!(other.take(), ["first"]);
+    assert_eq!(fast.take(), ["first"]);
+    assert_eq!(slow.absent("first"), [""; 0]);
+}
+
+#[test]
+fn growth_and_purges_are_told() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let url = server.url(&server.new_database());
+    let (one, two) = (daemon(&url, "one"), daemon(&url, "two"));
+    append(&one.store, vec![step("a", "a turn", &[]), step("b", "a turn", &[])]);
+    let last = append(&one.store, vec![step("a", "another", &[])])[0];
+    let mut grown = Vec::new();
+    let end = Instant::now() + Duration::from_secs(20);
+    while grown.len() < 2 {
+        assert!(Instant::now() < end, "{grown:?}");
+        let news = two.replica.poll(SOON).unwrap();
+        assert_eq!(news.edited, [""; 0], "a turn is no edit");
+        two.replica.beat().unwrap();
+        grown.extend(news.grown);
+    }
+    grown.sort();
+    assert_eq!(grown.last().map(|(name, _)| name.as_str()), Some("b"));
+    assert!(grown.contains(&("a".to_owned(), last)), "{grown:?}");
+    one.store.purge(&["a".to_owned()]).unwrap();
+    assert_eq!(two.take(), ["a"]);
+    assert_eq!(one.absent("a"), [""; 0]);
+}
+
+#[test]
+fn edits_are_found_without_notifications() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let Some(port) = server.pooler() else { return };
+    let url = PostgresServer::url_at(port, &server.new_database());
+    let (one, two) = (daemon(&url, "one"), daemon(&url, "two"));
+    for number in 0..5 {
+        let name = format!("c{number}");
+        one.edit(&name);
+        assert_eq!(two.take(), [name.as_str()]);
+        assert_eq!(one.absent(&name), [""; 0]);
+    }
+}
