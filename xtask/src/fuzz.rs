@@ -11,11 +11,25 @@ use crate::{shell, workspace};
 /// A single input that takes longer than this is a finding.
 const SECONDS_PER_INPUT: u64 = 10;
 
+/// Builds all targets at a low priority, so that it can go on beside tests.
+pub fn build() -> Outcome {
+    let folder = workspace::root().join("fuzz");
+    let mut build = match shell::find("nice") {
+        Some(nice) => shell::command(nice),
+        None => return shell::run(cargo_in(&folder).args(BUILD)),
+    };
+    let cargo = cargo_in(&folder);
+    build.args(["-n", "19"]).arg(cargo.get_program()).args(BUILD).current_dir(&folder);
+    build.envs(cargo.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell::run(&mut build)
+}
+
+const BUILD: [&str; 5] = ["build", "--release", "--locked", "--bins", "--quiet"];
+
 /// Five minutes for each target, on paths that differ from run to run, if `long`; else a moment on the same path.
 pub fn run_each(long: bool) -> Outcome {
     let time = Duration::from_secs(if long { 300 } else { 20 });
     let folder = workspace::root().join("fuzz");
-    shell::run(cargo_in(&folder).args(["build", "--release", "--locked", "--bins"]))?;
     for target in targets(&folder)? {
         println!("fuzzing {target} for {} s", time.as_secs());
         run(&folder, &target, time, long)?;

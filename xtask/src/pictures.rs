@@ -24,7 +24,7 @@ pub fn check(environment: &Environment) -> Outcome {
     }
 }
 
-/// Builds the programs that the browser's tests and the pictures use.
-pub fn build() -> Outcome {
+/// Builds the programs that show the page.
+fn build() -> Outcome {
     shell::run(shell::cargo().args(["build", "--locked", "--quiet", "-p", "ctx-cli", "-p", "testkit"]))
 }

@@ -63,11 +63,13 @@ fn everything(plan: &Plan, steps: &mut Steps, tally: &mut Tally) -> Outcome {
     })?;
     steps.run("licences and sources of dependencies", dependencies)?;
     steps.run("documentation site", site::build)?;
-    let environment = steps
-        .run("clients", || clients.join().unwrap_or_else(|_| Err(Failure::new("installing the clients panicked"))))?;
+    let environment = steps.run("clients", || joined(clients))?;
     steps.run("tests", || rust_tests(plan, &environment, tally))?;
+    // A browser waits for much of its time.
+    let fuzz_targets = std::thread::spawn(fuzz::build);
     steps.run("page: in a browser", || page_in_a_browser(&environment))?;
     steps.run("pictures of the documentation", || pictures::check(&environment))?;
+    steps.run("fuzzing: build", || joined(fuzz_targets))?;
     steps.run("fuzzing", || fuzz::run_each(plan.long))
 }
 
@@ -115,9 +117,12 @@ fn rust_tests(plan: &Plan, environment: &Environment, tally: &mut Tally) -> Outc
     judge(passed, tally, &tests)
 }
 
-/// The page of the binary that was just built, before a provider that is not fooled.
+fn joined<T>(thread: std::thread::JoinHandle<Outcome<T>>) -> Outcome<T> {
+    thread.join().unwrap_or_else(|_| Err(Failure::new("a step beside the others panicked")))
+}
+
+/// The page of the binary that the tests have built, before a provider that is not fooled.
 fn page_in_a_browser(environment: &Environment) -> Outcome {
-    pictures::build()?;
     shell::run(page::npm(&["run", "e2e"]).envs(environment.iter().map(|(name, path)| (name, path))))
 }
 
