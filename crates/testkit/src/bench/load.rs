@@ -1,5 +1,6 @@
 //! The client side: blocking sockets and prepared bytes, so that its own work does not show.
 
+use super::answer;
 use super::script::{self, Script};
 use super::sink;
 use std::io::{self, IoSlice, Read, Write};
@@ -71,7 +72,7 @@ impl Connection {
                 seen = end;
             }
         }
-        self.check(events + STREAM_FRAME)?;
+        self.check(events + answer::FRAME)?;
         Ok(travelled)
     }
 
@@ -88,7 +89,7 @@ impl Connection {
 
     /// A fast but wrong response would be a useless number.
     fn check(&self, events: usize) -> io::Result<()> {
-        let found = memchr::memmem::find_iter(&self.answer, b"event: ").count();
+        let found = memchr::memmem::find_iter(&self.answer, b"data: ").count();
         if self.answer.starts_with(b"HTTP/1.1 200") && found == events {
             return Ok(());
         }
@@ -96,9 +97,6 @@ impl Connection {
         Err(io::Error::other(format!("expected 200 and {events} events, got {found}: {start}")))
     }
 }
-
-/// Events around the stamped ones: two before, three after.
-const STREAM_FRAME: usize = 5;
 
 /// The next stamp from `from` on whose event is complete, and its end.
 fn next_stamp(answer: &[u8], from: usize) -> Option<(u64, usize)> {

@@ -4,6 +4,7 @@
 //! `script` generates the load, `load` sends it, `sink` answers it, `stage` starts the measured servers, and
 //! each of `series` measures one thing. Every loop is bounded in count and time.
 
+mod answer;
 mod format;
 mod load;
 mod process;

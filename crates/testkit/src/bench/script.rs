@@ -138,10 +138,13 @@ impl Script {
 
     /// Requests slow streams from the sink.
     pub fn slow(mut self, events: usize, gap_micros: u64) -> Self {
-        let target = format!("?events={events}&gap={gap_micros}");
-        if let Some(at) = memchr::memmem::find(&self.head, b"?beta=true") {
-            self.head.splice(at..at + b"?beta=true".len(), target.into_bytes());
-        }
+        let slow = format!("events={events}&gap={gap_micros}");
+        let end = memchr::memmem::find(&self.head, b" HTTP/1.1").unwrap_or_default();
+        let (from, mark) = match memchr::memmem::find(&self.head[..end], b"?beta=true") {
+            Some(at) => (at, '?'),
+            None => (end, if self.head[..end].contains(&b'?') { '&' } else { '?' }),
+        };
+        self.head.splice(from..end, format!("{mark}{slow}").into_bytes());
         self
     }
 

@@ -4,6 +4,8 @@
 //! `POST …?events=N&gap=MICROSECONDS` requests a slow stream: N events, each written separately with its time of
 //! writing, from which a reader computes the travel time.
 
+use super::answer;
+use super::format::Format;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
@@ -45,7 +47,7 @@ pub fn start() -> io::Result<SocketAddr> {
 /// Ends with the connection.
 fn serve(mut stream: TcpStream) -> Option<()> {
     stream.set_nodelay(true).ok()?;
-    let canned = canned();
+    let canned = Format::ALL.map(|format| (format, canned(format)));
     let mut buffer = vec![0; BUFFER];
     let mut filled = 0;
     loop {
@@ -63,7 +65,8 @@ fn serve(mut stream: TcpStream) -> Option<()> {
         };
         let head = buffer.get(..end)?;
         let length = content_length(head)?;
-        let slow = Slow::asked(head);
+        let target = target(head).unwrap_or_default();
+        let (slow, format) = (Slow::asked(target), answer::format_of(target));
         let mut left = (end + length).saturating_sub(filled);
         while left > 0 {
             match stream.read(&mut buffer).ok()? {
@@ -73,8 +76,8 @@ fn serve(mut stream: TcpStream) -> Option<()> {
         }
         filled = 0;
         match slow {
-            None => stream.write_all(&canned).ok()?,
-            Some(slow) => slow.stream(&mut stream).ok()?,
+            None => stream.write_all(&canned.iter().find(|(other, _)| *other == format)?.1).ok()?,
+            Some(slow) => slow.stream(&mut stream, format).ok()?,
         }
     }
 }
@@ -88,6 +91,11 @@ fn content_length(head: &[u8]) -> Option<usize> {
     value.map_or(Some(0), |value| value.trim().parse().ok())
 }
 
+/// The path and the query of a request.
+fn target(head: &[u8]) -> Option<&str> {
+    std::str::from_utf8(head.split(|&byte| byte == b'\r').next()?).ok()?.split(' ').nth(1)
+}
+
 /// A slow stream.
 struct Slow {
     events: usize,
@@ -95,9 +103,8 @@ struct Slow {
 }
 
 impl Slow {
-    fn asked(head: &[u8]) -> Option<Self> {
-        let line = std::str::from_utf8(head.split(|&byte| byte == b'\r').next()?).ok()?;
-        let query = line.split(' ').nth(1)?.split_once('?')?.1;
+    fn asked(target: &str) -> Option<Self> {
+        let query = target.split_once('?')?.1;
         let number = |name: &str| {
             let pair = query.split('&').find_map(|pair| pair.split_once('=').filter(|(key, _)| *key == name));
             pair.and_then(|(_, value)| value.parse().ok())
@@ -105,26 +112,19 @@ impl Slow {
         Some(Self { events: number("events")?, gap: Duration::from_micros(number("gap")? as u64) })
     }
 
-    fn stream(&self, stream: &mut TcpStream) -> io::Result<()> {
+    fn stream(&self, stream: &mut TcpStream, format: Format) -> io::Result<()> {
         let mut first = HEAD.to_vec();
-        push_chunk(&mut first, START.0, START.1);
-        push_chunk(&mut first, BLOCK.0, BLOCK.1);
+        answer::opening(format).iter().for_each(|event| push_chunk(&mut first, event));
         stream.write_all(&first)?;
-        let mut event = Vec::with_capacity(256);
+        let mut event = Vec::with_capacity(512);
         for number in 0..self.events {
             thread::sleep(self.gap);
             event.clear();
-            let now = nanos();
-            let delta = format!(
-                r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":" w{number}"}},"at":{now}}}"#
-            );
-            push_chunk(&mut event, "content_block_delta", &delta);
+            push_chunk(&mut event, &answer::words(format, &format!(" w{number}"), Some(nanos())));
             stream.write_all(&event)?;
         }
         let mut last = Vec::new();
-        for (name, data) in CLOSING {
-            push_chunk(&mut last, name, data);
-        }
+        answer::closing(format).iter().for_each(|event| push_chunk(&mut last, event));
         last.extend_from_slice(b"0\r\n\r\n");
         stream.write_all(&last)
     }
@@ -140,41 +140,20 @@ const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\n\
     Cache-Control: no-cache\r\n\
     request-id: req_011CSinkSinkSinkSinkSink\r\n\
     Transfer-Encoding: chunked\r\n\r\n";
-const START: (&str, &str) = (
-    "message_start",
-    r#"{"type":"message_start","message":{"id":"msg_01Sink","type":"message","role":"assistant","model":"claude-opus-5-5","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":4,"cache_creation_input_tokens":1200,"cache_read_input_tokens":30000,"output_tokens":1}}}"#,
-);
-const BLOCK: (&str, &str) =
-    ("content_block_start", r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#);
-const CLOSING: [(&str, &str); 3] = [
-    ("content_block_stop", r#"{"type":"content_block_stop","index":0}"#),
-    (
-        "message_delta",
-        r#"{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":42}}"#,
-    ),
-    ("message_stop", r#"{"type":"message_stop"}"#),
-];
 
 /// The default response: head and ten events, each its own chunk, in one write.
-fn canned() -> Vec<u8> {
+fn canned(format: Format) -> Vec<u8> {
     let mut answer = HEAD.to_vec();
-    push_chunk(&mut answer, START.0, START.1);
-    push_chunk(&mut answer, BLOCK.0, BLOCK.1);
-    for words in ["I will", " look at", " the file", " and then", " say more."] {
-        let delta =
-            format!(r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":"{words}"}}}}"#);
-        push_chunk(&mut answer, "content_block_delta", &delta);
-    }
-    for (name, data) in CLOSING {
-        push_chunk(&mut answer, name, data);
-    }
+    let words = ["I will", " look at", " the file", " and then", " say more."];
+    let words = words.map(|words| answer::words(format, words, None));
+    let events = answer::opening(format).into_iter().chain(words).chain(answer::closing(format));
+    events.for_each(|event| push_chunk(&mut answer, &event));
     answer.extend_from_slice(b"0\r\n\r\n");
     answer
 }
 
-fn push_chunk(out: &mut Vec<u8>, name: &str, data: &str) {
-    let length = "event: \ndata: \n\n".len() + name.len() + data.len();
-    out.extend_from_slice(format!("{length:x}\r\nevent: {name}\ndata: {data}\n\n\r\n").as_bytes());
+fn push_chunk(out: &mut Vec<u8>, event: &str) {
+    out.extend_from_slice(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes());
 }
 
 #[cfg(test)]
@@ -197,28 +176,31 @@ mod tests {
     #[test]
     fn one_connection_gets_one_whole_answer_after_each_body() {
         let mut stream = TcpStream::connect(start().unwrap()).unwrap();
-        for length in [0, 1, BUFFER - 80, BUFFER, 3 * BUFFER + 7] {
-            let answer = ask(&mut stream, "/v1/messages", &vec![b'x'; length]);
+        let paths = ["/v1/messages", "/v1/chat/completions", "/v1/responses", "/v1beta/models/g:streamGenerateContent"];
+        for (length, path) in [0, 1, BUFFER - 80, BUFFER, 3 * BUFFER + 7].into_iter().zip(paths.into_iter().cycle()) {
+            let answer = ask(&mut stream, path, &vec![b'x'; length]);
             assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"));
-            assert_eq!(answer.matches("event: ").count(), EVENTS);
+            assert_eq!(answer.matches("data: ").count(), EVENTS, "{answer}");
         }
     }
 
     #[test]
     fn a_slow_stream_stamps_every_event_with_the_moment_of_its_writing() {
         let mut stream = TcpStream::connect(start().unwrap()).unwrap();
-        let before = nanos();
-        let answer = ask(&mut stream, "/v1/messages?events=5&gap=100", b"{}");
-        let stamp = |text: &str| text.split(['}', ',']).next().and_then(|number| number.parse::<u64>().ok());
-        let stamps: Vec<u64> = answer.split("\"at\":").skip(1).filter_map(stamp).collect();
-        assert_eq!(stamps.len(), 5);
-        assert!(stamps.is_sorted() && stamps[0] > before && stamps[4] < nanos());
+        for path in ["/v1/messages?", "/v1/chat/completions?", "/v1/responses?", "/x:streamGenerateContent?alt=sse&"] {
+            let before = nanos();
+            let answer = ask(&mut stream, &format!("{path}events=5&gap=100"), b"{}");
+            let stamp = |text: &str| text.split(['}', ',']).next().and_then(|number| number.parse::<u64>().ok());
+            let stamps: Vec<u64> = answer.split("\"at\":").skip(1).filter_map(stamp).collect();
+            assert_eq!(stamps.len(), 5, "{path}");
+            assert!(stamps.is_sorted() && stamps[0] > before && stamps[4] < nanos());
+        }
     }
 
     #[test]
     fn chunks_say_their_length() {
         let mut chunk = Vec::new();
-        push_chunk(&mut chunk, "ping", "{}");
+        push_chunk(&mut chunk, "event: ping\ndata: {}\n\n");
         assert_eq!(chunk, b"16\r\nevent: ping\ndata: {}\n\n\r\n");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::editing::{compare, edit};
 use super::latency::without_a_pause;
+use super::streaming;
 use crate::bench::format::Format;
 use crate::bench::report::{Goal, Report, Row};
 use crate::bench::script::{SIZES, Script};
@@ -41,5 +42,5 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
         report.add(worst.ratio("formats", row("p99"), "µs", Goal::None));
         daemon.stop()?;
     }
-    Ok(())
+    streaming::formats(stage, plan, report)
 }

@@ -1,5 +1,6 @@
 //! Slow streams: the delay of events, and the memory of a thousand streams.
 
+use crate::bench::format::Format;
 use crate::bench::load::Connection;
 use crate::bench::report::{Goal, Report, Rounds, Row};
 use crate::bench::script::{SIZES, Script};
@@ -98,6 +99,30 @@ fn watched(daemon: &Daemon, scripts: &[Script], events: usize) -> io::Result<(us
         most
     });
     Ok((complete.load(Ordering::Relaxed), most, broken.into_inner()))
+}
+
+/// The time that `ctx` adds to the events of one stream in each format.
+pub fn formats(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
+    let (_, events, gap) = CASES[0];
+    let (rounds, time) = if plan.quick { (3, 6) } else { (21, 20) };
+    for format in Format::ALL {
+        let daemon = stage.daemon(&stage.home(&format!("streams-{}", format.name()))?)?;
+        let base = Script::of(format, SIZES[0], 500, 1).slow(events, gap);
+        let mut worst = Rounds::default();
+        for round in Pace::new(rounds, Duration::from_secs(time)).rounds() {
+            for rival in Rival::in_round(round) {
+                let script = [base.variant(round)];
+                let mut travelled = follow(rival.address(stage, &daemon), &script, events)?;
+                worst.push(rival, stats::micros(stats::percentile(&mut travelled, 0.99)));
+                if rival == Rival::Ctx {
+                    daemon.settle()?;
+                }
+            }
+        }
+        report.add(worst.added("formats", format!("{}, added to an event, p99", format.name()), "µs", ADDED));
+        daemon.stop()?;
+    }
+    Ok(())
 }
 
 /// The travel time of each event of all streams.
