@@ -1,6 +1,6 @@
-//! The real clients that end-to-end tests drive: the stock Claude Code, Codex, opencode, Gemini CLI and pi, the official
-//! SDKs, and schemathesis, which asks the control API whatever its description allows. All at pinned versions, each in its
-//! own folder of the cache. A client that already answers with its version is left alone.
+//! The real clients that end-to-end tests drive: the stock Claude Code, Codex, opencode, Gemini CLI, pi and Qwen Code,
+//! the official SDKs, and schemathesis, which asks the control API whatever its description allows. All at pinned
+//! versions, each in its own folder of the cache. A client that already answers with its version is left alone.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,8 @@ const CODEX: &str = "0.166.0";
 const OPENCODE: &str = "1.18.33";
 const GEMINI_CLI: &str = "0.61.0";
 const PI: &str = "0.87.1";
-/// For pi, which runs on no older version.
+const QWEN_CODE: &str = "0.24.4";
+/// For pi and Qwen Code, which run on no older version.
 const NODE: &str = "22.23.3";
 /// Three usual MCP servers, for the size of a prefix with them.
 const MCP_SERVERS: [&str; 3] = ["filesystem@2026.8.31", "memory@2026.8.31", "github@2025.4.8"];
@@ -36,7 +37,8 @@ pub fn install_missing() -> Outcome<Environment> {
         ("CTX_TEST_CODEX", npm_program(&cache, "@openai/codex", "codex", CODEX)?),
         ("CTX_TEST_OPENCODE", npm_program(&cache, "opencode-ai", "opencode", OPENCODE)?),
         ("CTX_TEST_GEMINI", npm_program(&cache, "@google/gemini-cli", "gemini", GEMINI_CLI)?),
-        ("CTX_TEST_PI", pi(&cache)?),
+        ("CTX_TEST_PI", with_node(&cache, "@earendil-works/pi-coding-agent", "pi", PI)?),
+        ("CTX_TEST_QWEN", with_node(&cache, "@qwen-code/qwen-code", "qwen", QWEN_CODE)?),
         ("CTX_TEST_MCP_SERVERS", mcp_servers(&cache)?),
         ("CTX_TEST_ANTHROPIC_PY", python_sdk(&cache)?),
         ("CTX_TEST_ANTHROPIC_TS", typescript_sdk(&cache)?),
@@ -77,17 +79,16 @@ fn npm_program(cache: &Path, package: &str, program: &str, version: &str) -> Out
     Ok(binary)
 }
 
-/// pi, with a Node of its own beside it.
-fn pi(cache: &Path) -> Outcome<PathBuf> {
-    let folder = cache.join(format!("pi-{PI}"));
+/// A program that an npm package brings, with a Node of its own beside it.
+fn with_node(cache: &Path, package: &str, program: &str, version: &str) -> Outcome<PathBuf> {
+    let folder = cache.join(format!("{program}-{version}"));
     let programs = folder.join("node_modules/.bin");
-    let binary = programs.join("pi");
+    let binary = programs.join(program);
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
-    let package = format!("@earendil-works/pi-coding-agent@{PI}");
     ensure(
-        &format!("pi {PI}"),
-        || answers(Command::new(&binary).arg("--version").env("PATH", &path), PI),
-        || npm_install(&folder, &[&package, &format!("node@{NODE}")]),
+        &format!("{program} {version}"),
+        || answers(Command::new(&binary).arg("--version").env("PATH", &path), version),
+        || npm_install(&folder, &[&format!("{package}@{version}"), &format!("node@{NODE}")]),
     )?;
     Ok(binary)
 }

@@ -1,6 +1,6 @@
 //! Real clients through the real program: stock Claude Code, headless and in a terminal, Codex, opencode, Gemini CLI,
-//! pi and the official SDKs, with strict fake providers. Each test asserts that the provider receives the client's bytes,
-//! and that frames and classes are right.
+//! pi, Qwen Code and the official SDKs, with strict fake providers. Each test asserts that the provider receives the
+//! client's bytes, and that frames and classes are right.
 
 mod automatic;
 mod claude;
@@ -17,6 +17,7 @@ mod page;
 mod pi;
 mod provider_edits;
 mod providers;
+mod qwen;
 mod sdks;
 mod secrets;
 mod sessions;
