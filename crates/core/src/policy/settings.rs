@@ -164,7 +164,7 @@ impl Default for Settings {
             artifacts: protect::known(),
             exclude_tools: Vec::new(),
             ledger: LEDGER.to_owned(),
-            cuts: Cuts::default(),
+            cuts: Cuts::SHIPPED,
             diet: Diet::default(),
             hook: None,
             webhook: None,
