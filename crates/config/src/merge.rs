@@ -92,11 +92,27 @@ fn lay_quieter(settings: &mut Settings, layer: &ContextEditing) {
     }
     preserve_more(settings, layer);
     add_new(&mut settings.exclude_tools, &layer.exclude_tools);
+    let (cuts, fewer) = (&mut settings.cuts, &layer.cuts);
+    cut_less(&mut cuts.build, fewer.build);
+    cut_less(&mut cuts.search, fewer.search);
+    cut_less(&mut cuts.listing, fewer.listing);
+    cut_less(&mut cuts.log, fewer.log);
+    cut_less(&mut cuts.page, fewer.page);
+    cut_less(&mut cuts.repeated_view, fewer.repeated_view);
     let (diet, quieter) = (&mut settings.diet, &layer.diet);
     diet.mode = quieter.mode.map_or(diet.mode, |mode| mode.min(diet.mode));
     raise(&mut diet.after_conversations, quieter.after_conversations);
     diet.shorten_lists &= quieter.shorten_lists.unwrap_or(true);
     add_new(&mut diet.keep_tools, &quieter.keep_tools);
+}
+
+/// A longer limit, or none (0).
+fn cut_less(limit: &mut u64, other: Option<u64>) {
+    *limit = match other {
+        Some(0) => 0,
+        Some(other) if *limit > 0 => other.max(*limit),
+        _ => *limit,
+    };
 }
 
 /// Keeps only phases that both name.

@@ -1,12 +1,13 @@
 //! Runs a policy in the engine, and records its actions.
 
 use crate::needs::{value_of, words_in};
+use crate::policies::summaries;
 use ctx_core::ErrorCode;
 use ctx_core::content::Content;
 use ctx_core::edit::Commit;
 use ctx_core::edit::effect::Effect;
 use ctx_core::edit::history::Change;
-use ctx_core::policy::{Facts, Force, Look, Policy, Proposal, Settings, choose};
+use ctx_core::policy::{Facts, Force, Look, Mode, Policy, Proposal, Settings, choose};
 use ctx_engine::Refusal;
 use ctx_engine::ports::{About, Automatic, Keeping, Removal};
 use serde::Serialize;
@@ -15,9 +16,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// As long as the sentence with the path of a file; no file is written here.
 const KEPT: &str = "Read it in /home/somebody/.local/share/ctx/offload/c4f2a91/read-0c6bb0a3e1.txt if needed.";
-
-/// The policy of the automatic editor.
-const SHIPPED: &str = "auto";
 
 /// The actions on the arrival of a request.
 #[derive(Debug, Default)]
@@ -45,12 +43,18 @@ pub struct PolicyActions {
 
 pub struct Editor {
     policy: Arc<dyn Policy>,
+    settings: Arc<Settings>,
+    /// The policy is that of the automatic editor.
+    is_editor: bool,
     inside: Mutex<(HashSet<Box<str>>, Done)>,
 }
 
 impl Editor {
     pub fn new(policy: Arc<dyn Policy>) -> Arc<Editor> {
-        Arc::new(Editor { policy, inside: Mutex::default() })
+        let usual = Settings { mode: Mode::On, ..ctx_clients::editor_settings() };
+        let own = policy.editor(usual.clone());
+        let is_editor = own.is_some();
+        Arc::new(Editor { policy, settings: Arc::new(own.unwrap_or(usual)), is_editor, inside: Mutex::default() })
     }
 
     /// The actions since the last call.
@@ -64,6 +68,10 @@ impl Editor {
 }
 
 impl Automatic for Editor {
+    fn settings(&self, _: &About<'_>, _: &[&str]) -> Arc<Settings> {
+        Arc::clone(&self.settings)
+    }
+
     fn propose(
         &self,
         _: &About<'_>,
@@ -71,12 +79,13 @@ impl Automatic for Editor {
         (settings, facts): (&Settings, Facts<'_>),
         _: bool,
     ) -> Vec<Proposal> {
-        // The shipped policy is replayed with all its other rules.
-        let proposed = match self.policy.name() {
-            SHIPPED => {
-                choose(settings, look, facts, Force::Usual { provider_edits: false, cleared: 0, provider_first: false })
+        let usual = Force::Usual { provider_edits: false, cleared: 0, provider_first: false };
+        let proposed = match self.is_editor {
+            true if self.policy.name() == summaries::NAME => {
+                summaries::in_place_of_stubs(choose(settings, look, facts, usual), look)
             }
-            _ => self.policy.propose(look),
+            true => choose(settings, look, facts, usual),
+            false => self.policy.propose(look),
         };
         if !proposed.is_empty() {
             self.inside().0 = look.items.iter().filter(|item| item.fresh).map(|item| item.call.clone()).collect();

@@ -75,6 +75,11 @@ impl<'r> Sight<'r> {
         Sight { by_call, calls, hidden: HashMap::new() }
     }
 
+    /// The position of a call's result.
+    pub fn place(&self, call: &str) -> Option<Place> {
+        self.by_call.get(call).map(|result| result.place)
+    }
+
     /// A result was replaced.
     pub fn replaced(&mut self, call: &str, text: String) {
         let Some(result) = self.by_call.get(call) else { return };

@@ -6,6 +6,7 @@ mod charge;
 pub mod editor;
 pub mod frames;
 pub mod harm;
+pub mod harm_check;
 pub mod needs;
 pub mod policies;
 pub mod recording;

@@ -7,12 +7,12 @@ use crate::editor::{Editor, PolicyActions};
 use crate::frames::{Row, rows, totals};
 use crate::harm::{RecordedResult, Sight};
 use crate::needs::{Kind, Need, Place};
-use crate::policies::Nothing;
 use crate::policies::foresight::{self, Foresight};
+use crate::policies::{Nothing, summaries};
 use crate::request::{Script, SeenMessages};
 use ctx_clients::Hints;
-use ctx_core::Key;
 use ctx_core::policy::Policy;
+use ctx_core::{Key, tokens};
 use ctx_engine::attribution::SeenRequest;
 use ctx_engine::compose::Outgoing;
 use ctx_engine::request::Ticket;
@@ -213,6 +213,7 @@ impl Player<'_> {
             Some(before) => Some(totals(&self.service, &ticket.conversation, before)?),
             None => None,
         };
+        let summary = self.summary_cost(turn, &done.results);
         done.results.into_iter().for_each(|(call, text)| self.sight.replaced(&call, text));
         done.inputs.into_iter().for_each(|(call, words)| self.sight.asked(&call, words));
         let charge = self.known.charge(turn);
@@ -224,12 +225,26 @@ impl Player<'_> {
         self.answer(&ticket, turn, &reading, at)?;
         let (price, rates) = self.known.price(turn, reading.prompt());
         let input_cost = rates.prompt(reading.input, reading.read, reading.written);
-        let output_cost = price.answer(script.output(turn));
+        let output_cost = price.answer(script.output(turn)) + summary;
         let edited = done.cleared;
         let charged = Charged { reading, rates, new, cache: charge.cache, at, lifetime, edited };
         let causes = Causes { answers: output_cost, ..self.ledger.charge(&charged) };
         let (done, cleared) = (done.told, done.cleared);
         Ok(Turn { reading, input_cost, output_cost, causes, done, totals, cleared, frames, ..Turn::default() })
+    }
+
+    /// The cost of the summaries among these replacements of results: a model of the same price reads all of them
+    /// uncached, and writes the summaries.
+    fn summary_cost(&self, turn: usize, results: &[(Box<str>, String)]) -> f64 {
+        let summaries = results.iter().filter(|(_, text)| text.starts_with(summaries::OPENING));
+        let written: f64 = summaries.map(|(_, text)| tokens::estimate(text.chars().count() as u32, 0)).sum();
+        if written == 0.0 {
+            return 0.0;
+        }
+        let places = results.iter().filter_map(|(call, _)| self.sight.place(call));
+        let read: f64 = places.map(|place| self.known.script.tokens(place)).sum();
+        let (price, rates) = self.known.price(turn, read);
+        rates.prompt(read, 0.0, 0.0) + price.answer(written)
     }
 
     /// Sends a request through the engine; returns the composed one.

@@ -9,7 +9,7 @@ import { useId, useState } from "react";
 import type { ContextFill, Frames } from "../api";
 import { tokens } from "../format/numbers";
 import { useNow } from "../format/useNow";
-import { contextKey } from "../queries";
+import { contextKey, useStatus } from "../queries";
 import { ClearNow } from "./ClearNow";
 import styles from "./context.module.css";
 import { useContextFill } from "./useContextFill";
@@ -77,6 +77,7 @@ function Figures({ frames, fill }: { frames: Frames; fill?: ContextFill }) {
 
 function About({ fill, calibrated }: { fill: ContextFill; calibrated: boolean }) {
   const now = useNow();
+  const { data: status } = useStatus();
   const { threshold, ...shares } = parts(fill);
   return (
     <>
@@ -87,7 +88,7 @@ function About({ fill, calibrated }: { fill: ContextFill; calibrated: boolean })
         <i className={styles.threshold} style={{ left: `${threshold * 100}%` }} />
       </div>
       <dl className={styles.facts}>
-        {facts(fill, calibrated, now).map(({ name, value, part, list = [] }) => (
+        {facts(fill, calibrated, now, status?.week).map(({ name, value, part, list = [] }) => (
           <div key={name}>
             <dt data-part={part}>{name}</dt>
             <dd>

@@ -79,6 +79,17 @@ test("the account tells what edits saved or owe, and what comes next", () => {
   expect(said({ account: { ...account, saved: -0.06 } }).Account).toMatch(/ \$0\.06 owed by edits;/);
 });
 
+test("the weekly replay is told unless the editor is on", () => {
+  const week = { at: 1, conversations: 30, steps: 1840, cost: 61.2, saved: 7.4, saved_range: [5.1, 9], harmed_steps: 4 };
+  const told = (mode: ContextFill["mode"], more = {}) =>
+    facts({ ...fill, mode }, true, 0, { ...week, ...more }).find(({ name }) => name === "30 conversations")?.value;
+  expect(told("observe")).toBe(
+    "mode “on” would have saved $7.40 of $61.20 (likely $5.10 to $9.00) and harmed 4 of 1,840 steps",
+  );
+  expect(told("off", { saved: -0.2, saved_range: null })).toMatch(/cost \$0\.20 more than \$61\.20 and harmed 4/);
+  expect(told("on")).toBeUndefined();
+});
+
 test("the cache is warm until it is not", () => {
   const cache = { until: "t3", tokens: 9000, at: 0, ttl_seconds: 300, expires_at: 300_000, warm: true, read: 1, written: 1 };
   expect(said({ cache }, 60_000).Cache).toBe("warm: 9,000 tokens, for 4 more minutes");

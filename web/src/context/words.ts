@@ -1,6 +1,6 @@
 // How full the context is and what may be cleared of it, in words and shares.
 
-import type { ClearTarget, ContextFill, Mode, Standing } from "../api";
+import type { ClearTarget, ContextFill, Mode, Standing, Status } from "../api";
 import { count, dollars, percent, plural } from "../format/numbers";
 
 export const STANDINGS: Record<Standing, { label: string; color: string }> = {
@@ -70,8 +70,8 @@ export interface Fact {
   part?: keyof Parts;
 }
 
-/** `calibrated`: the provider has counted once. */
-export function facts(fill: ContextFill, calibrated: boolean, now: number): Fact[] {
+/** `calibrated`: the provider has counted once. `week`: the newest replay of this home's conversations. */
+export function facts(fill: ContextFill, calibrated: boolean, now: number, week?: Week): Fact[] {
   const { tokens, window, status, mode, threshold_percent, saved, saved_automatically, noted, phases, cache } = fill;
   const by = calibrated ? "counted by the provider" : "estimated until the provider’s first count";
   const kinds = fill.clearable.filter((kind) => kind.tokens > 0);
@@ -91,12 +91,22 @@ export function facts(fill: ContextFill, calibrated: boolean, now: number): Fact
     fill.account ? { name: "Next", value: fill.account.next } : null,
     fill.left_out > 0 ? { name: "Cleared", value: `${count(fill.left_out)} tokens by the provider` } : null,
     noted > 0 ? { name: "Would save", value: `${count(noted)} more tokens in mode “on”` } : null,
+    week && mode !== "on" ? { name: plural(week.conversations, "conversation"), value: replayed(week) } : null,
     fill.proposals > 0 ? { name: "Proposed", value: `${plural(fill.proposals, "change")}, see below` } : null,
     phases.length > 0 ? { name: "Open phases", value: phases.join(", ") } : null,
     cache === null ? null : { name: "Cache", value: cacheState(cache, now) },
     fill.hindrances.length > 0 ? { name: "Problems", value: fill.hindrances.join("; ") } : null,
   ];
   return found.filter((fact) => fact !== null);
+}
+
+export type Week = Status["week"];
+
+/** What mode “on” would have done to the newest conversations. */
+function replayed({ cost, saved, saved_range: range, harmed_steps: harmed, steps }: NonNullable<Week>): string {
+  const change = saved < 0 ? `cost ${dollars(-saved)} more than` : `saved ${dollars(saved)} of`;
+  const likely = range === null ? "" : ` (likely ${range.map(dollars).join(" to ")})`;
+  return `mode “on” would have ${change} ${dollars(cost)}${likely} and harmed ${count(harmed)} of ${plural(steps, "step")}`;
 }
 
 /** What edits have saved so far, or owe until they pay off. */

@@ -234,6 +234,43 @@ fn what_cannot_be_played_is_named_with_the_reason() {
     assert!(comma.contains("A policy name is empty.") && comma.contains("the extra comma"), "{comma}");
     let unknown = place.run(&["lab", "run", "--on", "../recorded", "--policy", "cheap"]).refused().err;
     assert!(unknown.contains("No policy `cheap`.") && unknown.contains("policies: none, "), "{unknown}");
+    let unknown = place.run(&["lab", "run", "--on", "../recorded", "--policy", "auto:gian=3"]).refused().err;
+    assert!(unknown.contains("parameters of `auto`: ") && unknown.contains("stub.names"), "{unknown}");
+}
+
+#[test]
+fn the_automatic_editor_is_replayed_with_other_parameters() {
+    let place = recorded();
+    let run = ["lab", "run", "--on", "../recorded", "--compare", "none,auto,auto:view_age=60:other_age=60", "--json"];
+    let figures = place.run(&run).ok().json();
+    let events = |policy: usize| figures["policies"][policy]["clear_events"].as_u64().expect("a count");
+    assert_eq!(figures["policies"][2]["policy"], "auto:view_age=60:other_age=60");
+    assert!(events(1) > 0 && events(2) == 0, "{figures}");
+}
+
+#[test]
+fn the_measure_of_harm_is_checked_against_removals_by_the_client() {
+    let place = Place::new();
+    fs::create_dir(place.path("recorded")).expect("a folder");
+    let mut after = body(3);
+    let summary = "This session is being continued from a previous conversation that ran out of context.";
+    after["messages"][0]["content"] = summary.into();
+    let edit = json!({"file_path": "/src/file0.rs", "old_string": "fn word_0() { } fn", "new_string": "x"});
+    let call = json!({"type": "tool_use", "id": "toolu_e", "name": "Edit", "input": edit});
+    after["messages"].as_array_mut().expect("messages").last_mut().expect("one")["content"] = json!([call]);
+    place.write("recorded/talk-s0.json", &body(4).to_string());
+    place.write("recorded/talk-s1.json", &after.to_string());
+    let told = place.run(&["lab", "harm", "--on", "../recorded"]).ok().out;
+    assert!(
+        told.contains("FETCHED AGAIN") && told.contains("0 clearings and 1 summary by clients, 4 steps after them")
+    );
+    let figures = place.run(&["lab", "harm", "--on", "../recorded", "--json"]).ok().json();
+    assert_eq!(
+        (&figures["summaries"], &figures["harmed"], &figures["harmed_fetched"]),
+        (&1.into(), &1.into(), &1.into())
+    );
+    let alone = place.run(&["lab", "harm", "--on", "../recorded/talk-s0.json"]).ok().out;
+    assert!(alone.contains("none of them relied on removed content."), "{alone}");
 }
 
 #[test]

@@ -49,6 +49,7 @@ pub struct ContextEditing {
     #[schemars(length(min = 1, max = 4_096), example = "NOTES.md")]
     #[serde(deserialize_with = "ledger")]
     pub ledger: Option<String>,
+    pub cuts: CutsSection,
     pub diet: DietSection,
     /// command that gets the signals; ignored in a project's file
     #[schemars(length(min = 1, max = 4_096), example = "notify-send ctx")]
@@ -74,6 +75,30 @@ pub struct AttentionBudget {
     /// token budget for all search results of a session
     #[schemars(range(min = 1, max = 100_000_000), example = 15_000)]
     pub session_total: Option<u64>,
+}
+
+/// Cuts of long results before they are first sent. All lines are kept in a file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct CutsSection {
+    /// outputs of builds and tests that are longer, in tokens, are cut to failures and both ends; 0 = never
+    #[schemars(range(min = 0, max = 100_000_000), example = 3_000)]
+    pub build: Option<u64>,
+    /// longer search results are cut to some hits in every file; 0 = never
+    #[schemars(range(min = 0, max = 100_000_000), example = 3_000)]
+    pub search: Option<u64>,
+    /// longer lists of files are cut to some entries of every folder; 0 = never
+    #[schemars(range(min = 0, max = 100_000_000), example = 3_000)]
+    pub listing: Option<u64>,
+    /// longer logs are cut to failures and the end; 0 = never
+    #[schemars(range(min = 0, max = 100_000_000), example = 3_000)]
+    pub log: Option<u64>,
+    /// longer fetched pages are cut to the beginning of every section; 0 = never
+    #[schemars(range(min = 0, max = 100_000_000), example = 3_000)]
+    pub page: Option<u64>,
+    /// longer views of a file that an earlier result shows, unchanged, only refer to it; 0 = never
+    #[schemars(range(min = 0, max = 100_000_000), example = 500)]
+    pub repeated_view: Option<u64>,
 }
 
 /// The diet for tools.

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use self::context_editing::{AttentionBudget, ContextEditing, DietSection, Patterns};
+pub use self::context_editing::{AttentionBudget, ContextEditing, CutsSection, DietSection, Patterns};
 pub use self::daemon::{Edits, Helper, Listen, Mcp, Offload, StoreKeys, UpstreamKeys, Upstreams};
 pub use self::defaults::defaults;
 pub use self::models::ModelKeys;

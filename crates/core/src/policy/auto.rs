@@ -4,9 +4,10 @@
 //! several times its price within the requests that may be expected, and fit the account ([`Look::budget`]). When the
 //! cache has expired, it is free.
 
-use super::settings::Rules;
+use super::cut::{CutText, cut};
+use super::settings::{Rules, Settings};
 use super::trim::trim;
-use super::{Cut, Item, Look, Policy, Price, Proposal, Thought};
+use super::{Cut, CutKind, Item, Look, Policy, Price, Proposal, Thought};
 use crate::key::Key;
 use crate::tool::ToolRole;
 use std::collections::HashMap;
@@ -59,12 +60,8 @@ impl Auto {
             if item.saves_replaced() >= self.0.least {
                 proposed.push(Proposal::without_replaced(item, "the replaced text of a finished edit"));
             }
-            if !item.cleared
-                && item.tokens >= self.0.least
-                && let Some(short) = look.text(&item.call).and_then(|text| trim(item.role, &text))
-            {
-                let why = "trimmed before it is first sent: line numbers, colours, repeated lines";
-                proposed.push(Proposal::instead(item, short, why));
+            if !item.cleared && item.tokens >= self.0.least {
+                proposed.extend(look.text(&item.call).and_then(|text| shortened_on_arrival(look, item, &text)));
             }
         }
         proposed
@@ -158,6 +155,33 @@ fn goes(old: &[Old<'_>], why: &str) -> Vec<Proposal> {
     first.chain(old.iter().filter(|old| !is_thinking(old))).map(|old| old.goes(why)).collect()
 }
 
+/// A new result without noise, and without lines if it is long.
+fn shortened_on_arrival(look: &Look, item: &Item, text: &str) -> Option<Proposal> {
+    let trimmed = trim(item.role, text);
+    let plain = trimmed.as_deref().unwrap_or(text);
+    if let Some((kind, most)) = item.cut.filter(|(_, most)| item.tokens > *most) {
+        let bytes = text.len() as u64 * most / item.tokens;
+        let cut = match kind {
+            CutKind::View => is_shown(look, item, plain).then(|| CutText::shown_before(plain)),
+            kind => cut(kind, plain, bytes as usize),
+        };
+        if let Some(cut) = cut {
+            return Some(Proposal::cut(item, cut, kind.reason()));
+        }
+    }
+    trimmed.map(|short| {
+        Proposal::instead(item, short, "trimmed before it is first sent: line numbers, colours, repeated lines")
+    })
+}
+
+/// Whether an earlier view of the same file, which has not changed since, shows this text.
+fn is_shown(look: &Look, item: &Item, text: &str) -> bool {
+    let of_file = look.items.iter().rev().filter(|other| other.file.is_some() && other.file == item.file);
+    let earlier = of_file.filter(|other| other.call != item.call && other.step <= item.step);
+    let mut unchanged = earlier.take_while(|other| !other.changes);
+    unchanged.any(|other| !other.cleared && !other.fresh && look.text(&other.call).is_some_and(|shown| shown == text))
+}
+
 /// The newest answer that read or changed each file.
 fn last_touches(look: &Look) -> HashMap<Key, usize> {
     look.items.iter().filter_map(|item| Some((item.file?, item.step))).collect()
@@ -177,6 +201,10 @@ impl Policy for Auto {
         let mut proposed = self.on_arrival(look);
         proposed.extend(self.shortened(look));
         proposed
+    }
+
+    fn editor(&self, settings: Settings) -> Option<Settings> {
+        Some(Settings { rules: self.0, ..settings })
     }
 }
 

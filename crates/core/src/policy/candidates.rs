@@ -1,5 +1,6 @@
 //! Input to a policy: the tool results of a request as it would be sent.
 
+use super::cut::CutKind;
 use crate::edit::fold::{Unit, ViewUnit};
 use crate::edit::resolve::Desk;
 use crate::key::Key;
@@ -125,6 +126,8 @@ pub struct Item {
     pub superseded: bool,
     /// The input of its call; none if it was already shortened.
     pub input: Option<Input>,
+    /// The settings cut it to so many tokens if it is longer.
+    pub cut: Option<(CutKind, u64)>,
 }
 
 /// The input of a call.
@@ -267,6 +270,7 @@ impl Desk<'_> {
             released: false,
             superseded: false,
             input: None,
+            cut: None,
         })
     }
 }

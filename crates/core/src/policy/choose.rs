@@ -33,9 +33,9 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
         Force::Usual { provider_edits, cleared, provider_first } => {
             // While the provider clears, it does the clearing that pays: another cut would only break its cache.
             if provider_first || cleared > 0 {
-                plan.add_unprotected(Auto::default().on_arrival(look), &eligible);
+                plan.add_unprotected(Auto(settings.rules).on_arrival(look), &eligible);
             } else {
-                plan.add_unprotected(Auto::default().propose(look), &eligible);
+                plan.add_unprotected(Auto(settings.rules).propose(look), &eligible);
                 plan.add(of_ended_phases(&eligible, &plan));
             }
             let percent = look.window / 100;
@@ -49,7 +49,7 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
 
 /// What would be cleared before the next request because it pays, and why.
 pub fn outlook(settings: &Settings, look: &Look<'_>, facts: Facts<'_>) -> Outlook {
-    Auto::default().outlook(&Eligibility::of(settings, look, facts).look)
+    Auto(settings.rules).outlook(&Eligibility::of(settings, look, facts).look)
 }
 
 /// The proposals so far.

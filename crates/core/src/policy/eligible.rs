@@ -1,6 +1,7 @@
 //! Eligibility: the results that the settings allow to clear, the protected ones, and the target of each.
 
 use super::candidates::{Item, Look};
+use super::cut::CutKind;
 use super::protect::Call;
 use super::searches::is_search;
 use super::settings::Settings;
@@ -52,7 +53,7 @@ impl<'e, 'f> Eligibility<'e, 'f> {
         eligible
     }
 
-    /// Pins recent results, and results that the settings protect by tool, path or command.
+    /// Pins recent results, and results that the settings protect by tool, path or command; tells which may be cut.
     fn pin(&self, items: &mut [Item]) {
         // A pattern is matched only where something could still go.
         let may_go =
@@ -61,6 +62,10 @@ impl<'e, 'f> Eligibility<'e, 'f> {
             // A result that was never sent is only trimmed, so recency does not protect it.
             let is_recent = self.is_recent(item) && !item.fresh;
             item.pinned = is_recent || self.settings.excludes(&item.tool) || self.is_preserved(item, None);
+            if item.fresh {
+                let kind = CutKind::of(item.role, (self.facts)(&item.call).command);
+                item.cut = kind.and_then(|kind| Some((kind, self.settings.cuts.of(kind)?)));
+            }
         }
     }
 

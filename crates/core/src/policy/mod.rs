@@ -10,9 +10,11 @@
 mod auto;
 pub mod candidates;
 mod choose;
+pub mod cut;
 pub mod diet;
 mod eligible;
 mod limit;
+pub mod outline;
 pub mod phases;
 mod price;
 mod proposal;
@@ -28,6 +30,7 @@ mod worth;
 pub use auto::{Auto, Outlook};
 pub use candidates::{CachedPlaces, Input, Item, Look, SentContent, Texts, Thought, Words};
 pub use choose::{Force, choose, outlook};
+pub use cut::{CutKind, CutText, Cuts};
 pub use diet::{Diet, DietMode, ToolFigures};
 pub use eligible::{Fact, Facts};
 pub use phases::{Moment, Phase, Phases};
@@ -36,6 +39,7 @@ pub use proposal::{Action, Proposal};
 pub use protect::{Artifact, Call};
 pub use searches::is_search;
 pub use settings::{Budget, Mode, Rules, Settings};
+pub use stub::StubForm;
 pub use tally::{Tally, tally};
 pub use target::Target;
 pub use worth::{Worth, worth};
@@ -50,4 +54,10 @@ pub trait Policy: Send + Sync {
 
     /// The edits before the next request.
     fn propose(&self, look: &Look) -> Vec<Proposal>;
+
+    /// These settings with the policy's parameters, if it is that of the automatic editor: it then runs with all its
+    /// other rules.
+    fn editor(&self, _: Settings) -> Option<Settings> {
+        None
+    }
 }

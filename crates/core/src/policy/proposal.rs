@@ -1,6 +1,7 @@
 //! Proposals: the operations that a policy requests, with reasons.
 
 use super::candidates::{Item, Thought};
+use super::cut::CutText;
 use crate::edit::operation::{Operation, Select};
 
 /// An edit that a policy requests, with its reason.
@@ -21,6 +22,8 @@ pub enum Action {
     DropReplaced { call: Box<str> },
     /// Drops thinking, and with it all thinking behind it: it is bound to everything before it.
     DropThinking { message: usize, block: usize },
+    /// Replaces a result with some of its lines.
+    Cut { call: String, text: CutText },
     /// Replaces a result with a stub without names.
     Bare { call: String },
 }
@@ -32,7 +35,7 @@ impl Action {
             Action::Operation(Operation::SummarizeResults { select, .. } | Operation::DropResults { select, .. }) => {
                 &select.calls
             }
-            Action::Bare { call } => std::slice::from_ref(call),
+            Action::Bare { call } | Action::Cut { call, .. } => std::slice::from_ref(call),
             Action::Operation(_)
             | Action::ShortInput { .. }
             | Action::DropReplaced { .. }
@@ -48,7 +51,7 @@ impl Action {
                 select.calls.retain(|call| keep(call));
                 !named || !select.calls.is_empty()
             }
-            Action::Bare { call } => keep(call),
+            Action::Bare { call } | Action::Cut { call, .. } => keep(call),
             Action::ShortInput { call } | Action::DropReplaced { call } => keep(call),
             Action::Operation(_) | Action::DropThinking { .. } => true,
         }
@@ -75,6 +78,11 @@ impl Proposal {
     /// Replaces a result with this text.
     pub fn instead(item: &Item, text: String, reason: &str) -> Proposal {
         Proposal::result(item, Some(text), reason)
+    }
+
+    /// Replaces a result with some of its lines.
+    pub fn cut(item: &Item, text: CutText, reason: &str) -> Proposal {
+        Proposal { what: Action::Cut { call: item.call.to_string(), text }, reason: reason.to_owned() }
     }
 
     /// Shortens the input of a result's call.

@@ -14,6 +14,11 @@ pub fn is_search(role: ToolRole, command: Option<&str>) -> bool {
 
 /// Matches `rg words`, also after `cd folder &&` or `cd folder;`, and with variables before it.
 fn searches(command: &str) -> bool {
+    program(command).is_some_and(|(program, verb)| COMMANDS.contains(&program) || program == "git" && verb == "grep")
+}
+
+/// The main program of a command, without its folder, and the word behind it.
+pub(super) fn program(command: &str) -> Option<(&str, &str)> {
     let is_variable = |word: &&str| {
         let name = word.split_once('=').map_or("", |(name, _)| name);
         !name.is_empty() && name.chars().all(|letter| letter == '_' || letter.is_ascii_alphanumeric())
@@ -23,10 +28,10 @@ fn searches(command: &str) -> bool {
         let Some(program) = words.next() else { continue };
         let program = program.rsplit('/').next().unwrap_or(program);
         if !BEFORE.contains(&program) {
-            return COMMANDS.contains(&program) || program == "git" && words.next() == Some("grep");
+            return Some((program, words.next().unwrap_or_default()));
         }
     }
-    false
+    None
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! The settings of the automatic editor.
 
+use super::cut::Cuts;
 use super::diet::Diet;
 use super::protect::{self, Artifact, Call};
+use super::stub::StubForm;
 use super::target::Target;
 use crate::pattern;
 use serde::{Deserialize, Serialize};
@@ -84,15 +86,20 @@ pub struct Settings {
     pub exclude_tools: Vec<String>,
     /// The file that gets a line for each clearing: absolute, or in the project.
     pub ledger: String,
+    /// The longest new results, by kind.
+    pub cuts: Cuts,
     /// The diet for tools.
     pub diet: Diet,
     /// A command that gets signals on stdin; and an address on this machine.
     pub hook: Option<String>,
     pub webhook: Option<String>,
+    /// The parameters of the policy. No file sets them; the lab compares others.
+    #[serde(skip)]
+    pub rules: Rules,
 }
 
 /// The parameters of [`super::Auto`]. Ages are in answers. They were chosen on recordings: see docs/lab.md.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
     /// The age from which a file view may be cleared.
     pub view_age: usize,
@@ -115,6 +122,8 @@ pub struct Rules {
     /// Shorter requests are only shortened on arrival: near the shortest prompt that the provider caches, less may cost
     /// more.
     pub smallest: u64,
+    /// The form of stubs.
+    pub stub: StubForm,
 }
 
 impl Default for Rules {
@@ -130,6 +139,7 @@ impl Default for Rules {
             horizon: 0.6,
             gain: 2.0,
             smallest: 20_000,
+            stub: StubForm::default(),
         }
     }
 }
@@ -154,9 +164,11 @@ impl Default for Settings {
             artifacts: protect::known(),
             exclude_tools: Vec::new(),
             ledger: LEDGER.to_owned(),
+            cuts: Cuts::SHIPPED,
             diet: Diet::default(),
             hook: None,
             webhook: None,
+            rules: Rules::default(),
         }
     }
 }

@@ -156,7 +156,11 @@ impl Candidates {
                 Action::Bare { call } => batch.add(result(call)),
                 Action::ShortInput { call } => batch.add(input(call)),
                 // The file had the replaced text, and thinking is not filed.
-                Action::Operation(_) | Action::DropReplaced { .. } | Action::DropThinking { .. } => {}
+                // A cut names its file where it stands.
+                Action::Operation(_)
+                | Action::Cut { .. }
+                | Action::DropReplaced { .. }
+                | Action::DropThinking { .. } => {}
             }
         }
         batch

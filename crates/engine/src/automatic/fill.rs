@@ -16,8 +16,8 @@ use ctx_core::edit::layout::layout;
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::{DROPPED, Desk};
 use ctx_core::message::Kind;
-use ctx_core::policy::stub::result_stub;
-use ctx_core::policy::{Action, Facts, Item, Look, Mode, Proposal};
+use ctx_core::policy::stub::{bare_stub, result_stub};
+use ctx_core::policy::{Action, CutText, Facts, Item, Look, Mode, Proposal, StubForm};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
@@ -78,11 +78,12 @@ impl Filler<'_> {
             .iter()
             .filter_map(|proposed| match &proposed.what {
                 Action::ShortInput { call } | Action::DropReplaced { call } => Some(call.clone()),
-                Action::Operation(_) | Action::Bare { .. } | Action::DropThinking { .. } => None,
+                Action::Operation(_) | Action::Bare { .. } | Action::Cut { .. } | Action::DropThinking { .. } => None,
             })
             .collect();
-        let has_text = |proposed: &Proposal| {
-            matches!(&proposed.what, Action::Operation(Operation::SummarizeResults { text: Some(_), .. }))
+        let has_text = |proposed: &Proposal| match &proposed.what {
+            Action::Operation(Operation::SummarizeResults { text, .. }) => text.is_some(),
+            what => matches!(what, Action::Cut { .. }),
         };
         let index = &self.conversation.policy.text_index;
         // Only stubs leave out the names that are known elsewhere.
@@ -99,6 +100,7 @@ impl Filler<'_> {
             let operation = match what {
                 Action::Operation(operation) => self.operation(operation, &reason, &mut known, &mut filled),
                 Action::Bare { call } => self.bare(call, &reason, &mut filled),
+                Action::Cut { call, text } => self.cut(call, &text, &reason, &mut filled),
                 Action::ShortInput { call } => {
                     let at = calls.get(&call);
                     at.and_then(|at| self.input(&call, at, &reason, &mut known, &mut filled))
@@ -128,7 +130,7 @@ impl Filler<'_> {
                 if text.is_none() {
                     let whole = self.seen.source(self.conversation, call)?;
                     let kept = self.keep_result(call, &whole, reason)?;
-                    let short = result_stub(whole.words(), kept.as_deref(), |name| known.has(name));
+                    let short = result_stub(whole.words(), kept.as_deref(), self.form(), |name| known.has(name));
                     known.learn(&short);
                     *text = Some(short);
                 }
@@ -147,12 +149,21 @@ impl Filler<'_> {
         Some(operation)
     }
 
+    /// The form of stubs.
+    fn form(&self) -> StubForm {
+        self.by.settings.rules.stub
+    }
+
     fn bare(&self, call: String, reason: &str, filled: &mut FilledProposals) -> Option<Operation> {
         let kept = self.keep_result(&call, &self.seen.source(self.conversation, &call)?, reason)?;
-        let text = result_stub("", kept.as_deref(), |_| true);
-        filled.texts.insert(call.clone(), text.clone());
-        let select = Select { calls: vec![call], ..Select::default() };
-        Some(Operation::SummarizeResults { ids: Vec::new(), select, result: None, text: Some(text) })
+        Some(summarized(call, bare_stub(kept.as_deref()), filled))
+    }
+
+    /// A result without some of its lines. All of it is filed, but not noted: the text names the file.
+    fn cut(&self, call: String, cut: &CutText, reason: &str, filled: &mut FilledProposals) -> Option<Operation> {
+        let whole = self.seen.source(self.conversation, &call)?;
+        let kept = self.keep(&call, whole.file(), Kept::Cut, reason)?;
+        Some(summarized(call, cut.with(kept.as_deref()), filled))
     }
 
     fn input(
@@ -165,8 +176,8 @@ impl Filler<'_> {
     ) -> Option<Operation> {
         let input = self.input_of(laid)?;
         let long = LongInput::of(&input)?;
-        let kept = self.keep(call, (&input, "json"), true, reason)?;
-        let short = long.short(kept.as_deref(), &|name| known.has(name));
+        let kept = self.keep(call, (&input, "json"), Kept::Input, reason)?;
+        let short = long.short(kept.as_deref(), self.form(), &|name| known.has(name));
         known.learn(&short);
         self.with_input(call, (laid, id), &short, filled)
     }
@@ -208,19 +219,20 @@ impl Filler<'_> {
     }
 
     fn keep_result(&self, call: &str, content: &ResultText, reason: &str) -> Option<Option<String>> {
-        self.keep(call, content.file(), false, reason)
+        self.keep(call, content.file(), Kept::Result, reason)
     }
 
     /// `None`: it cannot be filed.
-    fn keep(&self, call: &str, (text, ending): (&str, &str), is_input: bool, reason: &str) -> Option<Option<String>> {
+    fn keep(&self, call: &str, (text, ending): (&str, &str), what: Kept, reason: &str) -> Option<Option<String>> {
+        let is_input = what == Kept::Input;
         let item: Option<&Item> = self.look.items.iter().find(|item| &*item.call == call);
         let (tool, tokens) = item.map_or(("", 0), |item| match item.input {
             Some(input) if is_input => (&*item.tool, input.tokens),
             _ => (&*item.tool, item.tokens),
         });
         let keeping = match self.by.settings.mode {
-            Mode::On => Keeping::Noted,
-            Mode::Ask => Keeping::Filed,
+            Mode::On if what != Kept::Cut => Keeping::Noted,
+            Mode::On | Mode::Ask => Keeping::Filed,
             Mode::Observe | Mode::Off => Keeping::Nowhere,
         };
         let fact = (self.facts)(call);
@@ -235,6 +247,21 @@ impl Filler<'_> {
         };
         kept.inspect_err(stays).ok()
     }
+}
+
+/// What is filed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Result,
+    Input,
+    /// A result of which lines stay.
+    Cut,
+}
+
+fn summarized(call: String, text: String, filled: &mut FilledProposals) -> Operation {
+    filled.texts.insert(call.clone(), text.clone());
+    let select = Select { calls: vec![call], ..Select::default() };
+    Operation::SummarizeResults { ids: Vec::new(), select, result: None, text: Some(text) }
 }
 
 /// The client's blocks of a conversation that are sent: their places and ids.

@@ -93,7 +93,9 @@ impl Engine {
     /// Whether the editor watches a conversation: its requests are held from now on. Independent of skills, so nothing
     /// of the conversation needs to be read.
     pub fn watches(&self, conversation: &mut Conversation, editor: &dyn Automatic, at: u64) -> bool {
-        let is_wanted = editor.settings(&about(conversation, at), &[]).mode != Mode::Off;
+        let settings = editor.settings(&about(conversation, at), &[]);
+        let is_wanted = settings.mode != Mode::Off;
+        conversation.policy.text_index.use_form(settings.rules.stub);
         conversation.policy.automated = is_wanted;
         is_wanted
     }

@@ -6,7 +6,7 @@ use crate::tool_text::result::words;
 use ctx_core::content::{CallInput, Content};
 use ctx_core::fast_map::{FastSet, Quick};
 use ctx_core::message::{Message, Role};
-use ctx_core::policy::stub::{names, result_stub};
+use ctx_core::policy::stub::{StubForm, names, result_stub};
 use ctx_core::{Key, ToolRole, tokens};
 use ctx_wire::Wire;
 use ctx_wire::body::Body;
@@ -37,6 +37,8 @@ pub struct TextIndex {
     /// Skills that were called, or started by a person; may include commands that are not skills.
     skills: Vec<Box<str>>,
     stubs: RefCell<StubNames>,
+    /// The form of the stubs whose sizes are indexed.
+    form: StubForm,
 }
 
 /// The names in the stubs of a conversation, remembered because each request has the stubs of the one before.
@@ -86,10 +88,17 @@ impl KnownNames<'_> {
 type CallSubject = (Option<Box<str>>, Option<Box<str>>);
 
 impl TextIndex {
+    /// Sizes stubs of this form from now on.
+    pub fn use_form(&mut self, form: StubForm) {
+        if self.form != form {
+            *self = TextIndex { form, ..TextIndex::default() };
+        }
+    }
+
     /// Indexes the messages of a request, by their digests; their facts link results to calls.
     pub fn meet(&mut self, digests: &[Key], body: &Body, messages: &[&Message]) {
         if !digests.starts_with(&self.met) {
-            *self = TextIndex::default();
+            *self = TextIndex { form: self.form, ..TextIndex::default() };
         }
         for (at, digest) in digests.iter().enumerate().skip(self.met.len()) {
             self.message(body.wire(), body.message(at), messages.get(at).copied());
@@ -118,7 +127,7 @@ impl TextIndex {
                     if *error || ctx_clients::lexicon().is_failed_result(&words) {
                         self.unreplaced.remove(id.as_deref().unwrap_or_default());
                     }
-                    let left = result_stub(&words, None, |name| self.spoken.contains(&hash(name)));
+                    let left = result_stub(&words, None, self.form, |name| self.spoken.contains(&hash(name)));
                     let left = tokens::estimate(left.chars().count() as u32, 0) + KEPT;
                     self.left.insert(id.as_deref().unwrap_or_default().into(), left);
                 }
@@ -145,7 +154,7 @@ impl TextIndex {
         let value: Value = serde_json::from_str(input).unwrap_or_default();
         self.ask(call, tool, &value);
         if let Some(long) = LongInput::of(input) {
-            let short = long.short(None, &|name| self.spoken.contains(&hash(name)));
+            let short = long.short(None, self.form, &|name| self.spoken.contains(&hash(name)));
             let left = tokens::estimate(short.chars().count() as u32, 0) + KEPT;
             self.input_left.insert(call.into(), left);
         }

@@ -1,6 +1,6 @@
 //! A tool input without its long texts. Everything else keeps the client's exact bytes.
 
-use ctx_core::policy::stub::input_stub;
+use ctx_core::policy::stub::{StubForm, input_stub};
 use ctx_wire::json::{self, Span};
 
 /// Shorter texts of an input stay.
@@ -32,18 +32,18 @@ impl<'i> LongInput<'i> {
 
     /// The input without these texts.
     pub fn without(&self) -> String {
-        self.short(None, &|_| true)
+        self.short(None, StubForm { names: 0, lines: 0, ends: 0 }, &|_| true)
     }
 
-    /// The shortened input: of a long text only names that are not `known` stay; `kept`, a sentence that names its
+    /// The shortened input: of a long text only what the form keeps stays, without names that are `known`; `kept`, a sentence that names its
     /// file, appears once.
-    pub fn short(&self, kept: Option<&str>, known: &impl Fn(&str) -> bool) -> String {
+    pub fn short(&self, kept: Option<&str>, form: StubForm, known: &impl Fn(&str) -> bool) -> String {
         let mut out = String::new();
         let mut at = 0;
         let mut kept = kept;
         for (span, text) in &self.long {
             out.push_str(self.input.get(at..span.start).unwrap_or_default());
-            out.push_str(&serde_json::Value::from(input_stub(text, kept.take(), known)).to_string());
+            out.push_str(&serde_json::Value::from(input_stub(text, kept.take(), form, known)).to_string());
             at = span.end;
         }
         out.push_str(self.input.get(at..).unwrap_or_default());
@@ -97,7 +97,10 @@ mod tests {
             long("other_name")
         );
         let input = input_of(&block);
-        let short = LongInput::of(&input).expect("long").short(Some("It is in a.json."), &|name| name == "other_name");
+        let short =
+            LongInput::of(&input)
+                .expect("long")
+                .short(Some("It is in a.json."), StubForm::default(), &|name| name == "other_name");
         let gone = "[removed to save context; it was done.";
         assert_eq!(
             short,

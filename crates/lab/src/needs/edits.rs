@@ -48,9 +48,11 @@ fn hunks(patch: &str, found: &mut Vec<String>) {
     found.push(old.join("\n"));
 }
 
-/// The places of a replaced text: as a whole, or line by line.
+/// The places of a replaced text: as a whole, or line by line. Line numbers that were copied from a view are no part of
+/// it: such an edit fails, and without the numbers it would have been made correctly.
 pub(super) fn sources(text: &str, index: &Index) -> Vec<(String, Vec<Place>)> {
-    let text = text.trim_matches('\n');
+    let plain = without_numbers(text);
+    let text = plain.as_deref().unwrap_or(text).trim_matches('\n');
     let whole = index.text(text);
     if !whole.is_empty() {
         return vec![(text.to_owned(), whole)];
@@ -75,6 +77,12 @@ pub(crate) fn bare(text: &str) -> Option<String> {
         bare.push('\n');
     }
     changed.then_some(bare)
+}
+
+/// A text without line numbers, if each of its lines has one.
+fn without_numbers(text: &str) -> Option<String> {
+    let lines: Option<Vec<&str>> = text.trim_matches('\n').split('\n').map(unnumbered).collect();
+    lines.map(|lines| lines.join("\n"))
 }
 
 /// `   12→text` or `   12<tab>text`

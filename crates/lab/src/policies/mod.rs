@@ -7,7 +7,9 @@ mod keep;
 mod none;
 mod old;
 mod size;
+pub mod summaries;
 mod superseded;
+mod variant;
 
 pub use cold::Cold;
 pub use foresight::Foresight;
@@ -15,10 +17,25 @@ pub use keep::Keep;
 pub use none::Nothing;
 pub use old::Old;
 pub use size::Size;
+pub use summaries::Summaries;
 pub use superseded::Superseded;
+pub use variant::Variant;
 
 use ctx_core::policy::{Auto, Policy};
 use std::sync::Arc;
+
+/// The policy with this name, or a variant of `auto`.
+pub fn named(name: &str) -> Result<Arc<dyn Policy>, String> {
+    match name.split_once(':') {
+        Some(("auto", changes)) => Ok(Arc::new(Variant::of(name, changes)?)),
+        _ => {
+            let mut all = all();
+            let names = || self::all().iter().map(|policy| policy.name().to_owned()).collect::<Vec<_>>().join(", ");
+            let at = all.iter().position(|policy| policy.name() == name);
+            at.map(|at| all.swap_remove(at)).ok_or_else(|| format!("policies: {}", names()))
+        }
+    }
+}
 
 /// All policies.
 pub fn all() -> Vec<Arc<dyn Policy>> {
@@ -32,6 +49,7 @@ pub fn all() -> Vec<Arc<dyn Policy>> {
         Arc::new(Size),
         Arc::new(Cold),
         Arc::new(Auto::default()),
+        Arc::new(Summaries),
         Arc::new(Foresight::default()),
         Arc::new(Foresight::early()),
     ]

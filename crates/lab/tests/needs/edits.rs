@@ -21,6 +21,17 @@ fn a_replaced_text_is_found_behind_the_line_numbers_of_a_view() {
 }
 
 #[test]
+fn line_numbers_that_an_edit_copied_from_a_view_are_not_needed() {
+    let view = "     9→fn one() {\n    10→    two();\n    11→}";
+    let talk =
+        Talk::new().call("Read", json!({}), view).call("Edit", edit("     9→fn one() {\n    10→    two();"), "no");
+    assert_eq!(edits(&talk), [need(1, "fn one() {\n    two();", &[(2, 0)])]);
+    let text = "1\t2 apples\nand 3\tpears";
+    let talk = Talk::new().call("Read", json!({}), text).call("Edit", edit(text), "ok");
+    assert_eq!(edits(&talk), [need(1, text, &[(2, 0)])], "not every line has one");
+}
+
+#[test]
 fn it_is_found_in_searches_and_diffs() {
     let old = "let a = one();\nlet b = two();";
     for result in [

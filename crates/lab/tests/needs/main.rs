@@ -3,6 +3,7 @@
 mod edits;
 mod names;
 mod recorded;
+mod removals;
 mod repeats;
 mod rereads;
 

@@ -1,6 +1,7 @@
 //! `ctx lab`: replays recorded conversations under editing policies.
 
 mod explain;
+mod harm;
 mod run;
 pub mod week;
 
@@ -44,6 +45,8 @@ enum What {
     Week(week::Arguments),
     /// Show the actions of a policy before one request, with reasons
     Explain(explain::Arguments),
+    /// Check the measure of harm against clearings and summaries by the client itself
+    Harm(harm::Arguments),
     /// List the policies
     Policies,
 }
@@ -53,6 +56,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         What::Run(arguments) => run::run(&arguments, context),
         What::Week(arguments) => week::run(&arguments, context),
         What::Explain(arguments) => explain::run(&arguments, context),
+        What::Harm(arguments) => harm::run(&arguments, context),
         What::Policies => {
             let mut table = Table::new(&[Column::Left("POLICY"), Column::Flexible("WHAT IT DOES")]);
             for policy in ctx_lab::policies::all() {
@@ -71,15 +75,8 @@ fn named(name: &str) -> Result<Arc<dyn Policy>, Failure> {
         return Err(Failure::new(ErrorCode::UnknownPolicy, "A policy name is empty.")
             .hint("remove the extra comma, or add the name"));
     }
-    let mut all = ctx_lab::policies::all();
-    match all.iter().position(|policy| policy.name() == name) {
-        Some(at) => Ok(all.swap_remove(at)),
-        None => {
-            let names: Vec<&str> = all.iter().map(|policy| policy.name()).collect();
-            Err(Failure::new(ErrorCode::UnknownPolicy, format!("No policy `{name}`."))
-                .hint(format!("policies: {}", names.join(", "))))
-        }
-    }
+    ctx_lab::policies::named(name)
+        .map_err(|why| Failure::new(ErrorCode::UnknownPolicy, format!("No policy `{name}`.")).hint(why))
 }
 
 /// The models of the configuration, and its errors.

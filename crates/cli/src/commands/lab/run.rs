@@ -55,14 +55,14 @@ pub struct Arguments {
 /// The conversations to replay: those that policies are chosen by, those that check a choice, or both. The values have no
 /// help of their own, which would double the length of the command's.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-enum SplitChoice {
+pub enum SplitChoice {
     Tune,
     Validate,
     All,
 }
 
 impl SplitChoice {
-    fn takes(self, recording: &Recording) -> bool {
+    pub fn takes(self, recording: &Recording) -> bool {
         match self {
             SplitChoice::Tune => recording.labels.split == Split::Tune,
             SplitChoice::Validate => recording.labels.split == Split::Validate,

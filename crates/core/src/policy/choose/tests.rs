@@ -1,26 +1,11 @@
 use super::*;
-use crate::policy::{Artifact, Budget, Fact, Input, Texts, tally};
+use crate::policy::{Artifact, Budget, Cuts, Fact, Input, Texts, tally};
 use crate::tool::ToolRole;
 use ctx_models::Rates;
 
 fn item(step: usize, role: ToolRole, tokens: u64) -> Item {
-    Item {
-        call: format!("c{step}").into(),
-        tool: format!("{role:?}").into(),
-        role,
-        file: None,
-        changes: false,
-        tokens,
-        before: 0,
-        step,
-        left: 50,
-        cleared: false,
-        fresh: false,
-        pinned: false,
-        released: false,
-        superseded: false,
-        input: None,
-    }
+    let (call, tool) = (format!("c{step}").into(), format!("{role:?}").into());
+    Item { call, tool, role, tokens, step, left: 50, ..Item::default() }
 }
 
 /// One result per tool, one answer each.
@@ -273,4 +258,19 @@ fn searches_beyond_a_budget_go_sooner() {
     assert_eq!(gone_of(Some(Budget { single_search: 1_000, ..budget })), 7, "all but the recent ones");
     assert_eq!(gone_of(Some(Budget { accumulated: 1_000, ..budget })), 7);
     assert_eq!(gone_of(Some(Budget { session_total: 6_000, ..budget })), 6, "recent ones count, though they stay");
+}
+
+#[test]
+fn a_new_result_is_cut_only_if_the_settings_cut_its_kind() {
+    let text = |_: &str| Some((0..300).map(|at| format!("compiling part {at}\n")).collect::<String>().into());
+    let mut look = Look { texts: Texts(Some(&text)), ..look(&[(ToolRole::Shell, 4_000)]) };
+    look.items[0].fresh = true;
+    let facts = |_: &str| Fact { command: Some("make all"), ..Fact::default() };
+    let cuts = |cuts: Cuts| {
+        let settings = Settings { cuts, ..Settings::default() };
+        let proposed = choose(&settings, &look, &facts, USUAL);
+        proposed.iter().filter(|one| matches!(one.what, Action::Cut { .. })).count()
+    };
+    assert_eq!(cuts(Cuts { build: 1_000, ..Cuts::default() }), 1);
+    assert_eq!((cuts(Cuts { build: 4_000, ..Cuts::default() }), cuts(Cuts { log: 1_000, ..Cuts::default() })), (0, 0));
 }

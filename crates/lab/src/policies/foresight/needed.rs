@@ -4,7 +4,7 @@ use crate::harm::text_of;
 use crate::needs::{Kind, Need, Place, value_of};
 use crate::recording::Recording;
 use ctx_core::Content;
-use ctx_core::policy::stub::top_names;
+use ctx_core::policy::stub::{StubForm, top_names};
 use std::collections::{HashMap, HashSet};
 
 /// Shorter inputs are not shortened.
@@ -48,7 +48,10 @@ fn said(recording: &Recording) -> HashMap<Place, BlockText> {
                 call: call.into(),
                 is_input,
                 length: text.len(),
-                names: top_names(&text, &|_: &str| false).into_iter().map(Into::into).collect(),
+                names: top_names(&text, StubForm::default().names, &|_: &str| false)
+                    .into_iter()
+                    .map(Into::into)
+                    .collect(),
             };
             if let Content::Call { id: Some(call), name, .. } = content
                 && ctx_clients::role(name).is_steering()
