@@ -33,6 +33,8 @@ pub struct ServerConfig {
     pub rules: Option<Rules>,
     /// The helper model.
     pub helper: crate::helper::Settings,
+    /// The people who use the daemon with keys; none if it serves one person.
+    pub team: Option<crate::team::TeamSettings>,
 }
 
 impl ServerConfig {
@@ -48,6 +50,7 @@ impl ServerConfig {
             mcp: Default::default(),
             rules: None,
             helper: Default::default(),
+            team: None,
         }
     }
 }

@@ -25,6 +25,7 @@ mod reply;
 mod router;
 mod secret;
 mod signals;
+mod team;
 pub mod watch;
 
 pub use auth::{Token, TokenError};
@@ -34,4 +35,5 @@ pub use local::{ControlError, page_is_embedded};
 pub use port_holder::PortHolder;
 pub use proxy::{SetupError, TrustError};
 pub use secret::{Secret, is_secret_name};
+pub use team::{OpenService, TeamSettings};
 pub use watch::Observer;

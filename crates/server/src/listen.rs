@@ -23,8 +23,9 @@ use crate::connection::{self, AcceptedConnection, Register};
 use crate::files::{self, Spare};
 use crate::local::LocalPaths;
 use crate::port_holder::{self, PortHolder};
-use crate::proxy::{Proxy, SetupError, Target, Targets};
+use crate::proxy::{Observers, Proxy, SetupError, Target, Targets};
 use crate::router::PathRouter;
+use crate::team::Team;
 use crate::watch::Observer;
 
 /// The backlog of connections; a burst of clients must not be refused.
@@ -87,6 +88,7 @@ impl Server {
             mcp: _,
             helper: _,
             rules: _,
+            team: _,
         } = config;
         if !allow_remote && !listen.ip().to_canonical().is_loopback() {
             return Err(BindError::RemoteRefused { listen });
@@ -111,6 +113,7 @@ impl Server {
             auth: Arc::new(Auth::new(token, OwnAddresses::new(address))),
             observer,
             control,
+            team: None,
             targets: Arc::new(targets),
             limits: Arc::new(limits),
             workers: if workers == 0 { default_workers() } else { workers },
@@ -179,12 +182,18 @@ pub struct BoundPort {
     auth: Arc<Auth>,
     observer: Arc<dyn Observer>,
     control: Router,
+    team: Option<Arc<Team>>,
     targets: Arc<Targets>,
     limits: Arc<Limits>,
     workers: usize,
 }
 
 impl BoundPort {
+    /// Requires keys: each leads to the desk of a person.
+    pub(crate) fn for_team(self, team: Option<Arc<Team>>) -> Self {
+        Self { team, ..self }
+    }
+
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
@@ -194,8 +203,13 @@ impl BoundPort {
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> io::Result<()> {
         let (progress, stage) = watch::channel(At::Open);
         let stage = Stage(stage);
-        let local =
-            Arc::new(LocalPaths::new(self.auth.clone(), self.control.clone(), Handle::current(), stage.clone()));
+        let local = Arc::new(LocalPaths::new(
+            self.auth.clone(),
+            self.control.clone(),
+            self.team.clone(),
+            Handle::current(),
+            stage.clone(),
+        ));
         let workers: Vec<Worker> = (0..self.workers)
             .map(|number| self.start_worker(number, local.clone(), stage.clone()))
             .collect::<io::Result<_>>()?;
@@ -223,7 +237,8 @@ impl BoundPort {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let (sender, accepted) = mpsc::unbounded_channel();
         let (alive, ended) = oneshot::channel();
-        let proxy = Proxy::new(self.auth.clone(), self.observer.clone(), &self.targets, &self.limits);
+        let observers = Observers { operator: self.observer.clone(), team: self.team.clone() };
+        let proxy = Proxy::new(self.auth.clone(), observers, &self.targets, &self.limits);
         let router = Arc::new(PathRouter::new(proxy, local));
         let limits = self.limits.clone();
         thread::Builder::new().name(format!("ctx-worker-{number}")).spawn(move || {
