@@ -70,8 +70,14 @@ impl Daemon {
         Ok(Daemon { bound, desk, team })
     }
 
+    /// The address for agents.
     pub fn local_addr(&self) -> SocketAddr {
         self.bound.local_addr()
+    }
+
+    /// The address for commands on this machine: without TLS.
+    pub fn nearby_addr(&self) -> SocketAddr {
+        self.bound.nearby_addr()
     }
 
     /// Serves until `shutdown` is ready, then lets running requests finish and stores the last of them.

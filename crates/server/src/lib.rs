@@ -30,6 +30,7 @@ pub mod watch;
 
 pub use auth::{Token, TokenError};
 pub use config::{Limits, ProxySettings, Rules, ServerConfig, Upstream, UpstreamUrl, UpstreamUrlError};
+pub use connection::tls::{TlsError, TlsFiles};
 pub use listen::{BindError, BoundPort, Server, check_port};
 pub use local::{ControlError, page_is_embedded};
 pub use port_holder::PortHolder;

@@ -130,7 +130,7 @@ impl State {
         let found = self.people.values().find(|person| person.name == name);
         found.ok_or_else(|| {
             let message = format!("No person is called `{name}`.");
-            TeamError::refused(ErrorCode::UnknownPerson, message, "`ctx people list` shows everyone.")
+            TeamError::refused(ErrorCode::UnknownPerson, message, "The list of people has all names.")
         })
     }
 
@@ -238,7 +238,7 @@ impl State {
         }
         if !self.people.contains_key(&person) {
             let message = "The operator's key is the daemon's token.";
-            let hint = "Name the person that the key is for, as in `ctx keys new anna`.";
+            let hint = "Name the person that the key is for.";
             return Err(TeamError::refused(ErrorCode::UnknownPerson, message, hint));
         }
         let hash = text.hash().to_string();
@@ -257,7 +257,7 @@ impl State {
         let key = self.keys.get(id).filter(|key| key.person == actor.id || actor.role.manages());
         let key = key.filter(|key| key.revoked_at.is_none()).ok_or_else(|| {
             let message = format!("There is no valid key `{id}`.");
-            TeamError::refused(ErrorCode::UnknownKey, message, "`ctx keys list` shows the keys and their ids.")
+            TeamError::refused(ErrorCode::UnknownKey, message, "The list of keys has their ids.")
         })?;
         Ok(Event::KeyRevoked { key: key.id.clone() })
     }
@@ -326,7 +326,7 @@ pub(crate) fn needs(role: &str) -> TeamError {
     TeamError::refused(
         ErrorCode::RoleNeeded,
         format!("This needs the role {role}."),
-        "An admin can change roles with `ctx people set NAME --role ROLE`.",
+        "Ask an admin to change your role.",
     )
 }
 

@@ -17,9 +17,15 @@ pub struct Listen {
     #[schemars(with = "String", example = "127.0.0.1:8788")]
     #[serde(deserialize_with = "address")]
     pub address: Option<SocketAddr>,
-    /// accept connections from other machines
+    /// accept connections from other machines without TLS or keys, because something else protects the port
     #[schemars(example = false)]
     pub allow_remote: Option<bool>,
+    /// file with the certificate of the port; it is read again when it changes
+    #[schemars(example = &"/etc/ctx/tls.pem")]
+    pub tls_certificate: Option<PathBuf>,
+    /// file with the private key of the certificate
+    #[schemars(example = &"/etc/ctx/tls.key")]
+    pub tls_key: Option<PathBuf>,
 }
 
 /// The connection to the providers: settings for all upstreams, and a section for each named one.
@@ -69,6 +75,15 @@ pub struct StoreKeys {
     /// file with the database password
     #[schemars(example = &"/etc/ctx/password")]
     pub password_file: Option<PathBuf>,
+}
+
+/// A daemon for several people.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TeamKeys {
+    /// require a key of every request, and keep the conversations of people apart
+    #[schemars(example = true)]
+    pub enabled: Option<bool>,
 }
 
 /// Content that edits move to files.

@@ -44,7 +44,7 @@ impl Api {
             ControlError::new(
                 ErrorCode::NoTeam,
                 "This daemon serves one person.",
-                "Start it with `ctx up --team`, or set `enabled = true` under [team] in the home's ctx.toml.",
+                "Set `enabled = true` under [team] in the home's ctx.toml, and restart it.",
             )
         })
     }
@@ -58,7 +58,7 @@ impl Api {
         Err(ControlError::new(
             ErrorCode::RoleNeeded,
             "This needs the role auditor or admin.",
-            "An admin can change roles with `ctx people set NAME --role ROLE`.",
+            "Ask an admin to change your role.",
         ))
     }
 

@@ -125,8 +125,7 @@ pub(super) fn keyless(why: KeyRefusal) -> Response<Body> {
         KeyRefusal::Missing => ControlError::new(
             ErrorCode::KeyNeeded,
             "This daemon serves a team and needs a key.",
-            "Send it as `Authorization: Bearer ctxk_…` or in the header `x-ctx-key`. An admin makes keys with `ctx keys new \
-             NAME`.",
+            "Send it as `Authorization: Bearer ctxk_…` or in the header `x-ctx-key`. Admins make keys.",
         ),
         KeyRefusal::Wrong => ControlError::new(
             ErrorCode::KeyWrong,

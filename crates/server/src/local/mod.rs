@@ -88,7 +88,10 @@ impl LocalPaths {
         let Some((team, key)) = key else {
             return match self.auth.admit_control(head) {
                 Ok(()) => Ok(self.router.clone()),
-                Err(Refusal::TokenMissing) if self.team.is_some() => Err(control::keyless(KeyRefusal::Missing)),
+                // Under whatever name: without a key there is nothing to protect.
+                Err(_) if self.team.is_some() && !has_credentials(&head.headers) => {
+                    Err(control::keyless(KeyRefusal::Missing))
+                }
                 Err(refusal) => Err(control::refused(refusal)),
             };
         };
@@ -138,6 +141,10 @@ impl LocalPaths {
 fn placed(control: Router) -> Router {
     let control = control.fallback(control::unknown_path).method_not_allowed_fallback(control::wrong_method);
     Router::new().nest("/control/v1", control).fallback(control::unknown_path)
+}
+
+fn has_credentials(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::AUTHORIZATION) || headers.contains_key(header::COOKIE)
 }
 
 fn json(status: StatusCode, value: &serde_json::Value) -> Response<Body> {

@@ -35,7 +35,7 @@ async fn lead(State(seat): State<Seat>, request: Request, next: Next) -> Respons
         return ControlError::new(
             ErrorCode::RoleNeeded,
             format!("{} lets you look at this conversation, and not edit it.", shared.owner_name),
-            "Ask its owner to share it with `--edit`.",
+            "Ask its owner to let you edit it.",
         )
         .into_response();
     }
