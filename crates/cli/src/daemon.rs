@@ -81,7 +81,11 @@ impl Assembly {
         config.rules = Some(Rules(rules.clone()));
         config.helper = settings.helper;
         if settings.team {
-            config.team = Some(TeamSettings { registry: desks.registry(note)?, open: Arc::new(desks) });
+            config.team = Some(TeamSettings {
+                registry: desks.registry(note)?,
+                open: Arc::new(desks),
+                credentials: settings.credentials,
+            });
         }
         Ok(Self { config, service, store, home: home.clone(), token, rules })
     }

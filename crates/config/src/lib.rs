@@ -19,6 +19,7 @@ pub mod schema;
 pub mod sections;
 pub mod sources;
 pub mod store;
+mod team;
 mod tree;
 pub mod trust;
 pub mod upstreams;
@@ -76,6 +77,8 @@ pub struct Settings {
     pub store: Option<PostgresAddress>,
     /// Whether people use the daemon with keys.
     pub team: bool,
+    /// The credentials with which their requests leave.
+    pub credentials: ctx_server::UpstreamCredentials,
     /// The folder of offloaded content, if it is not in the home.
     pub offload: Option<PathBuf>,
     /// Limits for agents over MCP.
@@ -136,6 +139,7 @@ impl Settings {
             },
             models: models(&file)?,
             store: store::address(flags, environment, &file)?,
+            credentials: team::credentials(&file, environment)?,
             team: flags.team || config.team.enabled.unwrap_or(false),
             offload: config.offload.folder.as_ref().map(|folder| file.resolve(folder)),
             remarks,

@@ -193,6 +193,7 @@ codes! {
     StoreOtherContent = "store-other-content",
     StoreSlow = "store-slow",
     StoreUnavailable = "store-unavailable",
+    SubscriptionRefused = "subscription-refused",
     Taken = "taken",
     Thinking = "thinking",
     Titled = "titled",

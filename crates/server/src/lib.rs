@@ -36,5 +36,5 @@ pub use local::{ControlError, page_is_embedded};
 pub use port_holder::PortHolder;
 pub use proxy::{SetupError, TrustError};
 pub use secret::{Secret, is_secret_name};
-pub use team::{OpenService, TeamSettings};
+pub use team::{GatewayKey, OpenService, TeamSettings, UpstreamCredentials};
 pub use watch::Observer;

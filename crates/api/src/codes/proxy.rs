@@ -50,6 +50,11 @@ pub(super) const CODES: &[Explanation] = &[
         "Try again; `ctx doctor` checks the store.",
     ),
     other(
+        SubscriptionRefused,
+        "the credential is the login of a subscription, which this team's daemon refuses",
+        "Use an API key. An operator who has the right can set `subscriptions = \"pass\"` under [team].",
+    ),
+    other(
         TooManyConnections,
         "the daemon has run out of file handles",
         "Try again later, or start the daemon with a higher limit (`ulimit -n`).",

@@ -3,29 +3,48 @@
 
 use std::sync::Arc;
 
+use ctx_team::Identity;
+use ctx_wire::Provider;
 use http::Uri;
 use http::request::Parts;
 use http::uri::PathAndQuery;
 
+use super::Proxy;
 use super::errors::Failure;
-use super::{Proxy, headers};
 use crate::team::key::without_key;
 use crate::team::{Desk, KeyPlace, Team, key_of};
 
+/// The person of a request.
+pub(super) struct Admitted {
+    pub(super) desk: Arc<Desk>,
+    team: Arc<Team>,
+    identity: Identity,
+    place: KeyPlace,
+}
+
 impl Proxy {
-    pub(super) async fn admit(&self, team: &Arc<Team>, head: &mut Parts) -> Result<Arc<Desk>, Failure> {
+    pub(super) async fn admit(&self, team: &Arc<Team>, head: &mut Parts) -> Result<Admitted, Failure> {
         self.auth.admit_keyed(head).map_err(Failure::Refused)?;
         let found = key_of(&head.headers, head.uri.query());
         let identity = team.recognise(found.map(|(key, _)| key)).map_err(Failure::Key)?;
-        if found.is_some_and(|(_, place)| place == KeyPlace::Instead) {
-            return Err(Failure::NoCredential);
-        }
-        head.headers = headers::without_keys(std::mem::take(&mut head.headers));
+        let place = found.map_or(KeyPlace::Beside, |(_, place)| place);
         if let Some(uri) = readdressed(&head.uri) {
             head.uri = uri;
         }
-        let desk = team.desk(identity.person.id).await;
-        desk.map_err(|error| Failure::NoDesk { why: error.message })
+        let desk = team.desk(identity.person.id).await.map_err(|error| Failure::NoDesk { why: error.message })?;
+        Ok(Admitted { desk, team: team.clone(), identity, place })
+    }
+}
+
+impl Admitted {
+    /// Removes the key, and gives the request the credential for its upstream.
+    pub(super) fn equip(&self, (upstream, path): (&str, &PathAndQuery), head: &mut Parts) -> Result<(), Failure> {
+        let headers = std::mem::take(&mut head.headers);
+        let named = Provider::ALL.into_iter().find(|provider| provider.name() == upstream);
+        let provider = named.unwrap_or_else(|| Provider::of(path.path(), &|name| headers.contains_key(name)));
+        let whose = (self.place, &self.identity.person.groups);
+        head.headers = self.team.credentials().give(headers, (upstream, provider), whose).map_err(Failure::Unpaid)?;
+        Ok(())
     }
 }
 

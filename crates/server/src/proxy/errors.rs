@@ -8,7 +8,7 @@ use http::{Response, StatusCode};
 use super::connect_error::ConnectError;
 use crate::auth::Refusal;
 use crate::config::UpstreamUrl;
-use crate::team::KeyRefusal;
+use crate::team::{KeyRefusal, NoCredential};
 use crate::watch::Ending;
 use ctx_core::ErrorCode;
 use ctx_service::recorder::{Flaw, Withheld};
@@ -53,8 +53,8 @@ pub(crate) enum Failure {
     Refused(Refusal),
     /// The daemon serves a team, and the request has no valid key.
     Key(KeyRefusal),
-    /// The key stands in the place of the credential for the provider.
-    NoCredential,
+    /// There is no credential for the provider that may be sent.
+    Unpaid(NoCredential),
     /// The conversations of a person cannot be opened, so it is unknown whether the request is edited.
     NoDesk {
         why: String,
@@ -164,7 +164,13 @@ impl Failure {
                  ui` prints.",
             ),
             Self::Key(why) => keyless(*why),
-            Self::NoCredential => ErrorText::refusal(
+            Self::Unpaid(NoCredential::Subscription) => ErrorText::refusal(
+                StatusCode::FORBIDDEN,
+                ErrorCode::SubscriptionRefused,
+                "This gateway does not pass the logins of subscriptions. Use an API key, or ask its operator. Nothing was \
+                 sent.",
+            ),
+            Self::Unpaid(NoCredential::Missing) => ErrorText::refusal(
                 StatusCode::UNAUTHORIZED,
                 ErrorCode::CredentialNeeded,
                 "This gateway has no credential of its own for this provider. Send your credential as usual, and your \

@@ -5,7 +5,6 @@
 use http::header::{self, Entry, HeaderMap, HeaderName, HeaderValue};
 
 use crate::auth::Auth;
-use crate::team::key::is_key;
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
@@ -31,11 +30,6 @@ pub(super) fn outgoing(headers: HeaderMap, host: &HeaderValue, auth: &Auth) -> H
         outgoing.insert(header::HOST, host.clone());
     }
     outgoing
-}
-
-/// The headers of a request without the keys of people, which stay in this daemon.
-pub(super) fn without_keys(headers: HeaderMap) -> HeaderMap {
-    rebuild(headers, |name, value| (!is_key(name, &value)).then_some(value))
 }
 
 /// The headers of a request for a WebSocket. Its messages are read, so they must not be compressed.

@@ -77,13 +77,16 @@ impl Proxy {
             return Err(Failure::Tunnel);
         }
         // In a team, a key leads to the person's own observer, and stays here.
-        let desk = match &self.observers.team {
+        let admitted = match &self.observers.team {
             None => self.auth.admit_proxied(&head).map(|()| None).map_err(Failure::Refused)?,
             Some(team) => Some(Box::pin(self.admit(team, &mut head)).await?),
         };
-        let observer = desk.as_ref().map_or(&self.observers.operator, |desk| &desk.observer);
+        let observer = admitted.as_ref().map_or(&self.observers.operator, |admitted| &admitted.desk.observer);
 
-        let (upstream, path) = self.destination(&head.uri, &head.headers)?;
+        let (name, upstream, path) = self.destination(&head.uri, &head.headers)?;
+        if let Some(admitted) = &admitted {
+            admitted.equip((name, &path), &mut head)?;
+        }
         if is_websocket(&head.headers)
             && let Some((wire, _)) = ctx_wire::route("POST", path.path())
         {
@@ -130,16 +133,16 @@ impl Proxy {
         Ok(hand_back(response, response_eye, is_head))
     }
 
-    /// The upstream of a request, and its path there: `/to/NAME/…` names one, otherwise the call determines the
+    /// The upstream of a request with its name, and its path there: `/to/NAME/…` names one, otherwise the call determines the
     /// provider. Credentials of one provider go to no other.
-    fn destination(&self, uri: &Uri, headers: &HeaderMap) -> Result<(&Upstream, PathAndQuery), Failure> {
+    fn destination(&self, uri: &Uri, headers: &HeaderMap) -> Result<(&str, &Upstream, PathAndQuery), Failure> {
         let path = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
         let (name, path) = match named(&path) {
             Some((name, rest)) => (name, rest),
             None => (Provider::of(path.path(), &|name| headers.contains_key(name)).name().to_owned(), path),
         };
         match self.upstreams.iter().find(|(other, _)| *other == name) {
-            Some((_, upstream)) => Ok((upstream, path)),
+            Some((name, upstream)) => Ok((name, upstream, path)),
             None => {
                 let known = self.upstreams.iter().map(|(name, _)| name.clone()).collect();
                 Err(Failure::NoSuchUpstream { name, known })

@@ -4,6 +4,7 @@
 //!
 //! Without a team, nothing here is on the path of a request.
 
+mod credentials;
 pub(crate) mod guest;
 pub(crate) mod key;
 
@@ -18,6 +19,8 @@ use ctx_team::{Actor, Identity, Recognition, Registry};
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
+pub(crate) use self::credentials::NoCredential;
+pub use self::credentials::{GatewayKey, UpstreamCredentials};
 pub(crate) use self::key::{KeyPlace, key_of};
 use crate::api::{self, Api, Surroundings};
 use crate::helper::retitle;
@@ -31,6 +34,7 @@ use crate::watch::Observer;
 pub struct TeamSettings {
     pub registry: Arc<Registry>,
     pub open: Arc<dyn OpenService>,
+    pub credentials: UpstreamCredentials,
 }
 
 impl fmt::Debug for TeamSettings {
@@ -80,6 +84,7 @@ impl Desk {
 pub(crate) struct Team {
     registry: Arc<Registry>,
     open: Arc<dyn OpenService>,
+    credentials: UpstreamCredentials,
     around: Surroundings,
     desks: RwLock<HashMap<u32, Arc<Desk>>>,
     /// Held while a desk is opened.
@@ -105,11 +110,12 @@ impl Team {
         around: Surroundings,
         operator: Arc<Service>,
     ) -> std::io::Result<Arc<Team>> {
-        let TeamSettings { registry, open } = settings;
+        let TeamSettings { registry, open, credentials } = settings;
         registry.follow()?;
         let team = Arc::new_cyclic(|this| Team {
             registry,
             open,
+            credentials,
             around,
             desks: RwLock::default(),
             opening: Mutex::default(),
@@ -127,6 +133,10 @@ impl Team {
 
     pub(crate) fn registry(&self) -> &Arc<Registry> {
         &self.registry
+    }
+
+    pub(crate) fn credentials(&self) -> &UpstreamCredentials {
+        &self.credentials
     }
 
     fn seat(&self, person: u32) -> Seat {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ctx_server::TeamSettings;
+use ctx_server::{GatewayKey, Secret, TeamSettings, UpstreamCredentials};
 use ctx_store::{MemoryStore, PostgresStore};
 use ctx_team::{Entry, Registry};
 use serde_json::json;
@@ -79,7 +79,8 @@ async fn an_unknown_key_is_unavailable_while_the_database_is_away_and_a_known_on
     let store = PostgresStore::join_later(&address, "test").expect("a store");
     let registry = Arc::new(Registry::open_away(Arc::new(store), entries));
     let server = RawServer::open().await;
-    let settings = TeamSettings { registry, open: Arc::new(Stores::default()) };
+    let settings =
+        TeamSettings { registry, open: Arc::new(Stores::default()), credentials: UpstreamCredentials::default() };
     let upstream = format!("http://{}", server.address);
     let house = Router::on(Arc::new(MemoryStore::new()), &upstream, |config| config.team = Some(settings)).await;
     let away = Team::around(server, house, &team);
@@ -89,4 +90,35 @@ async fn an_unknown_key_is_unavailable_while_the_database_is_away_and_a_known_on
     assert_eq!(away.refused(own).await, (401, "key-needed".to_owned()));
     let arrived = away.talk("anna", "fresh", &conversation("fresh", 1)).await;
     assert_eq!(arrived.text(), conversation("fresh", 1));
+}
+
+#[tokio::test]
+async fn a_gateways_own_key_replaces_the_persons_and_is_never_stored() {
+    let key = |group: Option<&str>, key: &str| GatewayKey {
+        upstream: "anthropic".to_owned(),
+        group: group.map(str::to_owned),
+        key: Secret::new(key),
+    };
+    let keys = vec![key(None, "sk-gateway-all"), key(Some("core"), "sk-gateway-core")];
+    let team = Team::with(UpstreamCredentials { gateway: Some(keys), passes_subscriptions: false }).await;
+    team.house.post("people/bob", &json!({"groups": ["core"]})).await;
+    for (name, expected) in [("anna", "sk-gateway-all"), ("bob", "sk-gateway-core")] {
+        let instead = format!("Authorization: Bearer {}\r\nx-api-key: sk-own\r\n", team.key(name));
+        let arrived = team.talk_with(&instead, "paid", &conversation("paid", 1)).await;
+        assert_eq!((arrived.header("x-api-key"), arrived.header("authorization")), (Some(expected), None));
+        assert!(!arrived.head.contains("ctxk_") && !arrived.head.contains("sk-own"), "{}", arrived.head);
+    }
+    team.get("anna", "conversations").await;
+    let stored = team.stored();
+    assert!(stored.contains("paid question") && !stored.contains("sk-gateway"));
+}
+
+#[tokio::test]
+async fn the_login_of_a_subscription_does_not_leave_unless_the_operator_allows_it() {
+    let login = |team: &Team| format!("x-ctx-key: {}\r\nAuthorization: Bearer sk-ant-oat01-x\r\n", team.key("anna"));
+    let team = Team::new().await;
+    assert_eq!(team.refused(&login(&team)).await, (403, "subscription-refused".to_owned()));
+    let team = Team::with(UpstreamCredentials { gateway: None, passes_subscriptions: true }).await;
+    let arrived = team.talk_with(&login(&team), "own", &conversation("own", 1)).await;
+    assert_eq!(arrived.header("authorization"), Some("Bearer sk-ant-oat01-x"));
 }

@@ -6,9 +6,12 @@ use std::sync::{Arc, Mutex};
 use crate::support::body_of;
 use crate::support::house::{ANSWER, Arrived, Router, answer, conversation};
 use crate::support::raw::{Peer, RawServer};
+use ctx_core::policy::Settings;
 use ctx_engine::Refusal;
-use ctx_server::{OpenService, TeamSettings};
+use ctx_server::{OpenService, TeamSettings, UpstreamCredentials};
 use ctx_service::Service;
+use ctx_service::automatic::Editor;
+use ctx_service::edit::Folder;
 use ctx_store::{MemoryStore, Store};
 use ctx_team::Registry;
 use serde_json::{Value, json};
@@ -29,7 +32,10 @@ impl Stores {
 impl OpenService for Stores {
     fn open(&self, person: u32) -> Result<Arc<Service>, Refusal> {
         let store = self.0.lock().expect("stores").entry(person).or_default().clone();
-        Ok(Arc::new(Service::open(store)?))
+        let service = Service::open(store)?;
+        let (rules, folder) = (Arc::new(Settings::default()), Folder::in_home(&std::env::temp_dir()));
+        service.automate(Some(Arc::new(Editor::new(Arc::new(rules), folder, Box::new(|_| false)))));
+        Ok(Arc::new(service))
     }
 }
 
@@ -54,10 +60,14 @@ const PEOPLE: [(&str, &str); 7] = [
 
 impl Team {
     pub async fn new() -> Team {
+        Self::with(UpstreamCredentials::default()).await
+    }
+
+    pub async fn with(credentials: UpstreamCredentials) -> Team {
         let (stores, log) = (Arc::new(Stores::default()), Arc::new(MemoryStore::new()));
         let registry = Arc::new(Registry::open(log.clone()).expect("a registry"));
         let server = RawServer::open().await;
-        let settings = TeamSettings { registry, open: stores.clone() };
+        let settings = TeamSettings { registry, open: stores.clone(), credentials };
         let upstream = format!("http://{}", server.address);
         let house = Router::with(&upstream, |config| config.team = Some(settings)).await;
         let mut team = Team { server, house, stores, log, keys: HashMap::new() };
@@ -130,8 +140,13 @@ impl Team {
     /// One complete exchange of a person; returns the request that the provider received.
     pub async fn talk(&self, name: &str, session: &str, body: &str) -> Arrived {
         let lines = format!("x-ctx-key: {}\r\nx-api-key: sk-{name}\r\n", self.key(name));
+        self.talk_with(&lines, session, body).await
+    }
+
+    /// The same with other header lines.
+    pub async fn talk_with(&self, lines: &str, session: &str, body: &str) -> Arrived {
         let mut client = self.house.connect().await;
-        client.send(request(&lines, session, body)).await;
+        client.send(request(lines, session, body)).await;
         let mut arrived = Arrived::at(&self.server).await;
         arrived.peer.send(answer("200 OK", ANSWER)).await;
         assert!(client.head().await.starts_with("HTTP/1.1 200 "));

@@ -90,8 +90,9 @@ const ROUTES: &[Row] = &[
     ("get", "/notices", "", OWN),
     ("get", "/audit", "", "!!xyyxxx"),
     ("post", "/people/{person}/remove", "{}", "!!xxyxxx"),
-    ("post", "/purge", r#"{"conversations":["{conversation}"]}"#, OWNER),
     ("post", "/people/anna/conversations/{conversation}/open", r#"{"reason":"a good reason"}"#, "!!xyyxxx"),
+    // Those who opened it may look now, and still not purge.
+    ("post", "/purge", r#"{"conversations":["{conversation}"]}"#, OWNER),
 ];
 
 /// Tool, arguments, outcomes. They come to the API with the same key.
@@ -100,7 +101,7 @@ const TOOLS: &[(&str, &str, &str)] = &[
     ("ctx_list", "{}", LOOK),
     ("ctx_show", r#"{"id":"t1"}"#, LOOK),
     ("ctx_sent", r#"{"request":"r1"}"#, LOOK),
-    ("ctx_search", r#"{"query":"question"}"#, LOOK),
+    ("ctx_search", r#"{"text":"question"}"#, OWNER),
     ("ctx_preview", r#"{"operations":[{"op":"pin","ids":["t1"]}]}"#, EDIT),
     ("ctx_explain", r#"{"name":"stale"}"#, OWN),
     ("ctx_apply", r#"{"operations":[{"op":"pin","ids":["t1"]}],"expect":"none"}"#, EDIT),

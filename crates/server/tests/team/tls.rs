@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ctx_server::{BindError, Server, ServerConfig, TeamSettings, TlsFiles};
+use ctx_server::{BindError, Server, ServerConfig, TeamSettings, TlsFiles, UpstreamCredentials};
 use ctx_store::MemoryStore;
 use ctx_team::Registry;
 use rustls::{ClientConfig, RootCertStore};
@@ -30,7 +30,7 @@ fn certificate(folder: &Path, name: &str) -> TlsFiles {
 
 fn team() -> TeamSettings {
     let registry = Arc::new(Registry::open(Arc::new(MemoryStore::new())).expect("a registry"));
-    TeamSettings { registry, open: Arc::new(Stores::default()) }
+    TeamSettings { registry, open: Arc::new(Stores::default()), credentials: UpstreamCredentials::default() }
 }
 
 /// Sends a request over TLS, trusting only the certificate in the file.
