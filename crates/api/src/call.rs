@@ -24,6 +24,10 @@ use crate::search::{SearchQuery, SearchResults};
 use crate::show::ContentView;
 use crate::stats::{Stats, StatsQuery};
 use crate::status::Status;
+use crate::team::{
+    Audit, AuditQuery, Keys, MadeKey, Me, NewKey, NewPerson, Notices, Opened, People, PersonChange,
+    PersonConversations, Reason, ShareWish, Shares,
+};
 use crate::timeline::{Timeline, TimelineQuery};
 use crate::waiting::{Cancel, PendingOutcome, Several, WaitView, WaitingView};
 
@@ -130,6 +134,67 @@ pub fn cancel_job(job: &str) -> Call<JobView> {
 /// Starts a helper job again.
 pub fn retry_job(job: &str) -> Call<JobView> {
     Call::post(format!("/helper/jobs/{}/retry", encoded(job, "")), &Nothing {})
+}
+
+/// The reader of the answers.
+pub fn me() -> Call<Me> {
+    Call::get("/me")
+}
+
+/// Everyone who uses the daemon.
+pub fn people() -> Call<People> {
+    Call::get("/people")
+}
+
+/// Adds a person.
+pub fn add_person(wish: &NewPerson) -> Call<People> {
+    Call::post("/people", wish)
+}
+
+/// Changes the role or the groups of a person.
+pub fn change_person(name: &str, wish: &PersonChange) -> Call<People> {
+    Call::post(format!("/people/{}", encoded(name, "")), wish)
+}
+
+/// Removes a person, with their keys and shares.
+pub fn remove_person(name: &str) -> Call<People> {
+    Call::post(format!("/people/{}/remove", encoded(name, "")), &Nothing {})
+}
+
+/// The conversations of a person, without words.
+pub fn conversations_of(person: &str) -> Call<PersonConversations> {
+    Call::get(format!("/people/{}/conversations", encoded(person, "")))
+}
+
+/// Opens the conversation of another person for a while.
+pub fn open_conversation(person: &str, conversation: &str, why: &Reason) -> Call<Opened> {
+    let (person, conversation) = (encoded(person, ""), encoded(conversation, ""));
+    Call::post(format!("/people/{person}/conversations/{conversation}/open"), why)
+}
+
+/// The keys of the reader; of everyone, for auditors and admins.
+pub fn keys() -> Call<Keys> {
+    Call::get("/keys")
+}
+
+/// Makes a key.
+pub fn make_key(wish: &NewKey) -> Call<MadeKey> {
+    Call::post("/keys", wish)
+}
+
+/// Revokes a key.
+pub fn revoke_key(id: &str) -> Call<Keys> {
+    Call::post(format!("/keys/{}/revoke", encoded(id, "")), &Nothing {})
+}
+
+/// Looks at the reader's conversations that they did not allow.
+pub fn notices() -> Call<Notices> {
+    Call::get("/notices")
+}
+
+/// The audit log.
+pub fn audit(query: &AuditQuery) -> Call<Audit> {
+    Call::get("/audit").query(query)
 }
 
 /// The calls about one conversation, named by its id, the start of one, words of its title, or `active`.
@@ -259,6 +324,21 @@ impl Conversation<'_> {
     /// The misses of the provider's cache.
     pub fn misses(self, query: &MissesQuery) -> Call<Misses> {
         Call::get(self.path("misses")).query(query)
+    }
+
+    /// The people it is shared with.
+    pub fn shares(self) -> Call<Shares> {
+        Call::get(self.path("shares"))
+    }
+
+    /// Shares it.
+    pub fn share(self, wish: &ShareWish) -> Call<Shares> {
+        Call::post(self.path("share"), wish)
+    }
+
+    /// Ends a share.
+    pub fn unshare(self, wish: &ShareWish) -> Call<Shares> {
+        Call::post(self.path("unshare"), wish)
     }
 
     /// Its phases.

@@ -36,6 +36,9 @@ pub struct ConversationView {
     pub tokens: u64,
     pub calibrated: bool,
     pub last_activity: u64,
+    /// The person who shares it, if it is not the reader's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
     /// Its side traffic, by class.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub side: Vec<Side>,

@@ -29,6 +29,7 @@ pub mod search;
 pub mod show;
 pub mod stats;
 pub mod status;
+pub mod team;
 pub mod timeline;
 pub mod waiting;
 

@@ -149,6 +149,8 @@ pub enum What {
     Noted { request: u32, summary: String, note: String, tokens_before: u64, tokens_after: u64 },
     /// The limit is near, or content was cleared.
     Signal(SignalView),
+    /// The conversation was shared, or opened by someone other than its owner.
+    Access(AccessView),
     /// An edit was deferred, or its state changed.
     Waiting {
         id: String,
@@ -174,6 +176,38 @@ pub enum What {
     #[serde(other)]
     #[schemars(skip)]
     Unknown,
+}
+
+/// A change of who may open a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AccessView {
+    pub action: AccessAction,
+    /// The person who did it.
+    pub by: String,
+    /// The person or group it is shared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub with: Option<String>,
+    /// Why someone opened it without being allowed by its owner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AccessAction {
+    Shared,
+    Unshared,
+    Opened,
+}
+
+impl AccessAction {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Shared => "shared",
+            Self::Unshared => "unshared",
+            Self::Opened => "opened",
+        }
+    }
 }
 
 /// A change of branches or tags.
@@ -270,6 +304,7 @@ impl What {
             What::Phase { .. } => "phase",
             What::Noted { .. } => "noted",
             What::Signal(_) => "signal",
+            What::Access(_) => "access",
             What::Waiting { .. } => "waiting",
             What::Unknown => "unknown",
         }

@@ -68,6 +68,10 @@ pub enum Verb {
     StatusLine(commands::status_line::Arguments),
     Purge(commands::purge::Arguments),
     Store(commands::store::Arguments),
+    People(commands::people::Arguments),
+    Keys(commands::keys::Arguments),
+    Share(commands::share::Arguments),
+    Audit(commands::audit::Arguments),
     Completions(commands::completions::Arguments),
     Man(commands::man::Arguments),
     Mcp(commands::mcp::Arguments),
@@ -172,7 +176,16 @@ pub struct DaemonArguments {
     /// the home]
     #[arg(long, value_name = "URL")]
     store: Option<String>,
-    /// Allow an address that other machines can reach
+    /// Serve several people, each with a key and conversations of their own
+    #[arg(long)]
+    pub team: bool,
+    /// Use TLS on the port, with this certificate in PEM
+    #[arg(long, value_name = "FILE", value_parser = non_empty_path, requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The private key of the certificate
+    #[arg(long, value_name = "FILE", value_parser = non_empty_path, requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Allow an address that other machines can reach without TLS and keys: something else protects the port
     #[arg(long)]
     pub allow_remote: bool,
 }
@@ -190,6 +203,8 @@ impl DaemonArguments {
             upstreams,
             store: self.store.as_deref().map(store_flag).transpose()?,
             config: self.config.clone(),
+            team: self.team,
+            tls: (self.tls_cert.clone(), self.tls_key.clone()),
         })
     }
 }

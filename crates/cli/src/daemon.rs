@@ -7,13 +7,14 @@ use std::sync::Arc;
 use ctx_core::ErrorCode;
 use ctx_engine::ports::About;
 use ctx_server::daemon::Daemon;
-use ctx_server::{Rules, ServerConfig, Token};
+use ctx_server::{Rules, ServerConfig, TeamSettings, Token};
 use ctx_service::Service;
 use ctx_service::automatic::Editor;
 use ctx_service::edit::Folder;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::config::{Flags, LiveRules, Settings};
+use crate::desks::Desks;
 use crate::edited_cards;
 use crate::env::Environment;
 use crate::failure::Failure;
@@ -42,7 +43,7 @@ impl Assembly {
         note: impl Fn(&str),
     ) -> Result<Self, Failure> {
         home.prepare()?;
-        let store = OpenStore::open(home, settings.store.as_ref(), note)?;
+        let store = OpenStore::open(home, settings.store.as_ref(), settings.team, &note)?;
         let token = token::for_daemon(home, environment)?;
         let offload = match settings.offload {
             // The user's own settings may name any folder; a project's folder must be inside the project.
@@ -51,9 +52,19 @@ impl Assembly {
             None => Folder::in_home(home.path()),
         };
         let service = store.service()?.offloading_to(offload.clone());
+        let upstream = settings.upstream.url.to_string();
+        let desks = Desks {
+            store: store.clone(),
+            home: home.clone(),
+            environment: environment.clone(),
+            moments: settings.moments,
+            models: settings.models.clone(),
+            rules: Arc::new(LiveRules::new(flags, environment, home).ignoring_folders()),
+            upstream: upstream.clone(),
+        };
         let service = service.with_moments(settings.moments).with_models(settings.models);
         let live = Arc::new(LiveRules::new(flags, environment, home));
-        let service = Arc::new(service.with_provider(live.clone(), &settings.upstream.url.to_string()));
+        let service = Arc::new(service.with_provider(live.clone(), &upstream));
         if store.is_shared() {
             edited_cards::keep(home, store.place().display().to_string(), &service);
         }
@@ -65,9 +76,17 @@ impl Assembly {
         let mut config = ServerConfig::new(settings.listen, settings.upstream, token.clone());
         config.upstreams = settings.upstreams;
         config.allow_remote = settings.allow_remote;
+        config.tls = settings.tls;
         config.mcp = settings.mcp;
         config.rules = Some(Rules(rules.clone()));
         config.helper = settings.helper;
+        if settings.team {
+            config.team = Some(TeamSettings {
+                registry: desks.registry(note)?,
+                open: Arc::new(desks),
+                credentials: settings.credentials,
+            });
+        }
         Ok(Self { config, service, store, home: home.clone(), token, rules })
     }
 
@@ -97,7 +116,8 @@ impl BoundDaemon {
 
     /// Writes the notice by which other commands find this daemon; it is removed with the returned value.
     pub fn announce(&self) -> Result<Announcement, Failure> {
-        let notice = Notice { pid: std::process::id(), listen: self.listen(), started_at: ctx_service::now() };
+        let listen = self.daemon.nearby_addr();
+        let notice = Notice { pid: std::process::id(), listen, started_at: ctx_service::now() };
         self.home.put_up(&notice)?;
         Ok(Announcement { home: self.home.clone(), notice })
     }

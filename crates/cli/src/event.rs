@@ -34,6 +34,11 @@ pub fn aside(what: &What) -> Option<String> {
         What::Refused { edits, words, model, .. } => {
             format!("{} is no longer requested from {model}: the provider refused it: {words}", edits.join(", "))
         }
+        What::Access(told) => {
+            let with = told.with.as_ref().map(|with| format!(" with {with}")).unwrap_or_default();
+            let reason = told.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            format!("{}{with} by {}{reason}", told.action.name(), told.by)
+        }
         What::Recovery => "the provider refused thinking; from now on it drops invalid thinking".to_owned(),
         What::Opened { .. } | What::Request { .. } | What::Answer { .. } | What::Unknown => return None,
     })

@@ -125,7 +125,7 @@ impl From<DaemonError> for Failure {
         let code = match &error {
             DaemonError::Bind(BindError::RemoteRefused { .. }) => ErrorCode::RemoteRefused,
             DaemonError::Bind(BindError::PortTaken { .. }) => ErrorCode::PortTaken,
-            DaemonError::Bind(BindError::Listen { .. }) => ErrorCode::CannotListen,
+            DaemonError::Bind(BindError::Tls(_) | BindError::Listen { .. }) => ErrorCode::CannotListen,
             DaemonError::Bind(BindError::Loop { .. }) => ErrorCode::UpstreamLoop,
             DaemonError::Bind(BindError::Setup(_)) => ErrorCode::UpstreamSettings,
             DaemonError::Thread(_) => ErrorCode::NoThread,

@@ -15,7 +15,7 @@ const ABOUT: usize = 34;
 type Group = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// Verbs that are missing here appear in the last group.
-const GROUPS: [Group; 8] = [
+const GROUPS: [Group; 9] = [
     (
         "Starting",
         &[
@@ -100,6 +100,7 @@ const GROUPS: [Group; 8] = [
             ("store", "check"),
         ],
     ),
+    ("Team", &[("people", "add anna"), ("keys", "new anna"), ("share", "bob"), ("audit", "list")]),
     ("Shell", &[("completions", "bash"), ("man", "DIR")]),
 ];
 

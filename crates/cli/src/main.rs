@@ -10,6 +10,7 @@ mod commit;
 mod context;
 mod daemon;
 mod demo;
+mod desks;
 mod edited_cards;
 mod event;
 mod failure;
@@ -84,6 +85,10 @@ fn main() -> ExitCode {
         Verb::Uninstall(arguments) => commands::uninstall::run(arguments, &context),
         Verb::StatusLine(arguments) => commands::status_line::run(arguments, &context),
         Verb::Store(arguments) => commands::store::run(arguments, &context),
+        Verb::People(arguments) => commands::people::run(arguments, &context),
+        Verb::Keys(arguments) => commands::keys::run(arguments, &context),
+        Verb::Share(arguments) => commands::share::run(arguments, &context),
+        Verb::Audit(arguments) => commands::audit::run(arguments, &context),
         Verb::Purge(arguments) => commands::purge::run(arguments, &context),
         Verb::Completions(arguments) => commands::completions::run(arguments, &context),
         Verb::Man(arguments) => commands::man::run(arguments, &context),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ctx_store::{FolderLock, PostgresAddress, PostgresStore, Reader, SqliteStore, Store, StoreError};
+use ctx_store::{FolderLock, Owner, PostgresAddress, PostgresStore, Reader, SqliteStore, Store, StoreError};
 
 use ctx_engine::card::Card;
 use ctx_service::Service;
@@ -27,16 +27,28 @@ pub enum OpenStore {
 }
 
 impl OpenStore {
-    /// `note` gets remarks for people.
-    pub fn open(home: &Home, database: Option<&PostgresAddress>, note: impl Fn(&str)) -> Result<Self, Failure> {
+    /// `team`: it has the conversations of several people. `note` gets remarks for people.
+    pub fn open(
+        home: &Home,
+        database: Option<&PostgresAddress>,
+        team: bool,
+        note: impl Fn(&str),
+    ) -> Result<Self, Failure> {
         let opened = match database {
             Some(address) => FolderLock::take(home.path()).and_then(|lock| {
                 let (name, lock) = (replica_name(home), Arc::new(lock));
-                let joined = PostgresStore::open(address).and_then(|store| store.join(&name));
+                let joined = PostgresStore::open(address).and_then(|store| match team {
+                    true => store.join_for_several(&name),
+                    false => store.join(&name),
+                });
+                let later = || match team {
+                    true => PostgresStore::join_later_for_several(address, &name),
+                    false => PostgresStore::join_later(address, &name),
+                };
                 let (store, edited) = match (joined, edited_cards::read(home, &address.to_string())) {
                     (Err(error @ StoreError::Unavailable { .. }), Some(edited)) => {
                         note(&format!("{error}; starting without it: {}", without_database(edited.len())));
-                        (PostgresStore::join_later(address, &name)?, Some(edited))
+                        (later()?, Some(edited))
                     }
                     (joined, _) => (joined?, None),
                 };
@@ -63,6 +75,14 @@ impl OpenStore {
             Self::Database { store, edited: Some(edited), .. } => Ok(Service::open_away(store.clone(), edited.clone())),
             _ => Service::open(self.shared()),
         }
+    }
+
+    /// The store of a person, or of the team's log. `folder` is theirs, in the home.
+    pub fn of(&self, owner: Owner, folder: &Path) -> Result<Arc<dyn Store>, StoreError> {
+        Ok(match self {
+            Self::File(_) => Arc::new(SqliteStore::open(folder)?),
+            Self::Database { store, .. } => Arc::new(store.of(owner)),
+        })
     }
 
     /// Whether other daemons may use it at the same time.

@@ -40,6 +40,8 @@ pub const CONVERSATION: Variable = Variable(&["CTX_CONV"]);
 pub const TOKEN: Variable = Variable(&["CTX_TOKEN"]);
 /// A file with that token.
 pub const TOKEN_FILE: Variable = Variable(&["CTX_TOKEN_FILE"]);
+/// The key of a person, for a daemon that serves a team.
+pub const KEY: Variable = Variable(&["CTX_KEY"]);
 /// The log filter: `info`, `debug`, `ctx_server=trace,warn`, …
 pub const LOG: Variable = Variable(&["CTX_LOG"]);
 

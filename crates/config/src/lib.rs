@@ -19,6 +19,7 @@ pub mod schema;
 pub mod sections;
 pub mod sources;
 pub mod store;
+mod team;
 mod tree;
 pub mod trust;
 pub mod upstreams;
@@ -28,7 +29,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use ctx_core::ErrorCode;
-use ctx_server::{ProxySettings, Secret, Upstream, UpstreamUrl};
+use ctx_server::{ProxySettings, Secret, TlsFiles, Upstream, UpstreamUrl};
 use ctx_store::PostgresAddress;
 
 use self::env::{Environment, Variable};
@@ -58,6 +59,10 @@ pub struct Flags {
     /// The database, instead of a file in the home.
     pub store: Option<PostgresAddress>,
     pub config: Option<PathBuf>,
+    /// Serve several people.
+    pub team: bool,
+    /// The certificate of the port, and its key.
+    pub tls: (Option<PathBuf>, Option<PathBuf>),
 }
 
 /// The settings of a daemon, complete before it starts.
@@ -65,10 +70,15 @@ pub struct Flags {
 pub struct Settings {
     pub listen: SocketAddr,
     pub allow_remote: bool,
+    pub tls: Option<TlsFiles>,
     pub upstream: Upstream,
     pub upstreams: Vec<(String, Upstream)>,
     /// The database, if the store is not a file in the home.
     pub store: Option<PostgresAddress>,
+    /// Whether people use the daemon with keys.
+    pub team: bool,
+    /// The credentials with which their requests leave.
+    pub credentials: ctx_server::UpstreamCredentials,
     /// The folder of offloaded content, if it is not in the home.
     pub offload: Option<PathBuf>,
     /// Limits for agents over MCP.
@@ -114,6 +124,7 @@ impl Settings {
         let usual = ctx_engine::Moments::default();
         Ok(Self {
             listen,
+            tls: tls(flags, &file)?,
             allow_remote: flags.allow_remote || config.listen.allow_remote.unwrap_or(false),
             upstream,
             upstreams,
@@ -128,11 +139,34 @@ impl Settings {
             },
             models: models(&file)?,
             store: store::address(flags, environment, &file)?,
+            credentials: team::credentials(&file, environment)?,
+            team: flags.team || config.team.enabled.unwrap_or(false),
             offload: config.offload.folder.as_ref().map(|folder| file.resolve(folder)),
             remarks,
             wrong,
             files,
         })
+    }
+}
+
+/// The files of the certificate: both, or none.
+fn tls(flags: &Flags, file: &ConfigFile) -> Result<Option<TlsFiles>, ConfigError> {
+    let listen = &file.layer.config.listen;
+    let chosen = |flag: &Option<PathBuf>, key: &Option<PathBuf>| {
+        flag.clone().or_else(|| key.as_ref().map(|path| file.resolve(path)))
+    };
+    let (certificate, key) = (&listen.tls_certificate, &listen.tls_key);
+    match (chosen(&flags.tls.0, certificate), chosen(&flags.tls.1, key)) {
+        (None, None) => Ok(None),
+        (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate, key })),
+        (certificate, _) => {
+            let missing = if certificate.is_some() { "key" } else { "certificate" };
+            Err(ConfigError::new(
+                ErrorCode::Config,
+                format!("TLS needs a certificate and its key; the {missing} is missing"),
+            )
+            .hint("name both files: --tls-cert and --tls-key, or `tls_certificate` and `tls_key` under [listen]"))
+        }
     }
 }
 

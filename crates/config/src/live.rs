@@ -29,6 +29,8 @@ const A_WHILE: Duration = Duration::from_secs(3_600);
 pub struct LiveRules {
     places: Places,
     every: Duration,
+    /// Folders that clients name are on other machines: nothing there is read.
+    ignores_folders: bool,
     /// Locked only for a lookup; an entry has its own lock, held while its file is read.
     files: Mutex<HashMap<PathBuf, Arc<Mutex<CachedFile>>>>,
     sources: Mutex<HashMap<Who, CachedSources>>,
@@ -79,11 +81,25 @@ impl LiveRules {
         LiveRules {
             places: Places::new(flags, environment, home),
             every: EVERY,
+            ignores_folders: false,
             files: Mutex::default(),
             sources: Mutex::default(),
             settings: Mutex::default(),
             rules: Mutex::default(),
             trust: Mutex::default(),
+        }
+    }
+
+    /// For a daemon whose clients run on other machines.
+    pub fn ignoring_folders(self) -> LiveRules {
+        LiveRules { ignores_folders: true, ..self }
+    }
+
+    /// The folder and the skills whose files count.
+    fn who(&self, folder: Option<&Path>, skills: &[&str]) -> Who {
+        match self.ignores_folders {
+            true => (None, Vec::new()),
+            false => who(folder, skills),
         }
     }
 
@@ -218,26 +234,28 @@ impl CachedFile {
 
 impl Rules for LiveRules {
     fn of(&self, folder: Option<&Path>, skills: &[&str]) -> Arc<Settings> {
-        self.cached(&self.settings, who(folder, skills), |layers, trust| merge::settings(layers, trust).0)
+        self.cached(&self.settings, self.who(folder, skills), |layers, trust| merge::settings(layers, trust).0)
     }
 
     fn wrong(&self, folder: Option<&Path>, skills: &[&str]) -> Vec<String> {
         let now = Instant::now();
-        let sources = self.sources(&who(folder, skills), now);
+        let sources = self.sources(&self.who(folder, skills), now);
         sources.iter().flat_map(|source| lock(&self.file(source, now)).wrong.clone()).collect()
     }
 
     fn project(&self, folder: Option<&Path>, skills: &[&str]) -> Option<ProjectSettings> {
         let now = Instant::now();
-        let (sources, trust) = (self.sources(&who(folder, skills), now), self.trust(now));
+        let (sources, trust) = (self.sources(&self.who(folder, skills), now), self.trust(now));
         let layers: Vec<Option<Arc<Layer>>> = sources.iter().map(|source| self.layer(source, now)).collect();
+        let folder = folder.filter(|_| !self.ignores_folders);
         merge::of_project(folder?, &source_layers(&sources, &layers), &trust)
     }
 }
 
 impl ProviderRules for LiveRules {
     fn provider(&self, folder: Option<&Path>) -> Arc<provider_edits::Rules> {
-        self.cached(&self.rules, who(folder, &[]), |layers, trust| merge::provider_rules(folder, layers, trust).0)
+        let folder = folder.filter(|_| !self.ignores_folders);
+        self.cached(&self.rules, self.who(folder, &[]), |layers, trust| merge::provider_rules(folder, layers, trust).0)
     }
 }
 

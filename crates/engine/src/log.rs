@@ -446,6 +446,8 @@ pub enum Automatic {
         tokens_after: u64,
     },
     Signal(SignalView),
+    /// The conversation was shared, or opened by someone other than its owner.
+    Access(ctx_api::timeline::AccessView),
 }
 
 /// The tokens that would have been trimmed from a result.

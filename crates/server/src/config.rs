@@ -17,7 +17,9 @@ use crate::secret::Secret;
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
     pub listen: SocketAddr,
-    /// Allows an address that other machines can reach.
+    /// The certificate of the port; none for plain HTTP.
+    pub tls: Option<crate::connection::tls::TlsFiles>,
+    /// Allows an address that other machines can reach, without TLS or without keys: something else protects it.
     pub allow_remote: bool,
     /// The upstream for Anthropic, and for requests without a known provider.
     pub upstream: Upstream,
@@ -33,12 +35,15 @@ pub struct ServerConfig {
     pub rules: Option<Rules>,
     /// The helper model.
     pub helper: crate::helper::Settings,
+    /// The people who use the daemon with keys; none if it serves one person.
+    pub team: Option<crate::team::TeamSettings>,
 }
 
 impl ServerConfig {
     pub fn new(listen: SocketAddr, upstream: Upstream, token: Token) -> Self {
         Self {
             listen,
+            tls: None,
             allow_remote: false,
             upstream,
             upstreams: Vec::new(),
@@ -48,6 +53,7 @@ impl ServerConfig {
             mcp: Default::default(),
             rules: None,
             helper: Default::default(),
+            team: None,
         }
     }
 }

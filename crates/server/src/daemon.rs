@@ -3,17 +3,16 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use ctx_service::{Recorder, Service};
+use ctx_service::{Service, now};
 
-use crate::api::{self, Api};
+use crate::api::Surroundings;
 use crate::config::ServerConfig;
-use crate::helper::{Helper, retitle};
+use crate::helper::Helper;
 use crate::listen::{BindError, BoundPort, Server};
-use crate::mcp;
-use crate::observer::{ComposerObserver, Traffic};
 use crate::signals;
+use crate::team::{Desk, Team};
 use ctx_api::status::UpstreamView;
 
 /// The time for storing observed requests on shutdown.
@@ -21,7 +20,8 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 
 pub struct Daemon {
     bound: BoundPort,
-    recorder: Recorder,
+    desk: Arc<Desk>,
+    team: Option<Arc<Team>>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -40,37 +40,57 @@ impl Daemon {
         home: PathBuf,
         store_path: PathBuf,
     ) -> Result<Daemon, DaemonError> {
-        let recorder = Recorder::start(service.clone())?;
-        let traffic: Arc<Traffic> = Arc::default();
-        let observer = Arc::new(ComposerObserver::new(service.clone(), recorder.clone(), traffic.clone()));
         let named = |(name, upstream): &(String, crate::config::Upstream)| UpstreamView {
             name: name.clone(),
             url: upstream.url.to_string(),
         };
-        let upstreams = (config.upstream.url.to_string(), config.upstreams.iter().map(named).collect());
         let helper = Arc::new(Helper::new(config.helper.clone(), &config.upstream, &config.limits, &home));
-        if helper.is_on() && helper.settings().titles {
-            retitle(helper.clone(), service.clone());
-        }
+        let around = Surroundings {
+            upstream: config.upstream.url.to_string(),
+            upstreams: config.upstreams.iter().map(named).collect(),
+            home,
+            store_path,
+            started_at: now(),
+            listen: Arc::default(),
+            helper,
+            mcp: config.mcp.clone(),
+        };
         if let Some(crate::config::Rules(rules)) = config.rules.clone() {
             signals::tell(&service, rules);
         }
-        let api = Api::new(service, recorder.clone(), traffic, upstreams, home, store_path, helper);
-        let control = mcp::beside(api::router(api.clone()), config.mcp.clone());
-        let bound = Server::bind(config, observer, control).await?;
-        api.listens_on(bound.local_addr());
-        Ok(Daemon { bound, recorder })
+        let (desk, team) = match config.team.clone() {
+            None => (Arc::new(Desk::new(service, &around, None)?), None),
+            Some(settings) => {
+                let team = Team::new(settings, around.clone(), service)?;
+                (team.operator().ok_or_else(|| std::io::Error::other("no desk"))?, Some(team))
+            }
+        };
+        let bound = Server::bind(config, desk.observer.clone(), desk.routes.clone()).await?.for_team(team.clone());
+        around.listens_on(bound.local_addr());
+        Ok(Daemon { bound, desk, team })
     }
 
+    /// The address for agents.
     pub fn local_addr(&self) -> SocketAddr {
         self.bound.local_addr()
+    }
+
+    /// The address for commands on this machine: without TLS.
+    pub fn nearby_addr(&self) -> SocketAddr {
+        self.bound.nearby_addr()
     }
 
     /// Serves until `shutdown` is ready, then lets running requests finish and stores the last of them.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> std::io::Result<()> {
         let ended = self.bound.run(shutdown).await;
-        let recorder = self.recorder;
-        let _ = tokio::task::spawn_blocking(move || recorder.settle(LAST_WORDS)).await;
+        let mut desks = self.team.as_ref().map(|team| team.open_desks()).unwrap_or_default();
+        desks.push(self.desk);
+        let _ = tokio::task::spawn_blocking(move || {
+            let end = Instant::now() + LAST_WORDS;
+            desks.iter().for_each(|desk| desk.recorder.settle(end.saturating_duration_since(Instant::now())));
+            self.team.iter().for_each(|team| team.registry().save_used());
+        })
+        .await;
         ended
     }
 }

@@ -25,13 +25,16 @@ mod reply;
 mod router;
 mod secret;
 mod signals;
+mod team;
 pub mod watch;
 
 pub use auth::{Token, TokenError};
 pub use config::{Limits, ProxySettings, Rules, ServerConfig, Upstream, UpstreamUrl, UpstreamUrlError};
+pub use connection::tls::{TlsError, TlsFiles};
 pub use listen::{BindError, BoundPort, Server, check_port};
 pub use local::{ControlError, page_is_embedded};
 pub use port_holder::PortHolder;
 pub use proxy::{SetupError, TrustError};
 pub use secret::{Secret, is_secret_name};
+pub use team::{GatewayKey, OpenService, TeamSettings, UpstreamCredentials};
 pub use watch::Observer;

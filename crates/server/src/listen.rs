@@ -5,7 +5,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,15 +16,18 @@ use ctx_wire::Provider;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio_rustls::TlsAcceptor;
 
 use crate::auth::{Auth, OwnAddresses};
 use crate::config::{Limits, ServerConfig, Upstream, UpstreamUrl};
+use crate::connection::tls::{self, ClientSocket, TlsError};
 use crate::connection::{self, AcceptedConnection, Register};
 use crate::files::{self, Spare};
 use crate::local::LocalPaths;
 use crate::port_holder::{self, PortHolder};
-use crate::proxy::{Proxy, SetupError, Target, Targets};
+use crate::proxy::{Observers, Proxy, SetupError, Target, Targets};
 use crate::router::PathRouter;
+use crate::team::Team;
 use crate::watch::Observer;
 
 /// The backlog of connections; a burst of clients must not be refused.
@@ -34,8 +37,10 @@ const LOOKUP: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    #[error("listening on {listen} would let other machines use this proxy")]
-    RemoteRefused { listen: SocketAddr },
+    #[error("listening on {listen} would let other machines use this daemon without {missing}")]
+    RemoteRefused { listen: SocketAddr, missing: &'static str },
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     #[error("cannot listen on {listen}: the port is in use{}", by(.holder))]
     PortTaken { listen: SocketAddr, holder: Option<PortHolder> },
     #[error("cannot listen on {listen}: {source}")]
@@ -50,7 +55,11 @@ impl BindError {
     /// Advice.
     pub fn hint(&self) -> &'static str {
         match self {
-            BindError::RemoteRefused { .. } => "listen on 127.0.0.1, or add --allow-remote",
+            BindError::RemoteRefused { .. } => {
+                "listen on 127.0.0.1; or add --team, --tls-cert FILE and --tls-key FILE; or, if something else protects \
+                 the port, such as a proxy with TLS or a container's network, add --allow-remote"
+            }
+            BindError::Tls(_) => "both files must be PEM, readable, and belong together",
             BindError::PortTaken { holder: Some(PortHolder::Daemon), .. } => {
                 "use that daemon, stop it, or choose another port"
             }
@@ -78,6 +87,7 @@ impl Server {
     ) -> Result<BoundPort, BindError> {
         let ServerConfig {
             listen,
+            tls,
             allow_remote,
             upstream,
             upstreams,
@@ -87,10 +97,18 @@ impl Server {
             mcp: _,
             helper: _,
             rules: _,
+            team,
         } = config;
-        if !allow_remote && !listen.ip().to_canonical().is_loopback() {
-            return Err(BindError::RemoteRefused { listen });
+        let missing = match (&tls, &team) {
+            (Some(_), Some(_)) => None,
+            (Some(_), None) => Some("keys"),
+            (None, Some(_)) => Some("TLS"),
+            (None, None) => Some("TLS and keys"),
+        };
+        if let Some(missing) = missing.filter(|_| !allow_remote && !listen.ip().to_canonical().is_loopback()) {
+            return Err(BindError::RemoteRefused { listen, missing });
         }
+        let tls = tls.as_ref().map(tls::acceptor).transpose()?;
         let upstreams: Vec<(String, Upstream)> =
             std::iter::once((Provider::DEFAULT.name().to_owned(), upstream)).chain(upstreams).collect();
         let mut targets = Vec::with_capacity(upstreams.len());
@@ -104,13 +122,25 @@ impl Server {
                 return Err(BindError::Loop { listen: address, upstream: upstream.url.to_string() });
             }
         }
+        // Commands on this machine need no certificate.
+        let nearby = match &tls {
+            Some(_) => Some(open_or_explain((Ipv4Addr::LOCALHOST, 0).into()).await?),
+            None => None,
+        };
+        let own = match &nearby {
+            Some(nearby) => nearby.local_addr().map_err(|source| BindError::Listen { listen, source })?,
+            None => address,
+        };
         Ok(BoundPort {
             most_connections: files::most_connections(files::raise_limit()),
             listener,
             address,
-            auth: Arc::new(Auth::new(token, OwnAddresses::new(address))),
+            tls,
+            nearby: nearby.map(|listener| (listener, own)),
+            auth: Arc::new(Auth::new(token, OwnAddresses::new(own))),
             observer,
             control,
+            team: None,
             targets: Arc::new(targets),
             limits: Arc::new(limits),
             workers: if workers == 0 { default_workers() } else { workers },
@@ -176,17 +206,32 @@ pub struct BoundPort {
     most_connections: usize,
     listener: TcpListener,
     address: SocketAddr,
+    tls: Option<TlsAcceptor>,
+    /// Beside a port with TLS: one without, for this machine only.
+    nearby: Option<(TcpListener, SocketAddr)>,
     auth: Arc<Auth>,
     observer: Arc<dyn Observer>,
     control: Router,
+    team: Option<Arc<Team>>,
     targets: Arc<Targets>,
     limits: Arc<Limits>,
     workers: usize,
 }
 
 impl BoundPort {
+    /// Requires keys: each leads to the desk of a person.
+    pub(crate) fn for_team(self, team: Option<Arc<Team>>) -> Self {
+        Self { team, ..self }
+    }
+
+    /// The address for agents.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The address for commands on this machine: without TLS.
+    pub fn nearby_addr(&self) -> SocketAddr {
+        self.nearby.as_ref().map_or(self.address, |(_, address)| *address)
     }
 
     /// Serves until `shutdown` is ready; then lets running requests finish for a while. Dropping the returned future
@@ -194,14 +239,20 @@ impl BoundPort {
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> io::Result<()> {
         let (progress, stage) = watch::channel(At::Open);
         let stage = Stage(stage);
-        let local =
-            Arc::new(LocalPaths::new(self.auth.clone(), self.control.clone(), Handle::current(), stage.clone()));
+        let local = Arc::new(LocalPaths::new(
+            self.auth.clone(),
+            self.control.clone(),
+            self.team.clone(),
+            Handle::current(),
+            stage.clone(),
+        ));
         let workers: Vec<Worker> = (0..self.workers)
             .map(|number| self.start_worker(number, local.clone(), stage.clone()))
             .collect::<io::Result<_>>()?;
 
-        let Self { listener, limits, most_connections, .. } = self;
-        Acceptor::new(listener, &workers, most_connections).run(shutdown).await;
+        let Self { listener, nearby, tls, limits, most_connections, .. } = self;
+        let nearby = nearby.map(|(listener, _)| listener);
+        Acceptor::new((listener, tls.is_some()), nearby, &workers, most_connections).run(shutdown).await;
 
         let _ = progress.send(At::Closing);
         let ended: Vec<oneshot::Receiver<Infallible>> = workers.into_iter().map(|worker| worker.ended).collect();
@@ -223,12 +274,13 @@ impl BoundPort {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let (sender, accepted) = mpsc::unbounded_channel();
         let (alive, ended) = oneshot::channel();
-        let proxy = Proxy::new(self.auth.clone(), self.observer.clone(), &self.targets, &self.limits);
+        let observers = Observers { operator: self.observer.clone(), team: self.team.clone() };
+        let proxy = Proxy::new(self.auth.clone(), observers, &self.targets, &self.limits);
         let router = Arc::new(PathRouter::new(proxy, local));
-        let limits = self.limits.clone();
+        let (limits, tls) = (self.limits.clone(), self.tls.clone());
         thread::Builder::new().name(format!("ctx-worker-{number}")).spawn(move || {
             let _alive: oneshot::Sender<Infallible> = alive;
-            work(&runtime, accepted, &router, &limits, stage);
+            work(&runtime, accepted, (&router, tls.as_ref()), &limits, stage);
             // Does not wait for name lookups that still hang in the background.
             runtime.shutdown_background();
         })?;
@@ -242,6 +294,8 @@ const QUIET: Duration = Duration::from_secs(60);
 /// Accepts connections and distributes them among the workers. If there are too many, idle ones are closed.
 struct Acceptor<'a> {
     listener: TcpListener,
+    is_tls: bool,
+    nearby: Option<TcpListener>,
     workers: std::iter::Cycle<std::slice::Iter<'a, Worker>>,
     register: Arc<Register>,
     most: usize,
@@ -251,22 +305,28 @@ struct Acceptor<'a> {
 }
 
 impl<'a> Acceptor<'a> {
-    fn new(listener: TcpListener, workers: &'a [Worker], most: usize) -> Self {
+    fn new(
+        (listener, is_tls): (TcpListener, bool),
+        nearby: Option<TcpListener>,
+        workers: &'a [Worker],
+        most: usize,
+    ) -> Self {
         let (register, spare) = (Arc::default(), Spare::default());
-        Self { listener, workers: workers.iter().cycle(), register, most, spare, used_up: None }
+        Self { listener, is_tls, nearby, workers: workers.iter().cycle(), register, most, spare, used_up: None }
     }
 
     async fn run(mut self, shutdown: impl Future<Output = ()>) {
         let mut shutdown = pin!(shutdown);
         loop {
             self.spare.fill();
-            let accepted = tokio::select! {
+            let (accepted, is_tls) = tokio::select! {
                 biased;
                 () = &mut shutdown => return,
-                accepted = self.listener.accept() => accepted,
+                accepted = self.listener.accept() => (accepted, self.is_tls),
+                accepted = accept(self.nearby.as_ref()) => (accepted, false),
             };
             match accepted {
-                Ok((socket, _)) => self.hand_over(socket, false),
+                Ok((socket, _)) => self.hand_over(socket, is_tls, false),
                 // The client gave up before the connection was accepted.
                 Err(error) if is_the_clients(&error) => {}
                 Err(error) if files::are_used_up(&error) => self.make_room(&error).await,
@@ -278,10 +338,10 @@ impl<'a> Acceptor<'a> {
         }
     }
 
-    fn hand_over(&mut self, socket: TcpStream, on_spare: bool) {
+    fn hand_over(&mut self, socket: TcpStream, is_tls: bool, on_spare: bool) {
         let place = self.register.enter();
         let (Ok(socket), Some(worker)) = (socket.into_std(), self.workers.next()) else { return };
-        let _ = worker.accepted.send(AcceptedConnection { socket, place, on_spare });
+        let _ = worker.accepted.send(AcceptedConnection { socket, place, is_tls, on_spare });
         let above = self.register.count().saturating_sub(self.most);
         if above > 0 {
             // A few more than needed, so that not every new connection has to free one.
@@ -301,9 +361,30 @@ impl<'a> Acceptor<'a> {
             && self.spare.release()
             && let Ok(Ok((socket, _))) = tokio::time::timeout(Duration::from_millis(10), self.listener.accept()).await
         {
-            return self.hand_over(socket, true);
+            return self.hand_over(socket, self.is_tls, true);
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// The next connection; never, if there is no listener.
+async fn accept(listener: Option<&TcpListener>) -> io::Result<(TcpStream, SocketAddr)> {
+    match listener {
+        Some(listener) => listener.accept().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The connection after its handshake, if it has one. `None`: the client gave up, or speaks no TLS.
+async fn greeted(socket: TcpStream, tls: Option<TlsAcceptor>, limit: Duration) -> Option<ClientSocket> {
+    let Some(tls) = tls else { return Some(ClientSocket::Plain(socket)) };
+    match tokio::time::timeout(limit, tls.accept(socket)).await {
+        Ok(Ok(socket)) => Some(ClientSocket::Tls(Box::new(socket))),
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "a TLS handshake failed");
+            None
+        }
+        Err(_) => None,
     }
 }
 
@@ -319,27 +400,24 @@ struct Worker {
 fn work(
     runtime: &Runtime,
     mut accepted: mpsc::UnboundedReceiver<AcceptedConnection<std::net::TcpStream>>,
-    router: &Arc<PathRouter>,
+    (router, tls): (&Arc<PathRouter>, Option<&TlsAcceptor>),
     limits: &Arc<Limits>,
     mut stage: Stage,
 ) {
     runtime.block_on(async {
         // Every connection holds a clone of `busy`; when the last one is gone, `idle` resolves.
         let (busy, mut idle) = mpsc::channel::<Infallible>(1);
-        while let Some(AcceptedConnection { socket, place, on_spare }) = accepted.recv().await {
+        while let Some(AcceptedConnection { socket, place, is_tls, on_spare }) = accepted.recv().await {
             let Ok(socket) = TcpStream::from_std(socket) else { continue };
             let _ = socket.set_nodelay(true);
             let (busy, mut stage) = (busy.clone(), stage.clone());
             let closing = Box::pin(async move { stage.closing().await });
-            let served = connection::serve(
-                AcceptedConnection { socket, place, on_spare },
-                router.clone(),
-                limits.clone(),
-                closing,
-            );
+            let (tls, router, limits) = (tls.filter(|_| is_tls).cloned(), router.clone(), limits.clone());
             tokio::spawn(async move {
                 let _busy = busy;
-                served.await;
+                let Some(socket) = greeted(socket, tls, limits.head_timeout).await else { return };
+                let accepted = AcceptedConnection { socket, place, is_tls, on_spare };
+                connection::serve(accepted, router, limits, closing).await;
             });
         }
         drop(busy);

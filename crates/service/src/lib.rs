@@ -16,6 +16,7 @@
 //! 3. The directory, the held sessions, and the other small maps: each for a few lines, none inside another except
 //!    `ledger` before the directory. Unloaded conversations are freed after the directory is unlocked.
 
+mod access;
 mod activity;
 mod answer_ids;
 mod archive;

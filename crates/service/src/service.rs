@@ -22,7 +22,7 @@ use ctx_api::search::SearchResults;
 use ctx_api::show::ContentView;
 use ctx_api::stats::Stats;
 use ctx_api::status::ProviderView;
-use ctx_api::timeline::{Event, Timeline};
+use ctx_api::timeline::{AccessView, Event, Timeline};
 use ctx_api::waiting::{PendingOutcome, WaitView, WaitingView};
 use ctx_core::SlotId;
 use ctx_engine::attribution::SeenRequest;
@@ -388,6 +388,11 @@ impl Service {
     /// Begins or ends a phase. It is stored, so a power cut does not lose it.
     pub fn phase(&self, name: &str, wish: &PhaseWish) -> Result<PhasesView, Refusal> {
         self.parts.phase(name, wish)
+    }
+
+    /// Records who may open a conversation, or opened it. It is stored before this returns.
+    pub fn note_access(&self, name: &str, told: &AccessView) -> Result<(), Refusal> {
+        self.parts.note_access(name, told)
     }
 
     /// The texts that an edit request lacks. Errors in the request are reported before the helper is asked.

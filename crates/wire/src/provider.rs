@@ -51,6 +51,24 @@ impl Provider {
         }
     }
 
+    /// The header of an API key, and the text before the key in it. `None`: the provider takes no API keys.
+    pub fn key_header(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Provider::Anthropic => Some(("x-api-key", "")),
+            Provider::OpenAi => Some(("authorization", "Bearer ")),
+            Provider::Gemini | Provider::Vertex => Some(("x-goog-api-key", "")),
+            Provider::ChatGpt | Provider::CodeAssist => None,
+        }
+    }
+
+    /// Whether a credential is the login of a person's subscription, and not an API key.
+    pub fn is_subscription(self, credential: &str) -> bool {
+        match self {
+            Provider::ChatGpt | Provider::CodeAssist => true,
+            _ => credential.starts_with("sk-ant-oat"),
+        }
+    }
+
     /// Determines the provider from the path of a call and the names of its headers. Credentials go to no other.
     pub fn of(path: &str, has_header: &dyn Fn(&str) -> bool) -> Provider {
         const OPENAI: [&str; 6] =
@@ -81,6 +99,12 @@ impl Provider {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_login_of_a_subscription_is_told_from_an_api_key() {
+        assert!(Provider::Anthropic.is_subscription("sk-ant-oat01-x") && Provider::ChatGpt.is_subscription("x"));
+        assert!(!Provider::Anthropic.is_subscription("sk-ant-api03-x") && !Provider::OpenAi.is_subscription("sk-x"));
+    }
 
     #[test]
     fn a_call_goes_to_the_provider_that_it_is_meant_for() {

@@ -18,13 +18,14 @@ const HOUSE: &[(&str, &[&str])] = &[
     ("ctx-clients", &["ctx-core"]),
     ("ctx-wire", &["ctx-models", "ctx-core"]),
     ("ctx-store", &["ctx-core"]),
+    ("ctx-team", &["ctx-core", "ctx-store"]),
     ("ctx-engine", &["ctx-models", "ctx-core", "ctx-api", "ctx-clients", "ctx-wire", "ctx-store"]),
     ("ctx-service", &["ctx-models", "ctx-core", "ctx-api", "ctx-clients", "ctx-wire", "ctx-store", "ctx-engine"]),
     (
         "ctx-lab",
         &["ctx-models", "ctx-core", "ctx-api", "ctx-clients", "ctx-wire", "ctx-store", "ctx-engine", "ctx-service"],
     ),
-    ("ctx-server", &["ctx-core", "ctx-api", "ctx-clients", "ctx-wire", "ctx-engine", "ctx-service"]),
+    ("ctx-server", &["ctx-core", "ctx-api", "ctx-clients", "ctx-wire", "ctx-team", "ctx-engine", "ctx-service"]),
     (
         "ctx-config",
         &[
@@ -34,6 +35,7 @@ const HOUSE: &[(&str, &[&str])] = &[
             "ctx-clients",
             "ctx-wire",
             "ctx-store",
+            "ctx-team",
             "ctx-engine",
             "ctx-service",
             "ctx-server",
@@ -48,6 +50,7 @@ const HOUSE: &[(&str, &[&str])] = &[
             "ctx-clients",
             "ctx-wire",
             "ctx-store",
+            "ctx-team",
             "ctx-engine",
             "ctx-service",
             "ctx-lab",

@@ -43,6 +43,13 @@ pub(super) const CODES: &[Explanation] = &[
     control(400, BadRole, "a message with this role cannot be added", "Use `user` or `assistant`."),
     control(
         401,
+        KeyNeeded,
+        "the daemon serves a team, and the request has no key",
+        "Send your key in the header `x-ctx-key`, or as a bearer token; an admin makes one with `ctx keys new NAME`.",
+    ),
+    control(401, KeyWrong, "the key is unknown, expired or revoked", "Ask an admin for a new one."),
+    control(
+        401,
         TokenNeeded,
         "the request has no token",
         "Send the daemon's token as a bearer token, or open the page with its link.",
@@ -65,6 +72,7 @@ pub(super) const CODES: &[Explanation] = &[
         "the request is addressed to another host name",
         "Use the address that the daemon listens on.",
     ),
+    control(403, RoleNeeded, "your role does not allow this", "Ask an admin."),
     control(
         404,
         NoConversation,
@@ -91,12 +99,14 @@ pub(super) const CODES: &[Explanation] = &[
         "List the frames; ids can change when the client rewinds or compacts.",
     ),
     control(404, UnknownJob, "no job has this name", "A restart of the daemon ends all jobs; start it again."),
+    control(404, UnknownKey, "no valid key of yours has this id", "List the keys."),
     control(
         404,
         UnknownPath,
         "the API has no such path",
         "Client and daemon may have different versions; compare them.",
     ),
+    control(404, UnknownPerson, "no person has this name", "List the people."),
     control(
         404,
         UnknownRequest,
@@ -126,12 +136,14 @@ pub(super) const CODES: &[Explanation] = &[
         "the conversation is not completely stored",
         "Continue in the agent; its next request completes the conversation.",
     ),
+    control(409, NoTeam, "the daemon serves one person", "Set `enabled = true` under [team] in the home's ctx.toml."),
     control(
         409,
         NotRebuilt,
         "the exact body of this request cannot be rebuilt",
         "The message gives the reason. Size, edits and response are still recorded.",
     ),
+    control(409, PersonExists, "a person with this name exists already", "Choose another name."),
     control(
         409,
         Stale,
@@ -292,6 +304,12 @@ pub(super) const CODES: &[Explanation] = &[
         HelperRefused,
         "the helper model's provider refused the request",
         "Check key, model and limits in `[helper]`.",
+    ),
+    control(
+        503,
+        KeyUnchecked,
+        "the key is unknown here, and the database with the keys is out of reach",
+        "Try again in a moment.",
     ),
     control(504, HelperSlow, "the helper model did not answer in time", "Try again, or raise `[helper] timeout`."),
     control(507, NotStored, "the commit could not be stored; nothing has changed", "Free some disk space, then retry."),

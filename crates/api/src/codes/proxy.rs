@@ -6,6 +6,11 @@ use ctx_core::ErrorCode::*;
 pub(super) const CODES: &[Explanation] = &[
     other(AddressTooLong, "the request's address is too long", "Send a shorter one."),
     other(
+        CredentialNeeded,
+        "the team's daemon has no credential for this provider, and the request has none either",
+        "Send your own credential as usual, and your key in the header `x-ctx-key`.",
+    ),
+    other(
         EditsLost,
         "a damaged record held edits of the conversation, so nothing was sent",
         "Run `ctx doctor` to see the record. To continue without the lost edits, edit again.",
@@ -43,6 +48,11 @@ pub(super) const CODES: &[Explanation] = &[
         StoreUnavailable,
         "the store cannot be read, so the edits of the conversation cannot be applied",
         "Try again; `ctx doctor` checks the store.",
+    ),
+    other(
+        SubscriptionRefused,
+        "the credential is the login of a subscription, which this team's daemon refuses",
+        "Use an API key. An operator who has the right can set `subscriptions = \"pass\"` under [team].",
     ),
     other(
         TooManyConnections,

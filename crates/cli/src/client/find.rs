@@ -38,6 +38,13 @@ const START: &str = "start the daemon with `ctx up`, or your agent with `ctx run
 impl Whereabouts {
     pub(super) fn look(&self) -> Result<(FoundAddress, Token), Failure> {
         let found = self.place()?;
+        if let Some(key) = self.environment.text(env::KEY) {
+            let key = Token::parse(&key).ok_or_else(|| {
+                Failure::new(ErrorCode::Environment, format!("{}: this is not a key", env::KEY.name()))
+                    .hint("a key begins with ctxk_; an admin makes one with `ctx keys new NAME`")
+            })?;
+            return Ok((found, key));
+        }
         let token = token::known(&self.home, &self.environment)?.ok_or_else(|| {
             let home = self.home.path().display();
             let message = format!("no daemon has used the home {home}, or it was emptied: it contains no token");

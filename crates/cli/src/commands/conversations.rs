@@ -110,6 +110,7 @@ mod tests {
             tokens: 18_234,
             calibrated: true,
             last_activity: 1_000_000,
+            owner: None,
             side: Vec::new(),
         }
     }

@@ -1,6 +1,7 @@
 //! One file per verb: its flags, its help, its request and its output.
 
 pub mod add;
+pub mod audit;
 pub mod batch;
 pub mod branch;
 pub mod change;
@@ -25,6 +26,7 @@ pub mod history;
 pub mod import;
 pub mod init;
 pub mod install;
+pub mod keys;
 pub mod lab;
 pub mod list;
 pub mod man;
@@ -32,6 +34,7 @@ pub mod mcp;
 pub mod models;
 pub mod r#move;
 pub mod offload;
+pub mod people;
 pub mod phase;
 pub mod pin;
 pub mod plan;
@@ -46,6 +49,7 @@ pub mod run;
 pub mod search;
 pub mod sent;
 pub mod service;
+pub mod share;
 pub mod show;
 pub mod split;
 pub mod stats;

@@ -163,7 +163,7 @@ impl Keeper {
                 outcome => drop(outcome?),
             }
         }
-        let store = OpenStore::open(&home, database.as_ref(), |_| {})?;
+        let store = OpenStore::open(&home, database.as_ref(), false, |_| {})?;
         Ok(Some(Self::Store { service: Box::new(Service::open(store.shared())?), _store: store }))
     }
 

@@ -17,9 +17,15 @@ pub struct Listen {
     #[schemars(with = "String", example = "127.0.0.1:8788")]
     #[serde(deserialize_with = "address")]
     pub address: Option<SocketAddr>,
-    /// accept connections from other machines
+    /// accept connections from other machines without TLS or keys, because something else protects the port
     #[schemars(example = false)]
     pub allow_remote: Option<bool>,
+    /// file with the certificate of the port; it is read again when it changes
+    #[schemars(example = &"/etc/ctx/tls.pem")]
+    pub tls_certificate: Option<PathBuf>,
+    /// file with the private key of the certificate
+    #[schemars(example = &"/etc/ctx/tls.key")]
+    pub tls_key: Option<PathBuf>,
 }
 
 /// The connection to the providers: settings for all upstreams, and a section for each named one.
@@ -69,6 +75,27 @@ pub struct StoreKeys {
     /// file with the database password
     #[schemars(example = &"/etc/ctx/password")]
     pub password_file: Option<PathBuf>,
+}
+
+/// A daemon for several people.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TeamKeys {
+    /// require a key of every request, and keep the conversations of people apart
+    #[schemars(example = true)]
+    pub enabled: Option<bool>,
+    /// credentials for the providers: the clients' own, or keys of the gateway
+    #[schemars(schema_with = "credential_modes", example = &"own")]
+    #[serde(deserialize_with = "credential_mode")]
+    pub credentials: Option<String>,
+    /// keys of the gateway, as UPSTREAM=FILE or UPSTREAM@GROUP=FILE; `env:NAME` in place of a file names a variable
+    #[schemars(title = "a list of texts in quotes", inner(length(min = 1)))]
+    #[schemars(example = ["anthropic=/etc/ctx/anthropic.key"])]
+    pub keys: Option<Vec<String>>,
+    /// logins of subscriptions, if clients send their own credentials
+    #[schemars(schema_with = "subscription_modes", example = &"refuse")]
+    #[serde(deserialize_with = "subscription_mode")]
+    pub subscriptions: Option<String>,
 }
 
 /// Content that edits move to files.
@@ -184,6 +211,32 @@ fn provider<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Provider>, D::
 
 fn provider_names(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"enum": Provider::NAMES})
+}
+
+fn one_of<'de, D: Deserializer<'de>>(value: D, known: &[&str]) -> Result<Option<String>, D::Error> {
+    parsed(value, |text| match known.contains(&text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("must be {}", known.join(" or "))),
+    })
+}
+
+const CREDENTIALS: [&str; 2] = ["own", "gateway"];
+const SUBSCRIPTIONS: [&str; 2] = ["refuse", "pass"];
+
+fn credential_mode<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    one_of(value, &CREDENTIALS)
+}
+
+fn credential_modes(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": CREDENTIALS})
+}
+
+fn subscription_mode<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    one_of(value, &SUBSCRIPTIONS)
+}
+
+fn subscription_modes(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": SUBSCRIPTIONS})
 }
 
 fn variable<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {

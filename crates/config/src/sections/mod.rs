@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use self::context_editing::{AttentionBudget, ContextEditing, CutsSection, DietSection, Patterns};
-pub use self::daemon::{Edits, Helper, Listen, Mcp, Offload, StoreKeys, UpstreamKeys, Upstreams};
+pub use self::daemon::{Edits, Helper, Listen, Mcp, Offload, StoreKeys, TeamKeys, UpstreamKeys, Upstreams};
 pub use self::defaults::defaults;
 pub use self::models::ModelKeys;
 pub use self::provider::{PROJECT_MEMBER, ProviderEditing};
@@ -26,6 +26,7 @@ pub struct Config {
     pub listen: Listen,
     pub upstream: Upstreams,
     pub store: StoreKeys,
+    pub team: TeamKeys,
     pub offload: Offload,
     pub mcp: Mcp,
     pub helper: Helper,

@@ -1,8 +1,8 @@
 //! The helper model: writes missing texts of operations in the background.
 
 use axum::Json;
+use axum::extract::Path;
 use axum::extract::rejection::JsonRejection;
-use axum::extract::{Path, State};
 use ctx_api::edit::{EditResult, Wish};
 use ctx_api::helper::{HelperTest, HelperView, Kind};
 use ctx_core::ErrorCode;
@@ -11,14 +11,14 @@ use ctx_engine::helper::{Material, Piece, Question};
 use ctx_service::Service;
 use http::HeaderMap;
 
-use super::read::{Answer, understood};
+use super::read::Answer;
 use super::{Api, refused};
 use crate::helper::Handle;
 use crate::local::{ControlError, face_of};
 use ctx_api::helper::JobView;
 
-pub async fn status(State(api): State<Api>, headers: HeaderMap) -> Answer<HelperView> {
-    let (helper, jobs) = (&api.0.helper, api.0.jobs.all(face_of(&headers)));
+pub async fn status(api: Api, headers: HeaderMap) -> Answer<HelperView> {
+    let (helper, jobs) = (&api.0.around.helper, api.0.jobs.all(face_of(&headers)));
     let settings = helper.settings();
     Ok(Json(HelperView {
         provider: settings.provider.name().to_owned(),
@@ -36,8 +36,8 @@ pub async fn status(State(api): State<Api>, headers: HeaderMap) -> Answer<Helper
 }
 
 /// A test request that costs next to nothing.
-pub async fn test(State(api): State<Api>) -> Answer<HelperTest> {
-    let helper = &api.0.helper;
+pub async fn test(api: Api) -> Answer<HelperTest> {
+    let helper = &api.0.around.helper;
     if !helper.is_on() {
         return Err(refused(Refusal::new(
             ErrorCode::HelperSettings,
@@ -55,26 +55,26 @@ pub async fn test(State(api): State<Api>) -> Answer<HelperTest> {
 }
 
 pub async fn begin(
-    State(api): State<Api>,
+    api: Api,
     Path(name): Path<String>,
     headers: HeaderMap,
     wish: Result<Json<Wish>, JsonRejection>,
 ) -> Answer<JobView> {
-    let wish = understood(wish)?;
+    let wish = api.signed(wish)?;
     Ok(Json(start(&api, name, wish).await?.view(face_of(&headers))))
 }
 
-pub async fn job(State(api): State<Api>, Path(job): Path<String>, headers: HeaderMap) -> Answer<JobView> {
+pub async fn job(api: Api, Path(job): Path<String>, headers: HeaderMap) -> Answer<JobView> {
     Ok(Json(api.0.jobs.find(&job).map_err(refused)?.view(face_of(&headers))))
 }
 
-pub async fn cancel(State(api): State<Api>, Path(job): Path<String>, headers: HeaderMap) -> Answer<JobView> {
+pub async fn cancel(api: Api, Path(job): Path<String>, headers: HeaderMap) -> Answer<JobView> {
     let job = api.0.jobs.find(&job).map_err(refused)?;
     job.cancel();
     Ok(Json(job.view(face_of(&headers))))
 }
 
-pub async fn retry(State(api): State<Api>, Path(job): Path<String>, headers: HeaderMap) -> Answer<JobView> {
+pub async fn retry(api: Api, Path(job): Path<String>, headers: HeaderMap) -> Answer<JobView> {
     let job = api.0.jobs.find(&job).map_err(refused)?;
     let face = face_of(&headers);
     Ok(Json(start(&api, job.view(face).conversation, job.wish()).await?.view(face)))
@@ -87,7 +87,7 @@ pub fn is_wanted(api: &Api, wish: &Wish) -> bool {
 }
 
 fn can_help(api: &Api, wish: &Wish) -> bool {
-    api.0.helper.is_on() && wish.operations.iter().any(|operation| operation.is_open())
+    api.0.around.helper.is_on() && wish.operations.iter().any(|operation| operation.is_open())
 }
 
 /// Waits for the commit.
@@ -100,7 +100,7 @@ async fn start(api: &Api, name: String, wish: Wish) -> Result<Handle, ControlErr
     // Reports errors in the request before calling the model.
     let open = api.ask(move |service| service.questions(&name, wish)).await?;
     let commit = api.clone();
-    let helper = asks.then(|| api.0.helper.clone());
+    let helper = asks.then(|| api.0.around.helper.clone());
     Ok(api.0.jobs.begin(helper, again, open, |conversation, wish| async move {
         let apply =
             move |service: &Service| service.apply(&conversation, wish).map(|done| service.noting_uploads(done));

@@ -13,8 +13,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
 use axum::response::IntoResponse;
 use bytes::Bytes;
 use ctx_core::ErrorCode;
@@ -100,7 +100,7 @@ fn start(wanted: Option<Option<Id>>, epoch: u64, last: u64) -> Start {
 }
 
 pub async fn events(
-    State(api): State<Api>,
+    api: Api,
     query: Result<Query<After>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<impl IntoResponse, ControlError> {
@@ -122,7 +122,7 @@ pub async fn events(
         service.listen(move |record| told.send(record.seq).is_ok());
     }
     let last = api.ask(|service| Ok(service.store().last_seq()?)).await?;
-    let epoch = api.0.started_at;
+    let epoch = api.0.around.started_at;
     let (at, reset) = if is_shared { shared(&api, wanted).await? } else { alone(wanted, epoch, last) };
     let id = id_of(epoch, at);
     let first = match reset {

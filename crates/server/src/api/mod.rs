@@ -10,17 +10,20 @@ mod phases;
 mod plan;
 mod read;
 mod search;
+mod signed;
 mod stats;
+mod team;
 mod transfer;
 mod waiting;
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, FromRequestParts};
 use ctx_api::cache::Misses;
 use ctx_api::context::{ContextView, WorthView};
 use ctx_api::conversations::{Conversations, ImportResult};
@@ -38,12 +41,14 @@ use ctx_api::stats::Stats;
 use ctx_api::timeline::Timeline;
 use ctx_api::waiting::{PendingOutcome, WaitView, WaitingView};
 use ctx_engine::Refusal;
-use ctx_service::{Recorder, Service, now};
+use ctx_service::{Recorder, Service};
+use http::request::Parts;
 
 use self::openapi::{Routes, told};
 use crate::helper::{Helper, Jobs};
 use crate::local::ControlError;
 use crate::observer::Traffic;
+use crate::team::{Guest, Seat};
 use ctx_api::cache::MissesQuery;
 use ctx_api::conversations::{ImportQuery, Purge, PurgeResult};
 use ctx_api::edit::{Clear, Heal};
@@ -56,6 +61,10 @@ use ctx_api::requests::Explanation;
 use ctx_api::search::SearchQuery;
 use ctx_api::stats::StatsQuery;
 use ctx_api::status::{Status, UpstreamView};
+use ctx_api::team::{
+    Audit, AuditQuery, Keys, MadeKey, Me, NewKey, NewPerson, Notices, Opened, People, PersonChange,
+    PersonConversations, Reason, ShareWish, Shares,
+};
 use ctx_api::timeline::TimelineQuery;
 use ctx_api::waiting::{Cancel, Several};
 use ctx_core::ErrorCode;
@@ -66,52 +75,66 @@ const SETTLE: Duration = Duration::from_millis(500);
 /// Twice the largest request that the provider accepts.
 const LARGEST_BODY: usize = 64 * 1024 * 1024;
 
+/// The routes' view of the daemon, for one caller.
 #[derive(Clone)]
-pub struct Api(Arc<Inside>);
+pub struct Api(Arc<Inside>, Option<Guest>);
 
 struct Inside {
     service: Arc<Service>,
     recorder: Recorder,
     traffic: Arc<Traffic>,
-    upstream: String,
-    upstreams: Vec<UpstreamView>,
-    home: PathBuf,
-    store_path: PathBuf,
-    started_at: u64,
-    listen: OnceLock<SocketAddr>,
-    helper: Arc<Helper>,
+    around: Surroundings,
     jobs: Jobs,
+    /// The owner of these conversations, in a team.
+    seat: Option<Seat>,
+}
+
+/// What all desks of a daemon share.
+#[derive(Clone)]
+pub(crate) struct Surroundings {
+    pub(crate) upstream: String,
+    pub(crate) upstreams: Vec<UpstreamView>,
+    /// Shown by `ctx status`; empty for people who do not run the daemon.
+    pub(crate) home: PathBuf,
+    pub(crate) store_path: PathBuf,
+    pub(crate) started_at: u64,
+    /// Known once the port is open.
+    pub(crate) listen: Arc<OnceLock<SocketAddr>>,
+    pub(crate) helper: Arc<Helper>,
+    pub(crate) mcp: crate::mcp::Settings,
+}
+
+impl Surroundings {
+    /// Known once the port is open.
+    pub(crate) fn listens_on(&self, address: SocketAddr) {
+        let _ = self.listen.set(address);
+        self.helper.listens_on(address);
+    }
+
+    /// Without the operator's paths.
+    pub(crate) fn of_person(&self) -> Surroundings {
+        Surroundings { home: PathBuf::new(), store_path: PathBuf::new(), ..self.clone() }
+    }
+}
+
+/// Every handler gets the API together with its caller.
+impl FromRequestParts<Api> for Api {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Api) -> Result<Api, Infallible> {
+        Ok(Api(state.0.clone(), parts.extensions.get::<Guest>().cloned()))
+    }
 }
 
 impl Api {
-    pub fn new(
+    pub(crate) fn new(
         service: Arc<Service>,
         recorder: Recorder,
         traffic: Arc<Traffic>,
-        (upstream, upstreams): (String, Vec<UpstreamView>),
-        home: PathBuf,
-        store_path: PathBuf,
-        helper: Arc<Helper>,
+        around: Surroundings,
+        seat: Option<Seat>,
     ) -> Api {
-        Api(Arc::new(Inside {
-            service,
-            recorder,
-            traffic,
-            upstream,
-            upstreams,
-            home,
-            store_path,
-            started_at: now(),
-            listen: OnceLock::new(),
-            helper,
-            jobs: Jobs::default(),
-        }))
-    }
-
-    /// Known once the port is open.
-    pub fn listens_on(&self, address: SocketAddr) {
-        let _ = self.0.listen.set(address);
-        self.0.helper.listens_on(address);
+        Api(Arc::new(Inside { service, recorder, traffic, around, jobs: Jobs::default(), seat }), None)
     }
 
     /// Runs `ask` where it may block, after all earlier requests are recorded.
@@ -373,6 +396,63 @@ fn routes() -> Routes {
             "/purge",
             read::purge,
             told("purge", "Deletes conversations permanently").body::<Purge>().answers::<PurgeResult>(),
+        )
+        .and(team_routes())
+}
+
+/// The routes about people, keys and shares.
+fn team_routes() -> Routes {
+    Routes::default()
+        .get("/me", team::me, told("me", "The person that the key belongs to").answers::<Me>())
+        .get("/people", team::people, told("people", "The people of the team").answers::<People>())
+        .post("/people", team::add, told("add_person", "Adds a person").body::<NewPerson>().answers::<People>())
+        .post(
+            "/people/{person}",
+            team::change,
+            told("change_person", "Changes a person's role or groups").body::<PersonChange>().answers::<People>(),
+        )
+        .post(
+            "/people/{person}/remove",
+            team::remove,
+            told("remove_person", "Removes a person with their keys and shares").answers::<People>(),
+        )
+        .get(
+            "/people/{person}/conversations",
+            team::conversations_of,
+            told("conversations_of", "A person's conversations, without their words").answers::<PersonConversations>(),
+        )
+        .post(
+            "/people/{person}/conversations/{conversation}/open",
+            team::open,
+            told("open", "Opens a conversation for an hour, for a reason that its owner is told")
+                .body::<Reason>()
+                .answers::<Opened>(),
+        )
+        .get("/keys", team::keys, told("keys", "Keys, without their texts").answers::<Keys>())
+        .post("/keys", team::make_key, told("make_key", "Makes a key").body::<NewKey>().answers::<MadeKey>())
+        .post("/keys/{key}/revoke", team::revoke, told("revoke_key", "Revokes a key").answers::<Keys>())
+        .get(
+            "/conversations/{conversation}/shares",
+            team::shares,
+            told("shares", "The people and groups that may open a conversation").answers::<Shares>(),
+        )
+        .post(
+            "/conversations/{conversation}/share",
+            team::share,
+            told("share", "Shares a conversation").body::<ShareWish>().answers::<Shares>(),
+        )
+        .post(
+            "/conversations/{conversation}/unshare",
+            team::unshare,
+            told("unshare", "Ends a share").body::<ShareWish>().answers::<Shares>(),
+        )
+        .get("/notices", team::notices, told("notices", "Who opened your conversations, and why").answers::<Notices>())
+        .get(
+            "/audit",
+            team::audit,
+            told("audit", "Changes of people, keys and shares, and opened conversations")
+                .query::<AuditQuery>()
+                .answers::<Audit>(),
         )
 }
 

@@ -1,19 +1,15 @@
 //! Plans: previewed as a whole, and applied on request.
 
 use axum::Json;
+use axum::extract::Path;
 use axum::extract::rejection::JsonRejection;
-use axum::extract::{Path, State};
 use ctx_api::plan::{Plan, PlanView};
 
-use super::read::{Answer, understood};
+use super::read::Answer;
 use super::{Api, refused};
 
-pub async fn plan(
-    State(api): State<Api>,
-    Path(name): Path<String>,
-    plan: Result<Json<Plan>, JsonRejection>,
-) -> Answer<PlanView> {
-    let plan = understood(plan)?;
+pub async fn plan(api: Api, Path(name): Path<String>, plan: Result<Json<Plan>, JsonRejection>) -> Answer<PlanView> {
+    let plan = api.signed(plan)?;
     let is_open = plan.operations.iter().any(|planned| planned.operation.is_open());
     if !plan.apply || !is_open {
         return api.ask(move |service| service.plan(&name, plan)).await.map(Json);

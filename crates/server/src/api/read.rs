@@ -13,7 +13,7 @@ use ctx_engine::edit::misread;
 
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use axum::response::IntoResponse;
 use ctx_api::conversations::Conversations;
 use ctx_api::frames::Frames;
@@ -28,12 +28,13 @@ use http::{StatusCode, header};
 use super::Api;
 use crate::local::{ControlError, page_is_embedded};
 use crate::observer::Counts;
+use crate::team::guest::shared_with;
 
 pub type Answer<T> = Result<Json<T>, ControlError>;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-pub async fn status(State(api): State<Api>) -> Answer<Status> {
+pub async fn status(api: Api) -> Answer<Status> {
     let inside = api.0.clone();
     let Counts { total, in_flight, failed, cancelled, unread } = inside.traffic.counts();
     let recorder = inside.recorder.load();
@@ -52,17 +53,17 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
     Ok(Json(Status {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
-        listen: inside.listen.get().map(ToString::to_string),
-        upstream: inside.upstream.clone(),
-        upstreams: inside.upstreams.clone(),
-        home: inside.home.clone(),
-        started_at: inside.started_at,
+        listen: inside.around.listen.get().map(ToString::to_string),
+        upstream: inside.around.upstream.clone(),
+        upstreams: inside.around.upstreams.clone(),
+        home: inside.around.home.clone(),
+        started_at: inside.around.started_at,
         conversations,
         edited,
         requests: Requests { total, in_flight, failed, cancelled, unread, elsewhere: inside.service.elsewhere() },
         recorder,
         store: StoreStatus {
-            path: inside.store_path.clone(),
+            path: inside.around.store_path.clone(),
             bytes: size.bytes(),
             records: size.records,
             blobs: size.blobs,
@@ -76,7 +77,7 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
         provider: api.0.service.provider_view(),
         memory_bytes: memory(),
         page: page_is_embedded(),
-        week: week(&inside.home).await,
+        week: week(&inside.around.home).await,
     }))
 }
 
@@ -86,6 +87,9 @@ fn other_daemon((name, silent): (String, std::time::Duration)) -> OtherDaemon {
 
 /// The newest replay of the home's conversations.
 async fn week(home: &std::path::Path) -> Option<WeekView> {
+    if home.as_os_str().is_empty() {
+        return None;
+    }
     let told = tokio::fs::read(home.join(WeekView::FILE)).await.ok()?;
     serde_json::from_slice(&told).ok()
 }
@@ -96,13 +100,16 @@ fn memory() -> Option<u64> {
     Some(text.split(' ').nth(1)?.parse::<u64>().ok()? * 4096)
 }
 
-pub async fn conversations(State(api): State<Api>) -> Answer<Conversations> {
-    let found = api.ask(|service| Ok(service.conversations())).await?;
+pub async fn conversations(api: Api) -> Answer<Conversations> {
+    let mut found = api.ask(|service| Ok(service.conversations())).await?;
+    if let Some(seat) = &api.0.seat {
+        found.conversations.extend(shared_with(seat).await);
+    }
     Ok(Json(Conversations { unread: api.0.recorder.load().requests, ..found }))
 }
 
 pub async fn frames(
-    State(api): State<Api>,
+    api: Api,
     Path(name): Path<String>,
     query: Result<Query<FramesQuery>, QueryRejection>,
 ) -> Answer<Frames> {
@@ -117,7 +124,7 @@ pub async fn frames(
 }
 
 pub async fn show(
-    State(api): State<Api>,
+    api: Api,
     Path((name, id)): Path<(String, String)>,
     query: Result<Query<AtQuery>, QueryRejection>,
 ) -> Answer<ContentView> {
@@ -126,7 +133,7 @@ pub async fn show(
 }
 
 pub async fn compose(
-    State(api): State<Api>,
+    api: Api,
     Path(name): Path<String>,
     query: Result<Query<AtQuery>, QueryRejection>,
 ) -> Result<impl IntoResponse, ControlError> {
@@ -135,13 +142,13 @@ pub async fn compose(
     Ok(([(header::CONTENT_TYPE, "application/json")], bytes))
 }
 
-pub async fn sent(State(api): State<Api>, Path((name, request)): Path<(String, String)>) -> Answer<SentView> {
+pub async fn sent(api: Api, Path((name, request)): Path<(String, String)>) -> Answer<SentView> {
     let request = request_number(&request)?;
     api.ask(move |service| service.sent(&name, request)).await.map(Json)
 }
 
 pub async fn sent_body(
-    State(api): State<Api>,
+    api: Api,
     Path((name, request)): Path<(String, String)>,
 ) -> Result<impl IntoResponse, ControlError> {
     let request = request_number(&request)?;
@@ -162,7 +169,7 @@ pub fn request_number(name: &str) -> Result<u32, ControlError> {
 }
 
 pub async fn explain(
-    State(api): State<Api>,
+    api: Api,
     Path(name): Path<String>,
     query: Result<Query<AtQuery>, QueryRejection>,
 ) -> Answer<Explanation> {
@@ -177,18 +184,14 @@ pub async fn explain(
     .map(Json)
 }
 
-pub async fn diff(
-    State(api): State<Api>,
-    Path(name): Path<String>,
-    query: Result<Query<DiffQuery>, QueryRejection>,
-) -> Answer<Diff> {
+pub async fn diff(api: Api, Path(name): Path<String>, query: Result<Query<DiffQuery>, QueryRejection>) -> Answer<Diff> {
     let DiffQuery { from, to } = asked(query)?;
     let (from, to) = (from.unwrap_or_else(|| "source".to_owned()), to.unwrap_or_else(|| "HEAD".to_owned()));
     api.ask(move |service| service.diff(&name, &from, &to)).await.map(Json)
 }
 
 pub async fn history(
-    State(api): State<Api>,
+    api: Api,
     Path(name): Path<String>,
     query: Result<Query<HistoryQuery>, QueryRejection>,
 ) -> Answer<HistoryView> {
@@ -203,7 +206,7 @@ pub async fn history(
 }
 
 pub async fn map(
-    State(api): State<Api>,
+    api: Api,
     Path(name): Path<String>,
     query: Result<Query<AtQuery>, QueryRejection>,
 ) -> Answer<ContextMap> {
@@ -211,16 +214,16 @@ pub async fn map(
     api.ask(move |service| service.map(&name, at.as_deref())).await.map(Json)
 }
 
-pub async fn branches(State(api): State<Api>, Path(name): Path<String>) -> Answer<Branches> {
+pub async fn branches(api: Api, Path(name): Path<String>) -> Answer<Branches> {
     api.ask(move |service| service.branches(&name)).await.map(Json)
 }
 
-pub async fn tags(State(api): State<Api>, Path(name): Path<String>) -> Answer<Tags> {
+pub async fn tags(api: Api, Path(name): Path<String>) -> Answer<Tags> {
     api.ask(move |service| service.tags(&name)).await.map(Json)
 }
 
 pub async fn timeline(
-    State(api): State<Api>,
+    api: Api,
     Path(name): Path<String>,
     query: Result<Query<TimelineQuery>, QueryRejection>,
 ) -> Answer<Timeline> {
@@ -236,13 +239,13 @@ pub async fn timeline(
     .map(Json)
 }
 
-pub async fn purge(State(api): State<Api>, wish: Result<Json<Purge>, JsonRejection>) -> Answer<PurgeResult> {
+pub async fn purge(api: Api, wish: Result<Json<Purge>, JsonRejection>) -> Answer<PurgeResult> {
     let wish = understood(wish)?;
     let ways = [!wish.conversations.is_empty(), wish.older_than_days.is_some(), wish.all];
     if ways.into_iter().filter(|given| *given).count() > 1 {
         return Err(bad_request("`conversations`, `older_than_days` and `all` exclude each other".to_owned()));
     }
-    api.ask(move |service| {
+    let purged = api.ask(move |service| {
         let ids: Vec<String> = match wish.older_than_days {
             // The store's own list: side traffic creates records that no list shows.
             _ if wish.all => service.store().conversations()?.into_iter().map(|found| found.id).collect(),
@@ -250,9 +253,11 @@ pub async fn purge(State(api): State<Api>, wish: Result<Json<Purge>, JsonRejecti
             None => wish.conversations.iter().map(|name| service.resolve(name)).collect::<Result<_, Refusal>>()?,
         };
         let purged = service.purge(&ids)?;
-        Ok(Json(PurgeResult { conversations: ids.len(), bytes_freed: purged.bytes }))
-    })
-    .await
+        Ok(PurgeResult { conversations: ids.len(), bytes_freed: purged.bytes })
+    });
+    let purged = purged.await?;
+    api.note_taken("purged", purged.conversations as u64);
+    Ok(Json(purged))
 }
 
 pub fn asked<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ControlError> {

@@ -1,8 +1,8 @@
 //! Searches the text of conversations.
 
 use axum::Json;
+use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
 use ctx_api::search::SearchQuery;
 use ctx_api::search::SearchResults;
 
@@ -12,10 +12,7 @@ use super::read::{Answer, asked};
 /// The default number of hits.
 const USUAL: usize = 20;
 
-pub async fn search(
-    State(api): State<Api>,
-    query: Result<Query<SearchQuery>, QueryRejection>,
-) -> Answer<SearchResults> {
+pub async fn search(api: Api, query: Result<Query<SearchQuery>, QueryRejection>) -> Answer<SearchResults> {
     let SearchQuery { q, conv, limit } = asked(query)?;
     api.ask(move |service| service.search(&q, conv.as_deref(), limit.unwrap_or(USUAL))).await.map(Json)
 }

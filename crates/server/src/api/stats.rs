@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use ctx_api::cache::Misses;
 use ctx_api::cache::MissesQuery;
 use ctx_api::models::ModelsView;
@@ -16,18 +16,18 @@ use super::read::{Answer, asked, request_number};
 /// The default number of misses.
 const USUAL: usize = 20;
 
-pub async fn models(State(api): State<Api>) -> Answer<ModelsView> {
+pub async fn models(api: Api) -> Answer<ModelsView> {
     api.ask(|service| Ok(service.models())).await.map(Json)
 }
 
-pub async fn stats(State(api): State<Api>, query: Result<Query<StatsQuery>, QueryRejection>) -> Answer<Stats> {
+pub async fn stats(api: Api, query: Result<Query<StatsQuery>, QueryRejection>) -> Answer<Stats> {
     let StatsQuery { by, since, conv, limit } = asked(query)?;
     let wanted = StatsScope { by, since, conversation: conv, most: limit };
     api.ask(move |service| service.stats(&wanted)).await.map(Json)
 }
 
 pub async fn misses(
-    State(api): State<Api>,
+    api: Api,
     Path(name): Path<String>,
     query: Result<Query<MissesQuery>, QueryRejection>,
 ) -> Answer<Misses> {

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use axum::response::IntoResponse;
 use ctx_api::conversations::ImportQuery;
 use ctx_api::conversations::ImportResult;
@@ -19,17 +19,14 @@ pub const MEDIA: &str = "application/x-ndjson";
 /// Larger than a conversation that fills the largest window many times.
 const LARGEST_FILE: usize = 1024 * 1024 * 1024;
 
-pub async fn export(State(api): State<Api>, Path(name): Path<String>) -> Result<impl IntoResponse, ControlError> {
+pub async fn export(api: Api, Path(name): Path<String>) -> Result<impl IntoResponse, ControlError> {
     let (id, file) = api.ask(move |service| service.export(&name)).await?;
+    api.note_taken("exported", 1);
     let name = format!("attachment; filename=\"{id}.ctx\"");
     Ok(([(header::CONTENT_TYPE, MEDIA.to_owned()), (header::CONTENT_DISPOSITION, name)], file))
 }
 
-pub async fn import(
-    State(api): State<Api>,
-    query: Result<Query<ImportQuery>, QueryRejection>,
-    body: Body,
-) -> Answer<ImportResult> {
+pub async fn import(api: Api, query: Result<Query<ImportQuery>, QueryRejection>, body: Body) -> Answer<ImportResult> {
     let ImportQuery { dry_run } = asked(query)?;
     let file = to_bytes(body, LARGEST_FILE).await.map_err(|_| {
         ControlError::new(

@@ -67,6 +67,17 @@ impl Auth {
         if is_from_a_browser(headers) { self.check_host(parts) } else { check_not_rebound(parts) }
     }
 
+    /// A request with a person's key. No page can send a key that it does not know, so any name of this host is fine.
+    pub(crate) fn admit_keyed(&self, parts: &Parts) -> Result<(), Refusal> {
+        let headers = &parts.headers;
+        self.check_origin(headers)?;
+        match is_from_another_site(headers) {
+            true => Err(Refusal::ForeignOrigin),
+            false if is_navigation(headers) => Err(Refusal::Navigation),
+            false => Ok(()),
+        }
+    }
+
     /// The health of the daemon: no token and any name, but no foreign page.
     pub(crate) fn admit_health(&self, parts: &Parts) -> Result<(), Refusal> {
         self.check_origin(&parts.headers)?;

@@ -12,17 +12,17 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use http::{Response, StatusCode};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
 use super::phase::{Phase, PhaseCell};
+use super::tls::ClientSocket;
 use crate::proxy::errors;
 
 /// A client that keeps sending is read for this many times the allowed pause.
 const LONGEST_LINGER: u32 = 15;
 
 pub(super) struct ClientWire {
-    socket: TcpStream,
+    socket: ClientSocket,
     phase: Arc<PhaseCell>,
     /// The rest of our own response in place of the parser's.
     refusal: Bytes,
@@ -32,7 +32,7 @@ pub(super) struct ClientWire {
 }
 
 impl ClientWire {
-    pub(super) fn new(socket: TcpStream, phase: Arc<PhaseCell>, linger: Duration) -> Self {
+    pub(super) fn new(socket: ClientSocket, phase: Arc<PhaseCell>, linger: Duration) -> Self {
         Self { socket, phase, refusal: Bytes::new(), linger, lingering: None }
     }
 

@@ -4,6 +4,7 @@ mod client_wire;
 mod patience;
 mod phase;
 mod register;
+pub(crate) mod tls;
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -15,13 +16,13 @@ use http::StatusCode;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
 
 use self::client_wire::ClientWire;
 use self::patience::Patience;
 use self::phase::Phase;
 pub(crate) use self::phase::Turn;
 pub(crate) use self::register::{Place, Register};
+use self::tls::ClientSocket;
 use crate::config::Limits;
 use crate::reply::{Closing, Reply};
 use crate::router::PathRouter;
@@ -30,18 +31,20 @@ use crate::router::PathRouter;
 pub(crate) struct AcceptedConnection<Socket> {
     pub(crate) socket: Socket,
     pub(crate) place: Place,
+    /// It came to the port for other machines.
+    pub(crate) is_tls: bool,
     /// It got one of the last file handles: only the control API responds, and it must not idle.
     pub(crate) on_spare: bool,
 }
 
 /// Serves a client until it disconnects, times out, makes space for others, or `closing` ends it.
 pub(crate) async fn serve(
-    accepted: AcceptedConnection<TcpStream>,
+    accepted: AcceptedConnection<ClientSocket>,
     router: Arc<PathRouter>,
     limits: Arc<Limits>,
     mut closing: Closing,
 ) {
-    let AcceptedConnection { socket, mut place, on_spare } = accepted;
+    let AcceptedConnection { socket, mut place, on_spare, .. } = accepted;
     let phase = place.phase.clone();
     let wire = ClientWire::new(socket, phase.clone(), limits.linger);
     let service_phase = phase.clone();

@@ -15,6 +15,7 @@ use serde_json::json;
 use super::json;
 use crate::auth::Refusal;
 use crate::proxy::errors::ERROR_HEADER;
+use crate::team::KeyRefusal;
 
 /// The error of every control handler.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -116,6 +117,28 @@ pub(super) fn refused(refusal: Refusal) -> Response<Body> {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     response
+}
+
+/// The refusal of a request to a team's daemon without a valid key.
+pub(super) fn keyless(why: KeyRefusal) -> Response<Body> {
+    let error = match why {
+        KeyRefusal::Missing => ControlError::new(
+            ErrorCode::KeyNeeded,
+            "This daemon serves a team and needs a key.",
+            "Send it as `Authorization: Bearer ctxk_…` or in the header `x-ctx-key`. Admins make keys.",
+        ),
+        KeyRefusal::Wrong => ControlError::new(
+            ErrorCode::KeyWrong,
+            "The key is unknown, expired or revoked.",
+            "Ask an admin for a new one.",
+        ),
+        KeyRefusal::Unchecked => ControlError::new(
+            ErrorCode::KeyUnchecked,
+            "The database with the keys is out of reach, and this key is not known here.",
+            "Try again in a moment.",
+        ),
+    };
+    error.into_response()
 }
 
 pub(super) fn failed() -> Response<Body> {

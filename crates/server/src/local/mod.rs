@@ -9,9 +9,11 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+use axum::response::IntoResponse;
 use bytes::Bytes;
 use ctx_api::face::{self, Face};
 use http::header::{self, HeaderName, HeaderValue};
+use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use hyper::body::Incoming;
 use tokio::runtime::Handle;
@@ -23,6 +25,8 @@ pub use self::embedded::is_embedded as page_is_embedded;
 use crate::auth::{Auth, PagePass, Refusal};
 use crate::listen::Stage;
 use crate::reply::Reply;
+use crate::team::key::control_key;
+use crate::team::{KeyRefusal, Team};
 
 /// Shows a container runtime that the daemon answers, and nothing else.
 const HEALTH: &str = "/control/health";
@@ -30,7 +34,9 @@ const NO_SNIFF: HeaderName = header::X_CONTENT_TYPE_OPTIONS;
 
 pub(crate) struct LocalPaths {
     auth: Arc<Auth>,
+    /// The routes of the daemon's operator.
     router: Router,
+    team: Option<Arc<Team>>,
     /// The runtime of the handlers. It is not that of the worker, because a long computation must not block the
     /// worker's streams.
     runtime: Handle,
@@ -39,10 +45,14 @@ pub(crate) struct LocalPaths {
 
 impl LocalPaths {
     /// `control` has routes relative to `/control/v1`.
-    pub(crate) fn new(auth: Arc<Auth>, control: Router, runtime: Handle, stage: Stage) -> Self {
-        let control = control.fallback(control::unknown_path).method_not_allowed_fallback(control::wrong_method);
-        let router = Router::new().nest("/control/v1", control).fallback(control::unknown_path);
-        Self { auth, router, runtime, stage }
+    pub(crate) fn new(
+        auth: Arc<Auth>,
+        control: Router,
+        team: Option<Arc<Team>>,
+        runtime: Handle,
+        stage: Stage,
+    ) -> Self {
+        Self { auth, router: placed(control), team, runtime, stage }
     }
 
     pub(crate) async fn control(&self, request: Request<Incoming>) -> Response<Reply> {
@@ -50,12 +60,12 @@ impl LocalPaths {
         if head.uri.path() == HEALTH && self.auth.admit_health(&head).is_ok() {
             return self.room(json(StatusCode::OK, &serde_json::json!({ "healthy": true })));
         }
-        if let Err(refusal) = self.auth.admit_control(&head) {
-            return self.room(control::worded(control::refused(refusal), face_of(&head.headers)));
-        }
         let face = face_of(&head.headers);
+        let mut router = match self.admit(&head).await {
+            Ok(router) => router,
+            Err(refused) => return self.room(control::worded(refused, face)),
+        };
         let request = Request::from_parts(head, Body::new(incoming));
-        let mut router = self.router.clone();
         let handled = self.runtime.spawn(async move { router.call(request).await });
         let mut response = match handled.await {
             Ok(Ok(response)) => response,
@@ -70,6 +80,25 @@ impl LocalPaths {
         headers.insert(NO_SNIFF, HeaderValue::from_static("nosniff"));
         headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         self.room(response)
+    }
+
+    /// The routes for the caller: of the person whose key the request has, or of the operator.
+    async fn admit(&self, head: &Parts) -> Result<Router, Response<Body>> {
+        let key = self.team.as_ref().and_then(|team| Some((team, control_key(&head.headers)?)));
+        let Some((team, key)) = key else {
+            return match self.auth.admit_control(head) {
+                Ok(()) => Ok(self.router.clone()),
+                // Under whatever name: without a key there is nothing to protect.
+                Err(_) if self.team.is_some() && !has_credentials(&head.headers) => {
+                    Err(control::keyless(KeyRefusal::Missing))
+                }
+                Err(refusal) => Err(control::refused(refusal)),
+            };
+        };
+        self.auth.admit_keyed(head).map_err(control::refused)?;
+        let identity = team.recognise(Some(key)).map_err(control::keyless)?;
+        let desk = team.desk(identity.person.id).await.map_err(IntoResponse::into_response)?;
+        Ok(placed(desk.routes.clone()))
     }
 
     pub(crate) fn page(&self, request: Request<Incoming>) -> Response<Reply> {
@@ -106,6 +135,16 @@ impl LocalPaths {
         let closing = Box::pin(async move { stage.closing().await });
         response.map(|body| Reply::local(body, closing))
     }
+}
+
+/// The routes of the control API at their place.
+fn placed(control: Router) -> Router {
+    let control = control.fallback(control::unknown_path).method_not_allowed_fallback(control::wrong_method);
+    Router::new().nest("/control/v1", control).fallback(control::unknown_path)
+}
+
+fn has_credentials(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::AUTHORIZATION) || headers.contains_key(header::COOKIE)
 }
 
 fn json(status: StatusCode, value: &serde_json::Value) -> Response<Body> {

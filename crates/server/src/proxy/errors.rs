@@ -8,6 +8,7 @@ use http::{Response, StatusCode};
 use super::connect_error::ConnectError;
 use crate::auth::Refusal;
 use crate::config::UpstreamUrl;
+use crate::team::{KeyRefusal, NoCredential};
 use crate::watch::Ending;
 use ctx_core::ErrorCode;
 use ctx_service::recorder::{Flaw, Withheld};
@@ -50,6 +51,14 @@ pub(crate) enum Failure {
     Crowded,
     /// It does not come from a local program.
     Refused(Refusal),
+    /// The daemon serves a team, and the request has no valid key.
+    Key(KeyRefusal),
+    /// There is no credential for the provider that may be sent.
+    Unpaid(NoCredential),
+    /// The conversations of a person cannot be opened, so it is unknown whether the request is edited.
+    NoDesk {
+        why: String,
+    },
 }
 
 impl Failure {
@@ -154,6 +163,27 @@ impl Failure {
                 "This address is for programs, not for browsers. To see your conversations, open the link that `ctx \
                  ui` prints.",
             ),
+            Self::Key(why) => keyless(*why),
+            Self::Unpaid(NoCredential::Subscription) => ErrorText::refusal(
+                StatusCode::FORBIDDEN,
+                ErrorCode::SubscriptionRefused,
+                "This gateway does not pass the logins of subscriptions. Use an API key, or ask its operator. Nothing was \
+                 sent.",
+            ),
+            Self::Unpaid(NoCredential::Missing) => ErrorText::refusal(
+                StatusCode::UNAUTHORIZED,
+                ErrorCode::CredentialNeeded,
+                "This gateway has no credential of its own for this provider. Send your credential as usual, and your \
+                 key in the header `x-ctx-key`. Nothing was sent.",
+            ),
+            Self::NoDesk { why } => ErrorText::refusal(
+                StatusCode::SERVICE_UNAVAILABLE,
+                ErrorCode::StoreUnavailable,
+                &format!(
+                    "Context Composer cannot open your conversations, so it cannot tell whether this one is edited. \
+                          The request was not sent. Try again. {why}"
+                ),
+            ),
             Self::Refused(_) => ErrorText::refusal(
                 StatusCode::FORBIDDEN,
                 ErrorCode::CrossSite,
@@ -161,6 +191,29 @@ impl Failure {
             ),
         }
     }
+}
+
+fn keyless(why: KeyRefusal) -> ErrorText {
+    let (status, code, message) = match why {
+        KeyRefusal::Missing => (
+            StatusCode::UNAUTHORIZED,
+            ErrorCode::KeyNeeded,
+            "This gateway needs a key. Send it in the header `x-ctx-key`; `ctx keys new NAME` makes one. Nothing was sent.",
+        ),
+        KeyRefusal::Wrong => (
+            StatusCode::UNAUTHORIZED,
+            ErrorCode::KeyWrong,
+            "This gateway does not know the key, or it was revoked or has expired. Ask an admin for a new one. Nothing \
+             was sent.",
+        ),
+        KeyRefusal::Unchecked => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            ErrorCode::KeyUnchecked,
+            "The database with the keys is out of reach, and this key is not known here. Nothing was sent. Try again in a \
+             moment.",
+        ),
+    };
+    ErrorText::refusal(status, code, message)
 }
 
 /// The client retries errors that may pass, and no others.
@@ -266,7 +319,9 @@ impl ErrorText {
 
 fn kind_of(status: StatusCode) -> &'static str {
     match status {
+        StatusCode::UNAUTHORIZED => "authentication_error",
         StatusCode::FORBIDDEN => "permission_error",
+        StatusCode::SERVICE_UNAVAILABLE => "api_error",
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE | StatusCode::URI_TOO_LONG => "request_too_large",
         _ => "invalid_request_error",
     }

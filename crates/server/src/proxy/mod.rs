@@ -2,6 +2,7 @@
 //! one concern. Nothing here waits for a body or parses one: observers use [`crate::watch`]. Only a request that must
 //! be composed is held first.
 
+mod admit;
 mod answer;
 mod body;
 pub(crate) mod call;
@@ -38,26 +39,33 @@ use self::upstream::{SendError, Upstream};
 use crate::auth::Auth;
 use crate::config::Limits;
 use crate::secret;
+use crate::team::Team;
 use crate::watch::{Observer, RequestHead, RequestTap, ResponseTap, Watch};
 
 /// One worker's proxy, with its own pool of connections.
 pub(crate) struct Proxy {
     auth: Arc<Auth>,
-    observer: Arc<dyn Observer>,
+    observers: Observers,
     /// By name.
     upstreams: Vec<(String, Upstream)>,
     body_idle_timeout: Duration,
     socket_idle_timeout: Duration,
 }
 
+/// The observers of requests: that of a daemon for one person, or those of a team.
+pub(crate) struct Observers {
+    pub(crate) operator: Arc<dyn Observer>,
+    pub(crate) team: Option<Arc<Team>>,
+}
+
 /// The upstreams that all workers share, by name.
 pub(crate) type Targets = Vec<(String, Arc<Target>)>;
 
 impl Proxy {
-    pub(crate) fn new(auth: Arc<Auth>, observer: Arc<dyn Observer>, targets: &Targets, limits: &Limits) -> Self {
+    pub(crate) fn new(auth: Arc<Auth>, observers: Observers, targets: &Targets, limits: &Limits) -> Self {
         let upstreams = targets.iter().map(|(name, target)| (name.clone(), Upstream::new(target.clone()))).collect();
         let Limits { body_idle_timeout, socket_idle_timeout, .. } = *limits;
-        Self { auth, observer, upstreams, body_idle_timeout, socket_idle_timeout }
+        Self { auth, observers, upstreams, body_idle_timeout, socket_idle_timeout }
     }
 
     pub(crate) async fn forward(&self, request: Request<Incoming>) -> Result<Response<AnswerBody>, Failure> {
@@ -68,18 +76,26 @@ impl Proxy {
         if head.method == Method::CONNECT {
             return Err(Failure::Tunnel);
         }
-        self.auth.admit_proxied(&head).map_err(Failure::Refused)?;
+        // In a team, a key leads to the person's own observer, and stays here.
+        let admitted = match &self.observers.team {
+            None => self.auth.admit_proxied(&head).map(|()| None).map_err(Failure::Refused)?,
+            Some(team) => Some(Box::pin(self.admit(team, &mut head)).await?),
+        };
+        let observer = admitted.as_ref().map_or(&self.observers.operator, |admitted| &admitted.desk.observer);
 
-        let (upstream, path) = self.destination(&head.uri, &head.headers)?;
+        let (name, upstream, path) = self.destination(&head.uri, &head.headers)?;
+        if let Some(admitted) = &admitted {
+            admitted.equip((name, &path), &mut head)?;
+        }
         if is_websocket(&head.headers)
             && let Some((wire, _)) = ctx_wire::route("POST", path.path())
         {
-            return Box::pin(self.open_socket(upstream, wire, (head, path), incoming)).await;
+            return Box::pin(self.open_socket(upstream, (wire, observer.clone()), (head, path), incoming)).await;
         }
 
         // Let the observer decide whether it watches. From here on, its two halves travel with the bodies, and learn
         // the outcome even if this function is dropped because the client disconnected.
-        let watch = self.observer.begin(&RequestHead::new(&head.method, &head.uri, &head.headers));
+        let watch = observer.begin(&RequestHead::new(&head.method, &head.uri, &head.headers));
         let (request_eye, mut response_eye) = eyes(watch);
 
         // Readdress the head. It keeps its order and spelling: the spelling of names is in its extensions.
@@ -117,16 +133,16 @@ impl Proxy {
         Ok(hand_back(response, response_eye, is_head))
     }
 
-    /// The upstream of a request, and its path there: `/to/NAME/…` names one, otherwise the call determines the
+    /// The upstream of a request with its name, and its path there: `/to/NAME/…` names one, otherwise the call determines the
     /// provider. Credentials of one provider go to no other.
-    fn destination(&self, uri: &Uri, headers: &HeaderMap) -> Result<(&Upstream, PathAndQuery), Failure> {
+    fn destination(&self, uri: &Uri, headers: &HeaderMap) -> Result<(&str, &Upstream, PathAndQuery), Failure> {
         let path = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
         let (name, path) = match named(&path) {
             Some((name, rest)) => (name, rest),
             None => (Provider::of(path.path(), &|name| headers.contains_key(name)).name().to_owned(), path),
         };
         match self.upstreams.iter().find(|(other, _)| *other == name) {
-            Some((_, upstream)) => Ok((upstream, path)),
+            Some((name, upstream)) => Ok((name, upstream, path)),
             None => {
                 let known = self.upstreams.iter().map(|(name, _)| name.clone()).collect();
                 Err(Failure::NoSuchUpstream { name, known })

@@ -19,6 +19,8 @@ pub struct Editor {
     rules: Arc<dyn Rules>,
     folder: Folder,
     provider_edits: ProviderEdits,
+    /// Folders that clients name are on other machines: no ledger is written there.
+    ignores_folders: bool,
     /// Whether all conversations are watched, as of the last read of the settings: the proxy asks before it reads a
     /// body, and waits for no file.
     holds_all: AtomicBool,
@@ -72,6 +74,7 @@ impl Editor {
             rules,
             folder,
             provider_edits,
+            ignores_folders: false,
             holds_all,
             complained: Mutex::default(),
             hindered: Mutex::default(),
@@ -82,13 +85,23 @@ impl Editor {
         }
     }
 
+    /// For a daemon whose clients run on other machines.
+    pub fn ignoring_folders(self) -> Editor {
+        Editor { ignores_folders: true, ..self }
+    }
+
+    fn ledger_name(&self, about: &About<'_>, settings: &Settings) -> LedgerName {
+        let name = LedgerName::of(about, settings);
+        LedgerName { project: name.project.filter(|_| !self.ignores_folders), ..name }
+    }
+
     /// The folder for a conversation's files. Both it and the ledger, if `noted`, are checked once; after that no file
     /// is touched here.
     fn place(&self, about: &About<'_>, settings: &Settings, noted: bool) -> Result<PathBuf, String> {
         if let Some(why) = lock(&self.unwritten).get(about.conversation) {
             return Err(why.clone());
         }
-        let ledger = noted.then(|| LedgerName::of(about, settings));
+        let ledger = noted.then(|| self.ledger_name(about, settings));
         if let Some(place) = lock(&self.places).get(about.conversation)
             && (ledger.is_none() || place.ledger == ledger)
         {
@@ -193,7 +206,7 @@ impl Automatic for Editor {
 
     fn note(&self, about: &About<'_>, settings: &Settings, line: &str) -> Result<(), String> {
         self.place(about, settings, true)?;
-        lock(&self.lines).push((LedgerName::of(about, settings), line.to_owned()));
+        lock(&self.lines).push((self.ledger_name(about, settings), line.to_owned()));
         Ok(())
     }
 
@@ -215,7 +228,7 @@ impl Automatic for Editor {
         if is_noted {
             let why = self.reason_of_line(about, removed.reason);
             let line = ledger_line::line(about, (&ledger_line::named(removed), what), why, &file);
-            lock(&self.lines).push((LedgerName::of(about, settings), line));
+            lock(&self.lines).push((self.ledger_name(about, settings), line));
         }
         Ok(Some(ledger_line::sentence(&file)))
     }

@@ -78,6 +78,7 @@ fn view(card: &Card, active: Option<&str>) -> ConversationView {
         tokens: card.tokens,
         calibrated: card.calibrated,
         last_activity: card.last_activity,
+        owner: None,
         side: card.side,
     }
 }

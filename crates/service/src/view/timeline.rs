@@ -155,6 +155,7 @@ fn automatic(said: Automatic) -> Option<What> {
             What::Noted { request, summary, note, tokens_before, tokens_after }
         }
         Automatic::Signal(told) => What::Signal(told),
+        Automatic::Access(told) => What::Access(told),
     })
 }
 

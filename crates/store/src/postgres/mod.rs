@@ -7,6 +7,7 @@
 mod address;
 mod append;
 mod check;
+mod hub;
 mod plan;
 mod pool;
 mod purge;
@@ -23,6 +24,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 pub use self::address::PostgresAddress;
+use self::hub::Hub;
 pub use self::pool::Limits;
 use self::pool::{Link, Pool};
 use self::replica::PostgresReplica;
@@ -38,7 +40,9 @@ pub struct PostgresStore {
     /// Blobs found damaged while reading, so that the next append of their bytes replaces them.
     damaged: Arc<Mutex<HashSet<Hash>>>,
     /// This daemon, once it has joined the others.
-    replica: Option<Arc<PostgresReplica>>,
+    replica: Option<Arc<dyn Replica>>,
+    /// The daemon for all owners, if it serves several.
+    hub: Option<Arc<Hub>>,
 }
 
 impl PostgresStore {
@@ -51,7 +55,7 @@ impl PostgresStore {
     pub fn open_within(address: &PostgresAddress, limits: Limits) -> Result<Self, StoreError> {
         let pool = Arc::new(Pool::new(address.clone(), limits)?);
         schema::prepare(&pool)?;
-        Ok(Self { pool, owner: 0, damaged: Arc::default(), replica: None })
+        Ok(Self { pool, owner: 0, damaged: Arc::default(), replica: None, hub: None })
     }
 
     /// Leads the schema of a database to the version of this program.
@@ -59,25 +63,51 @@ impl PostgresStore {
         schema::migrate(&Arc::new(Pool::new(address.clone(), Limits::default())?))
     }
 
-    /// The store of another owner.
+    /// The store of another owner. If the daemon serves several, it has joined the others for this owner too.
     pub fn of(&self, owner: Owner) -> Self {
-        Self { pool: self.pool.clone(), owner: owner.0.cast_signed(), damaged: Arc::default(), replica: None }
+        let owner = owner.0.cast_signed();
+        let replica = self.hub.as_ref().map(|hub| hub.of(owner));
+        Self { pool: self.pool.clone(), owner, damaged: Arc::default(), replica, hub: self.hub.clone() }
     }
 
     /// Joins the daemons that use this store, before anything of it is read into memory. From now on others wait until
     /// this one has seen their edits. A silent daemon of the same name is taken for this one, before a restart.
-    pub fn join(mut self, name: &str) -> Result<Self, StoreError> {
-        self.replica = Some(PostgresReplica::join(self.pool.clone(), self.owner, name)?);
-        Ok(self)
+    pub fn join(self, name: &str) -> Result<Self, StoreError> {
+        let inner = replica::join(self.pool.clone(), name)?;
+        let replica = Arc::new(PostgresReplica::new(inner, self.owner));
+        Ok(Self { replica: Some(replica), ..self })
+    }
+
+    /// The same for a daemon that serves several owners with one lease. [`PostgresStore::of`] opens their stores.
+    pub fn join_for_several(self, name: &str) -> Result<Self, StoreError> {
+        let inner = replica::join(self.pool.clone(), name)?;
+        self.with_hub(inner)
+    }
+
+    fn with_hub(self, inner: Arc<replica::Inner>) -> Result<Self, StoreError> {
+        let hub = Hub::start(inner)?;
+        Ok(Self { replica: Some(hub.of(self.owner)), hub: Some(hub), ..self })
     }
 
     /// Opens a store that is out of reach at the moment. The daemon joins the others with the first poll that succeeds,
     /// and is then told to read everything.
     pub fn join_later(address: &PostgresAddress, name: &str) -> Result<Self, StoreError> {
+        let (store, inner) = Self::away(address, name)?;
+        let replica = Arc::new(PostgresReplica::new(inner, store.owner));
+        Ok(Self { replica: Some(replica), ..store })
+    }
+
+    /// The same for a daemon that serves several owners.
+    pub fn join_later_for_several(address: &PostgresAddress, name: &str) -> Result<Self, StoreError> {
+        let (store, inner) = Self::away(address, name)?;
+        store.with_hub(inner)
+    }
+
+    fn away(address: &PostgresAddress, name: &str) -> Result<(Self, Arc<replica::Inner>), StoreError> {
         let pool = Arc::new(Pool::new(address.clone(), Limits::default())?);
         pool.note_reach(false);
-        let replica = Some(PostgresReplica::later(pool.clone(), 0, name));
-        Ok(Self { pool, owner: 0, damaged: Arc::default(), replica })
+        let inner = replica::later(pool.clone(), name);
+        Ok((Self { pool, owner: 0, damaged: Arc::default(), replica: None, hub: None }, inner))
     }
 
     pub fn address(&self) -> &PostgresAddress {
@@ -289,6 +319,6 @@ impl Store for PostgresStore {
     }
 
     fn replica(&self) -> Option<Arc<dyn Replica>> {
-        self.replica.clone().map(|replica| replica as Arc<dyn Replica>)
+        self.replica.clone()
     }
 }

@@ -4,6 +4,7 @@
 //! read. An edit is seen by all when its transaction is visible in the snapshot of each. One connection listens, polls
 //! and beats; behind a pooler that swallows notifications, polling alone finds the same.
 
+use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,11 +34,15 @@ const LONG_AWAY: Duration = Duration::from_secs(1800);
 /// The interval between removals of old announcements and of daemons that are gone.
 const TIDY: Duration = Duration::from_secs(60);
 
-pub struct PostgresReplica(Arc<Inner>);
-
-struct Inner {
-    pool: Arc<Pool>,
+/// The daemon for one owner.
+pub struct PostgresReplica {
+    inner: Arc<Inner>,
     owner: i32,
+}
+
+/// The daemon in the database, whoever it serves.
+pub struct Inner {
+    pool: Arc<Pool>,
     id: i64,
     name: String,
     /// Taken while it is used, so that a call that ends in the middle leaves none behind.
@@ -68,35 +73,40 @@ impl Drop for PostgresReplica {
 }
 
 impl PostgresReplica {
-    /// Joins with the first poll that reaches the database.
-    pub fn later(pool: Arc<Pool>, owner: i32, name: &str) -> Arc<Self> {
-        let id = RandomState::new().hash_one((std::process::id(), name)).cast_signed() | 1;
-        pool.set_replica(id);
-        let now = Instant::now();
-        let (seen, polled) = (String::new(), String::new());
-        let sight = Sight { seen, polled, beaten_at: now, knows_nothing: true, tidied_at: now, others: Vec::new() };
-        Arc::new(Self(Arc::new(Inner {
-            pool,
-            owner,
-            id,
-            name: name.to_owned(),
-            link: tokio::sync::Mutex::default(),
-            notified: Arc::default(),
-            sight: Mutex::new(sight),
-            has_left: AtomicBool::new(false),
-        })))
+    pub fn new(inner: Arc<Inner>, owner: i32) -> Self {
+        Self { inner, owner }
     }
+}
 
-    pub fn join(pool: Arc<Pool>, owner: i32, name: &str) -> Result<Arc<Self>, StoreError> {
-        let replica = Self::later(pool, owner, name);
-        replica.register()?;
-        lock(&replica.0.sight).knows_nothing = false;
-        Ok(replica)
-    }
+/// Joins with the first poll that reaches the database.
+pub fn later(pool: Arc<Pool>, name: &str) -> Arc<Inner> {
+    let id = RandomState::new().hash_one((std::process::id(), name)).cast_signed() | 1;
+    pool.set_replica(id);
+    let now = Instant::now();
+    let (seen, polled) = (String::new(), String::new());
+    let sight = Sight { seen, polled, beaten_at: now, knows_nothing: true, tidied_at: now, others: Vec::new() };
+    Arc::new(Inner {
+        pool,
+        id,
+        name: name.to_owned(),
+        link: tokio::sync::Mutex::default(),
+        notified: Arc::default(),
+        sight: Mutex::new(sight),
+        has_left: AtomicBool::new(false),
+    })
+}
 
+pub fn join(pool: Arc<Pool>, name: &str) -> Result<Arc<Inner>, StoreError> {
+    let inner = later(pool, name);
+    inner.register()?;
+    lock(&inner.sight).knows_nothing = false;
+    Ok(inner)
+}
+
+impl Inner {
     /// From now on others wait for this daemon.
     fn register(&self) -> Result<(), StoreError> {
-        let Inner { pool, id, name, .. } = &*self.0;
+        let Inner { pool, id, name, .. } = self;
         let (begin, id, called) = (Pool::begin_writing(pool.limits.call), *id, text::encode(name));
         let seen = pool.run(pool.limits.call, move |link| {
             let (begin, called) = (begin.clone(), called.clone());
@@ -110,17 +120,16 @@ impl PostgresReplica {
                 Ok(seen.unwrap_or_default())
             }
         })?;
-        let mut sight = lock(&self.0.sight);
+        let mut sight = lock(&self.sight);
         (sight.polled, sight.seen, sight.beaten_at) = (seen.clone(), seen, Instant::now());
         Ok(())
     }
 
     /// The other daemons that have not seen the newest edit of a conversation; and whether each has a lease.
-    fn unaware(&self, conversation: &str) -> Result<Vec<(Absent, bool)>, StoreError> {
-        let inner = &self.0;
-        let most = inner.pool.limits.call.min(LEASE);
-        let (begin, owner, id, named) = (Pool::begin_reading(most), inner.owner, inner.id, text::encode(conversation));
-        inner.pool.run(most, move |link| {
+    fn unaware(&self, owner: i32, conversation: &str) -> Result<Vec<(Absent, bool)>, StoreError> {
+        let most = self.pool.limits.call.min(LEASE);
+        let (begin, id, named) = (Pool::begin_reading(most), self.id, text::encode(conversation));
+        self.pool.run(most, move |link| {
             let (begin, named) = (begin.clone(), named.clone());
             async move {
                 let sql = "SELECT r.name, extract(epoch FROM clock_timestamp() - r.beat)::float8 FROM ctx.replicas r, \
@@ -141,29 +150,60 @@ impl PostgresReplica {
 
 impl Replica for PostgresReplica {
     fn poll(&self, most: Duration) -> Result<News, StoreError> {
-        let inner = self.0.clone();
-        let is_registered = !lock(&inner.sight).seen.is_empty();
-        let registered =
-            if is_registered { Ok(()) } else { schema::prepare(&inner.pool).and_then(|()| self.register()) };
-        let all = most + inner.pool.limits.connect + inner.pool.limits.call.min(LEASE);
-        let news = registered.and_then(|()| inner.pool.clone().call(all, async move { inner.poll(most).await }));
-        self.0.pool.note_reach(news.is_ok());
-        news
+        let mut all = self.inner.poll_all(most)?;
+        let news = all.by_owner.remove(&self.owner).unwrap_or_default();
+        Ok(News { is_incomplete: all.is_incomplete, ..news })
     }
 
     fn beat(&self) -> Result<(), StoreError> {
-        let inner = self.0.clone();
-        let most = inner.pool.limits.connect + inner.pool.limits.call.min(LEASE);
-        let beaten = inner.pool.clone().call(most, async move { inner.beat().await });
-        self.0.pool.note_reach(beaten.is_ok());
-        beaten
+        self.inner.beat_now()
     }
 
     fn await_others(&self, conversation: &str) -> Result<Vec<Absent>, StoreError> {
+        self.inner.await_others(self.owner, conversation)
+    }
+
+    fn presence(&self) -> Presence {
+        self.inner.presence()
+    }
+
+    fn leave(&self) {
+        self.inner.leave();
+    }
+}
+
+/// The changes of all owners since the last beat.
+pub(super) struct AllNews {
+    pub by_owner: HashMap<i32, News>,
+    /// Announcements may be missing.
+    pub is_incomplete: bool,
+}
+
+impl Inner {
+    pub(super) fn poll_all(self: &Arc<Self>, most: Duration) -> Result<AllNews, StoreError> {
+        let is_registered = !lock(&self.sight).seen.is_empty();
+        let registered =
+            if is_registered { Ok(()) } else { schema::prepare(&self.pool).and_then(|()| self.register()) };
+        let all = most + self.pool.limits.connect + self.pool.limits.call.min(LEASE);
+        let inner = self.clone();
+        let news = registered.and_then(|()| self.pool.call(all, async move { inner.poll(most).await }));
+        self.pool.note_reach(news.is_ok());
+        news
+    }
+
+    pub(super) fn beat_now(self: &Arc<Self>) -> Result<(), StoreError> {
+        let inner = self.clone();
+        let most = self.pool.limits.connect + self.pool.limits.call.min(LEASE);
+        let beaten = self.pool.call(most, async move { inner.beat().await });
+        self.pool.note_reach(beaten.is_ok());
+        beaten
+    }
+
+    pub(super) fn await_others(&self, owner: i32, conversation: &str) -> Result<Vec<Absent>, StoreError> {
         let end = Instant::now() + LEASE + GRACE;
         let mut pause = PAUSE.0;
         loop {
-            let unaware = self.unaware(conversation);
+            let unaware = self.unaware(owner, conversation);
             let is_over = Instant::now() > end;
             match unaware {
                 Ok(unaware) if is_over || unaware.iter().all(|(_, is_running)| !is_running) => {
@@ -177,19 +217,19 @@ impl Replica for PostgresReplica {
         }
     }
 
-    fn presence(&self) -> Presence {
-        let sight = lock(&self.0.sight);
+    pub(super) fn presence(&self) -> Presence {
+        let sight = lock(&self.sight);
         let silent = sight.beaten_at.elapsed();
-        let away = self.0.pool.away().or_else(|| (silent > LEASE).then_some(silent));
-        Presence { name: self.0.name.clone(), away, others: sight.others.clone() }
+        let away = self.pool.away().or_else(|| (silent > LEASE).then_some(silent));
+        Presence { name: self.name.clone(), away, others: sight.others.clone() }
     }
 
-    fn leave(&self) {
-        if self.0.has_left.swap(true, Ordering::Relaxed) {
+    pub(super) fn leave(self: &Arc<Self>) {
+        if self.has_left.swap(true, Ordering::Relaxed) {
             return;
         }
-        let inner = self.0.clone();
-        let left = self.0.pool.call(GRACE, async move {
+        let inner = self.clone();
+        let left = self.pool.call(GRACE, async move {
             let link = inner.connected().await?;
             link.client.execute_typed("DELETE FROM ctx.replicas WHERE id = $1", &[(&inner.id, Type::INT8)]).await?;
             Ok(())
@@ -198,9 +238,11 @@ impl Replica for PostgresReplica {
             tracing::debug!(%error, "could not take leave; other daemons wait once until the lease is over");
         }
     }
-}
 
-impl Inner {
+    pub(super) fn has_left(&self) -> bool {
+        self.has_left.load(Ordering::Relaxed)
+    }
+
     /// The connection that listens; a new one if it broke.
     async fn connected(&self) -> Result<Arc<Link>, StoreError> {
         let known = self.link.lock().await.take();
@@ -214,26 +256,25 @@ impl Inner {
         Ok(link)
     }
 
-    async fn poll(&self, most: Duration) -> Result<News, StoreError> {
+    async fn poll(&self, most: Duration) -> Result<AllNews, StoreError> {
         let link = self.connected().await?;
         let _ = timeout(most, self.notified.notified()).await;
         let (since, is_incomplete) = {
             let sight = lock(&self.sight);
             (sight.seen.clone(), sight.knows_nothing || sight.beaten_at.elapsed() > LONG_AWAY)
         };
-        let edits = "SELECT DISTINCT conversation FROM ctx.edits WHERE owner = $1 AND replica <> $3 \
-                     AND txid >= pg_snapshot_xmin($2::text::pg_snapshot) \
-                     AND NOT pg_visible_in_snapshot(txid, $2::text::pg_snapshot)";
+        let edits = "SELECT DISTINCT owner, conversation FROM ctx.edits WHERE replica <> $2 \
+                     AND txid >= pg_snapshot_xmin($1::text::pg_snapshot) \
+                     AND NOT pg_visible_in_snapshot(txid, $1::text::pg_snapshot)";
         // Complete, but not beyond the oldest running transaction.
-        let grown = "SELECT c.name, max(r.seq) FROM ctx.records r JOIN ctx.conversations c ON c.id = r.conversation \
-                     WHERE r.owner = $1 AND r.txid >= pg_snapshot_xmin($2::text::pg_snapshot) \
-                     AND r.txid < pg_snapshot_xmin(pg_current_snapshot()) GROUP BY c.name";
+        let grown = "SELECT r.owner, c.name, max(r.seq) \
+                     FROM ctx.records r JOIN ctx.conversations c ON c.id = r.conversation \
+                     WHERE r.txid >= pg_snapshot_xmin($1::text::pg_snapshot) \
+                     AND r.txid < pg_snapshot_xmin(pg_current_snapshot()) GROUP BY r.owner, c.name";
         let others = "SELECT name, extract(epoch FROM clock_timestamp() - beat)::float8 FROM ctx.replicas \
                       WHERE id <> $1 ORDER BY name";
-        let (owner, seen, id) =
-            ((&self.owner as _, Type::INT4), (&since as _, Type::TEXT), (&self.id as _, Type::INT8));
-        let (edit_values, grown_values, other_values) =
-            ([owner.clone(), seen.clone(), id.clone()], [owner, seen], [id]);
+        let (seen, id) = ((&since as _, Type::TEXT), (&self.id as _, Type::INT8));
+        let (edit_values, grown_values, other_values) = ([seen.clone(), id.clone()], [seen], [id]);
         let begin = Pool::begin_reading(self.pool.limits.call.min(LEASE));
         let client = &link.client;
         let (begun, edits, grown, others, snapshot, ended) = tokio::join!(
@@ -246,12 +287,13 @@ impl Inner {
         );
         // The first error is the cause of the others.
         begun?;
-        let mut news = News { is_incomplete, ..News::default() };
+        let mut by_owner: HashMap<i32, News> = HashMap::new();
         for row in edits? {
-            news.edited.push(text::decode(row.try_get(0)?));
+            by_owner.entry(row.try_get(0)?).or_default().edited.push(text::decode(row.try_get(1)?));
         }
         for row in grown? {
-            news.grown.push((text::decode(row.try_get(0)?), row.try_get::<_, i64>(1)?.cast_unsigned()));
+            let grown = (text::decode(row.try_get(1)?), row.try_get::<_, i64>(2)?.cast_unsigned());
+            by_owner.entry(row.try_get(0)?).or_default().grown.push(grown);
         }
         let others = others?.iter().map(other).collect::<Result<Vec<_>, _>>()?;
         let snapshot = snapshot?.try_get(0)?;
@@ -259,7 +301,7 @@ impl Inner {
         *self.link.lock().await = Some(link);
         let mut sight = lock(&self.sight);
         (sight.polled, sight.others) = (snapshot, others);
-        Ok(news)
+        Ok(AllNews { by_owner, is_incomplete })
     }
 
     async fn beat(&self) -> Result<(), StoreError> {

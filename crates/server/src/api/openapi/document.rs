@@ -117,6 +117,8 @@ fn in_path(path: &str) -> Vec<Value> {
             "request" => "A request: its name, such as `r17`, or its number.",
             "job" => "A job of the helper model, such as `h1`.",
             "name" => "A rule such as `A30`, or an error code such as `unknown-id`.",
+            "person" => "The name of a person.",
+            "key" => "The id of a key.",
             "wish" => "A deferred edit, such as `w1`.",
             _ => "A frame (`t3`), a step (`t3/2`), a message (`t3#1`) or a block (`t3#1.0`). May contain slashes.",
         };

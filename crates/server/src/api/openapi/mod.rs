@@ -54,6 +54,13 @@ impl Routes {
         self
     }
 
+    /// Adds the other routes behind these.
+    pub fn and(mut self, others: Routes) -> Routes {
+        self.router = self.router.merge(others.router);
+        self.operations.extend(others.operations);
+        self
+    }
+
     pub fn router(self) -> Router<Api> {
         self.router
     }

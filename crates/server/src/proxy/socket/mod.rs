@@ -24,7 +24,7 @@ use super::body::{AnswerBody, RequestBody};
 use super::errors::Failure;
 use super::upstream::Upstream;
 use super::{Proxy, failure, hand_back, headers, readdress};
-use crate::watch::{RequestTap, ResponseTap};
+use crate::watch::{Observer, RequestTap, ResponseTap};
 
 /// The longest message; longer requests are refused over HTTP too, if their conversation is edited.
 const LONGEST_MESSAGE: usize = ctx_wire::encoding::DECODED_LIMIT;
@@ -34,14 +34,14 @@ impl Proxy {
     pub(super) async fn open_socket(
         &self,
         upstream: &Upstream,
-        wire: &'static dyn Wire,
+        (wire, observer): (&'static dyn Wire, Arc<dyn Observer>),
         (mut head, path): (Parts, PathAndQuery),
         incoming: Incoming,
     ) -> Result<Response<AnswerBody>, Failure> {
         let target = upstream.target();
         let Some(socket) = wire.socket().filter(|_| target.websocket) else { return Err(Failure::Upgrade) };
         let client = head.extensions.remove::<OnUpgrade>();
-        let exchanges = Exchanges::new(self.observer.clone(), (wire, socket), head.uri.clone(), head.headers.clone());
+        let exchanges = Exchanges::new(observer, (wire, socket), head.uri.clone(), head.headers.clone());
         head.uri = readdress(path, target.url.base_path());
         head.headers = headers::upgrading(headers::outgoing(head.headers, &target.host, &self.auth));
         let body = RequestBody::new(incoming, RequestTap::new(None), self.body_idle_timeout);

@@ -1,0 +1,204 @@
+//! People, keys, shares and the audit log of a daemon that serves a team.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The reader of the answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Me {
+    pub name: String,
+    /// `member`, `auditor` or `admin`.
+    pub role: String,
+    pub groups: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct People {
+    pub people: Vec<PersonView>,
+    /// Daemons that may not know the newest change yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PersonView {
+    pub name: String,
+    pub role: String,
+    pub groups: Vec<String>,
+    /// Valid keys.
+    pub keys: usize,
+    /// When one of their keys was last used, by the minute.
+    pub last_used: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewPerson {
+    pub name: String,
+    /// `member` by default.
+    #[serde(default)]
+    pub role: Option<String>,
+    #[serde(default)]
+    pub groups: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PersonChange {
+    #[serde(default)]
+    pub role: Option<String>,
+    /// All groups of the person from now on.
+    #[serde(default)]
+    pub groups: Option<Vec<String>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Keys {
+    pub keys: Vec<KeyView>,
+    /// Daemons that may not know the newest change yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// A key without its text, which was shown once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KeyView {
+    pub id: String,
+    pub person: String,
+    /// The beginning of its text.
+    pub shown: String,
+    pub label: String,
+    pub made_at: u64,
+    pub expires_at: Option<u64>,
+    pub revoked_at: Option<u64>,
+    /// By the minute.
+    pub last_used: Option<u64>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewKey {
+    /// Whose key it is; the reader's own by default.
+    #[serde(default)]
+    pub person: Option<String>,
+    /// For people, such as the name of a machine.
+    #[serde(default)]
+    pub label: String,
+    /// It never expires by default.
+    #[serde(default)]
+    pub days: Option<u32>,
+}
+
+/// A new key. Its text is not stored, and cannot be shown again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MadeKey {
+    pub id: String,
+    pub person: String,
+    pub key: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// The people and groups that a conversation is shared with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Shares {
+    pub conversation: String,
+    pub shares: Vec<ShareView>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ShareView {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// `look` or `edit`.
+    pub access: String,
+    pub at: u64,
+}
+
+/// Shares a conversation with a person or a group.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShareWish {
+    #[serde(default)]
+    pub person: Option<String>,
+    #[serde(default)]
+    pub group: Option<String>,
+    /// They may edit it too.
+    #[serde(default)]
+    pub edit: bool,
+}
+
+/// Conversations of a person, for auditors: figures, and no words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PersonConversations {
+    pub person: String,
+    pub conversations: Vec<ConversationFigures>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConversationFigures {
+    pub id: String,
+    pub class: String,
+    pub model: Option<String>,
+    pub requests: u32,
+    pub tokens: u64,
+    pub last_activity: u64,
+}
+
+/// Why someone opens the conversation of another person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reason {
+    pub reason: String,
+}
+
+/// A conversation that is open for a while.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Opened {
+    /// Its name for the reader.
+    pub conversation: String,
+    pub until: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// Looks at the reader's conversations that they did not allow, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Notices {
+    pub notices: Vec<NoticeView>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NoticeView {
+    pub at: u64,
+    pub conversation: String,
+    pub by: String,
+    pub role: String,
+    pub reason: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditQuery {
+    /// At most this many entries.
+    pub limit: Option<usize>,
+}
+
+/// Changes of people, keys and shares, and looks at the conversations of others, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Audit {
+    pub entries: Vec<AuditEntry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditEntry {
+    pub at: u64,
+    pub by: String,
+    /// Such as `person-added` or `key-revoked`.
+    pub event: String,
+    /// In words.
+    pub what: String,
+}

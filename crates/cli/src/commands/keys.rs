@@ -1,0 +1,125 @@
+//! `ctx keys`: the keys with which people use a daemon.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use ctx_api::call;
+use ctx_api::team::{Keys, NewKey};
+use serde_json::json;
+
+use crate::arguments::{JsonArguments, non_empty};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::table::{Cell, Column, Table};
+use crate::output::{Output, words};
+
+/// Make, list and revoke the keys of people
+#[derive(Args, Debug)]
+#[command(
+    alias = "key",
+    after_help = "A key is shown once; only its hash is stored. An agent sends it in the header x-ctx-key beside its own credential. CTX_KEY
+holds the key for the commands of `ctx`.
+
+Examples:
+  ctx keys new anna --label laptop
+  ctx keys list
+  ctx keys revoke 3f9a81c2"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    verb: KeysVerb,
+}
+
+#[derive(Subcommand, Debug)]
+enum KeysVerb {
+    /// Make a key and show it, once
+    New {
+        /// The person [default: you]
+        #[arg(value_parser = non_empty)]
+        person: Option<String>,
+        /// A name for people, such as that of a machine
+        #[arg(long, default_value = "", hide_default_value = true)]
+        label: String,
+        /// The key expires after this many days [default: never]
+        #[arg(long)]
+        days: Option<u32>,
+        #[command(flatten)]
+        format: JsonArguments,
+    },
+    /// List your keys; auditors and admins see those of everyone
+    List {
+        /// Include revoked keys
+        #[arg(long)]
+        all: bool,
+        #[command(flatten)]
+        format: JsonArguments,
+    },
+    /// Revoke a key, on all daemons
+    Revoke {
+        /// The id of the key
+        #[arg(value_parser = non_empty)]
+        id: String,
+        #[command(flatten)]
+        format: JsonArguments,
+    },
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let client = context.client()?;
+    let (keys, all, format) = match arguments.verb {
+        KeysVerb::New { person, label, days, format } => {
+            let made = client.call(&call::make_key(&NewKey { person, label, days }))?;
+            if format.json {
+                context.output.json(json!(made).to_string().as_bytes())?;
+            } else {
+                context.output.print(&format!("{}\n", made.key))?;
+                context.note(&format!("key {} of {}; it is not shown again", made.id, made.person));
+                made.warnings.iter().for_each(|warning| context.note(warning));
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+        KeysVerb::List { all, format } => (client.call(&call::keys())?, all, format),
+        KeysVerb::Revoke { id, format } => (client.call(&call::revoke_key(&id))?, false, format),
+    };
+    if format.json {
+        context.output.json(json!(keys).to_string().as_bytes())?;
+    } else {
+        context.output.print(&render(&keys, all, ctx_service::now(), &context.output))?;
+        keys.warnings.iter().for_each(|warning| context.note(warning));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn render(keys: &Keys, all: bool, now: u64, output: &Output) -> String {
+    let mut table = Table::new(&[
+        Column::Left("ID"),
+        Column::Left("PERSON"),
+        Column::Left("KEY"),
+        Column::Flexible("LABEL"),
+        Column::Left("MADE"),
+        Column::Left("USED"),
+        Column::Left("STATE"),
+    ]);
+    let shown: Vec<_> = keys.keys.iter().filter(|key| all || key.revoked_at.is_none()).collect();
+    if shown.is_empty() {
+        return "No keys.\n".to_owned();
+    }
+    for key in shown {
+        let state = match (key.revoked_at, key.expires_at) {
+            (Some(_), _) => "revoked".to_owned(),
+            (None, Some(end)) if end <= now => "expired".to_owned(),
+            (None, Some(end)) => format!("until {}", words::clock(end)),
+            (None, None) => String::new(),
+        };
+        table.row([
+            key.id.as_str().into(),
+            key.person.as_str().into(),
+            format!("{}…", key.shown).into(),
+            key.label.as_str().into(),
+            words::ago(now, key.made_at).into(),
+            key.last_used.map(|at| words::ago(now, at)).unwrap_or_default().into(),
+            Cell::from(state),
+        ]);
+    }
+    table.render(output)
+}

@@ -1,0 +1,142 @@
+//! `ctx people`: the people who share a daemon.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use ctx_api::call;
+use ctx_api::team::{NewPerson, Notices, People, PersonChange};
+use serde_json::json;
+
+use crate::arguments::{JsonArguments, non_empty};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::table::{Cell, Column, Table};
+use crate::output::{Output, text, words};
+
+/// Add, list and remove the people who share a daemon
+#[derive(Args, Debug)]
+#[command(
+    alias = "person",
+    after_help = "The daemon must run with `ctx up --team`. Members use their own conversations, auditors also see figures of everyone
+and the audit log, admins manage people and keys.
+
+Examples:
+  ctx people add anna --group core
+  ctx people set anna --role admin
+  ctx people remove anna"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    verb: PeopleVerb,
+}
+
+#[derive(Subcommand, Debug)]
+enum PeopleVerb {
+    /// List everyone with their role and their keys
+    List {
+        #[command(flatten)]
+        format: JsonArguments,
+    },
+    /// Add a person
+    Add {
+        #[arg(value_parser = non_empty)]
+        name: String,
+        /// member, auditor or admin [default: member]
+        #[arg(long)]
+        role: Option<String>,
+        /// A group of the person; repeatable
+        #[arg(long = "group", value_name = "GROUP")]
+        groups: Vec<String>,
+        #[command(flatten)]
+        format: JsonArguments,
+    },
+    /// Change the role or the groups of a person
+    Set {
+        #[arg(value_parser = non_empty)]
+        name: String,
+        /// member, auditor or admin
+        #[arg(long)]
+        role: Option<String>,
+        /// All groups of the person from now on; repeatable
+        #[arg(long = "group", value_name = "GROUP")]
+        groups: Option<Vec<String>>,
+        #[command(flatten)]
+        format: JsonArguments,
+    },
+    /// Remove a person with their keys and shares; their conversations stay stored
+    Remove {
+        #[arg(value_parser = non_empty)]
+        name: String,
+        #[command(flatten)]
+        format: JsonArguments,
+    },
+    /// Show who you are, and who opened your conversations
+    Me {
+        #[command(flatten)]
+        format: JsonArguments,
+    },
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let client = context.client()?;
+    let (people, format) = match arguments.verb {
+        PeopleVerb::List { format } => (client.call(&call::people())?, format),
+        PeopleVerb::Add { name, role, groups, format } => {
+            (client.call(&call::add_person(&NewPerson { name, role, groups }))?, format)
+        }
+        PeopleVerb::Set { name, role, groups, format } => {
+            (client.call(&call::change_person(&name, &PersonChange { role, groups }))?, format)
+        }
+        PeopleVerb::Remove { name, format } => (client.call(&call::remove_person(&name))?, format),
+        PeopleVerb::Me { format } => {
+            let (me, notices) = (client.call(&call::me())?, client.call(&call::notices())?);
+            if format.json {
+                context.output.json(json!({ "me": me, "notices": notices.notices }).to_string().as_bytes())?;
+            } else {
+                let groups = if me.groups.is_empty() { String::new() } else { format!(", {}", me.groups.join(", ")) };
+                let name = text::line(&me.name);
+                context.output.print(&format!("{name} ({}{groups})\n{}", me.role, looks(&notices)))?;
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
+    if format.json {
+        context.output.json(json!(people).to_string().as_bytes())?;
+    } else {
+        context.output.print(&render(&people, ctx_service::now(), &context.output))?;
+        people.warnings.iter().for_each(|warning| context.note(warning));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn looks(notices: &Notices) -> String {
+    let line = |notice: &ctx_api::team::NoticeView| {
+        let (by, reason) = (text::line(&notice.by), text::line(&notice.reason));
+        format!("  {} {by} ({}) opened {}: {reason}\n", words::clock(notice.at), notice.role, notice.conversation)
+    };
+    notices.notices.iter().map(line).collect()
+}
+
+fn render(people: &People, now: u64, output: &Output) -> String {
+    if people.people.is_empty() {
+        return "Nobody yet. Add the first person with `ctx people add NAME`.\n".to_owned();
+    }
+    let mut table = Table::new(&[
+        Column::Left("NAME"),
+        Column::Left("ROLE"),
+        Column::Flexible("GROUPS"),
+        Column::Right("KEYS"),
+        Column::Left("LAST"),
+    ]);
+    for person in &people.people {
+        let last = person.last_used.map(|at| words::ago(now, at)).unwrap_or_default();
+        table.row([
+            person.name.as_str().into(),
+            person.role.as_str().into(),
+            person.groups.join(", ").into(),
+            words::count(person.keys as u64).into(),
+            Cell::from(last),
+        ]);
+    }
+    table.render(output)
+}

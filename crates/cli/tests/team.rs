@@ -1,0 +1,210 @@
+//! A team's daemon from the command line: people, keys, restarts, and two daemons on one database.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use testkit::{Client, FakeProvider, Options, PostgresServer, Session};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Gateway {
+    home: tempfile::TempDir,
+    daemon: Child,
+    address: SocketAddr,
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        let _ = self.daemon.kill();
+        let _ = self.daemon.wait();
+    }
+}
+
+impl Gateway {
+    fn open(provider: &FakeProvider, flags: &[&str]) -> Gateway {
+        Self::at(tempfile::tempdir().expect("a folder"), provider, flags)
+    }
+
+    fn at(home: tempfile::TempDir, provider: &FakeProvider, flags: &[&str]) -> Gateway {
+        let mut command = ctx(home.path());
+        command.args(["up", "--team", "--listen", "127.0.0.1:0", "--upstream", &provider.url()]).args(flags);
+        let daemon = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("ctx up starts");
+        let address = wait_for(home.path());
+        Gateway { home, daemon, address }
+    }
+
+    /// Stops the daemon; its home stays.
+    fn close(mut self) -> tempfile::TempDir {
+        let stopped = ctx(self.home.path()).arg("stop").output().expect("ctx stop");
+        assert!(stopped.status.success(), "{stopped:?}");
+        self.daemon.wait().expect("the end");
+        std::mem::replace(&mut self.home, tempfile::tempdir().expect("a folder"))
+    }
+
+    /// The output of a command, as the operator or with a person's key.
+    fn run(&self, key: Option<&str>, arguments: &[&str]) -> Result<String, String> {
+        let mut command = ctx(self.home.path());
+        command.args(arguments);
+        if let Some(key) = key {
+            command.env("CTX_KEY", key);
+        }
+        let output = command.output().expect("ctx runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if output.status.success() {
+            Ok(text(&output.stdout))
+        } else {
+            Err(text(&output.stdout) + &text(&output.stderr))
+        }
+    }
+
+    fn json(&self, key: Option<&str>, arguments: &[&str]) -> Value {
+        let all: Vec<&str> = arguments.iter().copied().chain(["--json"]).collect();
+        let answer = self.run(key, &all).expect("success");
+        serde_json::from_str(&answer).expect(&answer)
+    }
+
+    fn person(&self, name: &str) -> String {
+        self.run(None, &["people", "add", name]).expect("added");
+        self.run(None, &["keys", "new", name]).expect("made").trim().to_owned()
+    }
+
+    async fn send(&self, key: &str, session: &Session) -> u16 {
+        let mut client = Client::connect(&format!("http://{}", self.address)).await.expect("a connection");
+        let mut headers = session.headers();
+        headers.push(("x-ctx-key".to_owned(), key.to_owned()));
+        let answer = client.send("POST", "/v1/messages?beta=true", &headers, &session.body()).await.expect("an answer");
+        answer.status
+    }
+}
+
+fn ctx(home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ctx"));
+    command.env_clear().env("CTX_HOME", home).stdin(Stdio::null());
+    command
+}
+
+fn wait_for(home: &Path) -> SocketAddr {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let notice = std::fs::read(home.join("daemon.json")).ok();
+        let found =
+            notice.and_then(|notice| serde_json::from_slice::<Value>(&notice).ok()?["listen"].as_str()?.parse().ok());
+        match found {
+            Some(address) => return address,
+            None => assert!(Instant::now() < deadline, "the daemon does not come up"),
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Every file below a folder, as text.
+fn all_files(folder: &Path) -> String {
+    let mut all = String::new();
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        match path.is_dir() {
+            true => all.push_str(&all_files(&path)),
+            false => all.push_str(&String::from_utf8_lossy(&std::fs::read(&path).unwrap_or_default())),
+        }
+    }
+    all
+}
+
+fn session(seed: u64) -> Session {
+    let mut session = Session::new(seed);
+    session.turn().user("the first question");
+    session.assistant("an answer").turn().user("the second question");
+    session
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn people_keep_their_conversations_apart_and_no_key_is_in_any_file() {
+    let provider = FakeProvider::start(Options::strict()).expect("the fake provider");
+    let gateway = Gateway::open(&provider, &[]);
+    let (anna, bob) = (gateway.person("anna"), gateway.person("bob"));
+    let talk = session(1);
+    assert_eq!(gateway.send(&anna, &talk).await, 200);
+    assert_eq!(gateway.send(&bob, &talk).await, 200);
+    assert_eq!(gateway.send("ctxk_unknown", &talk).await, 401);
+    let listed = |gateway: &Gateway, key: Option<&str>| {
+        gateway.json(key, &["conversations"])["conversations"].as_array().expect("a list").len()
+    };
+    assert_eq!((listed(&gateway, Some(&anna)), listed(&gateway, Some(&bob)), listed(&gateway, None)), (1, 1, 0));
+    gateway.run(Some(&anna), &["pin", "t1"]).expect("pinned");
+    assert_eq!(gateway.json(Some(&anna), &["history"])["commits"][0]["author"], "anna");
+    gateway.run(Some(&anna), &["share", "bob"]).expect("shared");
+    assert_eq!(listed(&gateway, Some(&bob)), 2);
+    assert!(gateway.run(Some(&bob), &["people", "add", "mallory"]).expect_err("refused").contains("admin"));
+    assert!(gateway.run(None, &["people", "list"]).expect("a list").contains("anna"));
+    assert!(gateway.run(None, &["audit", "list"]).expect("a log").contains("key-made"));
+
+    let home = gateway.close();
+    let files = all_files(home.path());
+    assert!(files.contains("the second question"), "the files have been read");
+    for key in [&anna, &bob] {
+        assert!(!files.contains(&key[12..]), "a key is in a file of the home");
+    }
+    for request in provider.requests() {
+        assert!(!format!("{request:?}").contains("ctxk_"), "a key has left");
+    }
+
+    let gateway = Gateway::at(home, &provider, &[]);
+    assert_eq!((listed(&gateway, Some(&anna)), listed(&gateway, Some(&bob))), (1, 2), "after a restart");
+    let keys = gateway.json(Some(&anna), &["keys", "list"]);
+    let id = keys["keys"][0]["id"].as_str().expect("an id");
+    gateway.run(Some(&anna), &["keys", "revoke", id]).expect("revoked");
+    assert_eq!(gateway.send(&anna, &talk).await, 401);
+}
+
+#[test]
+fn a_daemon_without_a_team_has_no_people_and_needs_no_keys() {
+    let home = tempfile::tempdir().expect("a folder");
+    let provider = FakeProvider::start(Options::strict()).expect("the fake provider");
+    let mut command = ctx(home.path());
+    command.args(["up", "--listen", "127.0.0.1:0", "--upstream", &provider.url()]);
+    let daemon = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("ctx up starts");
+    let address = wait_for(home.path());
+    let gateway = Gateway { home, daemon, address };
+    let refused = gateway.run(None, &["people", "add", "anna", "--json"]).expect_err("refused");
+    assert!(refused.contains("no-team"), "{refused}");
+    assert!(!gateway.home.path().join("people").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_daemons_on_one_database_agree_on_people_keys_and_edits_at_once() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let url = server.url(&server.new_database());
+    let provider = FakeProvider::start(Options::strict()).expect("the fake provider");
+    let one = Gateway::open(&provider, &["--store", &url]);
+    let other = Gateway::open(&provider, &["--store", &url]);
+    let (anna, bob) = (one.person("anna"), one.person("bob"));
+    let talk = session(2);
+    // A key counts everywhere as soon as it is shown.
+    assert_eq!(other.send(&anna, &talk).await, 200);
+    assert_eq!(other.send(&bob, &talk).await, 200);
+    // What was merely observed comes to the other daemon a moment later.
+    let deadline = Instant::now() + PATIENCE;
+    while one.json(Some(&anna), &["conversations"])["conversations"].as_array().is_some_and(Vec::is_empty) {
+        assert!(Instant::now() < deadline, "the conversation does not come to the other daemon");
+    }
+    let edited = one.json(Some(&anna), &["delete", "t1"]);
+    assert!(edited["commit"].is_string() && edited["warnings"].as_array().is_none_or(Vec::is_empty), "{edited}");
+    let composed = one.run(Some(&anna), &["compose", "--dump"]).expect("composed");
+    provider.reset();
+    assert_eq!(other.send(&anna, &talk).await, 200);
+    assert_eq!(other.send(&bob, &talk).await, 200);
+    let sent: Vec<String> =
+        provider.requests().iter().map(|request| String::from_utf8_lossy(&request.body).into_owned()).collect();
+    assert_eq!(sent[0], composed, "anna's edit is in her request through the other daemon");
+    assert_eq!(sent[1].as_bytes(), talk.body(), "and not in bob's");
+    assert_ne!(sent[0], sent[1]);
+    let keys = one.json(Some(&anna), &["keys", "list"]);
+    one.run(Some(&anna), &["keys", "revoke", keys["keys"][0]["id"].as_str().expect("an id")]).expect("revoked");
+    assert_eq!(other.send(&anna, &talk).await, 401, "revoked everywhere as soon as it is acknowledged");
+    let people = other.json(None, &["people", "list"]);
+    assert_eq!(people["people"].as_array().map(Vec::len), Some(2));
+    assert_eq!(people["people"][0]["keys"], json!(0));
+}

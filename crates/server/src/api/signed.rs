@@ -1,0 +1,96 @@
+//! The author of an edit. In a team the daemon writes it from the caller's key; otherwise the client names itself.
+
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use ctx_api::edit::{Clear, Heal, Wish};
+use ctx_api::history::Way;
+use ctx_api::phases::PhaseWish;
+use ctx_api::plan::Plan;
+use ctx_api::waiting::{Cancel, Several};
+use ctx_core::ErrorCode;
+use ctx_core::edit::Operation;
+use ctx_core::hint;
+use ctx_core::hint::Command;
+
+use super::Api;
+use super::read::understood;
+use crate::local::ControlError;
+
+/// The names that agents and programs on their behalf give themselves.
+const AGENTS: [&str; 2] = ["agent", "mcp"];
+
+/// A body with an author.
+pub trait Signed {
+    fn author(&mut self) -> &mut String;
+
+    /// Another conversation that it reads.
+    fn reads(&self) -> Option<&str> {
+        None
+    }
+}
+
+impl Api {
+    /// A parsed body with its true author.
+    pub fn signed<T: Signed>(&self, body: Result<Json<T>, JsonRejection>) -> Result<T, ControlError> {
+        let mut body = understood(body)?;
+        // A guest may use one conversation of the owner, and no other.
+        if let Some(name) = body.reads().filter(|_| self.1.is_some()) {
+            return Err(ControlError {
+                about: Some(name.to_owned()),
+                ..ControlError::new(
+                    ErrorCode::UnknownConversation,
+                    format!("No conversation `{name}`."),
+                    hint![Command::Conversations, " lists them."],
+                )
+            });
+        }
+        let author = self.author(body.author());
+        *body.author() = author;
+        Ok(body)
+    }
+
+    fn author(&self, given: &str) -> String {
+        let Some(seat) = &self.0.seat else { return given.to_owned() };
+        let name = self.1.as_ref().map_or_else(|| seat.name(), |guest| guest.name.clone());
+        if AGENTS.contains(&given) { format!("{name} (agent)") } else { name }
+    }
+}
+
+fn import<'a>(mut operations: impl Iterator<Item = &'a Operation>) -> Option<&'a str> {
+    operations.find_map(|operation| match operation {
+        Operation::Import { from, .. } => Some(from.as_str()),
+        _ => None,
+    })
+}
+
+impl Signed for Wish {
+    fn author(&mut self) -> &mut String {
+        &mut self.author
+    }
+
+    fn reads(&self) -> Option<&str> {
+        import(self.operations.iter())
+    }
+}
+
+impl Signed for Plan {
+    fn author(&mut self) -> &mut String {
+        &mut self.author
+    }
+
+    fn reads(&self) -> Option<&str> {
+        import(self.operations.iter().map(|planned| &planned.operation))
+    }
+}
+
+macro_rules! signed {
+    ($($body:ty),*) => {
+        $(impl Signed for $body {
+            fn author(&mut self) -> &mut String {
+                &mut self.author
+            }
+        })*
+    };
+}
+
+signed!(Way, Heal, Clear, PhaseWish, Cancel, Several);

@@ -1,0 +1,72 @@
+//! Requests to a daemon that serves a team: the key is checked in memory, leads to the desk of its person, and is
+//! removed. It never reaches the provider, an observer or the log.
+
+use std::sync::Arc;
+
+use ctx_team::Identity;
+use ctx_wire::Provider;
+use http::Uri;
+use http::request::Parts;
+use http::uri::PathAndQuery;
+
+use super::Proxy;
+use super::errors::Failure;
+use crate::team::key::without_key;
+use crate::team::{Desk, KeyPlace, Team, key_of};
+
+/// The person of a request.
+pub(super) struct Admitted {
+    pub(super) desk: Arc<Desk>,
+    team: Arc<Team>,
+    identity: Identity,
+    place: KeyPlace,
+}
+
+impl Proxy {
+    pub(super) async fn admit(&self, team: &Arc<Team>, head: &mut Parts) -> Result<Admitted, Failure> {
+        self.auth.admit_keyed(head).map_err(Failure::Refused)?;
+        let found = key_of(&head.headers, head.uri.query());
+        let identity = team.recognise(found.map(|(key, _)| key)).map_err(Failure::Key)?;
+        let place = found.map_or(KeyPlace::Beside, |(_, place)| place);
+        if let Some(uri) = readdressed(&head.uri) {
+            head.uri = uri;
+        }
+        let desk = team.desk(identity.person.id).await.map_err(|error| Failure::NoDesk { why: error.message })?;
+        Ok(Admitted { desk, team: team.clone(), identity, place })
+    }
+}
+
+impl Admitted {
+    /// Removes the key, and gives the request the credential for its upstream.
+    pub(super) fn equip(&self, (upstream, path): (&str, &PathAndQuery), head: &mut Parts) -> Result<(), Failure> {
+        let headers = std::mem::take(&mut head.headers);
+        let named = Provider::ALL.into_iter().find(|provider| provider.name() == upstream);
+        let provider = named.unwrap_or_else(|| Provider::of(path.path(), &|name| headers.contains_key(name)));
+        let whose = (self.place, &self.identity.person.groups);
+        head.headers = self.team.credentials().give(headers, (upstream, provider), whose).map_err(Failure::Unpaid)?;
+        Ok(())
+    }
+}
+
+/// The address without a key; `None` if it contains none.
+fn readdressed(uri: &Uri) -> Option<Uri> {
+    let query = without_key(uri.query()?)?;
+    let mark = if query.is_empty() { "" } else { "?" };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(PathAndQuery::try_from(format!("{}{mark}{query}", uri.path())).ok()?);
+    Uri::from_parts(parts).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_loses_only_its_key() {
+        let of = |uri: &str| readdressed(&uri.parse().expect("a uri")).map(|uri| uri.to_string());
+        assert_eq!(of("/v1beta/models/m?alt=sse&key=ctxk_1").as_deref(), Some("/v1beta/models/m?alt=sse"));
+        assert_eq!(of("http://host/a?key=ctxk_1").as_deref(), Some("http://host/a"));
+        assert_eq!(of("/a?key=own"), None);
+        assert_eq!(of("/a"), None);
+    }
+}

@@ -1,0 +1,90 @@
+//! Finds a person's key in a request. It may stand in a header of its own, or in the place of any credential: it is
+//! recognised by its beginning.
+
+use ctx_team::KEY_PREFIX;
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+
+/// The header of a key, beside the client's own credential.
+pub(crate) const KEY_HEADER: HeaderName = HeaderName::from_static("x-ctx-key");
+
+/// Where a key stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyPlace {
+    /// In its own header: the credential for the provider is elsewhere in the request.
+    Beside,
+    /// In the place of the credential for the provider.
+    Instead,
+}
+
+/// The key of a request.
+pub(crate) fn key_of<'a>(headers: &'a HeaderMap, query: Option<&'a str>) -> Option<(&'a [u8], KeyPlace)> {
+    if let Some(value) = headers.get(KEY_HEADER) {
+        return Some((value.as_bytes().trim_ascii(), KeyPlace::Beside));
+    }
+    let in_header = headers.values().find_map(key_in);
+    let in_query = || {
+        let values = query?.split('&').filter_map(|pair| Some(pair.split_once('=')?.1.as_bytes()));
+        values.into_iter().find(|value| value.starts_with(KEY_PREFIX.as_bytes()))
+    };
+    Some((in_header.or_else(in_query)?, KeyPlace::Instead))
+}
+
+/// The key in a header of any name, alone or behind a scheme such as `Bearer`.
+fn key_in(value: &HeaderValue) -> Option<&[u8]> {
+    let text = value.as_bytes().trim_ascii();
+    let last = text.rsplit(|byte| byte.is_ascii_whitespace()).next().unwrap_or(text);
+    last.starts_with(KEY_PREFIX.as_bytes()).then_some(last)
+}
+
+/// Whether a header contains a key and must not leave.
+pub(crate) fn is_key(name: &HeaderName, value: &HeaderValue) -> bool {
+    *name == KEY_HEADER || key_in(value).is_some()
+}
+
+/// A query without keys; `None` if it contains none.
+pub(crate) fn without_key(query: &str) -> Option<String> {
+    let is_key = |pair: &&str| pair.split_once('=').is_some_and(|(_, value)| value.starts_with(KEY_PREFIX));
+    if !query.split('&').any(|pair| is_key(&pair)) {
+        return None;
+    }
+    Some(query.split('&').filter(|pair| !is_key(pair)).collect::<Vec<_>>().join("&"))
+}
+
+/// The key of a request to the control API: in its own header, or as a bearer token.
+pub(crate) fn control_key(headers: &HeaderMap) -> Option<&[u8]> {
+    match headers.get(KEY_HEADER) {
+        Some(value) => Some(value.as_bytes().trim_ascii()),
+        None => headers.get(header::AUTHORIZATION).and_then(key_in),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let pairs = pairs.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        pairs.collect()
+    }
+
+    #[test]
+    fn a_key_is_found_beside_or_instead_of_a_credential() {
+        let find = |pairs: &[(&'static str, &'static str)], query| {
+            key_of(&headers(pairs), query).map(|(key, place)| (String::from_utf8_lossy(key).into_owned(), place))
+        };
+        let found = |key: &str, place| Some((key.to_owned(), place));
+        let own = ("authorization", "Bearer sk-own");
+        assert_eq!(find(&[own, ("x-ctx-key", "ctxk_1")], None), found("ctxk_1", KeyPlace::Beside));
+        assert_eq!(find(&[("authorization", "Bearer ctxk_2")], None), found("ctxk_2", KeyPlace::Instead));
+        assert_eq!(find(&[("x-any-name", "ctxk_3")], None), found("ctxk_3", KeyPlace::Instead));
+        assert_eq!(find(&[own], Some("a=1&key=ctxk_4")), found("ctxk_4", KeyPlace::Instead));
+        assert_eq!(find(&[own], Some("a=1")), None);
+    }
+
+    #[test]
+    fn only_pairs_with_a_key_go() {
+        assert_eq!(without_key("a=1&key=ctxk_4&b=2").as_deref(), Some("a=1&b=2"));
+        assert_eq!(without_key("key=ctxk_4").as_deref(), Some(""));
+        assert_eq!(without_key("a=1&key=own"), None);
+    }
+}

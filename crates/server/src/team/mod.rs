@@ -1,0 +1,233 @@
+//! A daemon that serves several people. Each person has a [`Desk`]: a service on a store of their own, and the routes
+//! on it. A key leads to one desk, so code that serves a person cannot name the content of another. [`guest`] lets a
+//! person use the conversations that others share with them.
+//!
+//! Without a team, nothing here is on the path of a request.
+
+mod credentials;
+pub(crate) mod guest;
+pub(crate) mod key;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock, Weak};
+
+use axum::Router;
+use ctx_engine::Refusal;
+use ctx_service::{Recorder, Service};
+use ctx_team::{Actor, Identity, Recognition, Registry};
+use tokio::runtime::Handle;
+use tokio::sync::Mutex;
+
+pub(crate) use self::credentials::NoCredential;
+pub use self::credentials::{GatewayKey, UpstreamCredentials};
+pub(crate) use self::key::{KeyPlace, key_of};
+use crate::api::{self, Api, Surroundings};
+use crate::helper::retitle;
+use crate::local::ControlError;
+use crate::mcp;
+use crate::observer::{ComposerObserver, Traffic};
+use crate::watch::Observer;
+
+/// The people of a daemon, and their conversations.
+#[derive(Clone)]
+pub struct TeamSettings {
+    pub registry: Arc<Registry>,
+    pub open: Arc<dyn OpenService>,
+    pub credentials: UpstreamCredentials,
+}
+
+impl fmt::Debug for TeamSettings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("TeamSettings")
+    }
+}
+
+/// Opens the conversations of people.
+pub trait OpenService: Send + Sync + 'static {
+    /// May block.
+    fn open(&self, person: u32) -> Result<Arc<Service>, Refusal>;
+}
+
+/// Everything that serves one person.
+pub(crate) struct Desk {
+    pub(crate) service: Arc<Service>,
+    pub(crate) recorder: Recorder,
+    pub(crate) observer: Arc<dyn Observer>,
+    /// The routes of the control API on this person's conversations.
+    own: Router,
+    /// The same, with the conversations that others share with them.
+    pub(crate) routes: Router,
+}
+
+impl Desk {
+    /// `seat` is the person; none if the daemon serves only one.
+    pub(crate) fn new(service: Arc<Service>, around: &Surroundings, seat: Option<Seat>) -> std::io::Result<Desk> {
+        let recorder = Recorder::start(service.clone())?;
+        let traffic: Arc<Traffic> = Arc::default();
+        let observer = Arc::new(ComposerObserver::new(service.clone(), recorder.clone(), traffic.clone()));
+        if around.helper.is_on() && around.helper.settings().titles {
+            retitle(around.helper.clone(), service.clone());
+        }
+        let api = Api::new(service.clone(), recorder.clone(), traffic, around.clone(), seat.clone());
+        let own = api::router(api);
+        let with_guests = match seat {
+            Some(seat) => guest::admitting(own.clone(), seat),
+            None => own.clone(),
+        };
+        let routes = mcp::beside(with_guests, around.mcp.clone());
+        Ok(Desk { service, recorder, observer, own, routes })
+    }
+}
+
+/// The people and their open desks.
+pub(crate) struct Team {
+    registry: Arc<Registry>,
+    open: Arc<dyn OpenService>,
+    credentials: UpstreamCredentials,
+    around: Surroundings,
+    desks: RwLock<HashMap<u32, Arc<Desk>>>,
+    /// Held while a desk is opened.
+    opening: Mutex<()>,
+    /// The runtime of the handlers.
+    runtime: Handle,
+    this: Weak<Team>,
+}
+
+/// A key that does not lead to a desk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyRefusal {
+    Missing,
+    Wrong,
+    /// It is unknown here, and the database is out of reach.
+    Unchecked,
+}
+
+impl Team {
+    /// `operator` has the conversations of the daemon's own home.
+    pub(crate) fn new(
+        settings: TeamSettings,
+        around: Surroundings,
+        operator: Arc<Service>,
+    ) -> std::io::Result<Arc<Team>> {
+        let TeamSettings { registry, open, credentials } = settings;
+        registry.follow()?;
+        let team = Arc::new_cyclic(|this| Team {
+            registry,
+            open,
+            credentials,
+            around,
+            desks: RwLock::default(),
+            opening: Mutex::default(),
+            runtime: Handle::current(),
+            this: this.clone(),
+        });
+        let desk = Desk::new(operator, &team.around, Some(team.seat(Actor::OPERATOR.id)))?;
+        team.write().insert(Actor::OPERATOR.id, Arc::new(desk));
+        Ok(team)
+    }
+
+    pub(crate) fn operator(&self) -> Option<Arc<Desk>> {
+        self.open_desk(Actor::OPERATOR.id)
+    }
+
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    pub(crate) fn credentials(&self) -> &UpstreamCredentials {
+        &self.credentials
+    }
+
+    fn seat(&self, person: u32) -> Seat {
+        Seat { team: self.this.clone(), person }
+    }
+
+    /// The holder of a key.
+    pub(crate) fn recognise(&self, key: Option<&[u8]>) -> Result<Identity, KeyRefusal> {
+        match self.registry.recognise(key.ok_or(KeyRefusal::Missing)?) {
+            Recognition::Known(identity) => Ok(identity),
+            Recognition::Unknown => Err(KeyRefusal::Wrong),
+            Recognition::OutOfReach => Err(KeyRefusal::Unchecked),
+        }
+    }
+
+    /// A person's desk, if it is open.
+    pub(crate) fn open_desk(&self, person: u32) -> Option<Arc<Desk>> {
+        self.desks.read().unwrap_or_else(PoisonError::into_inner).get(&person).cloned()
+    }
+
+    /// All open desks.
+    pub(crate) fn open_desks(&self) -> Vec<Arc<Desk>> {
+        self.desks.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// A person's desk. The first use of a desk reads the list of its conversations.
+    pub(crate) async fn desk(&self, person: u32) -> Result<Arc<Desk>, ControlError> {
+        if let Some(desk) = self.open_desk(person) {
+            return Ok(desk);
+        }
+        let _one_at_a_time = self.opening.lock().await;
+        if let Some(desk) = self.open_desk(person) {
+            return Ok(desk);
+        }
+        let open = self.open.clone();
+        let opened = self.runtime.spawn_blocking(move || open.open(person)).await;
+        let service = opened.map_err(|_| failed())??;
+        let _runtime = self.runtime.enter();
+        let desk = Desk::new(service, &self.around.of_person(), Some(self.seat(person))).map_err(|_| failed())?;
+        let desk = Arc::new(desk);
+        self.write().insert(person, desk.clone());
+        Ok(desk)
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, HashMap<u32, Arc<Desk>>> {
+        self.desks.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn failed() -> ControlError {
+    ControlError::new(
+        ctx_core::ErrorCode::Internal,
+        "The daemon could not open the conversations of a person.",
+        "Try again. If it persists, look at the daemon's log.",
+    )
+}
+
+/// A person at their desk.
+#[derive(Clone)]
+pub(crate) struct Seat {
+    team: Weak<Team>,
+    person: u32,
+}
+
+impl Seat {
+    pub(crate) fn person(&self) -> u32 {
+        self.person
+    }
+
+    /// `None` while the daemon ends.
+    pub(crate) fn team(&self) -> Option<Arc<Team>> {
+        self.team.upgrade()
+    }
+
+    /// The person with their present role. One who was just removed is a member without keys.
+    pub(crate) fn actor(&self) -> Actor {
+        if self.person == Actor::OPERATOR.id {
+            return Actor::OPERATOR;
+        }
+        let state = self.team().map(|team| team.registry.state());
+        let role = state.and_then(|state| state.person(self.person).map(|person| person.role));
+        Actor { id: self.person, role: role.unwrap_or(ctx_team::Role::Member) }
+    }
+
+    pub(crate) fn name(&self) -> String {
+        self.team().map(|team| team.registry.state().name_of(self.person)).unwrap_or_default()
+    }
+}
+
+/// Someone who uses the conversation of another person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Guest {
+    pub(crate) name: String,
+}

@@ -1,0 +1,107 @@
+//! What belongs to whom.
+
+use serde_json::json;
+
+use crate::scene::{SECRET, Team};
+use crate::support::house::conversation;
+
+#[tokio::test]
+async fn two_people_with_the_same_session_have_two_conversations() {
+    let team = Team::new().await;
+    team.talk("anna", "same", &conversation("same", 3)).await;
+    team.talk("bob", "same", &conversation("same", 3)).await;
+    let delete = json!({"operations": [{"op": "delete", "ids": ["t2"]}], "author": "test"});
+    team.post("anna", "conversations/same/operations", &delete).await;
+    let annas = team.talk("anna", "same", &conversation("same", 3)).await;
+    let bobs = team.talk("bob", "same", &conversation("same", 3)).await;
+    assert_eq!(annas.questions(), ["same question 1", "same question 3"]);
+    assert_eq!(bobs.text(), conversation("same", 3), "byte for byte");
+    let history = team.get("bob", "conversations/same/history").await;
+    assert_eq!(history["commits"], json!([]));
+}
+
+#[tokio::test]
+async fn commits_are_signed_by_the_daemon_whatever_the_client_says() {
+    let (team, id) = Team::sharing().await;
+    let pin = |author: &str, id: &str| json!({"operations": [{"op": "pin", "ids": [id]}], "author": author});
+    let path = format!("conversations/{id}/operations");
+    team.post("anna", &path, &pin("policy", "t1")).await;
+    team.post("carl", &path, &pin("anna", "t2")).await;
+    team.post("anna", &path, &pin("mcp", "t3")).await;
+    let history = team.get("anna", &format!("conversations/{id}/history")).await;
+    let authors: Vec<&str> =
+        history["commits"].as_array().expect("commits").iter().filter_map(|one| one["author"].as_str()).collect();
+    assert_eq!(authors, ["anna (agent)", "carl", "anna"]);
+}
+
+#[tokio::test]
+async fn a_shared_conversation_is_listed_read_and_edited_by_those_it_is_shared_with() {
+    let (team, id) = Team::sharing().await;
+    let named = format!("anna:{id}");
+    for (name, count) in [("bob", 1), ("carl", 1), ("dora", 0), ("eve", 0), ("adam", 0)] {
+        let list = team.get(name, "conversations").await;
+        let list = list["conversations"].as_array().expect("a list");
+        assert_eq!(list.len(), count, "{name}");
+        assert!(list.iter().all(|one| one["id"] == *named && one["owner"] == "anna"), "{list:?}");
+    }
+    for name in [&named, &id] {
+        let shown = team.get("bob", &format!("conversations/{name}/frames/t1")).await;
+        assert!(shown.to_string().contains(SECRET));
+    }
+    let delete = json!({"operations": [{"op": "delete", "ids": ["t2"]}], "author": "x"});
+    let (status, answer) = team.ask("bob", "POST", &format!("conversations/{id}/operations"), &delete).await;
+    assert_eq!((status, &answer["error"]["code"]), (403, &json!("role-needed")), "{answer}");
+    team.post("carl", &format!("conversations/{id}/operations"), &delete).await;
+    let sent = team.talk("anna", "annas", &conversation(SECRET, 3)).await;
+    assert_eq!(sent.questions().len(), 2, "the edit of a guest is in the owner's next request");
+    team.post("anna", &format!("conversations/{id}/unshare"), &json!({"person": "carl"})).await;
+    let (status, _) = team.ask("carl", "GET", &format!("conversations/{id}/frames"), &json!({})).await;
+    assert_eq!(status, 404);
+    let timeline = team.get("anna", &format!("conversations/{id}/timeline")).await;
+    let told: Vec<_> =
+        timeline["events"].as_array().expect("events").iter().filter(|one| one["kind"] == "access").collect();
+    assert_eq!(told.len(), 3, "{timeline}");
+}
+
+#[tokio::test]
+async fn a_guest_reads_one_conversation_and_no_other_of_its_owner() {
+    let (team, id) = Team::sharing().await;
+    team.talk("anna", "private", &conversation("private", 2)).await;
+    for body in [
+        json!({"operations": [{"op": "import", "from": "private", "ids": ["t1"]}], "author": "x"}),
+        json!({"operations": [{"op": "import", "from": "private", "ids": [], "edits": true}], "author": "x"}),
+    ] {
+        for route in ["operations", "plan"] {
+            let (status, answer) = team.ask("carl", "POST", &format!("conversations/{id}/{route}"), &body).await;
+            assert_eq!((status, &answer["error"]["code"]), (404, &json!("unknown-conversation")), "{answer}");
+        }
+    }
+    let (status, _) = team.ask("carl", "GET", "conversations/private/frames", &json!({})).await;
+    assert_eq!(status, 404);
+    let found = team.get("carl", &format!("search?q={SECRET}")).await;
+    assert!(!found.to_string().contains("question"), "{found}");
+}
+
+#[tokio::test]
+async fn an_auditor_opens_a_conversation_for_a_reason_and_its_owner_is_told() {
+    let (team, id) = Team::sharing().await;
+    let figures = team.get("eve", "people/anna/conversations").await;
+    assert_eq!(figures["conversations"][0]["id"], *id);
+    assert!(!figures.to_string().contains(SECRET), "figures, and no words");
+    let path = format!("people/anna/conversations/{id}/open");
+    let (status, _) = team.ask("eve", "POST", &path, &json!({"reason": " "})).await;
+    assert_eq!(status, 400);
+    let opened = team.post("eve", &path, &json!({"reason": "incident 42: a leaked token"})).await;
+    let name = opened["conversation"].as_str().expect("a name");
+    assert!(team.get("eve", &format!("conversations/{name}/frames/t1")).await.to_string().contains(SECRET));
+    let edit = json!({"operations": [{"op": "pin", "ids": ["t1"]}], "author": "x"});
+    assert_eq!(team.ask("eve", "POST", &format!("conversations/{name}/operations"), &edit).await.0, 403);
+    let notices = team.get("anna", "notices").await;
+    assert_eq!(notices["notices"][0]["by"], "eve");
+    assert_eq!(notices["notices"][0]["reason"], "incident 42: a leaked token");
+    let timeline = team.get("anna", &format!("conversations/{id}/timeline")).await;
+    assert!(timeline.to_string().contains("incident 42"), "{timeline}");
+    let audit = team.get("adam", "audit").await;
+    assert_eq!((&audit["entries"][0]["event"], &audit["entries"][0]["by"]), (&json!("opened"), &json!("eve")));
+    assert_eq!(team.get("dora", "notices").await["notices"], json!([]));
+}

@@ -1,0 +1,96 @@
+//! The changes of a team as they are stored. Old ones stay readable: fields are only added, with defaults.
+
+use std::collections::BTreeSet;
+
+use ctx_store::Record;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Access, Grantee, Role};
+
+/// The kind of the records.
+pub(crate) const KIND: &str = "team";
+/// The version that this program writes.
+pub(crate) const VERSION: u16 = 1;
+
+/// One change. It contains no key, and no content of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    PersonAdded {
+        person: u32,
+        name: String,
+        role: Role,
+        #[serde(default)]
+        groups: BTreeSet<String>,
+    },
+    PersonChanged {
+        person: u32,
+        role: Role,
+        #[serde(default)]
+        groups: BTreeSet<String>,
+    },
+    /// Their keys and shares end with it. Their conversations stay.
+    PersonRemoved {
+        person: u32,
+    },
+    KeyMade {
+        key: String,
+        person: u32,
+        /// In hexadecimal.
+        hash: String,
+        shown: String,
+        #[serde(default)]
+        label: String,
+        #[serde(default)]
+        expires_at: Option<u64>,
+    },
+    KeyRevoked {
+        key: String,
+    },
+    Shared {
+        owner: u32,
+        conversation: String,
+        with: Grantee,
+        access: Access,
+    },
+    Unshared {
+        owner: u32,
+        conversation: String,
+        with: Grantee,
+    },
+    /// A conversation was opened without its owner.
+    GlassBroken {
+        owner: u32,
+        conversation: String,
+        reason: String,
+        until: u64,
+    },
+    /// Conversations were exported or deleted.
+    Taken {
+        owner: u32,
+        action: String,
+        conversations: u64,
+    },
+}
+
+/// An event with its time and its maker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its number in the log.
+    #[serde(default)]
+    pub seq: u64,
+    #[serde(default)]
+    pub at: u64,
+    /// The person; 0 is the operator.
+    pub by: u32,
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+impl Entry {
+    /// `None` if it cannot be read: it is of a newer version.
+    pub(crate) fn of(record: &Record) -> Option<Entry> {
+        let entry: Entry = serde_json::from_slice(&record.body).ok()?;
+        Some(Entry { seq: record.seq, at: record.at, ..entry })
+    }
+}

@@ -1,0 +1,150 @@
+//! The values of a team. No behaviour beyond reading and writing them.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use ctx_store::Hash;
+use serde::{Deserialize, Serialize};
+
+/// What a person may do besides using their own and shared conversations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    Member,
+    /// Sees people, keys, figures and the audit log of everyone.
+    Auditor,
+    /// Also manages people and keys.
+    Admin,
+}
+
+impl Role {
+    pub const ALL: [Role; 3] = [Role::Member, Role::Auditor, Role::Admin];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Member => "member",
+            Self::Auditor => "auditor",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// Whether the role sees the list of people, figures and the audit log, and may open a conversation for a reason.
+    pub fn audits(self) -> bool {
+        self >= Self::Auditor
+    }
+
+    pub fn manages(self) -> bool {
+        self == Self::Admin
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Role {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|role| role.name() == text);
+        found.ok_or_else(|| format!("`{text}` is no role; use member, auditor or admin"))
+    }
+}
+
+/// A person who uses the daemon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Person {
+    /// Never reused. The number of their store.
+    pub id: u32,
+    pub name: String,
+    pub role: Role,
+    pub groups: BTreeSet<String>,
+}
+
+/// The maker of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Actor {
+    pub id: u32,
+    pub role: Role,
+}
+
+impl Actor {
+    /// The holder of the daemon's token, who set it up.
+    pub const OPERATOR: Actor = Actor { id: 0, role: Role::Admin };
+    /// The operator's name in lists and as an author.
+    pub const OPERATOR_NAME: &str = "operator";
+}
+
+/// A key without its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// The beginning of its hash.
+    pub id: String,
+    pub person: u32,
+    pub hash: Hash,
+    /// The beginning of its text, by which its owner recognises it.
+    pub shown: String,
+    pub label: String,
+    pub made_at: u64,
+    pub expires_at: Option<u64>,
+    pub revoked_at: Option<u64>,
+}
+
+/// What someone may do with a conversation of another person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    Look,
+    Edit,
+}
+
+impl Access {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Look => "look",
+            Self::Edit => "edit",
+        }
+    }
+}
+
+/// Who a conversation is shared with.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Grantee {
+    Person(u32),
+    Group(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Share {
+    pub owner: u32,
+    pub conversation: String,
+    pub with: Grantee,
+    pub access: Access,
+    pub at: u64,
+}
+
+/// A look at a conversation that its owner did not share, for a stated reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Glass {
+    pub owner: u32,
+    pub conversation: String,
+    pub by: u32,
+    pub reason: String,
+    pub at: u64,
+    pub until: u64,
+}
+
+/// A message to the owner of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    pub at: u64,
+    pub conversation: String,
+    /// The name of the person who looked.
+    pub by: String,
+    pub role: Role,
+    pub reason: String,
+}

@@ -1,0 +1,333 @@
+//! The log of a team in a store, and the state in memory that requests are checked against. No request waits for the
+//! store.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ctx_store::{Absent, AppendOutcome, Expectation, NewRecord, Note, Replica, Step, Store, StoreError};
+
+use crate::error::TeamError;
+use crate::event::{Entry, Event, KIND, VERSION};
+use crate::key;
+use crate::model::{Actor, Person};
+use crate::state::State;
+
+/// The conversation of the log, in a store of its own.
+const LOG: &str = "team";
+/// The note with the times at which keys were used.
+const USED: &str = "used";
+const MINUTE: u64 = 60_000;
+/// The interval between two writes of those times.
+const SAVE: Duration = Duration::from_secs(60);
+/// The longest pause between two looks at the changes of other daemons. A notification ends it.
+const BEAT: Duration = Duration::from_millis(250);
+const RETRY: Duration = Duration::from_millis(100);
+/// How often a change is tried that other daemons overtake.
+const TRIES: usize = 5;
+
+pub struct Registry {
+    store: Arc<dyn Store>,
+    replica: Option<Arc<dyn Replica>>,
+    state: RwLock<Arc<State>>,
+    /// Serialises changes.
+    changing: Mutex<()>,
+    /// When each key was last used, by its id.
+    used: RwLock<HashMap<String, Arc<AtomicU64>>>,
+}
+
+/// The holder of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    pub person: Arc<Person>,
+    /// The key's id.
+    pub key: String,
+}
+
+impl Identity {
+    pub fn actor(&self) -> Actor {
+        Actor { id: self.person.id, role: self.person.role }
+    }
+}
+
+/// The outcome of looking a key up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recognition {
+    Known(Identity),
+    Unknown,
+    /// Unknown here, and the store cannot tell at the moment.
+    OutOfReach,
+}
+
+/// A stored change.
+#[derive(Debug)]
+pub struct Changed<T> {
+    pub value: T,
+    /// Daemons that may not know it yet.
+    pub warnings: Vec<String>,
+}
+
+impl Registry {
+    pub fn open(store: Arc<dyn Store>) -> Result<Registry, TeamError> {
+        let state = read(&*store)?;
+        let registry = Self::of(store, state);
+        registry.read_used();
+        Ok(registry)
+    }
+
+    /// Opens it while the store is out of reach, with what an earlier daemon saved of it.
+    pub fn open_away(store: Arc<dyn Store>, saved: Vec<Entry>) -> Registry {
+        Self::of(store, State::of(saved))
+    }
+
+    fn of(store: Arc<dyn Store>, state: State) -> Registry {
+        let replica = store.replica();
+        Registry {
+            store,
+            replica,
+            state: RwLock::new(Arc::new(state)),
+            changing: Mutex::default(),
+            used: RwLock::default(),
+        }
+    }
+
+    /// The newest state known here.
+    pub fn state(&self) -> Arc<State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Looks a key up in memory.
+    pub fn recognise(&self, text: &[u8]) -> Recognition {
+        let (state, now) = (self.state(), now());
+        let Some((key, person)) = state.holder(&key::hash(text), now) else {
+            return if self.is_away() { Recognition::OutOfReach } else { Recognition::Unknown };
+        };
+        self.note_use(&key.id, now / MINUTE * MINUTE);
+        Recognition::Known(Identity { person: person.clone(), key: key.id.clone() })
+    }
+
+    /// Whether the store is out of reach, so that keys may exist that are unknown here.
+    pub fn is_away(&self) -> bool {
+        self.replica.as_ref().is_some_and(|replica| replica.presence().away.is_some())
+    }
+
+    /// When a key was last used, by the minute.
+    pub fn last_used(&self, key: &str) -> Option<u64> {
+        let used = self.used.read().unwrap_or_else(PoisonError::into_inner);
+        used.get(key).map(|at| at.load(Ordering::Relaxed)).filter(|at| *at > 0)
+    }
+
+    fn note_use(&self, key: &str, minute: u64) {
+        if let Some(at) = self.used.read().unwrap_or_else(PoisonError::into_inner).get(key) {
+            at.fetch_max(minute, Ordering::Relaxed);
+            return;
+        }
+        let mut used = self.used.write().unwrap_or_else(PoisonError::into_inner);
+        used.entry(key.to_owned()).or_default().fetch_max(minute, Ordering::Relaxed);
+    }
+
+    /// Makes a change: `decide` gets the newest state, and is asked again if another daemon was faster.
+    pub fn change<T>(
+        &self,
+        by: &Actor,
+        decide: impl Fn(&State) -> Result<(Event, T), TeamError>,
+    ) -> Result<Changed<T>, TeamError> {
+        let _one_at_a_time = lock(&self.changing);
+        for _ in 0..TRIES {
+            let state = self.state();
+            let (event, value) = decide(&state)?;
+            let entry = Entry { seq: 0, at: now(), by: by.id, event };
+            let body = serde_json::to_vec(&entry).unwrap_or_default();
+            let record = NewRecord {
+                conversation: LOG.to_owned(),
+                at: entry.at,
+                kind: KIND.to_owned(),
+                version: VERSION,
+                uses: Vec::new(),
+                body,
+            };
+            let step = Step {
+                records: vec![record],
+                expect: Some(Expectation { conversation: LOG.to_owned(), version: state.version }),
+                durable: true,
+                is_announced: true,
+                ..Step::default()
+            };
+            match self.store.append(vec![step])?.pop() {
+                Some(AppendOutcome::Stored { numbers }) => {
+                    let seq = numbers.last().copied().unwrap_or_default();
+                    let mut newer = (*state).clone();
+                    newer.take(Entry { seq, ..entry });
+                    self.publish(newer);
+                    return Ok(Changed { value, warnings: self.confirm() });
+                }
+                Some(AppendOutcome::Conflict { .. }) | None => self.reload()?,
+            }
+        }
+        Err(StoreError::Slow.into())
+    }
+
+    fn publish(&self, newer: State) {
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        if newer.version >= state.version {
+            *state = Arc::new(newer);
+        }
+    }
+
+    /// Reads the log again.
+    pub fn reload(&self) -> Result<(), TeamError> {
+        self.publish(read(&*self.store)?);
+        Ok(())
+    }
+
+    /// Waits until the other daemons know the newest change.
+    fn confirm(&self) -> Vec<String> {
+        let Some(replica) = &self.replica else { return Vec::new() };
+        match replica.await_others(LOG) {
+            Ok(absent) => absent.iter().map(in_words).collect(),
+            Err(error) => vec![format!("The change is stored, but other daemons may not know it yet: {error}.")],
+        }
+    }
+
+    /// Starts to follow the changes of other daemons, and to save when keys were used, until the registry is dropped.
+    pub fn follow(self: &Arc<Self>) -> std::io::Result<()> {
+        let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
+        let weak = Arc::downgrade(self);
+        thread("ctx-keys").spawn(move || {
+            loop {
+                std::thread::sleep(SAVE);
+                let Some(registry) = weak.upgrade() else { return };
+                registry.save_used();
+            }
+        })?;
+        let Some(replica) = self.replica.clone() else { return Ok(()) };
+        let weak = Arc::downgrade(self);
+        thread("ctx-team").spawn(move || {
+            loop {
+                let news = replica.poll(BEAT);
+                let Some(registry) = weak.upgrade() else { return };
+                let taken = news.map_err(TeamError::from).and_then(|news| {
+                    if news.is_incomplete || !news.edited.is_empty() || !news.grown.is_empty() {
+                        registry.reload()?;
+                    }
+                    Ok(replica.beat()?)
+                });
+                if let Err(error) = taken {
+                    tracing::debug!(%error, "the changes of the team cannot be followed");
+                    std::thread::sleep(RETRY);
+                }
+            }
+        })?;
+        Ok(())
+    }
+
+    fn read_used(&self) {
+        let note = self.store.note(LOG, USED).ok().flatten();
+        let saved: HashMap<String, u64> = note.and_then(|body| serde_json::from_slice(&body).ok()).unwrap_or_default();
+        saved.iter().for_each(|(key, minute)| self.note_use(key, *minute));
+    }
+
+    /// Saves when keys were used. Several daemons write the same note: each first takes what the others wrote.
+    pub fn save_used(&self) {
+        self.read_used();
+        let used = self.used.read().unwrap_or_else(PoisonError::into_inner);
+        let times: HashMap<&str, u64> =
+            used.iter().map(|(key, at)| (key.as_str(), at.load(Ordering::Relaxed))).collect();
+        if times.is_empty() {
+            return;
+        }
+        let body = serde_json::to_vec(&times).ok();
+        drop(used);
+        let note = Note { conversation: LOG.to_owned(), name: USED.to_owned(), body };
+        if let Err(error) = self.store.append(vec![Step { notes: vec![note], ..Step::default() }]) {
+            tracing::debug!(%error, "cannot save when keys were used");
+        }
+    }
+}
+
+/// The log as stored. A damaged entry may be a revoked key, so it is an error; an event of a newer version is skipped,
+/// because newer versions only add.
+fn read(store: &dyn Store) -> Result<State, TeamError> {
+    let found = store.records(LOG, 0)?;
+    if let Some(damaged) = found.skipped.first() {
+        let what = format!("entry {} of the log of people cannot be read", damaged.seq);
+        return Err(StoreError::Damaged(what.into()).into());
+    }
+    let mut state = State::default();
+    for record in &found.records {
+        match Entry::of(record) {
+            Some(entry) => state.take(entry),
+            None => {
+                tracing::warn!(seq = record.seq, "skipped an entry of the log of people that a newer version wrote")
+            }
+        }
+        state.version = state.version.max(record.seq);
+    }
+    Ok(state)
+}
+
+fn in_words(Absent { name, silent }: &Absent) -> String {
+    let seconds = silent.as_secs_f64();
+    format!(
+        "The daemon {name} has not been heard of for {seconds:.0} s. If it still runs, it may not know this change."
+    )
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::KeyText;
+    use crate::model::Role;
+    use crate::state::NewKey;
+    use ctx_store::MemoryStore;
+    use std::collections::BTreeSet;
+
+    fn add(registry: &Registry, name: &str) -> u32 {
+        let added = registry.change(&Actor::OPERATOR, |state| {
+            let event = state.add_person(&Actor::OPERATOR, name, Role::Member, BTreeSet::new())?;
+            let Event::PersonAdded { person, .. } = event else { unreachable!() };
+            Ok((event, person))
+        });
+        added.expect("added").value
+    }
+
+    #[test]
+    fn a_person_and_their_key_survive_a_restart_and_the_key_is_not_in_the_store() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let registry = Registry::open(store.clone()).expect("open");
+        let (person, text) = (add(&registry, "anna"), KeyText::generate().expect("random"));
+        let actor = Actor { id: person, role: Role::Member };
+        let made =
+            registry.change(&actor, |state| Ok((state.make_key(&actor, person, &text, &NewKey::default())?, ())));
+        assert!(made.expect("made").warnings.is_empty());
+        let Recognition::Known(identity) = registry.recognise(text.expose_secret().as_bytes()) else {
+            panic!("known");
+        };
+        registry.save_used();
+        let again = Registry::open(store.clone()).expect("open");
+        assert_eq!(again.recognise(text.expose_secret().as_bytes()), Recognition::Known(identity.clone()));
+        assert!(again.last_used(&identity.key).is_some_and(|at| at % MINUTE == 0));
+        assert_eq!(again.recognise(b"ctxk_other"), Recognition::Unknown);
+        let log = store.log(0, 100).expect("a log");
+        let secret = &text.expose_secret()[12..];
+        assert!(log.records.iter().all(|record| !String::from_utf8_lossy(&record.body).contains(secret)));
+    }
+
+    #[test]
+    fn two_daemons_that_add_at_once_give_two_numbers() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let (one, other) = (Registry::open(store.clone()).unwrap(), Registry::open(store).unwrap());
+        assert_eq!((add(&one, "anna"), add(&other, "bob"), add(&one, "carl")), (1, 2, 3));
+        one.reload().unwrap();
+        assert_eq!(one.state().people().count(), 3);
+    }
+}

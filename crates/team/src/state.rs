@@ -1,0 +1,346 @@
+//! The state of a team: the fold of its log, and every decision about it. Pure.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use ctx_core::ErrorCode;
+use ctx_store::Hash;
+
+use crate::error::TeamError;
+use crate::event::{Entry, Event};
+use crate::key::KeyText;
+use crate::model::{Access, Actor, Glass, Grantee, Key, Notice, Person, Role, Share};
+
+/// How long a conversation stays open to the person who opened it for a reason, in milliseconds.
+pub const GLASS_LIFETIME: u64 = 60 * 60 * 1000;
+
+const LONGEST_NAME: usize = 64;
+const LONGEST_REASON: usize = 1000;
+
+#[derive(Debug, Clone, Default)]
+pub struct State {
+    /// The number of the last record in the log.
+    pub(crate) version: u64,
+    people: BTreeMap<u32, Arc<Person>>,
+    keys: BTreeMap<String, Arc<Key>>,
+    by_hash: HashMap<Hash, Arc<Key>>,
+    shares: Vec<Share>,
+    glasses: Vec<Glass>,
+    entries: Vec<Entry>,
+    /// Includes removed people, whose numbers are not reused.
+    last_person: u32,
+}
+
+/// A key to be made.
+#[derive(Debug, Clone, Default)]
+pub struct NewKey {
+    pub label: String,
+    pub expires_at: Option<u64>,
+}
+
+impl State {
+    pub fn of(entries: impl IntoIterator<Item = Entry>) -> State {
+        let mut state = State::default();
+        entries.into_iter().for_each(|entry| state.take(entry));
+        state
+    }
+
+    pub(crate) fn take(&mut self, entry: Entry) {
+        self.version = self.version.max(entry.seq);
+        match &entry.event {
+            Event::PersonAdded { person, name, role, groups } => {
+                self.last_person = self.last_person.max(*person);
+                let added = Person { id: *person, name: name.clone(), role: *role, groups: groups.clone() };
+                self.people.insert(*person, Arc::new(added));
+            }
+            Event::PersonChanged { person, role, groups } => {
+                if let Some(known) = self.people.get_mut(person) {
+                    *known = Arc::new(Person { role: *role, groups: groups.clone(), ..(**known).clone() });
+                }
+            }
+            Event::PersonRemoved { person } => self.remove(*person),
+            Event::KeyMade { key, person, hash, shown, label, expires_at } => {
+                let Ok(hash) = hash.parse::<Hash>() else { return };
+                let made = Arc::new(Key {
+                    id: key.clone(),
+                    person: *person,
+                    hash,
+                    shown: shown.clone(),
+                    label: label.clone(),
+                    made_at: entry.at,
+                    expires_at: *expires_at,
+                    revoked_at: None,
+                });
+                self.by_hash.insert(hash, made.clone());
+                self.keys.insert(key.clone(), made);
+            }
+            Event::KeyRevoked { key } => self.revoke(key, entry.at),
+            Event::Shared { owner, conversation, with, access } => {
+                self.unshare(*owner, conversation, with);
+                let (conversation, with) = (conversation.clone(), with.clone());
+                self.shares.push(Share { owner: *owner, conversation, with, access: *access, at: entry.at });
+            }
+            Event::Unshared { owner, conversation, with } => self.unshare(*owner, conversation, with),
+            Event::GlassBroken { owner, conversation, reason, until } => self.glasses.push(Glass {
+                owner: *owner,
+                conversation: conversation.clone(),
+                by: entry.by,
+                reason: reason.clone(),
+                at: entry.at,
+                until: *until,
+            }),
+            Event::Taken { .. } => {}
+        }
+        self.entries.push(entry);
+    }
+
+    fn remove(&mut self, person: u32) {
+        self.people.remove(&person);
+        self.by_hash.retain(|_, key| key.person != person);
+        self.keys.retain(|_, key| key.person != person);
+        self.shares.retain(|share| share.owner != person && share.with != Grantee::Person(person));
+        self.glasses.retain(|glass| glass.by != person);
+    }
+
+    fn revoke(&mut self, id: &str, at: u64) {
+        if let Some(key) = self.keys.get_mut(id) {
+            self.by_hash.remove(&key.hash);
+            *key = Arc::new(Key { revoked_at: Some(at), ..(**key).clone() });
+        }
+    }
+
+    fn unshare(&mut self, owner: u32, conversation: &str, with: &Grantee) {
+        self.shares.retain(|share| share.owner != owner || share.conversation != conversation || share.with != *with);
+    }
+
+    /// The whole log, oldest first.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub fn people(&self) -> impl Iterator<Item = &Arc<Person>> {
+        self.people.values()
+    }
+
+    pub fn person(&self, id: u32) -> Option<&Arc<Person>> {
+        self.people.get(&id)
+    }
+
+    pub fn named(&self, name: &str) -> Result<&Arc<Person>, TeamError> {
+        let found = self.people.values().find(|person| person.name == name);
+        found.ok_or_else(|| {
+            let message = format!("No person is called `{name}`.");
+            TeamError::refused(ErrorCode::UnknownPerson, message, "The list of people has all names.")
+        })
+    }
+
+    /// The name to show for a number, also of a person who was removed.
+    pub fn name_of(&self, id: u32) -> String {
+        if id == Actor::OPERATOR.id {
+            return Actor::OPERATOR_NAME.to_owned();
+        }
+        let added = self.entries.iter().find_map(|entry| match &entry.event {
+            Event::PersonAdded { person, name, .. } if *person == id => Some(name.clone()),
+            _ => None,
+        });
+        added.unwrap_or_else(|| format!("#{id}"))
+    }
+
+    /// All keys of present people, revoked ones included.
+    pub fn keys(&self) -> impl Iterator<Item = &Arc<Key>> {
+        self.keys.values()
+    }
+
+    /// The valid key with this hash, and its person.
+    pub fn holder(&self, hash: &Hash, now: u64) -> Option<(&Arc<Key>, &Arc<Person>)> {
+        let key = self.by_hash.get(hash).filter(|key| key.expires_at.is_none_or(|end| now < end))?;
+        Some((key, self.people.get(&key.person)?))
+    }
+
+    pub fn shares_of(&self, owner: u32, conversation: &str) -> impl Iterator<Item = &Share> {
+        self.shares.iter().filter(move |share| share.owner == owner && share.conversation == conversation)
+    }
+
+    /// The conversations of others that a person may open now, as (owner, conversation, access).
+    pub fn open_to(&self, person: u32, now: u64) -> Vec<(u32, &str, Access)> {
+        let groups = self.people.get(&person).map(|person| &person.groups);
+        let is_mine = |with: &Grantee| match with {
+            Grantee::Person(id) => *id == person,
+            Grantee::Group(name) => groups.is_some_and(|groups| groups.contains(name)),
+        };
+        let shared = self.shares.iter().filter(|share| share.owner != person && is_mine(&share.with));
+        let shared = shared.map(|share| (share.owner, share.conversation.as_str(), share.access));
+        let opened = self.glasses.iter().filter(|glass| glass.by == person && now < glass.until);
+        let opened = opened.map(|glass| (glass.owner, glass.conversation.as_str(), Access::Look));
+        let mut all: BTreeMap<(u32, &str), Access> = BTreeMap::new();
+        for (owner, conversation, access) in shared.chain(opened) {
+            let most = all.entry((owner, conversation)).or_insert(access);
+            *most = access.max(*most);
+        }
+        all.into_iter().map(|((owner, conversation), access)| (owner, conversation, access)).collect()
+    }
+
+    /// The looks at a person's conversations that they did not allow, newest first.
+    pub fn notices(&self, owner: u32) -> Vec<Notice> {
+        let of_owner = self.entries.iter().rev().filter_map(|entry| match &entry.event {
+            Event::GlassBroken { owner: of, conversation, reason, .. } if *of == owner => Some(Notice {
+                at: entry.at,
+                conversation: conversation.clone(),
+                by: self.name_of(entry.by),
+                role: self.people.get(&entry.by).map_or(Role::Admin, |person| person.role),
+                reason: reason.clone(),
+            }),
+            _ => None,
+        });
+        of_owner.collect()
+    }
+
+    pub fn add_person(
+        &self,
+        actor: &Actor,
+        name: &str,
+        role: Role,
+        groups: BTreeSet<String>,
+    ) -> Result<Event, TeamError> {
+        manages(actor)?;
+        check_name("person", name)?;
+        groups.iter().try_for_each(|group| check_name("group", group))?;
+        if name == Actor::OPERATOR_NAME || self.people.values().any(|person| person.name == name) {
+            let message = format!("There is a person called `{name}` already.");
+            return Err(TeamError::refused(ErrorCode::PersonExists, message, "Choose another name."));
+        }
+        Ok(Event::PersonAdded { person: self.last_person + 1, name: name.to_owned(), role, groups })
+    }
+
+    pub fn change_person(
+        &self,
+        actor: &Actor,
+        name: &str,
+        role: Option<Role>,
+        groups: Option<BTreeSet<String>>,
+    ) -> Result<Event, TeamError> {
+        manages(actor)?;
+        let person = self.named(name)?;
+        groups.iter().flatten().try_for_each(|group| check_name("group", group))?;
+        let (role, groups) = (role.unwrap_or(person.role), groups.unwrap_or_else(|| person.groups.clone()));
+        Ok(Event::PersonChanged { person: person.id, role, groups })
+    }
+
+    pub fn remove_person(&self, actor: &Actor, name: &str) -> Result<Event, TeamError> {
+        manages(actor)?;
+        Ok(Event::PersonRemoved { person: self.named(name)?.id })
+    }
+
+    /// Members make keys for themselves, admins for anyone.
+    pub fn make_key(&self, actor: &Actor, person: u32, text: &KeyText, new: &NewKey) -> Result<Event, TeamError> {
+        if actor.id != person {
+            manages(actor)?;
+        }
+        if !self.people.contains_key(&person) {
+            let message = "The operator's key is the daemon's token.";
+            let hint = "Name the person that the key is for.";
+            return Err(TeamError::refused(ErrorCode::UnknownPerson, message, hint));
+        }
+        let hash = text.hash().to_string();
+        Ok(Event::KeyMade {
+            key: hash.chars().take(8).collect(),
+            person,
+            hash,
+            shown: text.shown(),
+            label: new.label.chars().take(LONGEST_NAME).collect(),
+            expires_at: new.expires_at,
+        })
+    }
+
+    /// A key that is not the actor's own is unknown to them, unless they manage keys.
+    pub fn revoke_key(&self, actor: &Actor, id: &str) -> Result<Event, TeamError> {
+        let key = self.keys.get(id).filter(|key| key.person == actor.id || actor.role.manages());
+        let key = key.filter(|key| key.revoked_at.is_none()).ok_or_else(|| {
+            let message = format!("There is no valid key `{id}`.");
+            TeamError::refused(ErrorCode::UnknownKey, message, "The list of keys has their ids.")
+        })?;
+        Ok(Event::KeyRevoked { key: key.id.clone() })
+    }
+
+    pub fn grantee(&self, person: Option<&str>, group: Option<&str>) -> Result<Grantee, TeamError> {
+        match (person, group) {
+            (Some(name), None) => Ok(Grantee::Person(self.named(name)?.id)),
+            (None, Some(name)) => check_name("group", name).map(|()| Grantee::Group(name.to_owned())),
+            _ => Err(TeamError::refused(
+                ErrorCode::BadRequest,
+                "A conversation is shared with one person or with one group.",
+                "Name a `person` or a `group`.",
+            )),
+        }
+    }
+
+    /// Shares a conversation of the actor.
+    pub fn share(&self, actor: &Actor, conversation: &str, with: Grantee, access: Access) -> Result<Event, TeamError> {
+        if with == Grantee::Person(actor.id) {
+            let message = "This conversation is your own.";
+            return Err(TeamError::refused(ErrorCode::BadRequest, message, "Name another person, or a group."));
+        }
+        Ok(Event::Shared { owner: actor.id, conversation: conversation.to_owned(), with, access })
+    }
+
+    pub fn end_share(&self, actor: &Actor, conversation: &str, with: Grantee) -> Result<Event, TeamError> {
+        if !self.shares_of(actor.id, conversation).any(|share| share.with == with) {
+            let message = "The conversation is not shared with them.";
+            let hint = "The conversation's shares list everyone who may open it.";
+            return Err(TeamError::refused(ErrorCode::UnknownPerson, message, hint));
+        }
+        Ok(Event::Unshared { owner: actor.id, conversation: conversation.to_owned(), with })
+    }
+
+    /// Opens a conversation of another person for a while.
+    pub fn break_glass(
+        &self,
+        actor: &Actor,
+        (owner, conversation): (u32, &str),
+        reason: &str,
+        now: u64,
+    ) -> Result<Event, TeamError> {
+        audits(actor)?;
+        let reason = reason.trim();
+        if reason.chars().count() < 8 {
+            let message = "Opening the conversation of another person needs a reason.";
+            let hint = "Say why, in a few words: the owner reads it, and it stays in the audit log.";
+            return Err(TeamError::refused(ErrorCode::BadRequest, message, hint));
+        }
+        let reason = reason.chars().take(LONGEST_REASON).collect();
+        let until = now + GLASS_LIFETIME;
+        Ok(Event::GlassBroken { owner, conversation: conversation.to_owned(), reason, until })
+    }
+}
+
+fn manages(actor: &Actor) -> Result<(), TeamError> {
+    if actor.role.manages() { Ok(()) } else { Err(needs("admin")) }
+}
+
+/// Refuses everyone who is neither an auditor nor an admin.
+fn audits(actor: &Actor) -> Result<(), TeamError> {
+    if actor.role.audits() { Ok(()) } else { Err(needs("auditor or admin")) }
+}
+
+pub(crate) fn needs(role: &str) -> TeamError {
+    TeamError::refused(
+        ErrorCode::RoleNeeded,
+        format!("This needs the role {role}."),
+        "Ask an admin to change your role.",
+    )
+}
+
+fn check_name(what: &str, name: &str) -> Result<(), TeamError> {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '@');
+    if !name.is_empty() && name.chars().count() <= LONGEST_NAME && name.chars().all(is_plain) {
+        return Ok(());
+    }
+    Err(TeamError::refused(
+        ErrorCode::BadRequest,
+        format!("A {what} cannot be called `{name}`."),
+        format!("Use up to {LONGEST_NAME} letters, digits, `.`, `-`, `_` and `@`."),
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+use super::*;
+
+const ADMIN: Actor = Actor::OPERATOR;
+
+struct Team(State);
+
+impl Team {
+    fn new() -> Team {
+        let mut team = Team(State::default());
+        for (name, role) in [("anna", Role::Member), ("bob", Role::Member), ("eve", Role::Auditor)] {
+            let groups = if name == "bob" { BTreeSet::from(["core".to_owned()]) } else { BTreeSet::new() };
+            let added = team.0.add_person(&ADMIN, name, role, groups).expect("added");
+            team.take(0, added);
+        }
+        team
+    }
+
+    fn take(&mut self, by: u32, event: Event) {
+        let seq = self.0.version + 1;
+        self.0.take(Entry { seq, at: seq * 1000, by, event });
+    }
+
+    fn actor(&self, name: &str) -> Actor {
+        let person = self.0.named(name).expect("known");
+        Actor { id: person.id, role: person.role }
+    }
+
+    fn key(&mut self, name: &str, new: &NewKey) -> KeyText {
+        let (text, actor) = (KeyText::generate().expect("random"), self.actor(name));
+        let made = self.0.make_key(&actor, actor.id, &text, new).expect("made");
+        self.take(actor.id, made);
+        text
+    }
+
+    fn holder(&self, key: &KeyText, now: u64) -> Option<String> {
+        self.0.holder(&key.hash(), now).map(|(_, person)| person.name.clone())
+    }
+}
+
+fn code<T: std::fmt::Debug>(outcome: Result<T, TeamError>) -> ErrorCode {
+    outcome.expect_err("refused").code()
+}
+
+#[test]
+fn a_key_names_its_person_until_it_expires_is_revoked_or_its_person_goes() {
+    let mut team = Team::new();
+    let (kept, short) = (
+        team.key("anna", &NewKey::default()),
+        team.key("anna", &NewKey { expires_at: Some(50_000), ..NewKey::default() }),
+    );
+    let revoked = team.key("bob", &NewKey::default());
+    assert_eq!(team.holder(&kept, 1).as_deref(), Some("anna"));
+    assert_eq!(team.holder(&short, 49_999).as_deref(), Some("anna"));
+    assert_eq!(team.holder(&short, 50_000), None);
+    let id = revoked.hash().to_string()[..8].to_owned();
+    let event = team.0.revoke_key(&team.actor("bob"), &id).expect("revoked");
+    team.take(2, event);
+    assert_eq!(team.holder(&revoked, 1), None);
+    assert_eq!(code(team.0.revoke_key(&team.actor("bob"), &id)), ErrorCode::UnknownKey, "twice");
+    let event = team.0.remove_person(&ADMIN, "anna").expect("removed");
+    team.take(0, event);
+    assert_eq!(team.holder(&kept, 1), None);
+    assert_eq!(team.0.name_of(1), "anna", "the audit log still names her");
+}
+
+#[test]
+fn a_removed_person_leaves_their_number_behind() {
+    let mut team = Team::new();
+    let removed = team.0.remove_person(&ADMIN, "eve").expect("removed");
+    team.take(0, removed);
+    let added = team.0.add_person(&ADMIN, "eve", Role::Member, BTreeSet::new()).expect("added");
+    assert!(matches!(added, Event::PersonAdded { person: 4, .. }), "{added:?}");
+}
+
+#[test]
+fn only_admins_manage_people_and_the_keys_of_others() {
+    let mut team = Team::new();
+    let key = team.key("anna", &NewKey::default());
+    let id = key.hash().to_string()[..8].to_owned();
+    let text = KeyText::generate().expect("random");
+    for name in ["bob", "eve"] {
+        let actor = team.actor(name);
+        assert_eq!(code(team.0.add_person(&actor, "x", Role::Member, BTreeSet::new())), ErrorCode::RoleNeeded);
+        assert_eq!(code(team.0.change_person(&actor, name, Some(Role::Admin), None)), ErrorCode::RoleNeeded);
+        assert_eq!(code(team.0.remove_person(&actor, "anna")), ErrorCode::RoleNeeded);
+        assert_eq!(code(team.0.make_key(&actor, 1, &text, &NewKey::default())), ErrorCode::RoleNeeded);
+        assert_eq!(code(team.0.revoke_key(&actor, &id)), ErrorCode::UnknownKey, "not even its existence is told");
+    }
+    assert!(team.0.revoke_key(&ADMIN, &id).is_ok());
+}
+
+#[test]
+fn names_are_plain_and_unique() {
+    let team = Team::new();
+    let add = |name: &str| team.0.add_person(&ADMIN, name, Role::Member, BTreeSet::new());
+    for bad in ["", "a b", "a\nb", "(agent)", &"x".repeat(65)] {
+        assert_eq!(code(add(bad)), ErrorCode::BadRequest, "{bad}");
+    }
+    assert_eq!(code(add("anna")), ErrorCode::PersonExists);
+    assert_eq!(code(add("operator")), ErrorCode::PersonExists);
+    assert!(add("zoë@example.com").is_ok());
+}
+
+#[test]
+fn a_share_opens_one_conversation_to_a_person_or_a_group_until_it_ends() {
+    let mut team = Team::new();
+    let (anna, bob) = (team.actor("anna"), team.actor("bob"));
+    let share = |team: &Team, with, access| team.0.share(&anna, "c1", with, access).expect("shared");
+    let event = share(&team, Grantee::Person(bob.id), Access::Look);
+    team.take(anna.id, event);
+    assert_eq!(team.0.open_to(bob.id, 0), [(anna.id, "c1", Access::Look)]);
+    let event = share(&team, Grantee::Group("core".into()), Access::Edit);
+    team.take(anna.id, event);
+    assert_eq!(team.0.open_to(bob.id, 0), [(anna.id, "c1", Access::Edit)], "the most of both");
+    assert!(team.0.open_to(team.actor("eve").id, 0).is_empty() && team.0.open_to(anna.id, 0).is_empty());
+    for with in [Grantee::Group("core".into()), Grantee::Person(bob.id)] {
+        let event = team.0.end_share(&anna, "c1", with).expect("ended");
+        team.take(anna.id, event);
+    }
+    assert!(team.0.open_to(bob.id, 0).is_empty());
+    assert_eq!(code(team.0.end_share(&anna, "c1", Grantee::Person(bob.id))), ErrorCode::UnknownPerson);
+}
+
+#[test]
+fn breaking_the_glass_needs_a_role_and_a_reason_lasts_an_hour_and_is_told_to_the_owner() {
+    let mut team = Team::new();
+    let (bob, eve) = (team.actor("bob"), team.actor("eve"));
+    assert_eq!(code(team.0.break_glass(&bob, (1, "c1"), "a good reason", 0)), ErrorCode::RoleNeeded);
+    assert_eq!(code(team.0.break_glass(&eve, (1, "c1"), "  why  ", 0)), ErrorCode::BadRequest);
+    let event = team.0.break_glass(&eve, (1, "c1"), "incident 42, leaked token", 1000).expect("opened");
+    team.take(eve.id, event);
+    assert_eq!(team.0.open_to(eve.id, 1001), [(1, "c1", Access::Look)]);
+    assert!(team.0.open_to(eve.id, 1000 + GLASS_LIFETIME).is_empty(), "it is over");
+    let [notice] = &team.0.notices(1)[..] else { panic!("one notice") };
+    assert_eq!((notice.by.as_str(), notice.reason.as_str()), ("eve", "incident 42, leaked token"));
+    assert!(team.0.notices(2).is_empty());
+}
+
+#[test]
+fn the_fold_of_the_stored_log_is_the_same_state() {
+    let mut team = Team::new();
+    let key = team.key("anna", &NewKey { label: "laptop".into(), expires_at: None });
+    let json = serde_json::to_string(team.0.entries()).expect("JSON");
+    assert!(!json.contains(key.expose_secret()), "no key is stored");
+    let again = State::of(serde_json::from_str::<Vec<Entry>>(&json).expect("entries"));
+    assert_eq!(again.entries(), team.0.entries());
+    assert_eq!(again.holder(&key.hash(), 0).map(|(_, person)| person.name.clone()), Some("anna".into()));
+}
