@@ -211,11 +211,8 @@ fn output_ranks(lines: &[&str]) -> Vec<usize> {
     let rank = |(at, line): (usize, &&str)| {
         report = if is_failure(line) { REPORT } else { usize::saturating_sub(report, 1) };
         let from_end = lines.len() - at;
-        match () {
-            () if at < HEAD || from_end <= TAIL => 0,
-            () if report > 0 => 1,
-            () => 1 + from_end,
-        }
+        let is_end = at < HEAD || from_end <= TAIL;
+        if is_end { 0 } else { 1 + if report > 0 { 0 } else { from_end } }
     };
     lines.iter().enumerate().map(rank).collect()
 }
