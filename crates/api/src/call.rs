@@ -25,7 +25,7 @@ use crate::show::ContentView;
 use crate::stats::{Stats, StatsQuery};
 use crate::status::Status;
 use crate::team::{
-    Audit, AuditQuery, Keys, MadeKey, Me, NewKey, NewPerson, Notices, Opened, People, PersonChange,
+    Audit, AuditQuery, Keys, MadeKey, Me, NewKey, NewPerson, Notices, OpenConversation, People, PersonChange,
     PersonConversations, Reason, ShareWish, Shares,
 };
 use crate::timeline::{Timeline, TimelineQuery};
@@ -167,7 +167,7 @@ pub fn conversations_of(person: &str) -> Call<PersonConversations> {
 }
 
 /// Opens the conversation of another person for a while.
-pub fn open_conversation(person: &str, conversation: &str, why: &Reason) -> Call<Opened> {
+pub fn open_conversation(person: &str, conversation: &str, why: &Reason) -> Call<OpenConversation> {
     let (person, conversation) = (encoded(person, ""), encoded(conversation, ""));
     Call::post(format!("/people/{person}/conversations/{conversation}/open"), why)
 }

@@ -158,7 +158,7 @@ pub struct Reason {
 
 /// A conversation that is open for a while.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Opened {
+pub struct OpenConversation {
     /// Its name for the reader.
     pub conversation: String,
     pub until: u64,

@@ -62,7 +62,7 @@ use ctx_api::search::SearchQuery;
 use ctx_api::stats::StatsQuery;
 use ctx_api::status::{Status, UpstreamView};
 use ctx_api::team::{
-    Audit, AuditQuery, Keys, MadeKey, Me, NewKey, NewPerson, Notices, Opened, People, PersonChange,
+    Audit, AuditQuery, Keys, MadeKey, Me, NewKey, NewPerson, Notices, OpenConversation, People, PersonChange,
     PersonConversations, Reason, ShareWish, Shares,
 };
 use ctx_api::timeline::TimelineQuery;
@@ -426,7 +426,7 @@ fn team_routes() -> Routes {
             team::open,
             told("open", "Opens a conversation for an hour, for a reason that its owner is told")
                 .body::<Reason>()
-                .answers::<Opened>(),
+                .answers::<OpenConversation>(),
         )
         .get("/keys", team::keys, told("keys", "Keys, without their texts").answers::<Keys>())
         .post("/keys", team::make_key, told("make_key", "Makes a key").body::<NewKey>().answers::<MadeKey>())

@@ -7,7 +7,8 @@ use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query};
 use ctx_api::team::{
     Audit, AuditEntry, AuditQuery, ConversationFigures, KeyView, Keys, MadeKey, Me, NewKey, NewPerson, NoticeView,
-    Notices, Opened, People, PersonChange, PersonConversations, PersonView, Reason, ShareView, ShareWish, Shares,
+    Notices, OpenConversation, People, PersonChange, PersonConversations, PersonView, Reason, ShareView, ShareWish,
+    Shares,
 };
 use ctx_api::timeline::{AccessAction, AccessView};
 use ctx_core::ErrorCode;
@@ -178,7 +179,7 @@ pub async fn open(
     api: Api,
     Path((name, conversation)): Path<(String, String)>,
     why: Result<Json<Reason>, JsonRejection>,
-) -> Answer<Opened> {
+) -> Answer<OpenConversation> {
     let Reason { reason } = understood(why)?;
     let (seat, team) = api.auditor()?;
     let owner = team.registry().state().named(&name)?.id;
@@ -201,7 +202,7 @@ pub async fn open(
     let opened = id.clone();
     let changed = api.change(move |state, actor| Ok((state.break_glass(actor, (owner, &opened), &reason, at)?, ())));
     let warnings = changed.await?.warnings;
-    Ok(Json(Opened { conversation: format!("{name}:{id}"), until: at + GLASS_LIFETIME, warnings }))
+    Ok(Json(OpenConversation { conversation: format!("{name}:{id}"), until: at + GLASS_LIFETIME, warnings }))
 }
 
 pub async fn keys(api: Api) -> Answer<Keys> {

@@ -52,8 +52,9 @@ fn every_operation_says_what_it_takes_and_gives() {
             for parameter in operation["parameters"].as_array().into_iter().flatten() {
                 assert!(parameter["description"].is_string(), "{name}: {parameter}");
             }
-            // Actions on a job need only its name.
-            let takes = method == "post" && !path.starts_with("/control/v1/helper/") && !path.starts_with("/helper/");
+            // Actions on a job, a person or a key need only its name.
+            let is_bare = path.starts_with("/helper/") || path.ends_with("/remove") || path.ends_with("/revoke");
+            let takes = method == "post" && !is_bare;
             assert_eq!(takes, operation["requestBody"].is_object(), "{name}");
         }
     }
