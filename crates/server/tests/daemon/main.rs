@@ -18,6 +18,7 @@ mod secrets;
 mod sockets;
 mod streaming;
 mod support;
+mod team;
 mod tls;
 mod watching;
 mod wires;

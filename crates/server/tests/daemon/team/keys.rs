@@ -7,7 +7,7 @@ use ctx_store::{MemoryStore, PostgresStore};
 use ctx_team::{Entry, Registry};
 use serde_json::json;
 
-use crate::scene::{Stores, Team};
+use super::scene::{Stores, Team};
 use crate::support::house::{Router, conversation};
 use crate::support::raw::RawServer;
 

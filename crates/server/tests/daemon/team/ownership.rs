@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::scene::{SECRET, Team};
+use super::scene::{SECRET, Team};
 use crate::support::house::conversation;
 
 #[tokio::test]

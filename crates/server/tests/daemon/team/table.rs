@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::scene::{SECRET, Team};
+use super::scene::{SECRET, Team};
 
 /// The callers, in the order of the columns: nobody, a revoked key, a stranger, an auditor, an admin, a guest who may
 /// look, a guest who may edit, the owner.

@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::scene::Stores;
+use super::scene::Stores;
 use crate::support::house::Router;
 use crate::support::raw::RawServer;
 use crate::support::{Plan, body_of};
