@@ -159,6 +159,53 @@ async fn people_keep_their_conversations_apart_and_no_key_is_in_any_file() {
     assert_eq!(gateway.send(&anna, &talk).await, 401);
 }
 
+/// The words of a command line, with quotes.
+fn words(line: &str) -> Vec<String> {
+    let line = line.split(" # ").next().unwrap_or(line);
+    let quoted = line.split('\'').enumerate();
+    quoted
+        .flat_map(|(at, part)| match at % 2 {
+            0 => part.split_whitespace().map(str::to_owned).collect(),
+            _ => vec![part.to_owned()],
+        })
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_command_on_the_page_about_teams_runs() {
+    let provider = FakeProvider::start(Options::strict()).expect("the fake provider");
+    let gateway = Gateway::open(&provider, &[]);
+    let bob = gateway.person("bob");
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/team.md"));
+    let page = page.expect("the page");
+    let (mut anna, mut ran) = (None, Vec::new());
+    for line in page.lines().filter_map(|line| line.strip_prefix("$ ctx ")) {
+        let mut words = words(line);
+        // The daemon runs already, and `tls.rs` of the server tests the certificate.
+        if words[0] == "up" {
+            continue;
+        }
+        if let Some(id) = words.iter_mut().find(|word| *word == "c3f9a1") {
+            *id = gateway.json(anna.as_deref(), &["conversations"])["conversations"][0]["id"]
+                .as_str()
+                .expect("an id")
+                .to_owned();
+        }
+        let arguments: Vec<&str> = words.iter().map(String::as_str).collect();
+        let key = anna.as_deref().filter(|_| words[0] == "share");
+        let printed = gateway.run(key, &arguments).unwrap_or_else(|error| panic!("ctx {line}: {error}"));
+        if words[0] == "keys" {
+            let key = printed.trim().to_owned();
+            assert_eq!(gateway.send(&key, &session(3)).await, 200);
+            anna = Some(key);
+        }
+        ran.push(line.split_once(' ').map_or(line, |(first, _)| first).to_owned());
+    }
+    assert_eq!(ran, ["people", "keys", "share", "share", "share", "audit", "audit"]);
+    let shared = gateway.json(Some(&bob), &["conversations"])["conversations"].as_array().expect("a list").len();
+    assert_eq!(shared, 0, "the page ends the share");
+}
+
 #[test]
 fn a_daemon_without_a_team_has_no_people_and_needs_no_keys() {
     let home = tempfile::tempdir().expect("a folder");

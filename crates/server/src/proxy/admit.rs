@@ -28,7 +28,8 @@ impl Proxy {
         let found = key_of(&head.headers, head.uri.query());
         let identity = team.recognise(found.map(|(key, _)| key)).map_err(Failure::Key)?;
         let place = found.map_or(KeyPlace::Beside, |(_, place)| place);
-        if let Some(uri) = readdressed(&head.uri) {
+        let has_own_keys = team.credentials().gateway.is_some();
+        if let Some(uri) = readdressed(&head.uri, has_own_keys) {
             head.uri = uri;
         }
         let desk = team.desk(identity.person.id).await.map_err(|error| Failure::NoDesk { why: error.message })?;
@@ -48,9 +49,9 @@ impl Admitted {
     }
 }
 
-/// The address without a key; `None` if it contains none.
-fn readdressed(uri: &Uri) -> Option<Uri> {
-    let query = without_key(uri.query()?)?;
+/// The address without a key, or without `all` credentials of the client; `None` if it contains none.
+fn readdressed(uri: &Uri, all: bool) -> Option<Uri> {
+    let query = without_key(uri.query()?, all)?;
     let mark = if query.is_empty() { "" } else { "?" };
     let mut parts = uri.clone().into_parts();
     parts.path_and_query = Some(PathAndQuery::try_from(format!("{}{mark}{query}", uri.path())).ok()?);
@@ -63,7 +64,7 @@ mod tests {
 
     #[test]
     fn an_address_loses_only_its_key() {
-        let of = |uri: &str| readdressed(&uri.parse().expect("a uri")).map(|uri| uri.to_string());
+        let of = |uri: &str| readdressed(&uri.parse().expect("a uri"), false).map(|uri| uri.to_string());
         assert_eq!(of("/v1beta/models/m?alt=sse&key=ctxk_1").as_deref(), Some("/v1beta/models/m?alt=sse"));
         assert_eq!(of("http://host/a?key=ctxk_1").as_deref(), Some("http://host/a"));
         assert_eq!(of("/a?key=own"), None);

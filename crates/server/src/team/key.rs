@@ -1,6 +1,7 @@
 //! Finds a person's key in a request. It may stand in a header of its own, or in the place of any credential: it is
 //! recognised by its beginning.
 
+use crate::secret::is_secret_name;
 use ctx_team::KEY_PREFIX;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
@@ -41,13 +42,16 @@ pub(crate) fn is_key(name: &HeaderName, value: &HeaderValue) -> bool {
     *name == KEY_HEADER || key_in(value).is_some()
 }
 
-/// A query without keys; `None` if it contains none.
-pub(crate) fn without_key(query: &str) -> Option<String> {
-    let is_key = |pair: &&str| pair.split_once('=').is_some_and(|(_, value)| value.starts_with(KEY_PREFIX));
-    if !query.split('&').any(|pair| is_key(&pair)) {
+/// A query without keys, and without any credential if `all`; `None` if there is nothing to remove.
+pub(crate) fn without_key(query: &str, all: bool) -> Option<String> {
+    let goes = |pair: &&str| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        value.starts_with(KEY_PREFIX) || (all && is_secret_name(name))
+    };
+    if !query.split('&').any(|pair| goes(&pair)) {
         return None;
     }
-    Some(query.split('&').filter(|pair| !is_key(pair)).collect::<Vec<_>>().join("&"))
+    Some(query.split('&').filter(|pair| !goes(pair)).collect::<Vec<_>>().join("&"))
 }
 
 /// The key of a request to the control API: in its own header, or as a bearer token.
@@ -83,8 +87,9 @@ mod tests {
 
     #[test]
     fn only_pairs_with_a_key_go() {
-        assert_eq!(without_key("a=1&key=ctxk_4&b=2").as_deref(), Some("a=1&b=2"));
-        assert_eq!(without_key("key=ctxk_4").as_deref(), Some(""));
-        assert_eq!(without_key("a=1&key=own"), None);
+        assert_eq!(without_key("a=1&key=ctxk_4&b=2", false).as_deref(), Some("a=1&b=2"));
+        assert_eq!(without_key("key=ctxk_4", false).as_deref(), Some(""));
+        assert_eq!(without_key("a=1&key=own", false), None);
+        assert_eq!(without_key("a=1&key=own&access_token=x", true).as_deref(), Some("a=1"));
     }
 }
