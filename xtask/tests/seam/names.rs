@@ -30,6 +30,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("cli/src/commands/doctor/checks.rs", "claude"),
     ("cli/src/commands/install.rs", "claude"),
     ("cli/src/commands/install.rs", "codex"),
+    ("cli/src/commands/lab/harm.rs", "claude"),
     ("cli/src/commands/lab/mod.rs", "claude"),
     ("cli/src/commands/lab/run.rs", "claude"),
     ("cli/src/commands/mcp.rs", "claude"),
@@ -48,6 +49,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     // Examples in the reference of the settings.
     ("config/src/sections/daemon.rs", "anthropic"),
     ("config/src/sections/daemon.rs", "qwen"),
+    ("config/src/team.rs", "anthropic"),
     ("config/src/sections/provider.rs", "claude"),
     ("config/src/sections/provider.rs", "opus"),
     ("server/src/config.rs", "anthropic"),

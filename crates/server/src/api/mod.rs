@@ -403,8 +403,8 @@ fn routes() -> Routes {
 /// The routes about people, keys and shares.
 fn team_routes() -> Routes {
     Routes::default()
-        .get("/me", team::me, told("me", "The person that the key belongs to").answers::<Me>())
-        .get("/people", team::people, told("people", "The people of the team").answers::<People>())
+        .get("/me", team::me, told("me", "The person that the key belongs to").answers::<Me>().of_a_team())
+        .get("/people", team::people, told("people", "The people of the team").answers::<People>().of_a_team())
         .post("/people", team::add, told("add_person", "Adds a person").body::<NewPerson>().answers::<People>())
         .post(
             "/people/{person}",
@@ -428,7 +428,7 @@ fn team_routes() -> Routes {
                 .body::<Reason>()
                 .answers::<OpenConversation>(),
         )
-        .get("/keys", team::keys, told("keys", "Keys, without their texts").answers::<Keys>())
+        .get("/keys", team::keys, told("keys", "Keys, without their texts").answers::<Keys>().of_a_team())
         .post("/keys", team::make_key, told("make_key", "Makes a key").body::<NewKey>().answers::<MadeKey>())
         .post("/keys/{key}/revoke", team::revoke, told("revoke_key", "Revokes a key").answers::<Keys>())
         .get(
@@ -446,13 +446,18 @@ fn team_routes() -> Routes {
             team::unshare,
             told("unshare", "Ends a share").body::<ShareWish>().answers::<Shares>(),
         )
-        .get("/notices", team::notices, told("notices", "Who opened your conversations, and why").answers::<Notices>())
+        .get(
+            "/notices",
+            team::notices,
+            told("notices", "Who opened your conversations, and why").answers::<Notices>().of_a_team(),
+        )
         .get(
             "/audit",
             team::audit,
             told("audit", "Changes of people, keys and shares, and opened conversations")
                 .query::<AuditQuery>()
-                .answers::<Audit>(),
+                .answers::<Audit>()
+                .of_a_team(),
         )
 }
 

@@ -157,6 +157,9 @@ fn refusals(described: &TypeDescription) -> BTreeSet<StatusCode> {
     if named || edits {
         all.extend([StatusCode::CONFLICT, StatusCode::UNPROCESSABLE_ENTITY]);
     }
+    if told.needs_team {
+        all.push(StatusCode::CONFLICT);
+    }
     if edits {
         all.extend([StatusCode::PAYLOAD_TOO_LARGE, StatusCode::INSUFFICIENT_STORAGE]);
     }

@@ -78,6 +78,8 @@ pub struct OperationDescription {
     answer: AnswerKind,
     /// The content of a stream.
     events: Option<Of>,
+    /// Refused by a daemon that serves one person.
+    needs_team: bool,
 }
 
 enum AnswerKind {
@@ -89,7 +91,8 @@ enum AnswerKind {
 /// `id` names the operation in generated clients.
 pub fn told(id: &'static str, summary: &'static str) -> OperationDescription {
     let answer = AnswerKind::Other("application/json", "");
-    OperationDescription { id, summary, query: None, header: None, body: None, file: None, answer, events: None }
+    let (query, header, body, file, events) = (None, None, None, None, None);
+    OperationDescription { id, summary, query, header, body, file, answer, events, needs_team: false }
 }
 
 fn of<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Schema {
@@ -97,6 +100,11 @@ fn of<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Schema {
 }
 
 impl OperationDescription {
+    pub fn of_a_team(mut self) -> OperationDescription {
+        self.needs_team = true;
+        self
+    }
+
     pub fn query<T: JsonSchema>(mut self) -> OperationDescription {
         self.query = Some(of::<T>);
         self

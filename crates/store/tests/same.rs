@@ -1,8 +1,12 @@
 //! Whatever is done, the stores on disk and in a database behave like the store in memory.
 
+#[path = "stores/common/mod.rs"]
+#[allow(dead_code, unused_macros, reason = "other tests use the rest of it")]
+mod common;
+
 use std::sync::OnceLock;
 
-use crate::common::{blob, note, record};
+use common::{blob, note, record};
 use ctx_store::{
     Cursor, Expectation, Hash, MemoryStore, NewRecord, Note, PostgresStore, Records, SqliteStore, Step, Store,
 };

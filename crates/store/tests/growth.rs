@@ -1,10 +1,14 @@
 //! How much a store grows by what it is given: a file at most 1.2 × the new bytes, a database 1.5 ×. The time of an append
 //! is printed.
 
+#[path = "stores/common/mod.rs"]
+#[allow(dead_code, unused_macros, reason = "other tests use the rest of it")]
+mod common;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::common::{Noise, blob, record};
+use common::{Noise, blob, record};
 use ctx_store::{Note, PostgresStore, Reader, SqliteStore, Step, Store};
 use testkit::PostgresServer;
 
