@@ -12,6 +12,7 @@ mod package;
 mod page;
 mod pictures;
 mod run;
+mod rust_tests;
 mod shell;
 mod site;
 mod system;

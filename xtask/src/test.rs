@@ -1,11 +1,12 @@
 //! Everything that must hold before a change lands, one named and timed step after another.
 //! The first failure ends the run, and the last line says which step it was.
 
-use std::process::Command;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::clients::{self, Environment};
 use crate::failure::{Failure, Outcome};
+use crate::rust_tests::Tests;
 use crate::tally::Tally;
 use crate::{cargo_tools, fuzz, page, pictures, shell, site, system, workspace};
 
@@ -57,19 +58,31 @@ fn everything(plan: &Plan, steps: &mut Steps, tally: &mut Tally) -> Outcome {
     steps.run("page: types", || shell::run(&mut page::npm(&["run", "typecheck"])))?;
     steps.run("page: unit tests", || shell::run(&mut page::npm(&["run", "test"])))?;
     steps.run("page: build", page::build)?;
-    steps.run("clippy", || {
-        let arguments = ["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"];
-        shell::run(shell::cargo().args(arguments))
-    })?;
     steps.run("licences and sources of dependencies", dependencies)?;
     steps.run("documentation site", site::build)?;
+    // On CI everything is compiled once, by Clippy; elsewhere what it compiled would be of no use to `cargo test`.
+    let linted = workspace::on_ci();
+    if !linted {
+        steps.run("clippy", || {
+            let arguments = ["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"];
+            shell::run(shell::cargo().args(arguments))
+        })?;
+    }
     let environment = steps.run("clients", || joined(clients))?;
-    steps.run("tests", || rust_tests(plan, &environment, tally))?;
-    // A browser waits for much of its time.
-    let fuzz_targets = std::thread::spawn(fuzz::build);
-    steps.run("page: in a browser", || page_in_a_browser(&environment))?;
+    let tests = Tests { environment: &environment, long: plan.long, linted };
+    steps.run(if linted { "clippy and build of the tests" } else { "tests: build" }, || tests.build())?;
+    std::thread::scope(|beside| {
+        let fuzz_targets = beside.spawn(fuzz::build);
+        let waiting = beside.spawn(|| Waiting::run(&tests));
+        let others = steps.run("all other tests", || tests.run_others(tally));
+        let (waiting, waited) = waiting.join().expect("the tests beside the others panicked");
+        print!("{}", waiting.words);
+        tally.add(&waiting.tally);
+        steps.done.extend(waiting.steps.done);
+        others.and(waited)?;
+        steps.run("fuzzing: build", || fuzz_targets.join().expect("building fuzz targets panicked"))
+    })?;
     steps.run("pictures of the documentation", || pictures::check(&environment))?;
-    steps.run("fuzzing: build", || joined(fuzz_targets))?;
     steps.run("fuzzing", || fuzz::run_each(plan.long))
 }
 
@@ -85,7 +98,8 @@ fn only_rust_tests(plan: &Plan, steps: &mut Steps, tally: &mut Tally) -> Outcome
             outcome => outcome,
         }
     })?;
-    steps.run("tests", || rust_tests(plan, &environment, tally))
+    let tests = Tests { environment: &environment, long: plan.long, linted: false };
+    steps.run("tests", || tests.run(plan.filter.as_deref(), tally))
 }
 
 fn formatting() -> Outcome {
@@ -100,49 +114,36 @@ fn dependencies() -> Outcome {
     shell::run(&mut deny)
 }
 
-fn rust_tests(plan: &Plan, environment: &Environment, tally: &mut Tally) -> Outcome {
-    let mut tests = shell::cargo();
-    tests.args(["test", "--workspace", "--locked", "--no-fail-fast"]);
-    if let Some(filter) = &plan.filter {
-        tests.args(["--", filter]);
-    }
-    tests.envs(environment.iter().map(|(name, path)| (name, path)));
-    // Without `--long` always the same cases: a run turns red by a change, not by chance. With it, new ones each time
-    // (`testkit::first_seed`); a failing test prints the seed that repeats it.
-    match plan.long {
-        true => tests.env("CTX_LONG", "1").env("PROPTEST_CASES", "10000"),
-        false => tests.env("PROPTEST_RNG_SEED", "1"),
-    };
-    let passed = shell::watch(&mut tests, |line| tally.read(line))?;
-    judge(passed, tally, &tests)
-}
-
-fn joined<T>(thread: std::thread::JoinHandle<Outcome<T>>) -> Outcome<T> {
+fn joined<T>(thread: JoinHandle<Outcome<T>>) -> Outcome<T> {
     thread.join().unwrap_or_else(|_| Err(Failure::new("a step beside the others panicked")))
 }
 
-/// The page of the binary that the tests have built, before a provider that is not fooled.
-fn page_in_a_browser(environment: &Environment) -> Outcome {
-    shell::run(page::npm(&["run", "e2e"]).envs(environment.iter().map(|(name, path)| (name, path))))
+/// The tests that wait for other programs, beside the others: those of the agents, then those of the page.
+#[derive(Default)]
+struct Waiting {
+    tally: Tally,
+    steps: Steps,
+    words: String,
 }
 
-fn judge(passed: bool, tally: &Tally, tests: &Command) -> Outcome {
-    if !passed && tally.ran_nothing() {
-        return Err(Failure::new("the tests did not build"));
+impl Waiting {
+    fn run(tests: &Tests) -> (Waiting, Outcome) {
+        let mut waiting = Waiting::default();
+        let Waiting { tally, steps, words } = &mut waiting;
+        let agents = steps.run_quietly("tests of the agents", words, || tests.run_waiting(tally));
+        let passed = agents
+            .and_then(|()| steps.run_quietly("page: in a browser", words, || page_in_a_browser(tests.environment)));
+        (waiting, passed)
     }
-    if !passed {
-        return Err(
-            Failure::new(format!("tests: {tally}")).hint("run one again with: cargo xtask test NAME_OF_THE_TEST")
-        );
-    }
-    if tally.ran_nothing() {
-        return Err(Failure::new(format!("`{}` ran no test", shell::shown(tests))));
-    }
-    if workspace::on_ci() && tally.skipped() > 0 {
-        return Err(Failure::new(format!("{} ignored tests did not run", tally.skipped()))
-            .hint("CI leaves nothing out: make them run, or remove them"));
-    }
-    Ok(())
+}
+
+/// The page of the binary that the tests have built, before a provider that is not fooled.
+fn page_in_a_browser(environment: &Environment) -> (Outcome, String) {
+    let mut browser = page::npm(&["run", "e2e"]);
+    let (passed, words) = shell::keep(browser.envs(environment.iter().map(|(name, path)| (name, path))));
+    let failed =
+        || Failure::new("the page failed in a browser").hint("run one file again with: npm run e2e FILE, in web/");
+    (passed.and_then(|passed| if passed { Ok(()) } else { Err(failed()) }), words)
 }
 
 /// What ran, and how long it took.
@@ -156,6 +157,20 @@ impl Steps {
         println!("\n== {name}");
         let start = Instant::now();
         let outcome = step();
+        self.done.push((name, start.elapsed(), outcome.is_ok()));
+        outcome
+    }
+
+    /// A step beside others: `words` gets what it printed.
+    fn run_quietly(
+        &mut self,
+        name: &'static str,
+        words: &mut String,
+        step: impl FnOnce() -> (Outcome, String),
+    ) -> Outcome {
+        let start = Instant::now();
+        let (outcome, printed) = step();
+        words.push_str(&format!("\n== {name}, beside the others\n{printed}"));
         self.done.push((name, start.elapsed(), outcome.is_ok()));
         outcome
     }
@@ -189,12 +204,6 @@ mod tests {
     fn a_misspelt_flag_or_a_second_filter_is_refused() {
         assert_eq!(parse("--lnog").unwrap_err().exit_code(), 2);
         assert_eq!(parse("one two").unwrap_err().exit_code(), 2);
-    }
-
-    #[test]
-    fn a_run_without_any_test_is_a_failure() {
-        let nothing = judge(true, &Tally::default(), &Command::new("cargo"));
-        assert!(nothing.unwrap_err().to_string().contains("ran no test"));
     }
 
     #[test]
