@@ -4,11 +4,10 @@
 use crate::failure::{Failure, Outcome};
 use crate::{run, shell, system};
 
-const NGINX: system::Program = system::Program {
-    binary: "nginx",
-    package: "nginx-light",
-    used_for: "the plain proxy that is measured beside `ctx`",
-};
+const PROGRAMS: [system::Program; 2] = [
+    system::Program { binary: "nginx", package: "nginx-light", used_for: "the plain proxy beside `ctx`" },
+    system::Program { binary: "pg_ctlcluster", package: "postgresql", used_for: "the series `team`" },
+];
 
 /// What to hand to the bench.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -39,7 +38,7 @@ pub fn bench(plan: &Plan) -> Outcome {
     if !cfg!(target_os = "linux") {
         return Err(Failure::new("the bench reads /proc and runs on Linux only"));
     }
-    system::install_missing(&[NGINX])?;
+    system::install_missing(&PROGRAMS)?;
     let nginx = shell::find("nginx").ok_or_else(|| Failure::new("nginx is installed but not found"))?;
     println!("building the release binaries");
     // Not in one go: features that only the bench asks for must not get into the measured binary.

@@ -91,18 +91,6 @@ pub fn watch(command: &mut Command, mut each_line: impl FnMut(&str)) -> Outcome<
     Ok(child.wait().map_err(broken)?.success())
 }
 
-/// Runs to the end with all output kept; true when it passed.
-pub fn keep(command: &mut Command) -> (Outcome<bool>, String) {
-    let line = shown(command);
-    match command.output() {
-        Ok(output) => {
-            let words = [output.stderr, output.stdout].concat();
-            (Ok(output.status.success()), String::from_utf8_lossy(&words).into_owned())
-        }
-        Err(error) => (Err(not_started(&line, &error)), String::new()),
-    }
-}
-
 /// Standard output of a command that passed; None when it could not start or failed.
 pub fn output(command: &mut Command) -> Option<String> {
     let output = command.stderr(Stdio::null()).output().ok()?;

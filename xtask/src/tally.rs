@@ -32,12 +32,6 @@ impl Tally {
         }
     }
 
-    pub fn add(&mut self, other: &Tally) {
-        self.passed += other.passed;
-        self.failed += other.failed;
-        self.skipped += other.skipped;
-    }
-
     pub fn ran_nothing(&self) -> bool {
         self.passed + self.failed == 0
     }

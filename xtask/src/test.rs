@@ -71,18 +71,12 @@ fn everything(plan: &Plan, steps: &mut Steps, tally: &mut Tally) -> Outcome {
     let environment = steps.run("clients", || joined(clients))?;
     let tests = Tests { environment: &environment, long: plan.long, linted };
     steps.run(if linted { "clippy and build of the tests" } else { "tests: build" }, || tests.build())?;
-    std::thread::scope(|beside| {
-        let fuzz_targets = beside.spawn(fuzz::build);
-        let waiting = beside.spawn(|| Waiting::run(&tests));
-        let others = steps.run("all other tests", || tests.run_others(tally));
-        let (waiting, waited) = waiting.join().expect("the tests beside the others panicked");
-        print!("{}", waiting.words);
-        tally.add(&waiting.tally);
-        steps.done.extend(waiting.steps.done);
-        others.and(waited)?;
-        steps.run("fuzzing: build", || fuzz_targets.join().expect("building fuzz targets panicked"))
-    })?;
+    // Tests leave some of the processor's time.
+    let fuzz_targets = std::thread::spawn(fuzz::build);
+    steps.run("tests", || tests.run(None, tally))?;
+    steps.run("page: in a browser", || page_in_a_browser(&environment))?;
     steps.run("pictures of the documentation", || pictures::check(&environment))?;
+    steps.run("fuzzing: build", || joined(fuzz_targets))?;
     steps.run("fuzzing", || fuzz::run_each(plan.long))
 }
 
@@ -118,32 +112,9 @@ fn joined<T>(thread: JoinHandle<Outcome<T>>) -> Outcome<T> {
     thread.join().unwrap_or_else(|_| Err(Failure::new("a step beside the others panicked")))
 }
 
-/// The tests that wait for other programs, beside the others: those of the agents, then those of the page.
-#[derive(Default)]
-struct Waiting {
-    tally: Tally,
-    steps: Steps,
-    words: String,
-}
-
-impl Waiting {
-    fn run(tests: &Tests) -> (Waiting, Outcome) {
-        let mut waiting = Waiting::default();
-        let Waiting { tally, steps, words } = &mut waiting;
-        let agents = steps.run_quietly("tests of the agents", words, || tests.run_waiting(tally));
-        let passed = agents
-            .and_then(|()| steps.run_quietly("page: in a browser", words, || page_in_a_browser(tests.environment)));
-        (waiting, passed)
-    }
-}
-
 /// The page of the binary that the tests have built, before a provider that is not fooled.
-fn page_in_a_browser(environment: &Environment) -> (Outcome, String) {
-    let mut browser = page::npm(&["run", "e2e"]);
-    let (passed, words) = shell::keep(browser.envs(environment.iter().map(|(name, path)| (name, path))));
-    let failed =
-        || Failure::new("the page failed in a browser").hint("run one file again with: npm run e2e FILE, in web/");
-    (passed.and_then(|passed| if passed { Ok(()) } else { Err(failed()) }), words)
+fn page_in_a_browser(environment: &Environment) -> Outcome {
+    shell::run(page::npm(&["run", "e2e"]).envs(environment.iter().map(|(name, path)| (name, path))))
 }
 
 /// What ran, and how long it took.
@@ -157,20 +128,6 @@ impl Steps {
         println!("\n== {name}");
         let start = Instant::now();
         let outcome = step();
-        self.done.push((name, start.elapsed(), outcome.is_ok()));
-        outcome
-    }
-
-    /// A step beside others: `words` gets what it printed.
-    fn run_quietly(
-        &mut self,
-        name: &'static str,
-        words: &mut String,
-        step: impl FnOnce() -> (Outcome, String),
-    ) -> Outcome {
-        let start = Instant::now();
-        let (outcome, printed) = step();
-        words.push_str(&format!("\n== {name}, beside the others\n{printed}"));
         self.done.push((name, start.elapsed(), outcome.is_ok()));
         outcome
     }

@@ -80,6 +80,12 @@ fn story(cast: &str) -> String {
     same(&parts.fold(first, |text, part| text + &without_codes(part)))
 }
 
+/// On a busy machine a command says that it waits, and erases that before it goes on.
+fn without_waiting(printed: &str) -> String {
+    const ERASED: &str = "\r\x1b[K";
+    printed.split_inclusive('\n').map(|line| line.rsplit_once(ERASED).map_or(line, |(_, rest)| rest)).collect()
+}
+
 fn record(demo: &Running) -> Cast {
     let mut cast = Cast::new();
     for (comment, commands) in SCENES {
@@ -91,7 +97,7 @@ fn record(demo: &Running) -> Cast {
             let terminal = format!("stty cols {COLUMNS} rows {ROWS}; {command}");
             let mut shell = demo.shell("exec script --quiet --return --command \"$LINE\" /dev/null");
             shell.env("LINE", terminal).env("TERM", "xterm-256color").env("SHELL", "/bin/sh");
-            let printed = finish(shell).ok().out.replace(&*demo.home().to_string_lossy(), HOME);
+            let printed = without_waiting(&finish(shell).ok().out).replace(&*demo.home().to_string_lossy(), HOME);
             cast.print(0.3, &printed);
             // Time to read.
             cast.seconds += (2.5 + 0.7 * printed.lines().count() as f64).min(11.0);
