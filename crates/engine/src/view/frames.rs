@@ -42,24 +42,26 @@ pub fn of(
     let scale = |estimate: f64| conversation.tokens(estimate);
     let desk = conversation.desk(view, &source, &weights, &scale, 0);
     let superseded = if with_steps { desk.superseded() } else { HashSet::new() };
-    let mut views = around(conversation, view);
-    views.extend(view.frames.iter().map(|frame| {
+    let mut weighed = around(conversation, view);
+    weighed.extend(view.frames.iter().map(|frame| {
         let waiting = match conversation.waits() {
             true => conversation.pending_in(ground, &view.units(frame, &ground.messages)),
             false => Vec::new(),
         };
-        FrameView { waiting, ..one(engine, ground, &desk, frame, with_steps.then_some(&superseded)) }
+        let (weight, frame) = one(engine, ground, &desk, frame, with_steps.then_some(&superseded));
+        (weight, FrameView { waiting, ..frame })
     }));
     Frames {
         conversation: conversation.id().to_owned(),
         model: conversation.newest.envelope.model.as_deref().map(str::to_owned),
         calibrated: conversation.usage.calibration.is_calibrated(),
-        tokens: views.iter().map(|view| view.tokens).sum(),
+        // Rounded once, as for a commit: both tell the same total.
+        tokens: conversation.tokens(weighed.iter().map(|(weight, _)| weight).sum()),
         window: None,
         head: conversation.history.head().map(|head| head.to_string()),
         cache: None,
         left_frames: conversation.left_frames().by_number.len(),
-        frames: views,
+        frames: weighed.into_iter().map(|(_, frame)| frame).collect(),
         moved_from: None,
         elsewhere: conversation.elsewhere_in_words(),
         unread: 0,
@@ -67,24 +69,26 @@ pub fn of(
     }
 }
 
+/// A frame with its weight, which is not rounded.
 fn one(
     engine: &Engine,
     ground: &Ground<'_>,
     desk: &Desk<'_>,
     frame: &Frame,
     superseded: Option<&HashSet<&str>>,
-) -> FrameView {
+) -> (f64, FrameView) {
     let path = &ground.messages;
     let layout = layout(desk.view, frame, path);
+    let weight = desk.weight(&layout.units);
     let messages: Vec<usize> = layout.groups.iter().map(|group| group.number).collect();
     let is_pending =
         |laid: &ViewUnit| matches!(laid.unit, Unit::Source { message, .. } if ground.slots[message] == PENDING);
-    FrameView {
+    let shown = FrameView {
         id: frame.id.to_string(),
         kind: "turn".into(),
         title: titles::frame_title(desk.view, path, frame),
         summary: frame.summary.clone(),
-        tokens: (desk.scale)(desk.weight(&layout.units)),
+        tokens: (desk.scale)(weight),
         source_tokens: (desk.scale)(source_weight(path, &layout.units)),
         messages: messages.iter().max().map_or(0, |last| last + 1),
         steps: layout.steps,
@@ -131,7 +135,8 @@ fn one(
                 })
                 .collect()
         }),
-    }
+    };
+    (weight, shown)
 }
 
 /// The block's index in its message, if it is a result of one of these calls.
@@ -191,7 +196,7 @@ fn source_weight(path: &[&Message], units: &[ViewUnit]) -> f64 {
 }
 
 /// The system prompt and the tools, as frames.
-fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameView> {
+fn around(conversation: &Conversation, view: &View<'_>) -> Vec<(f64, FrameView)> {
     let envelope = &conversation.newest.envelope;
     let weigh = |piece: &Piece| if piece.deferred { 0.0 } else { tokens::estimate(piece.chars, 0) };
     let frame = |id: &str, title: String, pieces: &[Piece], laid: &[Around]| {
@@ -208,12 +213,13 @@ fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameView> {
         };
         // A part of it has to stay.
         state.extend(view.keeps(id).then_some("repaired"));
-        FrameView {
+        let weight = kept.sum::<f64>() + made.sum::<f64>();
+        let frame = FrameView {
             id: id.into(),
             kind: id.into(),
             title,
             summary: None,
-            tokens: conversation.tokens(kept.sum::<f64>() + made.sum::<f64>()),
+            tokens: conversation.tokens(weight),
             source_tokens: conversation.tokens(pieces.iter().map(weigh).sum()),
             messages: pieces.len(),
             steps: 0,
@@ -224,7 +230,8 @@ fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameView> {
             pending: false,
             waiting: Vec::new(),
             step_list: None,
-        }
+        };
+        (weight, frame)
     };
     let mut views = Vec::new();
     if !envelope.system.is_empty() {

@@ -37,7 +37,7 @@ pub struct Plan {
 
 type Series = fn(&Stage, &Plan, &mut Report) -> io::Result<()>;
 
-const SERIES: [(&str, Series); 10] = [
+const SERIES: [(&str, Series); 11] = [
     ("latency", series::latency::run),
     ("throughput", series::throughput::run),
     ("editing", series::editing::run),
@@ -48,6 +48,7 @@ const SERIES: [(&str, Series); 10] = [
     ("streaming", series::streaming::run),
     ("daemon", series::daemon::run),
     ("growth", series::growth::run),
+    ("team", series::team::run),
 ];
 
 /// The possible names in [`Plan::only`].

@@ -1,5 +1,6 @@
 //! Processes that the bench starts, stops and measures. Linux only, like the bench.
 
+use rustix::process::{Pid, Signal, kill_process};
 use std::io;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command};
@@ -34,10 +35,8 @@ impl Running {
 
     /// Stops it and waits, a few seconds at most.
     pub fn stop(&mut self) -> io::Result<()> {
-        if let Some(process) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-            // It may have ended already.
-            let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
-        }
+        // It may have ended already.
+        let _ = signal(self.child.id(), Signal::TERM);
         let deadline = Instant::now() + Duration::from_secs(10);
         while self.child.try_wait()?.is_none() {
             if Instant::now() > deadline {
@@ -55,6 +54,20 @@ impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.stop();
     }
+}
+
+/// Stops a process until [`resume`]; for others it looks dead.
+pub fn pause(process: u32) -> io::Result<()> {
+    signal(process, Signal::STOP)
+}
+
+pub fn resume(process: u32) -> io::Result<()> {
+    signal(process, Signal::CONT)
+}
+
+fn signal(process: u32, signal: Signal) -> io::Result<()> {
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
+    Ok(kill_process(process.ok_or(io::ErrorKind::InvalidInput)?, signal)?)
 }
 
 /// The memory of a process, in bytes.

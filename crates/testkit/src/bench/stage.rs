@@ -14,6 +14,7 @@ const STARTING: Duration = Duration::from_secs(10);
 
 pub struct Stage {
     program: PathBuf,
+    nginx_program: PathBuf,
     nginx: (Running, SocketAddr),
     sink: (Running, SocketAddr),
     /// Last, so that it is dropped when no longer used.
@@ -25,8 +26,8 @@ impl Stage {
     pub fn set(program: &Path, nginx: &Path) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("ctx-bench-").tempdir()?;
         let sink = start_sink()?;
-        let nginx = start_nginx(nginx, folder.path(), sink.1)?;
-        Ok(Self { program: program.canonicalize()?, nginx, sink, folder })
+        let proxy = start_nginx(nginx, &folder.path().join("nginx"), &[sink.1])?;
+        Ok(Self { program: program.canonicalize()?, nginx_program: nginx.to_owned(), nginx: proxy, sink, folder })
     }
 
     pub fn sink(&self) -> SocketAddr {
@@ -44,8 +45,18 @@ impl Stage {
         Ok(home)
     }
 
+    /// Starts another nginx before these servers. A session stays with its server.
+    pub fn balancer(&self, name: &str, servers: &[SocketAddr]) -> io::Result<(Running, SocketAddr)> {
+        start_nginx(&self.nginx_program, &self.folder.path().join(name), servers)
+    }
+
     /// Starts a daemon and waits until it accepts connections; returns the time it took.
     pub fn daemon(&self, home: &Path) -> io::Result<Daemon> {
+        self.daemon_with(home, &[])
+    }
+
+    /// The same with more arguments.
+    pub fn daemon_with(&self, home: &Path, arguments: &[&str]) -> io::Result<Daemon> {
         let address = free_address()?;
         let mut command = self.ctx(home);
         let log = std::fs::File::create(home.with_extension("log"))?;
@@ -54,6 +65,7 @@ impl Stage {
         for name in ["openai", "gemini"] {
             command.arg("--upstream").arg(format!("{name}=http://{}", self.sink()));
         }
+        command.args(arguments);
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let began = Instant::now();
         let mut running = Running::start(&mut command)?;
@@ -124,10 +136,11 @@ fn start_sink() -> io::Result<(Running, SocketAddr)> {
 /// A plain reverse proxy, configured for streaming as its manual says. Request bodies are forwarded as they arrive,
 /// like in `ctx`: by default, nginx would first write them to a file. One worker per processor is Debian's default;
 /// upstream connections are kept open.
-fn start_nginx(program: &Path, folder: &Path, sink: SocketAddr) -> io::Result<(Running, SocketAddr)> {
+fn start_nginx(program: &Path, files: &Path, servers: &[SocketAddr]) -> io::Result<(Running, SocketAddr)> {
     let address = free_address()?;
-    let files = folder.join("nginx");
-    std::fs::create_dir(&files)?;
+    std::fs::create_dir(files)?;
+    let place_by = if servers.len() > 1 { "hash $http_x_claude_code_session_id consistent; " } else { "" };
+    let servers: String = servers.iter().map(|server| format!("server {server}; ")).collect();
     let place = files.display();
     // Started by root, its workers would change to another user without access to our folder.
     let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
@@ -151,11 +164,11 @@ http {{
     keepalive_timeout 3600s;
     keepalive_requests 1000000;
     tcp_nodelay on;
-    upstream sink {{ server {sink}; keepalive 256; keepalive_requests 1000000; keepalive_timeout 3600s; }}
+    upstream servers {{ {place_by}{servers}keepalive 256; keepalive_requests 1000000; keepalive_timeout 3600s; }}
     server {{
         listen {address} backlog=4096;
         location / {{
-            proxy_pass http://sink;
+            proxy_pass http://servers;
             proxy_http_version 1.1;
             proxy_set_header Connection \"\";
             proxy_buffering off;
@@ -169,7 +182,7 @@ http {{
     let configuration = files.join("nginx.conf");
     std::fs::write(&configuration, text)?;
     let mut command = Command::new(program);
-    command.arg("-c").arg(&configuration).arg("-p").arg(&files).stdin(Stdio::null());
+    command.arg("-c").arg(&configuration).arg("-p").arg(files).stdin(Stdio::null());
     let mut running = Running::start(&mut command)?;
     wait_for(address, &mut running)?;
     Ok((running, address))

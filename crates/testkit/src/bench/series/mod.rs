@@ -9,4 +9,5 @@ pub mod latency;
 pub mod parallel;
 pub mod scale;
 pub mod streaming;
+pub mod team;
 pub mod throughput;

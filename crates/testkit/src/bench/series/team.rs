@@ -1,0 +1,244 @@
+//! Three daemons on one PostgreSQL database behind nginx: the delay of requests with and without the database, commits
+//! on all daemons, an outage, the growth of the database, memory, and a start with many conversations.
+
+use super::editing::finish;
+use crate::bench::load::Connection;
+use crate::bench::process::{self, Running};
+use crate::bench::report::{Goal, Report, Rounds, Row};
+use crate::bench::script::{SIZES, Script};
+use crate::bench::stage::{Daemon, Stage};
+use crate::bench::{Plan, Rival, stats};
+use crate::fault_proxy::{Fault, FaultProxy};
+use crate::postgres::PostgresServer;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+const DAEMONS: usize = 3;
+const LATENCY: Goal = Goal::AtMost(2.0);
+const COMMITS: usize = 90;
+/// Milliseconds until a commit is acknowledged: in the middle, at the 99th percentile, while a daemon is dying.
+const COMMIT: [Goal; 3] = [Goal::AtMost(30.0), Goal::AtMost(100.0), Goal::AtMost(2500.0)];
+const STORED_AFTER: Goal = Goal::AtMost(10.0);
+const NO_ERRORS: Goal = Goal::AtMost(0.0);
+/// Bytes of the database and of its log for each new byte of text.
+const GROWTH: [Goal; 2] = [Goal::AtMost(0.9), Goal::AtMost(1.2)];
+const LIVE: usize = 1000;
+const MEMORY: Goal = Goal::AtMost(1000.0);
+const START: Goal = Goal::AtMost(1000.0);
+
+pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
+    let Some(server) = PostgresServer::shared() else {
+        report.note("team: left out, because PostgreSQL is not installed".into());
+        return Ok(());
+    };
+    let team = Team::gather(stage, server)?;
+    team.latency(stage, plan, report, "")?;
+    team.commits(stage, report)?;
+    team.growth(report)?;
+    team.outage(stage, if plan.quick { 5 } else { 60 }, report)?;
+    team.proxy.set(Fault::Cut);
+    team.latency(stage, plan, report, ", without the database")?;
+    team.proxy.set(Fault::None);
+    team.memory(report)?;
+    team.start(stage, if plan.quick { 5_000 } else { 100_000 }, report)
+}
+
+/// The daemons, and what stands before and behind them.
+struct Team {
+    server: &'static PostgresServer,
+    database: String,
+    proxy: FaultProxy,
+    url: String,
+    daemons: Vec<(PathBuf, Daemon)>,
+    /// nginx before the daemons, and nginx before as many nginx.
+    balancers: [(Running, SocketAddr); 2],
+    _plain: Vec<(Running, SocketAddr)>,
+}
+
+impl Team {
+    fn gather(stage: &Stage, server: &'static PostgresServer) -> io::Result<Team> {
+        let database = server.new_database();
+        let proxy = FaultProxy::to(server.port())?;
+        let url = PostgresServer::url_at(proxy.address().port(), &database);
+        let home = stage.home("team")?;
+        finish(stage.ctx(&home).args(["store", "migrate", &url]).output()?)?;
+        let (mut daemons, mut plain) = (Vec::new(), Vec::new());
+        for number in 1..=DAEMONS {
+            let home = stage.home(&format!("team-{number}"))?;
+            let daemon = stage.daemon_with(&home, &["--store", &url])?;
+            daemons.push((home, daemon));
+            plain.push(stage.balancer(&format!("nginx-{number}"), &[stage.sink()])?);
+        }
+        let before: Vec<SocketAddr> = daemons.iter().map(|(_, daemon)| daemon.address).collect();
+        let beside: Vec<SocketAddr> = plain.iter().map(|(_, address)| *address).collect();
+        let balancers = [stage.balancer("before-ctx", &before)?, stage.balancer("before-nginx", &beside)?];
+        Ok(Team { server, database, proxy, url, daemons, balancers, _plain: plain })
+    }
+
+    fn settle(&self) -> io::Result<()> {
+        self.daemons.iter().try_for_each(|(_, daemon)| daemon.settle().map(drop))
+    }
+
+    fn latency(&self, stage: &Stage, plan: &Plan, report: &mut Report, when: &str) -> io::Result<()> {
+        let rounds = if plan.quick { 3 } else { 9 };
+        for (size, requests, seed) in [(SIZES[0], 900, 3000), (SIZES[1], 300, 3100)] {
+            let base = Script::near(size, seed + when.len() as u64, requests);
+            let sessions = requests.div_ceil(base.len().saturating_sub(1).max(1));
+            let (mut typical, mut worst) = (Rounds::default(), Rounds::default());
+            for round in 0..rounds {
+                for rival in Rival::in_round(round) {
+                    let address = match rival {
+                        Rival::Direct => stage.sink(),
+                        Rival::Nginx => self.balancers[1].1,
+                        Rival::Ctx => self.balancers[0].1,
+                    };
+                    let mut connection = Connection::open(address)?;
+                    let mut samples = Vec::new();
+                    for session in 0..sessions {
+                        let script = base.variant(round * sessions + session);
+                        connection.exchange(&script, 0)?;
+                        for number in 1..script.len() {
+                            samples.push(connection.exchange(&script, number)?);
+                        }
+                    }
+                    typical.push(rival, stats::micros(stats::percentile(&mut samples, 0.5)));
+                    worst.push(rival, stats::micros(stats::percentile(&mut samples, 0.99)));
+                    self.settle()?;
+                }
+            }
+            let name = |which: &str| format!("{DAEMONS} daemons, {}{when}, {which}", size.name);
+            report.add(typical.ratio("team", name("p50"), "µs", LATENCY));
+            report.add(worst.ratio("team", name("p99"), "µs", LATENCY));
+        }
+        Ok(())
+    }
+
+    /// Commits of one conversation, on one daemon after the other; then while one of them does not answer.
+    fn commits(&self, stage: &Stage, report: &mut Report) -> io::Result<()> {
+        let script = Script::turns(3200, 20, 600);
+        let mut connection = Connection::open(self.balancers[0].1)?;
+        for number in 0..script.len() {
+            connection.exchange(&script, number)?;
+        }
+        self.settle()?;
+        let commit = |daemon: usize, number: usize| -> io::Result<Duration> {
+            let (frame, text) = (format!("t{}#0", 2 + number % 16), format!("Part {number}."));
+            let began = Instant::now();
+            let edit = ["edit", &frame, "--text", &text, "--conv", script.session()];
+            finish(stage.ctx(&self.daemons[daemon % DAEMONS].0).args(edit).output()?)?;
+            Ok(began.elapsed())
+        };
+        for daemon in 0..DAEMONS {
+            commit(daemon, daemon)?;
+        }
+        let mut times = (0..COMMITS).map(|number| commit(number, number + 100)).collect::<io::Result<Vec<_>>>()?;
+        for (share, name, goal) in [(0.5, "p50", COMMIT[0]), (0.99, "p99", COMMIT[1])] {
+            let what = format!("a commit on {DAEMONS} daemons, the command's start included, {name}");
+            report.add(Row::alone("team", what, "ms", stats::millis(stats::percentile(&mut times, share)), goal));
+        }
+        let dying = &self.daemons[DAEMONS - 1].1;
+        process::pause(dying.id())?;
+        let took = commit(0, 500);
+        process::resume(dying.id())?;
+        let what = "a commit while a daemon does not answer".into();
+        report.add(Row::alone("team", what, "ms", stats::millis(took?), COMMIT[2]));
+        Ok(())
+    }
+
+    fn growth(&self, report: &mut Report) -> io::Result<()> {
+        let ask = |question: &str| number(&self.server.sql(&self.database, question)?);
+        let size = || {
+            self.server.sql(&self.database, "VACUUM FULL")?;
+            ask("SELECT pg_database_size(current_database())")
+        };
+        let log = || ask("SELECT pg_current_wal_lsn() - '0/0'");
+        let script = Script::turns(3300, 200, 900);
+        let mut connection = Connection::open(self.balancers[0].1)?;
+        self.settle()?;
+        let (stored, logged) = (size()?, log()?);
+        for number in 0..script.len() {
+            connection.exchange(&script, number)?;
+        }
+        self.settle()?;
+        std::thread::sleep(Duration::from_secs(1));
+        let (written, new) = (log()? - logged, script.length(script.len() - 1) as f64);
+        let grown = size()? - stored;
+        report.add(Row::alone("team", "bytes stored for each new byte".into(), "×", grown / new, GROWTH[0]));
+        report.add(Row::alone("team", "bytes of the database's log for each".into(), "×", written / new, GROWTH[1]));
+        Ok(())
+    }
+
+    /// An untouched conversation goes on while the database is away; another daemon then knows all of it.
+    fn outage(&self, stage: &Stage, seconds: u64, report: &mut Report) -> io::Result<()> {
+        const PAUSE: Duration = Duration::from_millis(50);
+        let script = Script::turns(3400, 10 * seconds as usize + 20, 200);
+        let mut connection = Connection::open(self.daemons[0].1.address)?;
+        connection.exchange(&script, 0)?;
+        self.settle()?;
+        self.proxy.set(Fault::Cut);
+        let (until, mut errors, mut sent) = (Instant::now() + Duration::from_secs(seconds), 0, 1);
+        while Instant::now() < until && sent + 1 < script.len() {
+            errors += usize::from(connection.exchange(&script, sent).is_err());
+            sent += 1;
+            std::thread::sleep(PAUSE);
+        }
+        self.proxy.set(Fault::None);
+        let back = Instant::now();
+        let turns = sent.div_ceil(2);
+        let listed = || -> io::Result<bool> {
+            let list = ["show", &format!("t{turns}"), "--conv", script.session()].map(str::to_owned);
+            Ok(stage.ctx(&self.daemons[1].0).args(list).output()?.status.success())
+        };
+        while !listed()? {
+            if back.elapsed() > Duration::from_secs(60) {
+                return Err(io::Error::other(format!("turn {turns} was not stored within a minute")));
+            }
+            std::thread::sleep(PAUSE);
+        }
+        let what = format!("errors of {sent} requests in {seconds} s without the database");
+        report.add(Row::alone("team", what, "errors", errors as f64, NO_ERRORS));
+        let what = "everything known to another daemon after its return".into();
+        report.add(Row::alone("team", what, "s", back.elapsed().as_secs_f64(), STORED_AFTER));
+        Ok(())
+    }
+
+    fn memory(&self, report: &mut Report) -> io::Result<()> {
+        let base = Script::near(SIZES[1], 3500, 1);
+        let (_, daemon) = &self.daemons[2];
+        let mut connection = Connection::open(daemon.address)?;
+        for number in 0..LIVE {
+            connection.exchange(&base.variant(number), 0)?;
+        }
+        daemon.settle()?;
+        let megabytes = process::resident(daemon.id())? as f64 / 1e6;
+        let what = format!("memory with {LIVE} conversations of {}", SIZES[1].name);
+        report.add(Row::alone("team", what, "MB", megabytes, MEMORY));
+        Ok(())
+    }
+
+    /// Another daemon starts on a database with many conversations; until its first request has been answered.
+    fn start(&self, stage: &Stage, conversations: usize, report: &mut Report) -> io::Result<()> {
+        let base = Script::turns(3600, 1, 40);
+        let mut connection = Connection::open(self.daemons[0].1.address)?;
+        for number in 0..conversations {
+            connection.exchange(&base.variant(number), 0)?;
+            if number % 500 == 0 {
+                self.daemons[0].1.settle()?;
+            }
+        }
+        self.settle()?;
+        let home = stage.home("team-new")?;
+        let began = Instant::now();
+        let daemon = stage.daemon_with(&home, &["--store", &self.url])?;
+        Connection::open(daemon.address)?.exchange(&base.variant(conversations), 0)?;
+        let what = format!("start with {conversations} conversations stored, first request answered");
+        report.add(Row::alone("team", what, "ms", stats::millis(began.elapsed()), START));
+        daemon.stop()
+    }
+}
+
+fn number(text: &str) -> io::Result<f64> {
+    text.trim().parse().map_err(|_| io::Error::other(format!("not a number: {text}")))
+}
