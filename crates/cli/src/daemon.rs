@@ -77,6 +77,8 @@ impl Assembly {
         config.upstreams = settings.upstreams;
         config.allow_remote = settings.allow_remote;
         config.tls = settings.tls;
+        config.metrics = settings.metrics;
+        config.limits.drain = settings.drain;
         config.mcp = settings.mcp;
         config.rules = Some(Rules(rules.clone()));
         config.helper = settings.helper;

@@ -27,6 +27,7 @@ mod yaml;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ctx_core::ErrorCode;
 use ctx_server::{ProxySettings, Secret, TlsFiles, Upstream, UpstreamUrl};
@@ -71,6 +72,10 @@ pub struct Settings {
     pub listen: SocketAddr,
     pub allow_remote: bool,
     pub tls: Option<TlsFiles>,
+    /// The address of a port for `/metrics` alone.
+    pub metrics: Option<SocketAddr>,
+    /// The time between the signal to stop and the closing of the port.
+    pub drain: Duration,
     pub upstream: Upstream,
     pub upstreams: Vec<(String, Upstream)>,
     /// The database, if the store is not a file in the home.
@@ -125,6 +130,8 @@ impl Settings {
         Ok(Self {
             listen,
             tls: tls(flags, &file)?,
+            metrics: config.listen.metrics,
+            drain: Duration::from_secs(config.listen.drain_seconds.unwrap_or(0)),
             allow_remote: flags.allow_remote || config.listen.allow_remote.unwrap_or(false),
             upstream,
             upstreams,

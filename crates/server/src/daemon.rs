@@ -54,6 +54,7 @@ impl Daemon {
             listen: Arc::default(),
             helper,
             mcp: config.mcp.clone(),
+            metrics: Arc::default(),
         };
         if let Some(crate::config::Rules(rules)) = config.rules.clone() {
             signals::tell(&service, rules);
@@ -65,7 +66,8 @@ impl Daemon {
                 (team.operator().ok_or_else(|| std::io::Error::other("no desk"))?, Some(team))
             }
         };
-        let bound = Server::bind(config, desk.observer.clone(), desk.routes.clone()).await?.for_team(team.clone());
+        let bound = Server::bind(config, desk.observer.clone(), desk.routes.clone()).await?;
+        let bound = bound.serving(&desk, team.clone(), around.metrics.clone());
         around.listens_on(bound.local_addr());
         Ok(Daemon { bound, desk, team })
     }
@@ -73,6 +75,11 @@ impl Daemon {
     /// The address for agents.
     pub fn local_addr(&self) -> SocketAddr {
         self.bound.local_addr()
+    }
+
+    /// The address of `/metrics`, if it has its own port.
+    pub fn metrics_addr(&self) -> Option<SocketAddr> {
+        self.bound.metrics_addr()
     }
 
     /// The address for commands on this machine: without TLS.

@@ -18,6 +18,7 @@ pub mod helper;
 mod listen;
 mod local;
 pub mod mcp;
+mod metrics;
 mod observer;
 mod port_holder;
 mod proxy;

@@ -17,7 +17,7 @@ use ctx_api::map::ContextMap;
 use ctx_api::models::ModelsView;
 use ctx_api::phases::{PhaseWish, PhasesView};
 use ctx_api::plan::{Plan, PlanView};
-use ctx_api::requests::{CompositionView, SentView};
+use ctx_api::requests::{CompositionView, SentView, Usage};
 use ctx_api::search::SearchResults;
 use ctx_api::show::ContentView;
 use ctx_api::stats::Stats;
@@ -115,6 +115,12 @@ impl Service {
     /// Calls `listener` with every stored record until it returns false.
     pub fn listen(&self, listener: impl Fn(&ctx_store::Record) -> bool + Send + 'static) {
         self.parts.writer.listen(Box::new(listener));
+    }
+
+    /// Calls `meter` with the usage of every response, and the model's name in the catalogue or `other`. Only the first
+    /// meter counts.
+    pub fn meter(&self, meter: impl Fn(&str, &Usage) + Send + Sync + 'static) {
+        let _ = self.parts.meter.set(Box::new(meter));
     }
 
     /// Calls `listener` when a daemon that shares the store, this one included, has stored something, until it returns

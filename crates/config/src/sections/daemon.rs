@@ -26,6 +26,13 @@ pub struct Listen {
     /// file with the private key of the certificate
     #[schemars(example = &"/etc/ctx/tls.key")]
     pub tls_key: Option<PathBuf>,
+    /// address of a port for `/metrics` alone, which needs no key
+    #[schemars(with = "String", example = "127.0.0.1:9788")]
+    #[serde(deserialize_with = "address")]
+    pub metrics: Option<SocketAddr>,
+    /// seconds between the signal to stop and the closing of the port; meanwhile the daemon is not ready
+    #[schemars(range(max = 600), example = 5)]
+    pub drain_seconds: Option<u64>,
 }
 
 /// The connection to the providers: settings for all upstreams, and a section for each named one.

@@ -81,7 +81,7 @@ pub async fn status(api: Api) -> Answer<Status> {
     }))
 }
 
-fn other_daemon((name, silent): (String, std::time::Duration)) -> OtherDaemon {
+pub(super) fn other_daemon((name, silent): (String, std::time::Duration)) -> OtherDaemon {
     OtherDaemon { name, silent_ms: silent.as_millis() as u64 }
 }
 
@@ -95,7 +95,7 @@ async fn week(home: &std::path::Path) -> Option<WeekView> {
 }
 
 /// The memory of this process, if the system reports it.
-fn memory() -> Option<u64> {
+pub(super) fn memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     Some(text.split(' ').nth(1)?.parse::<u64>().ok()? * 4096)
 }

@@ -51,7 +51,7 @@ impl Api {
     }
 
     /// The same for a role that sees figures of everyone.
-    fn auditor(&self) -> Result<(&Seat, Arc<Team>), ControlError> {
+    pub(super) fn auditor(&self) -> Result<(&Seat, Arc<Team>), ControlError> {
         let (seat, team) = self.seat()?;
         if seat.actor().role.audits() {
             return Ok((seat, team));

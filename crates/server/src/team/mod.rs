@@ -58,6 +58,8 @@ pub(crate) struct Desk {
     own: Router,
     /// The same, with the conversations that others share with them.
     pub(crate) routes: Router,
+    /// `/metrics` alone, for a port of its own.
+    pub(crate) metrics: Router,
 }
 
 impl Desk {
@@ -65,18 +67,22 @@ impl Desk {
     pub(crate) fn new(service: Arc<Service>, around: &Surroundings, seat: Option<Seat>) -> std::io::Result<Desk> {
         let recorder = Recorder::start(service.clone())?;
         let traffic: Arc<Traffic> = Arc::default();
-        let observer = Arc::new(ComposerObserver::new(service.clone(), recorder.clone(), traffic.clone()));
+        let observer =
+            Arc::new(ComposerObserver::new(service.clone(), recorder.clone(), traffic.clone(), around.metrics.clone()));
+        let metrics = around.metrics.clone();
+        service.meter(move |model, usage| metrics.used(model, usage));
         if around.helper.is_on() && around.helper.settings().titles {
             retitle(around.helper.clone(), service.clone());
         }
         let api = Api::new(service.clone(), recorder.clone(), traffic, around.clone(), seat.clone());
+        let metrics = api::metrics_router(api.clone());
         let own = api::router(api);
         let with_guests = match seat {
             Some(seat) => guest::admitting(own.clone(), seat),
             None => own.clone(),
         };
         let routes = mcp::beside(with_guests, around.mcp.clone());
-        Ok(Desk { service, recorder, observer, own, routes })
+        Ok(Desk { service, recorder, observer, own, routes, metrics })
     }
 }
 

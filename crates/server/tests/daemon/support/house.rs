@@ -50,7 +50,7 @@ impl Router {
         let mut config = ServerConfig::new(([127, 0, 0, 1], 0).into(), upstream, token.clone());
         config.workers = 2;
         change(&mut config);
-        let service = Service::open(store).expect("a service");
+        let service = Service::open(store.clone()).unwrap_or_else(|_| Service::open_away(store, Vec::new()));
         let service =
             service.offloading_to(Folder::in_home(home.path())).with_provider(Arc::new(Arc::new(rules)), address);
         let service = Arc::new(service);

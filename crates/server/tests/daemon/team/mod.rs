@@ -2,6 +2,6 @@
 
 mod keys;
 mod ownership;
-mod scene;
+pub mod scene;
 mod table;
 mod tls;
