@@ -5,7 +5,7 @@ use crate::edit::Folder;
 use crate::parts::{Overview, Parts};
 use crate::provider::ProviderRules;
 use crate::streams::Streams;
-use crate::view::StatsScope;
+use crate::view::{Figures, StatsScope};
 use ctx_api::cache::Misses;
 use ctx_api::context::{ContextView, WorthView};
 use ctx_api::conversations::{Conversations, ImportResult};
@@ -278,6 +278,11 @@ impl Service {
     /// The usage and cost of requests.
     pub fn stats(&self, asked: &StatsScope) -> Result<Stats, Refusal> {
         self.parts.stats(asked)
+    }
+
+    /// The same, to be added to those of other people.
+    pub fn figures(&self, asked: &StatsScope) -> Result<Figures, Refusal> {
+        self.parts.figures(asked)
     }
 
     /// The state of the provider's own editing.

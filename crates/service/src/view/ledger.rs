@@ -38,8 +38,8 @@ impl Ledger {
         self.skipped
     }
 
-    /// The sums of each day, by conversation.
-    pub fn talks(&self) -> impl Iterator<Item = (&String, impl Iterator<Item = (&Day, &Sum)>)> {
+    /// The sums of each day and model, by conversation.
+    pub fn talks(&self) -> impl Iterator<Item = (&String, impl Iterator<Item = (&(Day, Option<String>), &Sum)>)> {
         self.talks.iter().map(|(id, talk)| (id, talk.days.iter()))
     }
 
@@ -52,7 +52,7 @@ impl Ledger {
             for record in &records {
                 let talk = self.talks.entry(record.conversation.clone()).or_default();
                 match talk.take(store, models, record) {
-                    Ok(Some(row)) => talk.days.entry(Day::of(row.at)).or_default().add(&row.sum),
+                    Ok(Some(row)) => talk.days.entry((Day::of(row.at), row.model)).or_default().add(&row.sum),
                     Ok(None) => {}
                     Err(_) => self.skipped += 1,
                 }

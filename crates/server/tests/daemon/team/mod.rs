@@ -3,5 +3,6 @@
 mod keys;
 mod ownership;
 pub mod scene;
+mod spending;
 mod table;
 mod tls;

@@ -19,7 +19,8 @@ pub struct Talk {
     held: u64,
     /// Converts its estimates to tokens.
     calibration: Calibration,
-    pub days: BTreeMap<Day, Sum>,
+    /// By day and model.
+    pub days: BTreeMap<(Day, Option<String>), Sum>,
 }
 
 pub struct Row {

@@ -221,7 +221,7 @@ proptest! {
         let service = store(&rows);
         let stats = |by| service.stats(&StatsScope { by, since, ..StatsScope::default() }).expect("stats");
         let all = stats(Grouping::Request);
-        for by in [Grouping::Request, Grouping::Conversation, Grouping::Project, Grouping::Day] {
+        for by in [Grouping::Request, Grouping::Conversation, Grouping::Project, Grouping::Day, Grouping::Model] {
             let stats = stats(by);
             prop_assert_eq!(stats.total, all.total);
             let whole = |of: fn(&Spending) -> f64| stats.groups.iter().map(|group| (of(&group.spent) * 1e9).round() as i64).sum::<i64>();
