@@ -82,6 +82,7 @@ impl Assembly {
         config.mcp = settings.mcp;
         config.rules = Some(Rules(rules.clone()));
         config.helper = settings.helper;
+        config.retention = settings.retention;
         if settings.team {
             config.team = Some(TeamSettings {
                 registry: desks.registry(note)?,

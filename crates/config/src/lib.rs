@@ -15,6 +15,7 @@ mod live;
 pub mod merge;
 mod project;
 mod read;
+mod retention;
 pub mod schema;
 pub mod sections;
 pub mod sources;
@@ -84,6 +85,8 @@ pub struct Settings {
     pub team: bool,
     /// The credentials with which their requests leave.
     pub credentials: ctx_server::UpstreamCredentials,
+    /// The removal of old conversations, if any.
+    pub retention: Option<ctx_server::RetentionSettings>,
     /// The folder of offloaded content, if it is not in the home.
     pub offload: Option<PathBuf>,
     /// Limits for agents over MCP.
@@ -148,6 +151,7 @@ impl Settings {
             store: store::address(flags, environment, &file)?,
             credentials: team::credentials(&file, environment)?,
             team: flags.team || config.team.enabled.unwrap_or(false),
+            retention: retention::settings(&config.retention)?,
             offload: config.offload.folder.as_ref().map(|folder| file.resolve(folder)),
             remarks,
             wrong,

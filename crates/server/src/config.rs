@@ -37,6 +37,8 @@ pub struct ServerConfig {
     pub rules: Option<Rules>,
     /// The helper model.
     pub helper: crate::helper::Settings,
+    /// The removal of old conversations; none keeps all.
+    pub retention: Option<crate::retention::RetentionSettings>,
     /// The people who use the daemon with keys; none if it serves one person.
     pub team: Option<crate::team::TeamSettings>,
 }
@@ -56,6 +58,7 @@ impl ServerConfig {
             mcp: Default::default(),
             rules: None,
             helper: Default::default(),
+            retention: None,
             team: None,
         }
     }

@@ -107,6 +107,7 @@ impl Server {
             mcp: _,
             helper: _,
             rules: _,
+            retention: _,
             team,
         } = config;
         let missing = match (&tls, &team) {

@@ -4,6 +4,7 @@ use crate::bodies::Newest;
 use crate::edit::Folder;
 use crate::parts::{Overview, Parts};
 use crate::provider::ProviderRules;
+use crate::retention::{Retention, RetentionBatch};
 use crate::streams::Streams;
 use crate::view::{Figures, StatsScope};
 use ctx_api::cache::Misses;
@@ -273,6 +274,11 @@ impl Service {
     /// The sent body of a request, byte for byte.
     pub fn sent_body(&self, name: &str, request: u32) -> Result<Vec<u8>, Refusal> {
         self.parts.sent_body(name, request)
+    }
+
+    /// Removes one batch of old conversations, and old figures. Call it again while some remain.
+    pub fn retain(&self, rules: &Retention) -> Result<RetentionBatch, Refusal> {
+        self.parts.retain(rules)
     }
 
     /// The usage and cost of requests.

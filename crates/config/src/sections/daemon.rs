@@ -105,6 +105,21 @@ pub struct TeamKeys {
     pub subscriptions: Option<String>,
 }
 
+/// How long conversations stay, counted from their last activity.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RetentionKeys {
+    /// days after which a conversation is removed; its figures stay
+    #[schemars(range(min = 1, max = 36_500), example = 30)]
+    pub content_days: Option<u64>,
+    /// days after which its figures are removed too, by the month
+    #[schemars(range(min = 1, max = 36_500), example = 400)]
+    pub figures_days: Option<u64>,
+    /// remove edited conversations as well; if their session goes on later, its requests leave without the edits
+    #[schemars(example = false)]
+    pub edited: Option<bool>,
+}
+
 /// Content that edits move to files.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]

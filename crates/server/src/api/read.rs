@@ -253,7 +253,8 @@ pub async fn purge(api: Api, wish: Result<Json<Purge>, JsonRejection>) -> Answer
             None => wish.conversations.iter().map(|name| service.resolve(name)).collect::<Result<_, Refusal>>()?,
         };
         let purged = service.purge(&ids)?;
-        Ok(PurgeResult { conversations: ids.len(), bytes_freed: purged.bytes })
+        let residue = service.store().residue().to_owned();
+        Ok(PurgeResult { conversations: ids.len(), bytes_freed: purged.bytes, residue })
     });
     let purged = purged.await?;
     api.note_taken("purged", purged.conversations as u64);

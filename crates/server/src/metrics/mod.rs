@@ -41,6 +41,8 @@ pub(crate) struct Metrics {
     in_flight: AtomicU64,
     composing: Histogram,
     first_byte: Histogram,
+    expired: AtomicU64,
+    due: AtomicU64,
     refused: Mutex<BTreeMap<&'static str, u64>>,
     tokens: Mutex<BTreeMap<String, Usage>>,
 }
@@ -96,6 +98,12 @@ impl Metrics {
         *lock(&self.refused).entry(code.as_str()).or_default() += 1;
     }
 
+    /// Old conversations were removed, and some are still there.
+    pub(crate) fn retained(&self, removed: u64, remaining: u64) {
+        self.expired.fetch_add(removed, Ordering::Relaxed);
+        self.due.store(remaining, Ordering::Relaxed);
+    }
+
     /// `model` is a name in the catalogue.
     pub(crate) fn used(&self, model: &str, usage: &Usage) {
         let mut tokens = lock(&self.tokens);
@@ -127,6 +135,10 @@ impl Metrics {
             "Time from the last byte of a held request until it was composed.",
             &self.composing,
         );
+        let expired = self.expired.load(Ordering::Relaxed);
+        page.counter("ctx_retention_removed_total", "Conversations removed because of their age.", expired);
+        let due = self.due.load(Ordering::Relaxed);
+        page.gauge("ctx_retention_remaining", "Conversations that are due and still there.", due as f64);
         page.begin("ctx_refused_requests_total", "Requests that the daemon answered with an error.", "counter");
         for (code, number) in &*lock(&self.refused) {
             page.sample("ctx_refused_requests_total", &[("code", code)], *number as f64);

@@ -59,6 +59,11 @@ impl Figures {
         self
     }
 
+    fn sum_up(&mut self, day: Day, sum: &Sum) {
+        self.total.add(sum);
+        *self.days.entry(day).or_default() += sum.cost;
+    }
+
     pub fn add(&mut self, other: Figures) {
         for (key, Group { sum, model, title }) in other.groups {
             let group = self.groups.entry(key).or_default();
@@ -124,9 +129,8 @@ impl Parts {
             let mut counts = false;
             for ((day, model), sum) in talk.filter(|((day, _), _)| counts_on(*day)) {
                 counts = true;
-                found.total.add(sum);
                 let day = (*day).min(today);
-                *found.days.entry(day).or_default() += sum.cost;
+                found.sum_up(day, sum);
                 let key = match asked.by {
                     Grouping::Request | Grouping::Person | Grouping::Group => continue,
                     Grouping::Conversation => Some(id.clone()),
@@ -144,6 +148,22 @@ impl Parts {
                         group.model = row.model;
                     }
                 }
+            }
+        }
+        for figures in ledger.removed() {
+            let id = &figures.conversation;
+            for ((day, model), sum) in figures.days().filter(|((day, _), _)| counts_on(*day)) {
+                let day = day.min(today);
+                found.sum_up(day, sum);
+                let key = match asked.by {
+                    Grouping::Person | Grouping::Group => continue,
+                    // Its requests are no longer known one by one.
+                    Grouping::Conversation | Grouping::Request => Some(id.clone()),
+                    Grouping::Project => figures.folder.clone(),
+                    Grouping::Day => Some(day.to_string()),
+                    Grouping::Model => model,
+                };
+                found.groups.entry((0, key)).or_default().sum.add(sum);
             }
         }
         if asked.by == Grouping::Conversation {
