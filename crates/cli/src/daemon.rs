@@ -88,6 +88,7 @@ impl Assembly {
                 registry: desks.registry(note)?,
                 open: Arc::new(desks),
                 credentials: settings.credentials,
+                idle: settings.idle,
             });
         }
         Ok(Self { config, service, store, home: home.clone(), token, rules })

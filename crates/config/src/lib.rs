@@ -83,6 +83,8 @@ pub struct Settings {
     pub store: Option<PostgresAddress>,
     /// Whether people use the daemon with keys.
     pub team: bool,
+    /// The time without use after which the conversations of a person are closed.
+    pub idle: Duration,
     /// The credentials with which their requests leave.
     pub credentials: ctx_server::UpstreamCredentials,
     /// The removal of old conversations, if any.
@@ -150,6 +152,7 @@ impl Settings {
             models: models(&file)?,
             store: store::address(flags, environment, &file)?,
             credentials: team::credentials(&file, environment)?,
+            idle: Duration::from_secs(60 * config.team.idle_minutes.unwrap_or(15)),
             team: flags.team || config.team.enabled.unwrap_or(false),
             retention: retention::settings(&config.retention)?,
             offload: config.offload.folder.as_ref().map(|folder| file.resolve(folder)),

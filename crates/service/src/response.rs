@@ -34,7 +34,8 @@ impl Parts {
         answered.message_id.iter().for_each(|id| self.answers.put(id, &ticket.conversation));
         self.provider.counts.answered(&answered);
         if let (Some(meter), Some(usage)) = (self.meter.get(), &answered.usage) {
-            meter(self.listed_name(conversation.newest.envelope.model.as_deref()), usage);
+            let model = answered.model.as_deref().or(conversation.newest.envelope.model.as_deref());
+            meter(self.listed_name(model), usage);
         }
         if conversation.waits() {
             self.set_alarm(&conversation);

@@ -140,6 +140,11 @@ impl Service {
         self.parts.settle(most);
     }
 
+    /// Whether a deferred edit waits for its moment.
+    pub fn has_deferred_edits(&self) -> bool {
+        self.parts.alarm.is_set()
+    }
+
     /// The number of conversations that have or may have edits.
     pub fn edited_count(&self) -> usize {
         self.parts.held.edited_count()

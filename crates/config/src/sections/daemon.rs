@@ -103,6 +103,9 @@ pub struct TeamKeys {
     #[schemars(schema_with = "subscription_modes", example = &"refuse")]
     #[serde(deserialize_with = "subscription_mode")]
     pub subscriptions: Option<String>,
+    /// minutes without use after which the conversations of a person are closed; the next request opens them again
+    #[schemars(range(min = 1, max = 10_080), example = 15)]
+    pub idle_minutes: Option<u64>,
 }
 
 /// How long conversations stay, counted from their last activity.

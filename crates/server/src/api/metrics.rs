@@ -5,7 +5,7 @@ use http::header;
 
 use super::Api;
 use crate::local::ControlError;
-use crate::metrics::{MEDIA, Page, ServiceSums};
+use crate::metrics::{MEDIA, Page};
 
 /// In a team, for those who may see figures of everyone.
 pub async fn metrics(api: Api) -> Result<impl IntoResponse, ControlError> {
@@ -27,7 +27,7 @@ impl Api {
             page.gauge("ctx_resident_memory_bytes", "The memory of the process.", bytes as f64);
         }
         inside.around.metrics.write(&mut page);
-        let mut sums = ServiceSums::default();
+        let mut sums = inside.around.metrics.closed();
         match inside.seat.as_ref().and_then(|seat| seat.team()) {
             None => sums.add(&inside.service, &inside.recorder),
             Some(team) => {

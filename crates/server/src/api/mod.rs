@@ -140,6 +140,11 @@ impl Api {
         Api(Arc::new(Inside { service, recorder, traffic, around, jobs: Jobs::default(), seat }), None)
     }
 
+    /// The number of references to it: more than at rest while something uses it.
+    pub(crate) fn holders(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
+
     /// Runs `ask` where it may block, after all earlier requests are recorded.
     async fn ask<T: Send + 'static>(
         &self,

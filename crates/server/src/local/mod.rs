@@ -28,7 +28,7 @@ use crate::auth::{Auth, PagePass, Refusal};
 use crate::listen::Stage;
 use crate::reply::Reply;
 use crate::team::key::control_key;
-use crate::team::{KeyRefusal, Team};
+use crate::team::{Desk, KeyRefusal, Team};
 
 const NO_SNIFF: HeaderName = header::X_CONTENT_TYPE_OPTIONS;
 
@@ -63,8 +63,9 @@ impl LocalPaths {
             return self.room(probe.answer(self.stage.is_draining(), self.service.as_ref()));
         }
         let face = face_of(&head.headers);
-        let mut router = match self.admit(&head).await {
-            Ok(router) => router,
+        // The desk stays open until the handler is done.
+        let (mut router, _desk) = match self.admit(&head).await {
+            Ok(admitted) => admitted,
             Err(refused) => return self.room(control::worded(refused, face)),
         };
         let request = Request::from_parts(head, Body::new(incoming));
@@ -85,11 +86,11 @@ impl LocalPaths {
     }
 
     /// The routes for the caller: of the person whose key the request has, or of the operator.
-    async fn admit(&self, head: &Parts) -> Result<Router, Response<Body>> {
+    async fn admit(&self, head: &Parts) -> Result<(Router, Option<Arc<Desk>>), Response<Body>> {
         let key = self.team.as_ref().and_then(|team| Some((team, control_key(&head.headers)?)));
         let Some((team, key)) = key else {
             return match self.auth.admit_control(head) {
-                Ok(()) => Ok(self.router.clone()),
+                Ok(()) => Ok((self.router.clone(), None)),
                 // Under whatever name: without a key there is nothing to protect.
                 Err(_) if self.team.is_some() && !has_credentials(&head.headers) => {
                     Err(control::keyless(KeyRefusal::Missing))
@@ -100,7 +101,7 @@ impl LocalPaths {
         self.auth.admit_keyed(head).map_err(control::refused)?;
         let identity = team.recognise(Some(key)).map_err(control::keyless)?;
         let desk = team.desk(identity.person.id).await.map_err(IntoResponse::into_response)?;
-        Ok(placed(desk.routes.clone()))
+        Ok((placed(desk.routes.clone()), Some(desk)))
     }
 
     pub(crate) fn page(&self, request: Request<Incoming>) -> Response<Reply> {

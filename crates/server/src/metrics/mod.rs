@@ -45,6 +45,7 @@ pub(crate) struct Metrics {
     due: AtomicU64,
     refused: Mutex<BTreeMap<&'static str, u64>>,
     tokens: Mutex<BTreeMap<String, Usage>>,
+    closed: Mutex<ServiceSums>,
 }
 
 const KINDS: [&str; 3] = ["model", "count", "other"];
@@ -102,6 +103,16 @@ impl Metrics {
     pub(crate) fn retained(&self, removed: u64, remaining: u64) {
         self.expired.fetch_add(removed, Ordering::Relaxed);
         self.due.store(remaining, Ordering::Relaxed);
+    }
+
+    /// The service of a person is about to be closed; its counters go on counting.
+    pub(crate) fn closing(&self, service: &Service, recorder: &Recorder) {
+        lock(&self.closed).add_counters(service, recorder);
+    }
+
+    /// The sums of services that are no longer open.
+    pub(crate) fn closed(&self) -> ServiceSums {
+        *lock(&self.closed)
     }
 
     /// `model` is a name in the catalogue.
@@ -175,6 +186,11 @@ impl ServiceSums {
         self.edited += service.edited_count() as u64;
         self.queued_bytes += load.queued_bytes;
         self.waiting_bytes += service.waiting_bytes();
+        self.add_counters(service, recorder);
+    }
+
+    fn add_counters(&mut self, service: &Service, recorder: &Recorder) {
+        let load = recorder.load();
         self.dropped += load.dropped;
         self.unreadable += load.unreadable;
         self.unsaved += service.unsaved();

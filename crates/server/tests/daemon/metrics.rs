@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::support::house::{ANSWER, Arrived, Router, answer, conversation, request};
+use crate::support::house::{Arrived, Router, answer, answered_by, conversation, request};
 use crate::support::raw::{Peer, RawServer};
 use crate::support::{Plan, body_of, header_of, provider_error, soon};
 use crate::team::scene::Team;
@@ -48,21 +48,21 @@ async fn requests_edits_and_tokens_are_counted() {
     let server = RawServer::open().await;
     let house = Router::before(&server).await;
     check(&scrape(&house).await, &[("ctx_requests_total{kind=\"model\"}", 0.0), ("ctx_conversations", 0.0)]);
-    let body = conversation("one", 3).replace("\"model\":\"m\"", "\"model\":\"claude-opus-4-5\"");
-    house.talk(&server, "one", &body).await;
+    let (body, said) = (conversation("one", 3), answered_by("claude-opus-5-5"));
+    house.talk_with(&server, "one", &body, &said).await;
     house.talk(&server, "secret-model", &conversation("two", 1)).await;
     house.delete_second("one").await;
-    house.talk(&server, "one", &body).await;
+    house.talk_with(&server, "one", &body, &said).await;
     let mut refused = house.connect().await;
     refused
         .send("POST /to/nowhere/v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         .await;
-    provider_error(&String::from_utf8_lossy(&refused.rest().await), 404, "not_found_error", "no-such-upstream");
+    provider_error(&String::from_utf8_lossy(&refused.rest().await), 404, "invalid_request_error", "no-such-upstream");
     let mut failing = house.connect().await;
     failing.send(request("one", &body)).await;
     let mut arrived = Arrived::at(&server).await;
     check(&scrape(&house).await, &[("ctx_requests_in_flight", 1.0)]);
-    arrived.peer.send(answer("529 Overloaded", ANSWER)).await;
+    arrived.peer.send(answer("529 Overloaded", "{}")).await;
     failing.rest().await;
     house.get("conversations").await;
 
@@ -81,7 +81,7 @@ async fn requests_edits_and_tokens_are_counted() {
             ("ctx_held_requests_total{outcome=\"refused\"}", 0.0),
             ("ctx_compose_seconds_count", 2.0),
             ("ctx_refused_requests_total{code=\"no-such-upstream\"}", 1.0),
-            ("ctx_tokens_total{model=\"claude-opus-4-5\",kind=\"output\"}", 4.0),
+            ("ctx_tokens_total{model=\"claude-opus-5-5\",kind=\"output\"}", 4.0),
             ("ctx_tokens_total{model=\"other\",kind=\"input\"}", 10.0),
             ("ctx_conversations", 2.0),
             ("ctx_edited_conversations", 1.0),
@@ -105,7 +105,7 @@ async fn every_metric_is_documented_and_none_names_anyone() {
         .map(|name| format!("ctx_{name}"))
         .collect();
     assert_eq!(names(&text), documented);
-    check(&text, &[("ctx_refused_requests_total{code=\"key-wrong\"}", 1.0), ("ctx_open_people", 5.0)]);
+    check(&text, &[("ctx_refused_requests_total{code=\"key-wrong\"}", 1.0), ("ctx_open_people", 4.0)]);
     for private in ["anna", "eve", "ctxk_", "annas", &id, "zebra", "/v1/", "sk-"] {
         assert!(!text.contains(private), "{private}: {text}");
     }
@@ -136,9 +136,10 @@ async fn the_metrics_can_have_a_port_of_their_own_which_is_near() {
     // On the port for agents it is a path like any other.
     let mut client = house.connect().await;
     client.send("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
-    let mut arrived = Arrived::from(server.accept().await).await;
-    assert!(arrived.head.starts_with("GET /metrics "), "{}", arrived.head);
-    arrived.peer.send(answer_of("the provider's")).await;
+    let mut peer = server.accept().await;
+    let head = peer.head().await;
+    assert!(head.starts_with("GET /metrics "), "{head}");
+    peer.send(answer_of("the provider's")).await;
     assert!(String::from_utf8_lossy(&client.rest().await).ends_with("the provider's"));
 }
 

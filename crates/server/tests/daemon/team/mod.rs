@@ -1,7 +1,9 @@
 //! A daemon for a team: keys, ownership, shares, and who may use which route.
 
+mod idle;
 mod keys;
 mod ownership;
+mod retention;
 pub mod scene;
 mod spending;
 mod table;

@@ -6,6 +6,8 @@ use super::scene::Team;
 use crate::support::house::{Router, conversation};
 use crate::support::raw::RawServer;
 
+const MODEL: &str = "claude-opus-5-5";
+
 /// Anna is in two groups, bob in one of them, dora in none.
 async fn spending() -> Team {
     let team = Team::new().await;
@@ -13,8 +15,8 @@ async fn spending() -> Team {
     team.house.post("people/bob", &json!({"groups": ["core"]})).await;
     for (name, turns) in [("anna", 3), ("bob", 2), ("dora", 1)] {
         for turn in 1..=turns {
-            let body = conversation("zebra", turn).replace("\"model\":\"m\"", "\"model\":\"claude-opus-4-5\"");
-            team.talk(name, &format!("{name}-session"), &body).await;
+            let (session, body) = (format!("{name}-session"), conversation("zebra", turn));
+            team.talk_to(name, MODEL, &session, &body).await;
         }
     }
     team
@@ -52,7 +54,7 @@ async fn auditors_see_what_everyone_spends_and_it_is_the_sum_of_conversations() 
         assert_eq!(groups(&by_group), [(None, 1), (Some("core"), 5), (Some("web"), 3)]);
         assert_eq!(by_group["total"], people["total"], "anna counts once in the sum");
         let by_model = team.get(name, "stats?by=model&everyone=true").await;
-        assert_eq!(groups(&by_model), [(Some("claude-opus-4-5"), 6)]);
+        assert_eq!(groups(&by_model), [(Some(MODEL), 6)]);
         assert_eq!(by_model["total"], people["total"]);
         let all = team.get(name, "stats?by=conversation&everyone=true").await;
         let keys: Vec<_> = groups(&all).into_iter().filter_map(|(key, _)| key?.split_once(':')).collect();
