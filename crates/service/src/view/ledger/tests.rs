@@ -261,7 +261,7 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 const CONTENT: Retention = Retention { content: 30 * DAY_MS, figures: None, edited: false };
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(8))]
     #[test]
     fn figures_stay_the_same_when_the_content_goes(
         rows in prop::collection::vec((0..8_u8, 0..2_000_000_000_u64, 0..4_u8, 0..400_000_u32, 0..90_000_u32, any::<bool>()), 1..40),
