@@ -83,9 +83,10 @@ impl Team {
 fn close(desk: Arc<Desk>) -> bool {
     let deadline = Instant::now() + PATIENCE;
     desk.recorder.settle(PATIENCE);
-    let store = Arc::downgrade(desk.service.store());
+    // The last reference is dropped here, so that the store is closed when this returns.
+    let store = desk.service.store().clone();
     drop(desk);
-    while store.strong_count() > 0 {
+    while Arc::strong_count(&store) > 1 {
         if Instant::now() > deadline {
             return false;
         }
