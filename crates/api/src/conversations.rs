@@ -69,6 +69,9 @@ pub struct Purge {
 pub struct PurgeResult {
     pub conversations: usize,
     pub bytes_freed: u64,
+    /// Where removed content may still be.
+    #[serde(default)]
+    pub residue: String,
 }
 
 /// A conversation imported from a file, or a preview of it.

@@ -12,6 +12,10 @@ pub struct StatsQuery {
     pub since: Option<u64>,
     /// One conversation only.
     pub conv: Option<String>,
+    /// The figures of all people of a team, for auditors and admins. By person and by group, these are the default for
+    /// them.
+    #[serde(default)]
+    pub everyone: bool,
     /// The maximum number of groups; the sums include all.
     pub limit: Option<usize>,
 }
@@ -27,6 +31,11 @@ pub enum Grouping {
     Project,
     /// By day, in UTC.
     Day,
+    Model,
+    /// By the person of a team.
+    Person,
+    /// By the group of a team. People in several groups count in each, and once in the sums.
+    Group,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,7 +58,8 @@ pub struct Stats {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupView {
-    /// The conversation, the folder, the day or the request (`conversation/number`); none if the folder is unknown.
+    /// The conversation, the folder, the day, the model, the person, the group or the request (`conversation/number`);
+    /// none if it is unknown, or for people without a group.
     pub key: Option<String>,
     /// The title of a conversation.
     pub title: Option<String>,

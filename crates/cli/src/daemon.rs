@@ -77,14 +77,18 @@ impl Assembly {
         config.upstreams = settings.upstreams;
         config.allow_remote = settings.allow_remote;
         config.tls = settings.tls;
+        config.metrics = settings.metrics;
+        config.limits.drain = settings.drain;
         config.mcp = settings.mcp;
         config.rules = Some(Rules(rules.clone()));
         config.helper = settings.helper;
+        config.retention = settings.retention;
         if settings.team {
             config.team = Some(TeamSettings {
                 registry: desks.registry(note)?,
                 open: Arc::new(desks),
                 credentials: settings.credentials,
+                idle: settings.idle,
             });
         }
         Ok(Self { config, service, store, home: home.clone(), token, rules })

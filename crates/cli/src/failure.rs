@@ -123,7 +123,9 @@ impl From<TokenError> for Failure {
 impl From<DaemonError> for Failure {
     fn from(error: DaemonError) -> Self {
         let code = match &error {
-            DaemonError::Bind(BindError::RemoteRefused { .. }) => ErrorCode::RemoteRefused,
+            DaemonError::Bind(BindError::RemoteRefused { .. } | BindError::RemoteMetrics { .. }) => {
+                ErrorCode::RemoteRefused
+            }
             DaemonError::Bind(BindError::PortTaken { .. }) => ErrorCode::PortTaken,
             DaemonError::Bind(BindError::Tls(_) | BindError::Listen { .. }) => ErrorCode::CannotListen,
             DaemonError::Bind(BindError::Loop { .. }) => ErrorCode::UpstreamLoop,

@@ -137,6 +137,11 @@ async fn people_keep_their_conversations_apart_and_no_key_is_in_any_file() {
     assert_eq!(gateway.json(Some(&anna), &["history"])["commits"][0]["author"], "anna");
     gateway.run(Some(&anna), &["share", "bob"]).expect("shared");
     assert_eq!(listed(&gateway, Some(&bob)), 2);
+    let spent = gateway.run(None, &["stats", "--by", "person", "--csv"]).expect("figures");
+    let requests = |name: &str| spent.lines().find_map(|line| line.strip_prefix(name)?.split(',').nth(4));
+    assert_eq!((requests("anna"), requests("bob"), spent.lines().count()), (Some("1"), Some("1"), 3), "{spent}");
+    assert_eq!(gateway.json(Some(&anna), &["stats", "--by", "person"])["groups"][0]["key"], "anna");
+    assert!(gateway.run(Some(&anna), &["stats", "--everyone"]).expect_err("refused").contains("auditor"));
     assert!(gateway.run(Some(&bob), &["people", "add", "mallory"]).expect_err("refused").contains("admin"));
     assert!(gateway.run(None, &["people", "list"]).expect("a list").contains("anna"));
     assert!(gateway.run(None, &["audit", "list"]).expect("a log").contains("key-made"));

@@ -15,6 +15,7 @@ mod live;
 pub mod merge;
 mod project;
 mod read;
+mod retention;
 pub mod schema;
 pub mod sections;
 pub mod sources;
@@ -27,6 +28,7 @@ mod yaml;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ctx_core::ErrorCode;
 use ctx_server::{ProxySettings, Secret, TlsFiles, Upstream, UpstreamUrl};
@@ -71,14 +73,22 @@ pub struct Settings {
     pub listen: SocketAddr,
     pub allow_remote: bool,
     pub tls: Option<TlsFiles>,
+    /// The address of a port for `/metrics` alone.
+    pub metrics: Option<SocketAddr>,
+    /// The time between the signal to stop and the closing of the port.
+    pub drain: Duration,
     pub upstream: Upstream,
     pub upstreams: Vec<(String, Upstream)>,
     /// The database, if the store is not a file in the home.
     pub store: Option<PostgresAddress>,
     /// Whether people use the daemon with keys.
     pub team: bool,
+    /// The time without use after which the conversations of a person are closed.
+    pub idle: Duration,
     /// The credentials with which their requests leave.
     pub credentials: ctx_server::UpstreamCredentials,
+    /// The removal of old conversations, if any.
+    pub retention: Option<ctx_server::RetentionSettings>,
     /// The folder of offloaded content, if it is not in the home.
     pub offload: Option<PathBuf>,
     /// Limits for agents over MCP.
@@ -125,6 +135,8 @@ impl Settings {
         Ok(Self {
             listen,
             tls: tls(flags, &file)?,
+            metrics: config.listen.metrics,
+            drain: Duration::from_secs(config.listen.drain_seconds.unwrap_or(0)),
             allow_remote: flags.allow_remote || config.listen.allow_remote.unwrap_or(false),
             upstream,
             upstreams,
@@ -140,7 +152,9 @@ impl Settings {
             models: models(&file)?,
             store: store::address(flags, environment, &file)?,
             credentials: team::credentials(&file, environment)?,
+            idle: Duration::from_secs(60 * config.team.idle_minutes.unwrap_or(15)),
             team: flags.team || config.team.enabled.unwrap_or(false),
+            retention: retention::settings(&config.retention)?,
             offload: config.offload.folder.as_ref().map(|folder| file.resolve(folder)),
             remarks,
             wrong,

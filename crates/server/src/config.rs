@@ -21,6 +21,8 @@ pub struct ServerConfig {
     pub tls: Option<crate::connection::tls::TlsFiles>,
     /// Allows an address that other machines can reach, without TLS or without keys: something else protects it.
     pub allow_remote: bool,
+    /// A port for `/metrics` alone, which needs no key.
+    pub metrics: Option<SocketAddr>,
     /// The upstream for Anthropic, and for requests without a known provider.
     pub upstream: Upstream,
     /// All other upstreams, by name.
@@ -35,6 +37,8 @@ pub struct ServerConfig {
     pub rules: Option<Rules>,
     /// The helper model.
     pub helper: crate::helper::Settings,
+    /// The removal of old conversations; none keeps all.
+    pub retention: Option<crate::retention::RetentionSettings>,
     /// The people who use the daemon with keys; none if it serves one person.
     pub team: Option<crate::team::TeamSettings>,
 }
@@ -45,6 +49,7 @@ impl ServerConfig {
             listen,
             tls: None,
             allow_remote: false,
+            metrics: None,
             upstream,
             upstreams: Vec::new(),
             token,
@@ -53,6 +58,7 @@ impl ServerConfig {
             mcp: Default::default(),
             rules: None,
             helper: Default::default(),
+            retention: None,
             team: None,
         }
     }
@@ -207,6 +213,9 @@ pub struct Limits {
     pub pool_idle_timeout: Duration,
     pub max_headers: usize,
     pub max_head_bytes: usize,
+    /// The time between the signal to stop and the closing of the port. Meanwhile the daemon serves, and says that it is
+    /// not ready.
+    pub drain: Duration,
     /// The time for running requests to finish on shutdown.
     pub shutdown_grace: Duration,
     /// After a response that came before the end of its request, the rest of the request is read and discarded until it
@@ -225,6 +234,7 @@ impl Default for Limits {
             pool_idle_timeout: Duration::from_secs(60),
             max_headers: 1_000,
             max_head_bytes: 256 * 1024,
+            drain: Duration::ZERO,
             shutdown_grace: Duration::from_secs(10),
             linger: Duration::from_secs(2),
         }

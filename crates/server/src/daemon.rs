@@ -11,9 +11,12 @@ use crate::api::Surroundings;
 use crate::config::ServerConfig;
 use crate::helper::Helper;
 use crate::listen::{BindError, BoundPort, Server};
+use crate::metrics::Metrics;
+use crate::retention::{self, RetentionSettings};
 use crate::signals;
 use crate::team::{Desk, Team};
 use ctx_api::status::UpstreamView;
+use tokio::task::JoinSet;
 
 /// The time for storing observed requests on shutdown.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -22,6 +25,8 @@ pub struct Daemon {
     bound: BoundPort,
     desk: Arc<Desk>,
     team: Option<Arc<Team>>,
+    retention: Option<RetentionSettings>,
+    metrics: Arc<Metrics>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +59,7 @@ impl Daemon {
             listen: Arc::default(),
             helper,
             mcp: config.mcp.clone(),
+            metrics: Arc::default(),
         };
         if let Some(crate::config::Rules(rules)) = config.rules.clone() {
             signals::tell(&service, rules);
@@ -65,14 +71,21 @@ impl Daemon {
                 (team.operator().ok_or_else(|| std::io::Error::other("no desk"))?, Some(team))
             }
         };
-        let bound = Server::bind(config, desk.observer.clone(), desk.routes.clone()).await?.for_team(team.clone());
+        let retention = config.retention;
+        let bound = Server::bind(config, desk.observer.clone(), desk.routes.clone()).await?;
+        let bound = bound.serving(&desk, team.clone(), around.metrics.clone());
         around.listens_on(bound.local_addr());
-        Ok(Daemon { bound, desk, team })
+        Ok(Daemon { bound, desk, team, retention, metrics: around.metrics })
     }
 
     /// The address for agents.
     pub fn local_addr(&self) -> SocketAddr {
         self.bound.local_addr()
+    }
+
+    /// The address of `/metrics`, if it has its own port.
+    pub fn metrics_addr(&self) -> Option<SocketAddr> {
+        self.bound.metrics_addr()
     }
 
     /// The address for commands on this machine: without TLS.
@@ -82,7 +95,12 @@ impl Daemon {
 
     /// Serves until `shutdown` is ready, then lets running requests finish and stores the last of them.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> std::io::Result<()> {
+        let mut removing = JoinSet::new();
+        if let Some(settings) = self.retention {
+            removing.spawn(retention::run(settings, self.desk.clone(), self.team.clone(), self.metrics));
+        }
         let ended = self.bound.run(shutdown).await;
+        removing.shutdown().await;
         let mut desks = self.team.as_ref().map(|team| team.open_desks()).unwrap_or_default();
         desks.push(self.desk);
         let _ = tokio::task::spawn_blocking(move || {

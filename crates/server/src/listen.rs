@@ -12,10 +12,12 @@ use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use axum::Router;
+use ctx_service::Service;
 use ctx_wire::Provider;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 use crate::auth::{Auth, OwnAddresses};
@@ -24,10 +26,11 @@ use crate::connection::tls::{self, ClientSocket, TlsError};
 use crate::connection::{self, AcceptedConnection, Register};
 use crate::files::{self, Spare};
 use crate::local::LocalPaths;
+use crate::metrics::{self, Metrics};
 use crate::port_holder::{self, PortHolder};
 use crate::proxy::{Observers, Proxy, SetupError, Target, Targets};
 use crate::router::PathRouter;
-use crate::team::Team;
+use crate::team::{Desk, Team};
 use crate::watch::Observer;
 
 /// The backlog of connections; a burst of clients must not be refused.
@@ -39,6 +42,8 @@ const LOOKUP: Duration = Duration::from_secs(2);
 pub enum BindError {
     #[error("listening on {listen} would let other machines use this daemon without {missing}")]
     RemoteRefused { listen: SocketAddr, missing: &'static str },
+    #[error("the metrics on {listen} would be open to other machines")]
+    RemoteMetrics { listen: SocketAddr },
     #[error(transparent)]
     Tls(#[from] TlsError),
     #[error("cannot listen on {listen}: the port is in use{}", by(.holder))]
@@ -58,6 +63,10 @@ impl BindError {
             BindError::RemoteRefused { .. } => {
                 "listen on 127.0.0.1; or add --team, --tls-cert FILE and --tls-key FILE; or, if something else protects \
                  the port, such as a proxy with TLS or a container's network, add --allow-remote"
+            }
+            BindError::RemoteMetrics { .. } => {
+                "choose a loopback address; or read /control/v1/metrics with the key of an auditor; or, if something else \
+                 protects the port, add --allow-remote"
             }
             BindError::Tls(_) => "both files must be PEM, readable, and belong together",
             BindError::PortTaken { holder: Some(PortHolder::Daemon), .. } => {
@@ -89,6 +98,7 @@ impl Server {
             listen,
             tls,
             allow_remote,
+            metrics,
             upstream,
             upstreams,
             token,
@@ -97,6 +107,7 @@ impl Server {
             mcp: _,
             helper: _,
             rules: _,
+            retention: _,
             team,
         } = config;
         let missing = match (&tls, &team) {
@@ -107,6 +118,10 @@ impl Server {
         };
         if let Some(missing) = missing.filter(|_| !allow_remote && !listen.ip().to_canonical().is_loopback()) {
             return Err(BindError::RemoteRefused { listen, missing });
+        }
+        let is_near = |address: &SocketAddr| address.ip().to_canonical().is_loopback();
+        if let Some(listen) = metrics.filter(|address| !allow_remote && !is_near(address)) {
+            return Err(BindError::RemoteMetrics { listen });
         }
         let tls = tls.as_ref().map(tls::acceptor).transpose()?;
         let upstreams: Vec<(String, Upstream)> =
@@ -127,6 +142,10 @@ impl Server {
             Some(_) => Some(open_or_explain((Ipv4Addr::LOCALHOST, 0).into()).await?),
             None => None,
         };
+        let figures = match metrics {
+            Some(address) => Some(open_or_explain(address).await?),
+            None => None,
+        };
         let own = match &nearby {
             Some(nearby) => nearby.local_addr().map_err(|source| BindError::Listen { listen, source })?,
             None => address,
@@ -141,6 +160,9 @@ impl Server {
             observer,
             control,
             team: None,
+            service: None,
+            figures: figures.map(|listener| (listener, Router::new())),
+            metrics: Arc::default(),
             targets: Arc::new(targets),
             limits: Arc::new(limits),
             workers: if workers == 0 { default_workers() } else { workers },
@@ -213,15 +235,26 @@ pub struct BoundPort {
     observer: Arc<dyn Observer>,
     control: Router,
     team: Option<Arc<Team>>,
+    /// The operator's conversations, for the health of their store.
+    service: Option<Arc<Service>>,
+    /// A port for the metrics, and its routes.
+    figures: Option<(TcpListener, Router)>,
+    metrics: Arc<Metrics>,
     targets: Arc<Targets>,
     limits: Arc<Limits>,
     workers: usize,
 }
 
 impl BoundPort {
-    /// Requires keys: each leads to the desk of a person.
-    pub(crate) fn for_team(self, team: Option<Arc<Team>>) -> Self {
-        Self { team, ..self }
+    /// Serves this desk, or the desks of a team: then every request needs a key, which leads to one of them.
+    pub(crate) fn serving(self, desk: &Desk, team: Option<Arc<Team>>, metrics: Arc<Metrics>) -> Self {
+        let figures = self.figures.map(|(listener, _)| (listener, desk.metrics.clone()));
+        Self { team, service: Some(desk.service.clone()), figures, metrics, ..self }
+    }
+
+    /// The address of `/metrics`, if it has its own port.
+    pub fn metrics_addr(&self) -> Option<SocketAddr> {
+        self.figures.as_ref().and_then(|(listener, _)| listener.local_addr().ok())
     }
 
     /// The address for agents.
@@ -236,13 +269,13 @@ impl BoundPort {
 
     /// Serves until `shutdown` is ready; then lets running requests finish for a while. Dropping the returned future
     /// ends everything at once. Control handlers run on the runtime that polls it.
-    pub async fn run(self, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+    pub async fn run(mut self, shutdown: impl Future<Output = ()>) -> io::Result<()> {
         let (progress, stage) = watch::channel(At::Open);
         let stage = Stage(stage);
         let local = Arc::new(LocalPaths::new(
             self.auth.clone(),
             self.control.clone(),
-            self.team.clone(),
+            (self.team.clone(), self.service.clone()),
             Handle::current(),
             stage.clone(),
         ));
@@ -250,9 +283,21 @@ impl BoundPort {
             .map(|number| self.start_worker(number, local.clone(), stage.clone()))
             .collect::<io::Result<_>>()?;
 
+        let _figures = self.figures.take().map(|(listener, routes)| {
+            let mut serving = JoinSet::new();
+            serving.spawn(metrics::serve(listener, self.auth.clone(), routes));
+            serving
+        });
         let Self { listener, nearby, tls, limits, most_connections, .. } = self;
         let nearby = nearby.map(|(listener, _)| listener);
-        Acceptor::new((listener, tls.is_some()), nearby, &workers, most_connections).run(shutdown).await;
+        let drained = async {
+            shutdown.await;
+            if !limits.drain.is_zero() {
+                let _ = progress.send(At::Draining);
+                tokio::time::sleep(limits.drain).await;
+            }
+        };
+        Acceptor::new((listener, tls.is_some()), nearby, &workers, most_connections).run(drained).await;
 
         let _ = progress.send(At::Closing);
         let ended: Vec<oneshot::Receiver<Infallible>> = workers.into_iter().map(|worker| worker.ended).collect();
@@ -276,7 +321,7 @@ impl BoundPort {
         let (alive, ended) = oneshot::channel();
         let observers = Observers { operator: self.observer.clone(), team: self.team.clone() };
         let proxy = Proxy::new(self.auth.clone(), observers, &self.targets, &self.limits);
-        let router = Arc::new(PathRouter::new(proxy, local));
+        let router = Arc::new(PathRouter::new(proxy, local, self.metrics.clone()));
         let (limits, tls) = (self.limits.clone(), self.tls.clone());
         thread::Builder::new().name(format!("ctx-worker-{number}")).spawn(move || {
             let _alive: oneshot::Sender<Infallible> = alive;
@@ -435,6 +480,8 @@ pub(crate) struct Stage(watch::Receiver<At>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum At {
     Open,
+    /// It still serves, and tells load balancers to go elsewhere.
+    Draining,
     /// No new connections; running requests may finish.
     Closing,
     /// Running requests are aborted.
@@ -442,6 +489,10 @@ enum At {
 }
 
 impl Stage {
+    pub(crate) fn is_draining(&self) -> bool {
+        *self.0.borrow() >= At::Draining
+    }
+
     pub(crate) async fn closing(&mut self) {
         self.reach(At::Closing).await;
     }

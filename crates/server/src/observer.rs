@@ -5,6 +5,7 @@
 use ctx_engine::ports::provider::ProviderRefusal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use bytes::Bytes;
 use ctx_clients::Hints;
@@ -13,6 +14,7 @@ use ctx_service::{Recorder, Service};
 use ctx_wire::rope::Pieces;
 use ctx_wire::{Call, Provider, answer};
 
+use crate::metrics::{Metrics, RequestKind};
 use crate::watch::{Ending, Observer, RequestHead, RequestWatch, ResponseHead, ResponseWatch, Watch};
 
 /// Counters since the start.
@@ -55,11 +57,18 @@ pub struct ComposerObserver {
     service: Arc<Service>,
     recorder: Recorder,
     traffic: Arc<Traffic>,
+    /// Of the whole daemon.
+    metrics: Arc<Metrics>,
 }
 
 impl ComposerObserver {
-    pub fn new(service: Arc<Service>, recorder: Recorder, traffic: Arc<Traffic>) -> ComposerObserver {
-        ComposerObserver { service, recorder, traffic }
+    pub(crate) fn new(
+        service: Arc<Service>,
+        recorder: Recorder,
+        traffic: Arc<Traffic>,
+        metrics: Arc<Metrics>,
+    ) -> ComposerObserver {
+        ComposerObserver { service, recorder, traffic, metrics }
     }
 }
 
@@ -67,6 +76,7 @@ impl Observer for ComposerObserver {
     fn begin(&self, head: &RequestHead<'_>) -> Option<Watch> {
         self.traffic.total.fetch_add(1, Ordering::Relaxed);
         let Some((wire, call)) = ctx_wire::route(head.method().as_str(), head.path()) else {
+            self.metrics.requested(RequestKind::Other);
             let headers = head.headers();
             let provider = Provider::of(head.path(), &|name| headers.text(name).is_some());
             // The default provider's clients report and sign in on many paths.
@@ -76,6 +86,7 @@ impl Observer for ComposerObserver {
             return None;
         };
         if call == Call::Models {
+            self.metrics.requested(RequestKind::Other);
             let listening = || Listening { recorder: self.recorder.clone(), heard: None };
             return self
                 .service
@@ -83,6 +94,7 @@ impl Observer for ComposerObserver {
                 .then(|| Watch { request: Box::new(IgnoreRequest), response: Box::new(listening()) });
         }
         let call = if head.is_warm_up() { Call::Count } else { call };
+        self.metrics.requested(if call == Call::Count { RequestKind::Count } else { RequestKind::Model });
         let headers = head.headers();
         let model = wire.model(head.path()).map(Into::into);
         let hints = Hints { model, ..Hints::read(|name| headers.text(name)) };
@@ -93,34 +105,46 @@ impl Observer for ComposerObserver {
         self.traffic.in_flight.fetch_add(1, Ordering::Relaxed);
         let (request, mut response) = self.recorder.exchange((wire, call), hints, headers.text("content-encoding"));
         response.hide(head.credentials());
-        let response = Response { copy: response, traffic: self.traffic.clone() };
-        Some(Watch { request: Box::new(Request(request)), response: Box::new(response) })
+        self.metrics.began();
+        let (traffic, metrics) = (self.traffic.clone(), self.metrics.clone());
+        let request = Request { copy: request, metrics: metrics.clone() };
+        let response = Response { copy: response, traffic, metrics, began: Instant::now() };
+        Some(Watch { request: Box::new(request), response: Box::new(response) })
     }
 }
 
-struct Request(RequestCopy);
+struct Request {
+    copy: RequestCopy,
+    metrics: Arc<Metrics>,
+}
 
 impl RequestWatch for Request {
     fn is_held(&self) -> bool {
-        self.0.is_held()
+        self.copy.is_held()
     }
 
     fn compose(&mut self, reply: Reply) -> Pieces {
-        self.0.compose(reply)
+        let (metrics, began) = (self.metrics.clone(), Instant::now());
+        self.copy.compose(Box::new(move |composed| {
+            metrics.composed(&composed, began.elapsed());
+            reply(composed);
+        }))
     }
 
     fn chunk(&mut self, chunk: &Bytes) {
-        self.0.chunk(chunk);
+        self.copy.chunk(chunk);
     }
 
     fn end(&mut self, complete: bool) {
-        self.0.end(complete);
+        self.copy.end(complete);
     }
 }
 
 struct Response {
     copy: ResponseCopy,
     traffic: Arc<Traffic>,
+    metrics: Arc<Metrics>,
+    began: Instant,
 }
 
 impl ResponseWatch for Response {
@@ -133,6 +157,7 @@ impl ResponseWatch for Response {
     }
 
     fn head(&mut self, head: &ResponseHead<'_>) {
+        self.metrics.responded(head.status(), self.began.elapsed());
         let headers = head.headers();
         self.copy.head(head.status().as_u16(), headers.text("content-type"), headers.text("content-encoding"));
     }
@@ -143,6 +168,7 @@ impl ResponseWatch for Response {
 
     fn end(&mut self, ending: Ending) {
         self.traffic.in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.metrics.ended(ending);
         match ending {
             Ending::Complete => 0,
             Ending::Cancelled => self.traffic.cancelled.fetch_add(1, Ordering::Relaxed),

@@ -6,6 +6,7 @@ use http::{Request, Response};
 use hyper::body::Incoming;
 
 use crate::local::LocalPaths;
+use crate::metrics::Metrics;
 use crate::proxy::Proxy;
 use crate::proxy::errors::Failure;
 use crate::reply::Reply;
@@ -14,27 +15,33 @@ use crate::reply::Reply;
 pub(crate) struct PathRouter {
     proxy: Proxy,
     local: Arc<LocalPaths>,
+    metrics: Arc<Metrics>,
 }
 
 impl PathRouter {
-    pub(crate) fn new(proxy: Proxy, local: Arc<LocalPaths>) -> Self {
-        Self { proxy, local }
+    pub(crate) fn new(proxy: Proxy, local: Arc<LocalPaths>, metrics: Arc<Metrics>) -> Self {
+        Self { proxy, local, metrics }
     }
 
     /// `on_spare`: the connection got one of the last file handles, which are reserved for the control API.
     pub(crate) async fn answer(&self, request: Request<Incoming>, on_spare: bool) -> Response<Reply> {
         match Way::of(request.uri().path()) {
-            Way::Upstream if on_spare => Failure::Crowded.into_response(request.uri().path()).map(Reply::whole),
+            Way::Upstream if on_spare => self.refuse(Failure::Crowded, request.uri().path()),
             Way::Upstream => {
                 let uri = request.uri().clone();
                 match self.proxy.forward(request).await {
                     Ok(response) => response.map(Reply::answer),
-                    Err(failure) => failure.into_response(uri.path()).map(Reply::whole),
+                    Err(failure) => self.refuse(failure, uri.path()),
                 }
             }
             Way::Control => self.local.control(request).await,
             Way::Page => self.local.page(request),
         }
+    }
+
+    fn refuse(&self, failure: Failure, path: &str) -> Response<Reply> {
+        self.metrics.refused(failure.code());
+        failure.into_response(path).map(Reply::whole)
     }
 }
 

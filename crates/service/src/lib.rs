@@ -40,6 +40,7 @@ pub mod recorder;
 pub mod replay_source;
 mod replicas;
 pub mod response;
+mod retention;
 mod service;
 mod side_traffic;
 pub mod streams;
@@ -52,6 +53,7 @@ pub use clock::now;
 pub use ctx_core::edit::refusal::nearest;
 pub use ctx_store::Cursor;
 pub use recorder::Recorder;
+pub use retention::{Retention, RetentionBatch};
 pub use service::Service;
 
 #[cfg(test)]

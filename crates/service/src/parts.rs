@@ -15,6 +15,7 @@ use crate::threads::lock;
 use crate::uploads::Uploads;
 use crate::view::{Ledger, WeightCache};
 use crate::writer::Writer;
+use ctx_api::requests::Usage;
 use ctx_engine::card::Card;
 use ctx_engine::conversation::Conversation;
 use ctx_engine::conversation::policy::tool_use;
@@ -26,7 +27,7 @@ use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 /// The longest time that a reader waits for pending writes.
@@ -73,8 +74,12 @@ pub(crate) struct Parts {
     pub(crate) replica: Option<Arc<dyn Replica>>,
     /// Called when any daemon on the store has stored something.
     pub(crate) growth: Mutex<Vec<GrowthListener>>,
+    /// Called with the usage of every response.
+    pub(crate) meter: OnceLock<Meter>,
 }
 
+/// Gets the model's name in the catalogue, and the usage.
+pub(crate) type Meter = Box<dyn Fn(&str, &Usage) + Send + Sync>;
 pub(crate) type GrowthListener = Box<dyn Fn() -> bool + Send>;
 
 /// What the store says of all conversations.
@@ -157,6 +162,7 @@ impl Parts {
             elsewhere: AtomicU64::new(0),
             replica,
             growth: Mutex::default(),
+            meter: OnceLock::new(),
         }
     }
 

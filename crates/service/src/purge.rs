@@ -5,6 +5,7 @@ use crate::clock::now;
 use crate::directory::SharedConversation;
 use crate::parts::{PATIENCE, Parts};
 use crate::threads::lock;
+use crate::view::is_figures;
 use ctx_store::{PurgeReport, StoreError};
 use std::collections::BTreeSet;
 
@@ -13,7 +14,10 @@ const PURGED_TOGETHER: usize = 64;
 
 impl Parts {
     pub(crate) fn inactive_since(&self, oldest: u64) -> Result<Vec<String>, StoreError> {
-        Ok(activity::inactive_since(oldest, &self.store.conversations()?, now()))
+        let mut inactive = activity::inactive_since(oldest, &self.store.conversations()?, now());
+        // Figures have a time of their own.
+        inactive.retain(|id| !is_figures(id));
+        Ok(inactive)
     }
 
     pub(crate) fn purge(&self, ids: &[String]) -> Result<PurgeReport, StoreError> {
@@ -26,14 +30,19 @@ impl Parts {
         }
         // A few at a time, so that none of them waits for all the others.
         for some in ids.chunks(PURGED_TOGETHER) {
-            purged += self.purge_some(some)?;
+            purged += self.purge_some(some, None)?.1;
         }
         ids.iter().flat_map(|id| self.confirm(id)).for_each(|warning| tracing::warn!("{warning}"));
         purged += self.store.sweep()?;
         Ok(purged)
     }
 
-    fn purge_some(&self, ids: &[String]) -> Result<PurgeReport, StoreError> {
+    /// With `oldest`, only those without activity since then. Returns the removed ones.
+    pub(crate) fn purge_some(
+        &self,
+        ids: &[String],
+        oldest: Option<u64>,
+    ) -> Result<(Vec<String>, PurgeReport), StoreError> {
         // In a fixed order, so that two purges do not wait for each other.
         let sorted: BTreeSet<&String> = ids.iter().collect();
         let _commits: Vec<_> = sorted.iter().map(|id| self.editing.lock(id)).collect();
@@ -41,14 +50,19 @@ impl Parts {
         let _busy: Vec<_> = places.iter().map(|place| lock(place)).collect();
         // Pending writes would bring them back.
         self.settle(PATIENCE);
-        let removed = self.store.remove(ids);
-        if removed.is_err() {
-            // They are still stored: an empty place must not be taken for one of them.
-            self.with_directory(|directory| ids.iter().for_each(|id| directory.unload(id)));
-            return removed;
-        }
-        ids.iter().for_each(|id| self.forget(id));
-        removed
+        let is_idle = |id: &&String| {
+            let card = || lock(&self.directory).card(id).map(|card| card.last_activity);
+            oldest.is_none_or(|oldest| card().is_none_or(|last| last < oldest))
+        };
+        let (idle, active): (Vec<&String>, Vec<&String>) = ids.iter().partition(is_idle);
+        let idle: Vec<String> = idle.into_iter().cloned().collect();
+        let removed = self.store.remove(&idle);
+        // Those are still stored: an empty place must not be taken for one of them.
+        let stay: Vec<&String> = if removed.is_err() { ids.iter().collect() } else { active };
+        self.with_directory(|directory| stay.iter().for_each(|id| directory.unload(id)));
+        let removed = removed?;
+        idle.iter().for_each(|id| self.forget(id));
+        Ok((idle, removed))
     }
 
     /// Drops everything in memory about a conversation that is no longer stored.

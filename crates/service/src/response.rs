@@ -6,6 +6,7 @@ use crate::threads::lock;
 use ctx_engine::Problem;
 use ctx_engine::request::Ticket;
 use ctx_engine::response::{Response, ResponseBooking, Timing};
+use ctx_models::Lookup;
 use ctx_wire::answer::{Answer, Ending};
 
 impl Parts {
@@ -32,6 +33,10 @@ impl Parts {
         }
         answered.message_id.iter().for_each(|id| self.answers.put(id, &ticket.conversation));
         self.provider.counts.answered(&answered);
+        if let (Some(meter), Some(usage)) = (self.meter.get(), &answered.usage) {
+            let model = answered.model.as_deref().or(conversation.newest.envelope.model.as_deref());
+            meter(self.listed_name(model), usage);
+        }
         if conversation.waits() {
             self.set_alarm(&conversation);
         }
@@ -46,5 +51,13 @@ impl Parts {
         }
         self.write_for(&conversation, step);
         Ok(())
+    }
+
+    /// The model's name in the catalogue. Others share one: clients may send any text.
+    fn listed_name(&self, model: Option<&str>) -> &str {
+        match model.map(|model| self.engine.models.of(model)) {
+            Some(Lookup::Listed(model)) => &model.name,
+            _ => "other",
+        }
     }
 }

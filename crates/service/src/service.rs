@@ -4,8 +4,9 @@ use crate::bodies::Newest;
 use crate::edit::Folder;
 use crate::parts::{Overview, Parts};
 use crate::provider::ProviderRules;
+use crate::retention::{Retention, RetentionBatch};
 use crate::streams::Streams;
-use crate::view::StatsScope;
+use crate::view::{Figures, StatsScope};
 use ctx_api::cache::Misses;
 use ctx_api::context::{ContextView, WorthView};
 use ctx_api::conversations::{Conversations, ImportResult};
@@ -17,7 +18,7 @@ use ctx_api::map::ContextMap;
 use ctx_api::models::ModelsView;
 use ctx_api::phases::{PhaseWish, PhasesView};
 use ctx_api::plan::{Plan, PlanView};
-use ctx_api::requests::{CompositionView, SentView};
+use ctx_api::requests::{CompositionView, SentView, Usage};
 use ctx_api::search::SearchResults;
 use ctx_api::show::ContentView;
 use ctx_api::stats::Stats;
@@ -117,6 +118,12 @@ impl Service {
         self.parts.writer.listen(Box::new(listener));
     }
 
+    /// Calls `meter` with the usage of every response, and the model's name in the catalogue or `other`. Only the first
+    /// meter counts.
+    pub fn meter(&self, meter: impl Fn(&str, &Usage) + Send + Sync + 'static) {
+        let _ = self.parts.meter.set(Box::new(meter));
+    }
+
     /// Calls `listener` when a daemon that shares the store, this one included, has stored something, until it returns
     /// false.
     pub fn listen_to_all(&self, listener: impl Fn() -> bool + Send + 'static) {
@@ -131,6 +138,11 @@ impl Service {
     /// Waits until everything observed so far is stored, at most for `most`.
     pub fn settle(&self, most: Duration) {
         self.parts.settle(most);
+    }
+
+    /// Whether a deferred edit waits for its moment.
+    pub fn has_deferred_edits(&self) -> bool {
+        self.parts.alarm.is_set()
     }
 
     /// The number of conversations that have or may have edits.
@@ -269,9 +281,19 @@ impl Service {
         self.parts.sent_body(name, request)
     }
 
+    /// Removes one batch of old conversations, and old figures. Call it again while some remain.
+    pub fn retain(&self, rules: &Retention) -> Result<RetentionBatch, Refusal> {
+        self.parts.retain(rules)
+    }
+
     /// The usage and cost of requests.
     pub fn stats(&self, asked: &StatsScope) -> Result<Stats, Refusal> {
         self.parts.stats(asked)
+    }
+
+    /// The same, to be added to those of other people.
+    pub fn figures(&self, asked: &StatsScope) -> Result<Figures, Refusal> {
+        self.parts.figures(asked)
     }
 
     /// The state of the provider's own editing.

@@ -103,6 +103,11 @@ pub trait Store: Reader {
     /// The second half: removes unused blobs, whatever left them behind, and releases the space.
     fn sweep(&self) -> Result<PurgeReport, StoreError>;
 
+    /// Where removed content may still be.
+    fn residue(&self) -> &'static str {
+        ""
+    }
+
     /// This daemon among those that share the store; `None` if no other can use it.
     fn replica(&self) -> Option<Arc<dyn Replica>> {
         None

@@ -122,6 +122,15 @@ impl State {
         self.people.values()
     }
 
+    /// The numbers of all people who ever were in the team.
+    pub fn everyone(&self) -> BTreeSet<u32> {
+        let added = |entry: &Entry| match entry.event {
+            Event::PersonAdded { person, .. } => Some(person),
+            _ => None,
+        };
+        self.entries.iter().filter_map(added).collect()
+    }
+
     pub fn person(&self, id: u32) -> Option<&Arc<Person>> {
         self.people.get(&id)
     }

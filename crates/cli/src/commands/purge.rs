@@ -85,6 +85,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
             "conversations": purged.conversations,
             "bytes_freed": purged.bytes_freed + removed,
             "damaged_files": aside.len(),
+            "residue": purged.residue,
         });
         context.output.json(answer.to_string().as_bytes())?;
         return Ok(ExitCode::SUCCESS);
@@ -93,6 +94,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     if purged.conversations > 0 {
         let number = words::plural(purged.conversations as u64, "conversation");
         said.push_str(&format!("Purged {number} ({}).\n", words::bytes(purged.bytes_freed)));
+        if !purged.residue.is_empty() {
+            said.push_str(&format!("{}\n", purged.residue));
+        }
     }
     if !aside.is_empty() {
         let number = words::plural(aside.len() as u64, "file");
@@ -225,7 +229,8 @@ impl Keeper {
             }
             Self::Store { service, .. } => {
                 let purged = service.purge(&ids)?;
-                Ok(PurgeResult { conversations: ids.len(), bytes_freed: purged.bytes })
+                let residue = service.store().residue().to_owned();
+                Ok(PurgeResult { conversations: ids.len(), bytes_freed: purged.bytes, residue })
             }
         }
     }

@@ -26,7 +26,7 @@ is lost. CLEARED counts tokens that the provider itself cleared. Days are in UTC
 
 Examples:
   ctx stats --by day --since 7d
-  ctx stats --by request --conv active --all
+  ctx stats --by person --since 30d
   ctx stats --by project --since 2026-11-01 --csv > november.csv"
 )]
 pub struct Arguments {
@@ -39,6 +39,9 @@ pub struct Arguments {
     /// Only this conversation: an id, the start of one, words of its title, or `active`
     #[arg(long = "conv", value_name = "ID", value_parser = non_empty)]
     conversation: Option<String>,
+    /// In a team: the figures of all people, for auditors and admins
+    #[arg(long, conflicts_with = "conversation")]
+    everyone: bool,
     /// Show all rows, not only the 30 newest or most expensive
     #[arg(long)]
     all: bool,
@@ -55,6 +58,11 @@ enum By {
     Project,
     Day,
     Request,
+    Model,
+    /// In a team: those of all people for auditors and admins, otherwise your own
+    Person,
+    /// The same; people in several groups count in each, and once in the sum
+    Group,
 }
 
 impl By {
@@ -64,6 +72,9 @@ impl By {
             By::Project => "project",
             By::Day => "day",
             By::Request => "request",
+            By::Model => "model",
+            By::Person => "person",
+            By::Group => "group",
         }
     }
 }
@@ -75,6 +86,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     }
     if let Some(conversation) = &arguments.conversation {
         question.push_str(&format!("&conv={}", encoded(conversation, "")));
+    }
+    if arguments.everyone {
+        question.push_str("&everyone=true");
     }
     if !arguments.csv && !arguments.format.json && !arguments.all {
         question.push_str(&format!("&limit={USUAL}"));
@@ -99,6 +113,9 @@ fn render(stats: &Stats, output: &Output) -> String {
         Grouping::Project => "PROJECT",
         Grouping::Day => "DAY",
         Grouping::Request => "REQUEST",
+        Grouping::Model => "MODEL",
+        Grouping::Person => "PERSON",
+        Grouping::Group => "GROUP",
     };
     let mut table = Table::new(&[
         Column::Left(heading),
@@ -113,7 +130,7 @@ fn render(stats: &Stats, output: &Output) -> String {
         Column::Flexible(match stats.by {
             Grouping::Conversation => "TITLE",
             Grouping::Request => "MODEL",
-            Grouping::Project | Grouping::Day => "",
+            Grouping::Project | Grouping::Day | Grouping::Model | Grouping::Person | Grouping::Group => "",
         }),
     ])
     .dispensing(&["MODEL", "TITLE", "CLEARED", "REQUESTS"]);
@@ -142,7 +159,9 @@ fn name(group: &GroupView, by: Grouping) -> String {
     }
     // The end of a path is more specific than its beginning.
     const MOST: usize = 30;
-    let Some(key) = &group.key else { return "(unknown)".to_owned() };
+    let Some(key) = &group.key else {
+        return if by == Grouping::Group { "(no group)" } else { "(unknown)" }.to_owned();
+    };
     let key = text::line(key);
     match key.chars().count().checked_sub(MOST) {
         Some(gone) if gone > 0 && key.contains('/') => format!("…{}", key.chars().skip(gone + 1).collect::<String>()),

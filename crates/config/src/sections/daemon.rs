@@ -26,6 +26,13 @@ pub struct Listen {
     /// file with the private key of the certificate
     #[schemars(example = &"/etc/ctx/tls.key")]
     pub tls_key: Option<PathBuf>,
+    /// address of a port for `/metrics` alone, which needs no key
+    #[schemars(with = "String", example = "127.0.0.1:9788")]
+    #[serde(deserialize_with = "address")]
+    pub metrics: Option<SocketAddr>,
+    /// seconds between the signal to stop and the closing of the port; meanwhile the daemon is not ready
+    #[schemars(range(max = 600), example = 5)]
+    pub drain_seconds: Option<u64>,
 }
 
 /// The connection to the providers: settings for all upstreams, and a section for each named one.
@@ -96,6 +103,24 @@ pub struct TeamKeys {
     #[schemars(schema_with = "subscription_modes", example = &"refuse")]
     #[serde(deserialize_with = "subscription_mode")]
     pub subscriptions: Option<String>,
+    /// minutes without use after which the conversations of a person are closed; the next request opens them again
+    #[schemars(range(min = 1, max = 10_080), example = 15)]
+    pub idle_minutes: Option<u64>,
+}
+
+/// How long conversations stay, counted from their last activity.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RetentionKeys {
+    /// days after which a conversation is removed; its figures stay
+    #[schemars(range(min = 1, max = 36_500), example = 30)]
+    pub content_days: Option<u64>,
+    /// days after which its figures are removed too, by the month
+    #[schemars(range(min = 1, max = 36_500), example = 400)]
+    pub figures_days: Option<u64>,
+    /// remove edited conversations as well; if their session goes on later, its requests leave without the edits
+    #[schemars(example = false)]
+    pub edited: Option<bool>,
 }
 
 /// Content that edits move to files.

@@ -26,10 +26,18 @@ pub fn defaults() -> Value {
     context_editing["provider"] = provider;
     json!({
         "context_editing": context_editing,
-        "listen": {"address": crate::DEFAULT_LISTEN, "allow_remote": false, "tls_certificate": "none", "tls_key": "none"},
+        "listen": {
+            "address": crate::DEFAULT_LISTEN,
+            "allow_remote": false,
+            "tls_certificate": "none",
+            "tls_key": "none",
+            "metrics": "none",
+            "drain_seconds": 0,
+        },
         "upstream": {"url": crate::DEFAULT_UPSTREAM, "ca_files": [], "http2": true, "websocket": true},
         "store": {"url": "a file in the home", "password_file": "none"},
-        "team": {"enabled": false, "credentials": "own", "keys": [], "subscriptions": "refuse"},
+        "team": {"enabled": false, "credentials": "own", "keys": [], "subscriptions": "refuse", "idle_minutes": 15},
+        "retention": {"content_days": "for ever", "figures_days": "for ever", "edited": false},
         "offload": {"folder": "offload in the home"},
         "mcp": {"read_only": false, "allow": "all operations"},
         "helper": {

@@ -13,7 +13,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use self::context_editing::{AttentionBudget, ContextEditing, CutsSection, DietSection, Patterns};
-pub use self::daemon::{Edits, Helper, Listen, Mcp, Offload, StoreKeys, TeamKeys, UpstreamKeys, Upstreams};
+pub use self::daemon::{
+    Edits, Helper, Listen, Mcp, Offload, RetentionKeys, StoreKeys, TeamKeys, UpstreamKeys, Upstreams,
+};
 pub use self::defaults::defaults;
 pub use self::models::ModelKeys;
 pub use self::provider::{PROJECT_MEMBER, ProviderEditing};
@@ -27,6 +29,7 @@ pub struct Config {
     pub upstream: Upstreams,
     pub store: StoreKeys,
     pub team: TeamKeys,
+    pub retention: RetentionKeys,
     pub offload: Offload,
     pub mcp: Mcp,
     pub helper: Helper,

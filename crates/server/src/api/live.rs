@@ -135,7 +135,7 @@ pub async fn events(
     let (send, receive) = mpsc::channel(1);
     let _ = send.try_send(first.into());
     let growing = streaming.then(|| growing(&service));
-    tokio::spawn(tell(Reader { service, epoch, brief }, at, newest, growing, send));
+    tokio::spawn(tell(Reader { _api: Some(api), service, epoch, brief }, at, newest, growing, send));
     let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
     Ok((head, Body::new(Stream(receive))))
 }
@@ -197,6 +197,8 @@ async fn grown(growing: &mut Option<Growing>) -> Bytes {
 /// The settings of one reader.
 #[derive(Clone)]
 struct Reader {
+    /// Keeps the desk open.
+    _api: Option<Api>,
     service: Arc<Service>,
     epoch: u64,
     brief: bool,

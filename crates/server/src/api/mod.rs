@@ -5,6 +5,7 @@ mod edit;
 mod explain;
 mod helper;
 mod live;
+mod metrics;
 mod openapi;
 mod phases;
 mod plan;
@@ -47,6 +48,7 @@ use http::request::Parts;
 use self::openapi::{Routes, told};
 use crate::helper::{Helper, Jobs};
 use crate::local::ControlError;
+use crate::metrics::Metrics;
 use crate::observer::Traffic;
 use crate::team::{Guest, Seat};
 use ctx_api::cache::MissesQuery;
@@ -102,6 +104,7 @@ pub(crate) struct Surroundings {
     pub(crate) listen: Arc<OnceLock<SocketAddr>>,
     pub(crate) helper: Arc<Helper>,
     pub(crate) mcp: crate::mcp::Settings,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 impl Surroundings {
@@ -137,6 +140,11 @@ impl Api {
         Api(Arc::new(Inside { service, recorder, traffic, around, jobs: Jobs::default(), seat }), None)
     }
 
+    /// The number of references to it: more than at rest while something uses it.
+    pub(crate) fn holders(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
+
     /// Runs `ask` where it may block, after all earlier requests are recorded.
     async fn ask<T: Send + 'static>(
         &self,
@@ -162,6 +170,12 @@ impl Api {
 fn routes() -> Routes {
     Routes::default()
         .get("/status", read::status, told("status", "The state of the daemon").answers::<Status>())
+        .get(
+            "/metrics",
+            metrics::metrics,
+            told("metrics", "Figures about the daemon, without names")
+                .answers_with("text/plain", "The text format of Prometheus"),
+        )
         .get(
             "/openapi.json",
             openapi::serve,
@@ -459,6 +473,11 @@ fn team_routes() -> Routes {
                 .answers::<Audit>()
                 .of_a_team(),
         )
+}
+
+/// `/metrics` alone.
+pub fn metrics_router(api: Api) -> Router {
+    Router::new().route("/metrics", axum::routing::get(metrics::metrics)).with_state(api)
 }
 
 pub fn router(api: Api) -> Router {

@@ -81,7 +81,7 @@ pub async fn status(api: Api) -> Answer<Status> {
     }))
 }
 
-fn other_daemon((name, silent): (String, std::time::Duration)) -> OtherDaemon {
+pub(super) fn other_daemon((name, silent): (String, std::time::Duration)) -> OtherDaemon {
     OtherDaemon { name, silent_ms: silent.as_millis() as u64 }
 }
 
@@ -95,7 +95,7 @@ async fn week(home: &std::path::Path) -> Option<WeekView> {
 }
 
 /// The memory of this process, if the system reports it.
-fn memory() -> Option<u64> {
+pub(super) fn memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     Some(text.split(' ').nth(1)?.parse::<u64>().ok()? * 4096)
 }
@@ -253,7 +253,8 @@ pub async fn purge(api: Api, wish: Result<Json<Purge>, JsonRejection>) -> Answer
             None => wish.conversations.iter().map(|name| service.resolve(name)).collect::<Result<_, Refusal>>()?,
         };
         let purged = service.purge(&ids)?;
-        Ok(PurgeResult { conversations: ids.len(), bytes_freed: purged.bytes })
+        let residue = service.store().residue().to_owned();
+        Ok(PurgeResult { conversations: ids.len(), bytes_freed: purged.bytes, residue })
     });
     let purged = purged.await?;
     api.note_taken("purged", purged.conversations as u64);

@@ -39,7 +39,7 @@ impl From<TeamError> for ControlError {
 }
 
 impl Api {
-    fn seat(&self) -> Result<(&Seat, Arc<Team>), ControlError> {
+    pub(super) fn seat(&self) -> Result<(&Seat, Arc<Team>), ControlError> {
         let seat = self.0.seat.as_ref().and_then(|seat| Some((seat, seat.team()?)));
         seat.ok_or_else(|| {
             ControlError::new(
@@ -51,7 +51,7 @@ impl Api {
     }
 
     /// The same for a role that sees figures of everyone.
-    fn auditor(&self) -> Result<(&Seat, Arc<Team>), ControlError> {
+    pub(super) fn auditor(&self) -> Result<(&Seat, Arc<Team>), ControlError> {
         let (seat, team) = self.seat()?;
         if seat.actor().role.audits() {
             return Ok((seat, team));

@@ -3,6 +3,7 @@
 
 mod control;
 mod embedded;
+mod health;
 mod page;
 
 use std::sync::Arc;
@@ -22,14 +23,13 @@ use tower_service::Service;
 pub use self::control::ControlError;
 pub(crate) use self::control::worded;
 pub use self::embedded::is_embedded as page_is_embedded;
+use self::health::Probe;
 use crate::auth::{Auth, PagePass, Refusal};
 use crate::listen::Stage;
 use crate::reply::Reply;
 use crate::team::key::control_key;
-use crate::team::{KeyRefusal, Team};
+use crate::team::{Desk, KeyRefusal, Team};
 
-/// Shows a container runtime that the daemon answers, and nothing else.
-const HEALTH: &str = "/control/health";
 const NO_SNIFF: HeaderName = header::X_CONTENT_TYPE_OPTIONS;
 
 pub(crate) struct LocalPaths {
@@ -37,6 +37,8 @@ pub(crate) struct LocalPaths {
     /// The routes of the daemon's operator.
     router: Router,
     team: Option<Arc<Team>>,
+    /// The operator's conversations.
+    service: Option<Arc<ctx_service::Service>>,
     /// The runtime of the handlers. It is not that of the worker, because a long computation must not block the
     /// worker's streams.
     runtime: Handle,
@@ -48,21 +50,22 @@ impl LocalPaths {
     pub(crate) fn new(
         auth: Arc<Auth>,
         control: Router,
-        team: Option<Arc<Team>>,
+        (team, service): (Option<Arc<Team>>, Option<Arc<ctx_service::Service>>),
         runtime: Handle,
         stage: Stage,
     ) -> Self {
-        Self { auth, router: placed(control), team, runtime, stage }
+        Self { auth, router: placed(control), team, service, runtime, stage }
     }
 
     pub(crate) async fn control(&self, request: Request<Incoming>) -> Response<Reply> {
         let (head, incoming) = request.into_parts();
-        if head.uri.path() == HEALTH && self.auth.admit_health(&head).is_ok() {
-            return self.room(json(StatusCode::OK, &serde_json::json!({ "healthy": true })));
+        if let Some(probe) = Probe::of(head.uri.path()).filter(|_| self.auth.admit_health(&head).is_ok()) {
+            return self.room(probe.answer(self.stage.is_draining(), self.service.as_ref()));
         }
         let face = face_of(&head.headers);
-        let mut router = match self.admit(&head).await {
-            Ok(router) => router,
+        // The desk stays open until the handler is done.
+        let (mut router, _desk) = match self.admit(&head).await {
+            Ok(admitted) => admitted,
             Err(refused) => return self.room(control::worded(refused, face)),
         };
         let request = Request::from_parts(head, Body::new(incoming));
@@ -83,11 +86,11 @@ impl LocalPaths {
     }
 
     /// The routes for the caller: of the person whose key the request has, or of the operator.
-    async fn admit(&self, head: &Parts) -> Result<Router, Response<Body>> {
+    async fn admit(&self, head: &Parts) -> Result<(Router, Option<Arc<Desk>>), Response<Body>> {
         let key = self.team.as_ref().and_then(|team| Some((team, control_key(&head.headers)?)));
         let Some((team, key)) = key else {
             return match self.auth.admit_control(head) {
-                Ok(()) => Ok(self.router.clone()),
+                Ok(()) => Ok((self.router.clone(), None)),
                 // Under whatever name: without a key there is nothing to protect.
                 Err(_) if self.team.is_some() && !has_credentials(&head.headers) => {
                     Err(control::keyless(KeyRefusal::Missing))
@@ -98,7 +101,7 @@ impl LocalPaths {
         self.auth.admit_keyed(head).map_err(control::refused)?;
         let identity = team.recognise(Some(key)).map_err(control::keyless)?;
         let desk = team.desk(identity.person.id).await.map_err(IntoResponse::into_response)?;
-        Ok(placed(desk.routes.clone()))
+        Ok((placed(desk.routes.clone()), Some(desk)))
     }
 
     pub(crate) fn page(&self, request: Request<Incoming>) -> Response<Reply> {

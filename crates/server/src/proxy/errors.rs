@@ -70,6 +70,10 @@ impl Failure {
         }
     }
 
+    pub(crate) fn code(&self) -> ErrorCode {
+        self.tell().code
+    }
+
     /// The response in the format of the path's provider.
     pub(crate) fn into_response(self, path: &str) -> Response<Bytes> {
         let told = self.tell();

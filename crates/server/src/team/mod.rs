@@ -6,15 +6,18 @@
 
 mod credentials;
 pub(crate) mod guest;
+mod idle;
 pub(crate) mod key;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::time::Duration;
 
 use axum::Router;
 use ctx_engine::Refusal;
-use ctx_service::{Recorder, Service};
+use ctx_service::{Recorder, Service, now};
 use ctx_team::{Actor, Identity, Recognition, Registry};
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
@@ -35,6 +38,8 @@ pub struct TeamSettings {
     pub registry: Arc<Registry>,
     pub open: Arc<dyn OpenService>,
     pub credentials: UpstreamCredentials,
+    /// The time without use after which the conversations of a person are closed, to be opened again on demand.
+    pub idle: Duration,
 }
 
 impl fmt::Debug for TeamSettings {
@@ -54,10 +59,18 @@ pub(crate) struct Desk {
     pub(crate) service: Arc<Service>,
     pub(crate) recorder: Recorder,
     pub(crate) observer: Arc<dyn Observer>,
+    traffic: Arc<Traffic>,
+    api: Api,
+    /// The number of references to the API while nobody uses it.
+    holders: usize,
+    /// The time of the last use, in milliseconds since 1970.
+    used: AtomicU64,
     /// The routes of the control API on this person's conversations.
     own: Router,
     /// The same, with the conversations that others share with them.
     pub(crate) routes: Router,
+    /// `/metrics` alone, for a port of its own.
+    pub(crate) metrics: Router,
 }
 
 impl Desk {
@@ -65,18 +78,23 @@ impl Desk {
     pub(crate) fn new(service: Arc<Service>, around: &Surroundings, seat: Option<Seat>) -> std::io::Result<Desk> {
         let recorder = Recorder::start(service.clone())?;
         let traffic: Arc<Traffic> = Arc::default();
-        let observer = Arc::new(ComposerObserver::new(service.clone(), recorder.clone(), traffic.clone()));
+        let observer =
+            Arc::new(ComposerObserver::new(service.clone(), recorder.clone(), traffic.clone(), around.metrics.clone()));
+        let metrics = around.metrics.clone();
+        service.meter(move |model, usage| metrics.used(model, usage));
         if around.helper.is_on() && around.helper.settings().titles {
             retitle(around.helper.clone(), service.clone());
         }
-        let api = Api::new(service.clone(), recorder.clone(), traffic, around.clone(), seat.clone());
-        let own = api::router(api);
+        let api = Api::new(service.clone(), recorder.clone(), traffic.clone(), around.clone(), seat.clone());
+        let metrics = api::metrics_router(api.clone());
+        let own = api::router(api.clone());
         let with_guests = match seat {
             Some(seat) => guest::admitting(own.clone(), seat),
             None => own.clone(),
         };
         let routes = mcp::beside(with_guests, around.mcp.clone());
-        Ok(Desk { service, recorder, observer, own, routes })
+        let (holders, used) = (api.holders(), AtomicU64::new(now()));
+        Ok(Desk { service, recorder, observer, traffic, api, holders, used, own, routes, metrics })
     }
 }
 
@@ -110,7 +128,7 @@ impl Team {
         around: Surroundings,
         operator: Arc<Service>,
     ) -> std::io::Result<Arc<Team>> {
-        let TeamSettings { registry, open, credentials } = settings;
+        let TeamSettings { registry, open, credentials, idle } = settings;
         registry.follow()?;
         let team = Arc::new_cyclic(|this| Team {
             registry,
@@ -124,6 +142,7 @@ impl Team {
         });
         let desk = Desk::new(operator, &team.around, Some(team.seat(Actor::OPERATOR.id)))?;
         team.write().insert(Actor::OPERATOR.id, Arc::new(desk));
+        idle::start(&team, idle);
         Ok(team)
     }
 
@@ -154,7 +173,9 @@ impl Team {
 
     /// A person's desk, if it is open.
     pub(crate) fn open_desk(&self, person: u32) -> Option<Arc<Desk>> {
-        self.desks.read().unwrap_or_else(PoisonError::into_inner).get(&person).cloned()
+        let desk = self.desks.read().unwrap_or_else(PoisonError::into_inner).get(&person).cloned();
+        desk.iter().for_each(|desk| desk.touch());
+        desk
     }
 
     /// All open desks.

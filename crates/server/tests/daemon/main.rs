@@ -7,6 +7,7 @@ mod helping;
 mod holding;
 mod listening;
 mod live;
+mod metrics;
 mod openapi;
 mod outward_proxy;
 mod passthrough;

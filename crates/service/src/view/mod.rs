@@ -23,7 +23,8 @@ use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
 pub(crate) use ledger::Ledger;
-pub use stats::StatsScope;
+pub(crate) use ledger::{FIGURES, figures_id, is_figures};
+pub use stats::{Figures, StatsScope};
 pub(crate) use weighed::WeightCache;
 
 impl Parts {

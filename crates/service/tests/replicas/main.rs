@@ -6,4 +6,5 @@ mod support;
 mod away;
 mod checker;
 mod edits;
+mod retention;
 mod stage;

@@ -314,6 +314,11 @@ impl Store for PostgresStore {
         purge::remove(&self.pool, self.owner, conversations)
     }
 
+    fn residue(&self) -> &'static str {
+        "No reader finds them any more. Their bytes leave the tables with the next vacuum, and the server's logs, standbys and \
+         backups when those expire."
+    }
+
     fn sweep(&self) -> Result<PurgeReport, StoreError> {
         purge::sweep(&self.pool, self.owner)
     }

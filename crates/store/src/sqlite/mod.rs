@@ -353,6 +353,10 @@ impl Store for SqliteStore {
         purge::remove(self, conversations)
     }
 
+    fn residue(&self) -> &'static str {
+        "The bytes are gone from the store's files. Copies, backups and snapshots of those files keep theirs."
+    }
+
     fn sweep(&self) -> Result<PurgeReport, StoreError> {
         purge::sweep(self)
     }

@@ -56,7 +56,7 @@ async fn a_reader_that_does_not_read_holds_a_page_and_misses_nothing_later() {
     let service = Arc::new(Service::open(store.clone()).expect("a service"));
     let (told, newest) = watch::channel(0);
     let (send, mut receive) = mpsc::channel(1);
-    let reader = Reader { service, epoch: 7, brief: false };
+    let reader = Reader { _api: None, service, epoch: 7, brief: false };
     let teller = tokio::spawn(tell(reader, Position::Number(100), newest, None, send));
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert!(receive.len() <= 1 && !teller.is_finished());

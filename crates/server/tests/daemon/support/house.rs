@@ -50,7 +50,7 @@ impl Router {
         let mut config = ServerConfig::new(([127, 0, 0, 1], 0).into(), upstream, token.clone());
         config.workers = 2;
         change(&mut config);
-        let service = Service::open(store).expect("a service");
+        let service = Service::open(store.clone()).unwrap_or_else(|_| Service::open_away(store, Vec::new()));
         let service =
             service.offloading_to(Folder::in_home(home.path())).with_provider(Arc::new(Arc::new(rules)), address);
         let service = Arc::new(service);
@@ -147,10 +147,15 @@ impl Router {
 
     /// One complete exchange; returns the request that the upstream received.
     pub async fn talk(&self, server: &RawServer, session: &str, body: &str) -> Arrived {
+        self.talk_with(server, session, body, ANSWER).await
+    }
+
+    /// The same with this answer.
+    pub async fn talk_with(&self, server: &RawServer, session: &str, body: &str, said: &str) -> Arrived {
         let mut client = self.connect().await;
         client.send(request(session, body)).await;
         let mut arrived = Arrived::at(server).await;
-        arrived.peer.send(answer("200 OK", ANSWER)).await;
+        arrived.peer.send(answer("200 OK", said)).await;
         assert!(client.head().await.starts_with("HTTP/1.1 200 "));
         client.rest().await;
         arrived
@@ -165,6 +170,11 @@ impl Router {
 }
 
 pub const ANSWER: &str = r#"{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":2}}"#;
+
+/// The same from this model.
+pub fn answered_by(model: &str) -> String {
+    ANSWER.replace("\"model\":\"m\"", &format!("\"model\":\"{model}\""))
+}
 
 /// This many questions, all but the last answered.
 pub fn conversation(topic: &str, questions: usize) -> String {

@@ -7,7 +7,7 @@ use ctx_store::{MemoryStore, PostgresStore};
 use ctx_team::{Entry, Registry};
 use serde_json::json;
 
-use super::scene::{Stores, Team};
+use super::scene::{LONG, Stores, Team};
 use crate::support::house::{Router, conversation};
 use crate::support::raw::RawServer;
 
@@ -79,8 +79,8 @@ async fn an_unknown_key_is_unavailable_while_the_database_is_away_and_a_known_on
     let store = PostgresStore::join_later(&address, "test").expect("a store");
     let registry = Arc::new(Registry::open_away(Arc::new(store), entries));
     let server = RawServer::open().await;
-    let settings =
-        TeamSettings { registry, open: Arc::new(Stores::default()), credentials: UpstreamCredentials::default() };
+    let (open, credentials) = (Arc::new(Stores::default()), UpstreamCredentials::default());
+    let settings = TeamSettings { registry, open, credentials, idle: LONG };
     let upstream = format!("http://{}", server.address);
     let house = Router::on(Arc::new(MemoryStore::new()), &upstream, |config| config.team = Some(settings)).await;
     let away = Team::around(server, house, &team);

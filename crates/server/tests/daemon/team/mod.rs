@@ -1,7 +1,10 @@
 //! A daemon for a team: keys, ownership, shares, and who may use which route.
 
+mod idle;
 mod keys;
 mod ownership;
-mod scene;
+mod retention;
+pub mod scene;
+mod spending;
 mod table;
 mod tls;

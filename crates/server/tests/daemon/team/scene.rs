@@ -2,19 +2,23 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::support::body_of;
-use crate::support::house::{ANSWER, Arrived, Router, answer, conversation};
+use crate::support::house::{ANSWER, Arrived, Router, answer, answered_by, conversation};
 use crate::support::raw::{Peer, RawServer};
 use ctx_core::policy::Settings;
 use ctx_engine::Refusal;
-use ctx_server::{OpenService, TeamSettings, UpstreamCredentials};
+use ctx_server::{OpenService, RetentionSettings, ServerConfig, TeamSettings, UpstreamCredentials};
 use ctx_service::Service;
 use ctx_service::automatic::Editor;
 use ctx_service::edit::Folder;
 use ctx_store::{MemoryStore, Store};
 use ctx_team::Registry;
 use serde_json::{Value, json};
+
+/// No test takes this long.
+pub const LONG: Duration = Duration::from_secs(3600);
 
 /// A word that only the owner's conversation contains.
 pub const SECRET: &str = "zebra";
@@ -64,12 +68,34 @@ impl Team {
     }
 
     pub async fn with(credentials: UpstreamCredentials) -> Team {
+        Self::set_up(credentials, LONG, |_| {}).await
+    }
+
+    /// Removes old conversations.
+    pub async fn retaining(retention: RetentionSettings) -> Team {
+        Self::set_up(UpstreamCredentials::default(), LONG, |config| config.retention = Some(retention)).await
+    }
+
+    /// On other stores, which are closed when their people have been idle for this long.
+    pub async fn closing_after(idle: Duration, open: Arc<dyn OpenService>) -> Team {
+        let change = |config: &mut ServerConfig| {
+            let team = config.team.take();
+            config.team = team.map(|team| TeamSettings { open, ..team });
+        };
+        Self::set_up(UpstreamCredentials::default(), idle, change).await
+    }
+
+    async fn set_up(credentials: UpstreamCredentials, idle: Duration, change: impl FnOnce(&mut ServerConfig)) -> Team {
         let (stores, log) = (Arc::new(Stores::default()), Arc::new(MemoryStore::new()));
         let registry = Arc::new(Registry::open(log.clone()).expect("a registry"));
         let server = RawServer::open().await;
-        let settings = TeamSettings { registry, open: stores.clone(), credentials };
+        let settings = TeamSettings { registry, open: stores.clone(), credentials, idle };
         let upstream = format!("http://{}", server.address);
-        let house = Router::with(&upstream, |config| config.team = Some(settings)).await;
+        let house = Router::with(&upstream, |config| {
+            config.team = Some(settings);
+            change(config);
+        })
+        .await;
         let mut team = Team { server, house, stores, log, keys: HashMap::new() };
         for (name, role) in PEOPLE {
             team.house.post("people", &json!({"name": name, "role": role})).await;
@@ -139,16 +165,25 @@ impl Team {
 
     /// One complete exchange of a person; returns the request that the provider received.
     pub async fn talk(&self, name: &str, session: &str, body: &str) -> Arrived {
+        self.talk_to(name, "m", session, body).await
+    }
+
+    /// The same with the answer of this model.
+    pub async fn talk_to(&self, name: &str, model: &str, session: &str, body: &str) -> Arrived {
         let lines = format!("x-ctx-key: {}\r\nx-api-key: sk-{name}\r\n", self.key(name));
-        self.talk_with(&lines, session, body).await
+        self.exchange(&lines, session, body, &answered_by(model)).await
     }
 
     /// The same with other header lines.
     pub async fn talk_with(&self, lines: &str, session: &str, body: &str) -> Arrived {
+        self.exchange(lines, session, body, ANSWER).await
+    }
+
+    async fn exchange(&self, lines: &str, session: &str, body: &str, said: &str) -> Arrived {
         let mut client = self.house.connect().await;
         client.send(request(lines, session, body)).await;
         let mut arrived = Arrived::at(&self.server).await;
-        arrived.peer.send(answer("200 OK", ANSWER)).await;
+        arrived.peer.send(answer("200 OK", said)).await;
         assert!(client.head().await.starts_with("HTTP/1.1 200 "));
         client.rest().await;
         arrived

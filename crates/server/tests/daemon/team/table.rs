@@ -24,6 +24,7 @@ const OWNER: &str = "!!-----y";
 const ROUTES: &[Row] = &[
     ("get", "/status", "", OWN),
     ("get", "/openapi.json", "", OWN),
+    ("get", "/metrics", "", "!!xyyxxx"),
     ("get", "/conversations", "", OWN),
     ("get", "/conversations/{conversation}/frames", "", LOOK),
     ("get", "/conversations/{conversation}/frames/{id}", "", LOOK),

@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::scene::Stores;
+use super::scene::{LONG, Stores};
 use crate::support::house::Router;
 use crate::support::raw::RawServer;
 use crate::support::{Plan, body_of};
@@ -30,7 +30,8 @@ fn certificate(folder: &Path, name: &str) -> TlsFiles {
 
 fn team() -> TeamSettings {
     let registry = Arc::new(Registry::open(Arc::new(MemoryStore::new())).expect("a registry"));
-    TeamSettings { registry, open: Arc::new(Stores::default()), credentials: UpstreamCredentials::default() }
+    let (open, credentials) = (Arc::new(Stores::default()), UpstreamCredentials::default());
+    TeamSettings { registry, open, credentials, idle: LONG }
 }
 
 /// Sends a request over TLS, trusting only the certificate in the file.

@@ -46,6 +46,11 @@ impl Alarm {
         }
     }
 
+    /// Whether it will wake any conversation.
+    pub fn is_set(&self) -> bool {
+        !lock(&self.0.times).of.is_empty()
+    }
+
     /// Sets an existing alarm to this time.
     pub fn at_most(&self, id: &str, at: u64) {
         if let Some(time) = lock(&self.0.times).of.get_mut(id) {

@@ -9,6 +9,7 @@ use ctx_core::tokens::Calibration;
 use ctx_engine::log::{self, AnswerRecord};
 use ctx_models::{Models, Price};
 use ctx_store::{Reader, Record};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The state of a conversation while its records are read.
@@ -19,7 +20,8 @@ pub struct Talk {
     held: u64,
     /// Converts its estimates to tokens.
     calibration: Calibration,
-    pub days: BTreeMap<Day, Sum>,
+    /// By day and model.
+    pub days: BTreeMap<(Day, Option<String>), Sum>,
 }
 
 pub struct Row {
@@ -30,7 +32,8 @@ pub struct Row {
 }
 
 /// Figures that can be summed. Money in billionths of a dollar.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Sum {
     pub at: u64,
     requests: u64,

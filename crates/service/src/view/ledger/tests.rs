@@ -1,10 +1,11 @@
 //! Days, and what a request would have cost unedited.
 
 use super::*;
+use crate::retention::Retention;
 use crate::service::Service;
 use crate::view::StatsScope;
 use ctx_api::requests::Usage;
-use ctx_api::stats::{Grouping, Spending};
+use ctx_api::stats::{Grouping, Spending, Stats};
 use ctx_core::day::Day;
 use ctx_core::edit::effect::{Effect, Why};
 use ctx_core::edit::history::Change;
@@ -221,7 +222,7 @@ proptest! {
         let service = store(&rows);
         let stats = |by| service.stats(&StatsScope { by, since, ..StatsScope::default() }).expect("stats");
         let all = stats(Grouping::Request);
-        for by in [Grouping::Request, Grouping::Conversation, Grouping::Project, Grouping::Day] {
+        for by in [Grouping::Request, Grouping::Conversation, Grouping::Project, Grouping::Day, Grouping::Model] {
             let stats = stats(by);
             prop_assert_eq!(stats.total, all.total);
             let whole = |of: fn(&Spending) -> f64| stats.groups.iter().map(|group| (of(&group.spent) * 1e9).round() as i64).sum::<i64>();
@@ -235,6 +236,78 @@ proptest! {
             prop_assert_eq!(days, (all.total.cost * 1e9).round() as i64);
         }
         prop_assert_eq!(all.total.requests as usize, all.groups.len());
+    }
+}
+
+fn keyed(stats: &Stats) -> Vec<(Option<String>, Spending)> {
+    let mut groups: Vec<_> = stats.groups.iter().map(|group| (group.key.clone(), group.spent)).collect();
+    groups.sort_by(|one, other| one.0.cmp(&other.0));
+    groups
+}
+
+/// Removes everything that is due; returns the number of conversations.
+fn retain(service: &Service, rules: Retention) -> u64 {
+    let mut removed = 0;
+    loop {
+        let batch = service.retain(&rules).expect("a batch");
+        removed += batch.removed;
+        if batch.remaining == 0 {
+            return removed;
+        }
+    }
+}
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+const CONTENT: Retention = Retention { content: 30 * DAY_MS, figures: None, edited: false };
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+    #[test]
+    fn figures_stay_the_same_when_the_content_goes(
+        rows in prop::collection::vec((0..8_u8, 0..2_000_000_000_u64, 0..4_u8, 0..400_000_u32, 0..90_000_u32, any::<bool>()), 1..40),
+        more in prop::collection::vec((0..8_u8, 0..2_000_000_000_u64, 0..4_u8, 0..400_000_u32, 0..90_000_u32, any::<bool>()), 0..9),
+        since in prop::option::of(0..2_000_000_000_u64),
+    ) {
+        let store = Arc::new(MemoryStore::new());
+        let twin = Arc::new(MemoryStore::new());
+        for store in [&store, &twin] {
+            store.append(vec![Step { records: records(&rows), ..Step::default() }]).expect("stored");
+        }
+        let removing = Service::open(store.clone()).expect("a service");
+        let keeping = Service::open(twin.clone()).expect("a service");
+        let talks: std::collections::HashSet<u8> = rows.iter().map(|row| row.0 % 4).collect();
+        prop_assert_eq!(retain(&removing, CONTENT), talks.len() as u64);
+        let left = store.log(0, 10_000).expect("a log").records;
+        prop_assert!(left.iter().all(|record| record.kind == FIGURES), "{:?}", left);
+        let compare = |removing: &Service, keeping: &Service| {
+            for by in [Grouping::Conversation, Grouping::Project, Grouping::Day, Grouping::Model, Grouping::Request] {
+                let stats = |service: &Service| {
+                    service.stats(&StatsScope { by, since, ..StatsScope::default() }).expect("stats")
+                };
+                let (after, before) = (stats(removing), stats(keeping));
+                assert_eq!((after.total, &after.days), (before.total, &before.days));
+                if by == Grouping::Request {
+                    let sum = |stats: &Stats| stats.groups.iter().map(|group| group.spent.requests).sum::<u64>();
+                    assert_eq!(sum(&after), sum(&before));
+                } else {
+                    assert_eq!(keyed(&after), keyed(&before));
+                }
+            }
+        };
+        compare(&removing, &keeping);
+        // The session goes on, and is removed again.
+        for store in [&store, &twin] {
+            store.append(vec![Step { records: records(&more), ..Step::default() }]).expect("stored");
+        }
+        let removing = Service::open(store.clone()).expect("a service");
+        retain(&removing, CONTENT);
+        let (total, day) = (keeping.stats(&StatsScope::default()).expect("stats").total, Grouping::Day);
+        let after = removing.stats(&StatsScope { by: day, ..StatsScope::default() }).expect("stats").total;
+        prop_assert_eq!((after.requests, after.output), (total.requests, total.output));
+        // The other clock.
+        retain(&removing, Retention { figures: Some(31 * DAY_MS), ..CONTENT });
+        prop_assert_eq!(removing.stats(&StatsScope::default()).expect("stats").total, Spending::default());
+        prop_assert!(store.log(0, 10_000).expect("a log").records.is_empty());
     }
 }
 
