@@ -168,10 +168,10 @@ export class Stage {
   }
 
   /**
-   * A new tab on the page. `tab`: another tab of the same browser window (they share storage as tabs do); `complaints`
+   * A new tab on the page. `link`: with the operator's session. `tab`: another tab of the same browser window (they share storage as tabs do); `complaints`
    * of the answer collects what the page wrote as an error, and every other host that it asked.
    */
-  async open({ view = 'frames', open = null, hash, width = 1400, height = 900, colorScheme = 'light', tab, dist = PAGE, wait = true } = {}) {
+  async open({ view = 'frames', open = null, hash, width = 1400, height = 900, colorScheme = 'light', tab, dist = PAGE, wait = true, link = true } = {}) {
     let context = tab?.context()
     /** The page's half of its session, which the link hands over once. */
     let key = ''
@@ -179,7 +179,7 @@ export class Stage {
       context = await (await this.browser()).newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce' })
       context.setDefaultTimeout(PATIENCE)
       this.#contexts.push(context)
-      const entered = await context.request.get(this.link())
+      const entered = await context.request.get(link ? this.link() : `${this.origin}/ui/`)
       key = new URL(entered.url()).search
       if (dist !== undefined) await serve(context, dist, entered.headers()['content-security-policy'])
     }
@@ -333,6 +333,8 @@ function grow(block, delta) {
 /** Lets a folder stand in for the page in the binary, under the daemon's own policy. */
 async function serve(context, dist, policy) {
   await context.route('**/ui/**', (route) => {
+    // Signing in and out is the daemon's own.
+    if (route.request().method() === 'POST') return route.continue()
     const { pathname } = new URL(route.request().url())
     const name = pathname.replace(/^\/ui\/?/, '') || 'index.html'
     const file = join(dist, name)

@@ -77,6 +77,7 @@ impl Assembly {
         config.upstreams = settings.upstreams;
         config.allow_remote = settings.allow_remote;
         config.tls = settings.tls;
+        config.public_url = settings.public_url;
         config.mcp = settings.mcp;
         config.rules = Some(Rules(rules.clone()));
         config.helper = settings.helper;

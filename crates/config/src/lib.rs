@@ -71,6 +71,8 @@ pub struct Settings {
     pub listen: SocketAddr,
     pub allow_remote: bool,
     pub tls: Option<TlsFiles>,
+    /// The address by which people reach the page.
+    pub public_url: Option<ctx_server::PublicUrl>,
     pub upstream: Upstream,
     pub upstreams: Vec<(String, Upstream)>,
     /// The database, if the store is not a file in the home.
@@ -125,6 +127,7 @@ impl Settings {
         Ok(Self {
             listen,
             tls: tls(flags, &file)?,
+            public_url: config.listen.public_url.clone(),
             allow_remote: flags.allow_remote || config.listen.allow_remote.unwrap_or(false),
             upstream,
             upstreams,

@@ -37,6 +37,8 @@ pub struct ServerConfig {
     pub helper: crate::helper::Settings,
     /// The people who use the daemon with keys; none if it serves one person.
     pub team: Option<crate::team::TeamSettings>,
+    /// The address by which people reach the page, beside the names of this machine.
+    pub public_url: Option<crate::auth::PublicUrl>,
 }
 
 impl ServerConfig {
@@ -54,6 +56,7 @@ impl ServerConfig {
             rules: None,
             helper: Default::default(),
             team: None,
+            public_url: None,
         }
     }
 }

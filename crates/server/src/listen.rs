@@ -98,6 +98,7 @@ impl Server {
             helper: _,
             rules: _,
             team,
+            public_url,
         } = config;
         let missing = match (&tls, &team) {
             (Some(_), Some(_)) => None,
@@ -137,7 +138,7 @@ impl Server {
             address,
             tls,
             nearby: nearby.map(|listener| (listener, own)),
-            auth: Arc::new(Auth::new(token, OwnAddresses::new(own))),
+            auth: Arc::new(Auth::new(token, OwnAddresses::new(own, public_url))),
             observer,
             control,
             team: None,

@@ -26,7 +26,7 @@ pub fn defaults() -> Value {
     context_editing["provider"] = provider;
     json!({
         "context_editing": context_editing,
-        "listen": {"address": crate::DEFAULT_LISTEN, "allow_remote": false, "tls_certificate": "none", "tls_key": "none"},
+        "listen": {"address": crate::DEFAULT_LISTEN, "allow_remote": false, "tls_certificate": "none", "tls_key": "none", "public_url": "none"},
         "upstream": {"url": crate::DEFAULT_UPSTREAM, "ca_files": [], "http2": true, "websocket": true},
         "store": {"url": "a file in the home", "password_file": "none"},
         "team": {"enabled": false, "credentials": "own", "keys": [], "subscriptions": "refuse"},

@@ -2,6 +2,7 @@
 
 mod keys;
 mod ownership;
+mod page;
 mod scene;
 mod table;
 mod tls;
