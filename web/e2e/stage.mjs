@@ -14,6 +14,7 @@ import { execFile, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
+import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
@@ -344,6 +345,15 @@ async function serve(context, dist, policy) {
       headers: { 'content-type': TYPES[extname(name)] ?? 'application/octet-stream', 'content-security-policy': policy },
     })
   })
+}
+
+/** What axe finds that is serious. It knows nothing of the page's policy: it is brought in from outside, for this look only. */
+export async function complaintsOf(at) {
+  await at.evaluate(readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
+  const { violations } = await at.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }))
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`).join('\n')}`)
 }
 
 /** Waits until something is true, and says what was waited for when it never is. */

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { Stage, until } from './stage.mjs'
+import { complaintsOf, Stage, until } from './stage.mjs'
 
 /** Screenshots go here, if it is set. */
 const PICTURES = process.env.CTX_E2E_PICTURES
@@ -90,7 +90,7 @@ test('a member shares a conversation, and the other person finds it under its ow
   await picture(anna, 'shares')
   const bob = await signedIn('bob')
   await conversations(bob).getByText('from anna').click()
-  await bob.getByText('shared by anna').waitFor()
+  await bob.getByText('owner anna').waitFor()
   await bob.locator('[id="row-t1"]').waitFor()
   await picture(bob, 'shared')
   await anna.getByRole('button', { name: 'End' }).click()
@@ -170,7 +170,7 @@ test('an auditor sees figures without words, and opens a conversation for a reas
   await dialog.getByLabel(/^Why do you open/).fill('incident 42: a leaked token')
   await picture(page, 'figures')
   await dialog.getByRole('button', { name: 'Open for an hour' }).click()
-  await page.getByText('shared by anna').waitFor()
+  await page.getByText('owner anna').waitFor()
   assert.deepEqual(complaints(page), [])
   await page.context().close()
 
@@ -179,4 +179,21 @@ test('an auditor sees figures without words, and opens a conversation for a reas
   await anna.getByText('incident 42: a leaked token').waitFor()
   await picture(anna, 'notices')
   await anna.context().close()
+})
+
+test('axe finds nothing serious in the sign-in and in any section of the team', async () => {
+  for (const colorScheme of ['light', 'dark']) {
+    const page = await stage.open({ link: false, wait: false, colorScheme })
+    await page.getByLabel('Key').waitFor()
+    assert.deepEqual(await complaintsOf(page), [], 'sign-in')
+    await page.context().close()
+    const admin = await signedIn('adam', { colorScheme })
+    for (const section of ['people', 'keys', 'shares', 'notices', 'audit', 'daemons']) {
+      await admin.goto(`${stage.origin}/ui/#team/${section}`)
+      await admin.getByRole('heading', { name: 'Team' }).waitFor()
+      await admin.waitForTimeout(300)
+      assert.deepEqual(await complaintsOf(admin), [], `${section}, ${colorScheme}`)
+    }
+    await admin.context().close()
+  }
 })

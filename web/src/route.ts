@@ -30,6 +30,7 @@ export function go(change: Partial<Route>): void {
  * Not a step of its own in the browser's history.
  */
 export function stayWith(conversation: string): void {
+  if (parseSection(window.location.hash) !== undefined) return;
   const route = parseRoute(window.location.hash);
   if (route.conversation === FOLLOW_ACTIVE) window.location.replace(formatRoute({ ...route, conversation }));
 }

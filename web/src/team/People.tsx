@@ -83,6 +83,7 @@ function Row({ person, me, onKey, onFigures, onRemove }: RowProps) {
           <NativeSelect
             size="xs"
             variant="unstyled"
+            className={styles.role ?? ""}
             aria-label={`Role of ${name}`}
             data={ROLES}
             value={role}

@@ -1,6 +1,6 @@
 // A person of a team signs in with their key. The daemon answers with a session; the key is not kept.
 
-import { Button, TextInput } from "@mantine/core";
+import { Button, Code, TextInput } from "@mantine/core";
 import { useState } from "react";
 
 import { ApiError } from "../api";
@@ -52,7 +52,9 @@ export function SignIn() {
         <Button type="submit" loading={busy} disabled={key.trim() === ""} fullWidth>
           Sign in
         </Button>
-        <p className={styles.quiet}>No key yet? An admin of your team makes one. The operator signs in with the link of ctx ui.</p>
+        <p className={styles.quiet}>
+          No key yet? An admin of your team makes one. The operator signs in with the link that <Code>ctx ui</Code> prints.
+        </p>
       </form>
     </main>
   );
