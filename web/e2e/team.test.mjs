@@ -57,6 +57,10 @@ test('a person signs in with their key, sees their own conversations, and signs 
   await page.getByLabel('Key').fill('ctxk_wrong')
   await page.keyboard.press('Enter')
   await page.getByText(/unknown, expired or revoked/).waitFor()
+  // Nothing draws the form anew while a person reads or types.
+  await page.waitForTimeout(6000)
+  await page.getByText(/unknown, expired or revoked/).waitFor()
+  assert.equal(await page.getByLabel('Key').inputValue(), 'ctxk_wrong')
   await page.getByLabel('Key').fill(keys.anna)
   await page.keyboard.press('Enter')
   await page.getByRole('button', { name: 'Signed in as anna' }).waitFor()

@@ -30,8 +30,17 @@ const TeamPage = later(async () => (await import("./team/TeamPage")).TeamPage);
 const NONE: Conversation[] = [];
 
 export function App() {
-  const connection = useLive();
   const conversations = useConversations();
+  const refused = conversations.error instanceof ApiError ? conversations.error : null;
+  // Without a session nothing is asked again: the answer would be the same, and draw the form anew while someone types.
+  if (refused !== null && ([401, 403].includes(refused.status) || refused.code === "key-unchecked")) {
+    return <Locked error={refused} />;
+  }
+  return <Page conversations={conversations} />;
+}
+
+function Page({ conversations }: { conversations: ReturnType<typeof useConversations> }) {
+  const connection = useLive();
   const [route, go] = useRoute();
   const narrow = useMediaQuery("(max-width: 760px)") ?? false;
   const [menuOpen, menu] = useDisclosure(false);
@@ -46,11 +55,6 @@ export function App() {
   useEffect(() => {
     if (reading !== undefined) stayWith(reading);
   }, [reading]);
-
-  const refused = conversations.error instanceof ApiError ? conversations.error : null;
-  if (refused !== null && ([401, 403].includes(refused.status) || refused.code === "key-unchecked")) {
-    return <Locked error={refused} />;
-  }
 
   const stay = () => chosen !== undefined && stayWith(chosen.id);
   const list = (
