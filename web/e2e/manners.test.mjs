@@ -2,12 +2,8 @@
 // nothing serious that axe finds in any view.
 
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
-import { Stage, until } from './stage.mjs'
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+import { complaintsOf, Stage, until } from './stage.mjs'
 
 let stage
 let page
@@ -28,15 +24,6 @@ before(async () => {
 })
 
 after(() => stage.stop())
-
-/** axe knows nothing of the page's policy: it is brought in from outside, for this look only. */
-async function complaintsOf(at) {
-  await at.evaluate(axe)
-  const { violations } = await at.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }))
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`).join('\n')}`)
-}
 
 for (const colorScheme of ['light', 'dark']) {
   for (const view of ['chat', 'frames', 'map', 'history']) {

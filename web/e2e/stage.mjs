@@ -14,6 +14,7 @@ import { execFile, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
+import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
@@ -168,10 +169,10 @@ export class Stage {
   }
 
   /**
-   * A new tab on the page. `tab`: another tab of the same browser window (they share storage as tabs do); `complaints`
+   * A new tab on the page. `link`: with the operator's session. `tab`: another tab of the same browser window (they share storage as tabs do); `complaints`
    * of the answer collects what the page wrote as an error, and every other host that it asked.
    */
-  async open({ view = 'frames', open = null, hash, width = 1400, height = 900, colorScheme = 'light', tab, dist = PAGE, wait = true } = {}) {
+  async open({ view = 'frames', open = null, hash, width = 1400, height = 900, colorScheme = 'light', tab, dist = PAGE, wait = true, link = true } = {}) {
     let context = tab?.context()
     /** The page's half of its session, which the link hands over once. */
     let key = ''
@@ -179,7 +180,7 @@ export class Stage {
       context = await (await this.browser()).newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce' })
       context.setDefaultTimeout(PATIENCE)
       this.#contexts.push(context)
-      const entered = await context.request.get(this.link())
+      const entered = await context.request.get(link ? this.link() : `${this.origin}/ui/`)
       key = new URL(entered.url()).search
       if (dist !== undefined) await serve(context, dist, entered.headers()['content-security-policy'])
     }
@@ -333,6 +334,8 @@ function grow(block, delta) {
 /** Lets a folder stand in for the page in the binary, under the daemon's own policy. */
 async function serve(context, dist, policy) {
   await context.route('**/ui/**', (route) => {
+    // Signing in and out is the daemon's own.
+    if (route.request().method() === 'POST') return route.continue()
     const { pathname } = new URL(route.request().url())
     const name = pathname.replace(/^\/ui\/?/, '') || 'index.html'
     const file = join(dist, name)
@@ -342,6 +345,15 @@ async function serve(context, dist, policy) {
       headers: { 'content-type': TYPES[extname(name)] ?? 'application/octet-stream', 'content-security-policy': policy },
     })
   })
+}
+
+/** What axe finds that is serious. It knows nothing of the page's policy: it is brought in from outside, for this look only. */
+export async function complaintsOf(at) {
+  await at.evaluate(readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
+  const { violations } = await at.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }))
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`).join('\n')}`)
 }
 
 /** Waits until something is true, and says what was waited for when it never is. */

@@ -18,39 +18,49 @@ import { Problem } from "./notices/Problem";
 import { Toasts } from "./notices/Toasts";
 import { Palette } from "./palette/Palette";
 import { useConversations } from "./queries";
-import { FOLLOW_ACTIVE, stayWith, useRoute } from "./route";
+import { FOLLOW_ACTIVE, stayWith, useRoute, useSection } from "./route";
 import { StatusBar } from "./status/StatusBar";
+import { Account } from "./team/Account";
 import { Workspace } from "./Workspace";
 
 const DetailsPanel = later(async () => (await import("./details/DetailsPanel")).DetailsPanel);
 
+const TeamPage = later(async () => (await import("./team/TeamPage")).TeamPage);
+
 const NONE: Conversation[] = [];
 
 export function App() {
-  const connection = useLive();
   const conversations = useConversations();
+  const refused = conversations.error instanceof ApiError ? conversations.error : null;
+  // Without a session nothing is asked again: the answer would be the same, and draw the form anew while someone types.
+  if (refused !== null && ([401, 403].includes(refused.status) || refused.code === "key-unchecked")) {
+    return <Locked error={refused} />;
+  }
+  return <Page conversations={conversations} />;
+}
+
+function Page({ conversations }: { conversations: ReturnType<typeof useConversations> }) {
+  const connection = useLive();
   const [route, go] = useRoute();
   const narrow = useMediaQuery("(max-width: 760px)") ?? false;
   const [menuOpen, menu] = useDisclosure(false);
 
   const all = conversations.data ?? NONE;
   const following = route.conversation === FOLLOW_ACTIVE;
-  const chosen = all.find(({ id, active }) => (following ? active : id === route.conversation));
+  // A person may have only conversations of others, none of which is active.
+  const chosen = following ? (all.find((one) => one.active) ?? all[0]) : all.find(({ id }) => id === route.conversation);
+  const section = useSection();
   // What is open in the panel stays on the screen.
   const reading = following && route.open !== null ? chosen?.id : undefined;
   useEffect(() => {
     if (reading !== undefined) stayWith(reading);
   }, [reading]);
 
-  if (conversations.error instanceof ApiError && [401, 403].includes(conversations.error.status)) {
-    return <Locked error={conversations.error} />;
-  }
-
   const stay = () => chosen !== undefined && stayWith(chosen.id);
   const list = (
     <ConversationList
       conversations={all}
-      chosen={chosen?.id ?? null}
+      chosen={section === undefined ? (chosen?.id ?? null) : null}
       onChoose={(conversation) => {
         go({ conversation, open: null, at: null });
         menu.close();
@@ -71,6 +81,7 @@ export function App() {
         <span className={styles.grow} />
         <Follow conversations={all} shown={chosen} following={following} />
         <SchemeSwitch />
+        <Account />
       </header>
 
       {narrow ? (
@@ -93,8 +104,9 @@ export function App() {
 
       <main className={styles.main} onPointerDownCapture={stay}>
         <Problem error={conversations.error} />
-        {conversations.data !== undefined && all.length === 0 && <FirstSteps />}
-        {all.length > 0 && chosen === undefined && (
+        {section !== undefined && <TeamPage section={section} />}
+        {section === undefined && conversations.data !== undefined && all.length === 0 && <FirstSteps />}
+        {section === undefined && all.length > 0 && chosen === undefined && (
           <Problem
             error={new Error(`Conversation ${route.conversation} no longer exists.`)}
             action={{
@@ -103,10 +115,10 @@ export function App() {
             }}
           />
         )}
-        {chosen !== undefined && <Workspace key={chosen.id} conversation={chosen} />}
+        {section === undefined && chosen !== undefined && <Workspace key={chosen.id} conversation={chosen} />}
       </main>
 
-      {chosen !== undefined && route.open !== null && (
+      {section === undefined && chosen !== undefined && route.open !== null && (
         <aside className={styles.panel} aria-label={`Content of ${route.open}`} onPointerDownCapture={stay}>
           <DetailsPanel
             conversation={chosen}

@@ -103,6 +103,7 @@ function OnOpen({ conversation, id }: { conversation: string; id: string }) {
 
 function Facts({ conversation }: { conversation: Conversation }) {
   const facts = [
+    conversation.owner == null ? null : `owner ${conversation.owner}`,
     conversation.class === "subagent" ? "sub-agent" : null,
     conversation.model,
     agentName(conversation.client),

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { formatRoute, parseRoute } from "./address";
+import { formatRoute, formatSection, parseRoute, parseSection, SECTIONS } from "./address";
 
 test("an address without a choice follows the active conversation", () => {
   const start = { conversation: "active", view: "frames", open: null, at: null };
@@ -24,4 +24,15 @@ test("a broken escape in the address is taken as it is", () => {
 
 test("links to the timeline of old lead to the history", () => {
   expect(parseRoute("#/c1/timeline").view).toBe("history");
+});
+
+test("the team's page has addresses that no conversation has", () => {
+  for (const section of SECTIONS) {
+    expect(parseSection(formatSection(section))).toBe(section);
+    expect(parseRoute(formatSection(section)).conversation).toBe("active");
+  }
+  expect(parseSection("#team")).toBeNull();
+  expect(parseSection("#team/nonsense")).toBeNull();
+  expect(parseSection("#/team/people")).toBeUndefined();
+  expect(parseRoute("#/team/frames").conversation).toBe("team");
 });

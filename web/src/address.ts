@@ -16,7 +16,22 @@ export interface Route {
 
 export const FOLLOW_ACTIVE = "active";
 
+/** Sections of the team's page: #team/<section>. No conversation has such an address: theirs begin with a slash. */
+export const SECTIONS = ["people", "keys", "shares", "notices", "audit", "daemons"] as const;
+export type Section = (typeof SECTIONS)[number];
+
+/** The section in an address; undefined if it is not one of the team's page. */
+export function parseSection(hash: string): Section | null | undefined {
+  const found = /^#team(?:\/(.*))?$/.exec(hash);
+  if (found === null) return undefined;
+  const [, section] = found;
+  return SECTIONS.find((known) => known === section) ?? null;
+}
+
+export const formatSection = (section: Section) => `#team/${section}`;
+
 export function parseRoute(hash: string): Route {
+  if (parseSection(hash) !== undefined) return parseRoute("");
   const [path = "", query = ""] = hash.replace(/^#?\/?/, "").split("?", 2);
   const [conversation, view, open] = path.split("/").map(decode);
   return {

@@ -2,13 +2,22 @@
 
 import { useSyncExternalStore } from "react";
 
-import { FOLLOW_ACTIVE, formatRoute, parseRoute, type Route } from "./address";
+import { FOLLOW_ACTIVE, formatRoute, formatSection, parseRoute, parseSection, type Route, type Section } from "./address";
 
 export * from "./address";
 
 export function useRoute(): [Route, (change: Partial<Route>) => void] {
   const hash = useSyncExternalStore(subscribe, () => window.location.hash);
   return [parseRoute(hash), go];
+}
+
+/** The section of the team's page on the screen: null for its first, undefined if the page shows a conversation. */
+export function useSection(): Section | null | undefined {
+  return parseSection(useSyncExternalStore(subscribe, () => window.location.hash));
+}
+
+export function goToTeam(section: Section): void {
+  window.location.hash = formatSection(section);
 }
 
 /** Changes a part of what is on the screen; outside of drawing too. */
@@ -21,6 +30,7 @@ export function go(change: Partial<Route>): void {
  * Not a step of its own in the browser's history.
  */
 export function stayWith(conversation: string): void {
+  if (parseSection(window.location.hash) !== undefined) return;
   const route = parseRoute(window.location.hash);
   if (route.conversation === FOLLOW_ACTIVE) window.location.replace(formatRoute({ ...route, conversation }));
 }

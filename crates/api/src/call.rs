@@ -25,8 +25,8 @@ use crate::show::ContentView;
 use crate::stats::{Stats, StatsQuery};
 use crate::status::Status;
 use crate::team::{
-    Audit, AuditQuery, Keys, MadeKey, Me, NewKey, NewPerson, Notices, OpenConversation, People, PersonChange,
-    PersonConversations, Reason, ShareWish, Shares,
+    AllShares, Audit, AuditQuery, Keys, MadeKey, Me, NewKey, NewPerson, Notices, OpenConversation, People,
+    PersonChange, PersonConversations, Reason, ShareWish, Shares,
 };
 use crate::timeline::{Timeline, TimelineQuery};
 use crate::waiting::{Cancel, PendingOutcome, Several, WaitView, WaitingView};
@@ -185,6 +185,11 @@ pub fn make_key(wish: &NewKey) -> Call<MadeKey> {
 /// Revokes a key.
 pub fn revoke_key(id: &str) -> Call<Keys> {
     Call::post(format!("/keys/{}/revoke", encoded(id, "")), &Nothing {})
+}
+
+/// The shares of the reader's conversations; of everyone's, for auditors and admins.
+pub fn shares() -> Call<AllShares> {
+    Call::get("/shares")
 }
 
 /// Looks at the reader's conversations that they did not allow.

@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
+use crate::team::Me;
+
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(!default)]
@@ -31,6 +33,8 @@ pub struct Status {
     pub page: bool,
     /// The newest replay of the home's conversations; none before the first.
     pub week: Option<WeekView>,
+    /// The reader, if the daemon serves a team.
+    pub me: Option<Me>,
 }
 
 /// What mode `on` would have done to the newest conversations of a home, replayed by `ctx lab week`.

@@ -119,6 +119,21 @@ pub struct ShareView {
     pub at: u64,
 }
 
+/// The shares of the reader's conversations; of everyone's, for auditors and admins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AllShares {
+    pub shares: Vec<ConversationShare>,
+}
+
+/// A share, with the conversation and its owner.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConversationShare {
+    pub owner: String,
+    pub conversation: String,
+    #[serde(flatten)]
+    pub share: ShareView,
+}
+
 /// Shares a conversation with a person or a group.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -79,6 +79,7 @@ impl Assembly {
         config.tls = settings.tls;
         config.metrics = settings.metrics;
         config.limits.drain = settings.drain;
+        config.public_url = settings.public_url;
         config.mcp = settings.mcp;
         config.rules = Some(Rules(rules.clone()));
         config.helper = settings.helper;

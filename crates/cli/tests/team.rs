@@ -136,6 +136,8 @@ async fn people_keep_their_conversations_apart_and_no_key_is_in_any_file() {
     gateway.run(Some(&anna), &["pin", "t1"]).expect("pinned");
     assert_eq!(gateway.json(Some(&anna), &["history"])["commits"][0]["author"], "anna");
     gateway.run(Some(&anna), &["share", "bob"]).expect("shared");
+    let shares = gateway.run(None, &["audit", "shares"]).expect("shares");
+    assert!(shares.lines().any(|line| line.starts_with("anna") && line.ends_with("bob")), "{shares}");
     assert_eq!(listed(&gateway, Some(&bob)), 2);
     let spent = gateway.run(None, &["stats", "--by", "person", "--csv"]).expect("figures");
     let requests = |name: &str| spent.lines().find_map(|line| line.strip_prefix(name)?.split(',').nth(4));

@@ -77,6 +77,8 @@ pub struct Settings {
     pub metrics: Option<SocketAddr>,
     /// The time between the signal to stop and the closing of the port.
     pub drain: Duration,
+    /// The address by which people reach the page.
+    pub public_url: Option<ctx_server::PublicUrl>,
     pub upstream: Upstream,
     pub upstreams: Vec<(String, Upstream)>,
     /// The database, if the store is not a file in the home.
@@ -137,6 +139,7 @@ impl Settings {
             tls: tls(flags, &file)?,
             metrics: config.listen.metrics,
             drain: Duration::from_secs(config.listen.drain_seconds.unwrap_or(0)),
+            public_url: config.listen.public_url.clone(),
             allow_remote: flags.allow_remote || config.listen.allow_remote.unwrap_or(false),
             upstream,
             upstreams,

@@ -90,6 +90,7 @@ fn a_projects_file_decides_nothing_for_the_daemon_unless_it_is_named() {
         ("[listen]\ntls_certificate = \"tls.pem\"\ntls_key = \"tls.key\"", "listen.tls_certificate"),
         ("[listen]\nmetrics = \"127.0.0.1:4\"", "listen.metrics"),
         ("[retention]\ncontent_days = 1", "retention.content_days"),
+        ("[listen]\npublic_url = \"https://elsewhere.example\"", "listen.public_url"),
         ("[team]\nenabled = true", "team.enabled"),
         ("[team]\nsubscriptions = \"pass\"", "team.subscriptions"),
         ("[offload]\nfolder = \"pub\"", "offload.folder"),

@@ -41,6 +41,8 @@ pub struct ServerConfig {
     pub retention: Option<crate::retention::RetentionSettings>,
     /// The people who use the daemon with keys; none if it serves one person.
     pub team: Option<crate::team::TeamSettings>,
+    /// The address by which people reach the page, beside the names of this machine.
+    pub public_url: Option<crate::auth::PublicUrl>,
 }
 
 impl ServerConfig {
@@ -60,6 +62,7 @@ impl ServerConfig {
             helper: Default::default(),
             retention: None,
             team: None,
+            public_url: None,
         }
     }
 }

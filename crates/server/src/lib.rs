@@ -30,7 +30,7 @@ mod signals;
 mod team;
 pub mod watch;
 
-pub use auth::{Token, TokenError};
+pub use auth::{PublicUrl, PublicUrlError, Token, TokenError};
 pub use config::{Limits, ProxySettings, Rules, ServerConfig, Upstream, UpstreamUrl, UpstreamUrlError};
 pub use connection::tls::{TlsError, TlsFiles};
 pub use listen::{BindError, BoundPort, Server, check_port};

@@ -109,6 +109,7 @@ impl Server {
             rules: _,
             retention: _,
             team,
+            public_url,
         } = config;
         let missing = match (&tls, &team) {
             (Some(_), Some(_)) => None,
@@ -156,7 +157,7 @@ impl Server {
             address,
             tls,
             nearby: nearby.map(|listener| (listener, own)),
-            auth: Arc::new(Auth::new(token, OwnAddresses::new(own))),
+            auth: Arc::new(Auth::new(token, OwnAddresses::new(own, public_url))),
             observer,
             control,
             team: None,

@@ -35,7 +35,7 @@ impl PathRouter {
                 }
             }
             Way::Control => self.local.control(request).await,
-            Way::Page => self.local.page(request),
+            Way::Page => self.local.page(request).await,
         }
     }
 

@@ -65,6 +65,17 @@ pub enum Event {
         reason: String,
         until: u64,
     },
+    /// A person signed in on the page.
+    SignedIn {
+        person: u32,
+        /// Such as `key 3f9a81c2`.
+        with: String,
+    },
+    /// A session of the page ended before its time.
+    SignedOut {
+        person: u32,
+        session: String,
+    },
     /// Conversations were exported or deleted.
     Taken {
         owner: u32,

@@ -11,7 +11,7 @@ use ctx_store::{Absent, AppendOutcome, Expectation, NewRecord, Note, Replica, St
 use crate::error::TeamError;
 use crate::event::{Entry, Event, KIND, VERSION};
 use crate::key;
-use crate::model::{Actor, Person};
+use crate::model::{Actor, Key, Person};
 use crate::state::State;
 
 /// The conversation of the log, in a store of its own.
@@ -99,8 +99,17 @@ impl Registry {
 
     /// Looks a key up in memory.
     pub fn recognise(&self, text: &[u8]) -> Recognition {
+        self.recognise_by(|state, now| state.holder(&key::hash(text), now))
+    }
+
+    /// Looks up the key with which a session of the page began.
+    pub fn recognise_session(&self, session: &str, key: &str) -> Recognition {
+        self.recognise_by(|state, now| state.holder_of(key, now).filter(|_| !state.is_ended(session)))
+    }
+
+    fn recognise_by(&self, find: impl Fn(&State, u64) -> Option<(&Arc<Key>, &Arc<Person>)>) -> Recognition {
         let (state, now) = (self.state(), now());
-        let Some((key, person)) = state.holder(&key::hash(text), now) else {
+        let Some((key, person)) = find(&state, now) else {
             return if self.is_away() { Recognition::OutOfReach } else { Recognition::Unknown };
         };
         self.note_use(&key.id, now / MINUTE * MINUTE);

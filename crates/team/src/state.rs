@@ -26,6 +26,8 @@ pub struct State {
     by_hash: HashMap<Hash, Arc<Key>>,
     shares: Vec<Share>,
     glasses: Vec<Glass>,
+    /// Sessions of the page that ended before their time.
+    ended_sessions: BTreeSet<String>,
     entries: Vec<Entry>,
     /// Includes removed people, whose numbers are not reused.
     last_person: u32,
@@ -89,7 +91,10 @@ impl State {
                 at: entry.at,
                 until: *until,
             }),
-            Event::Taken { .. } => {}
+            Event::SignedOut { session, .. } => {
+                self.ended_sessions.insert(session.clone());
+            }
+            Event::SignedIn { .. } | Event::Taken { .. } => {}
         }
         self.entries.push(entry);
     }
@@ -164,6 +169,20 @@ impl State {
     pub fn holder(&self, hash: &Hash, now: u64) -> Option<(&Arc<Key>, &Arc<Person>)> {
         let key = self.by_hash.get(hash).filter(|key| key.expires_at.is_none_or(|end| now < end))?;
         Some((key, self.people.get(&key.person)?))
+    }
+
+    /// A valid key by its id, and its person.
+    pub fn holder_of(&self, id: &str, now: u64) -> Option<(&Arc<Key>, &Arc<Person>)> {
+        self.holder(&self.keys.get(id)?.hash, now)
+    }
+
+    /// Whether a session of the page was ended.
+    pub fn is_ended(&self, session: &str) -> bool {
+        self.ended_sessions.contains(session)
+    }
+
+    pub fn shares(&self) -> &[Share] {
+        &self.shares
     }
 
     pub fn shares_of(&self, owner: u32, conversation: &str) -> impl Iterator<Item = &Share> {

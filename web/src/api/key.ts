@@ -14,6 +14,15 @@ function read(): string {
   return given;
 }
 
+/** Keeps the key of a new session. It counts from the next load of the page. */
+export function keepKey(key: string): void {
+  localStorage.setItem(STORED, key);
+}
+
+export function forgetKey(): void {
+  localStorage.removeItem(STORED);
+}
+
 const KEY = read();
 
 /** Sent with every question. */

@@ -139,7 +139,7 @@ interface EntryProps {
 }
 
 function EntryButton({ conversation, depth, now, current, onChoose }: EntryProps) {
-  const { id, active, title, folder, last_activity, client, agent, forked_from, frames, calibrated } = conversation;
+  const { id, active, title, owner, folder, last_activity, client, agent, forked_from, frames, calibrated } = conversation;
   const who =
     conversation.class === "subagent" ? `sub-agent${agent === null ? "" : ` ${agent.slice(0, 8)}`}` : agentName(client);
   return (
@@ -169,6 +169,7 @@ function EntryButton({ conversation, depth, now, current, onChoose }: EntryProps
             {folderName(folder)}
           </bdi>
         )}
+        {owner != null && <span className={styles.owner}>from {owner}</span>}
         {who !== null && <span className={styles.who}>{who}</span>}
         {!["main", "subagent"].includes(conversation.class) && <span>{conversation.class}</span>}
         {forked_from !== null && <span>fork of {forked_from}</span>}

@@ -1,10 +1,15 @@
 // The browser has no valid cookie: the one thing to do is to come back with the daemon's own link.
 
 import type { ApiError } from "../api";
+import { SignIn } from "../team/SignIn";
 import { Command } from "./Command";
 import styles from "./notices.module.css";
 
+/** What a daemon that serves a team says to a browser without a session. */
+const NEEDS_KEY = ["key-needed", "key-wrong", "key-unchecked"];
+
 export function Locked({ error }: { error: ApiError }) {
+  if (NEEDS_KEY.includes(error.code)) return <SignIn />;
   return (
     <main className={styles.centre}>
       <h1 className={styles.heading}>This browser is not signed in</h1>

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use ctx_api::call;
-use ctx_api::team::{AuditQuery, Reason};
+use ctx_api::team::{AuditQuery, ConversationShare, Reason};
 use serde_json::json;
 
 use crate::arguments::{JsonArguments, non_empty};
@@ -42,6 +42,11 @@ enum AuditVerb {
     Conversations {
         #[arg(value_parser = non_empty)]
         person: String,
+        #[command(flatten)]
+        format: JsonArguments,
+    },
+    /// List all shared conversations
+    Shares {
         #[command(flatten)]
         format: JsonArguments,
     },
@@ -105,6 +110,31 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
                     words::count(one.requests.into()).into(),
                     words::ago(ctx_service::now(), one.last_activity).into(),
                     Cell::from(one.model.clone().unwrap_or_default()),
+                ]);
+            }
+            output.print(&table.render(output))?;
+        }
+        AuditVerb::Shares { format } => {
+            let found = client.call(&call::shares())?;
+            if format.json {
+                output.json(json!(found).to_string().as_bytes())?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            let mut table = Table::new(&[
+                Column::Left("OWNER"),
+                Column::Left("CONVERSATION"),
+                Column::Left("MAY"),
+                Column::Left("SINCE"),
+                Column::Flexible("WITH"),
+            ]);
+            for ConversationShare { owner, conversation, share } in &found.shares {
+                let group = share.group.as_ref().map(|group| format!("group {group}"));
+                table.row([
+                    owner.as_str().into(),
+                    conversation.as_str().into(),
+                    share.access.as_str().into(),
+                    words::ago(ctx_service::now(), share.at).into(),
+                    Cell::from(share.person.clone().or(group).unwrap_or_default()),
                 ]);
             }
             output.print(&table.render(output))?;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Component, Path, PathBuf};
 
 use ctx_server::helper::Provider;
-use ctx_server::{Secret, UpstreamUrl, UpstreamUrlError};
+use ctx_server::{PublicUrl, PublicUrlError, Secret, UpstreamUrl, UpstreamUrlError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 
@@ -33,6 +33,10 @@ pub struct Listen {
     /// seconds between the signal to stop and the closing of the port; meanwhile the daemon is not ready
     #[schemars(range(max = 600), example = 5)]
     pub drain_seconds: Option<u64>,
+    /// address by which people reach the daemon's page from other machines
+    #[schemars(with = "String", example = "https://ctx.example.com")]
+    #[serde(deserialize_with = "public_url")]
+    pub public_url: Option<PublicUrl>,
 }
 
 /// The connection to the providers: settings for all upstreams, and a section for each named one.
@@ -202,6 +206,10 @@ fn parsed<'de, T, D: Deserializer<'de>>(
 
 fn address<'de, D: Deserializer<'de>>(value: D) -> Result<Option<SocketAddr>, D::Error> {
     parsed(value, crate::parse_listen)
+}
+
+fn public_url<'de, D: Deserializer<'de>>(value: D) -> Result<Option<PublicUrl>, D::Error> {
+    parsed(value, |text| text.parse().map_err(|why: PublicUrlError| why.to_string()))
 }
 
 fn url<'de, D: Deserializer<'de>>(value: D) -> Result<Option<UpstreamUrl>, D::Error> {

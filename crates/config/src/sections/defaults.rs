@@ -31,6 +31,7 @@ pub fn defaults() -> Value {
             "allow_remote": false,
             "tls_certificate": "none",
             "tls_key": "none",
+            "public_url": "none",
             "metrics": "none",
             "drain_seconds": 0,
         },

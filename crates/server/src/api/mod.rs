@@ -64,8 +64,8 @@ use ctx_api::search::SearchQuery;
 use ctx_api::stats::StatsQuery;
 use ctx_api::status::{Status, UpstreamView};
 use ctx_api::team::{
-    Audit, AuditQuery, Keys, MadeKey, Me, NewKey, NewPerson, Notices, OpenConversation, People, PersonChange,
-    PersonConversations, Reason, ShareWish, Shares,
+    AllShares, Audit, AuditQuery, Keys, MadeKey, Me, NewKey, NewPerson, Notices, OpenConversation, People,
+    PersonChange, PersonConversations, Reason, ShareWish, Shares,
 };
 use ctx_api::timeline::TimelineQuery;
 use ctx_api::waiting::{Cancel, Several};
@@ -460,6 +460,7 @@ fn team_routes() -> Routes {
             team::unshare,
             told("unshare", "Ends a share").body::<ShareWish>().answers::<Shares>(),
         )
+        .get("/shares", team::all_shares, told("all_shares", "Shared conversations").answers::<AllShares>().of_a_team())
         .get(
             "/notices",
             team::notices,

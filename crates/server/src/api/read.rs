@@ -78,6 +78,7 @@ pub async fn status(api: Api) -> Answer<Status> {
         memory_bytes: memory(),
         page: page_is_embedded(),
         week: week(&inside.around.home).await,
+        me: api.person(),
     }))
 }
 

@@ -6,9 +6,9 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query};
 use ctx_api::team::{
-    Audit, AuditEntry, AuditQuery, ConversationFigures, KeyView, Keys, MadeKey, Me, NewKey, NewPerson, NoticeView,
-    Notices, OpenConversation, People, PersonChange, PersonConversations, PersonView, Reason, ShareView, ShareWish,
-    Shares,
+    AllShares, Audit, AuditEntry, AuditQuery, ConversationFigures, ConversationShare, KeyView, Keys, MadeKey, Me,
+    NewKey, NewPerson, NoticeView, Notices, OpenConversation, People, PersonChange, PersonConversations, PersonView,
+    Reason, ShareView, ShareWish, Shares,
 };
 use ctx_api::timeline::{AccessAction, AccessView};
 use ctx_core::ErrorCode;
@@ -48,6 +48,11 @@ impl Api {
                 "Set `enabled = true` under [team] in the home's ctx.toml, and restart it.",
             )
         })
+    }
+
+    /// The reader, if the daemon serves a team.
+    pub fn person(&self) -> Option<Me> {
+        self.seat().ok().map(|(seat, team)| described(seat, &team))
     }
 
     /// The same for a role that sees figures of everyone.
@@ -91,9 +96,13 @@ impl Api {
 
 pub async fn me(api: Api) -> Answer<Me> {
     let (seat, team) = api.seat()?;
+    Ok(Json(described(seat, &team)))
+}
+
+fn described(seat: &Seat, team: &Team) -> Me {
     let groups = team.registry().state().person(seat.person()).map(|person| person.groups.iter().cloned().collect());
     let role = seat.actor().role.name().to_owned();
-    Ok(Json(Me { name: seat.name(), role, groups: groups.unwrap_or_default() }))
+    Me { name: seat.name(), role, groups: groups.unwrap_or_default() }
 }
 
 pub async fn people(api: Api) -> Answer<People> {
@@ -267,14 +276,29 @@ pub async fn shares(api: Api, Path(name): Path<String>) -> Answer<Shares> {
 }
 
 fn shares_of(state: &State, owner: u32, conversation: String, warnings: Vec<String>) -> Shares {
-    let view = |share: &ctx_team::Share| {
-        let (person, group) = match &share.with {
-            Grantee::Person(id) => (Some(state.name_of(*id)), None),
-            Grantee::Group(name) => (None, Some(name.clone())),
-        };
-        ShareView { person, group, access: share.access.name().to_owned(), at: share.at }
+    let shares = state.shares_of(owner, &conversation).map(|share| share_view(state, share)).collect();
+    Shares { shares, conversation, warnings }
+}
+
+fn share_view(state: &State, share: &ctx_team::Share) -> ShareView {
+    let (person, group) = match &share.with {
+        Grantee::Person(id) => (Some(state.name_of(*id)), None),
+        Grantee::Group(name) => (None, Some(name.clone())),
     };
-    Shares { shares: state.shares_of(owner, &conversation).map(view).collect(), conversation, warnings }
+    ShareView { person, group, access: share.access.name().to_owned(), at: share.at }
+}
+
+/// Members see what they share, auditors and admins everything that is shared.
+pub async fn all_shares(api: Api) -> Answer<AllShares> {
+    let (seat, team) = api.seat()?;
+    let (actor, state) = (seat.actor(), team.registry().state());
+    let visible = state.shares().iter().filter(|share| share.owner == actor.id || actor.role.audits());
+    let shares = visible.map(|share| ConversationShare {
+        owner: state.name_of(share.owner),
+        conversation: share.conversation.clone(),
+        share: share_view(&state, share),
+    });
+    Ok(Json(AllShares { shares: shares.collect() }))
 }
 
 pub async fn share(api: Api, Path(name): Path<String>, wish: Result<Json<ShareWish>, JsonRejection>) -> Answer<Shares> {
@@ -364,6 +388,8 @@ fn in_words(state: &State, entry: &Entry) -> AuditEntry {
         Event::GlassBroken { owner, conversation, reason, .. } => {
             ("opened", format!("{}:{conversation}: {reason}", name(owner)))
         }
+        Event::SignedIn { person, with } => ("signed-in", format!("{} with {with}", name(person))),
+        Event::SignedOut { person, .. } => ("signed-out", name(person)),
         Event::Taken { owner, action, conversations } => {
             ("taken", format!("{action} {conversations} of {}", name(owner)))
         }

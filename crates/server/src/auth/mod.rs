@@ -3,6 +3,7 @@
 //! write the refusals.
 
 mod own;
+mod public;
 mod session;
 mod token;
 
@@ -10,8 +11,9 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 
 pub(crate) use own::OwnAddresses;
-pub(crate) use session::Login;
+pub use public::{PublicUrl, PublicUrlError};
 use session::Sessions;
+pub(crate) use session::{Holder, Login, Session};
 pub use token::{Token, TokenError};
 
 /// The cookie of an older version, which was the token itself.
@@ -84,14 +86,22 @@ impl Auth {
         if is_from_another_site(&parts.headers) { Err(Refusal::ForeignOrigin) } else { Ok(()) }
     }
 
-    /// The control API: our name, no foreign page, the token.
-    pub(crate) fn admit_control(&self, parts: &Parts) -> Result<(), Refusal> {
+    /// The control API: our name, no foreign page, the token or a session.
+    pub(crate) fn admit_control(&self, parts: &Parts) -> Result<Caller, Refusal> {
+        self.check_own(parts)?;
+        self.check_token(parts)
+    }
+
+    /// Signing in: only our own page may, so that no other page signs a person in under another name.
+    pub(crate) fn admit_sign_in(&self, parts: &Parts) -> Result<(), Refusal> {
+        self.check_own(parts)?;
+        if parts.headers.contains_key(header::ORIGIN) { Ok(()) } else { Err(Refusal::ForeignOrigin) }
+    }
+
+    fn check_own(&self, parts: &Parts) -> Result<(), Refusal> {
         self.check_host(parts)?;
         self.check_origin(&parts.headers)?;
-        if is_from_another_site(&parts.headers) {
-            return Err(Refusal::ForeignOrigin);
-        }
-        self.check_token(parts)
+        if is_from_another_site(&parts.headers) { Err(Refusal::ForeignOrigin) } else { Ok(()) }
     }
 
     /// The page: a person may follow the link from anywhere, but the cookie counts only on our own site.
@@ -111,19 +121,29 @@ impl Auth {
         }
     }
 
-    /// A new session for a browser with the token. `None`: the system provides no random bytes.
-    pub(crate) fn log_in(&self) -> Option<Login> {
-        self.sessions.begin()
+    /// A new session for a browser. `None`: the system provides no random bytes.
+    pub(crate) fn log_in(&self, holder: &Holder) -> Option<Login> {
+        self.sessions.begin(holder)
     }
 
     /// The cookies of a session: one per path of ours instead of one for `/`, so that the browser never adds them to a
     /// request that goes upstream. They replace those that contained the token.
-    pub(crate) fn set_cookies(&self, login: &Login) -> impl Iterator<Item = HeaderValue> {
-        let cookie = format!("{}={}", self.sessions.cookie_name(), login.cookie);
-        let age = session::LIFETIME.as_secs();
+    pub(crate) fn set_cookies(&self, parts: &Parts, login: &Login) -> impl Iterator<Item = HeaderValue> {
+        self.cookie_lines(parts, &login.cookie, session::LIFETIME.as_secs())
+    }
+
+    /// Removes the cookies of a session.
+    pub(crate) fn clear_cookies(&self, parts: &Parts) -> impl Iterator<Item = HeaderValue> {
+        self.cookie_lines(parts, "", 0)
+    }
+
+    fn cookie_lines(&self, parts: &Parts, value: &str, age: u64) -> impl Iterator<Item = HeaderValue> {
+        let cookie = format!("{}={value}", self.sessions.cookie_name());
+        let is_secure = named(parts).ok().flatten().is_some_and(|name| self.own.is_secure(name));
+        let secure = if is_secure { "; Secure" } else { "" };
         [(cookie, age), (format!("{OLD_COOKIE}="), 0)].into_iter().flat_map(move |(cookie, age)| {
             ["/ui", "/control"].into_iter().filter_map(move |path| {
-                let text = format!("{cookie}; Path={path}; Max-Age={age}; HttpOnly; SameSite=Strict");
+                let text = format!("{cookie}; Path={path}; Max-Age={age}; HttpOnly; SameSite=Strict{secure}");
                 let mut value = HeaderValue::from_str(&text).ok()?;
                 value.set_sensitive(true);
                 Some(value)
@@ -164,29 +184,31 @@ impl Auth {
     }
 
     fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let ours = |origin: &HeaderValue| {
-            let host = origin.to_str().ok().and_then(|text| text.strip_prefix("http://"));
-            host.is_some_and(|host| self.own.contains(host))
-        };
+        let ours = |origin: &HeaderValue| origin.to_str().is_ok_and(|text| self.own.is_origin(text));
         if headers.get_all(header::ORIGIN).iter().all(ours) { Ok(()) } else { Err(Refusal::ForeignOrigin) }
     }
 
-    fn check_token(&self, parts: &Parts) -> Result<(), Refusal> {
+    fn check_token(&self, parts: &Parts) -> Result<Caller, Refusal> {
         if let Some(value) = parts.headers.get(header::AUTHORIZATION) {
             let given = bearer(value.as_bytes()).ok_or(Refusal::TokenMissing)?;
-            return if self.token.matches(given) { Ok(()) } else { Err(Refusal::TokenWrong) };
+            return if self.token.matches(given) { Ok(Caller::Token) } else { Err(Refusal::TokenWrong) };
         }
         let of_events = parts.uri.query().filter(|_| parts.uri.path() == EVENTS);
         let page_key = match parts.headers.get(PAGE_KEY) {
             Some(value) => value.as_bytes(),
             None => of_events.and_then(|query| in_query(query, "key=")).ok_or(Refusal::TokenMissing)?.as_bytes(),
         };
-        match self.cookies(&parts.headers).map(|cookie| self.sessions.opens(cookie, page_key)).max() {
-            Some(true) => Ok(()),
-            Some(false) => Err(Refusal::TokenWrong),
-            None => Err(Refusal::TokenMissing),
-        }
+        let mut cookies = self.cookies(&parts.headers).peekable();
+        let without = if cookies.peek().is_some() { Refusal::TokenWrong } else { Refusal::TokenMissing };
+        cookies.find_map(|cookie| self.sessions.open(cookie, page_key)).map(Caller::Session).ok_or(without)
     }
+}
+
+/// The credentials of a request to the control API.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Caller {
+    Token,
+    Session(Session),
 }
 
 /// The credentials that gave access to the page.

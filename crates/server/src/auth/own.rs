@@ -4,25 +4,46 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use http::uri::Authority;
 
-#[derive(Clone, Copy, Debug)]
+use super::PublicUrl;
+
+#[derive(Clone, Debug)]
 pub(crate) struct OwnAddresses {
     address: IpAddr,
     port: u16,
+    /// The address that people use, if the operator has named one.
+    public: Option<PublicUrl>,
 }
 
 impl OwnAddresses {
-    pub(crate) fn new(listening: SocketAddr) -> Self {
-        Self { address: listening.ip(), port: listening.port() }
+    pub(crate) fn new(listening: SocketAddr, public: Option<PublicUrl>) -> Self {
+        Self { address: listening.ip(), port: listening.port(), public }
     }
 
+    /// The port that browsers know: the same for all daemons of a team.
     pub(super) fn port(&self) -> u16 {
-        self.port
+        self.public.as_ref().map_or(self.port, PublicUrl::port)
     }
 
-    /// Whether `host[:port]` is ours. The only name is `localhost`: every other name is resolved by a name server that
+    /// Whether an origin is a page of ours.
+    pub(super) fn is_origin(&self, origin: &str) -> bool {
+        self.public.as_ref().is_some_and(|public| public.is_origin(origin))
+            || origin.strip_prefix("http://").is_some_and(|host| self.is_local(host))
+    }
+
+    /// Whether `host[:port]` is ours.
+    pub(crate) fn contains(&self, host_and_port: &str) -> bool {
+        self.public.as_ref().is_some_and(|public| public.is_host(host_and_port)) || self.is_local(host_and_port)
+    }
+
+    /// Whether browsers use `host[:port]` over TLS.
+    pub(super) fn is_secure(&self, host_and_port: &str) -> bool {
+        self.public.as_ref().is_some_and(|public| public.is_https() && public.is_host(host_and_port))
+    }
+
+    /// The only name is `localhost`: every other name is resolved by a name server that
     /// may belong to an attacker. When listening on all addresses, any *numeric* address counts, because nobody can
     /// rebind it.
-    pub(crate) fn contains(&self, host_and_port: &str) -> bool {
+    fn is_local(&self, host_and_port: &str) -> bool {
         if host_and_port.contains(['@', '/']) {
             return false;
         }
@@ -71,7 +92,7 @@ mod tests {
     use super::*;
 
     fn own(listening: &str) -> OwnAddresses {
-        OwnAddresses::new(listening.parse().expect("an address"))
+        OwnAddresses::new(listening.parse().expect("an address"), None)
     }
 
     #[test]
@@ -96,6 +117,22 @@ mod tests {
         ] {
             assert!(!own.contains(name), "{name}");
         }
+    }
+
+    #[test]
+    fn the_public_address_is_ours_under_its_own_scheme_only() {
+        let public = "https://ctx.example.com".parse().expect("an address");
+        let own = OwnAddresses::new("0.0.0.0:8788".parse().expect("an address"), Some(public));
+        for host in ["ctx.example.com", "CTX.example.com:443", "127.0.0.1:8788"] {
+            assert!(own.contains(host), "{host}");
+        }
+        for host in ["ctx.example.com:8788", "evil.example", "ctx.example.com.evil.example", "ctx.example.com:80"] {
+            assert!(!own.contains(host), "{host}");
+        }
+        assert!(own.is_origin("https://ctx.example.com") && own.is_origin("http://127.0.0.1:8788"));
+        assert!(!own.is_origin("http://ctx.example.com") && !own.is_origin("https://127.0.0.1:8788"));
+        assert!(own.is_secure("ctx.example.com") && !own.is_secure("127.0.0.1:8788"));
+        assert_eq!(own.port(), 443);
     }
 
     #[test]

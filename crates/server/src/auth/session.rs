@@ -20,6 +20,23 @@ pub(super) struct Sessions {
     cookie_name: String,
 }
 
+/// The person of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Holder {
+    /// The holder of the daemon's token.
+    Operator,
+    /// The holder of the key with this id: the session ends with the key.
+    Key(String),
+}
+
+/// A session that a request belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Session {
+    /// Not secret.
+    pub(crate) id: String,
+    pub(crate) holder: Holder,
+}
+
 /// The two halves of a new session.
 pub(crate) struct Login {
     pub(super) cookie: String,
@@ -38,8 +55,12 @@ impl Sessions {
         &self.cookie_name
     }
 
-    pub(super) fn begin(&self) -> Option<Login> {
-        let login = format!("{:x}-{}", seconds(), hex(&random::<16>().ok()?));
+    pub(super) fn begin(&self, holder: &Holder) -> Option<Login> {
+        let whose = match holder {
+            Holder::Operator => String::new(),
+            Holder::Key(id) => format!("-{id}"),
+        };
+        let login = format!("{:x}-{}{whose}", seconds(), hex(&random::<16>().ok()?));
         Some(Login {
             cookie: format!("{login}.{}", self.derive("cookie", &login)),
             page_key: self.derive("page", &login),
@@ -51,10 +72,14 @@ impl Sessions {
         self.login(cookie).is_some()
     }
 
-    /// Whether the two halves belong together.
-    pub(super) fn opens(&self, cookie: &str, page_key: &[u8]) -> bool {
-        let expected = self.login(cookie).map(|login| self.derive("page", login));
-        expected.is_some_and(|expected| expected.as_bytes().ct_eq(page_key).into())
+    /// The session, if the two halves belong together.
+    pub(super) fn open(&self, cookie: &str, page_key: &[u8]) -> Option<Session> {
+        let login = self.login(cookie)?;
+        let is_whole: bool = self.derive("page", login).as_bytes().ct_eq(page_key).into();
+        let mut parts = login.split('-').skip(1);
+        let (id, holder) = (parts.next()?.to_owned(), parts.next());
+        let holder = holder.map_or(Holder::Operator, |key| Holder::Key(key.to_owned()));
+        is_whole.then_some(Session { id, holder })
     }
 
     fn login<'a>(&self, cookie: &'a str) -> Option<&'a str> {
@@ -82,10 +107,11 @@ mod tests {
     fn the_halves_of_one_login_belong_together_and_no_others() {
         let token = Token::generate().expect("a token");
         let sessions = Sessions::new(&token, 8788);
-        let (one, other) = (sessions.begin().expect("a login"), sessions.begin().expect("a login"));
-        assert!(sessions.opens(&one.cookie, one.page_key.as_bytes()));
-        assert!(!sessions.opens(&one.cookie, other.page_key.as_bytes()));
-        assert!(!sessions.opens(&one.cookie, b"") && !sessions.opens("", one.page_key.as_bytes()));
+        let (one, other) =
+            (sessions.begin(&Holder::Operator).expect("a login"), sessions.begin(&Holder::Operator).expect("a login"));
+        assert!(sessions.open(&one.cookie, one.page_key.as_bytes()).is_some());
+        assert!(sessions.open(&one.cookie, other.page_key.as_bytes()).is_none());
+        assert!(sessions.open(&one.cookie, b"").is_none() && sessions.open("", one.page_key.as_bytes()).is_none());
         let changed = format!("0{}", one.cookie);
         assert!(!sessions.knows(&changed) && !sessions.knows(token.expose()) && !sessions.knows("1-2.3"));
         assert!(!one.cookie.contains(token.expose()) && !one.cookie.contains(&one.page_key));
@@ -94,8 +120,8 @@ mod tests {
     #[test]
     fn a_session_survives_a_restart_but_not_another_port_or_a_new_token() {
         let token = Token::generate().expect("a token");
-        let login = Sessions::new(&token, 8788).begin().expect("a login");
-        let opens = |sessions: Sessions| sessions.opens(&login.cookie, login.page_key.as_bytes());
+        let login = Sessions::new(&token, 8788).begin(&Holder::Operator).expect("a login");
+        let opens = |sessions: Sessions| sessions.open(&login.cookie, login.page_key.as_bytes()).is_some();
         assert!(opens(Sessions::new(&token, 8788)));
         assert!(!opens(Sessions::new(&token, 8789)));
         assert!(!opens(Sessions::new(&Token::generate().expect("a token"), 8788)));
@@ -107,5 +133,20 @@ mod tests {
         let login = format!("{:x}-00", seconds() - LIFETIME.as_secs() - 1);
         let cookie = format!("{login}.{}", sessions.derive("cookie", &login));
         assert!(!sessions.knows(&cookie));
+    }
+
+    #[test]
+    fn a_session_names_its_holder_and_the_name_cannot_be_changed() {
+        let sessions = Sessions::new(&Token::generate().expect("a token"), 8788);
+        let anna = sessions.begin(&Holder::Key("3f9a81c2".into())).expect("a login");
+        let opened = sessions.open(&anna.cookie, anna.page_key.as_bytes()).expect("a session");
+        assert_eq!(opened.holder, Holder::Key("3f9a81c2".into()));
+        let forged = anna.cookie.replace("3f9a81c2", "0c4d11aa");
+        assert!(sessions.open(&forged, anna.page_key.as_bytes()).is_none());
+        let operator = anna.cookie.replace("-3f9a81c2", "");
+        assert!(sessions.open(&operator, anna.page_key.as_bytes()).is_none());
+        let own = sessions.begin(&Holder::Operator).expect("a login");
+        let opened = sessions.open(&own.cookie, own.page_key.as_bytes()).expect("a session");
+        assert!(opened.holder == Holder::Operator && own.cookie.contains(&opened.id));
     }
 }

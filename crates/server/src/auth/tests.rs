@@ -3,7 +3,7 @@ use http::Request;
 
 fn auth() -> Auth {
     let token = Token::generate().expect("a token");
-    Auth::new(token, OwnAddresses::new("127.0.0.1:8788".parse().expect("an address")))
+    Auth::new(token, OwnAddresses::new("127.0.0.1:8788".parse().expect("an address"), None))
 }
 
 fn parts(uri: &str, headers: &[(&str, &str)]) -> Parts {
@@ -18,7 +18,7 @@ const HOST: (&str, &str) = ("host", "127.0.0.1:8788");
 
 /// The header lines of a signed-in browser: its cookie among others, and the page key.
 fn session(auth: &Auth) -> (String, String) {
-    let login = auth.log_in().expect("a session");
+    let login = auth.log_in(&Holder::Operator).expect("a session");
     (format!("other=1; ctx_session_8788={}; more=2", login.cookie), login.page_key)
 }
 
@@ -29,10 +29,10 @@ fn the_control_door_opens_for_the_token_and_for_both_halves_of_a_session() {
     let (cookie, key) = session(&auth);
     for headers in [vec![("authorization", bearer.as_str())], vec![("cookie", &cookie), ("x-ctx-page-key", &key)]] {
         let headers = [vec![HOST], headers].concat();
-        assert_eq!(auth.admit_control(&parts("/control/v1/status", &headers)), Ok(()));
+        assert!(auth.admit_control(&parts("/control/v1/status", &headers)).is_ok());
     }
     let events = format!("/control/v1/events?streaming=true&key={key}");
-    assert_eq!(auth.admit_control(&parts(&events, &[HOST, ("cookie", &cookie)])), Ok(()));
+    assert!(auth.admit_control(&parts(&events, &[HOST, ("cookie", &cookie)])).is_ok());
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn the_right_token_does_not_help_under_a_foreign_name_or_from_a_foreign_page() {
         assert_eq!(auth.admit_control(&parts("/control/v1/status", &headers)), Err(refusal), "{headers:?}");
     }
     let own = [HOST, ("origin", "http://127.0.0.1:8788"), ("sec-fetch-site", "same-origin"), token];
-    assert_eq!(auth.admit_control(&parts("/control/v1/status", &own)), Ok(()));
+    assert_eq!(auth.admit_control(&parts("/control/v1/status", &own)), Ok(Caller::Token));
     let absolute = parts("http://evil.example:8788/control/v1/status", &[HOST, token]);
     assert_eq!(auth.admit_control(&absolute), Err(Refusal::ForeignHost));
 }
@@ -173,12 +173,12 @@ fn what_the_provider_answers_is_never_shown_as_a_page_of_ours() {
 #[test]
 fn the_browser_keeps_its_session_away_from_scripts_other_sites_and_the_provider() {
     let auth = auth();
-    let login = auth.log_in().expect("a session");
-    let cookies: Vec<HeaderValue> = auth.set_cookies(&login).collect();
+    let login = auth.log_in(&Holder::Operator).expect("a session");
+    let cookies: Vec<HeaderValue> = auth.set_cookies(&parts("/ui/", &[HOST]), &login).collect();
     assert_eq!(cookies.len(), 4);
     for cookie in &cookies {
         let text = cookie.to_str().expect("text");
-        assert!(text.contains("HttpOnly") && text.contains("SameSite=Strict"), "{text}");
+        assert!(text.contains("HttpOnly") && text.ends_with("SameSite=Strict"), "{text}");
         assert!(text.contains("Path=/ui;") || text.contains("Path=/control;"), "{text}");
         assert!(!text.contains(auth.token.expose()) && !text.contains(&login.page_key), "{text}");
         assert!(text.starts_with("ctx_session_8788=") || text.starts_with("ctx_token=; "), "{text}");
@@ -194,4 +194,36 @@ fn our_cookies_are_taken_out_of_what_goes_upstream() {
     assert_eq!(rest, "a=1; b=2; ctx_session_8789=c");
     assert_eq!(auth.without_own_cookie(&HeaderValue::from_static("ctx_token=hush")), Some(None));
     assert_eq!(auth.without_own_cookie(&HeaderValue::from_static("a=1;b=2")), None);
+}
+
+#[test]
+fn a_session_over_the_public_address_never_leaves_without_tls() {
+    let token = Token::generate().expect("a token");
+    let public = "https://ctx.example.com".parse().expect("an address");
+    let auth = Auth::new(token, OwnAddresses::new("0.0.0.0:8788".parse().expect("an address"), Some(public)));
+    let login = auth.log_in(&Holder::Key("3f9a81c2".into())).expect("a session");
+    let lines = |host: &str| -> Vec<String> {
+        let parts = parts("/ui/sign-in", &[("host", host)]);
+        auth.set_cookies(&parts, &login).map(|value| value.to_str().expect("text").to_owned()).collect()
+    };
+    assert!(lines("ctx.example.com").iter().all(|line| line.ends_with("SameSite=Strict; Secure")));
+    assert!(lines("ctx.example.com")[0].starts_with("ctx_session_443="));
+    assert!(lines("127.0.0.1:8788").iter().all(|line| !line.contains("Secure")));
+}
+
+#[test]
+fn only_our_own_page_signs_a_person_in() {
+    let auth = auth();
+    let admit = |headers: &[(&str, &str)]| auth.admit_sign_in(&parts("/ui/sign-in", headers));
+    let (own, site) = (("origin", "http://127.0.0.1:8788"), ("sec-fetch-site", "same-origin"));
+    assert_eq!(admit(&[HOST, own, site]), Ok(()));
+    for (headers, refusal) in [
+        (vec![HOST], Refusal::ForeignOrigin),
+        (vec![HOST, ("origin", "null")], Refusal::ForeignOrigin),
+        (vec![HOST, ("origin", "http://evil.example")], Refusal::ForeignOrigin),
+        (vec![HOST, own, ("sec-fetch-site", "cross-site")], Refusal::ForeignOrigin),
+        (vec![("host", "evil.example"), own], Refusal::ForeignHost),
+    ] {
+        assert_eq!(admit(&headers), Err(refusal), "{headers:?}");
+    }
 }

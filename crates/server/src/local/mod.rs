@@ -5,6 +5,7 @@ mod control;
 mod embedded;
 mod health;
 mod page;
+mod sign_in;
 
 use std::sync::Arc;
 
@@ -24,13 +25,16 @@ pub use self::control::ControlError;
 pub(crate) use self::control::worded;
 pub use self::embedded::is_embedded as page_is_embedded;
 use self::health::Probe;
-use crate::auth::{Auth, PagePass, Refusal};
+use crate::auth::{Auth, Caller, Holder, PagePass, Refusal, Session};
 use crate::listen::Stage;
 use crate::reply::Reply;
 use crate::team::key::control_key;
 use crate::team::{Desk, KeyRefusal, Team};
 
 const NO_SNIFF: HeaderName = header::X_CONTENT_TYPE_OPTIONS;
+
+/// The routes of a caller, and the desk that they belong to.
+type Admission = (Router, Option<Arc<Desk>>);
 
 pub(crate) struct LocalPaths {
     auth: Arc<Auth>,
@@ -86,13 +90,14 @@ impl LocalPaths {
     }
 
     /// The routes for the caller: of the person whose key the request has, or of the operator.
-    async fn admit(&self, head: &Parts) -> Result<(Router, Option<Arc<Desk>>), Response<Body>> {
+    async fn admit(&self, head: &Parts) -> Result<Admission, Response<Body>> {
         let key = self.team.as_ref().and_then(|team| Some((team, control_key(&head.headers)?)));
         let Some((team, key)) = key else {
             return match self.auth.admit_control(head) {
-                Ok(()) => Ok((self.router.clone(), None)),
+                Ok(Caller::Token) => Ok((self.router.clone(), None)),
+                Ok(Caller::Session(session)) => self.admit_session(&session).await,
                 // Under whatever name: without a key there is nothing to protect.
-                Err(_) if self.team.is_some() && !has_credentials(&head.headers) => {
+                Err(refusal) if self.team.is_some() && is_keyless(&head.headers, refusal) => {
                     Err(control::keyless(KeyRefusal::Missing))
                 }
                 Err(refusal) => Err(control::refused(refusal)),
@@ -104,15 +109,35 @@ impl LocalPaths {
         Ok((placed(desk.routes.clone()), Some(desk)))
     }
 
-    pub(crate) fn page(&self, request: Request<Incoming>) -> Response<Reply> {
-        let (head, _) = request.into_parts();
+    /// The routes for a signed-in browser.
+    async fn admit_session(&self, session: &Session) -> Result<Admission, Response<Body>> {
+        let (key, team) = match (&session.holder, &self.team) {
+            (Holder::Operator, None) => return Ok((self.router.clone(), None)),
+            (Holder::Operator, Some(team)) if !team.registry().state().is_ended(&session.id) => {
+                return Ok((self.router.clone(), None));
+            }
+            (Holder::Operator, Some(_)) => return Err(control::keyless(KeyRefusal::Missing)),
+            (Holder::Key(_), None) => return Err(control::refused(Refusal::TokenWrong)),
+            (Holder::Key(key), Some(team)) => (key, team),
+        };
+        let identity = team.recognise_session(&session.id, key).map_err(control::keyless)?;
+        let desk = team.desk(identity.person.id).await.map_err(IntoResponse::into_response)?;
+        Ok((placed(desk.routes.clone()), Some(desk)))
+    }
+
+    pub(crate) async fn page(&self, request: Request<Incoming>) -> Response<Reply> {
+        let (head, incoming) = request.into_parts();
+        if let Some(response) = self.sign_in_or_out(&head, incoming).await {
+            return self.room(response);
+        }
         let mut response = match self.auth.admit_page(&head) {
             _ if head.method != Method::GET && head.method != Method::HEAD => page::wrong_method(),
-            Ok(PagePass::Link) => self.log_in(&head.uri),
-            Ok(PagePass::Known) => match head.uri.path().strip_prefix("/ui/") {
-                Some(name) => page::serve(embedded::ASSETS, name, &head.headers),
-                None => page::moved("/ui/"),
-            },
+            Ok(PagePass::Link) => self.log_in(&head),
+            Ok(PagePass::Known) => file_of(&head),
+            // The page itself shows how to sign in. Its files are not secret.
+            Err(Refusal::TokenMissing | Refusal::TokenWrong) if self.team.is_some() && !has_token(&head.uri) => {
+                file_of(&head)
+            }
             Err(Refusal::TokenMissing | Refusal::TokenWrong) => page::needs_link(),
             Err(Refusal::ForeignHost | Refusal::ForeignOrigin | Refusal::Navigation) => page::foreign(),
         };
@@ -124,10 +149,10 @@ impl LocalPaths {
     }
 
     /// Exchanges the link for a session: the browser gets the cookie, the page its key.
-    fn log_in(&self, link: &Uri) -> Response<Bytes> {
-        let Some(login) = self.auth.log_in() else { return page::no_session() };
-        let mut response = page::moved(&page::with_key(link, &login.page_key));
-        for cookie in self.auth.set_cookies(&login) {
+    fn log_in(&self, head: &Parts) -> Response<Bytes> {
+        let Some(login) = self.auth.log_in(&Holder::Operator) else { return page::no_session() };
+        let mut response = page::moved(&page::with_key(&head.uri, &login.page_key));
+        for cookie in self.auth.set_cookies(head, &login) {
             response.headers_mut().append(header::SET_COOKIE, cookie);
         }
         response
@@ -146,8 +171,21 @@ fn placed(control: Router) -> Router {
     Router::new().nest("/control/v1", control).fallback(control::unknown_path)
 }
 
-fn has_credentials(headers: &HeaderMap) -> bool {
-    headers.contains_key(header::AUTHORIZATION) || headers.contains_key(header::COOKIE)
+/// Whether a refused request lacks a key: it has no credentials at all, or the session of a browser that is over.
+fn is_keyless(headers: &HeaderMap, refusal: Refusal) -> bool {
+    let is_over = matches!(refusal, Refusal::TokenMissing | Refusal::TokenWrong);
+    !headers.contains_key(header::AUTHORIZATION) && (is_over || !headers.contains_key(header::COOKIE))
+}
+
+fn has_token(uri: &Uri) -> bool {
+    uri.query().is_some_and(|query| query.split('&').any(|pair| pair.starts_with("token=")))
+}
+
+fn file_of(head: &Parts) -> Response<Bytes> {
+    match head.uri.path().strip_prefix("/ui/") {
+        Some(name) => page::serve(embedded::ASSETS, name, &head.headers),
+        None => page::moved("/ui/"),
+    }
 }
 
 fn json(status: StatusCode, value: &serde_json::Value) -> Response<Body> {

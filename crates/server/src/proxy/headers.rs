@@ -178,7 +178,7 @@ mod tests {
 
     fn outgoing(headers: HeaderMap, host: &HeaderValue) -> HeaderMap {
         let listening = "127.0.0.1:8788".parse().expect("an address");
-        let auth = Auth::new(Token::generate().expect("a token"), OwnAddresses::new(listening));
+        let auth = Auth::new(Token::generate().expect("a token"), OwnAddresses::new(listening, None));
         super::outgoing(headers, host, &auth)
     }
 

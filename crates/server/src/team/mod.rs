@@ -164,11 +164,12 @@ impl Team {
 
     /// The holder of a key.
     pub(crate) fn recognise(&self, key: Option<&[u8]>) -> Result<Identity, KeyRefusal> {
-        match self.registry.recognise(key.ok_or(KeyRefusal::Missing)?) {
-            Recognition::Known(identity) => Ok(identity),
-            Recognition::Unknown => Err(KeyRefusal::Wrong),
-            Recognition::OutOfReach => Err(KeyRefusal::Unchecked),
-        }
+        known(self.registry.recognise(key.ok_or(KeyRefusal::Missing)?))
+    }
+
+    /// The person of a session that began with this key.
+    pub(crate) fn recognise_session(&self, session: &str, key: &str) -> Result<Identity, KeyRefusal> {
+        known(self.registry.recognise_session(session, key))
     }
 
     /// A person's desk, if it is open.
@@ -204,6 +205,14 @@ impl Team {
 
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, HashMap<u32, Arc<Desk>>> {
         self.desks.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn known(recognition: Recognition) -> Result<Identity, KeyRefusal> {
+    match recognition {
+        Recognition::Known(identity) => Ok(identity),
+        Recognition::Unknown => Err(KeyRefusal::Wrong),
+        Recognition::OutOfReach => Err(KeyRefusal::Unchecked),
     }
 }
 

@@ -3,6 +3,7 @@
 mod idle;
 mod keys;
 mod ownership;
+mod page;
 mod retention;
 pub mod scene;
 mod spending;

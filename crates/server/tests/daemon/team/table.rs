@@ -88,6 +88,7 @@ const ROUTES: &[Row] = &[
     ("get", "/conversations/{conversation}/shares", "", OWNER),
     ("post", "/conversations/{conversation}/share", r#"{"person":"dora"}"#, OWNER),
     ("post", "/conversations/{conversation}/unshare", r#"{"person":"dora"}"#, OWNER),
+    ("get", "/shares", "", OWN),
     ("get", "/notices", "", OWN),
     ("get", "/audit", "", "!!xyyxxx"),
     ("post", "/people/{person}/remove", "{}", "!!xxyxxx"),

@@ -1,0 +1,31 @@
+// Signing in to a daemon that serves a team, and out again. The session counts from the next load of the page.
+
+import { ApiError } from "./errors";
+import { forgetKey, KEY_HEADERS, keepKey } from "./key";
+
+async function send(path: string, body?: unknown): Promise<unknown> {
+  const response = await fetch(path, {
+    method: "POST",
+    headers: { ...KEY_HEADERS, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const answer = (await response.json().catch(() => ({}))) as { error?: Partial<ApiError> };
+  if (response.ok) return answer;
+  const { code = `http-${response.status}`, message = response.statusText, hint = null } = answer.error ?? {};
+  throw new ApiError(response.status, code, message, hint);
+}
+
+/** The key itself is not kept. */
+export async function signIn(key: string): Promise<void> {
+  const { page_key } = (await send("/ui/sign-in", { key })) as { page_key: string };
+  keepKey(page_key);
+}
+
+/** This browser forgets its session, whatever the daemon says. */
+export async function signOut(): Promise<void> {
+  try {
+    await send("/ui/sign-out");
+  } finally {
+    forgetKey();
+  }
+}
