@@ -22,7 +22,8 @@ const USUAL: usize = 30;
 #[command(
     after_help = "INPUT is uncached, READ is read from the provider's cache, WRITTEN is written to it. COST uses list prices (`ctx models`).
 SAVED is the cost of the same requests without edits, minus COST; it is negative just after an edit, when part of the cache
-is lost. CLEARED counts tokens that the provider itself cleared. Days are in UTC.
+is lost. CLEARED counts tokens that the provider itself cleared. Days are in UTC. In a team, `--by person` and `--by group` show
+all people to auditors and admins, and you to others; who is in several groups counts in each, and once in the sum.
 
 Examples:
   ctx stats --by day --since 7d
@@ -59,9 +60,7 @@ enum By {
     Day,
     Request,
     Model,
-    /// In a team: those of all people for auditors and admins, otherwise your own
     Person,
-    /// The same; people in several groups count in each, and once in the sum
     Group,
 }
 

@@ -372,7 +372,11 @@ fn routes() -> Routes {
                 .query::<MissesQuery>()
                 .answers::<Misses>(),
         )
-        .get("/stats", stats::stats, told("stats", "Usage, costs and savings").query::<StatsQuery>().answers::<Stats>())
+        .get(
+            "/stats",
+            stats::stats,
+            told("stats", "Usage, costs and savings").query::<StatsQuery>().answers::<Stats>().of_a_team(),
+        )
         .get(
             "/models",
             stats::models,
