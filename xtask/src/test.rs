@@ -71,9 +71,9 @@ fn everything(plan: &Plan, steps: &mut Steps, tally: &mut Tally) -> Outcome {
     let environment = steps.run("clients", || joined(clients))?;
     let tests = Tests { environment: &environment, long: plan.long, linted };
     steps.run(if linted { "clippy and build of the tests" } else { "tests: build" }, || tests.build())?;
-    // Tests leave some of the processor's time.
-    let fuzz_targets = std::thread::spawn(fuzz::build);
     steps.run("tests", || tests.run(None, tally))?;
+    // A browser waits for much of its time.
+    let fuzz_targets = std::thread::spawn(fuzz::build);
     steps.run("page: in a browser", || page_in_a_browser(&environment))?;
     steps.run("pictures of the documentation", || pictures::check(&environment))?;
     steps.run("fuzzing: build", || joined(fuzz_targets))?;

@@ -71,7 +71,7 @@ impl<'a> Terminal<'a> {
         self.wait_for("Rewind");
         self.press("Up");
         self.press("Enter");
-        std::thread::sleep(Duration::from_millis(500));
+        self.wait_for("Restore conversation");
         self.press("1");
         self.idle();
         self.press("C-u");
