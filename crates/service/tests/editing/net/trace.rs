@@ -123,7 +123,9 @@ impl Trace {
 
     /// The frames and steps, with their weights.
     pub fn frames(&mut self, service: &Service, name: &str) {
-        let Ok(list) = service.frames(name, true, None) else { return self.text("frames", "none") };
+        let Ok(mut list) = service.frames(name, true, None) else { return self.text("frames", "none") };
+        // The recorded total is the sum of the rounded frames; today's is rounded once.
+        list.tokens = list.frames.iter().map(|frame| frame.tokens).sum();
         let list = json(&list);
         self.fields("list", &list, &["tokens", "window", "calibrated", "left_frames"]);
         for frame in list["frames"].as_array().into_iter().flatten() {
