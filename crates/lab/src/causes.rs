@@ -55,7 +55,7 @@ impl AddAssign for Causes {
 }
 
 /// A request that is charged.
-pub struct Charged<'m> {
+pub struct ChargedRequest<'m> {
     pub reading: Reading,
     pub rates: Rates,
     /// Its tokens that no request had before.
@@ -78,7 +78,7 @@ pub struct Ledger<'m> {
 
 impl<'m> Ledger<'m> {
     /// The cost of a prompt by cause.
-    pub fn charge(&mut self, request: &Charged<'m>) -> Causes {
+    pub fn charge(&mut self, request: &ChargedRequest<'m>) -> Causes {
         let Reading { read, written, input } = request.reading;
         self.edited |= request.edited;
         let is_warm = self.warm_until.get(request.cache).is_some_and(|until| request.at <= *until);
@@ -114,7 +114,7 @@ mod tests {
             .expect("a price")
             .rates(300);
         let reading = Reading { read, written, input: 0.0 };
-        ledger.charge(&Charged { reading, rates, new, cache: "a", at: minute * 60_000, lifetime: 300, edited })
+        ledger.charge(&ChargedRequest { reading, rates, new, cache: "a", at: minute * 60_000, lifetime: 300, edited })
     }
 
     #[test]

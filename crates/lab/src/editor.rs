@@ -9,7 +9,7 @@ use ctx_core::edit::effect::Effect;
 use ctx_core::edit::history::Change;
 use ctx_core::policy::{Facts, Force, Look, Mode, Policy, Proposal, Settings, choose};
 use ctx_engine::Refusal;
-use ctx_engine::ports::{About, Automatic, Keeping, Removal};
+use ctx_engine::ports::{About, Automatic, ClearedDestination, Removal};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ const KEPT: &str = "Read it in /home/somebody/.local/share/ctx/offload/c4f2a91/r
 
 /// The actions on the arrival of a request.
 #[derive(Debug, Default)]
-pub struct Done {
+pub struct ArrivalActions {
     pub told: Vec<PolicyActions>,
     /// Replaced results: their calls, and the new content.
     pub results: Vec<(Box<str>, String)>,
@@ -46,7 +46,7 @@ pub struct Editor {
     settings: Arc<Settings>,
     /// The policy is that of the automatic editor.
     is_editor: bool,
-    inside: Mutex<(HashSet<Box<str>>, Done)>,
+    inside: Mutex<(HashSet<Box<str>>, ArrivalActions)>,
 }
 
 impl Editor {
@@ -58,11 +58,11 @@ impl Editor {
     }
 
     /// The actions since the last call.
-    pub fn take(&self) -> Done {
+    pub fn take(&self) -> ArrivalActions {
         std::mem::take(&mut self.inside().1)
     }
 
-    fn inside(&self) -> std::sync::MutexGuard<'_, (HashSet<Box<str>>, Done)> {
+    fn inside(&self) -> std::sync::MutexGuard<'_, (HashSet<Box<str>>, ArrivalActions)> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -93,7 +93,13 @@ impl Automatic for Editor {
         proposed
     }
 
-    fn keep(&self, _: &About<'_>, _: &Settings, _: (&Removal<'_>, &str), _: Keeping) -> Result<Option<String>, String> {
+    fn keep(
+        &self,
+        _: &About<'_>,
+        _: &Settings,
+        _: (&Removal<'_>, &str),
+        _: ClearedDestination,
+    ) -> Result<Option<String>, String> {
         Ok(Some(KEPT.to_owned()))
     }
 

@@ -1,7 +1,7 @@
 //! Replays a recording: each request passes through the engine with the edits of a policy so far, and is charged by a
 //! model of the provider's cache.
 
-use crate::causes::{Causes, Charged, Ledger};
+use crate::causes::{Causes, ChargedRequest, Ledger};
 use crate::charge::Charge;
 use crate::editor::{Editor, PolicyActions};
 use crate::frames::{Row, rows, totals};
@@ -14,7 +14,7 @@ use ctx_clients::Hints;
 use ctx_core::policy::Policy;
 use ctx_core::{Key, tokens};
 use ctx_engine::attribution::SeenRequest;
-use ctx_engine::compose::Outgoing;
+use ctx_engine::compose::OutgoingRequest;
 use ctx_engine::request::Ticket;
 use ctx_engine::response::Timing;
 use ctx_models::cache::{FIVE_MINUTES, PromptCache, Reading};
@@ -227,7 +227,7 @@ impl Player<'_> {
         let input_cost = rates.prompt(reading.input, reading.read, reading.written);
         let output_cost = price.answer(script.output(turn)) + summary;
         let edited = done.cleared;
-        let charged = Charged { reading, rates, new, cache: charge.cache, at, lifetime, edited };
+        let charged = ChargedRequest { reading, rates, new, cache: charge.cache, at, lifetime, edited };
         let causes = Causes { answers: output_cost, ..self.ledger.charge(&charged) };
         let (done, cleared) = (done.told, done.cleared);
         Ok(Turn { reading, input_cost, output_cost, causes, done, totals, cleared, frames, ..Turn::default() })
@@ -253,7 +253,7 @@ impl Player<'_> {
         let hints = Hints::of_turn(session);
         let mut pieces = Arriving::alone();
         pieces.push(body);
-        let mut outgoing: Option<Outgoing> = None;
+        let mut outgoing: Option<OutgoingRequest> = None;
         let seen = SeenRequest {
             wire: self.known.script.recording.wire(),
             hints,

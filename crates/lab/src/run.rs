@@ -114,7 +114,7 @@ pub struct Outcome {
 }
 
 /// A recording, by index, under every policy, and the substitute models.
-type Done = (usize, Result<(Vec<Score>, BTreeMap<String, String>), Unplayable>);
+type PlayedRecording = (usize, Result<(Vec<Score>, BTreeMap<String, String>), Unplayable>);
 
 /// Replays every recording under every policy, on all cores.
 pub fn run(recordings: &[Recording], policies: &[Arc<dyn Policy>], models: &Models) -> Outcome {
@@ -130,7 +130,7 @@ pub fn run_on(
     progress: &(dyn Fn(usize) + Sync),
 ) -> Outcome {
     let (next, order) = (AtomicUsize::new(0), by_work(recordings));
-    let done: Mutex<Vec<Done>> = Mutex::default();
+    let done: Mutex<Vec<PlayedRecording>> = Mutex::default();
     std::thread::scope(|scope| {
         for _ in 0..cores.min(recordings.len().max(1)) {
             scope.spawn(|| {

@@ -87,7 +87,7 @@ impl Observer for ComposerObserver {
         };
         if call == Call::Models {
             self.metrics.requested(RequestKind::Other);
-            let listening = || Listening { recorder: self.recorder.clone(), heard: None };
+            let listening = || ModelListReader { recorder: self.recorder.clone(), heard: None };
             return self
                 .service
                 .asks_provider()
@@ -196,13 +196,13 @@ impl RequestWatch for IgnoreRequest {
 }
 
 /// Reads the provider's list of models.
-struct Listening {
+struct ModelListReader {
     recorder: Recorder,
     /// Its encoding, and the bytes so far; none if it is ignored.
     heard: Option<(Option<Box<str>>, Vec<u8>)>,
 }
 
-impl ResponseWatch for Listening {
+impl ResponseWatch for ModelListReader {
     fn head(&mut self, head: &ResponseHead<'_>) {
         let encoding = head.headers().text("content-encoding").map(Into::into);
         self.heard = head.status().is_success().then(|| (encoding, Vec::new()));

@@ -20,12 +20,12 @@ pub(crate) struct Reply {
     content: Content,
     /// Its drop tells the connection that this reply is complete.
     turn: Option<Turn>,
-    breaking: Option<Breaking>,
+    breaking: Option<BreakingReply>,
 }
 
 /// A reply that ends in the middle. hyper discards unwritten data when a body fails, but the client should get
 /// everything that the upstream sent before it died: so the failure waits until the rest has been written.
-struct Breaking {
+struct BreakingReply {
     error: Option<BoxError>,
     /// The connection's count of flushes at the start.
     flushes: u32,
@@ -98,7 +98,7 @@ impl Body for Reply {
             Some(Err(error)) => {
                 let flushes = this.turn.as_ref().map_or(0, Turn::flushes);
                 let patience = Box::pin(sleep(BREAKING_PATIENCE));
-                this.breaking = Some(Breaking { error: Some(error), flushes, patience });
+                this.breaking = Some(BreakingReply { error: Some(error), flushes, patience });
                 this.poll_breaking(context)
             }
             frame => Poll::Ready(frame),

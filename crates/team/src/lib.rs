@@ -18,5 +18,5 @@ pub use error::TeamError;
 pub use event::{Entry, Event};
 pub use key::{KEY_PREFIX, KeyText};
 pub use model::{Access, Actor, Glass, Grantee, Key, Notice, Person, Role, Share};
-pub use registry::{Changed, Identity, Recognition, Registry};
+pub use registry::{Identity, Recognition, Registry, StoredChange};
 pub use state::{GLASS_LIFETIME, NewKey, State};

@@ -62,7 +62,7 @@ pub enum Recognition {
 
 /// A stored change.
 #[derive(Debug)]
-pub struct Changed<T> {
+pub struct StoredChange<T> {
     pub value: T,
     /// Daemons that may not know it yet.
     pub warnings: Vec<String>,
@@ -141,7 +141,7 @@ impl Registry {
         &self,
         by: &Actor,
         decide: impl Fn(&State) -> Result<(Event, T), TeamError>,
-    ) -> Result<Changed<T>, TeamError> {
+    ) -> Result<StoredChange<T>, TeamError> {
         let _one_at_a_time = lock(&self.changing);
         for _ in 0..TRIES {
             let state = self.state();
@@ -169,7 +169,7 @@ impl Registry {
                     let mut newer = (*state).clone();
                     newer.take(Entry { seq, ..entry });
                     self.publish(newer);
-                    return Ok(Changed { value, warnings: self.confirm() });
+                    return Ok(StoredChange { value, warnings: self.confirm() });
                 }
                 Some(AppendOutcome::Conflict { .. }) | None => self.reload()?,
             }

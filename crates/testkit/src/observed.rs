@@ -15,12 +15,12 @@ pub struct NotObserved {
 }
 
 #[derive(Debug)]
-pub(crate) struct Observed<T> {
+pub(crate) struct ObservedValue<T> {
     entries: Mutex<Vec<T>>,
     changed: Notify,
 }
 
-impl<T: Clone> Observed<T> {
+impl<T: Clone> ObservedValue<T> {
     pub(crate) fn new() -> Self {
         Self { entries: Mutex::new(Vec::new()), changed: Notify::new() }
     }

@@ -6,7 +6,7 @@
 
 use crate::background::Background;
 use crate::http1::{Ending, Event, Head, Headers, Parser, RequestHead, ResponseHead, header};
-use crate::observed::{NotObserved, Observed};
+use crate::observed::{NotObserved, ObservedValue};
 use bytes::BytesMut;
 use std::collections::VecDeque;
 use std::io;
@@ -63,14 +63,14 @@ impl Exchange {
 
 /// A running recorder; dropping it closes its port and all its connections.
 pub struct Recorder {
-    exchanges: Arc<Observed<Exchange>>,
+    exchanges: Arc<ObservedValue<Exchange>>,
     background: Background,
 }
 
 impl Recorder {
     /// Forwards to `target`, on a free port.
     pub fn start(target: SocketAddr) -> io::Result<Self> {
-        let exchanges = Arc::new(Observed::new());
+        let exchanges = Arc::new(ObservedValue::new());
         let shared = exchanges.clone();
         let background = Background::listen(0, "recorder", move |client, number| {
             forward(client, target, Conversation::new(shared.clone(), number))
@@ -173,14 +173,14 @@ trait Watch {
 /// The exchanges of one connection: responses come in the order of the requests.
 #[derive(Clone)]
 struct Conversation {
-    exchanges: Arc<Observed<Exchange>>,
+    exchanges: Arc<ObservedValue<Exchange>>,
     connection: u64,
     /// The positions of exchanges without a response, and whether they are HEADs.
     open: Arc<Mutex<VecDeque<(usize, bool)>>>,
 }
 
 impl Conversation {
-    fn new(exchanges: Arc<Observed<Exchange>>, connection: u64) -> Self {
+    fn new(exchanges: Arc<ObservedValue<Exchange>>, connection: u64) -> Self {
         Self { exchanges, connection, open: Arc::default() }
     }
 

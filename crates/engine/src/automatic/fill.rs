@@ -3,7 +3,7 @@
 use super::candidates::{Candidates, block_of, content_of};
 use crate::automatic::By;
 use crate::conversation::Conversation;
-use crate::ports::{About, Keeping, Removal};
+use crate::ports::{About, ClearedDestination, Removal};
 use crate::tool_text::index::KnownNames;
 use crate::tool_text::input::LongInput;
 use crate::tool_text::result::ResultText;
@@ -231,9 +231,9 @@ impl Filler<'_> {
             _ => (&*item.tool, item.tokens),
         });
         let keeping = match self.by.settings.mode {
-            Mode::On if what != Kept::Cut => Keeping::Noted,
-            Mode::On | Mode::Ask => Keeping::Filed,
-            Mode::Observe | Mode::Off => Keeping::Nowhere,
+            Mode::On if what != Kept::Cut => ClearedDestination::Noted,
+            Mode::On | Mode::Ask => ClearedDestination::Filed,
+            Mode::Observe | Mode::Off => ClearedDestination::Nowhere,
         };
         let fact = (self.facts)(call);
         let asked = fact.path.or(fact.command).unwrap_or_default();

@@ -11,6 +11,6 @@ pub mod repaired;
 pub mod sent;
 
 pub use ground::{Ground, Weights};
-pub use outgoing::{Otherwise, Outgoing};
+pub use outgoing::{Otherwise, OutgoingRequest};
 pub use repaired::RepairReport;
 pub use sent::{AtHand, Ready, Stops, WrittenRequest, digest, rebuilt};

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// A leaving request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outgoing {
+pub struct OutgoingRequest {
     pub parts: Vec<Part>,
     /// Betas that the request needs beyond those it names.
     pub betas: Vec<&'static str>,
@@ -26,21 +26,21 @@ pub struct Otherwise {
     pub kinds: Vec<Kind>,
     pub model: Box<str>,
     /// `None`: unchanged.
-    pub outgoing: Option<Outgoing>,
+    pub outgoing: Option<OutgoingRequest>,
 }
 
-impl Outgoing {
-    pub fn of(parts: Vec<Part>) -> Outgoing {
-        Outgoing { parts, betas: Vec::new(), asks_to_drop: false, otherwise: None }
+impl OutgoingRequest {
+    pub fn of(parts: Vec<Part>) -> OutgoingRequest {
+        OutgoingRequest { parts, betas: Vec::new(), asks_to_drop: false, otherwise: None }
     }
 
     /// An unchanged body of this length.
-    pub fn whole(length: usize) -> Outgoing {
-        Outgoing::of(vec![Part::Source(0..length)])
+    pub fn whole(length: usize) -> OutgoingRequest {
+        OutgoingRequest::of(vec![Part::Source(0..length)])
     }
 
     /// The request without any reasoning, if the wire can omit it; `source`: the client's body.
-    pub fn without_reasoning(self, source: &[u8], wire: &'static dyn Wire) -> Option<Outgoing> {
+    pub fn without_reasoning(self, source: &[u8], wire: &'static dyn Wire) -> Option<OutgoingRequest> {
         let mut sent = Vec::with_capacity(source.len());
         for part in &self.parts {
             sent.extend_from_slice(match part {
@@ -49,7 +49,7 @@ impl Outgoing {
             });
         }
         let without = wire.without_reasoning(&Body::parse(sent, wire).ok()?)?;
-        Some(Outgoing { parts: vec![Part::Made(without)], ..self })
+        Some(OutgoingRequest { parts: vec![Part::Made(without)], ..self })
     }
 
     /// Asks the provider to drop thinking that does not fit, if the request uses thinking.

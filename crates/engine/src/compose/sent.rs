@@ -1,6 +1,6 @@
 //! Composes a request from the client's body and the active effects.
 
-use super::outgoing::Outgoing;
+use super::outgoing::OutgoingRequest;
 use crate::compose::Ground;
 use crate::conversation::composing::{SentRequest, short};
 use crate::conversation::sent_parts::Part;
@@ -40,7 +40,7 @@ pub struct Stops {
 }
 
 /// Receives the leaving form of a held request as soon as it is known; `None`: unchanged.
-pub type Ready<'r> = &'r mut dyn FnMut(Option<Outgoing>);
+pub type Ready<'r> = &'r mut dyn FnMut(Option<OutgoingRequest>);
 
 pub struct WrittenRequest<'a> {
     pub composed: ComposedRequest,
@@ -204,13 +204,13 @@ impl Conversation {
     pub fn outgoing(&self, at_hand: &AtHand<'_>, ready: Ready<'_>) -> Option<Option<SentRequest>> {
         let Some(mut written) = self.compose(at_hand, self.history.sent_effects()) else {
             let whole = Part::Source(0..at_hand.body.bytes().len());
-            let mut outgoing = self.reasoning.is_dropped_by_provider.then(|| Outgoing::of(vec![whole]));
+            let mut outgoing = self.reasoning.is_dropped_by_provider.then(|| OutgoingRequest::of(vec![whole]));
             outgoing.iter_mut().for_each(|outgoing| outgoing.ask_to_drop(at_hand.body));
             ready(outgoing);
             return self.reasoning.is_dropped_by_provider.then_some(None);
         };
         let segments = std::mem::take(&mut written.composed.segments);
-        let mut outgoing = Outgoing::of(segments.into_iter().map(Part::from).collect());
+        let mut outgoing = OutgoingRequest::of(segments.into_iter().map(Part::from).collect());
         if self.reasoning.is_dropped_by_provider {
             outgoing.ask_to_drop(at_hand.body);
         }

@@ -1,6 +1,6 @@
 //! Learns from an answer: the state of the cache, the token count, and the bindings of the thinking.
 
-use super::account::Answered;
+use super::account::AnsweredRequest;
 use super::cache::CacheReport;
 use super::{Conversation, estimate};
 use crate::log::AnswerRecord;
@@ -35,7 +35,7 @@ impl Conversation {
                 let tokens = |estimate: f64| self.tokens(estimate) as i64;
                 let removed = answered.edited.map_or(0, |edited| tokens(edited.own) - tokens(edited.sent));
                 let (model, lifetime) = (self.newest.envelope.model.as_deref(), self.lifetime());
-                self.usage.account.add(&Answered { usage: &usage, removed, model, at, lifetime, head });
+                self.usage.account.add(&AnsweredRequest { usage: &usage, removed, model, at, lifetime, head });
             }
         }
     }

@@ -18,7 +18,7 @@ const NEWEST: usize = 3;
 #[derive(Debug)]
 pub struct CacheForecast {
     cache: PromptCache<Key, BuildHasherDefault<Quick>>,
-    under_way: HashMap<u32, Asked>,
+    under_way: HashMap<u32, PendingWrites>,
     /// Its lifetime in seconds, as reported by answers.
     ttl: Option<u64>,
     /// An answer has reported cache use.
@@ -30,7 +30,7 @@ pub struct CacheForecast {
 }
 
 #[derive(Debug)]
-struct Asked {
+struct PendingWrites {
     writer: Writer<Key>,
     writes: Vec<Key>,
 }
@@ -61,7 +61,7 @@ impl CacheForecast {
         }
         let ArrivalRecord { model, manner, writes, .. } = arrived;
         let writer = Writer { model: model.clone(), manner: *manner, at };
-        self.under_way.insert(arrived.request, Asked { writer, writes: writes.clone() });
+        self.under_way.insert(arrived.request, PendingWrites { writer, writes: writes.clone() });
     }
 
     /// Sets the lifetime in seconds, overriding answers.
@@ -82,7 +82,7 @@ impl CacheForecast {
     /// Adds the content that the answered request wrote.
     pub fn answered(&mut self, answered: &AnswerRecord) {
         let Some(usage) = answered.usage.filter(|_| answered.status == 200) else { return };
-        let Some(Asked { writer, writes }) = self.under_way.remove(&answered.request) else { return };
+        let Some(PendingWrites { writer, writes }) = self.under_way.remove(&answered.request) else { return };
         self.told = true;
         self.ttl = usage.ttl().or(self.ttl);
         let cached = if self.is_implicit { usage.prompt() } else { usage.cached() };

@@ -60,7 +60,7 @@ pub trait Automatic: Send + Sync {
         _about: &About<'_>,
         _settings: &Settings,
         _removed: (&Removal<'_>, &str),
-        _keeping: Keeping,
+        _keeping: ClearedDestination,
     ) -> Result<Option<String>, String> {
         Ok(None)
     }
@@ -135,7 +135,7 @@ pub struct Removal<'r> {
 
 /// The destination of cleared content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keeping {
+pub enum ClearedDestination {
     /// Nothing is cleared; this is only a preview.
     Nowhere,
     /// A file: the content may be cleared.

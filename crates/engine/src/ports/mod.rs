@@ -4,6 +4,6 @@ mod editor;
 mod offload_folder;
 pub mod provider;
 
-pub use editor::{About, Automatic, Batch, Keeping, Limit, NoEditor, Plain, Removal};
+pub use editor::{About, Automatic, Batch, ClearedDestination, Limit, NoEditor, Plain, Removal};
 pub use offload_folder::OffloadFolder;
 pub use provider::{NoProvider, Provider, ProviderKnowledge, ProviderRefusal};

@@ -1,6 +1,6 @@
 //! Adds the edits asked of the provider to a request, composed or not.
 
-use crate::compose::{Otherwise, Outgoing};
+use crate::compose::{Otherwise, OutgoingRequest};
 use crate::conversation::provider::Asks;
 use crate::conversation::sent_parts::Part;
 use ctx_wire::provider_edits::{Kind, Splice};
@@ -53,7 +53,7 @@ impl Additions {
     }
 
     /// The request with the additional edits; unchanged if there are none.
-    pub fn lay(&self, outgoing: Option<Outgoing>) -> Option<Outgoing> {
+    pub fn lay(&self, outgoing: Option<OutgoingRequest>) -> Option<OutgoingRequest> {
         let outgoing = self.laid_over(outgoing);
         *self.left_with.borrow_mut() = outgoing.as_ref().map(|outgoing| outgoing.parts.clone());
         outgoing
@@ -64,12 +64,14 @@ impl Additions {
         self.left_with.take()
     }
 
-    fn laid_over(&self, outgoing: Option<Outgoing>) -> Option<Outgoing> {
+    fn laid_over(&self, outgoing: Option<OutgoingRequest>) -> Option<OutgoingRequest> {
         if self.groups.is_empty() && self.taken_out.is_empty() {
             return outgoing;
         }
-        let whole = |outgoing: &Option<Outgoing>| outgoing.clone().unwrap_or_else(|| Outgoing::whole(self.length));
-        let cut = |mut outgoing: Option<Outgoing>, splices: &[Splice]| {
+        let whole = |outgoing: &Option<OutgoingRequest>| {
+            outgoing.clone().unwrap_or_else(|| OutgoingRequest::whole(self.length))
+        };
+        let cut = |mut outgoing: Option<OutgoingRequest>, splices: &[Splice]| {
             for splice in splices {
                 let mut without = whole(&outgoing);
                 if without.splice(splice) {
@@ -112,7 +114,7 @@ mod tests {
         Splice { at, bytes: bytes.as_bytes().to_vec() }
     }
 
-    fn text(outgoing: Option<&Outgoing>) -> String {
+    fn text(outgoing: Option<&OutgoingRequest>) -> String {
         outgoing
             .map_or_else(String::new, |outgoing| String::from_utf8_lossy(&outgoing.bytes(b"0123456789")).into_owned())
     }
@@ -131,7 +133,7 @@ mod tests {
         assert_eq!(laid.otherwise.expect("a way out").outgoing, None);
         // What belongs together comes in together: here one of the places is gone.
         let parts = vec![Part::Source(0..6), Part::Made(b"x".to_vec()), Part::Source(8..10)];
-        let composed = Outgoing { parts, ..Outgoing::whole(0) };
+        let composed = OutgoingRequest { parts, ..OutgoingRequest::whole(0) };
         assert_eq!(added.lay(Some(composed.clone())), Some(composed.clone()));
         added.put(vec![splice(2..2, "s")], vec![Kind::Compact]);
         let laid = added.lay(Some(composed.clone())).expect("something");

@@ -2,7 +2,7 @@
 //! request has no message of the conversation, so it cannot be composed.
 
 use crate::Engine;
-use crate::compose::{Ground, Outgoing};
+use crate::compose::{Ground, OutgoingRequest};
 use crate::conversation::Conversation;
 use crate::conversation::sent_parts::Part;
 use ctx_core::Content;
@@ -25,7 +25,7 @@ const REMOVED: &str = "[removed]";
 
 /// A request without the removed texts, and the number of texts found.
 pub struct Cut {
-    pub outgoing: Outgoing,
+    pub outgoing: OutgoingRequest,
     pub found: usize,
     pub removed: usize,
 }
@@ -67,7 +67,7 @@ fn cut(texts: &[(String, String)], body: &Body) -> Option<Cut> {
         at = place.end;
     }
     parts.push(Part::Source(at..body.bytes().len()));
-    let outgoing = Outgoing { parts, betas: Vec::new(), asks_to_drop: false, otherwise: None };
+    let outgoing = OutgoingRequest { parts, betas: Vec::new(), asks_to_drop: false, otherwise: None };
     (found > 0).then_some(Cut { outgoing, found, removed: texts.len() })
 }
 

@@ -71,13 +71,13 @@ enum Position {
 
 /// The position that a reader asks for; `None` if its text is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Wanted {
+enum WantedPosition {
     Id(Id),
     Feed(Cursor),
 }
 
-fn wanted(text: &str) -> Option<Wanted> {
-    parse(text).map(Wanted::Id).or_else(|| text.parse().ok().map(Wanted::Feed))
+fn wanted(text: &str) -> Option<WantedPosition> {
+    parse(text).map(WantedPosition::Id).or_else(|| text.parse().ok().map(WantedPosition::Feed))
 }
 
 /// The start of a stream.
@@ -141,10 +141,10 @@ pub async fn events(
 }
 
 /// The start in the log of a single daemon, and the reason if it is not the wanted one.
-fn alone(wanted: Option<Option<Wanted>>, epoch: u64, last: u64) -> (Position, Option<Reason>) {
+fn alone(wanted: Option<Option<WantedPosition>>, epoch: u64, last: u64) -> (Position, Option<Reason>) {
     let ids = wanted.map(|wanted| match wanted {
-        Some(Wanted::Id(id)) => Some(id),
-        Some(Wanted::Feed(_)) | None => None,
+        Some(WantedPosition::Id(id)) => Some(id),
+        Some(WantedPosition::Feed(_)) | None => None,
     });
     match start(ids, epoch, last) {
         Start::After(at) => (Position::Number(at), None),
@@ -153,12 +153,12 @@ fn alone(wanted: Option<Option<Wanted>>, epoch: u64, last: u64) -> (Position, Op
 }
 
 /// The same in the feed that several daemons share.
-async fn shared(api: &Api, wanted: Option<Option<Wanted>>) -> Result<(Position, Option<Reason>), ControlError> {
+async fn shared(api: &Api, wanted: Option<Option<WantedPosition>>) -> Result<(Position, Option<Reason>), ControlError> {
     let newest = Position::Feed(api.ask(|service| Ok(service.store().newest()?)).await?);
     let cursor = match wanted {
         None => return Ok((newest, None)),
-        Some(Some(Wanted::Feed(cursor))) => cursor,
-        Some(Some(Wanted::Id(Id { epoch: None, seq }))) => {
+        Some(Some(WantedPosition::Feed(cursor))) => cursor,
+        Some(Some(WantedPosition::Id(Id { epoch: None, seq }))) => {
             let cursor = api.ask(move |service| Ok(service.store().cursor_behind(seq)?)).await?;
             return Ok((Position::Feed(cursor), None));
         }
@@ -172,9 +172,9 @@ async fn shared(api: &Api, wanted: Option<Option<Wanted>>) -> Result<(Position, 
 }
 
 /// Growing replies, and the subscription to them.
-type Growing = (mpsc::Receiver<Bytes>, Watching);
+type GrowingReplies = (mpsc::Receiver<Bytes>, Watching);
 
-fn growing(service: &Service) -> Growing {
+fn growing(service: &Service) -> GrowingReplies {
     let (send, receive) = mpsc::channel(WAITING);
     let watching = service.streams().watch(move |streaming| {
         let data = serde_json::to_string(&LiveEvent::Streaming(streaming.clone())).unwrap_or_default();
@@ -184,7 +184,7 @@ fn growing(service: &Service) -> Growing {
     (receive, watching)
 }
 
-async fn grown(growing: &mut Option<Growing>) -> Bytes {
+async fn grown(growing: &mut Option<GrowingReplies>) -> Bytes {
     match growing {
         Some((receive, _)) => match receive.recv().await {
             Some(line) => line,
@@ -209,7 +209,7 @@ async fn tell(
     reader: Reader,
     mut at: Position,
     mut newest: watch::Receiver<u64>,
-    mut growing: Option<Growing>,
+    mut growing: Option<GrowingReplies>,
     send: mpsc::Sender<Bytes>,
 ) {
     let mut beats = interval(KEEP_ALIVE);

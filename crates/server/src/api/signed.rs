@@ -20,7 +20,7 @@ use crate::local::ControlError;
 const AGENTS: [&str; 2] = ["agent", "mcp"];
 
 /// A body with an author.
-pub trait Signed {
+pub trait HasAuthor {
     fn author(&mut self) -> &mut String;
 
     /// Another conversation that it reads.
@@ -31,7 +31,7 @@ pub trait Signed {
 
 impl Api {
     /// A parsed body with its true author.
-    pub fn signed<T: Signed>(&self, body: Result<Json<T>, JsonRejection>) -> Result<T, ControlError> {
+    pub fn signed<T: HasAuthor>(&self, body: Result<Json<T>, JsonRejection>) -> Result<T, ControlError> {
         let mut body = understood(body)?;
         // A guest may use one conversation of the owner, and no other.
         if let Some(name) = body.reads().filter(|_| self.1.is_some()) {
@@ -63,7 +63,7 @@ fn import<'a>(mut operations: impl Iterator<Item = &'a Operation>) -> Option<&'a
     })
 }
 
-impl Signed for Wish {
+impl HasAuthor for Wish {
     fn author(&mut self) -> &mut String {
         &mut self.author
     }
@@ -73,7 +73,7 @@ impl Signed for Wish {
     }
 }
 
-impl Signed for Plan {
+impl HasAuthor for Plan {
     fn author(&mut self) -> &mut String {
         &mut self.author
     }
@@ -85,7 +85,7 @@ impl Signed for Plan {
 
 macro_rules! signed {
     ($($body:ty),*) => {
-        $(impl Signed for $body {
+        $(impl HasAuthor for $body {
             fn author(&mut self) -> &mut String {
                 &mut self.author
             }

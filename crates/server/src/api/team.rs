@@ -13,7 +13,7 @@ use ctx_api::team::{
 use ctx_api::timeline::{AccessAction, AccessView};
 use ctx_core::ErrorCode;
 use ctx_service::now;
-use ctx_team::{Access, Actor, Changed, Entry, Event, GLASS_LIFETIME, Grantee, KeyText, Role, State, TeamError};
+use ctx_team::{Access, Actor, Entry, Event, GLASS_LIFETIME, Grantee, KeyText, Role, State, StoredChange, TeamError};
 
 use super::Api;
 use super::read::{Answer, asked, bad_request, understood};
@@ -72,7 +72,7 @@ impl Api {
     async fn change<T: Send + 'static>(
         &self,
         decide: impl Fn(&State, &Actor) -> Result<(Event, T), TeamError> + Send + 'static,
-    ) -> Result<Changed<T>, ControlError> {
+    ) -> Result<StoredChange<T>, ControlError> {
         let (seat, team) = self.seat()?;
         let (actor, registry) = (seat.actor(), team.registry().clone());
         let changed = tokio::task::spawn_blocking(move || registry.change(&actor, |state| decide(state, &actor))).await;
@@ -257,7 +257,7 @@ pub async fn make_key(api: Api, wish: Result<Json<NewKey>, JsonRejection>) -> An
         let event = state.make_key(actor, id, &made, &new)?;
         Ok((event, state.name_of(id)))
     });
-    let Changed { value: person, warnings } = changed.await?;
+    let StoredChange { value: person, warnings } = changed.await?;
     let id = text.hash().to_string().chars().take(8).collect();
     Ok(Json(MadeKey { id, person, key: text.expose_secret().to_owned(), warnings }))
 }
@@ -334,7 +334,7 @@ async fn change_shares(
         };
         Ok((event, action))
     });
-    let Changed { value: action, warnings } = changed.await?;
+    let StoredChange { value: action, warnings } = changed.await?;
     let (of, told) = (id.clone(), AccessView { action, by: seat.name(), with, reason: None });
     api.ask(move |service| service.note_access(&of, &told)).await?;
     Ok(Json(shares_of(&team.registry().state(), seat.person(), id, warnings)))

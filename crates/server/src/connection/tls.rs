@@ -56,10 +56,10 @@ pub(crate) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, TlsError> {
 struct LiveCertificate {
     files: TlsFiles,
     provider: Arc<CryptoProvider>,
-    state: Mutex<Loaded>,
+    state: Mutex<LoadedCertificate>,
 }
 
-struct Loaded {
+struct LoadedCertificate {
     certificate: Arc<CertifiedKey>,
     stamp: Stamp,
     looked: Instant,
@@ -72,7 +72,7 @@ impl LiveCertificate {
     fn open(files: &TlsFiles, provider: Arc<CryptoProvider>) -> Result<Self, TlsError> {
         let stamp = stamp(files);
         let certificate = Arc::new(read(files, &provider)?);
-        let state = Mutex::new(Loaded { certificate, stamp, looked: Instant::now() });
+        let state = Mutex::new(LoadedCertificate { certificate, stamp, looked: Instant::now() });
         Ok(Self { files: files.clone(), provider, state })
     }
 

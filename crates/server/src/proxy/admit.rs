@@ -15,7 +15,7 @@ use crate::team::key::without_key;
 use crate::team::{Desk, KeyPlace, Team, key_of};
 
 /// The person of a request.
-pub(super) struct Admitted {
+pub(super) struct AdmittedPerson {
     pub(super) desk: Arc<Desk>,
     team: Arc<Team>,
     identity: Identity,
@@ -23,7 +23,7 @@ pub(super) struct Admitted {
 }
 
 impl Proxy {
-    pub(super) async fn admit(&self, team: &Arc<Team>, head: &mut Parts) -> Result<Admitted, Failure> {
+    pub(super) async fn admit(&self, team: &Arc<Team>, head: &mut Parts) -> Result<AdmittedPerson, Failure> {
         self.auth.admit_keyed(head).map_err(Failure::Refused)?;
         let found = key_of(&head.headers, head.uri.query());
         let identity = team.recognise(found.map(|(key, _)| key)).map_err(Failure::Key)?;
@@ -33,11 +33,11 @@ impl Proxy {
             head.uri = uri;
         }
         let desk = team.desk(identity.person.id).await.map_err(|error| Failure::NoDesk { why: error.message })?;
-        Ok(Admitted { desk, team: team.clone(), identity, place })
+        Ok(AdmittedPerson { desk, team: team.clone(), identity, place })
     }
 }
 
-impl Admitted {
+impl AdmittedPerson {
     /// Removes the key, and gives the request the credential for its upstream.
     pub(super) fn equip(&self, (upstream, path): (&str, &PathAndQuery), head: &mut Parts) -> Result<(), Failure> {
         let headers = std::mem::take(&mut head.headers);

@@ -1,6 +1,6 @@
 //! A held request: read completely, composed, and then sent.
 
-use ctx_engine::compose::Outgoing;
+use ctx_engine::compose::OutgoingRequest;
 use ctx_engine::conversation::sent_parts::Part;
 use std::future::poll_fn;
 use std::ops::Range;
@@ -37,7 +37,7 @@ pub(super) struct HeldRequest {
     pub(super) source: Pieces,
     pub(super) wire: &'static dyn Wire,
     /// `None`: sent unchanged.
-    pub(super) outgoing: Option<Outgoing>,
+    pub(super) outgoing: Option<OutgoingRequest>,
     trailers: Option<HeaderMap>,
     /// Its length was announced, so it is announced again.
     is_sized: bool,
@@ -73,10 +73,10 @@ impl HeldRequest {
     /// The client's exact bytes.
     pub(super) fn untouched(&self, head: Parts) -> Request<RequestBody> {
         let length = self.came.iter().map(|piece| piece.as_ref().len()).sum();
-        self.request(head, Chunks::new(Outgoing::whole(length).into(), &self.came), length)
+        self.request(head, Chunks::new(OutgoingRequest::whole(length).into(), &self.came), length)
     }
 
-    pub(super) fn composed(&self, mut head: Parts, outgoing: &Arc<Outgoing>) -> Request<RequestBody> {
+    pub(super) fn composed(&self, mut head: Parts, outgoing: &Arc<OutgoingRequest>) -> Request<RequestBody> {
         let length = outgoing.parts.iter().map(Part::len).sum();
         head.headers = headers::composed(head.headers, length, &outgoing.betas);
         self.request(head, Chunks::new(outgoing.clone(), &self.source), length)
@@ -120,7 +120,7 @@ impl Whole {
 
 /// The bytes of a request, produced as it leaves. The client's bytes are not copied, unless they are few.
 struct Chunks {
-    outgoing: Arc<Outgoing>,
+    outgoing: Arc<OutgoingRequest>,
     /// The next part to send.
     next: usize,
     pieces: Pieces,
@@ -133,7 +133,7 @@ struct Chunks {
 }
 
 impl Chunks {
-    fn new(outgoing: Arc<Outgoing>, pieces: &Pieces) -> Self {
+    fn new(outgoing: Arc<OutgoingRequest>, pieces: &Pieces) -> Self {
         let starts = pieces.iter().scan(0, |end, piece| {
             let start = *end;
             *end += piece.as_ref().len();
@@ -218,7 +218,7 @@ mod tests {
                 Part::Source(1..39_999),
                 Part::Source(50_000..50_000),
             ];
-            let outgoing = Arc::new(Outgoing { parts, ..Outgoing::whole(0) });
+            let outgoing = Arc::new(OutgoingRequest { parts, ..OutgoingRequest::whole(0) });
             let mut chunks = Chunks::new(outgoing.clone(), &source);
             let all: Vec<Bytes> = chunks.by_ref().collect();
             assert!(chunks.is_over() && all.iter().all(|chunk| !chunk.is_empty()));

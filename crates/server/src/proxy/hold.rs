@@ -2,7 +2,7 @@
 //! client's (C13), and of thinking that only composing can have invalidated (rulebook A63, A68, A71). Each is retried
 //! at most once.
 
-use ctx_engine::compose::{Otherwise, Outgoing};
+use ctx_engine::compose::{Otherwise, OutgoingRequest};
 use ctx_engine::ports::provider::ProviderRefusal;
 use std::sync::Arc;
 use std::time::Duration;
@@ -139,10 +139,10 @@ fn decoded(headers: &HeaderMap, body: Vec<u8>) -> Vec<u8> {
 /// The same request, asking the provider to drop invalid thinking, or without any thinking. `None`: it did so already,
 /// or cannot.
 pub(super) async fn asking_to_drop(
-    mut outgoing: Outgoing,
+    mut outgoing: OutgoingRequest,
     source: Pieces,
     wire: &'static dyn Wire,
-) -> Option<Outgoing> {
+) -> Option<OutgoingRequest> {
     if outgoing.asks_to_drop {
         return None;
     }

@@ -23,9 +23,9 @@ const STREAMS_PER_CONNECTION: usize = 100;
 
 /// An HTTP/1.1 connection with the state machine that drives it. Boxed, because it is large and moves with every
 /// exchange.
-pub(super) struct Line(Box<Driven>);
+pub(super) struct Line(Box<DrivenConnection>);
 
-struct Driven {
+struct DrivenConnection {
     sender: http1::SendRequest<RequestBody>,
     driver: http1::Connection<TokioIo<Wire>, RequestBody>,
     is_over: bool,
@@ -36,7 +36,7 @@ impl Line {
         sender: http1::SendRequest<RequestBody>,
         driver: http1::Connection<TokioIo<Wire>, RequestBody>,
     ) -> Self {
-        Self(Box::new(Driven { sender, driver, is_over: false }))
+        Self(Box::new(DrivenConnection { sender, driver, is_over: false }))
     }
 
     pub(super) fn sender(&mut self) -> &mut http1::SendRequest<RequestBody> {
@@ -45,7 +45,7 @@ impl Line {
 
     /// Moves data on the socket in both directions.
     pub(super) fn drive(&mut self, context: &mut Context<'_>) {
-        let Driven { driver, is_over, .. } = &mut *self.0;
+        let DrivenConnection { driver, is_over, .. } = &mut *self.0;
         if !*is_over && Pin::new(driver).poll(context).is_ready() {
             *is_over = true;
         }
@@ -58,7 +58,7 @@ impl Line {
 
     /// Lets the connection drive itself, for the rare exchange with both directions open.
     pub(super) fn let_go(self) -> http1::SendRequest<RequestBody> {
-        let Driven { sender, driver, is_over } = *self.0;
+        let DrivenConnection { sender, driver, is_over } = *self.0;
         if !is_over {
             tokio::spawn(async move {
                 if let Err(error) = driver.await {
@@ -116,11 +116,11 @@ pub(super) enum Connection {
 
 pub(super) struct Pool {
     limit: Duration,
-    resting: Mutex<Resting>,
+    resting: Mutex<IdleConnection>,
 }
 
 #[derive(Default)]
-struct Resting {
+struct IdleConnection {
     lines: Vec<(Line, Rest)>,
     shared: Vec<PoolState>,
     is_swept: bool,
@@ -169,7 +169,7 @@ impl Pool {
     }
 
     /// At most one sweeper, and none while nothing is idle: an idle daemon does not wake up.
-    fn sweep_soon(self: &Arc<Self>, resting: &mut Resting) {
+    fn sweep_soon(self: &Arc<Self>, resting: &mut IdleConnection) {
         if !std::mem::replace(&mut resting.is_swept, true) {
             tokio::spawn(sweep(Arc::downgrade(self), self.limit));
         }

@@ -81,7 +81,7 @@ fn decoded(text: &str) -> Option<String> {
 }
 
 /// A conversation that a person may use as a guest.
-struct Shared {
+struct SharedConversation {
     owner: u32,
     owner_name: String,
     conversation: String,
@@ -89,7 +89,7 @@ struct Shared {
 }
 
 /// `OWNER:ID` names it for certain; the id alone, or its beginning, if only one fits.
-fn find(team: &Team, seat: &Seat, name: &str) -> Option<Shared> {
+fn find(team: &Team, seat: &Seat, name: &str) -> Option<SharedConversation> {
     let state = team.registry().state();
     let (owner, id) = match name.split_once(':') {
         Some((owner, id)) => (Some(owner), id),
@@ -109,7 +109,7 @@ fn find(team: &Team, seat: &Seat, name: &str) -> Option<Shared> {
         ([], [one]) => **one,
         _ => return None,
     };
-    Some(Shared { owner, owner_name: state.name_of(owner), conversation: conversation.to_owned(), access })
+    Some(SharedConversation { owner, owner_name: state.name_of(owner), conversation: conversation.to_owned(), access })
 }
 
 /// The conversations that others share with a person, under their full names.

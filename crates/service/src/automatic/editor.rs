@@ -6,7 +6,7 @@ use crate::threads::lock;
 use ctx_api::context::ProjectSettings;
 use ctx_core::policy::{Facts, Force, Look, Mode, Proposal, Settings, choose};
 use ctx_engine::automatic::{Rules, ledger_line};
-use ctx_engine::ports::{About, Automatic, Keeping, Limit, Removal};
+use ctx_engine::ports::{About, Automatic, ClearedDestination, Limit, Removal};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -215,12 +215,12 @@ impl Automatic for Editor {
         about: &About<'_>,
         settings: &Settings,
         (removed, what): (&Removal<'_>, &str),
-        keeping: Keeping,
+        keeping: ClearedDestination,
     ) -> Result<Option<String>, String> {
-        if keeping == Keeping::Nowhere {
+        if keeping == ClearedDestination::Nowhere {
             return Ok(None);
         }
-        let is_noted = keeping == Keeping::Noted;
+        let is_noted = keeping == ClearedDestination::Noted;
         let place = self.place(about, settings, is_noted).inspect_err(|why| self.complain(about.conversation, why))?;
         let name = keep::file_name(removed);
         let file = place.join(&name);

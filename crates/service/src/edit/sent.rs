@@ -7,7 +7,7 @@ use ctx_api::requests::CompositionView;
 use ctx_core::hint::Command;
 use ctx_core::{Class, ErrorCode, hint};
 use ctx_engine::compose::compare::overview;
-use ctx_engine::compose::{Ground, Outgoing, WrittenRequest, rebuilt};
+use ctx_engine::compose::{Ground, OutgoingRequest, WrittenRequest, rebuilt};
 use ctx_engine::conversation::sent_parts::Part;
 use ctx_engine::point::at_point;
 use ctx_engine::provider::Request;
@@ -52,9 +52,9 @@ impl Parts {
         let composed = conversation.compose(&conversation.newest(&body, &envelope), effects);
         let mut outgoing = match composed {
             Some(WrittenRequest { composed, .. }) => {
-                Outgoing::of(composed.segments.into_iter().map(Part::from).collect())
+                OutgoingRequest::of(composed.segments.into_iter().map(Part::from).collect())
             }
-            None => Outgoing::whole(body.bytes().len()),
+            None => OutgoingRequest::whole(body.bytes().len()),
         };
         if conversation.reasoning.is_dropped_by_provider && at.is_none() {
             outgoing.ask_to_drop(&body);

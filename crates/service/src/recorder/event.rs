@@ -2,7 +2,7 @@
 
 use ctx_clients::Hints;
 use ctx_engine::Credentials;
-use ctx_engine::compose::Outgoing;
+use ctx_engine::compose::OutgoingRequest;
 use ctx_engine::ports::ProviderRefusal;
 use ctx_wire::Wire;
 use ctx_wire::answer::Ending;
@@ -71,7 +71,7 @@ pub(super) enum Event {
 #[derive(Debug)]
 pub struct Composition {
     /// Its leaving form; `None`: unchanged.
-    pub outgoing: Option<Outgoing>,
+    pub outgoing: Option<OutgoingRequest>,
     /// The body that its parts refer to, decoded.
     pub source: Pieces,
     pub wire: &'static dyn Wire,

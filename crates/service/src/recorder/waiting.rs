@@ -7,7 +7,7 @@ use super::event::{Composition, Flaw, Reply, Withheld};
 use crate::service::Service;
 use ctx_clients::Hints;
 use ctx_engine::Problem;
-use ctx_engine::compose::Outgoing;
+use ctx_engine::compose::OutgoingRequest;
 use ctx_wire::Wire;
 use ctx_wire::body::{Body, Unreadable};
 use ctx_wire::rope::{Pieces, concat};
@@ -37,7 +37,7 @@ impl Waiting {
     }
 
     /// Releases the request; `None`: unchanged. Only the first call counts.
-    pub fn leaves(&mut self, outgoing: Option<Outgoing>) {
+    pub fn leaves(&mut self, outgoing: Option<OutgoingRequest>) {
         if let Some(reply) = self.reply.take() {
             let source = self.decoded.as_ref().unwrap_or(&self.came).clone();
             reply(Ok(Composition { outgoing, source, wire: self.wire }));

@@ -10,7 +10,7 @@ use ctx_core::edit::history::Change;
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
-use ctx_engine::compose::Outgoing;
+use ctx_engine::compose::OutgoingRequest;
 use ctx_engine::conversation::Conversation;
 use ctx_engine::conversation::sent_parts::{SentParts, checksum};
 use ctx_engine::log::{self, AnswerRecord, ArrivalRecord, RefusedEdits};
@@ -132,7 +132,7 @@ impl LoggedRequest {
             return missing("Part of this request is missing from the store or damaged.");
         };
         match checksum(&parts, &whole.bytes) == sent.checksum {
-            true => Ok(Ok(Outgoing::of(parts).bytes(&whole.bytes))),
+            true => Ok(Ok(OutgoingRequest::of(parts).bytes(&whole.bytes))),
             false => missing(DIFFERS),
         }
     }

@@ -8,7 +8,7 @@ use ctx_core::policy::{Action, Facts, Item, Look, Proposal, Settings};
 use ctx_engine::Refusal;
 use ctx_engine::attribution::SeenRequest;
 use ctx_engine::conversation::policy::AUTHOR;
-use ctx_engine::ports::{About, Automatic, Keeping, Removal};
+use ctx_engine::ports::{About, Automatic, ClearedDestination, Removal};
 use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -54,7 +54,7 @@ impl Automatic for Editor {
         _: &About<'_>,
         _: &Settings,
         (removed, _): (&Removal<'_>, &str),
-        _: Keeping,
+        _: ClearedDestination,
     ) -> Result<Option<String>, String> {
         assert!(!removed.text.is_empty() && ["Read", "Write"].contains(&removed.tool) && removed.reason == "it is new");
         if self.keeps_nothing { Err("the disk is full".into()) } else { Ok(Some("It is in a.txt.".into())) }

@@ -93,12 +93,12 @@ impl House {
     }
 
     /// The request that the session would send now, held until it is composed.
-    pub fn hold(&self, session: &Session) -> (Ticket, Option<ctx_engine::compose::Outgoing>) {
+    pub fn hold(&self, session: &Session) -> (Ticket, Option<ctx_engine::compose::OutgoingRequest>) {
         self.hold_body(&session.headers(), &session.body())
     }
 
     /// The same for any body.
-    pub fn hold_body(&self, headers: &Headers, body: &[u8]) -> (Ticket, Option<ctx_engine::compose::Outgoing>) {
+    pub fn hold_body(&self, headers: &Headers, body: &[u8]) -> (Ticket, Option<ctx_engine::compose::OutgoingRequest>) {
         let mut arriving = Arriving::alone();
         arriving.push(body);
         let (hints, pieces) = (hints(headers), arriving.finish());

@@ -3,7 +3,7 @@
 //!
 //! Signing, counting and sending are elsewhere.
 
-use super::directives::{self, Directive, Written};
+use super::directives::{self, Directive, WrittenDirective};
 use super::json::{Fields, compact};
 use super::prompt::{self, Side};
 use super::request::Request;
@@ -98,11 +98,11 @@ impl Script {
         &mut self,
         plan: &mut Plan,
         request: &Request<'_>,
-        step: Vec<Written>,
+        step: Vec<WrittenDirective>,
         (prompt, since): (&str, usize),
         mut tool_id: impl FnMut() -> String,
     ) {
-        for Written { raw, directive } in step {
+        for WrittenDirective { raw, directive } in step {
             let mut first_times = |times: u64| {
                 let key = (raw.clone(), prompt.to_owned(), since);
                 let done = self.attempts.entry(key).or_default();

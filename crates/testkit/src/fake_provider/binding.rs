@@ -44,7 +44,7 @@ impl Prefix {
             self.last = signature_of(block).map(|signature| signature.name);
         } else {
             // Writing to a hasher cannot fail.
-            let _ = serde_json::to_writer(&mut self.hash, &(role, Sorted::Bare(block)));
+            let _ = serde_json::to_writer(&mut self.hash, &(role, SortedValue::Bare(block)));
         }
     }
 
@@ -118,25 +118,25 @@ fn signature_of(block: &Fields) -> Option<Signature> {
 }
 
 /// A value with sorted keys in all objects.
-enum Sorted<'a> {
+enum SortedValue<'a> {
     Bare(&'a Fields),
     Any(&'a Value),
 }
 
-impl Serialize for Sorted<'_> {
+impl Serialize for SortedValue<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut entries: Vec<(&String, &Value)> = match self {
             Self::Bare(fields) => without_mark(fields).collect(),
             Self::Any(Value::Object(fields)) => fields.iter().collect(),
             Self::Any(Value::Array(items)) => {
-                return serializer.collect_seq(items.iter().map(Sorted::Any));
+                return serializer.collect_seq(items.iter().map(SortedValue::Any));
             }
             Self::Any(plain) => return plain.serialize(serializer),
         };
         entries.sort_by_key(|(key, _)| *key);
         let mut map = serializer.serialize_map(Some(entries.len()))?;
         for (key, value) in entries {
-            map.serialize_entry(key, &Sorted::Any(value))?;
+            map.serialize_entry(key, &SortedValue::Any(value))?;
         }
         map.end()
     }

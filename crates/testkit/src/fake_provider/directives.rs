@@ -40,20 +40,20 @@ pub(crate) enum Directive {
 
 /// A directive and its text, which distinguishes failing directives.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Written {
+pub(crate) struct WrittenDirective {
     pub(crate) raw: String,
     pub(crate) directive: Directive,
 }
 
 /// The directives of a text, one list per assistant message; no list without any.
-pub(crate) fn parse(text: &str) -> Vec<Vec<Written>> {
+pub(crate) fn parse(text: &str) -> Vec<Vec<WrittenDirective>> {
     let mut steps = vec![Vec::new()];
     for part in lines(text).flat_map(|line| line.split(";;")) {
         let part = trim(part);
         if part == "THEN" {
             steps.push(Vec::new());
         } else if let (Some(directive), Some(step)) = (read(part), steps.last_mut()) {
-            step.push(Written { raw: part.to_owned(), directive });
+            step.push(WrittenDirective { raw: part.to_owned(), directive });
         }
     }
     if steps.iter().all(Vec::is_empty) {
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     fn directives(text: &str) -> Vec<Vec<Directive>> {
-        let bare = |step: Vec<Written>| step.into_iter().map(|written| written.directive);
+        let bare = |step: Vec<WrittenDirective>| step.into_iter().map(|written| written.directive);
         parse(text).into_iter().map(|step| bare(step).collect()).collect()
     }
 

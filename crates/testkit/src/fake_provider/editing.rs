@@ -24,7 +24,7 @@ pub struct ContextEditing {
 
 /// The outcome of editing a prompt.
 #[derive(Debug, Default)]
-pub(crate) struct Edited {
+pub(crate) struct EditedPrompt {
     /// The prompt that the model reads.
     pub(crate) body: Fields,
     pub(crate) applied: Vec<Value>,
@@ -46,7 +46,7 @@ pub(crate) fn edit(
     editing: &ContextEditing,
     headers: &[(String, String)],
     body: &Fields,
-) -> Result<Edited, Refusal> {
+) -> Result<EditedPrompt, Refusal> {
     let betas = header(headers, "anthropic-beta").unwrap_or_default();
     let has = |beta: &str| betas.split(',').any(|named| named.trim() == beta);
     let unknown: Vec<&str> = editing.refuses.iter().map(String::as_str).filter(|name| has(name)).collect();
@@ -56,7 +56,7 @@ pub(crate) fn edit(
              platform.claude.com/docs or try again without the header."
         ));
     }
-    let mut edited = Edited { body: since_summary(body, has(COMPACT_BETA))?, ..Edited::default() };
+    let mut edited = EditedPrompt { body: since_summary(body, has(COMPACT_BETA))?, ..EditedPrompt::default() };
     let Some(managing) = body.get("context_management").filter(|managing| !managing.is_null()) else {
         return Ok(edited);
     };
@@ -115,7 +115,7 @@ fn amount(wish: &Fields, key: &str, types: &[&str], place: &str) -> Result<Optio
     }
 }
 
-fn thinking(edited: &mut Edited, body: &Fields, wish: &Fields, place: &str) -> Result<(), Refusal> {
+fn thinking(edited: &mut EditedPrompt, body: &Fields, wish: &Fields, place: &str) -> Result<(), Refusal> {
     only(wish, &["type", "keep"], place)?;
     let kind = object(body, "thinking").and_then(|thinking| text(thinking, "type"));
     if !matches!(kind, Some("enabled" | "adaptive")) {
@@ -140,7 +140,7 @@ fn thinking(edited: &mut Edited, body: &Fields, wish: &Fields, place: &str) -> R
     Ok(())
 }
 
-fn tool_uses(options: &Options, edited: &mut Edited, wish: &Fields, place: &str) -> Result<(), Refusal> {
+fn tool_uses(options: &Options, edited: &mut EditedPrompt, wish: &Fields, place: &str) -> Result<(), Refusal> {
     let known = ["type", "trigger", "keep", "clear_at_least", "exclude_tools", "clear_tool_inputs"];
     only(wish, &known, place)?;
     let trigger = amount(wish, "trigger", &["input_tokens", "tool_uses"], place)?;
@@ -183,7 +183,7 @@ fn tool_uses(options: &Options, edited: &mut Edited, wish: &Fields, place: &str)
     Ok(())
 }
 
-fn summarise(options: &Options, edited: &mut Edited, wish: &Fields, place: &str) -> Result<(), Refusal> {
+fn summarise(options: &Options, edited: &mut EditedPrompt, wish: &Fields, place: &str) -> Result<(), Refusal> {
     only(wish, &["type", "trigger", "pause_after_compaction", "instructions"], place)?;
     let (_, trigger) = amount(wish, "trigger", &["input_tokens"], place)?.unwrap_or_else(|| (String::new(), 150_000));
     if trigger < 50_000 {

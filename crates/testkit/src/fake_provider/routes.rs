@@ -4,7 +4,7 @@ use super::messages::{self, Memory};
 use super::records::{Outcome, RequestRecord};
 use super::stream::Move;
 use super::{Options, QueuedAnswer};
-use crate::observed::Observed;
+use crate::observed::ObservedValue;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) struct Provider {
     pub(crate) options: Options,
-    pub(crate) records: Observed<RequestRecord>,
+    pub(crate) records: ObservedValue<RequestRecord>,
     pub(crate) started: Instant,
     numbers: AtomicU64,
     memory: Mutex<Memory>,
@@ -78,7 +78,7 @@ impl Provider {
     pub(crate) fn new(options: Options) -> Self {
         Self {
             options,
-            records: Observed::new(),
+            records: ObservedValue::new(),
             started: Instant::now(),
             numbers: AtomicU64::new(1),
             memory: Mutex::default(),

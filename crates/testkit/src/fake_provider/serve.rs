@@ -28,12 +28,12 @@ pub(crate) async fn connection(provider: Arc<Provider>, stream: TcpStream, numbe
                 }
             }
             Ok(None) => return,
-            Err(Broken::NotHttp) => {
+            Err(UnreadableRequest::NotHttp) => {
                 let refusal = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
                 let _ = connection.stream.write_all(refusal).await;
                 return;
             }
-            Err(Broken::Socket) => return,
+            Err(UnreadableRequest::Socket) => return,
         }
     }
 }
@@ -90,11 +90,11 @@ async fn exchange(
     let completed = || provider.ended(number, Outcome::Complete);
     match answering.send(reply, completed).await {
         Ok(()) => persistent,
-        Err(Stopped::Cut) => {
+        Err(IncompleteAnswer::Cut) => {
             provider.ended(number, Outcome::Cut);
             false
         }
-        Err(Stopped::ClientGone) => {
+        Err(IncompleteAnswer::ClientGone) => {
             provider.ended(number, Outcome::ClientGone);
             false
         }
@@ -111,18 +111,18 @@ struct Connection {
 }
 
 /// The reason why no request could be read.
-enum Broken {
+enum UnreadableRequest {
     NotHttp,
     Socket,
 }
 
-impl From<HttpError> for Broken {
+impl From<HttpError> for UnreadableRequest {
     fn from(_: HttpError) -> Self {
         Self::NotHttp
     }
 }
 
-impl From<io::Error> for Broken {
+impl From<io::Error> for UnreadableRequest {
     fn from(_: io::Error) -> Self {
         Self::Socket
     }
@@ -130,7 +130,7 @@ impl From<io::Error> for Broken {
 
 impl Connection {
     /// The next request with its whole body; `None` if the client is done.
-    async fn request(&mut self) -> Result<Option<(RequestHead, Bytes)>, Broken> {
+    async fn request(&mut self) -> Result<Option<(RequestHead, Bytes)>, UnreadableRequest> {
         let mut head = None;
         let mut pieces = Vec::new();
         loop {
@@ -154,13 +154,13 @@ impl Connection {
     }
 
     /// Waits, unless the client closes the connection.
-    async fn wait(&mut self, time: Duration) -> Result<(), Stopped> {
+    async fn wait(&mut self, time: Duration) -> Result<(), IncompleteAnswer> {
         if time.is_zero() {
             return Ok(());
         }
         tokio::select! {
             () = tokio::time::sleep(time) => Ok(()),
-            () = closed(&mut self.stream, &mut self.parser) => Err(Stopped::ClientGone),
+            () = closed(&mut self.stream, &mut self.parser) => Err(IncompleteAnswer::ClientGone),
         }
     }
 }
@@ -171,12 +171,12 @@ async fn closed(stream: &mut TcpStream, parser: &mut Parser<RequestHead>) {
 }
 
 /// The reason for an incomplete answer.
-enum Stopped {
+enum IncompleteAnswer {
     Cut,
     ClientGone,
 }
 
-impl From<io::Error> for Stopped {
+impl From<io::Error> for IncompleteAnswer {
     fn from(_: io::Error) -> Self {
         Self::ClientGone
     }
@@ -192,7 +192,7 @@ struct Answering<'a> {
 }
 
 impl Answering<'_> {
-    async fn send(&mut self, reply: Reply, completed: impl FnOnce()) -> Result<(), Stopped> {
+    async fn send(&mut self, reply: Reply, completed: impl FnOnce()) -> Result<(), IncompleteAnswer> {
         self.connection.wait(reply.delay).await?;
         match reply.content {
             Content::Json(value) => self.whole(reply.status, &value, completed).await,
@@ -200,7 +200,7 @@ impl Answering<'_> {
         }
     }
 
-    async fn whole(&mut self, status: u16, value: &Value, completed: impl FnOnce()) -> Result<(), Stopped> {
+    async fn whole(&mut self, status: u16, value: &Value, completed: impl FnOnce()) -> Result<(), IncompleteAnswer> {
         let mut data = super::json::compact(value).into_bytes();
         let mut headers = vec![("content-type", "application/json".to_owned())];
         if matches!(status, 429 | 529) && self.retry_after > 0 {
@@ -221,7 +221,12 @@ impl Answering<'_> {
         Ok(self.connection.stream.write_all(&wire).await?)
     }
 
-    async fn stream(&mut self, moves: Vec<Move>, slow: Duration, completed: impl FnOnce()) -> Result<(), Stopped> {
+    async fn stream(
+        &mut self,
+        moves: Vec<Move>,
+        slow: Duration,
+        completed: impl FnOnce(),
+    ) -> Result<(), IncompleteAnswer> {
         let mut encoder = self.gzip.then(|| GzEncoder::new(Vec::new(), Compression::default()));
         let mut headers = vec![
             ("content-type", "text/event-stream; charset=utf-8".to_owned()),
@@ -249,7 +254,7 @@ impl Answering<'_> {
                     self.connection.wait(slow).await?;
                 }
                 Move::Wait(time) => self.connection.wait(time).await?,
-                Move::Cut => return Err(Stopped::Cut),
+                Move::Cut => return Err(IncompleteAnswer::Cut),
             }
         }
         let mut end = match encoder {

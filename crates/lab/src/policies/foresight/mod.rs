@@ -9,7 +9,7 @@ mod search;
 use crate::replay::RecordingFacts;
 use ctx_core::message::Role;
 use ctx_core::policy::{Action, Auto, Item, Look, Policy, Proposal};
-use needed::Needed;
+use needed::LastUses;
 use pieces::{Piece, Pieces};
 use search::{Moment, Schedule, search};
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ pub struct Foresight {
     /// The turn at which a result goes, and the input of its call.
     results: HashMap<Box<str>, usize>,
     inputs: HashMap<Box<str>, usize>,
-    needed: Needed,
+    needed: LastUses,
 }
 
 impl Foresight {
@@ -40,7 +40,7 @@ impl Foresight {
     /// The same policy, prepared for a recording.
     pub fn of(known: &RecordingFacts<'_>, early: bool) -> Foresight {
         let script = known.script;
-        let needed = Needed::of(script.recording, known.needs);
+        let needed = LastUses::of(script.recording, known.needs);
         let mut replies = 0;
         let mut counts = vec![0];
         for message in script.facts() {

@@ -15,7 +15,7 @@ pub(super) type Until = HashMap<Box<str>, usize>;
 
 /// The last turn that relies on the result of a call, on its names, and on the input of the call.
 #[derive(Default)]
-pub(super) struct Needed {
+pub(super) struct LastUses {
     pub(super) results: Until,
     pub(super) names: Until,
     pub(super) inputs: Until,
@@ -73,10 +73,10 @@ fn said(recording: &Recording) -> HashMap<Place, BlockText> {
     all
 }
 
-impl Needed {
-    pub(super) fn of(recording: &Recording, needs: &[Need]) -> Needed {
+impl LastUses {
+    pub(super) fn of(recording: &Recording, needs: &[Need]) -> LastUses {
         let said = said(recording);
-        let mut known = Needed::default();
+        let mut known = LastUses::default();
         // From the end: content kept for a later step is also there for earlier ones.
         for need in needs.iter().rev() {
             // Content with another copy stays anyway.

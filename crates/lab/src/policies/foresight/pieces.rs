@@ -1,7 +1,7 @@
 //! The parts of a recording that an edit can remove: results and inputs, each from the turn on after which no step relies
 //! on it, and thinking, which goes with every change before it.
 
-use super::needed::{Needed, Until};
+use super::needed::{LastUses, Until};
 use crate::replay::RecordingFacts;
 use ctx_core::message::{Kind, Message, Role};
 use ctx_core::policy::stub::BARE;
@@ -46,7 +46,7 @@ pub(super) struct Pieces {
 
 impl Pieces {
     /// `early`: parts may go as soon as they arrive.
-    pub(super) fn of(known: &RecordingFacts<'_>, needed: &Needed, early: bool) -> Pieces {
+    pub(super) fn of(known: &RecordingFacts<'_>, needed: &LastUses, early: bool) -> Pieces {
         let script = known.script;
         let mut all = Pieces::default();
         let mut calls = Calls::default();

@@ -1,7 +1,7 @@
 //! The requests on a socket, one after the other, each seen by the observer like an HTTP request: a request that names
 //! an earlier answer is completed with the history that this socket carried, and an edited one is composed.
 
-use ctx_engine::compose::Outgoing;
+use ctx_engine::compose::OutgoingRequest;
 use ctx_service::recorder::{Composition, Flaw, Withheld};
 use ctx_wire::rope::{Pieces, concat};
 use ctx_wire::socket::{Socket, SocketMessage, SocketRequest};
@@ -30,18 +30,18 @@ pub(super) struct Exchanges {
 
 #[derive(Default)]
 struct State {
-    running: Option<Running>,
+    running: Option<RunningRequest>,
     answers: Answers,
 }
 
 /// A request whose answer is not complete.
-struct Running {
+struct RunningRequest {
     eye: ResponseTap,
     is_begun: bool,
     /// Unknown if the request continues an answer that this socket did not carry.
     history: Option<History>,
     /// The composed request, until its answer begins.
-    composed: Option<(Outgoing, Pieces)>,
+    composed: Option<(OutgoingRequest, Pieces)>,
 }
 
 /// What happens to a client's message.
@@ -58,7 +58,7 @@ pub(super) enum Verdict {
 }
 
 /// What happens to a provider's message.
-pub(super) enum Hearing {
+pub(super) enum MessageOutcome {
     Pass,
     /// It is kept, and this message is sent to the provider.
     Again(String),
@@ -119,7 +119,7 @@ impl Exchanges {
         };
         let items = self.socket.items(message).filter(|_| is_known);
         let history = items.map(|items| History::of(before, items, composed.is_none()));
-        self.state().running = Some(Running { eye: response_eye, is_begun: false, history, composed });
+        self.state().running = Some(RunningRequest { eye: response_eye, is_begun: false, history, composed });
         verdict
     }
 
@@ -145,10 +145,10 @@ impl Exchanges {
     }
 
     /// Sees a provider's message before it is passed on.
-    pub(super) async fn hear(&self, message: &str) -> Hearing {
+    pub(super) async fn hear(&self, message: &str) -> MessageOutcome {
         let event = self.socket.event(message);
         if event.is_multiplexed {
-            return Hearing::Pass;
+            return MessageOutcome::Pass;
         }
         let refused = event.status.filter(|status| self.wire.is_unbound(*status, message.as_bytes()));
         let composed = self.state().running.as_mut().and_then(|running| running.composed.take());
@@ -157,10 +157,10 @@ impl Exchanges {
             && let Ok(text) = String::from_utf8(again.bytes(&concat(&source)))
         {
             self.state().running.iter_mut().for_each(|running| running.eye.unbound());
-            return Hearing::Again(text);
+            return MessageOutcome::Again(text);
         }
         let mut state = self.state();
-        let Some(running) = &mut state.running else { return Hearing::Pass };
+        let Some(running) = &mut state.running else { return MessageOutcome::Pass };
         if !std::mem::replace(&mut running.is_begun, true) {
             running.eye.head(StatusCode::OK, &events());
         }
@@ -176,7 +176,7 @@ impl Exchanges {
                 state.answers.put(&id, history);
             }
         }
-        Hearing::Pass
+        MessageOutcome::Pass
     }
 
     /// Ends the running request.
@@ -199,7 +199,7 @@ impl Exchanges {
 }
 
 /// Ends a request for its observer; if it is held, waits for its composition. `None`: it leaves unchanged.
-async fn composed(mut eye: RequestTap) -> Result<Option<(Outgoing, Pieces)>, Withheld> {
+async fn composed(mut eye: RequestTap) -> Result<Option<(OutgoingRequest, Pieces)>, Withheld> {
     if !eye.is_held() {
         eye.end(true);
         return Ok(None);

@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use super::exchange::{Exchanges, Hearing, Verdict};
+use super::exchange::{Exchanges, MessageOutcome, Verdict};
 use crate::watch::Ending;
 
 /// The pings without an answer that are remembered.
@@ -190,8 +190,8 @@ where
         let message = last.next(from).await?;
         match &message {
             Message::Text(text) => match exchanges.hear(text).await {
-                Hearing::Pass => to_client.send(message).await?,
-                Hearing::Again(text) => to_provider.send(Message::text(text)).await?,
+                MessageOutcome::Pass => to_client.send(message).await?,
+                MessageOutcome::Again(text) => to_provider.send(Message::text(text)).await?,
             },
             Message::Pong(data) if to_provider.is_answer(data) => {}
             Message::Close(_) => {

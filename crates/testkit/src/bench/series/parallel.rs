@@ -22,7 +22,7 @@ pub fn run(stage: &Stage, _: &Plan, report: &mut Report) -> io::Result<()> {
     let base = Script::near(SIZES[1], 1700, 2 + 2 * REQUESTS);
     let mut edited = Vec::new();
     for number in 0..CONVERSATIONS {
-        edited.push(Edited::begin(stage, &home, &daemon, base.variant(number))?);
+        edited.push(EditedConversation::begin(stage, &home, &daemon, base.variant(number))?);
     }
     let began = Instant::now();
     for conversation in &mut edited {
@@ -32,7 +32,7 @@ pub fn run(stage: &Stage, _: &Plan, report: &mut Report) -> io::Result<()> {
     daemon.settle()?;
     let began = Instant::now();
     std::thread::scope(|scope| {
-        let send = |conversation: &mut Edited| conversation.send(2 + REQUESTS..2 + 2 * REQUESTS).map(drop);
+        let send = |conversation: &mut EditedConversation| conversation.send(2 + REQUESTS..2 + 2 * REQUESTS).map(drop);
         let running: Vec<_> = edited.iter_mut().map(|conversation| scope.spawn(move || send(conversation))).collect();
         running.into_iter().try_for_each(|one| one.join().map_err(|_| io::Error::other("a client panicked"))?)
     })?;
@@ -44,25 +44,31 @@ pub fn run(stage: &Stage, _: &Plan, report: &mut Report) -> io::Result<()> {
 }
 
 /// A conversation with an edit, so that its requests are held.
-pub struct Edited {
+pub struct EditedConversation {
     script: Script,
     connection: Connection,
 }
 
-impl Edited {
-    pub fn begin(stage: &Stage, home: &Path, daemon: &Daemon, script: Script) -> io::Result<Edited> {
-        Edited::begin_at(stage, home, daemon, script, 0)
+impl EditedConversation {
+    pub fn begin(stage: &Stage, home: &Path, daemon: &Daemon, script: Script) -> io::Result<EditedConversation> {
+        EditedConversation::begin_at(stage, home, daemon, script, 0)
     }
 
     /// This is the first request of the script that is sent; the next one leaves edited.
-    pub fn begin_at(stage: &Stage, home: &Path, daemon: &Daemon, script: Script, first: usize) -> io::Result<Edited> {
+    pub fn begin_at(
+        stage: &Stage,
+        home: &Path,
+        daemon: &Daemon,
+        script: Script,
+        first: usize,
+    ) -> io::Result<EditedConversation> {
         let mut connection = Connection::open(daemon.address)?;
         connection.exchange(&script, first)?;
         daemon.settle()?;
         let edit = ["edit", "t1#0", "--text", "Begin here.", "--conv", script.session()];
         finish(stage.ctx(home).args(edit).output()?)?;
         connection.exchange(&script, first + 1)?;
-        Ok(Edited { script, connection })
+        Ok(EditedConversation { script, connection })
     }
 
     pub fn connect(&mut self, daemon: &Daemon) -> io::Result<()> {
