@@ -1,4 +1,4 @@
-// Changes that wait for their moment: wished, seen, made and taken back through the page; judged by what the provider
+// Changes that wait for their moment: deferred, seen, made and taken back through the page; judged by what the provider
 // receives.
 
 import assert from 'node:assert/strict'

@@ -10,14 +10,14 @@ use serde_json::Value;
 use crate::cache::{Misses, MissesQuery};
 use crate::context::{ContextView, WorthView};
 use crate::conversations::{Conversations, Purge, PurgeResult};
-use crate::edit::{Clear, EditResult, Heal, Wish};
+use crate::edit::{Clear, EditRequest, EditResult, Heal};
 use crate::explain::{Term, Terms};
 use crate::frames::{AtQuery, Frames, FramesQuery};
 use crate::helper::{HelperTest, HelperView, JobView};
-use crate::history::{Branches, Diff, DiffQuery, HistoryQuery, HistoryView, Tags, Way};
+use crate::history::{Branches, Diff, DiffQuery, HistoryQuery, HistoryRequest, HistoryView, Tags};
 use crate::map::ContextMap;
 use crate::models::ModelsView;
-use crate::phases::{PhaseWish, PhasesView};
+use crate::phases::{PhaseRequest, PhasesView};
 use crate::plan::{Plan, PlanView};
 use crate::requests::{Explanation, SentView};
 use crate::search::{SearchQuery, SearchResults};
@@ -26,7 +26,7 @@ use crate::stats::{Stats, StatsQuery};
 use crate::status::Status;
 use crate::team::{
     AllShares, Audit, AuditQuery, Keys, MadeKey, Me, NewKey, NewPerson, Notices, OpenConversation, People,
-    PersonChange, PersonConversations, Reason, ShareWish, Shares,
+    PersonChange, PersonConversations, Reason, ShareRequest, Shares,
 };
 use crate::timeline::{Timeline, TimelineQuery};
 use crate::waiting::{Cancel, PendingOutcome, Several, WaitView, WaitingView};
@@ -82,8 +82,8 @@ pub fn conversations() -> Call<Conversations> {
 }
 
 /// Deletes conversations for good.
-pub fn purge(wish: &Purge) -> Call<PurgeResult> {
-    Call::post("/purge", wish)
+pub fn purge(body: &Purge) -> Call<PurgeResult> {
+    Call::post("/purge", body)
 }
 
 /// The known models.
@@ -147,13 +147,13 @@ pub fn people() -> Call<People> {
 }
 
 /// Adds a person.
-pub fn add_person(wish: &NewPerson) -> Call<People> {
-    Call::post("/people", wish)
+pub fn add_person(body: &NewPerson) -> Call<People> {
+    Call::post("/people", body)
 }
 
 /// Changes the role or the groups of a person.
-pub fn change_person(name: &str, wish: &PersonChange) -> Call<People> {
-    Call::post(format!("/people/{}", encoded(name, "")), wish)
+pub fn change_person(name: &str, body: &PersonChange) -> Call<People> {
+    Call::post(format!("/people/{}", encoded(name, "")), body)
 }
 
 /// Removes a person, with their keys and shares.
@@ -178,8 +178,8 @@ pub fn keys() -> Call<Keys> {
 }
 
 /// Makes a key.
-pub fn make_key(wish: &NewKey) -> Call<MadeKey> {
-    Call::post("/keys", wish)
+pub fn make_key(body: &NewKey) -> Call<MadeKey> {
+    Call::post("/keys", body)
 }
 
 /// Revokes a key.
@@ -242,8 +242,8 @@ impl Conversation<'_> {
     }
 
     /// Runs a history action, or names a commit.
-    pub fn go(self, way: &Way) -> Call<EditResult> {
-        Call::post(self.path("history"), way)
+    pub fn go(self, body: &HistoryRequest) -> Call<EditResult> {
+        Call::post(self.path("history"), body)
     }
 
     /// Its branches.
@@ -257,8 +257,8 @@ impl Conversation<'_> {
     }
 
     /// Applies operations as one commit.
-    pub fn apply(self, wish: &Wish) -> Call<EditResult> {
-        Call::post(self.path("operations"), wish)
+    pub fn apply(self, body: &EditRequest) -> Call<EditResult> {
+        Call::post(self.path("operations"), body)
     }
 
     /// Previews operations, or applies them.
@@ -267,18 +267,18 @@ impl Conversation<'_> {
     }
 
     /// Applies operations after the helper model has written their texts.
-    pub fn find_words(self, wish: &Wish) -> Call<JobView> {
-        Call::post(self.path("helper"), wish)
+    pub fn find_words(self, body: &EditRequest) -> Call<JobView> {
+        Call::post(self.path("helper"), body)
     }
 
     /// Applies the edit that makes the provider accept the request again.
-    pub fn heal(self, wish: &Heal) -> Call<EditResult> {
-        Call::post(self.path("heal"), wish)
+    pub fn heal(self, body: &Heal) -> Call<EditResult> {
+        Call::post(self.path("heal"), body)
     }
 
     /// Clears everything clearable.
-    pub fn clear(self, wish: &Clear) -> Call<EditResult> {
-        Call::post(self.path("clear"), wish)
+    pub fn clear(self, body: &Clear) -> Call<EditResult> {
+        Call::post(self.path("clear"), body)
     }
 
     /// Its deferred edits and proposals.
@@ -287,23 +287,23 @@ impl Conversation<'_> {
     }
 
     /// Applies a deferred edit now.
-    pub fn accept(self, id: &str, wish: &Cancel) -> Call<WaitView> {
-        Call::post(self.path(&format!("waiting/{}/accept", encoded(id, ""))), wish)
+    pub fn accept(self, id: &str, body: &Cancel) -> Call<WaitView> {
+        Call::post(self.path(&format!("waiting/{}/accept", encoded(id, ""))), body)
     }
 
     /// Cancels a deferred edit.
-    pub fn cancel(self, id: &str, wish: &Cancel) -> Call<WaitView> {
-        Call::post(self.path(&format!("waiting/{}/cancel", encoded(id, ""))), wish)
+    pub fn cancel(self, id: &str, body: &Cancel) -> Call<WaitView> {
+        Call::post(self.path(&format!("waiting/{}/cancel", encoded(id, ""))), body)
     }
 
     /// Applies several deferred edits.
-    pub fn accept_many(self, wish: &Several) -> Call<PendingOutcome> {
-        Call::post(self.path("waiting/accept"), wish)
+    pub fn accept_many(self, body: &Several) -> Call<PendingOutcome> {
+        Call::post(self.path("waiting/accept"), body)
     }
 
     /// Cancels several deferred edits.
-    pub fn cancel_many(self, wish: &Several) -> Call<PendingOutcome> {
-        Call::post(self.path("waiting/cancel"), wish)
+    pub fn cancel_many(self, body: &Several) -> Call<PendingOutcome> {
+        Call::post(self.path("waiting/cancel"), body)
     }
 
     /// How full its context is.
@@ -337,13 +337,13 @@ impl Conversation<'_> {
     }
 
     /// Shares it.
-    pub fn share(self, wish: &ShareWish) -> Call<Shares> {
-        Call::post(self.path("share"), wish)
+    pub fn share(self, body: &ShareRequest) -> Call<Shares> {
+        Call::post(self.path("share"), body)
     }
 
     /// Ends a share.
-    pub fn unshare(self, wish: &ShareWish) -> Call<Shares> {
-        Call::post(self.path("unshare"), wish)
+    pub fn unshare(self, body: &ShareRequest) -> Call<Shares> {
+        Call::post(self.path("unshare"), body)
     }
 
     /// Its phases.
@@ -352,8 +352,8 @@ impl Conversation<'_> {
     }
 
     /// Begins or ends a phase.
-    pub fn phase(self, wish: &PhaseWish) -> Call<PhasesView> {
-        Call::post(self.path("phases"), wish)
+    pub fn phase(self, body: &PhaseRequest) -> Call<PhasesView> {
+        Call::post(self.path("phases"), body)
     }
 }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// Operations to apply as one commit.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Wish {
+pub struct EditRequest {
     pub operations: Vec<Operation>,
     pub author: String,
     #[serde(default)]

@@ -43,7 +43,7 @@ pub enum Action {
 /// A history action.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Way {
+pub struct HistoryRequest {
     pub action: Action,
     /// A commit, the start of its id, a tag, a branch, `HEAD`, or `source`: before the first commit.
     #[serde(default)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The beginning or the end of a phase.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PhaseWish {
+pub struct PhaseRequest {
     pub action: PhaseAction,
     /// Its name; to end a phase, the newest open one by default.
     #[serde(default)]

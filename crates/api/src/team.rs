@@ -137,7 +137,7 @@ pub struct ConversationShare {
 /// Shares a conversation with a person or a group.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ShareWish {
+pub struct ShareRequest {
     #[serde(default)]
     pub person: Option<String>,
     #[serde(default)]

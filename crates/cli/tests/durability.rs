@@ -127,7 +127,7 @@ async fn edit(house: &House, conversation: &str, random: &mut Random, over: &Ato
     let mut acknowledged = Vec::new();
     while !over.load(Ordering::Relaxed) {
         let frame = format!("t{}", 1 + random.below(6));
-        let wish = match random.below(4) {
+        let edit = match random.below(4) {
             0 => json!({"op": "delete", "ids": [frame]}),
             1 => json!({"op": "edit", "id": frame, "text": format!("edited {}", random.below(1000))}),
             2 => json!({"op": "drop-results", "ids": [frame]}),
@@ -135,7 +135,7 @@ async fn edit(house: &House, conversation: &str, random: &mut Random, over: &Ato
         };
         let (path, body) = match random.below(5) {
             0 => ("history", json!({"action": "undo", "author": "api"})),
-            _ => ("operations", json!({"operations": [wish], "author": "api"})),
+            _ => ("operations", json!({"operations": [edit], "author": "api"})),
         };
         let path = format!("/conversations/{conversation}/{path}");
         let Some((status, answer)) = house.control("POST", &path, Some(body)).await else { continue };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ctx_core::policy::settings::EVERY_PHASE;
 use ctx_core::policy::{Mode, Settings};
-use ctx_wire::provider_edits::{Rules, Wish};
+use ctx_wire::provider_edits::{ProviderSettings, Rules};
 use serde_json::{Value, json};
 
 use crate::layer::{EDITING, Layer, Origin, PROVIDER, in_words};
@@ -220,8 +220,8 @@ pub fn provider_rules(
 
 /// Adds the rules of a layer. Those of a project (its folder, and the client's working directory) apply only there.
 fn add_rules(rules: &mut Rules, own: Option<(&Path, &Path)>, provider: ProviderEditing) {
-    if provider.wish != Wish::default() {
-        rules.add(own.map(|(_, works)| works.to_owned()), provider.wish);
+    if provider.settings != ProviderSettings::default() {
+        rules.add(own.map(|(_, works)| works.to_owned()), provider.settings);
     }
     let mut projects: Vec<_> = provider.projects.into_iter().collect();
     // The deeper folder is stronger.
@@ -236,15 +236,15 @@ fn add_rules(rules: &mut Rules, own: Option<(&Path, &Path)>, provider: ProviderE
 /// The part of a layer that counts without trust: turning it off.
 fn quieter(provider: &ProviderEditing) -> ProviderEditing {
     let off = |switch: Option<bool>| switch.filter(|on| !on);
-    let quieter = |wish: &Wish| {
-        let mut quieter = Wish { enabled: off(wish.enabled), ..Wish::default() };
-        quieter.clear_tool_uses.enabled = off(wish.clear_tool_uses.enabled);
-        quieter.clear_thinking.enabled = off(wish.clear_thinking.enabled);
-        quieter.compact.enabled = off(wish.compact.enabled);
+    let quieter = |settings: &ProviderSettings| {
+        let mut quieter = ProviderSettings { enabled: off(settings.enabled), ..ProviderSettings::default() };
+        quieter.clear_tool_uses.enabled = off(settings.clear_tool_uses.enabled);
+        quieter.clear_thinking.enabled = off(settings.clear_thinking.enabled);
+        quieter.compact.enabled = off(settings.compact.enabled);
         quieter
     };
     let mut provider = provider.clone();
-    provider.wish = quieter(&provider.wish);
+    provider.settings = quieter(&provider.settings);
     provider.projects.values_mut().for_each(|project| project.0 = quieter(&project.0));
     provider
 }

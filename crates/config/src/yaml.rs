@@ -9,16 +9,16 @@ use crate::tree::{Data, Member, Node, SyntaxError};
 const DEEPEST: usize = 60;
 
 /// A list or section in progress.
-struct Open {
+struct OpenNode {
     line: usize,
     items: Vec<Node>,
     is_table: bool,
 }
 
-impl Open {
+impl OpenNode {
     /// Keys and values alternate in a section.
     fn close(self) -> Node {
-        let Open { line, items, is_table } = self;
+        let OpenNode { line, items, is_table } = self;
         if !is_table {
             return Node { line, data: Data::List(items) };
         }
@@ -33,7 +33,7 @@ impl Open {
 
 /// The first document; `Nothing` if there is none.
 pub fn parse(text: &str) -> Result<Node, SyntaxError> {
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenNode> = Vec::new();
     for event in Parser::new_from_str(text) {
         let (event, span) =
             event.map_err(|error| SyntaxError { line: error.marker().line(), why: error.info().to_owned() })?;
@@ -44,7 +44,7 @@ pub fn parse(text: &str) -> Result<Node, SyntaxError> {
                     return Err(SyntaxError { line, why: format!("it is nested more than {DEEPEST} times") });
                 }
                 let is_table = matches!(event, Event::MappingStart(..));
-                open.push(Open { line, items: Vec::new(), is_table });
+                open.push(OpenNode { line, items: Vec::new(), is_table });
                 continue;
             }
             Event::MappingEnd | Event::SequenceEnd => match open.pop() {

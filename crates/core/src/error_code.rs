@@ -222,7 +222,7 @@ codes! {
     UnknownRule = "unknown-rule",
     UnknownTag = "unknown-tag",
     UnknownTool = "unknown-tool",
-    UnknownWish = "unknown-wish",
+    UnknownDeferredEdit = "unknown-wish",
     Unplayable = "unplayable",
     UnreadableRequest = "unreadable-request",
     Unsupported = "unsupported",

@@ -24,6 +24,6 @@ pub use ctx_core::edit::misread;
 pub use files::Files;
 pub use imports::Imports;
 pub use past::shown;
-pub use plan::plan_wish;
+pub use plan::plan_request;
 pub use summary::summary;
 pub use wait::notes;

@@ -390,7 +390,8 @@ fn believable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Optio
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
-    Wished(Box<NotedWish>),
+    #[serde(rename = "wished")]
+    Deferred(Box<DeferredEdit>),
     /// Its commit precedes this record. `request`: the one whose arrival was the moment, and to which it applies.
     Made {
         id: String,
@@ -458,7 +459,7 @@ pub struct TrimmedResult {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NotedWish {
+pub struct DeferredEdit {
     /// `w1` is the first of its conversation.
     pub id: String,
     pub when: When,

@@ -2,7 +2,7 @@
 
 use crate::Refusal;
 use crate::conversation::Conversation;
-use ctx_api::phases::{PhaseAction, PhaseView, PhaseWish, PhasesView};
+use ctx_api::phases::{PhaseAction, PhaseRequest, PhaseView, PhasesView};
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::hint::Command;
 use ctx_core::policy::Phase;
@@ -11,12 +11,12 @@ use ctx_core::{ErrorCode, hint};
 /// The longest name in characters. Names are for people: short, and on one line.
 const LONGEST: usize = 80;
 
-pub fn named(conversation: &Conversation, wish: &PhaseWish) -> Result<String, Refusal> {
-    let name = wish.name.as_deref().map(str::trim).filter(|name| !name.is_empty());
+pub fn named(conversation: &Conversation, request: &PhaseRequest) -> Result<String, Refusal> {
+    let name = request.name.as_deref().map(str::trim).filter(|name| !name.is_empty());
     let open = || conversation.policy.phases.open().map(|phase| phase.name.as_str());
     let Some(name) = name else {
-        let newest = open().next_back().filter(|_| wish.action == PhaseAction::End);
-        return newest.map(str::to_owned).ok_or_else(|| match wish.action {
+        let newest = open().next_back().filter(|_| request.action == PhaseAction::End);
+        return newest.map(str::to_owned).ok_or_else(|| match request.action {
             PhaseAction::Begin => Refusal::new(
                 ErrorCode::NoName,
                 "A phase needs a name.",
@@ -34,7 +34,7 @@ pub fn named(conversation: &Conversation, wish: &PhaseWish) -> Result<String, Re
         return Err(Refusal::new(ErrorCode::BadName, message, hint![Command::Phase.with("begin testing"), "."]));
     }
     let is_open = open().any(|phase| phase == name);
-    match (wish.action, is_open) {
+    match (request.action, is_open) {
         (PhaseAction::Begin, true) => Err(Refusal::new(
             ErrorCode::OpenAlready,
             format!("The phase `{name}` is already open."),

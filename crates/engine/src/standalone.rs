@@ -8,7 +8,7 @@ use crate::log::OpeningRecord;
 use crate::provider::Additions;
 use crate::request::circumstances::Circumstances;
 use crate::{Engine, Problem, Refusal, view};
-use ctx_api::edit::{EditResult, When, Wish};
+use ctx_api::edit::{EditRequest, EditResult, When};
 use ctx_api::frames::Frames;
 use ctx_clients::Hints;
 use ctx_core::edit::Operation;
@@ -66,10 +66,10 @@ impl Standalone {
 
     /// Applies operations, all or none, from the next request on.
     pub fn edit(&mut self, operations: Vec<Operation>, at: u64) -> Result<EditResult, Refusal> {
-        let wish = Wish { operations, author: "program".into(), ..Wish::default() };
+        let edit = EditRequest { operations, author: "program".into(), ..EditRequest::default() };
         let mut files = Files::default();
         let (commit, mut applied) =
-            self.engine.prepared(&self.conversation, wish, Vec::new(), (at, Some(When::Now)), &mut files)?;
+            self.engine.prepared(&self.conversation, edit, Vec::new(), (at, Some(When::Now)), &mut files)?;
         applied.commit = Some(commit.id.to_string());
         apply::push(&mut self.conversation, commit);
         files.keep();

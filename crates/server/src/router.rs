@@ -25,17 +25,17 @@ impl PathRouter {
 
     /// `on_spare`: the connection got one of the last file handles, which are reserved for the control API.
     pub(crate) async fn answer(&self, request: Request<Incoming>, on_spare: bool) -> Response<Reply> {
-        match Way::of(request.uri().path()) {
-            Way::Upstream if on_spare => self.refuse(Failure::Crowded, request.uri().path()),
-            Way::Upstream => {
+        match Route::of(request.uri().path()) {
+            Route::Upstream if on_spare => self.refuse(Failure::Crowded, request.uri().path()),
+            Route::Upstream => {
                 let uri = request.uri().clone();
                 match self.proxy.forward(request).await {
                     Ok(response) => response.map(Reply::answer),
                     Err(failure) => self.refuse(failure, uri.path()),
                 }
             }
-            Way::Control => self.local.control(request).await,
-            Way::Page => self.local.page(request).await,
+            Route::Control => self.local.control(request).await,
+            Route::Page => self.local.page(request).await,
         }
     }
 
@@ -46,13 +46,13 @@ impl PathRouter {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Route {
     Control,
     Page,
     Upstream,
 }
 
-impl Way {
+impl Route {
     fn of(path: &str) -> Self {
         let lies_under =
             |room: &str| path.strip_prefix(room).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
@@ -73,20 +73,20 @@ mod tests {
     #[test]
     fn only_our_own_rooms_stay_in_the_house() {
         for (path, way) in [
-            ("/control", Way::Control),
-            ("/control/v1/status", Way::Control),
-            ("/ui", Way::Page),
-            ("/ui/", Way::Page),
-            ("/ui/assets/app.js", Way::Page),
-            ("/", Way::Upstream),
-            ("*", Way::Upstream),
-            ("/v1/messages", Way::Upstream),
-            ("/uix", Way::Upstream),
-            ("/controls", Way::Upstream),
-            ("//ui/", Way::Upstream),
-            ("/v1/../control/v1/status", Way::Upstream),
+            ("/control", Route::Control),
+            ("/control/v1/status", Route::Control),
+            ("/ui", Route::Page),
+            ("/ui/", Route::Page),
+            ("/ui/assets/app.js", Route::Page),
+            ("/", Route::Upstream),
+            ("*", Route::Upstream),
+            ("/v1/messages", Route::Upstream),
+            ("/uix", Route::Upstream),
+            ("/controls", Route::Upstream),
+            ("//ui/", Route::Upstream),
+            ("/v1/../control/v1/status", Route::Upstream),
         ] {
-            assert_eq!(Way::of(path), way, "{path}");
+            assert_eq!(Route::of(path), way, "{path}");
         }
     }
 }

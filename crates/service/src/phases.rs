@@ -3,7 +3,7 @@
 use crate::clock::now;
 use crate::parts::Parts;
 use crate::threads::lock;
-use ctx_api::phases::{PhaseAction, PhaseWish, PhasesView};
+use ctx_api::phases::{PhaseAction, PhaseRequest, PhasesView};
 use ctx_core::policy::Moment;
 use ctx_engine::log::{self, Automatic};
 use ctx_engine::phases::{named, view};
@@ -17,17 +17,17 @@ impl Parts {
         Ok(view(&conversation))
     }
 
-    pub(crate) fn phase(&self, name: &str, wish: &PhaseWish) -> Result<PhasesView, Refusal> {
+    pub(crate) fn phase(&self, name: &str, request: &PhaseRequest) -> Result<PhasesView, Refusal> {
         let name = &self.meant(name)?;
         let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
-        let phase = named(&conversation, wish)?;
+        let phase = named(&conversation, request)?;
         let after = conversation.messages.tree.path().last().map(|slot| slot.id);
         let moment = Moment { at: now(), after };
-        let said = match wish.action {
-            PhaseAction::Begin => Automatic::PhaseBegan { name: phase, moment, author: wish.author.clone() },
-            PhaseAction::End => Automatic::PhaseEnded { name: phase, moment, author: wish.author.clone() },
+        let said = match request.action {
+            PhaseAction::Begin => Automatic::PhaseBegan { name: phase, moment, author: request.author.clone() },
+            PhaseAction::End => Automatic::PhaseEnded { name: phase, moment, author: request.author.clone() },
         };
         let (id, losses) = (conversation.id().to_owned(), conversation.log.losses);
         drop(conversation);

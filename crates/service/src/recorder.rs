@@ -32,13 +32,13 @@ use work::Worker;
 pub struct Recorder {
     service: Arc<Service>,
     gauges: Arc<Gauges>,
-    _open: Arc<Open>,
+    _open: Arc<OpenLanes>,
 }
 
 /// Keeps the lanes open as long as a recorder exists.
-struct Open(Arc<Lanes>);
+struct OpenLanes(Arc<Lanes>);
 
-impl Drop for Open {
+impl Drop for OpenLanes {
     fn drop(&mut self) {
         self.0.close();
     }
@@ -56,7 +56,7 @@ impl Recorder {
             let worker = Worker::new(service, of_worker.clone());
             std::thread::Builder::new().name("ctx-recorder".into()).spawn(move || worker.run()).map(drop)
         })?;
-        Ok(Recorder { service, gauges, _open: Arc::new(Open(lanes)) })
+        Ok(Recorder { service, gauges, _open: Arc::new(OpenLanes(lanes)) })
     }
 
     /// Takes the provider's answer to a client that listed the models.

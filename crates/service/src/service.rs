@@ -10,13 +10,13 @@ use crate::view::{Figures, StatsScope};
 use ctx_api::cache::Misses;
 use ctx_api::context::{ContextView, WorthView};
 use ctx_api::conversations::{Conversations, ImportResult};
-use ctx_api::edit::{EditResult, Wish};
+use ctx_api::edit::{EditRequest, EditResult};
 use ctx_api::face::Face;
 use ctx_api::frames::Frames;
-use ctx_api::history::{Branches, Diff, HistoryView, Tags, Way};
+use ctx_api::history::{Branches, Diff, HistoryRequest, HistoryView, Tags};
 use ctx_api::map::ContextMap;
 use ctx_api::models::ModelsView;
-use ctx_api::phases::{PhaseWish, PhasesView};
+use ctx_api::phases::{PhaseRequest, PhasesView};
 use ctx_api::plan::{Plan, PlanView};
 use ctx_api::requests::{CompositionView, SentView, Usage};
 use ctx_api::search::SearchResults;
@@ -30,7 +30,7 @@ use ctx_engine::attribution::SeenRequest;
 use ctx_engine::card::Card;
 use ctx_engine::compose::Ready;
 use ctx_engine::edit::heal::Illness;
-use ctx_engine::helper::questions::{Grown, Open};
+use ctx_engine::helper::questions::{Grown, OpenQuestions};
 use ctx_engine::ports::{About, Automatic};
 use ctx_engine::request::Ticket;
 use ctx_engine::response::Timing;
@@ -302,8 +302,8 @@ impl Service {
     }
 
     /// Applies operations, all or none.
-    pub fn apply(&self, name: &str, wish: Wish) -> Result<EditResult, Refusal> {
-        self.parts.confirmed(|| self.parts.apply(name, wish.clone()))
+    pub fn apply(&self, name: &str, edit: EditRequest) -> Result<EditResult, Refusal> {
+        self.parts.confirmed(|| self.parts.apply(name, edit.clone()))
     }
 
     /// Previews a plan, and applies it on request.
@@ -314,8 +314,8 @@ impl Service {
     }
 
     /// Moves through the history: undo, redo, revert, rollback, branches and tags.
-    pub fn go(&self, name: &str, way: Way) -> Result<EditResult, Refusal> {
-        self.parts.confirmed(|| self.parts.go(name, way.clone()))
+    pub fn go(&self, name: &str, request: HistoryRequest) -> Result<EditResult, Refusal> {
+        self.parts.confirmed(|| self.parts.go(name, request.clone()))
     }
 
     /// The newest commits of the current branch.
@@ -351,8 +351,8 @@ impl Service {
     }
 
     /// Removes the block that the provider refuses, as an ordinary commit.
-    pub fn heal(&self, name: &str, wish: Wish) -> Result<EditResult, Refusal> {
-        self.parts.confirmed(|| self.parts.heal(name, wish.clone()))
+    pub fn heal(&self, name: &str, edit: EditRequest) -> Result<EditResult, Refusal> {
+        self.parts.confirmed(|| self.parts.heal(name, edit.clone()))
     }
 
     /// The block that the provider refuses, if it refused the newest request because of one.
@@ -408,8 +408,8 @@ impl Service {
     }
 
     /// Begins or ends a phase. It is stored, so a power cut does not lose it.
-    pub fn phase(&self, name: &str, wish: &PhaseWish) -> Result<PhasesView, Refusal> {
-        self.parts.phase(name, wish)
+    pub fn phase(&self, name: &str, request: &PhaseRequest) -> Result<PhasesView, Refusal> {
+        self.parts.phase(name, request)
     }
 
     /// Records who may open a conversation, or opened it. It is stored before this returns.
@@ -418,8 +418,8 @@ impl Service {
     }
 
     /// The texts that an edit request lacks. Errors in the request are reported before the helper is asked.
-    pub fn questions(&self, name: &str, wish: Wish) -> Result<Open, Refusal> {
-        self.parts.questions(name, wish)
+    pub fn questions(&self, name: &str, edit: EditRequest) -> Result<OpenQuestions, Refusal> {
+        self.parts.questions(name, edit)
     }
 
     /// The frames of a conversation that have grown beyond their opening words and need a title.

@@ -5,7 +5,7 @@
 
 mod support;
 
-use ctx_api::edit::Wish;
+use ctx_api::edit::EditRequest;
 use ctx_core::edit::Operation;
 use ctx_core::policy::{Facts, Look, Mode, Proposal, Settings};
 use ctx_engine::ports::{About, Automatic};
@@ -81,8 +81,8 @@ impl Running {
     fn edit(&self, session: &Session, text: &str) {
         let edit = serde_json::json!({"op": "edit", "id": "t1#0", "text": text});
         let operation: Operation = serde_json::from_value(edit).expect("an operation");
-        let wish = Wish { operations: vec![operation], author: "test".into(), ..Wish::default() };
-        self.service().apply(session.session_id(), wish).expect("a commit");
+        let edit = EditRequest { operations: vec![operation], author: "test".into(), ..EditRequest::default() };
+        self.service().apply(session.session_id(), edit).expect("a commit");
     }
 }
 

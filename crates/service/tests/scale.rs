@@ -4,7 +4,7 @@
 
 mod support;
 
-use ctx_api::edit::Wish;
+use ctx_api::edit::EditRequest;
 use serde_json::json;
 use std::time::{Duration, Instant};
 use support::growing::Growing;
@@ -31,8 +31,8 @@ impl Edited {
         for number in 0..commits {
             let text = format!("part {number}");
             let operations = serde_json::from_value(json!([{"op": "edit", "id": "t1#0", "text": text}]));
-            let wish = Wish { operations: operations.expect("an operation"), ..Wish::default() };
-            house.service.apply(&conversation, wish).expect("a commit");
+            let edit = EditRequest { operations: operations.expect("an operation"), ..EditRequest::default() };
+            house.service.apply(&conversation, edit).expect("a commit");
         }
         Edited { house, conversation }
     }

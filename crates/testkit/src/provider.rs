@@ -105,11 +105,12 @@ fn checked<'a>(body: &'a Fields, betas: &str, memory: &rules::Memory) -> Result<
         return Err("role 'system' is not supported on this model".into());
     }
     let thinking = object(body, "thinking");
-    let wish = thinking.and_then(|thinking| thinking.get("block_binding"));
-    if wish.is_some() && !betas.contains(binding::BETA) {
+    let block_binding = thinking.and_then(|thinking| thinking.get("block_binding"));
+    if block_binding.is_some() && !betas.contains(binding::BETA) {
         return Err("thinking.block_binding: Extra inputs are not permitted".into());
     }
-    let drops = wish.and_then(|wish| wish["prefix_mismatch_behavior"].as_str()) == Some("drop_block");
+    let drops = block_binding.and_then(|block_binding| block_binding["prefix_mismatch_behavior"].as_str())
+        == Some("drop_block");
     // Models with a thinking budget do not bind their thinking.
     let binds = !model.contains("-4-5") && thinking.and_then(|thinking| text(thinking, "type")) != Some("enabled");
     let (prefix, unbound) = binding::unbound(&request, VOLATILE_SYSTEM);

@@ -7,7 +7,7 @@ import { asked } from "../first";
 import { taken } from "./errors";
 import { KEY_HEADERS, KEY_PARAMETER } from "./key";
 import type { paths } from "./schema";
-import type { EditResult, FrameContent, Frames, Operation, PlanView, TimelineEvent, Way, When } from "./types";
+import type { EditResult, FrameContent, Frames, Operation, PlanView, TimelineEvent, HistoryRequest, When } from "./types";
 
 export { ApiError } from "./errors";
 export type * from "./types";
@@ -90,7 +90,7 @@ export const search = (q: string, limit?: number, conversation?: string) =>
   );
 
 /** A way through the history: undo, redo, revert, rollback, branch, checkout, tag. */
-export const go = (conversation: string, way: Partial<Way> & Pick<Way, "action">): Promise<EditResult> =>
+export const go = (conversation: string, way: Partial<HistoryRequest> & Pick<HistoryRequest, "action">): Promise<EditResult> =>
   taken(
     client.POST("/conversations/{conversation}/history", {
       params: { path: { conversation } },
@@ -117,7 +117,7 @@ interface Wanted {
   when?: When;
 }
 
-function wish({ operations, expect = null, note = null, when = "now" }: Wanted, dry_run: boolean) {
+function editBody({ operations, expect = null, note = null, when = "now" }: Wanted, dry_run: boolean) {
   return { operations, expect, note, dry_run, author: AUTHOR, when };
 }
 
@@ -126,7 +126,7 @@ export const preview = (conversation: string, wanted: Wanted, signal?: AbortSign
   taken(
     client.POST("/conversations/{conversation}/operations", {
       params: { path: { conversation } },
-      body: wish(wanted, true),
+      body: editBody(wanted, true),
       ...(signal === undefined ? {} : { signal }),
     }),
   );
@@ -136,7 +136,7 @@ export const apply = (conversation: string, wanted: Wanted): Promise<EditResult>
   taken(
     client.POST("/conversations/{conversation}/operations", {
       params: { path: { conversation } },
-      body: wish(wanted, false),
+      body: editBody(wanted, false),
     }),
   );
 
@@ -171,19 +171,19 @@ export const plan = (conversation: string, wanted: Wanted, signal?: AbortSignal)
 export const getWaiting = (conversation: string) =>
   taken(client.GET("/conversations/{conversation}/waiting", { params: { path: { conversation } } }));
 
-export const cancelWish = (conversation: string, wish: string) =>
+export const cancelDeferred = (conversation: string, edit: string) =>
   taken(
-    client.POST("/conversations/{conversation}/waiting/{wish}/cancel", {
-      params: { path: { conversation, wish } },
+    client.POST("/conversations/{conversation}/waiting/{edit}/cancel", {
+      params: { path: { conversation, edit } },
       body: { author: AUTHOR },
     }),
   );
 
 /** Makes one that waits, whatever it waits for. */
-export const acceptWish = (conversation: string, wish: string) =>
+export const acceptDeferred = (conversation: string, edit: string) =>
   taken(
-    client.POST("/conversations/{conversation}/waiting/{wish}/accept", {
-      params: { path: { conversation, wish } },
+    client.POST("/conversations/{conversation}/waiting/{edit}/accept", {
+      params: { path: { conversation, edit } },
       body: { author: AUTHOR },
     }),
   );
@@ -207,7 +207,7 @@ export const askHelper = (conversation: string, wanted: Wanted, dry_run = false)
   taken(
     client.POST("/conversations/{conversation}/helper", {
       params: { path: { conversation } },
-      body: wish(wanted, dry_run),
+      body: editBody(wanted, dry_run),
     }),
   );
 

@@ -35,10 +35,10 @@ export const revokeKey = (key: string) => taken(client.POST("/keys/{key}/revoke"
 
 export const getShares = async () => (await taken(client.GET("/shares"))).shares;
 
-export const share = (conversation: string, body: Schemas["ShareWish"]) =>
+export const share = (conversation: string, body: Schemas["ShareRequest"]) =>
   taken(client.POST("/conversations/{conversation}/share", { params: { path: { conversation } }, body }));
 
-export const unshare = (conversation: string, body: Schemas["ShareWish"]) =>
+export const unshare = (conversation: string, body: Schemas["ShareRequest"]) =>
   taken(client.POST("/conversations/{conversation}/unshare", { params: { path: { conversation } }, body }));
 
 export const getFigures = async (person: string) =>

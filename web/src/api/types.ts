@@ -40,7 +40,7 @@ export type Select = Schemas["Select"];
 export type Where = Schemas["Where"];
 /** Changes that wait for their moment, or did. */
 export type Waiting = Schemas["WaitingView"];
-export type Wish = Schemas["WaitView"];
+export type DeferredEdit = Schemas["WaitView"];
 export type When = Schemas["When"];
 /** How full the context is, and what of it may be cleared. */
 export type ContextFill = Schemas["ContextView"];
@@ -52,7 +52,7 @@ export type WaitingEvent = Extract<TimelineEvent, { kind: "waiting" }>;
 export type EditResult = Schemas["EditResult"];
 export type PlanView = Schemas["PlanView"];
 export type HelperText = Schemas["HelperText"];
-export type Way = Schemas["Way"];
+export type HistoryRequest = Schemas["HistoryRequest"];
 export type History = Schemas["HistoryView"];
 export type Commit = Schemas["CommitView"];
 export type Branch = Schemas["BranchView"];

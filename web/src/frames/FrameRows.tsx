@@ -3,7 +3,7 @@
 import { defaultRangeExtractor, type Range, useVirtualizer } from "@tanstack/react-virtual";
 import { type Ref, useCallback, useImperativeHandle, useLayoutEffect, useMemo, useRef } from "react";
 
-import type { Frames, Operation, Wish } from "../api";
+import type { Frames, Operation, DeferredEdit } from "../api";
 import { FormAt } from "../edit/FormAt";
 import { entryOf } from "../edit/operations";
 import { useStage } from "../edit/stage";
@@ -46,8 +46,8 @@ export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, ope
   const scroller = useRef<HTMLDivElement>(null);
   const { draft, operations } = useStage(conversation);
   const anchor = draft === null ? -1 : anchorIndex(rows, draft.anchor);
-  const wishes = useWaiting(conversation).data?.wishes ?? NO_WISHES;
-  const coming = useMemo(() => comingTo(operations, wishes), [operations, wishes]);
+  const edits = useWaiting(conversation).data?.wishes ?? NO_EDITS;
+  const coming = useMemo(() => comingTo(operations, edits), [operations, edits]);
   const isChosen = useMemo(() => new Set(chosen), [chosen]);
   const line = useMemo(() => cacheLine(frames, rows), [frames, rows]);
 
@@ -150,17 +150,17 @@ export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, ope
 }
 
 const NOTHING: readonly string[] = [];
-const NO_WISHES: readonly Wish[] = [];
+const NO_EDITS: readonly DeferredEdit[] = [];
 
 /** What is in the tray for each row, or waits for its moment. */
-function comingTo(staged: readonly Operation[], wishes: readonly Wish[]): Map<string, string[]> {
+function comingTo(staged: readonly Operation[], edits: readonly DeferredEdit[]): Map<string, string[]> {
   const coming = new Map<string, string[]>();
   const add = (operation: Operation | Made, when: string) => {
     const words = `${entryOf(operation.op).label.toLowerCase()} ${when}`;
     for (const id of namedIn(operation)) coming.set(id, [...new Set([...(coming.get(id) ?? []), words])]);
   };
   for (const operation of staged) add(operation, "staged");
-  for (const { state, operations, when } of wishes) {
+  for (const { state, operations, when } of edits) {
     if (state === "waiting") operations.forEach((operation) => add(operation, inShort(when)));
   }
   return coming;

@@ -10,7 +10,7 @@ export function AsideRow({ event }: { event: AsideEvent }) {
   const { badge, color, words, more } = aside(event);
   return (
     <Note at={event.at}>
-      <span className={styles.wish}>
+      <span className={styles.edit}>
         <Badge color={color}>{badge}</Badge>
         <bdi>{words}</bdi>
         {more !== null && <span className={styles.until}>{more}</span>}

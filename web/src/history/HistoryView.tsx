@@ -21,7 +21,7 @@ import { width } from "./lanes";
 import { Note } from "./Note";
 import { RunRow } from "./RunRow";
 import { Toolbar } from "./Toolbar";
-import { WishRow } from "./WishRow";
+import { DeferredEditRow } from "./DeferredEditRow";
 import { useAllHistory, useEvents } from "./useAllHistory";
 import { useWays, type Ways } from "./useWays";
 
@@ -104,7 +104,7 @@ export function HistoryView({ conversation: { id } }: { conversation: Conversati
               />
             )}
             {entry.kind === "line" && <LineRow event={entry.event} />}
-            {entry.kind === "wish" && <WishRow conversation={id} event={entry.event} />}
+            {entry.kind === "edit" && <DeferredEditRow conversation={id} event={entry.event} />}
             {entry.kind === "aside" && <AsideRow event={entry.event} />}
             {entry.kind === "recovery" && (
               <Note at={entry.at}>

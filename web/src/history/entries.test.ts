@@ -106,10 +106,10 @@ test("one list, with the lines of the graph running past requests", () => {
   expect(places).toEqual([0, [0], 1, 0, 0]);
 });
 
-test("what waits for its moment stands where it was wished, not where it was made", () => {
-  const wish = (seq: number, state: string) =>
+test("what waits for its moment stands where it was deferred, not where it was made", () => {
+  const edit = (seq: number, state: string) =>
     ({ kind: "waiting", seq, at: seq, conversation: "c", id: "w1", state }) as TimelineEvent;
-  const list = entries([], [wish(1, "waiting"), ...turn(2, 1), wish(4, "made"), wish(5, "cancelled")]);
+  const list = entries([], [edit(1, "waiting"), ...turn(2, 1), edit(4, "made"), edit(5, "cancelled")]);
   expect(list.map(({ key }) => key)).toEqual(["w5", "x2", "w1"]);
 });
 

@@ -11,7 +11,7 @@ export type Entry =
   | { kind: "exchange"; key: string; at: number; exchange: Exchange; past: number[] }
   | { kind: "run"; key: string; at: number; exchanges: Exchange[]; past: number[] }
   | { kind: "line"; key: string; at: number; event: LineEvent; past: number[] }
-  | { kind: "wish"; key: string; at: number; event: WaitingEvent; past: number[] }
+  | { kind: "edit"; key: string; at: number; event: WaitingEvent; past: number[] }
   | { kind: "aside"; key: string; at: number; event: AsideEvent; past: number[] }
   | { kind: "recovery"; key: string; at: number; past: number[] };
 
@@ -62,7 +62,7 @@ export function entries(commits: Commit[], events: TimelineEvent[], filter: Filt
         rows.push({ seq, at, make: (past) => ({ kind: "line", key: `l${seq}`, at, event, past }) });
       } else if (event.kind === "waiting" && event.state !== "made") {
         // One that was made is a commit, and stands there as such.
-        rows.push({ seq, at, make: (past) => ({ kind: "wish", key: `w${seq}`, at, event, past }) });
+        rows.push({ seq, at, make: (past) => ({ kind: "edit", key: `w${seq}`, at, event, past }) });
       } else if (isAside(event)) {
         rows.push({ seq, at, make: (past) => ({ kind: "aside", key: `a${seq}`, at, event, past }) });
       } else if (event.kind === "recovery") {

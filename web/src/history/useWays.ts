@@ -3,7 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import { type EditResult, type Way, go as walk } from "../api";
+import { type EditResult, type HistoryRequest, go as walk } from "../api";
 import { short } from "../format/numbers";
 import { committing, expectedHead, shownHead } from "../head";
 import { remarksOf } from "../notices/remarks";
@@ -12,7 +12,7 @@ import { keys } from "../queries";
 import { said } from "./commits";
 import { allHistory } from "./useAllHistory";
 
-export type Step = Pick<Way, "action"> & { target?: string; name?: string; cascade?: boolean };
+export type Step = Pick<HistoryRequest, "action"> & { target?: string; name?: string; cascade?: boolean };
 
 export interface Ways {
   /** Whether it was done. A refusal is thrown instead of told when `told` is false. */
@@ -55,7 +55,7 @@ export function useWays(conversation: string | null): Ways {
 }
 
 /** What changes the newest of the history is refused if that is not what was on the screen. */
-const MOVES: Way["action"][] = ["undo", "redo", "revert", "rollback"];
+const MOVES: HistoryRequest["action"][] = ["undo", "redo", "revert", "rollback"];
 
 const running = new Map<string, Promise<unknown>>();
 
@@ -75,7 +75,7 @@ function back(step: Step, go: Ways["go"]): { label: string; run: () => void } | 
   return null;
 }
 
-const PAST: Record<Way["action"], string> = {
+const PAST: Record<HistoryRequest["action"], string> = {
   undo: "Undone",
   redo: "Redone",
   revert: "Reverted",

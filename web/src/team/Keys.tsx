@@ -107,12 +107,12 @@ function MakeKey({ me }: { me: Me }) {
         className={styles.form}
         onSubmit={(event) => {
           event.preventDefault();
-          const wish = {
+          const request = {
             label: label.trim(),
             person: chosen === "" ? null : chosen,
             days: days === "" ? null : Number(days),
           };
-          make.mutate(wish, {
+          make.mutate(request, {
             onSuccess: (key) => {
               setMade(key);
               setLabel("");

@@ -68,8 +68,8 @@ interface RowProps {
 function Row({ person, me, onKey, onFigures, onRemove }: RowProps) {
   const { name, role, groups, keys, last_used } = person;
   const change = useChange(
-    (wish: { role?: string; groups?: string[] }) => changePerson(name, { role: null, groups: null, ...wish }),
-    (wish) => (wish.role === undefined ? `Changed the groups of ${name}` : `${name} is now ${wish.role}`),
+    (request: { role?: string; groups?: string[] }) => changePerson(name, { role: null, groups: null, ...request }),
+    (request) => (request.role === undefined ? `Changed the groups of ${name}` : `${name} is now ${request.role}`),
   );
   const may = manages(me);
   return (
@@ -151,8 +151,8 @@ function AddPerson() {
       className={styles.form}
       onSubmit={(event) => {
         event.preventDefault();
-        const wish = { name: name.trim(), role, groups: listed(groups) };
-        add.mutate(wish, {
+        const request = { name: name.trim(), role, groups: listed(groups) };
+        add.mutate(request, {
           onSuccess: () => {
             setName("");
             setGroups("");

@@ -76,11 +76,11 @@ function ShareForm() {
   const [name, setName] = useState("");
   const [edit, setEdit] = useState(false);
   const give = useChange(
-    (wish: { conversation: string; person: string | null; group: string | null; edit: boolean }) => {
-      const { conversation, ...whom } = wish;
+    (request: { conversation: string; person: string | null; group: string | null; edit: boolean }) => {
+      const { conversation, ...whom } = request;
       return share(conversation, whom);
     },
-    (wish) => `Shared with ${withWhom(wish)}`,
+    (request) => `Shared with ${withWhom(request)}`,
   );
   if (own.length === 0) return null;
   const chosen = own.find(({ id }) => id === conversation)?.id ?? own[0]?.id ?? "";

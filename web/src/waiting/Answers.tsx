@@ -10,7 +10,7 @@ export function Answers({ conversation, id }: { conversation: string; id: string
   const accept = useAccept(conversation);
   const decline = useCancel(conversation);
   const [busy, setBusy] = useState(false);
-  const answer = async (how: (wish: string) => Promise<void>) => {
+  const answer = async (how: (edit: string) => Promise<void>) => {
     setBusy(true);
     await how(id);
     setBusy(false);

@@ -1,12 +1,12 @@
 // What a change that waits will do: each operation with what it is about.
 
-import type { Wish } from "../api";
+import type { DeferredEdit } from "../api";
 import { entryOf } from "../edit/operations";
 import { inShort } from "../edit/targets";
 import { targetsOf, withWhat } from "../history/operations";
 import styles from "./waiting.module.css";
 
-export function Operations({ operations, summary }: Pick<Wish, "operations" | "summary">) {
+export function Operations({ operations, summary }: Pick<DeferredEdit, "operations" | "summary">) {
   // One that switches commits off has none.
   if (operations.length === 0) return <span className={styles.operation}>{summary}</span>;
   return operations.map((operation, index) => (

@@ -5,7 +5,7 @@ import { Badge, Tooltip, UnstyledButton } from "@mantine/core";
 import { ChevronDownIcon, ChevronRightIcon, MagicWandIcon } from "@radix-ui/react-icons";
 import { useState } from "react";
 
-import type { Operation, Wish } from "../api";
+import type { Operation, DeferredEdit } from "../api";
 import { PriceTag } from "../edit/PriceTag";
 import { usePrice } from "../edit/usePrice";
 import { plural, short } from "../format/numbers";
@@ -18,12 +18,12 @@ import { Operations } from "./Operations";
 import styles from "./waiting.module.css";
 import { clearsResults, goes, isAutomatic, placeOf, reasonWords } from "./words";
 
-export function Proposal({ conversation, wish }: { conversation: string; wish: Wish }) {
+export function Proposal({ conversation, edit }: { conversation: string; edit: DeferredEdit }) {
   const [open, setOpen] = useState(false);
-  const { id, at, author, note, operations, summary } = wish;
-  const saved = wish.tokens_before - wish.tokens_after;
+  const { id, at, author, note, operations, summary } = edit;
+  const saved = edit.tokens_before - edit.tokens_after;
   return (
-    <li className={styles.one} data-proposal data-wish={id}>
+    <li className={styles.one} data-proposal data-deferred={id}>
       <MagicWandIcon aria-hidden />
       <div className={styles.words}>
         <UnstyledButton
@@ -33,46 +33,46 @@ export function Proposal({ conversation, wish }: { conversation: string; wish: W
           onClick={() => setOpen(!open)}
         >
           {open ? <ChevronDownIcon aria-hidden /> : <ChevronRightIcon aria-hidden />}
-          {clearsResults(wish) ? <Cleared wish={wish} /> : <Operations operations={operations} summary={summary} />}
+          {clearsResults(edit) ? <Cleared edit={edit} /> : <Operations operations={operations} summary={summary} />}
           <span className={styles.saved} data-more={saved < 0 || undefined}>
             {saved >= 0 ? `−${short(saved)}` : `+${short(-saved)}`}
           </span>
         </UnstyledButton>{" "}
-        {!isAutomatic(wish) && <Badge color="gray">{author}</Badge>}
-        <p className={styles.until}>{clearsResults(wish) ? reasonsOf(wish) : note}</p>
+        {!isAutomatic(edit) && <Badge color="gray">{author}</Badge>}
+        <p className={styles.until}>{clearsResults(edit) ? reasonsOf(edit) : note}</p>
       </div>
       <Answers conversation={conversation} id={id} />
-      {open && <Each conversation={conversation} wish={wish} />}
+      {open && <Each conversation={conversation} edit={edit} />}
     </li>
   );
 }
 
-function Cleared({ wish }: { wish: Wish }) {
-  const results = goes(wish).reduce((sum, one) => sum + one.results, 0);
+function Cleared({ edit }: { edit: DeferredEdit }) {
+  const results = goes(edit).reduce((sum, one) => sum + one.results, 0);
   return (
     <span className={styles.operation}>
-      <strong>Clear {plural(results, "result")}</strong> <span className={styles.ids}>{placeOf(wish.summary) ?? ""}</span>
+      <strong>Clear {plural(results, "result")}</strong> <span className={styles.ids}>{placeOf(edit.summary) ?? ""}</span>
     </span>
   );
 }
 
-function reasonsOf(wish: Wish): string {
-  const [first, ...others] = goes(wish);
+function reasonsOf(edit: DeferredEdit): string {
+  const [first, ...others] = goes(edit);
   if (first === undefined) return "";
   return others.length === 0 ? first.why : [first, ...others].map(({ results, why }) => `${results} ${why}`).join(", ");
 }
 
 /** Every result that goes, with the frame that it stands in, and the price of all of it. */
-function Each({ conversation, wish }: { conversation: string; wish: Wish }) {
+function Each({ conversation, edit }: { conversation: string; edit: DeferredEdit }) {
   const { data: frames } = useFrames(conversation);
-  // What waits may be made like any wish.
-  const operations = wish.operations as readonly Operation[];
+  // What waits may be made like any edit.
+  const operations = edit.operations as readonly Operation[];
   const price = usePrice(conversation, operations, null);
   return (
     <div className={styles.each}>
       <PriceTag conversation={conversation} operations={operations} head={null} calibrated={frames?.calibrated ?? true} />
       <ul>
-        {wish.operations.map((operation, index) => {
+        {edit.operations.map((operation, index) => {
           const planned = price.data?.operations[index];
           const places = planned?.frames ?? targetsOf(operation);
           const saved = planned === undefined ? 0 : planned.tokens_before - planned.tokens_after;
@@ -86,7 +86,7 @@ function Each({ conversation, wish }: { conversation: string; wish: Wish }) {
                 ))}
               </span>
               <Tooltip label={withWhat(operation)}>
-                <span>{reasonWords(wish.reasons[index] ?? "")}</span>
+                <span>{reasonWords(edit.reasons[index] ?? "")}</span>
               </Tooltip>
               <span className={styles.saved}>{saved === 0 ? "" : `−${short(saved)}`}</span>
             </li>

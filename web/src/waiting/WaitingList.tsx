@@ -3,7 +3,7 @@
 import { Badge, Button, Tooltip } from "@mantine/core";
 import { ClockIcon, ExclamationTriangleIcon } from "@radix-ui/react-icons";
 
-import type { Waiting, Wish } from "../api";
+import type { Waiting, DeferredEdit } from "../api";
 import { short } from "../format/numbers";
 import { moment } from "../format/time";
 import { useNow } from "../format/useNow";
@@ -17,22 +17,22 @@ import { heading, isProposal, shown, waitsFor } from "./words";
 export function WaitingList({ conversation }: { conversation: string }) {
   const { data } = useWaiting(conversation);
   const cancel = useCancel(conversation);
-  const wishes = data === undefined ? [] : shown(data.wishes);
-  if (data === undefined || wishes.length === 0) return null;
+  const edits = data === undefined ? [] : shown(data.wishes);
+  if (data === undefined || edits.length === 0) return null;
   // The newest stands first, and is made last: it may rest on one before it.
-  const proposals = wishes.filter((wish) => isProposal(wish) && wish.state === "waiting").map(({ id }) => id).reverse();
+  const proposals = edits.filter((edit) => isProposal(edit) && edit.state === "waiting").map(({ id }) => id).reverse();
   return (
     <section className={styles.list} aria-label="Deferred edits">
       <h3 className={styles.heading}>
-        {heading(wishes)}
+        {heading(edits)}
         {proposals.length > 1 && <AllAnswers conversation={conversation} ids={proposals} />}
       </h3>
       <ul>
-        {wishes.map((wish) =>
-          isProposal(wish) && wish.state === "waiting" ? (
-            <Proposal key={wish.id} conversation={conversation} wish={wish} />
+        {edits.map((edit) =>
+          isProposal(edit) && edit.state === "waiting" ? (
+            <Proposal key={edit.id} conversation={conversation} edit={edit} />
           ) : (
-            <One key={wish.id} wish={wish} waiting={data} onCancel={() => void cancel(wish.id)} />
+            <One key={edit.id} edit={edit} waiting={data} onCancel={() => void cancel(edit.id)} />
           ),
         )}
       </ul>
@@ -40,17 +40,17 @@ export function WaitingList({ conversation }: { conversation: string }) {
   );
 }
 
-function One({ wish, waiting, onCancel }: { wish: Wish; waiting: Waiting; onCancel: () => void }) {
+function One({ edit, waiting, onCancel }: { edit: DeferredEdit; waiting: Waiting; onCancel: () => void }) {
   const now = useNow();
-  const { id, at, author, operations, failure, tokens_before, tokens_after, when } = wish;
+  const { id, at, author, operations, failure, tokens_before, tokens_after, when } = edit;
   const saved = tokens_before - tokens_after;
   const isFailed = failure !== null;
   return (
-    <li className={styles.one} data-failed={isFailed || undefined} data-wish={id}>
+    <li className={styles.one} data-failed={isFailed || undefined} data-deferred={id}>
       {isFailed ? <ExclamationTriangleIcon aria-hidden /> : <ClockIcon aria-hidden />}
       <div className={styles.words}>
-        <div className={styles.what} title={`${wish.summary}; requested ${moment(at)}`}>
-          <Operations operations={operations} summary={wish.summary} />
+        <div className={styles.what} title={`${edit.summary}; requested ${moment(at)}`}>
+          <Operations operations={operations} summary={edit.summary} />
           {saved !== 0 && (
             <span className={styles.saved} data-more={saved < 0 || undefined}>
               {saved > 0 ? `−${short(saved)}` : `+${short(-saved)}`}

@@ -3,7 +3,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback } from "react";
 
-import { acceptWish, ApiError, cancelWish, getWaiting, go } from "../api";
+import { acceptDeferred, ApiError, cancelDeferred, getWaiting, go } from "../api";
 import { answerMany } from "../api/more";
 import { plural } from "../format/numbers";
 import { committing } from "../head";
@@ -20,12 +20,12 @@ export function useWaiting(conversation: string) {
 }
 
 /** Takes back one that waits, or puts away one that could not be made. */
-export function useCancel(conversation: string): (wish: string) => Promise<void> {
+export function useCancel(conversation: string): (edit: string) => Promise<void> {
   const queries = useQueryClient();
   return useCallback(
-    async (wish: string) => {
+    async (edit: string) => {
       try {
-        const cancelled = await cancelWish(conversation, wish);
+        const cancelled = await cancelDeferred(conversation, edit);
         tell(`${isProposal(cancelled) ? "Declined" : "Cancelled"}: ${cancelled.summary}`);
       } catch (error) {
         complain(error);
@@ -37,12 +37,12 @@ export function useCancel(conversation: string): (wish: string) => Promise<void>
 }
 
 /** Makes a proposal a commit. */
-export function useAccept(conversation: string): (wish: string) => Promise<void> {
+export function useAccept(conversation: string): (edit: string) => Promise<void> {
   const queries = useQueryClient();
   return useCallback(
-    async (wish: string) => {
+    async (edit: string) => {
       try {
-        const call = () => acceptWish(conversation, wish);
+        const call = () => acceptDeferred(conversation, edit);
         const { summary, commit, remarks } = await committing(queries, conversation, call, (accepted) => accepted.commit);
         if (!isHeard(commit)) void refreshed(queries, [conversation]);
         const undo = () =>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { Wish } from "../api";
+import type { DeferredEdit } from "../api";
 import { choices, goes, heading, placeOf, proposalWords, reasonWords, shown, waitsFor } from "./words";
 
 const situation = { cold_at: 300_000, tokens: 3366, limit: 160_000 };
@@ -20,25 +20,25 @@ test("a moment that is here is said to be", () => {
 });
 
 test("what was made or cancelled need not be looked at", () => {
-  const wishes = ["waiting", "made", "failed", "cancelled"].map((state) => ({ state }) as Wish);
-  expect(shown(wishes).map(({ state }) => state)).toEqual(["waiting", "failed"]);
+  const edits = ["waiting", "made", "failed", "cancelled"].map((state) => ({ state }) as DeferredEdit);
+  expect(shown(edits).map(({ state }) => state)).toEqual(["waiting", "failed"]);
 });
 
 test("proposals and changes are counted apart", () => {
-  const wishes = (...whens: Wish["when"][]) => whens.map((when) => ({ when, author: "policy" }) as Wish);
-  expect(heading(wishes("cold", "near-limit"))).toBe("2 deferred edits");
-  expect(heading(wishes("accepted", "cold"))).toBe("1 proposal of the automatic editor, 1 deferred edit");
-  expect(heading([...wishes("accepted"), { when: "accepted", author: "agent" } as Wish])).toBe("2 proposals");
+  const edits = (...whens: DeferredEdit["when"][]) => whens.map((when) => ({ when, author: "policy" }) as DeferredEdit);
+  expect(heading(edits("cold", "near-limit"))).toBe("2 deferred edits");
+  expect(heading(edits("accepted", "cold"))).toBe("1 proposal of the automatic editor, 1 deferred edit");
+  expect(heading([...edits("accepted"), { when: "accepted", author: "agent" } as DeferredEdit])).toBe("2 proposals");
   expect(waitsFor("accepted", situation, 0)).toBe("for your decision");
 });
 
 test("a proposal says what goes, and why", () => {
   const clear = (...calls: string[]) => ({ op: "summarize-results" as const, ids: [], select: { calls } });
-  const wish = {
+  const edit = {
     operations: [clear("a"), clear("b", "c"), clear("d")],
     reasons: ["stale_tool_results (an old result)", "verbose_debug (long)", null],
-  } as unknown as Wish;
-  expect(goes(wish)).toEqual([
+  } as unknown as DeferredEdit;
+  expect(goes(edit)).toEqual([
     { why: "long command output", results: 2 },
     { why: "old results", results: 1 },
     { why: "no reason given", results: 1 },
@@ -47,9 +47,9 @@ test("a proposal says what goes, and why", () => {
   expect(reasonWords("3101 tokens less, paid off after 4 requests")).toBe("3101 tokens less, paid off after 4 requests");
   expect(placeOf("summarize-results t1 … t6 (6 frames), 3101 tokens less")).toBe("t1 … t6 (6 frames)");
   expect(placeOf("heal")).toBeNull();
-  const sizes = { tokens_before: 10_108, tokens_after: 7007, operations: wish.operations };
+  const sizes = { tokens_before: 10_108, tokens_after: 7007, operations: edit.operations };
   expect(proposalWords({ ...sizes, summary: "summarize-results t1, 3101 tokens less" })).toBe("Clear results of t1, 3,101 tokens less");
   expect(proposalWords({ ...sizes, summary: "heal" })).toBe("heal");
-  const operations: Wish["operations"] = [{ op: "delete", ids: ["t1"] }];
+  const operations: DeferredEdit["operations"] = [{ op: "delete", ids: ["t1"] }];
   expect(proposalWords({ ...sizes, operations, summary: "delete t1, 3101 tokens less" })).toBe("delete t1, 3101 tokens less");
 });

@@ -1,6 +1,6 @@
 // The moments that a change can wait for, in words.
 
-import type { ClearTarget, Waiting, When, Wish } from "../api";
+import type { ClearTarget, Waiting, When, DeferredEdit } from "../api";
 import { targetWords } from "../context/words";
 import { count, plural } from "../format/numbers";
 
@@ -39,29 +39,29 @@ function inTime(milliseconds: number): string {
 }
 
 /** Those that wait, and those that could not be made: what the user still has to know. */
-export function shown(wishes: readonly Wish[]): Wish[] {
-  return wishes.filter(({ state }) => state === "waiting" || state === "failed");
+export function shown(edits: readonly DeferredEdit[]): DeferredEdit[] {
+  return edits.filter(({ state }) => state === "waiting" || state === "failed");
 }
 
 /** It waits for a yes or a no. The automatic editor proposes, and so may any client of the API. */
-export function isProposal({ when }: Pick<Wish, "when">): boolean {
+export function isProposal({ when }: Pick<DeferredEdit, "when">): boolean {
   return when === "accepted";
 }
 
-export function isAutomatic({ author }: Pick<Wish, "author">): boolean {
+export function isAutomatic({ author }: Pick<DeferredEdit, "author">): boolean {
   return author === "policy";
 }
 
 /** Nothing but tool results goes, which is all that the automatic editor proposes. */
-export function clearsResults({ operations }: Pick<Wish, "operations">): boolean {
+export function clearsResults({ operations }: Pick<DeferredEdit, "operations">): boolean {
   return operations.length > 0 && operations.every(({ op }) => op === "summarize-results" || op === "drop-results");
 }
 
 /** "1 proposal, 2 changes waiting". */
-export function heading(wishes: readonly Wish[]): string {
-  const proposals = wishes.filter((wish) => isProposal(wish));
-  const others = wishes.length - proposals.length;
-  const whose = proposals.every((wish) => isAutomatic(wish)) ? " of the automatic editor" : "";
+export function heading(edits: readonly DeferredEdit[]): string {
+  const proposals = edits.filter((edit) => isProposal(edit));
+  const others = edits.length - proposals.length;
+  const whose = proposals.every((edit) => isAutomatic(edit)) ? " of the automatic editor" : "";
   const parts = [
     proposals.length > 0 ? `${plural(proposals.length, "proposal")}${whose}` : null,
     others > 0 ? `${plural(others, "deferred edit")}` : null,
@@ -83,7 +83,7 @@ export interface Goes {
 }
 
 /** What a proposal takes out, by why; the most first. */
-export function goes({ operations, reasons }: Pick<Wish, "operations" | "reasons">): Goes[] {
+export function goes({ operations, reasons }: Pick<DeferredEdit, "operations" | "reasons">): Goes[] {
   const found = new Map<string, number>();
   operations.forEach((operation, index) => {
     const why = reasonWords(reasons[index] ?? "no reason given");
@@ -99,8 +99,8 @@ export function placeOf(summary: string): string | null {
 }
 
 /** A proposal in one line. */
-export function proposalWords(wish: Pick<Wish, "operations" | "summary" | "tokens_before" | "tokens_after">): string {
-  const { summary, tokens_before, tokens_after } = wish;
-  const where = clearsResults(wish) ? placeOf(summary) : null;
+export function proposalWords(edit: Pick<DeferredEdit, "operations" | "summary" | "tokens_before" | "tokens_after">): string {
+  const { summary, tokens_before, tokens_after } = edit;
+  const where = clearsResults(edit) ? placeOf(summary) : null;
   return where === null ? summary : `Clear results of ${where}, ${count(tokens_before - tokens_after)} tokens less`;
 }

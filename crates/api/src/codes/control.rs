@@ -115,7 +115,12 @@ pub(super) const CODES: &[Explanation] = &[
     ),
     control(404, UnknownRule, "no rule or error code has this name", "List all rules and codes."),
     control(404, UnknownTag, "no tag has this name", "List the tags and use one of their names."),
-    control(404, UnknownWish, "this conversation has no deferred edit with this name", "List the deferred edits."),
+    control(
+        404,
+        UnknownDeferredEdit,
+        "this conversation has no deferred edit with this name",
+        "List the deferred edits.",
+    ),
     control(
         405,
         WrongMethod,

@@ -18,10 +18,10 @@ type Interruption = Pin<Box<dyn Future<Output = ()>>>;
 
 impl Client {
     /// Runs an edit whose texts must be written first. Ctrl-C cancels it without a change.
-    pub fn find_words(&self, path: &str, wish: &str) -> Result<Bytes, Failure> {
+    pub fn find_words(&self, path: &str, edit: &str) -> Result<Bytes, Failure> {
         // Registered before the job starts, so that an interrupt in between does not leave it running.
         let interrupted = self.interrupted();
-        let begun: JobView = understood(&self.ask(path, Some(wish))?)?;
+        let begun: JobView = understood(&self.ask(path, Some(edit))?)?;
         self.wait_unless(begun, interrupted)
     }
 

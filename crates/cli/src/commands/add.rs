@@ -8,7 +8,7 @@ use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 use ctx_core::message::Role;
 
-use super::change::{How, Place, Wish, read, text, without_last_newline};
+use super::change::{ChangeRequest, How, Place, read, text, without_last_newline};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -44,7 +44,7 @@ fn role() -> impl TypedValueParser<Value = Role> {
 }
 
 impl Arguments {
-    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+    pub fn request(&self, _: &Context) -> Result<ChangeRequest, Failure> {
         let (to, title) = (self.to.place(), self.title.clone());
         let text = match &self.file {
             Some(file) => without_last_newline(read(file)?),

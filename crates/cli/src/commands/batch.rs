@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::change::{How, Wish, read};
+use super::change::{ChangeRequest, How, read};
 use super::plan::file::{self, Only};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -32,8 +32,8 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+    pub fn request(&self, _: &Context) -> Result<ChangeRequest, Failure> {
         let only = self.only.clone().map(|only| only.0).unwrap_or_default();
-        Ok(Wish::Plan { plan: file::read(&read(&self.file)?)?, only })
+        Ok(ChangeRequest::Plan { plan: file::read(&read(&self.file)?)?, only })
     }
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use ctx_api::history::Action;
 
-use super::change::{How, Names, Wish};
+use super::change::{ChangeRequest, How, Names};
 use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -29,11 +29,11 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+    pub fn request(&self, _: &Context) -> Result<ChangeRequest, Failure> {
         Ok(match (&self.name, &self.delete) {
-            (Some(name), _) => Wish::named(Action::Branch, name, self.at.as_ref()),
-            (None, Some(name)) => Wish::named(Action::RemoveBranch, name, None),
-            (None, None) => Wish::Look(Names::Branches),
+            (Some(name), _) => ChangeRequest::named(Action::Branch, name, self.at.as_ref()),
+            (None, Some(name)) => ChangeRequest::named(Action::RemoveBranch, name, None),
+            (None, None) => ChangeRequest::Look(Names::Branches),
         })
     }
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use ctx_api::history::Action;
 
-use super::change::{How, Wish};
+use super::change::{ChangeRequest, How};
 use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -22,7 +22,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
-        Ok(Wish::named(Action::Checkout, &self.name, None))
+    pub fn request(&self, _: &Context) -> Result<ChangeRequest, Failure> {
+        Ok(ChangeRequest::named(Action::Checkout, &self.name, None))
     }
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
-use super::change::{How, Selection, Wish, text};
+use super::change::{ChangeRequest, How, Selection, text};
 use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -36,9 +36,9 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+    pub fn request(&self, _: &Context) -> Result<ChangeRequest, Failure> {
         if self.auto {
-            return Ok(Wish::Clear { reason: self.reason.clone() });
+            return Ok(ChangeRequest::Clear { reason: self.reason.clone() });
         }
         if self.reason.is_some() {
             return Err(Failure::usage("`--reason` needs `--auto`").hint("use `--note` for other edits"));

@@ -4,7 +4,7 @@ use clap::Args;
 use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
-use super::change::{How, SelectedContent, Wish};
+use super::change::{ChangeRequest, How, SelectedContent};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -26,7 +26,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+    pub fn request(&self, _: &Context) -> Result<ChangeRequest, Failure> {
         let (ids, select) = (self.what.ids.clone(), self.what.select.select());
         Ok(Operation::Delete { ids, select, force: self.force }.into())
     }

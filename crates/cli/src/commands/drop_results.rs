@@ -4,7 +4,7 @@ use clap::Args;
 use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
-use super::change::{How, Results, Wish};
+use super::change::{ChangeRequest, How, Results};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -22,7 +22,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+    pub fn request(&self, _: &Context) -> Result<ChangeRequest, Failure> {
         let Results { ids, select, result } = &self.what;
         Ok(Operation::DropResults { ids: ids.clone(), select: select.select(), result: result.clone() }.into())
     }

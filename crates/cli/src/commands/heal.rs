@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::change::{How, Wish};
+use super::change::{ChangeRequest, How};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -17,7 +17,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
-        Ok(Wish::Heal)
+    pub fn request(&self, _: &Context) -> Result<ChangeRequest, Failure> {
+        Ok(ChangeRequest::Heal)
     }
 }

@@ -8,7 +8,7 @@ use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 use ctx_core::edit::operation::Where;
 
-use super::change::{How, Place, Wish};
+use super::change::{ChangeRequest, How, Place};
 use crate::arguments::non_empty;
 use crate::client::understood;
 use crate::context::Context;
@@ -48,9 +48,9 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+    pub fn request(&self, _: &Context) -> Result<ChangeRequest, Failure> {
         if let Some(file) = &self.file {
-            return Ok(Wish::Conversation(file.clone()));
+            return Ok(ChangeRequest::Conversation(file.clone()));
         }
         let (from, ids, edits) = (self.from.clone().unwrap_or_default(), self.ids.clone(), self.edits);
         let to = if edits { Where::default() } else { self.to.place() };

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ctx_clients::setup::{Scope, Wishes};
+use ctx_clients::setup::{InstallOptions, Scope};
 use ctx_server::daemon::DaemonError;
 
 use crate::arguments::DaemonArguments;
@@ -43,8 +43,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let host = ThisHost::new(context)?.starting_daemon();
     let agents = found(&host);
     context.output.print(&format!("{}\n\n", findings(&agents)))?;
-    let wishes = Wishes { scope: Scope::User, mcp, status_line: false, force: false };
-    let plans = plan_all(&agents, |agent| agent.installer.install(&wishes, &host), context);
+    let options = InstallOptions { scope: Scope::User, mcp, status_line: false, force: false };
+    let plans = plan_all(&agents, |agent| agent.installer.install(&options, &host), context);
     apply_all(&plans, &how, &host, context)?;
     if !how.is_dry_run() && !plans.is_empty() && background::running(context)?.is_none() {
         run::start(DaemonArguments::default().flags(&context.place)?, context)?;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ctx_clients::setup::Wishes;
+use ctx_clients::setup::InstallOptions;
 use ctx_core::ErrorCode;
 
 use crate::context::Context;
@@ -41,13 +41,13 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let Arguments { agent, scope, mcp, status_line, force, how } = arguments;
     let host = ThisHost::new(context)?;
-    let wishes = Wishes { scope: scope.into(), mcp, status_line, force };
+    let options = InstallOptions { scope: scope.into(), mcp, status_line, force };
     if let Some(agent) = agent {
-        apply(&agent.installer.install(&wishes, &host)?, &how, &host, context)?;
+        apply(&agent.installer.install(&options, &host)?, &how, &host, context)?;
         return Ok(ExitCode::SUCCESS);
     }
     let found = found(&host);
-    let plans = plan_all(&found, |agent| agent.installer.install(&wishes, &host), context);
+    let plans = plan_all(&found, |agent| agent.installer.install(&options, &host), context);
     if plans.is_empty() {
         return Err(Failure::new(ErrorCode::NoAgent, "no supported agent was found on this machine")
             .hint("name one: `ctx install codex`; `ctx install --help` lists them"));

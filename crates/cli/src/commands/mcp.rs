@@ -69,7 +69,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
             Failure::new(ErrorCode::NoRuntime, format!("the server cannot start its threads: {error}"))
         })?;
     let place = Context::of_process(context.place.clone());
-    let way = Arc::new(Way(Arc::new(Inside { context: place, flags, starting: Mutex::new(()) })));
+    let way = Arc::new(DaemonLink(Arc::new(Inside { context: place, flags, starting: Mutex::new(()) })));
     let ended = runtime.block_on(Server::new(way, settings, origin).serve_stdio());
     // Drops a call that is still running.
     runtime.shutdown_background();
@@ -81,7 +81,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 }
 
 /// Finds the daemon for each call: it may have restarted since the last one.
-struct Way(Arc<Inside>);
+struct DaemonLink(Arc<Inside>);
 
 struct Inside {
     context: Context,
@@ -89,7 +89,7 @@ struct Inside {
     starting: Mutex<()>,
 }
 
-impl Ask for Way {
+impl Ask for DaemonLink {
     async fn ask(&self, path: String, body: Option<String>) -> Result<Bytes, Refusal> {
         let inside = self.0.clone();
         let asked = tokio::task::spawn_blocking(move || inside.ask(&path, body.as_deref()));

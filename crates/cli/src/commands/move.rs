@@ -4,7 +4,7 @@ use clap::Args;
 use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
-use super::change::{How, Ids, Place, Wish};
+use super::change::{ChangeRequest, How, Ids, Place};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -25,7 +25,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+    pub fn request(&self, _: &Context) -> Result<ChangeRequest, Failure> {
         Ok(Operation::Move { ids: self.what.ids.clone(), to: self.to.place() }.into())
     }
 }

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use ctx_api::phases::{PhaseAction, PhaseView, PhaseWish, PhasesView};
+use ctx_api::phases::{PhaseAction, PhaseRequest, PhaseView, PhasesView};
 use ctx_clients::session_of_hook;
 use ctx_core::ErrorCode;
 
@@ -58,7 +58,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let path = of_conversation(&conversation, "phases");
     let say = |action: PhaseAction| {
         let author = author(&context.environment).to_owned();
-        client.post(&path, &PhaseWish { action, name: arguments.name.clone(), author })
+        client.post(&path, &PhaseRequest { action, name: arguments.name.clone(), author })
     };
     let answer = match arguments.what {
         What::List => client.get(&path)?,

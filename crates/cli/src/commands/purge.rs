@@ -221,11 +221,11 @@ impl Keeper {
         let ids: Vec<String> = chosen.iter().map(|conversation| conversation.id.clone()).collect();
         match self {
             Self::Daemon(client) => {
-                let wish = match all {
+                let request = match all {
                     true => Purge { all, ..Purge::default() },
                     false => Purge { conversations: ids, ..Purge::default() },
                 };
-                understood(&client.post("/purge", &wish)?)
+                understood(&client.post("/purge", &request)?)
             }
             Self::Store { service, .. } => {
                 let purged = service.purge(&ids)?;

@@ -4,7 +4,7 @@ use clap::Args;
 use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
-use super::change::{How, Wish};
+use super::change::{ChangeRequest, How};
 use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -33,7 +33,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+    pub fn request(&self, _: &Context) -> Result<ChangeRequest, Failure> {
         let (id, title, summary) = (self.id.clone(), self.title.clone(), self.summary.clone());
         Ok(Operation::Retitle { id, title, summary, auto: self.auto }.into())
     }

@@ -3,7 +3,7 @@
 use clap::Args;
 use ctx_api::history::Action;
 
-use super::change::{How, Wish};
+use super::change::{ChangeRequest, How};
 use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -25,7 +25,12 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
-        Ok(Wish::History { action: Action::Revert, target: self.commit.clone(), name: None, cascade: self.cascade })
+    pub fn request(&self, _: &Context) -> Result<ChangeRequest, Failure> {
+        Ok(ChangeRequest::History {
+            action: Action::Revert,
+            target: self.commit.clone(),
+            name: None,
+            cascade: self.cascade,
+        })
     }
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use ctx_api::call::Conversation;
-use ctx_api::team::{ShareWish, Shares};
+use ctx_api::team::{ShareRequest, Shares};
 use serde_json::json;
 
 use crate::arguments::{ConversationArguments, JsonArguments, non_empty};
@@ -43,11 +43,11 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let client = context.client()?;
     let Arguments { person, group, edit, end, conversation, format } = arguments;
     let conversation = Conversation(&conversation.conversation);
-    let wish = ShareWish { person, group, edit };
-    let shares = match (&wish.person, &wish.group, end) {
+    let request = ShareRequest { person, group, edit };
+    let shares = match (&request.person, &request.group, end) {
         (None, None, _) => client.call(&conversation.shares())?,
-        (_, _, false) => client.call(&conversation.share(&wish))?,
-        (_, _, true) => client.call(&conversation.unshare(&wish))?,
+        (_, _, false) => client.call(&conversation.share(&request))?,
+        (_, _, true) => client.call(&conversation.unshare(&request))?,
     };
     if format.json {
         context.output.json(json!(shares).to_string().as_bytes())?;

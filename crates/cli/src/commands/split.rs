@@ -4,7 +4,7 @@ use clap::Args;
 use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
-use super::change::{How, Wish};
+use super::change::{ChangeRequest, How};
 use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -41,7 +41,7 @@ struct Cuts {
 }
 
 impl Arguments {
-    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+    pub fn request(&self, _: &Context) -> Result<ChangeRequest, Failure> {
         let Cuts { at, at_step, each_step } = &self.cuts;
         let (at, at_step) = (at.clone(), at_step.clone());
         Ok(Operation::Split { id: self.id.clone(), at, at_step, each_step: *each_step }.into())

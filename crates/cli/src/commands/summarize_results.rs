@@ -4,7 +4,7 @@ use clap::Args;
 use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
-use super::change::{How, Results, Wish, text};
+use super::change::{ChangeRequest, How, Results, text};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -28,7 +28,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+    pub fn request(&self, _: &Context) -> Result<ChangeRequest, Failure> {
         let Results { ids, select, result } = &self.what;
         let (ids, select, result) = (ids.clone(), select.select(), result.clone());
         Ok(Operation::SummarizeResults { ids, select, result, text: self.text.as_deref().map(text).transpose()? }

@@ -3,7 +3,7 @@
 use clap::Args;
 use ctx_api::history::Action;
 
-use super::change::{How, Wish};
+use super::change::{ChangeRequest, How};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -18,7 +18,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
-        Ok(Wish::history(Action::Undo, None))
+    pub fn request(&self, _: &Context) -> Result<ChangeRequest, Failure> {
+        Ok(ChangeRequest::history(Action::Undo, None))
     }
 }

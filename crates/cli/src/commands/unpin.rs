@@ -4,7 +4,7 @@ use clap::Args;
 use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 
-use super::change::{How, Ids, Wish};
+use super::change::{ChangeRequest, How, Ids};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -22,7 +22,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+    pub fn request(&self, _: &Context) -> Result<ChangeRequest, Failure> {
         Ok(Operation::Unpin { ids: self.what.ids.clone() }.into())
     }
 }

@@ -76,8 +76,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     output.print(&match arguments.what {
         What::List => render(&understood(&answer)?, arguments.all, ctx_service::now(), output),
         What::Cancel | What::Accept => {
-            let wish: WaitView = understood(&answer)?;
-            format!("{}{}", outcome_line(&wish), remark_lines(&wish.remarks))
+            let deferred: WaitView = understood(&answer)?;
+            format!("{}{}", outcome_line(&deferred), remark_lines(&deferred.remarks))
         }
     })?;
     Ok(ExitCode::SUCCESS)
@@ -100,8 +100,8 @@ fn many(answer: &[u8], format: &JsonArguments, output: &Output) -> Result<ExitCo
         return Ok(code);
     }
     let mut lines = String::new();
-    for wish in &outcome.done {
-        lines.push_str(&outcome_line(wish));
+    for deferred in &outcome.done {
+        lines.push_str(&outcome_line(deferred));
     }
     lines.push_str(&remark_lines(&outcome.remarks));
     for refused in &outcome.refused {
@@ -112,8 +112,8 @@ fn many(answer: &[u8], format: &JsonArguments, output: &Output) -> Result<ExitCo
     Ok(code)
 }
 
-fn outcome_line(wish: &WaitView) -> String {
-    format!("{} is {}: {}\n", text::line(&wish.id), wish.state, text::line(&words::grouped(&wish.summary)))
+fn outcome_line(deferred: &WaitView) -> String {
+    format!("{} is {}: {}\n", text::line(&deferred.id), deferred.state, text::line(&words::grouped(&deferred.summary)))
 }
 
 fn remark_lines(remarks: &[String]) -> String {
@@ -137,40 +137,44 @@ pub fn moment(when: When, cold_at: u64, now: u64) -> String {
 
 fn render(view: &WaitingView, all: bool, now: u64, output: &Output) -> String {
     let paint = &output.paint;
-    let is_shown = |wish: &&WaitView| all || wish.state == "waiting" || wish.state == "failed";
+    let is_shown = |deferred: &&WaitView| all || deferred.state == "waiting" || deferred.state == "failed";
     let shown: Vec<&WaitView> = view.wishes.iter().filter(is_shown).collect();
     if shown.is_empty() {
         return "No deferred edits or proposals.\n".to_owned();
     }
     let mut lines = String::new();
-    for wish in shown {
-        let what = text::line(&words::grouped(&wish.summary));
-        let by = format!("by {}, {}", wish.author, words::ago(now, wish.at));
-        lines.push_str(&format!("{}  {what}  {}\n", paint.id(&text::line(&wish.id)), paint.faint(&text::line(&by))));
-        let mut told = vec![match (wish.state.as_str(), wish.when) {
+    for deferred in shown {
+        let what = text::line(&words::grouped(&deferred.summary));
+        let by = format!("by {}, {}", deferred.author, words::ago(now, deferred.at));
+        lines.push_str(&format!(
+            "{}  {what}  {}\n",
+            paint.id(&text::line(&deferred.id)),
+            paint.faint(&text::line(&by))
+        ));
+        let mut told = vec![match (deferred.state.as_str(), deferred.when) {
             ("waiting", When::Accepted) => {
-                let id = text::line(&wish.id);
+                let id = text::line(&deferred.id);
                 format!("proposed; `ctx waiting accept {id}` applies it, `ctx waiting cancel {id}` declines it")
             }
             ("waiting", When::NearLimit) => format!(
                 "{}: {} tokens, now {}",
-                moment(wish.when, view.cold_at, now),
+                moment(deferred.when, view.cold_at, now),
                 words::count(view.limit),
                 words::count(view.tokens)
             ),
             ("waiting", when) => moment(when, view.cold_at, now),
             ("made", _) => {
-                let commit = wish.commit.map(|commit| commit.to_string()).unwrap_or_default();
-                format!("applied as {commit}, {}", words::ago(now, wish.ended.unwrap_or(now)))
+                let commit = deferred.commit.map(|commit| commit.to_string()).unwrap_or_default();
+                format!("applied as {commit}, {}", words::ago(now, deferred.ended.unwrap_or(now)))
             }
             ("failed", _) => {
-                let why = wish.failure.as_ref().map(|why| why.message.as_str()).unwrap_or_default();
-                format!("failed {}: {why}", words::ago(now, wish.ended.unwrap_or(now)))
+                let why = deferred.failure.as_ref().map(|why| why.message.as_str()).unwrap_or_default();
+                format!("failed {}: {why}", words::ago(now, deferred.ended.unwrap_or(now)))
             }
-            (state, _) => format!("{state} {}", words::ago(now, wish.ended.unwrap_or(now))),
+            (state, _) => format!("{state} {}", words::ago(now, deferred.ended.unwrap_or(now))),
         }];
-        told.extend(wish.failure.as_ref().map(|why| why.hint.clone()));
-        told.extend(wish.note.clone());
+        told.extend(deferred.failure.as_ref().map(|why| why.hint.clone()));
+        told.extend(deferred.note.clone());
         for line in told {
             lines.push_str(&format!("    {}\n", paint.faint(&text::line(&line))));
         }
@@ -186,7 +190,7 @@ mod tests {
 
     #[test]
     fn what_waits_is_told_with_its_moment_and_what_failed_with_its_reason() {
-        let wish = |id: &str, state: &str, when: &str| {
+        let deferred = |id: &str, state: &str, when: &str| {
             json!({"id": id, "state": state, "when": when, "at": 1_000, "ended": (state != "waiting").then_some(61_000),
                 "author": "cli", "note": null, "branch": "main", "operations": [], "reasons": [],
                 "summary": "delete t3, 4120 tokens less", "tokens_before": 9000, "tokens_after": 4880,
@@ -195,8 +199,8 @@ mod tests {
         };
         let view: WaitingView = serde_json::from_value(json!({
             "conversation": "c1", "cold_at": 200_000, "tokens": 9000, "limit": 160_000,
-            "wishes": [wish("w4", "made", "cold"), wish("w3", "failed", "cold"), wish("w2", "waiting", "near-limit"),
-                wish("w1", "waiting", "cold")],
+            "wishes": [deferred("w4", "made", "cold"), deferred("w3", "failed", "cold"), deferred("w2", "waiting", "near-limit"),
+                deferred("w1", "waiting", "cold")],
         }))
         .expect("a list");
         insta::assert_snapshot!(render(&view, true, 121_000, &Output::plain()), @r"

@@ -2,7 +2,7 @@
 
 use ctx_api::call::{Conversation, status};
 use ctx_api::client::ClientError;
-use ctx_api::edit::Wish;
+use ctx_api::edit::EditRequest;
 use ctx_core::ErrorCode;
 use ctx_core::edit::Operation;
 
@@ -25,9 +25,9 @@ async fn test(demo: &mut Demo) -> Result<Vec<String>, Failure> {
     report.push(format!("{turns} turns passed through the daemon byte for byte"));
 
     let operation = Operation::DropResults { ids: vec!["t1".to_owned()], select: Default::default(), result: None };
-    let wish = Wish { operations: vec![operation], author: "cli".to_owned(), ..Wish::default() };
+    let edit = EditRequest { operations: vec![operation], author: "cli".to_owned(), ..EditRequest::default() };
     let client = demo.client();
-    client.call(&Conversation("active").apply(&wish)).await.map_err(explained)?;
+    client.call(&Conversation("active").apply(&edit)).await.map_err(explained)?;
     demo.play(1).await?;
     let (sent, received) = demo.newest();
     ensure(received.len() < sent.len(), "the provider did not receive the edited request")?;

@@ -123,8 +123,8 @@ fn composes(scope: &str, config: &str) {
             "SAY:I dropped what was read",
         ],
     );
-    let wish = "/compose-context drop the results of the first turn";
-    let result = installed.ask(wish, &["--resume", &session]);
+    let prompt = "/compose-context drop the results of the first turn";
+    let result = installed.ask(prompt, &["--resume", &session]);
     assert_eq!(result["result"], "I dropped what was read");
     assert_eq!(result["permission_denials"].as_array().map(Vec::len), Some(1), "{result:#}");
     assert!(!stage.path("work").join("ran-away").exists(), "it may edit the context, and nothing else");
@@ -137,7 +137,11 @@ fn composes(scope: &str, config: &str) {
     assert!(applied.contains("drop-results t1"), "{applied}");
     assert!(denied.contains("approval"), "{denied}");
     let turns = stage.turns(&conversation);
-    assert_eq!(turns.last().map(|turn| turn["title"].clone()), Some(wish.into()), "it is called what it was asked for");
+    assert_eq!(
+        turns.last().map(|turn| turn["title"].clone()),
+        Some(prompt.into()),
+        "it is called what it was asked for"
+    );
     let history = stage.json(&["history", "--conv", &session]);
     assert_eq!(history["commits"].as_array().map(Vec::len), Some(1), "{history:#}");
     assert_eq!(history["commits"][0]["note"], "what was read first");
@@ -161,7 +165,7 @@ fn the_agent_of_one_project_does_so_too() {
 }
 
 #[test]
-fn the_agent_may_take_the_skill_itself_and_stays_in_the_frame_of_the_wish() {
+fn the_agent_may_take_the_skill_itself_and_stays_in_the_frame_of_the_prompt() {
     let Some(claude) = Claude::find() else { return };
     let stage = Stage::new();
     let installed = Installed::new(&claude, &stage, &[]);

@@ -29,8 +29,8 @@ const client = new Anthropic({ baseURL: process.env.BASE, apiKey: "sk-ant-marked
 const messages = [];
 async function ask(text, stream) {
   messages.push({ role: "user", content: text });
-  const wish = { model: "claude-opus-fake", max_tokens: 1000, messages };
-  const reply = stream ? await client.messages.stream(wish).finalMessage() : await client.messages.create(wish);
+  const request = { model: "claude-opus-fake", max_tokens: 1000, messages };
+  const reply = stream ? await client.messages.stream(request).finalMessage() : await client.messages.create(request);
   messages.push({ role: "assistant", content: reply.content });
   console.log(reply.content[0].text);
 }

@@ -192,12 +192,12 @@ fn phases_are_begun_and_ended_and_their_details_go_by_hand() {
     let mut work = Work::new("");
     assert!(work.said(&["phase"]).starts_with("No phases yet"));
     assert!(work.said(&["phase", "begin", "testing"]).starts_with("testing  open, begun "));
-    for (wish, code) in
+    for (arguments, code) in
         [(["phase", "begin", "testing"].as_slice(), "open-already"), (&["phase", "end", "tasting"], "no-phase")]
     {
-        let told = work.place.run(&[wish, &["--json"]].concat());
+        let told = work.place.run(&[arguments, &["--json"]].concat());
         assert_eq!((told.code, &told.json()["error"]["code"]), (Some(1), &json!(code)), "{told:?}");
-        let ran = work.place.run(wish).refused();
+        let ran = work.place.run(arguments).refused();
         assert!(ran.err.contains("testing") && ran.err.contains("\nhint: "), "{ran:?}");
     }
     assert_eq!(work.place.run(&["phase", "begin"]).code, Some(2), "which one?");
@@ -249,8 +249,8 @@ fn phases_are_begun_and_ended_and_their_details_go_by_hand() {
 fn what_is_proposed_is_shown_and_made_when_somebody_accepts_it() {
     let mut work = Work::new("mode = \"ask\"");
     work.make(18);
-    let wishes = work.json(&["waiting"])["wishes"].as_array().expect("wishes").clone();
-    assert!(!wishes.is_empty() && wishes.iter().all(|wish| wish["author"] == "policy"), "{wishes:?}");
+    let deferred = work.json(&["waiting"])["wishes"].as_array().expect("a list").clone();
+    assert!(!deferred.is_empty() && deferred.iter().all(|arguments| arguments["author"] == "policy"), "{deferred:?}");
     let said = work.said(&["waiting"]);
     assert!(said.contains("`ctx waiting accept w1` applies it"), "{said}");
     assert!(work.said(&["status"]).contains("`ctx waiting` lists them"));

@@ -137,7 +137,7 @@ fn doing_it_twice_is_doing_it_once() {
 }
 
 #[test]
-fn another_address_and_more_wishes_replace_what_was_installed_and_still_all_comes_back() {
+fn another_address_and_more_options_replace_what_was_installed_and_still_all_comes_back() {
     let text = "{\n    \"env\": {\"A\": \"b\"},\n    \"statusLine\": {\"type\": \"command\", \"command\": \"mine\"}\n}";
     let desk = Desk::with_settings(text);
     desk.install(&[]).ok();

@@ -98,7 +98,7 @@ fn without_a_word_of_consent_nothing_is_purged() {
 }
 
 #[test]
-fn a_wish_that_says_it_in_two_ways_is_refused() {
+fn a_purge_with_two_selections_is_refused() {
     use std::io::{Read, Write};
     let (place, provider) = (Place::new(), provider());
     let up = place.up(&provider.url());

@@ -45,7 +45,7 @@ fn in_a_terminal(place: &Place, arguments: &str, keys: &str) -> Option<String> {
 
 #[test]
 #[cfg(unix)]
-fn in_a_terminal_one_is_offered_and_started_if_that_is_wished() {
+fn in_a_terminal_one_is_offered_and_started_on_request() {
     let place = Place::new();
     let Some(told) = in_a_terminal(&place, "list", "n\n") else {
         eprintln!("there is no `script`; nothing is tested");

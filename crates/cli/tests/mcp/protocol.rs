@@ -227,8 +227,8 @@ fn an_agent_lets_a_change_wait_and_takes_it_back() {
     let scene = Scene::new();
     scene.settle();
     let mut agent = speaker(&scene);
-    let wish = json!({"operations": [{"op": "delete", "ids": ["t1"]}], "expect": "none", "when": "cold"});
-    let told = agent.call("ctx_apply", wish);
+    let edit = json!({"operations": [{"op": "delete", "ids": ["t1"]}], "expect": "none", "when": "cold"});
+    let told = agent.call("ctx_apply", edit);
     assert_eq!((&told["waiting"], &told["head"]), (&json!("w1"), &json!("none")), "{told}");
     let status = agent.call("ctx_status", json!({}));
     assert_eq!(

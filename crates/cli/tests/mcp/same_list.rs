@@ -49,10 +49,10 @@ fn command_line_page_api_its_description_and_mcp_have_the_same_operations() {
         let place = document.pointer(pointer).and_then(Value::as_str).expect(pointer);
         document.pointer(place.trim_start_matches('#')).expect(place)
     };
-    let each = described("/components/schemas/Wish/properties/operations/items/$ref")["oneOf"].as_array();
+    let each = described("/components/schemas/EditRequest/properties/operations/items/$ref")["oneOf"].as_array();
     let each = each.expect("operations").iter().filter_map(|one| one.pointer("/properties/op/const")?.as_str());
     assert_eq!(each.map(str::to_owned).collect::<BTreeSet<_>>(), operations);
-    assert_eq!(names(described("/components/schemas/Way/properties/action/$ref").get("enum")), {
+    assert_eq!(names(described("/components/schemas/HistoryRequest/properties/action/$ref").get("enum")), {
         let heal = BTreeSet::from(["heal".to_owned()]);
         ways.difference(&heal).cloned().collect::<BTreeSet<_>>()
     });

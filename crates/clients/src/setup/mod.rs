@@ -54,7 +54,7 @@ impl Scope {
 /// Adds the daemon to a client's settings, and removes it again.
 pub trait Installer: std::fmt::Debug + Sync {
     /// Plans the changes that route the client through the daemon.
-    fn install(&self, wishes: &Wishes, host: &dyn Host) -> Result<Plan, SetupError>;
+    fn install(&self, options: &InstallOptions, host: &dyn Host) -> Result<Plan, SetupError>;
 
     /// Plans the removal; `force` also removes files that were changed by hand.
     fn uninstall(&self, scope: Scope, force: bool, host: &dyn Host) -> Result<Plan, SetupError>;
@@ -65,7 +65,7 @@ pub trait Installer: std::fmt::Debug + Sync {
 
 /// The options of an installation.
 #[derive(Clone, Copy, Debug)]
-pub struct Wishes {
+pub struct InstallOptions {
     pub scope: Scope,
     /// Includes the MCP server.
     pub mcp: bool,

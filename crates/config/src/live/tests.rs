@@ -282,8 +282,8 @@ fn what_the_provider_shall_do_counts_where_it_is_said_and_from_when_it_is_said()
     let keep = |folder: &str| {
         let folder = place.path(folder);
         let rules = place.rules.provider(Some(&folder));
-        let wish = rules.of(&Who { model: "m", folder: folder.to_str(), is_sub: false })?;
-        Some(wish.clear_tool_uses.keep)
+        let settings = rules.of(&Who { model: "m", folder: folder.to_str(), is_sub: false })?;
+        Some(settings.clear_tool_uses.keep)
     };
     assert_eq!((keep("p/src"), keep("elsewhere")), (None, None));
     place.write("p/ctx.toml", "[context_editing.provider]\nenabled = true\nclear_tool_uses = { keep = 7 }\n");

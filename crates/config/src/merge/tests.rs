@@ -151,7 +151,7 @@ fn the_provider_section_of_a_project_without_trust_can_only_switch_off() {
     let layer = source.read().expect("a layer");
     let off = ClearToolUses { enabled: Some(false), ..ClearToolUses::default() };
     let quieter = quieter(&layer.config.context_editing.provider);
-    assert_eq!(quieter.wish, Wish { clear_tool_uses: off, ..Wish::default() });
+    assert_eq!(quieter.settings, ProviderSettings { clear_tool_uses: off, ..ProviderSettings::default() });
     let layers = [SourceLayer { source: &source, layer: Some(&layer) }];
     let (rules, waiting) = provider_rules(Some(folder.path()), &layers, &Trust::default());
     assert!(rules.are_off());

@@ -96,7 +96,7 @@ fn every_key_is_read_with_its_line() {
         provider: said.config.context_editing.provider.clone(),
         enabled: None,
     };
-    assert_eq!(said.config.context_editing.provider.wish.enabled, Some(true));
+    assert_eq!(said.config.context_editing.provider.settings.enabled, Some(true));
     assert_eq!(said.editing(), Some(&expected));
     assert_eq!((line(&said, "mode"), line(&said, "attention_budget.accumulated")), (2, 9));
     assert_eq!(line(&said, "artifacts.plans"), 15);

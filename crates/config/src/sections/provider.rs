@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use ctx_wire::provider_edits::{Agents, ClearThinking, ClearToolUses, Compact, Inputs, Keep, Trigger, Wish};
+use ctx_wire::provider_edits::{
+    Agents, ClearThinking, ClearToolUses, Compact, Inputs, Keep, ProviderSettings, Trigger,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 
@@ -21,17 +23,17 @@ pub const PROJECT_MEMBER: &str = "projects";
 #[serde(default)]
 pub struct ProviderEditing {
     #[serde(flatten, with = "Keys")]
-    pub wish: Wish,
+    pub settings: ProviderSettings,
     pub projects: BTreeMap<PathBuf, ProjectEditing>,
 }
 
 /// The same for clients in one folder.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct ProjectEditing(#[serde(with = "Keys")] pub Wish);
+pub struct ProjectEditing(#[serde(with = "Keys")] pub ProviderSettings);
 
 #[derive(Default, Deserialize, JsonSchema)]
-#[serde(default, remote = "Wish")]
+#[serde(default, remote = "ProviderSettings")]
 struct Keys {
     /// request the provider's own editing
     #[schemars(example = true)]
@@ -204,20 +206,20 @@ mod tests {
         read::read(&Node::of_toml(text).expect("TOML"), Origin::User)
     }
 
-    fn wish(text: &str) -> Wish {
-        read(text).config.context_editing.provider.wish
+    fn settings(text: &str) -> ProviderSettings {
+        read(text).config.context_editing.provider.settings
     }
 
     #[test]
     fn every_key_is_read() {
-        let all = wish(
+        let all = settings(
             "[context_editing.provider]\nenabled = true\nmodels = [\"claude-opus-*\"]\nagents = \"main\"\n\
              clear_tool_uses = { enabled = true, trigger = 120_000, keep = 4, clear_at_least = 20000, \
              exclude_tools = [\"Read\"], clear_tool_inputs = [\"Bash\"] }\n\
              clear_thinking = { enabled = true, keep = 2 }\n\
              [context_editing.provider.compact]\nenabled = true\ntrigger = \"70%\"\ninstructions = \"Be short.\"\n",
         );
-        let expected = Wish {
+        let expected = ProviderSettings {
             enabled: Some(true),
             models: Some(vec!["claude-opus-*".into()]),
             agents: Some(Agents::Main),
@@ -237,7 +239,7 @@ mod tests {
             },
         };
         assert_eq!(all, expected);
-        let other = wish(
+        let other = settings(
             "[context_editing.provider]\nagents = \"subagents\"\nclear_thinking = { keep = \"all\" }\n\
              clear_tool_uses = { trigger = { tool_uses = 30 }, keep = 0, clear_tool_inputs = true }",
         );

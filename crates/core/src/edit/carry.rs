@@ -3,7 +3,7 @@
 
 use super::effect::{BlockRef, PENDING, find};
 use super::effect::{
-    Cover, Cut, Effect, EffectId, FrameKey, FrameRef, MessageRef, NewMessage, NewMessageId, NewResult, Place, Why,
+    Cover, CutPoint, Effect, EffectId, FrameKey, FrameRef, MessageRef, NewMessage, NewMessageId, NewResult, Place, Why,
 };
 use crate::content::{Content, WireId};
 use crate::links::own_id;
@@ -238,13 +238,13 @@ impl Carrier<'_> {
         }
     }
 
-    fn cut(&self, cut: &Cut) -> Option<Cut> {
+    fn cut(&self, cut: &CutPoint) -> Option<CutPoint> {
         match cut {
-            Cut::Block(of, block) => {
+            CutPoint::Block(of, block) => {
                 let (message, block) = self.pairs.get(&(self.message(of)?, *block as usize))?;
-                Some(Cut::Block(MessageRef::Slot(self.to.path[*message].0), *block as u32))
+                Some(CutPoint::Block(MessageRef::Slot(self.to.path[*message].0), *block as u32))
             }
-            Cut::Made(made) => self.made_id(made).map(Cut::Made),
+            CutPoint::Made(made) => self.made_id(made).map(CutPoint::Made),
         }
     }
 }

@@ -148,7 +148,7 @@ pub enum Place {
 /// The content before which a frame is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Cut {
+pub enum CutPoint {
     /// A block of a client's message.
     Block(MessageRef, u32),
     /// A message of an inserted frame.
@@ -213,7 +213,7 @@ pub enum Effect {
     /// Splits a frame before each of these.
     Split {
         frame: FrameKey,
-        before: Vec<Cut>,
+        before: Vec<CutPoint>,
     },
     Title {
         frame: FrameKey,
@@ -338,9 +338,9 @@ impl Effect {
             Effect::Move { frames, to } => frames.iter().flat_map(of_frame).chain(of_place(to)).flatten().collect(),
             Effect::Combine { frames } => frames.iter().flat_map(of_frame).flatten().collect(),
             Effect::Split { frame, before } => {
-                let of_cut = |cut: &Cut| match cut {
-                    Cut::Block(of, _) => Some(of_message(of)),
-                    Cut::Made(_) => None,
+                let of_cut = |cut: &CutPoint| match cut {
+                    CutPoint::Block(of, _) => Some(of_message(of)),
+                    CutPoint::Made(_) => None,
                 };
                 before.iter().filter_map(of_cut).chain(of_key(frame)).collect()
             }

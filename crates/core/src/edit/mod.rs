@@ -22,7 +22,7 @@ pub(crate) mod testing;
 pub mod weigh;
 
 pub use effect::{
-    Cover, Cut, Effect, EffectId, FrameKey, FrameRef, MessageRef, NewMessage, NewMessageId, PENDING, Place,
+    Cover, CutPoint, Effect, EffectId, FrameKey, FrameRef, MessageRef, NewMessage, NewMessageId, PENDING, Place,
 };
 pub use fold::{View, fold};
 pub use frame_id::FrameId;

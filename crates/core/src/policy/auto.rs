@@ -7,7 +7,7 @@
 use super::cut::{CutText, cut};
 use super::settings::{Rules, Settings};
 use super::trim::trim;
-use super::{Cut, CutKind, Item, Look, Policy, Price, Proposal, Thought};
+use super::{CutKind, Item, Look, Policy, PossibleCut, Price, Proposal, Thought};
 use crate::key::Key;
 use crate::tool::ToolRole;
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ pub enum Outlook {
 
 /// Content that may go.
 struct Old<'i> {
-    cut: Cut,
+    cut: PossibleCut,
     what: What<'i>,
 }
 
@@ -86,27 +86,27 @@ impl Auto {
                 continue;
             }
             if let Some(input) = item.input.filter(|_| is_input) {
-                let cut = Cut { before: input.before, removed: item.saves_replaced() };
+                let cut = PossibleCut { before: input.before, removed: item.saves_replaced() };
                 old.push(Old { cut, what: What::Replaced(item) });
             }
             if is_result {
-                old.push(Old { cut: Cut::of(item), what: What::Result(item) });
+                old.push(Old { cut: PossibleCut::of(item), what: What::Result(item) });
             }
         }
         let is_old = |thought: &&Thought| look.cold || look.steps.saturating_sub(thought.step) > self.0.thinking_age;
         // Its tokens are priced with every cut before it.
         let thoughts = look.thinking.iter().filter(is_old);
-        old.extend(
-            thoughts
-                .map(|thought| Old { cut: Cut { before: thought.before, removed: 0 }, what: What::Thinking(thought) }),
-        );
+        old.extend(thoughts.map(|thought| Old {
+            cut: PossibleCut { before: thought.before, removed: 0 },
+            what: What::Thinking(thought),
+        }));
         old.sort_by_key(|old| old.cut.before);
         old
     }
 
     /// The first cut of the edit that brings most, of those that `is_chosen`, and its price.
     fn best(&self, look: &Look, old: &[Old], is_chosen: impl Fn(&Price) -> bool) -> Option<(usize, Price)> {
-        let cuts: Vec<Cut> = old.iter().map(|old| old.cut).collect();
+        let cuts: Vec<PossibleCut> = old.iter().map(|old| old.cut).collect();
         let prices = look.prices(&cuts).into_iter().enumerate().filter(|(_, price)| is_chosen(price));
         prices.max_by(|(_, one), (_, other)| self.gain(look, one).total_cmp(&self.gain(look, other)))
     }

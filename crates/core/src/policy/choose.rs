@@ -8,7 +8,7 @@ use super::eligible::{Eligibility, Facts, LEAST};
 use super::limit;
 use super::settings::Settings;
 use super::target::Target;
-use super::{Action, Auto, Cut, Item, Look, Outlook, Policy, Price, Proposal};
+use super::{Action, Auto, Item, Look, Outlook, Policy, PossibleCut, Price, Proposal};
 use std::collections::HashSet;
 
 /// The pressure to clear.
@@ -102,7 +102,7 @@ fn of_ended_phases(eligible: &Eligibility<'_, '_>, plan: &Plan) -> Vec<Proposal>
             && !eligible.is_held(item)
     };
     let left: Vec<&Item> = look.whole().filter(is_left).collect();
-    let cuts: Vec<Cut> = left.iter().map(|item| Cut::of(item)).collect();
+    let cuts: Vec<PossibleCut> = left.iter().map(|item| PossibleCut::of(item)).collect();
     let is_due = |price: &&Price| price.pays_after().ceil() <= look.steps as f64 && look.affords(price);
     let prices = look.prices(&cuts);
     let Some(price) = prices.first().filter(is_due) else { return Vec::new() };

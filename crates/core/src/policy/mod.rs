@@ -34,7 +34,7 @@ pub use cut::{CutKind, CutText, Cuts};
 pub use diet::{Diet, DietMode, ToolFigures};
 pub use eligible::{Fact, Facts};
 pub use phases::{Moment, Phase, Phases};
-pub use price::{Cut, Price};
+pub use price::{PossibleCut, Price};
 pub use proposal::{Action, Proposal};
 pub use protect::{Artifact, Call};
 pub use searches::is_search;

@@ -8,15 +8,15 @@ const MARGIN: f64 = 1.15;
 
 /// A possible cut: the tokens before it, and the tokens that it would remove.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cut {
+pub struct PossibleCut {
     pub before: u64,
     pub removed: u64,
 }
 
-impl Cut {
+impl PossibleCut {
     /// The cut that shortens a result to its stub.
-    pub fn of(item: &Item) -> Cut {
-        Cut { before: item.before, removed: item.tokens.saturating_sub(item.left) }
+    pub fn of(item: &Item) -> PossibleCut {
+        PossibleCut { before: item.before, removed: item.tokens.saturating_sub(item.left) }
     }
 }
 
@@ -24,7 +24,7 @@ impl Look<'_> {
     /// Prices these cuts, in order of position, from each of them on: everything behind the last place before the first
     /// cut that the cache certainly holds is written again, once, unless the cache has expired anyway. Thinking behind
     /// the first cut goes too.
-    pub fn prices(&self, cuts: &[Cut]) -> Vec<Price> {
+    pub fn prices(&self, cuts: &[PossibleCut]) -> Vec<Price> {
         let mut removed = 0;
         let mut thinking = self.thinking.iter().rev().peekable();
         let mut prices: Vec<Price> = cuts
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn the_price_is_what_stands_behind_the_first_one() {
         let mut look = Look { tokens: 10_000, ..Look::default() };
-        let (one, other) = (Cut { before: 2000, removed: 900 }, Cut { before: 6000, removed: 900 });
+        let (one, other) = (PossibleCut { before: 2000, removed: 900 }, PossibleCut { before: 6000, removed: 900 });
         let prices = look.prices(&[one, other]);
         assert_eq!(prices.iter().map(|price| price.removed).collect::<Vec<_>>(), [1800, 900]);
         assert!(

@@ -3,7 +3,7 @@
 use super::eligible::{Eligibility, Facts};
 use super::settings::Settings;
 use super::target::Target;
-use super::{Cut, Look, Price};
+use super::{Look, PossibleCut, Price};
 
 /// Tokens left of a result that is offloaded to a file (a note with the path), and of one that is dropped.
 const OFFLOADED: u64 = 110;
@@ -27,7 +27,7 @@ pub struct Worth {
 /// Finds clearable results that are stale, superseded, or details of an ended phase.
 pub fn worth(settings: &Settings, look: &Look<'_>, facts: Facts<'_>) -> Worth {
     let mut worth = Worth::default();
-    let mut cuts: Vec<Cut> = Vec::new();
+    let mut cuts: Vec<PossibleCut> = Vec::new();
     let eligible = Eligibility::of(settings, look, facts);
     for (target, item) in eligible.results().into_iter().filter(|(_, item)| !eligible.is_held(item)) {
         let (calls, stays) = match target {
@@ -39,7 +39,7 @@ pub fn worth(settings: &Settings, look: &Look<'_>, facts: Facts<'_>) -> Worth {
         let removed = item.tokens.saturating_sub(stays);
         if removed > 0 {
             calls.push(item.call.clone());
-            cuts.push(Cut { before: item.before, removed });
+            cuts.push(PossibleCut { before: item.before, removed });
         }
     }
     cuts.sort_by_key(|cut| cut.before);

@@ -8,9 +8,9 @@ use crate::compose::Ground;
 use crate::conversation::Conversation;
 use crate::conversation::policy::calls::calls;
 use crate::conversation::policy::{AUTHOR, noted};
-use crate::conversation::waiting::{State, Waiting};
+use crate::conversation::waiting::{PendingEdit, State};
 use crate::edit::{notes, summary};
-use crate::log::{self, Automatic, NotedWish, Wait};
+use crate::log::{self, Automatic, DeferredEdit, Wait};
 use crate::ports::Automatic as Editing;
 use crate::{Engine, Refusal, record};
 use ctx_api::edit::When;
@@ -26,9 +26,9 @@ use std::collections::HashSet;
 
 impl Conversation {
     /// The pending proposal of the automatic editor on this branch. There is at most one: it grows.
-    fn proposal(&self) -> Option<&Waiting> {
+    fn proposal(&self) -> Option<&PendingEdit> {
         self.waiting.iter().find(|waiting| {
-            let NotedWish { author, when, branch, .. } = &waiting.wished;
+            let DeferredEdit { author, when, branch, .. } = &waiting.edit;
             let is_proposal = author == AUTHOR && *when == When::Accepted;
             is_proposal && waiting.state == State::Waiting && branch == self.history.current()
         })
@@ -49,7 +49,7 @@ impl Conversation {
         // A proposal is accepted as a whole, so its content counts as done for later additions.
         let asked = self.proposal().into_iter();
         let waiting: HashSet<Cow<'_, str>> =
-            asked.flat_map(|waiting| calls(self.wire(), &waiting.wished.operations)).collect();
+            asked.flat_map(|waiting| calls(self.wire(), &waiting.edit.operations)).collect();
         // Thinking goes along with an edit that is made; notes and proposals leave it alone.
         look.thinking.retain(|_| mode == Mode::On);
         for item in &mut look.items {
@@ -92,9 +92,9 @@ impl Engine {
     pub fn ask_for(&self, conversation: &mut Conversation, commit: Commit, step: &mut Step) {
         let at = commit.at;
         let Change::Edit { operations: new, .. } = commit.change else { return };
-        let known = conversation.proposal().map(|waiting| waiting.wished.clone());
+        let known = conversation.proposal().map(|waiting| waiting.edit.clone());
         let (id, mut operations, mut reasons, saved) = match known {
-            Some(NotedWish { id, operations, reasons, tokens_before, tokens_after, .. }) => {
+            Some(DeferredEdit { id, operations, reasons, tokens_before, tokens_after, .. }) => {
                 (id, operations, reasons, tokens_before.saturating_sub(tokens_after))
             }
             None => (conversation.waiting.next_id(), Vec::new(), Vec::new(), 0),
@@ -108,7 +108,7 @@ impl Engine {
         let mut told: Vec<&str> = reasons.iter().flatten().map(String::as_str).collect();
         told.sort_unstable();
         told.dedup();
-        let wished = NotedWish {
+        let deferred = DeferredEdit {
             id,
             when: When::Accepted,
             branch: conversation.history.current().to_owned(),
@@ -123,7 +123,7 @@ impl Engine {
             reasons,
             reverts: None,
         };
-        let wait = Wait::Wished(Box::new(wished));
+        let wait = Wait::Deferred(Box::new(deferred));
         step.records.push(record(conversation.id(), at, log::WAIT, &wait, Vec::new()));
         conversation.wait(&wait, at);
         step.notes.extend(notes(conversation));
@@ -133,16 +133,16 @@ impl Engine {
     pub fn note_accepted(
         &self,
         conversation: &Conversation,
-        wished: &NotedWish,
+        deferred: &DeferredEdit,
         commit: &Commit,
         editor: Option<&dyn Editing>,
     ) -> Result<Vec<NewRecord>, Refusal> {
-        let editor = editor.filter(|_| wished.author == AUTHOR);
+        let editor = editor.filter(|_| deferred.author == AUTHOR);
         let Some(editor) = editor else { return Ok(Vec::new()) };
         let mut about = about(conversation, commit.at);
         let settings = editor.settings(&about, &conversation.policy.text_index.skills());
         let mut cleared = Vec::new();
-        for (operation, reason) in wished.operations.iter().zip(&wished.reasons) {
+        for (operation, reason) in deferred.operations.iter().zip(&deferred.reasons) {
             let Operation::SummarizeResults { select, text: Some(text), .. } = operation else { continue };
             // Trimming lost nothing.
             let Some((call, file)) = select.calls.first().zip(ledger_line::file_in(text)) else { continue };

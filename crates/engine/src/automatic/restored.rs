@@ -14,9 +14,9 @@ impl Conversation {
     /// The calls whose results stay.
     pub fn wanted_back(&self) -> HashSet<Cow<'_, str>> {
         let declined = self.waiting.iter().filter(|waiting| {
-            waiting.wished.author == AUTHOR && !matches!(waiting.state, State::Waiting | State::Made(_))
+            waiting.edit.author == AUTHOR && !matches!(waiting.state, State::Waiting | State::Made(_))
         });
-        let declined = declined.flat_map(|waiting| calls(self.wire(), &waiting.wished.operations));
+        let declined = declined.flat_map(|waiting| calls(self.wire(), &waiting.edit.operations));
         let head = self.history.head();
         let ours = self.history.line(head).filter(|commit| commit.author == AUTHOR);
         let active: HashSet<CommitId> = self.history.active(head).iter().map(|commit| commit.id).collect();

@@ -1,7 +1,7 @@
 //! Pending changes: deferred edits, which wait for a moment, and proposals, which wait for a decision.
 
 use crate::Refusal;
-use crate::log::{NotedWish, Wait};
+use crate::log::{DeferredEdit, Wait};
 use ctx_api::waiting::{DeferralFailure, WaitView};
 use ctx_core::edit::CommitId;
 use ctx_core::edit::refusal::{nearest, suggest};
@@ -14,12 +14,12 @@ pub const WAITING: &str = "waiting";
 
 /// Pending changes and the outcome of earlier ones, in order of creation.
 #[derive(Debug, Clone, Default)]
-pub struct WaitingList(Vec<Waiting>);
+pub struct WaitingList(Vec<PendingEdit>);
 
 impl Deref for WaitingList {
-    type Target = [Waiting];
+    type Target = [PendingEdit];
 
-    fn deref(&self) -> &[Waiting] {
+    fn deref(&self) -> &[PendingEdit] {
         &self.0
     }
 }
@@ -35,24 +35,28 @@ impl WaitingList {
     }
 
     /// Finds a change by its id, in any state. For an unknown id, only changes in the wanted state are suggested.
-    pub fn find(&self, id: &str, is_wanted: fn(&State) -> bool) -> Result<&Waiting, Refusal> {
-        self.iter().find(|waiting| waiting.wished.id == id).ok_or_else(|| {
+    pub fn find(&self, id: &str, is_wanted: fn(&State) -> bool) -> Result<&PendingEdit, Refusal> {
+        self.iter().find(|waiting| waiting.edit.id == id).ok_or_else(|| {
             let wanted = self.iter().filter(|waiting| is_wanted(&waiting.state));
-            let near = nearest(id, wanted.map(|waiting| waiting.wished.id.as_str()));
+            let near = nearest(id, wanted.map(|waiting| waiting.edit.id.as_str()));
             let message = format!("No deferred edit `{id}`.");
-            Refusal::new(ErrorCode::UnknownWish, message, suggest(&near, hint![Command::Waiting, " lists them."]))
+            Refusal::new(
+                ErrorCode::UnknownDeferredEdit,
+                message,
+                suggest(&near, hint![Command::Waiting, " lists them."]),
+            )
         })
     }
 
     /// Applies an event of a change.
     pub fn take(&mut self, wait: &Wait, at: u64) {
         let (id, state) = match wait {
-            Wait::Wished(wished) => {
-                let wished = (**wished).clone();
-                match self.0.iter_mut().find(|known| known.wished.id == wished.id) {
-                    None => self.0.push(Waiting { wished, at, state: State::Waiting, ended: None }),
+            Wait::Deferred(deferred) => {
+                let deferred = (**deferred).clone();
+                match self.0.iter_mut().find(|known| known.edit.id == deferred.id) {
+                    None => self.0.push(PendingEdit { edit: deferred, at, state: State::Waiting, ended: None }),
                     // A proposal that grows.
-                    Some(known) if known.state == State::Waiting => known.wished = wished,
+                    Some(known) if known.state == State::Waiting => known.edit = deferred,
                     Some(_) => {}
                 }
                 return;
@@ -61,7 +65,7 @@ impl WaitingList {
             Wait::Failed { id, why } => (id, State::Failed(why.clone())),
             Wait::Cancelled { id, .. } => (id, State::Cancelled),
         };
-        if let Some(waiting) = self.0.iter_mut().find(|waiting| waiting.wished.id == *id) {
+        if let Some(waiting) = self.0.iter_mut().find(|waiting| waiting.edit.id == *id) {
             (waiting.state, waiting.ended) = (state, Some(at));
         }
     }
@@ -69,8 +73,8 @@ impl WaitingList {
 
 /// A pending or finished change.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Waiting {
-    pub wished: NotedWish,
+pub struct PendingEdit {
+    pub edit: DeferredEdit,
     pub at: u64,
     pub state: State,
     /// When it reached its final state.
@@ -105,9 +109,9 @@ impl State {
     }
 }
 
-impl Waiting {
+impl PendingEdit {
     pub fn view(&self) -> WaitView {
-        let NotedWish {
+        let DeferredEdit {
             id,
             when,
             branch,
@@ -120,7 +124,7 @@ impl Waiting {
             tokens_after,
             reverts,
             ..
-        } = self.wished.clone();
+        } = self.edit.clone();
         let (state, at, ended) = (self.state.name().to_owned(), self.at, self.ended);
         let (commit, failure) = match &self.state {
             State::Made(commit) => (Some(*commit), None),

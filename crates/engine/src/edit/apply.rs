@@ -9,7 +9,7 @@ use crate::conversation::Conversation;
 use crate::edit::files::Files;
 use crate::edit::imports::Imports;
 use crate::{Engine, Refusal};
-use ctx_api::edit::{EditResult, RepairView, When, Wish};
+use ctx_api::edit::{EditRequest, EditResult, RepairView, When};
 use ctx_core::edit::effect::{Effect, EffectId, NewMessage, NewMessageId, Why};
 use ctx_core::edit::fold::{Unit, View};
 use ctx_core::edit::history::Change;
@@ -47,30 +47,30 @@ impl Engine {
     pub fn prepared(
         &self,
         conversation: &Conversation,
-        wish: Wish,
+        edit: EditRequest,
         reasons: Vec<Option<String>>,
         (at, price): (u64, Option<When>),
         files: &mut Files,
     ) -> Result<(Commit, EditResult), Refusal> {
         let id = self.commit_id(conversation, at);
-        let effects = self.resolve_all(conversation, id, &wish, files)?;
+        let effects = self.resolve_all(conversation, id, &edit, files)?;
         few_images(conversation, id, &effects)?;
         let after = on_top(conversation, id, &effects);
         let before = conversation.effects(conversation.history.head());
         let outcome = self.weigh_up(conversation, before, after, price.map(|when| (when, at)))?;
-        outcome.check(&wish.operations, id, &effects)?;
+        outcome.check(&edit.operations, id, &effects)?;
         let mut applied = outcome.applied;
-        applied.summary = summary(&wish.operations, &applied.frames, (applied.tokens_before, applied.tokens_after));
+        applied.summary = summary(&edit.operations, &applied.frames, (applied.tokens_before, applied.tokens_after));
         applied.files.clone_from(&files.paths);
         applied.remarks.clone_from(&files.remarks);
         let commit = Commit {
             id,
             parent: conversation.history.head(),
             at,
-            author: wish.author,
-            note: wish.note,
+            author: edit.author,
+            note: edit.note,
             reasons,
-            change: Change::Edit { operations: wish.operations, effects },
+            change: Change::Edit { operations: edit.operations, effects },
             summary: applied.summary.clone(),
             tokens_before: applied.tokens_before,
             tokens_after: applied.tokens_after,
@@ -84,16 +84,16 @@ impl Engine {
         &self,
         conversation: &Conversation,
         id: CommitId,
-        wish: &Wish,
+        edit: &EditRequest,
         files: &mut Files,
     ) -> Result<Vec<Effect>, Refusal> {
         let ground = Ground::of(conversation, true);
         let mut effects: Vec<Effect> = Vec::new();
         let mut nothing = None;
-        for (number, operation) in (1..).zip(&wish.operations) {
-            let resolved = self.resolved(conversation, &ground, (id, &effects), operation, wish.dry_run, files);
+        for (number, operation) in (1..).zip(&edit.operations) {
+            let resolved = self.resolved(conversation, &ground, (id, &effects), operation, edit.dry_run, files);
             let resolved = resolved.map_err(|refusal| is_left(conversation, operation, refusal));
-            match resolved.map_err(|refusal| within(refusal, number, wish.operations.len(), operation)) {
+            match resolved.map_err(|refusal| within(refusal, number, edit.operations.len(), operation)) {
                 // Accepted beside operations that change something.
                 Err(refusal) if refusal.code == ErrorCode::NothingToDo => drop(nothing.get_or_insert(refusal)),
                 resolved => effects.extend(resolved?),
@@ -113,8 +113,8 @@ impl Engine {
         operations: &[Operation],
         imports: &Imports,
     ) -> Result<Vec<Effect>, Refusal> {
-        let wish = Wish { operations: operations.to_vec(), dry_run: true, ..Wish::default() };
-        self.resolve_all(conversation, id, &wish, &mut Files::importing(imports.clone()))
+        let edit = EditRequest { operations: operations.to_vec(), dry_run: true, ..EditRequest::default() };
+        self.resolve_all(conversation, id, &edit, &mut Files::importing(imports.clone()))
     }
 
     /// Resolves one operation on top of others. A dry run writes no files.

@@ -3,7 +3,7 @@
 use crate::Refusal;
 use crate::conversation::Conversation;
 use crate::point::{is_source, point};
-use ctx_api::history::{Action, BranchView, TagView, Way};
+use ctx_api::history::{Action, BranchView, HistoryRequest, TagView};
 use ctx_api::timeline::Line;
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::edit::{CommitId, History};
@@ -37,10 +37,10 @@ pub fn tag_views(history: &History) -> Vec<TagView> {
 const UNEDITED: &str = "unedited";
 
 /// The moves for a request on branches or tags.
-pub fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusal> {
+pub fn lines(conversation: &Conversation, request: &HistoryRequest) -> Result<Vec<Line>, Refusal> {
     let history = &conversation.history;
-    let given = way.name.as_deref().unwrap_or_default();
-    if way.action == Action::Checkout && is_source(given) {
+    let given = request.name.as_deref().unwrap_or_default();
+    if request.action == Action::Checkout && is_source(given) {
         let mut names = std::iter::once(UNEDITED.to_owned()).chain((2..).map(|number| format!("{UNEDITED}-{number}")));
         let is_free = |name: &String| {
             !history.tags().contains_key(name) && history.branches().get(name).is_none_or(Option::is_none)
@@ -50,7 +50,10 @@ pub fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusa
         let branch = (!known).then(|| Line::Branch { name: name.clone(), at: None });
         return Ok(branch.into_iter().chain([Line::Checkout { name }]).collect());
     }
-    if way.action == Action::Checkout && !history.branches().contains_key(given) && point(conversation, given).is_ok() {
+    if request.action == Action::Checkout
+        && !history.branches().contains_key(given)
+        && point(conversation, given).is_ok()
+    {
         return Err(Refusal::new(
             ErrorCode::UnknownBranch,
             format!("`{given}` is a commit, not a branch."),
@@ -62,12 +65,12 @@ pub fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusa
             ],
         ));
     }
-    if let Action::RemoveBranch | Action::RemoveTag = way.action {
-        return removed(history, way.action, given).map(|line| vec![line]);
+    if let Action::RemoveBranch | Action::RemoveTag = request.action {
+        return removed(history, request.action, given).map(|line| vec![line]);
     }
-    let name = name_of(way.name.as_deref())?;
-    let target = way.target.as_deref().map(|name| point(conversation, name)).transpose()?;
-    match way.action {
+    let name = name_of(request.name.as_deref())?;
+    let target = request.target.as_deref().map(|name| point(conversation, name)).transpose()?;
+    match request.action {
         Action::Branch => {
             if history.branches().contains_key(&name) {
                 return Err(Refusal::new(

@@ -9,7 +9,7 @@ use crate::compose::{Ground, RepairReport};
 use crate::conversation::Conversation;
 use crate::edit::files::Files;
 use crate::{Engine, Refusal};
-use ctx_api::edit::{RepairView, Wish};
+use ctx_api::edit::{EditRequest, RepairView};
 use ctx_api::plan::{Plan, PlannedOperation};
 use ctx_core::edit::CommitId;
 use ctx_core::edit::effect::{Effect, EffectId};
@@ -18,13 +18,13 @@ use ctx_core::hint::{Argument, Command};
 use ctx_core::{ErrorCode, hint};
 
 /// The chosen operations as an edit request. Its note is the only place for reasons.
-pub fn plan_wish(plan: &Plan, head: Option<&str>) -> Result<Wish, Refusal> {
+pub fn plan_request(plan: &Plan, head: Option<&str>) -> Result<EditRequest, Refusal> {
     let chosen = chosen(plan)?;
     let reasons = chosen
         .iter()
         .filter_map(|(_, planned)| Some(format!("{}: {}", planned.operation.name(), planned.reason.as_deref()?)));
     let notes: Vec<String> = plan.note.iter().cloned().chain(reasons).collect();
-    Ok(Wish {
+    Ok(EditRequest {
         operations: chosen.iter().map(|(_, planned)| planned.operation.clone()).collect(),
         author: plan.author.clone(),
         note: Some(notes.join("; ")).filter(|note| !note.is_empty()),

@@ -14,7 +14,7 @@ use crate::conversation::policy::AUTHOR;
 use crate::conversation::policy::calls::calls;
 use crate::conversation::waiting::{State, WAITING};
 use crate::edit::imports::Imports;
-use crate::log::NotedWish;
+use crate::log::DeferredEdit;
 use crate::{EDITED, Engine, Refusal, mark};
 use ctx_api::edit::When;
 use ctx_core::edit::effect::{Cover, Effect, FrameKey, FrameRef, MessageRef, PENDING, Place};
@@ -31,11 +31,11 @@ use std::collections::HashSet;
 impl Conversation {
     /// The pending changes that name any of these units.
     pub fn pending_in(&self, ground: &Ground<'_>, units: &[ViewUnit]) -> Vec<String> {
-        let waiting: Vec<&NotedWish> = self
+        let waiting: Vec<&DeferredEdit> = self
             .waiting
             .iter()
             .filter(|waiting| waiting.state == State::Waiting)
-            .map(|waiting| &waiting.wished)
+            .map(|waiting| &waiting.edit)
             .collect();
         if waiting.is_empty() {
             return Vec::new();
@@ -50,16 +50,16 @@ impl Conversation {
         let own: HashSet<&str> = sources()
             .filter_map(|(message, block)| ground.messages.get(message)?.blocks.get(block?)?.tool_use_id.as_deref())
             .collect();
-        let names = |wished: &&&NotedWish| {
-            wished.slots.iter().any(|slot| slots.contains(slot))
-                || calls(self.wire(), &wished.operations).any(|call| own.contains(&*call))
+        let names = |deferred: &&&DeferredEdit| {
+            deferred.slots.iter().any(|slot| slots.contains(slot))
+                || calls(self.wire(), &deferred.operations).any(|call| own.contains(&*call))
         };
-        waiting.iter().filter(names).map(|wished| wished.id.clone()).collect()
+        waiting.iter().filter(names).map(|deferred| deferred.id.clone()).collect()
     }
 
     /// Removes rewound content from a proposal: the rest still fits.
-    pub fn leave_what_is_gone(&self, wished: &mut NotedWish) -> Result<(), Refusal> {
-        if wished.author != AUTHOR {
+    pub fn leave_what_is_gone(&self, deferred: &mut DeferredEdit) -> Result<(), Refusal> {
+        if deferred.author != AUTHOR {
             return Ok(());
         }
         let there: HashSet<&str> = self
@@ -72,12 +72,12 @@ impl Conversation {
         let is_there = |operation: &Operation| {
             calls(self.wire(), std::slice::from_ref(operation)).all(|call| there.contains(&*call))
         };
-        let keep: Vec<bool> = wished.operations.iter().map(is_there).collect();
+        let keep: Vec<bool> = deferred.operations.iter().map(is_there).collect();
         let mut kept = keep.iter();
-        wished.operations.retain(|_| *kept.next().unwrap_or(&true));
+        deferred.operations.retain(|_| *kept.next().unwrap_or(&true));
         let mut kept = keep.iter();
-        wished.reasons.retain(|_| *kept.next().unwrap_or(&true));
-        if wished.operations.is_empty() {
+        deferred.reasons.retain(|_| *kept.next().unwrap_or(&true));
+        if deferred.operations.is_empty() {
             let message = "The conversation took another path: it no longer contains the proposed content.";
             return Err(Refusal::new(
                 ErrorCode::Gone,

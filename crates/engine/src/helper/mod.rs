@@ -10,8 +10,8 @@ pub mod questions;
 pub use clean::{Nonsense, clean};
 pub use material::{Material, Piece};
 pub use prompt::{Prompt, prompt};
-pub use questions::FilledWish;
-pub use questions::{Open, Question};
+pub use questions::FilledRequest;
+pub use questions::{OpenQuestions, Question};
 
 /// The author of texts that no helper wrote.
 pub const SELF: &str = "ctx";

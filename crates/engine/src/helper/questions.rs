@@ -8,7 +8,7 @@ use crate::conversation::Conversation;
 use crate::edit::Imports;
 use crate::view::{show, titles};
 use crate::{Engine, Refusal};
-use ctx_api::edit::Wish;
+use ctx_api::edit::EditRequest;
 use ctx_api::helper::{HelperText, Kind};
 use ctx_core::edit::effect::{Effect, FrameKey};
 use ctx_core::edit::fold::Unit;
@@ -55,11 +55,11 @@ pub struct Grown {
 
 /// An edit request, and the texts that it lacks.
 #[derive(Debug)]
-pub struct Open {
+pub struct OpenQuestions {
     /// The conversation's id.
     pub conversation: String,
     pub questions: Vec<Question>,
-    pub wish: Wish,
+    pub edit: EditRequest,
     /// The original operation of each operation in the request: one may become several.
     pub from: Vec<usize>,
     /// The head at the time of the questions.
@@ -67,33 +67,33 @@ pub struct Open {
 }
 
 /// A complete edit request, with the reason for each operation.
-pub struct FilledWish {
-    pub wish: Wish,
+pub struct FilledRequest {
+    pub edit: EditRequest,
     pub reasons: Vec<Option<String>>,
     pub written: Vec<HelperText>,
 }
 
-impl Open {
+impl OpenQuestions {
     /// Completes the request with these texts, in the order of the questions. `by`: their author. `held`: refused if a
     /// commit was made since.
-    pub fn filled(self, words: Vec<String>, by: &str, held: bool) -> (Wish, Vec<HelperText>) {
-        let Open { mut wish, questions, head, .. } = self;
+    pub fn filled(self, words: Vec<String>, by: &str, held: bool) -> (EditRequest, Vec<HelperText>) {
+        let OpenQuestions { mut edit, questions, head, .. } = self;
         let mut written = Vec::new();
         for (question, text) in questions.into_iter().zip(words) {
-            if let Some(operation) = wish.operations.get_mut(question.operation) {
+            if let Some(operation) = edit.operations.get_mut(question.operation) {
                 *operation = operation.clone().filled(text.clone());
             }
             let (kind, of) = (question.kind, question.material.name);
             written.push(HelperText { kind, of, by: by.to_owned(), text });
         }
-        if held && wish.expect.is_none() {
-            wish.expect = Some(head);
+        if held && edit.expect.is_none() {
+            edit.expect = Some(head);
         }
         // Readers of the history want to know the author of a text.
-        if wish.note.is_none() && !written.is_empty() {
-            wish.note = Some(if by == SELF { "an extract by ctx".to_owned() } else { format!("words by {by}") });
+        if edit.note.is_none() && !written.is_empty() {
+            edit.note = Some(if by == SELF { "an extract by ctx".to_owned() } else { format!("words by {by}") });
         }
-        (wish, written)
+        (edit, written)
     }
 }
 

@@ -14,7 +14,7 @@ use ctx_core::Class;
 use ctx_models::CacheRules;
 use ctx_wire::body::Body;
 use ctx_wire::envelope::Envelope;
-use ctx_wire::provider_edits::{EditableRequest, Kind, ProviderEdits, Who, Wish};
+use ctx_wire::provider_edits::{EditableRequest, Kind, ProviderEdits, ProviderSettings, Who};
 use std::ops::Range;
 
 /// A request that the provider may be asked to edit.
@@ -33,10 +33,10 @@ impl Engine {
     pub fn provider_edits(&self, about: &About<'_>) -> bool {
         let Some(model) = about.model else { return false };
         let rules = self.provider.rules(about.folder);
-        let wish = rules.of(&Who { model, folder: about.folder, is_sub: about.agent.is_some() });
-        let Some(wish) = wish else { return false };
-        (wish.clear_tool_uses.enabled.unwrap_or(true) && self.provider_can(model, Kind::ToolUses, about.at))
-            || (wish.compact.enabled.unwrap_or(false) && self.provider_can(model, Kind::Compact, about.at))
+        let settings = rules.of(&Who { model, folder: about.folder, is_sub: about.agent.is_some() });
+        let Some(settings) = settings else { return false };
+        (settings.clear_tool_uses.enabled.unwrap_or(true) && self.provider_can(model, Kind::ToolUses, about.at))
+            || (settings.compact.enabled.unwrap_or(false) && self.provider_can(model, Kind::Compact, about.at))
     }
 
     /// Whether the provider edits this request and had no reason to edit the previous one: then it goes first, because
@@ -44,12 +44,12 @@ impl Engine {
     pub fn provider_goes_first(&self, about: &About<'_>, tokens: (u64, u64), tool_uses: (u64, u64)) -> bool {
         let Some(model) = about.model.filter(|_| self.provider_edits(about)) else { return false };
         let rules = self.provider.rules(about.folder);
-        let Some(wish) = rules.of(&Who { model, folder: about.folder, is_sub: about.agent.is_some() }) else {
+        let Some(settings) = rules.of(&Who { model, folder: about.folder, is_sub: about.agent.is_some() }) else {
             return false;
         };
         let window = self.provider.known().window(model);
         let window = window.or_else(|| self.models.of(model).model()?.window);
-        wish.would_act(window, tokens.1, tool_uses.1) && !wish.would_act(window, tokens.0, tool_uses.0)
+        settings.would_act(window, tokens.1, tool_uses.1) && !settings.would_act(window, tokens.0, tool_uses.0)
     }
 
     /// The provider's report on a model takes precedence over the table.
@@ -63,10 +63,10 @@ impl Engine {
 
     /// Whether the provider is asked to edit a request.
     pub fn is_meant(&self, conversation: &Conversation, request: &Request<'_>) -> bool {
-        self.wished(conversation, request).is_some()
+        self.settings_for(conversation, request).is_some()
     }
 
-    fn wished(&self, conversation: &Conversation, request: &Request<'_>) -> Option<Wish> {
+    fn settings_for(&self, conversation: &Conversation, request: &Request<'_>) -> Option<ProviderSettings> {
         request.body.wire().provider_edits()?;
         let folder = conversation.folder_with(Some(request.body));
         let is_sub = is_sub(conversation, request.class);
@@ -105,7 +105,7 @@ impl Engine {
             return None;
         }
         let Request { body, envelope, .. } = *request;
-        let (wish, model) = (self.wished(conversation, request)?, envelope.model.as_deref()?);
+        let (settings, model) = (self.settings_for(conversation, request)?, envelope.model.as_deref()?);
         let window = self.provider.known().window(model);
         let window = window.or_else(|| self.models.of(model).model()?.window);
         let editable = EditableRequest {
@@ -121,7 +121,7 @@ impl Engine {
                 .unwrap_or_else(|| CacheRules::default().usual_lifetime()),
         };
         let is_supported = |kind| self.provider_can(model, kind, request.at);
-        let addition = body.wire().provider_edits()?.addition(&wish, &editable, &is_supported);
+        let addition = body.wire().provider_edits()?.addition(&settings, &editable, &is_supported);
         let mut added = Additions::default();
         (added.asks.compacts, added.asks.excluded) = (addition.compacts, addition.excluded);
         if !addition.splices.is_empty() {

@@ -24,7 +24,7 @@ const HEAD: usize = 200;
 const REMOVED: &str = "[removed]";
 
 /// A request without the removed texts, and the number of texts found.
-pub struct Cut {
+pub struct CutRequest {
     pub outgoing: OutgoingRequest,
     pub found: usize,
     pub removed: usize,
@@ -32,7 +32,7 @@ pub struct Cut {
 
 impl Engine {
     /// Cuts the removed texts out of a request.
-    pub(super) fn cut(&self, conversation: &Conversation, body: &Body) -> Option<Cut> {
+    pub(super) fn cut(&self, conversation: &Conversation, body: &Body) -> Option<CutRequest> {
         if carries_messages(conversation, body) {
             return None;
         }
@@ -47,7 +47,7 @@ impl Engine {
     }
 }
 
-fn cut(texts: &[(String, String)], body: &Body) -> Option<Cut> {
+fn cut(texts: &[(String, String)], body: &Body) -> Option<CutRequest> {
     let mut edits: Vec<(Range<usize>, &str)> = Vec::new();
     let mut found = 0;
     for (text, by) in texts {
@@ -68,7 +68,7 @@ fn cut(texts: &[(String, String)], body: &Body) -> Option<Cut> {
     }
     parts.push(Part::Source(at..body.bytes().len()));
     let outgoing = OutgoingRequest { parts, betas: Vec::new(), asks_to_drop: false, otherwise: None };
-    (found > 0).then_some(Cut { outgoing, found, removed: texts.len() })
+    (found > 0).then_some(CutRequest { outgoing, found, removed: texts.len() })
 }
 
 fn carried_texts(conversation: &Conversation, history: &Body, body: &Body) -> usize {

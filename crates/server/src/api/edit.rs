@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::Path;
 use axum::extract::rejection::JsonRejection;
 use ctx_api::edit::Heal;
-use ctx_api::edit::{EditResult, Wish};
-use ctx_api::history::Way;
+use ctx_api::edit::{EditRequest, EditResult};
+use ctx_api::history::HistoryRequest;
 
 use super::Api;
 use super::read::Answer;
@@ -13,22 +13,26 @@ use super::read::Answer;
 pub async fn operations(
     api: Api,
     Path(name): Path<String>,
-    wish: Result<Json<Wish>, JsonRejection>,
+    edit: Result<Json<EditRequest>, JsonRejection>,
 ) -> Answer<EditResult> {
-    let wish = api.signed(wish)?;
-    if super::helper::is_wanted(&api, &wish) {
-        return super::helper::apply(&api, name, wish).await;
+    let edit = api.signed(edit)?;
+    if super::helper::is_wanted(&api, &edit) {
+        return super::helper::apply(&api, name, edit).await;
     }
-    api.ask(move |service| service.apply(&name, wish).map(|applied| service.noting_uploads(applied))).await.map(Json)
+    api.ask(move |service| service.apply(&name, edit).map(|applied| service.noting_uploads(applied))).await.map(Json)
 }
 
-pub async fn history(api: Api, Path(name): Path<String>, way: Result<Json<Way>, JsonRejection>) -> Answer<EditResult> {
-    let way = api.signed(way)?;
-    api.ask(move |service| service.go(&name, way).map(|applied| service.noting_uploads(applied))).await.map(Json)
+pub async fn history(
+    api: Api,
+    Path(name): Path<String>,
+    request: Result<Json<HistoryRequest>, JsonRejection>,
+) -> Answer<EditResult> {
+    let request = api.signed(request)?;
+    api.ask(move |service| service.go(&name, request).map(|applied| service.noting_uploads(applied))).await.map(Json)
 }
 
 pub async fn heal(api: Api, Path(name): Path<String>, heal: Result<Json<Heal>, JsonRejection>) -> Answer<EditResult> {
     let Heal { author, note, expect, dry_run, when } = api.signed(heal)?;
-    let wish = Wish { operations: Vec::new(), author, note, expect, dry_run, when };
-    api.ask(move |service| service.heal(&name, wish).map(|applied| service.noting_uploads(applied))).await.map(Json)
+    let edit = EditRequest { operations: Vec::new(), author, note, expect, dry_run, when };
+    api.ask(move |service| service.heal(&name, edit).map(|applied| service.noting_uploads(applied))).await.map(Json)
 }

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::Path;
 use axum::extract::rejection::JsonRejection;
-use ctx_api::edit::{EditResult, Wish};
+use ctx_api::edit::{EditRequest, EditResult};
 use ctx_api::helper::{HelperTest, HelperView, Kind};
 use ctx_core::ErrorCode;
 use ctx_engine::Refusal;
@@ -58,10 +58,10 @@ pub async fn begin(
     api: Api,
     Path(name): Path<String>,
     headers: HeaderMap,
-    wish: Result<Json<Wish>, JsonRejection>,
+    edit: Result<Json<EditRequest>, JsonRejection>,
 ) -> Answer<JobView> {
-    let wish = api.signed(wish)?;
-    Ok(Json(start(&api, name, wish).await?.view(face_of(&headers))))
+    let edit = api.signed(edit)?;
+    Ok(Json(start(&api, name, edit).await?.view(face_of(&headers))))
 }
 
 pub async fn job(api: Api, Path(job): Path<String>, headers: HeaderMap) -> Answer<JobView> {
@@ -77,33 +77,33 @@ pub async fn cancel(api: Api, Path(job): Path<String>, headers: HeaderMap) -> An
 pub async fn retry(api: Api, Path(job): Path<String>, headers: HeaderMap) -> Answer<JobView> {
     let job = api.0.jobs.find(&job).map_err(refused)?;
     let face = face_of(&headers);
-    Ok(Json(start(&api, job.view(face).conversation, job.wish()).await?.view(face)))
+    Ok(Json(start(&api, job.view(face).conversation, job.edit()).await?.view(face)))
 }
 
 /// Whether the helper model is called. A preview does not call it and uses extracts as placeholders. To read the
 /// model's texts before a commit, start a job.
-pub fn is_wanted(api: &Api, wish: &Wish) -> bool {
-    !wish.dry_run && can_help(api, wish)
+pub fn is_wanted(api: &Api, edit: &EditRequest) -> bool {
+    !edit.dry_run && can_help(api, edit)
 }
 
-fn can_help(api: &Api, wish: &Wish) -> bool {
-    api.0.around.helper.is_on() && wish.operations.iter().any(|operation| operation.is_open())
+fn can_help(api: &Api, edit: &EditRequest) -> bool {
+    api.0.around.helper.is_on() && edit.operations.iter().any(|operation| operation.is_open())
 }
 
 /// Waits for the commit.
-pub async fn apply(api: &Api, name: String, wish: Wish) -> Answer<EditResult> {
-    start(api, name, wish).await?.outcome().await.map(Json).map_err(refused)
+pub async fn apply(api: &Api, name: String, edit: EditRequest) -> Answer<EditResult> {
+    start(api, name, edit).await?.outcome().await.map(Json).map_err(refused)
 }
 
-async fn start(api: &Api, name: String, wish: Wish) -> Result<Handle, ControlError> {
-    let (again, asks) = (wish.clone(), can_help(api, &wish));
+async fn start(api: &Api, name: String, edit: EditRequest) -> Result<Handle, ControlError> {
+    let (again, asks) = (edit.clone(), can_help(api, &edit));
     // Reports errors in the request before calling the model.
-    let open = api.ask(move |service| service.questions(&name, wish)).await?;
+    let open = api.ask(move |service| service.questions(&name, edit)).await?;
     let commit = api.clone();
     let helper = asks.then(|| api.0.around.helper.clone());
-    Ok(api.0.jobs.begin(helper, again, open, |conversation, wish| async move {
+    Ok(api.0.jobs.begin(helper, again, open, |conversation, edit| async move {
         let apply =
-            move |service: &Service| service.apply(&conversation, wish).map(|done| service.noting_uploads(done));
+            move |service: &Service| service.apply(&conversation, edit).map(|done| service.noting_uploads(done));
         let applied = commit.ask(apply).await;
         applied.map_err(|ControlError { code, message, hint, about, .. }| Refusal { code, message, hint, about })
     }))

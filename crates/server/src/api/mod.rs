@@ -28,12 +28,12 @@ use axum::extract::{DefaultBodyLimit, FromRequestParts};
 use ctx_api::cache::Misses;
 use ctx_api::context::{ContextView, WorthView};
 use ctx_api::conversations::{Conversations, ImportResult};
-use ctx_api::edit::{EditResult, Wish};
+use ctx_api::edit::{EditRequest, EditResult};
 use ctx_api::frames::Frames;
-use ctx_api::history::{Branches, Diff, HistoryView, Tags, Way};
+use ctx_api::history::{Branches, Diff, HistoryRequest, HistoryView, Tags};
 use ctx_api::map::ContextMap;
 use ctx_api::models::ModelsView;
-use ctx_api::phases::{PhaseWish, PhasesView};
+use ctx_api::phases::{PhaseRequest, PhasesView};
 use ctx_api::plan::{Plan, PlanView};
 use ctx_api::requests::SentView;
 use ctx_api::search::SearchResults;
@@ -65,7 +65,7 @@ use ctx_api::stats::StatsQuery;
 use ctx_api::status::{Status, UpstreamView};
 use ctx_api::team::{
     AllShares, Audit, AuditQuery, Keys, MadeKey, Me, NewKey, NewPerson, Notices, OpenConversation, People,
-    PersonChange, PersonConversations, Reason, ShareWish, Shares,
+    PersonChange, PersonConversations, Reason, ShareRequest, Shares,
 };
 use ctx_api::timeline::TimelineQuery;
 use ctx_api::waiting::{Cancel, Several};
@@ -239,7 +239,7 @@ fn routes() -> Routes {
             "/conversations/{conversation}/history",
             edit::history,
             told("go", "Undoes, redoes, reverts or rolls back; manages branches and tags")
-                .body::<Way>()
+                .body::<HistoryRequest>()
                 .answers::<EditResult>(),
         )
         .get(
@@ -251,7 +251,9 @@ fn routes() -> Routes {
         .post(
             "/conversations/{conversation}/operations",
             edit::operations,
-            told("apply", "Applies operations as one commit, all or nothing").body::<Wish>().answers::<EditResult>(),
+            told("apply", "Applies operations as one commit, all or nothing")
+                .body::<EditRequest>()
+                .answers::<EditResult>(),
         )
         .post(
             "/conversations/{conversation}/plan",
@@ -279,12 +281,12 @@ fn routes() -> Routes {
             told("cancel_many", "Cancels several deferred edits, or all").body::<Several>().answers::<PendingOutcome>(),
         )
         .post(
-            "/conversations/{conversation}/waiting/{wish}/cancel",
+            "/conversations/{conversation}/waiting/{edit}/cancel",
             waiting::cancel,
             told("cancel", "Cancels a deferred edit, or dismisses a failed one").body::<Cancel>().answers::<WaitView>(),
         )
         .post(
-            "/conversations/{conversation}/waiting/{wish}/accept",
+            "/conversations/{conversation}/waiting/{edit}/accept",
             waiting::accept,
             told("accept", "Applies a deferred edit now").body::<Cancel>().answers::<WaitView>(),
         )
@@ -314,7 +316,7 @@ fn routes() -> Routes {
         .post(
             "/conversations/{conversation}/phases",
             phases::phase,
-            told("phase", "Begins or ends a phase of the work").body::<PhaseWish>().answers::<PhasesView>(),
+            told("phase", "Begins or ends a phase of the work").body::<PhaseRequest>().answers::<PhasesView>(),
         )
         .get(
             "/conversations/{conversation}/export",
@@ -326,7 +328,7 @@ fn routes() -> Routes {
             "/conversations/{conversation}/helper",
             helper::begin,
             told("find_words", "Writes missing texts in the background, then applies the operations")
-                .body::<Wish>()
+                .body::<EditRequest>()
                 .answers::<JobView>(),
         )
         .get(
@@ -457,12 +459,12 @@ fn team_routes() -> Routes {
         .post(
             "/conversations/{conversation}/share",
             team::share,
-            told("share", "Shares a conversation").body::<ShareWish>().answers::<Shares>(),
+            told("share", "Shares a conversation").body::<ShareRequest>().answers::<Shares>(),
         )
         .post(
             "/conversations/{conversation}/unshare",
             team::unshare,
-            told("unshare", "Ends a share").body::<ShareWish>().answers::<Shares>(),
+            told("unshare", "Ends a share").body::<ShareRequest>().answers::<Shares>(),
         )
         .get("/shares", team::all_shares, told("all_shares", "Shared conversations").answers::<AllShares>().of_a_team())
         .get(

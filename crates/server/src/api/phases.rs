@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::Path;
 use axum::extract::rejection::JsonRejection;
-use ctx_api::phases::{PhaseWish, PhasesView};
+use ctx_api::phases::{PhaseRequest, PhasesView};
 
 use super::Api;
 use super::read::Answer;
@@ -15,8 +15,8 @@ pub async fn phases(api: Api, Path(name): Path<String>) -> Answer<PhasesView> {
 pub async fn phase(
     api: Api,
     Path(name): Path<String>,
-    wish: Result<Json<PhaseWish>, JsonRejection>,
+    request: Result<Json<PhaseRequest>, JsonRejection>,
 ) -> Answer<PhasesView> {
-    let wish = api.signed(wish)?;
-    api.ask(move |service| service.phase(&name, &wish)).await.map(Json)
+    let request = api.signed(request)?;
+    api.ask(move |service| service.phase(&name, &request)).await.map(Json)
 }

@@ -17,11 +17,11 @@ pub async fn plan(api: Api, Path(name): Path<String>, plan: Result<Json<Plan>, J
     // Texts are missing. If a model writes them, that takes time and must not block others.
     let look = Plan { apply: false, ..plan.clone() };
     let mut view = api.ask(move |service| service.plan(&name, look)).await?;
-    let wish = ctx_engine::edit::plan_wish(&plan, view.head.as_deref()).map_err(refused)?;
+    let edit = ctx_engine::edit::plan_request(&plan, view.head.as_deref()).map_err(refused)?;
     let id = view.applied.conversation.clone();
-    match super::helper::is_wanted(&api, &wish) {
+    match super::helper::is_wanted(&api, &edit) {
         true => {
-            let Json(applied) = super::helper::apply(&api, id, wish).await?;
+            let Json(applied) = super::helper::apply(&api, id, edit).await?;
             view.applied = applied;
         }
         false => view = api.ask(move |service| service.plan(&id, plan)).await?,

@@ -240,18 +240,18 @@ pub async fn timeline(
     .map(Json)
 }
 
-pub async fn purge(api: Api, wish: Result<Json<Purge>, JsonRejection>) -> Answer<PurgeResult> {
-    let wish = understood(wish)?;
-    let ways = [!wish.conversations.is_empty(), wish.older_than_days.is_some(), wish.all];
+pub async fn purge(api: Api, request: Result<Json<Purge>, JsonRejection>) -> Answer<PurgeResult> {
+    let request = understood(request)?;
+    let ways = [!request.conversations.is_empty(), request.older_than_days.is_some(), request.all];
     if ways.into_iter().filter(|given| *given).count() > 1 {
         return Err(bad_request("`conversations`, `older_than_days` and `all` exclude each other".to_owned()));
     }
     let purged = api.ask(move |service| {
-        let ids: Vec<String> = match wish.older_than_days {
+        let ids: Vec<String> = match request.older_than_days {
             // The store's own list: side traffic creates records that no list shows.
-            _ if wish.all => service.store().conversations()?.into_iter().map(|found| found.id).collect(),
+            _ if request.all => service.store().conversations()?.into_iter().map(|found| found.id).collect(),
             Some(days) => service.inactive_since(now().saturating_sub(days.saturating_mul(DAY_MS)))?,
-            None => wish.conversations.iter().map(|name| service.resolve(name)).collect::<Result<_, Refusal>>()?,
+            None => request.conversations.iter().map(|name| service.resolve(name)).collect::<Result<_, Refusal>>()?,
         };
         let purged = service.purge(&ids)?;
         let residue = service.store().residue().to_owned();

@@ -2,9 +2,9 @@
 
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
-use ctx_api::edit::{Clear, Heal, Wish};
-use ctx_api::history::Way;
-use ctx_api::phases::PhaseWish;
+use ctx_api::edit::{Clear, EditRequest, Heal};
+use ctx_api::history::HistoryRequest;
+use ctx_api::phases::PhaseRequest;
 use ctx_api::plan::Plan;
 use ctx_api::waiting::{Cancel, Several};
 use ctx_core::ErrorCode;
@@ -63,7 +63,7 @@ fn import<'a>(mut operations: impl Iterator<Item = &'a Operation>) -> Option<&'a
     })
 }
 
-impl HasAuthor for Wish {
+impl HasAuthor for EditRequest {
     fn author(&mut self) -> &mut String {
         &mut self.author
     }
@@ -93,4 +93,4 @@ macro_rules! signed {
     };
 }
 
-signed!(Way, Heal, Clear, PhaseWish, Cancel, Several);
+signed!(HistoryRequest, Heal, Clear, PhaseRequest, Cancel, Several);

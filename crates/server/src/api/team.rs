@@ -8,7 +8,7 @@ use axum::extract::{Path, Query};
 use ctx_api::team::{
     AllShares, Audit, AuditEntry, AuditQuery, ConversationFigures, ConversationShare, KeyView, Keys, MadeKey, Me,
     NewKey, NewPerson, NoticeView, Notices, OpenConversation, People, PersonChange, PersonConversations, PersonView,
-    Reason, ShareView, ShareWish, Shares,
+    Reason, ShareRequest, ShareView, Shares,
 };
 use ctx_api::timeline::{AccessAction, AccessView};
 use ctx_core::ErrorCode;
@@ -136,8 +136,8 @@ fn role(text: Option<&str>) -> Result<Option<Role>, ControlError> {
     text.map(|text| text.parse::<Role>().map_err(bad_request)).transpose()
 }
 
-pub async fn add(api: Api, wish: Result<Json<NewPerson>, JsonRejection>) -> Answer<People> {
-    let NewPerson { name, role: named, groups } = understood(wish)?;
+pub async fn add(api: Api, request: Result<Json<NewPerson>, JsonRejection>) -> Answer<People> {
+    let NewPerson { name, role: named, groups } = understood(request)?;
     let role = role(named.as_deref())?.unwrap_or(Role::Member);
     let changed = api
         .change(move |state, actor| Ok((state.add_person(actor, &name, role, groups.iter().cloned().collect())?, ())));
@@ -148,9 +148,9 @@ pub async fn add(api: Api, wish: Result<Json<NewPerson>, JsonRejection>) -> Answ
 pub async fn change(
     api: Api,
     Path(name): Path<String>,
-    wish: Result<Json<PersonChange>, JsonRejection>,
+    request: Result<Json<PersonChange>, JsonRejection>,
 ) -> Answer<People> {
-    let PersonChange { role: named, groups } = understood(wish)?;
+    let PersonChange { role: named, groups } = understood(request)?;
     let role = role(named.as_deref())?;
     let changed = api.change(move |state, actor| {
         let groups = groups.as_ref().map(|groups| groups.iter().cloned().collect());
@@ -240,8 +240,8 @@ fn keys_for(actor: &Actor, team: &Team, warnings: Vec<String>) -> Keys {
     Keys { keys, warnings }
 }
 
-pub async fn make_key(api: Api, wish: Result<Json<NewKey>, JsonRejection>) -> Answer<MadeKey> {
-    let NewKey { person, label, days } = understood(wish)?;
+pub async fn make_key(api: Api, request: Result<Json<NewKey>, JsonRejection>) -> Answer<MadeKey> {
+    let NewKey { person, label, days } = understood(request)?;
     let text = KeyText::generate().ok_or_else(|| {
         ControlError::new(ErrorCode::Internal, "The system provides no random bytes for a key.", "Try again.")
     })?;
@@ -301,32 +301,36 @@ pub async fn all_shares(api: Api) -> Answer<AllShares> {
     Ok(Json(AllShares { shares: shares.collect() }))
 }
 
-pub async fn share(api: Api, Path(name): Path<String>, wish: Result<Json<ShareWish>, JsonRejection>) -> Answer<Shares> {
-    let wish = understood(wish)?;
-    let access = if wish.edit { Access::Edit } else { Access::Look };
-    change_shares(&api, name, wish, move |state, actor, id, with| state.share(actor, id, with, access)).await
+pub async fn share(
+    api: Api,
+    Path(name): Path<String>,
+    request: Result<Json<ShareRequest>, JsonRejection>,
+) -> Answer<Shares> {
+    let request = understood(request)?;
+    let access = if request.edit { Access::Edit } else { Access::Look };
+    change_shares(&api, name, request, move |state, actor, id, with| state.share(actor, id, with, access)).await
 }
 
 pub async fn unshare(
     api: Api,
     Path(name): Path<String>,
-    wish: Result<Json<ShareWish>, JsonRejection>,
+    request: Result<Json<ShareRequest>, JsonRejection>,
 ) -> Answer<Shares> {
-    change_shares(&api, name, understood(wish)?, |state, actor, id, with| state.end_share(actor, id, with)).await
+    change_shares(&api, name, understood(request)?, |state, actor, id, with| state.end_share(actor, id, with)).await
 }
 
 async fn change_shares(
     api: &Api,
     name: String,
-    wish: ShareWish,
+    request: ShareRequest,
     decide: impl Fn(&State, &Actor, &str, Grantee) -> Result<Event, TeamError> + Send + 'static,
 ) -> Answer<Shares> {
     let (seat, team) = api.seat()?;
     let id = api.ask(move |service| service.resolve(&name)).await?;
-    let with = wish.person.clone().or_else(|| wish.group.as_ref().map(|group| format!("group {group}")));
+    let with = request.person.clone().or_else(|| request.group.as_ref().map(|group| format!("group {group}")));
     let of = id.clone();
     let changed = api.change(move |state, actor| {
-        let with = state.grantee(wish.person.as_deref(), wish.group.as_deref())?;
+        let with = state.grantee(request.person.as_deref(), request.group.as_deref())?;
         let event = decide(state, actor, &of, with)?;
         let action = match event {
             Event::Unshared { .. } => AccessAction::Unshared,

@@ -40,18 +40,18 @@ pub async fn waiting(api: Api, Path(name): Path<String>) -> Answer<WaitingView> 
 /// Applies one of them now.
 pub async fn accept(
     api: Api,
-    Path((name, wish)): Path<(String, String)>,
+    Path((name, edit)): Path<(String, String)>,
     accept: Result<Json<Cancel>, JsonRejection>,
 ) -> Answer<WaitView> {
     let Cancel { author } = api.signed(accept)?;
-    api.ask(move |service| service.accept(&name, &wish, &author)).await.map(Json)
+    api.ask(move |service| service.accept(&name, &edit, &author)).await.map(Json)
 }
 
 pub async fn cancel(
     api: Api,
-    Path((name, wish)): Path<(String, String)>,
+    Path((name, edit)): Path<(String, String)>,
     cancel: Result<Json<Cancel>, JsonRejection>,
 ) -> Answer<WaitView> {
     let Cancel { author } = api.signed(cancel)?;
-    api.ask(move |service| service.cancel(&name, &wish, &author)).await.map(Json)
+    api.ask(move |service| service.cancel(&name, &edit, &author)).await.map(Json)
 }

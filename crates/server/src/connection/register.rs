@@ -9,10 +9,10 @@ use tokio::time::Instant;
 use super::phase::PhaseCell;
 
 #[derive(Default)]
-pub(crate) struct Register(Mutex<Open>);
+pub(crate) struct Register(Mutex<OpenConnections>);
 
 #[derive(Default)]
-struct Open {
+struct OpenConnections {
     next: u64,
     connections: HashMap<u64, Entry>,
 }
@@ -70,7 +70,7 @@ impl Register {
     }
 
     /// Code under this lock cannot panic halfway.
-    fn lock(&self) -> MutexGuard<'_, Open> {
+    fn lock(&self) -> MutexGuard<'_, OpenConnections> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,11 +2,11 @@
 
 use ctx_api::helper::{JobError, JobView, State};
 use ctx_engine::Refusal;
-use ctx_engine::helper::{Open, SELF};
+use ctx_engine::helper::{OpenQuestions, SELF};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ctx_api::edit::{EditResult, Wish};
+use ctx_api::edit::{EditRequest, EditResult};
 use ctx_api::face::Face;
 use ctx_core::hint::{Argument, Command};
 use ctx_core::{ErrorCode, hint};
@@ -21,7 +21,7 @@ const KEPT: usize = 100;
 
 struct Job {
     /// For a retry.
-    wish: Wish,
+    edit: EditRequest,
     view: watch::Sender<JobView>,
     error: Mutex<Option<Refusal>>,
     phase: Mutex<Phase>,
@@ -52,9 +52,9 @@ impl Jobs {
     pub(crate) fn begin<F>(
         &self,
         helper: Option<Arc<Helper>>,
-        wish: Wish,
-        open: Open,
-        apply: impl FnOnce(String, Wish) -> F + Send + 'static,
+        edit: EditRequest,
+        open: OpenQuestions,
+        apply: impl FnOnce(String, EditRequest) -> F + Send + 'static,
     ) -> Handle
     where
         F: Future<Output = Result<EditResult, Refusal>> + Send,
@@ -73,7 +73,7 @@ impl Jobs {
             error: None,
         };
         let job =
-            Arc::new(Job { wish, view: watch::Sender::new(view), error: Mutex::default(), phase: Mutex::default() });
+            Arc::new(Job { edit, view: watch::Sender::new(view), error: Mutex::default(), phase: Mutex::default() });
         let number = inside.last;
         inside.jobs.insert(number, job.clone());
         while inside.jobs.len() > KEPT {
@@ -118,8 +118,8 @@ fn name(helper: Option<&Helper>) -> String {
 async fn run<F>(
     helper: Option<&Helper>,
     job: &Job,
-    open: Open,
-    apply: impl FnOnce(String, Wish) -> F,
+    open: OpenQuestions,
+    apply: impl FnOnce(String, EditRequest) -> F,
 ) -> Result<EditResult, Refusal>
 where
     F: Future<Output = Result<EditResult, Refusal>>,
@@ -133,9 +133,9 @@ where
         job.view.send_modify(|view| view.found += 1);
     }
     let conversation = open.conversation.clone();
-    let (wish, written) = open.filled(words, &name(helper), helper.is_some());
+    let (edit, written) = open.filled(words, &name(helper), helper.is_some());
     job.commits();
-    let mut applied = apply(conversation, wish).await?;
+    let mut applied = apply(conversation, edit).await?;
     applied.written = written;
     Ok(applied)
 }
@@ -189,8 +189,8 @@ impl Handle {
         self.0.view(face)
     }
 
-    pub(crate) fn wish(&self) -> Wish {
-        self.0.wish.clone()
+    pub(crate) fn edit(&self) -> EditRequest {
+        self.0.edit.clone()
     }
 
     pub(crate) fn cancel(&self) {

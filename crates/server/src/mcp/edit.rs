@@ -3,7 +3,7 @@
 
 use ctx_api::call::{Call, Conversation};
 use ctx_api::edit::{EditResult, Heal, When};
-use ctx_api::history::{Action, CommitView, HistoryQuery, Way};
+use ctx_api::history::{Action, CommitView, HistoryQuery, HistoryRequest};
 use ctx_api::plan::{Plan, PlanView, PlannedOperation, PlannedView};
 use ctx_api::waiting::Cancel;
 use ctx_core::ErrorCode;
@@ -104,8 +104,8 @@ fn plan(arguments: &Arguments, operations: Vec<Value>) -> Result<Plan, Refusal> 
 }
 
 pub async fn undo(ask: &impl Ask, own: &Own, settings: &Settings, given: &UndoArguments) -> Result<Answer, Refusal> {
-    if let Some(wish) = &given.cancel {
-        return cancel(ask, own, settings, wish).await;
+    if let Some(edit) = &given.cancel {
+        return cancel(ask, own, settings, edit).await;
     }
     let action = given.action.as_deref().unwrap_or("undo");
     if !WAYS.contains(&action) {
@@ -117,8 +117,8 @@ pub async fn undo(ask: &impl Ask, own: &Own, settings: &Settings, given: &UndoAr
     let call = match serde_json::from_value::<Action>(action.into()) {
         Ok(action) => {
             let (target, name, cascade) = (given.target.clone(), given.name.clone(), given.cascade);
-            let way = Way { action, target, name, cascade, author, note, expect, dry_run, when };
-            Conversation(&own.id).go(&way)
+            let request = HistoryRequest { action, target, name, cascade, author, note, expect, dry_run, when };
+            Conversation(&own.id).go(&request)
         }
         Err(_) => Conversation(&own.id).heal(&Heal { author, note, expect, dry_run, when }),
     };
@@ -127,12 +127,12 @@ pub async fn undo(ask: &impl Ask, own: &Own, settings: &Settings, given: &UndoAr
 }
 
 /// Cancels a deferred edit. Like undo, this is allowed to everyone who may edit.
-async fn cancel(ask: &impl Ask, own: &Own, settings: &Settings, wish: &str) -> Result<Answer, Refusal> {
+async fn cancel(ask: &impl Ask, own: &Own, settings: &Settings, edit: &str) -> Result<Answer, Refusal> {
     settings.check("undo")?;
-    let cancelled = call(ask, Conversation(&own.id).cancel(wish, &Cancel { author: AUTHOR.to_owned() })).await?;
+    let cancelled = call(ask, Conversation(&own.id).cancel(edit, &Cancel { author: AUTHOR.to_owned() })).await?;
     let summary = short(cancelled.summary.as_str().into());
     let rest = json!({"head": head(own), "id": cancelled.id, "state": cancelled.state, "summary": summary});
-    Ok(Answer::about(own, rest).in_words(format!("cancelled {wish}: {}", cancelled.summary)))
+    Ok(Answer::about(own, rest).in_words(format!("cancelled {edit}: {}", cancelled.summary)))
 }
 
 /// Applies or previews a plan. The refusal of a stale one lists the newer commits itself, with the frames they touch.
@@ -183,7 +183,7 @@ fn told(own: &Own, applied: &EditResult) -> Answer {
     }
     let done = match (&applied.commit, &applied.waiting) {
         (Some(commit), _) => format!("commit {commit}"),
-        (None, Some(wish)) => format!("{wish} is deferred"),
+        (None, Some(edit)) => format!("{edit} is deferred"),
         (None, None) => "preview".to_owned(),
     };
     let EditResult { summary, tokens_before, tokens_after, .. } = applied;

@@ -1,7 +1,7 @@
 //! `ctx_phase`: marks the beginning and end of a phase of the agent's work.
 
 use ctx_api::call::Conversation;
-use ctx_api::phases::{PhaseAction, PhaseWish};
+use ctx_api::phases::{PhaseAction, PhaseRequest};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -22,8 +22,8 @@ pub struct Arguments {
 
 pub async fn phase(ask: &impl Ask, own: &Own, settings: &Settings, given: &Arguments) -> Result<Answer, Refusal> {
     settings.check("undo")?;
-    let wish = PhaseWish { action: given.action, name: given.name.clone(), author: AUTHOR.to_owned() };
-    let view = call(ask, Conversation(&own.id).phase(&wish)).await?;
+    let request = PhaseRequest { action: given.action, name: given.name.clone(), author: AUTHOR.to_owned() };
+    let view = call(ask, Conversation(&own.id).phase(&request)).await?;
     let open = view.phases.iter().filter(|phase| phase.ended.is_none());
     let open: Vec<&str> = open.map(|phase| phase.name.as_str()).collect();
     let words = match open.as_slice() {

@@ -84,12 +84,12 @@ mod tests {
 
     #[test]
     fn the_list_of_operations_is_the_engines() {
-        let told = serde_json::from_str::<ctx_api::edit::Wish>(r#"{"author":"a","operations":[{"op":"none"}]}"#)
+        let told = serde_json::from_str::<ctx_api::edit::EditRequest>(r#"{"author":"a","operations":[{"op":"none"}]}"#)
             .expect_err("no such operation")
             .to_string();
         let expected: Vec<&str> = told.split('`').skip(3).step_by(2).collect();
         assert_eq!(expected, OPERATIONS, "{told}");
-        let told = serde_json::from_str::<ctx_api::history::Way>(r#"{"author":"a","action":"none"}"#)
+        let told = serde_json::from_str::<ctx_api::history::HistoryRequest>(r#"{"author":"a","action":"none"}"#)
             .expect_err("no such way")
             .to_string();
         let mut ways: Vec<&str> = told.split('`').skip(3).step_by(2).chain(["heal"]).collect();

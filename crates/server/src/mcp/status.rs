@@ -59,16 +59,16 @@ pub async fn status(ask: &impl Ask, own: &Own, settings: &Settings) -> Result<An
         "may": may(settings),
     });
     let mut answer = Answer::about(own, answer).in_words(words);
-    answer.add("waiting", wishes(&waiting));
+    answer.add("waiting", deferred(&waiting));
     Ok(answer)
 }
 
 /// Deferred edits, and failed ones.
-fn wishes(view: &WaitingView) -> Value {
-    let open = view.wishes.iter().filter(|wish| wish.state == "waiting" || wish.state == "failed");
-    let told = open.map(|wish| {
-        let why = wish.failure.as_ref().map(|failure| &failure.message);
-        json!({"id": wish.id, "state": wish.state, "when": wish.when, "summary": wish.summary, "why": why})
+fn deferred(view: &WaitingView) -> Value {
+    let open = view.wishes.iter().filter(|deferred| deferred.state == "waiting" || deferred.state == "failed");
+    let told = open.map(|deferred| {
+        let why = deferred.failure.as_ref().map(|failure| &failure.message);
+        json!({"id": deferred.id, "state": deferred.state, "when": deferred.when, "summary": deferred.summary, "why": why})
     });
     told.map(short).take(MOST_WISHES).collect()
 }

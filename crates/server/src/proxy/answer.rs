@@ -12,14 +12,14 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use tokio::time::{Instant, timeout_at};
 
-use super::body::{Cut, RequestBody};
+use super::body::{EarlyEnd, RequestBody};
 use super::pool::{Line, Pool, Seat};
 
 pub(crate) struct Answer {
     incoming: Incoming,
     via: Via,
     /// Data that was read in advance.
-    ahead: VecDeque<Result<Frame<Bytes>, Cut>>,
+    ahead: VecDeque<Result<Frame<Bytes>, EarlyEnd>>,
     /// No data follow it.
     is_read: bool,
 }
@@ -88,14 +88,14 @@ impl Answer {
         (body.len() <= most).then_some(body)
     }
 
-    pub(super) fn poll_frame(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+    pub(super) fn poll_frame(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, EarlyEnd>>> {
         match self.ahead.pop_front() {
             Some(frame) => Poll::Ready(Some(frame)),
             None => self.poll_incoming(context),
         }
     }
 
-    fn poll_incoming(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+    fn poll_incoming(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, EarlyEnd>>> {
         if let Via::Line(line, _) = &mut self.via {
             line.drive(context);
         }
@@ -109,14 +109,14 @@ impl Answer {
                 }
                 Some(Ok(frame))
             }
-            None if self.was_reset_politely() => Some(Err(Cut::upstream("the stream was reset"))),
+            None if self.was_reset_politely() => Some(Err(EarlyEnd::upstream("the stream was reset"))),
             None => {
                 self.release();
                 None
             }
             Some(Err(error)) => {
                 self.via = Via::Nothing;
-                Some(Err(Cut::upstream(error)))
+                Some(Err(EarlyEnd::upstream(error)))
             }
         })
     }

@@ -49,12 +49,12 @@ impl Progress {
 
 /// A body that ended early. It ends the other side's connection the same way.
 #[derive(Debug)]
-pub(crate) struct Cut {
+pub(crate) struct EarlyEnd {
     whose: &'static str,
     reason: Box<dyn std::error::Error + Send + Sync>,
 }
 
-impl Cut {
+impl EarlyEnd {
     pub(super) fn upstream(reason: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self { whose: "upstream", reason: reason.into() }
     }
@@ -64,13 +64,13 @@ impl Cut {
     }
 }
 
-impl fmt::Display for Cut {
+impl fmt::Display for EarlyEnd {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "the {} ended early: {}", self.whose, self.reason)
     }
 }
 
-impl std::error::Error for Cut {}
+impl std::error::Error for EarlyEnd {}
 
 /// The client's body, forwarded to the upstream.
 pub(super) struct RequestBody {
@@ -105,9 +105,9 @@ impl RequestBody {
 
 impl Body for RequestBody {
     type Data = Bytes;
-    type Error = Cut;
+    type Error = EarlyEnd;
 
-    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, EarlyEnd>>> {
         let this = self.get_mut();
         match &mut this.source {
             Source::Streamed(streamed) => streamed.poll_frame(&this.progress, context),
@@ -153,11 +153,11 @@ impl StreamedBody {
         &mut self,
         progress: &Progress,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, EarlyEnd>>> {
         let Poll::Ready(frame) = Pin::new(&mut self.incoming).poll_frame(context) else {
             if self.silence.is_too_long(context) {
                 self.finish(progress, STALLED);
-                return Poll::Ready(Some(Err(Cut::client("no more bytes came"))));
+                return Poll::Ready(Some(Err(EarlyEnd::client("no more bytes came"))));
             }
             return Poll::Pending;
         };
@@ -174,7 +174,7 @@ impl StreamedBody {
             }
             Some(Err(error)) => {
                 self.finish(progress, BROKEN);
-                Some(Err(Cut::client(error)))
+                Some(Err(EarlyEnd::client(error)))
             }
             None => {
                 self.finish(progress, COMPLETE);
@@ -239,7 +239,7 @@ impl AnswerBody {
         Self { answer, eye, shape }
     }
 
-    pub(crate) fn poll_frame(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+    pub(crate) fn poll_frame(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, EarlyEnd>>> {
         if self.answer.is_over() {
             self.shape = Shape::AsItCame;
             return Poll::Ready(None);

@@ -227,13 +227,13 @@ async fn a_refused_request_names_its_problem_and_is_healed() {
 #[tokio::test]
 async fn refusals_tell_what_kind_they_are_by_their_status() {
     let (_server, house) = known().await;
-    let wish = |operations: Value| json!({"operations": operations, "author": "test"}).to_string();
-    let delete = wish(json!([{"op": "delete", "ids": ["t2"]}]));
+    let edit = |operations: Value| json!({"operations": operations, "author": "test"}).to_string();
+    let delete = edit(json!([{"op": "delete", "ids": ["t2"]}]));
     let path = "conversations/one/operations";
     house.refuses("POST", "conversations/nobody/operations", &delete, 404, "unknown-conversation").await;
-    let unknown = wish(json!([{"op": "delete", "ids": ["t77"]}]));
+    let unknown = edit(json!([{"op": "delete", "ids": ["t77"]}]));
     assert!(house.refuses("POST", path, &unknown, 404, "unknown-id").await.contains("t77"));
-    house.refuses("POST", path, &wish(json!([])), 422, "nothing-to-do").await;
+    house.refuses("POST", path, &edit(json!([])), 422, "nothing-to-do").await;
     let stale = json!({"operations": [{"op": "delete", "ids": ["t2"]}], "author": "a", "expect": "0123456789"});
     house.refuses("POST", path, &stale.to_string(), 409, "stale").await;
     let undo = turn("undo", &json!({})).to_string();

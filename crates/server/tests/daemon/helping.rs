@@ -111,7 +111,7 @@ async fn house_on(store: Arc<ctx_store::MemoryStore>, settings: Settings) -> Rou
     house
 }
 
-fn wish(operations: Value) -> String {
+fn edit(operations: Value) -> String {
     json!({"operations": operations, "author": "test"}).to_string()
 }
 
@@ -139,8 +139,8 @@ async fn without_a_helper_ctx_finds_the_words_itself() {
 
     house.edit("one", json!([{"op": "retitle", "id": "t2", "auto": true}])).await;
     house.edit("one", json!([{"op": "retitle", "id": "t2", "title": "Cows"}])).await;
-    house.refuses("POST", PATH, &wish(json!([{"op": "retitle", "id": "t2", "auto": true}])), 422, "titled").await;
-    house.refuses("POST", PATH, &wish(json!([{"op": "compact", "ids": ["t9"]}])), 404, "unknown-id").await;
+    house.refuses("POST", PATH, &edit(json!([{"op": "retitle", "id": "t2", "auto": true}])), 422, "titled").await;
+    house.refuses("POST", PATH, &edit(json!([{"op": "compact", "ids": ["t9"]}])), 404, "unknown-id").await;
     house.refuses("POST", "helper/test", "", 422, "helper-settings").await;
     assert_eq!(house.get("helper").await["provider"], "none");
 }
@@ -246,7 +246,7 @@ async fn whatever_a_helper_does_wrong_changes_nothing_and_is_told() {
         let fake = Fake::saying(answer).await;
         let house = house(fake.settings(Provider::OpenAi, "")).await;
         let before = house.composed("one").await;
-        let message = house.refuses("POST", PATH, &wish(compact()), status, code).await;
+        let message = house.refuses("POST", PATH, &edit(compact()), status, code).await;
         assert!(message.contains(told) && message.contains("Nothing was changed"), "{code}: {message}");
         assert_eq!(house.composed("one").await, before, "{code}");
         assert_eq!(house.get("conversations/one/history").await["commits"], json!([]), "{code}");
@@ -255,7 +255,7 @@ async fn whatever_a_helper_does_wrong_changes_nothing_and_is_told() {
     let nobody = TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("an address");
     let settings = Fake { address: nobody, asked: Arc::default() }.settings(Provider::OpenAi, "");
     let house = house(settings).await;
-    house.refuses("POST", PATH, &wish(compact()), 502, "helper-down").await;
+    house.refuses("POST", PATH, &edit(compact()), 502, "helper-down").await;
     assert_eq!(house.get("helper").await["used_today"], 0, "what never got there has cost nothing");
     for (reader, words) in
         [("shell", "(`--text`, `--title`)"), ("tools", "(`text`, `title`)"), ("page", "(`text`, `title`)")]
@@ -269,10 +269,10 @@ async fn whatever_a_helper_does_wrong_changes_nothing_and_is_told() {
 async fn settings_that_cannot_work_are_told_before_anybody_is_asked() {
     let fake = Fake::saying(Some(("200 OK", openai("words")))).await;
     let lacking = Settings { key: None, ..fake.settings(Provider::OpenAi, "") };
-    let told = house(lacking).await.refuses("POST", PATH, &wish(compact()), 422, "helper-settings").await;
+    let told = house(lacking).await.refuses("POST", PATH, &edit(compact()), 422, "helper-settings").await;
     assert!(told.contains("MY_KEY was not set"), "{told}");
     let nameless = Settings { model: None, ..fake.settings(Provider::OpenAi, "") };
-    house(nameless).await.refuses("POST", PATH, &wish(compact()), 422, "helper-settings").await;
+    house(nameless).await.refuses("POST", PATH, &edit(compact()), 422, "helper-settings").await;
     assert_eq!(fake.count(), 0);
 }
 
@@ -283,7 +283,7 @@ async fn over_its_budget_nobody_is_asked() {
     house.edit("one", compact()).await;
     let written = std::fs::read_to_string(house.home.path().join("helper.json")).expect("a note of it");
     assert!(written.contains("321"), "{written}");
-    let again = wish(json!([{"op": "compact", "ids": ["t2"]}]));
+    let again = edit(json!([{"op": "compact", "ids": ["t2"]}]));
     let told = house.refuses("POST", PATH, &again, 422, "helper-budget").await;
     assert!(told.contains("321 of 2000 tokens"), "{told}");
     assert_eq!(fake.count(), 1);
@@ -293,7 +293,7 @@ async fn over_its_budget_nobody_is_asked() {
 async fn a_job_can_be_watched_stopped_and_tried_again() {
     let fake = Fake::saying(None).await;
     let house = house(Settings { timeout: Duration::from_secs(60), ..fake.settings(Provider::OpenAi, "") }).await;
-    let begun = house.post("conversations/one/helper", &serde_json::from_str(&wish(compact())).expect("JSON")).await;
+    let begun = house.post("conversations/one/helper", &serde_json::from_str(&edit(compact())).expect("JSON")).await;
     assert_eq!((&begun["job"], &begun["state"], &begun["wanted"]), (&json!("h1"), &json!("asking"), &json!(1)));
     while fake.count() == 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -305,7 +305,7 @@ async fn a_job_can_be_watched_stopped_and_tried_again() {
     house.post("helper/jobs/h2/cancel", &json!({})).await;
     house.refuses("GET", "helper/jobs/h77", "", 404, "unknown-job").await;
     assert_eq!(house.get("conversations/one/history").await["commits"], json!([]));
-    let unknown = wish(json!([{"op": "compact", "ids": ["t9"]}]));
+    let unknown = edit(json!([{"op": "compact", "ids": ["t9"]}]));
     house.refuses("POST", "conversations/one/helper", &unknown, 404, "unknown-id").await;
 }
 
@@ -331,7 +331,7 @@ async fn a_restart_asks_nobody() {
 async fn who_made_a_commit_meanwhile_is_not_run_over() {
     let fake = Fake::saying(None).await;
     let house = house(Settings { timeout: Duration::from_secs(60), ..fake.settings(Provider::OpenAi, "") }).await;
-    house.post("conversations/one/helper", &serde_json::from_str(&wish(compact())).expect("JSON")).await;
+    house.post("conversations/one/helper", &serde_json::from_str(&edit(compact())).expect("JSON")).await;
     house.edit("one", json!([{"op": "delete", "ids": ["t2"]}])).await;
     assert_eq!(house.get("helper/jobs/h1").await["state"], "asking", "nobody waits for a helper");
 }
@@ -381,11 +381,11 @@ async fn the_users_own_claude_is_run_without_our_address_tools_or_settings() {
         "#!/bin/sh\ncat >/dev/null\necho '{\"is_error\":true,\"result\":\"Please log in\"}'\nexit 1\n",
     )
     .expect("written");
-    let told = house.refuses("POST", PATH, &wish(json!([{"op": "compact", "ids": ["t2"]}])), 502, "helper-down").await;
+    let told = house.refuses("POST", PATH, &edit(json!([{"op": "compact", "ids": ["t2"]}])), 502, "helper-down").await;
     assert!(told.contains("Please log in"), "{told}");
     std::fs::remove_file(&script).expect("removed");
     let told =
-        house.refuses("POST", PATH, &wish(json!([{"op": "compact", "ids": ["t2"]}])), 422, "helper-settings").await;
+        house.refuses("POST", PATH, &edit(json!([{"op": "compact", "ids": ["t2"]}])), 422, "helper-settings").await;
     assert!(told.contains("`claude` is not on"), "{told}");
 }
 

@@ -223,19 +223,19 @@ async fn a_reply_is_told_while_it_grows_to_those_who_want_it() {
 }
 
 #[tokio::test]
-async fn a_wish_that_waits_is_told_and_so_is_what_becomes_of_it() {
+async fn a_deferred_edit_and_its_outcome_are_announced() {
     let (server, house) = known().await;
     let (mut stream, _) = listening(&house, "", "").await;
-    let wish =
+    let edit =
         |ids: Value| json!({"author": "api", "when": "near-limit", "operations": [{"op": "delete", "ids": ids}]});
-    let taken = house.post("conversations/one/operations", &wish(json!(["t1"]))).await;
+    let taken = house.post("conversations/one/operations", &edit(json!(["t1"]))).await;
     assert_eq!((&taken["waiting"], &taken["commit"]), (&json!("w1"), &Value::Null));
     let heard = stream.next().await.data;
     assert_eq!(
         [&heard["kind"], &heard["state"], &heard["when"]],
         ["waiting", "waiting", "near-limit"].map(|w| json!(w)).each_ref()
     );
-    house.post("conversations/one/operations", &wish(json!(["t1", "t2"]))).await;
+    house.post("conversations/one/operations", &edit(json!(["t1", "t2"]))).await;
     stream.next().await;
 
     // A request near the limit triggers the deferred edit and leaves without the deleted content.

@@ -32,7 +32,7 @@ const JOBS: [&str; 3] = ["h1", "h2", "none"];
 const WISHES: [&str; 3] = ["w1", "w2", "none"];
 const POINTS: [&str; 4] = ["HEAD", "source", "main", "aaaa"];
 /// Input-only types, whose values can be chosen.
-const WRITTEN: [&str; 6] = ["Wish", "Way", "Heal", "Plan", "PlannedOperation", "Cancel"];
+const WRITTEN: [&str; 6] = ["EditRequest", "HistoryRequest", "Heal", "Plan", "PlannedOperation", "Cancel"];
 
 /// A conversation with tools, results and thinking, and one with an edit.
 async fn furnished() -> (RawServer, Router) {
@@ -88,7 +88,7 @@ fn likely(name: &str) -> Option<&'static [&'static str]> {
         "conversation" | "from" | "conv" | "conversations" => Some(&CONVERSATIONS),
         "request" => Some(&REQUESTS),
         "job" => Some(&JOBS),
-        "wish" => Some(&WISHES),
+        "edit" => Some(&WISHES),
         "at" | "target" | "to" | "expect" => Some(&POINTS),
         _ => None,
     }

@@ -6,25 +6,25 @@ use std::time::Duration;
 use crate::support::house::{ANSWER, Arrived, Router, answer, conversation, request};
 use crate::support::raw::RawServer;
 use ctx_store::MemoryStore;
-use ctx_wire::provider_edits::{Agents, Compact, Rules, Wish};
+use ctx_wire::provider_edits::{Agents, Compact, ProviderSettings, Rules};
 use serde_json::{Value, json};
 
 const MOMENT: Duration = Duration::from_millis(150);
 const BETA: &str = "context-management-2025-06-27";
 const REFUSED: &str = r#"{"type":"error","error":{"type":"invalid_request_error","message":"context_management: Extra inputs are not permitted"},"request_id":"req_1"}"#;
 
-fn on() -> Wish {
-    Wish { enabled: Some(true), ..Wish::default() }
+fn on() -> ProviderSettings {
+    ProviderSettings { enabled: Some(true), ..ProviderSettings::default() }
 }
 
-fn rules(wish: Wish) -> Rules {
+fn rules(settings: ProviderSettings) -> Rules {
     let mut rules = Rules::default();
-    rules.add(None, wish);
+    rules.add(None, settings);
     rules
 }
 
-async fn house(server: &RawServer, store: Arc<MemoryStore>, wish: Wish) -> Router {
-    Router::asking(store, &format!("http://{}", server.address), |_| {}, rules(wish)).await
+async fn house(server: &RawServer, store: Arc<MemoryStore>, settings: ProviderSettings) -> Router {
+    Router::asking(store, &format!("http://{}", server.address), |_| {}, rules(settings)).await
 }
 
 async fn stage() -> (RawServer, Router) {
@@ -59,8 +59,10 @@ async fn events(house: &Router, kind: &str) -> Vec<Value> {
 #[tokio::test]
 async fn with_nothing_switched_on_every_byte_stays() {
     let server = RawServer::open().await;
-    for wish in [Wish::default(), Wish { models: Some(vec!["claude-haiku-*".into()]), ..on() }] {
-        let house = house(&server, Arc::default(), wish).await;
+    for settings in
+        [ProviderSettings::default(), ProviderSettings { models: Some(vec!["claude-haiku-*".into()]), ..on() }]
+    {
+        let house = house(&server, Arc::default(), settings).await;
         for body in [asked(1), as_claude_code(2)] {
             let arrived = house.talk(&server, "one", &body).await;
             assert_eq!(arrived.text(), body);
@@ -208,8 +210,8 @@ async fn an_edited_conversation_is_asked_too_and_falls_back_to_its_edits() {
 #[tokio::test]
 async fn a_count_is_of_what_would_be_sent_and_side_traffic_with_the_history_is_asked_alike() {
     let server = RawServer::open().await;
-    let wish = Wish { compact: Compact { enabled: Some(true), ..Compact::default() }, ..on() };
-    let house = house(&server, Arc::default(), wish).await;
+    let settings = ProviderSettings { compact: Compact { enabled: Some(true), ..Compact::default() }, ..on() };
+    let house = house(&server, Arc::default(), settings).await;
     house.talk(&server, "one", &asked(2)).await;
     let ask = async |request: String| {
         let mut client = house.connect().await;
@@ -233,7 +235,7 @@ async fn a_count_is_of_what_would_be_sent_and_side_traffic_with_the_history_is_a
 async fn agents_are_meant_or_not() {
     let server = RawServer::open().await;
     for (agents, main, sub) in [(Agents::Main, 2, 0), (Agents::Sub, 0, 2), (Agents::All, 2, 2)] {
-        let house = house(&server, Arc::default(), Wish { agents: Some(agents), ..on() }).await;
+        let house = house(&server, Arc::default(), ProviderSettings { agents: Some(agents), ..on() }).await;
         assert_eq!(edits(&house.talk(&server, "one", &asked(2)).await).len(), main, "{agents:?}");
         let mut client = house.connect().await;
         let named = "x-claude-code-agent-id: a1\r\nX-Last";
@@ -266,8 +268,8 @@ async fn passes_at_once(house: &Router, server: &RawServer, session: &str, body:
 #[tokio::test]
 async fn a_conversation_that_is_not_meant_stays_on_the_fast_path() {
     let server = RawServer::open().await;
-    let wish = Wish { models: Some(vec!["claude-opus-*".into()]), ..on() };
-    let house = house(&server, Arc::default(), wish).await;
+    let settings = ProviderSettings { models: Some(vec!["claude-opus-*".into()]), ..on() };
+    let house = house(&server, Arc::default(), settings).await;
     let other = |questions| asked(questions).replace("claude-opus-5-5", "claude-sonnet-5-5");
     house.talk(&server, "one", &other(2)).await;
     house.get("conversations/one/timeline").await;
@@ -348,8 +350,8 @@ async fn what_the_provider_cleared_is_told_with_its_place_and_spoils_no_figure()
 async fn a_summary_of_the_providers_comes_back_where_the_client_left_it_out() {
     let server = RawServer::open().await;
     let store: Arc<MemoryStore> = Arc::default();
-    let wish = Wish { compact: Compact { enabled: Some(true), ..Compact::default() }, ..on() };
-    let house = self::house(&server, store.clone(), wish.clone()).await;
+    let settings = ProviderSettings { compact: Compact { enabled: Some(true), ..Compact::default() }, ..on() };
+    let house = self::house(&server, store.clone(), settings.clone()).await;
     let block = r#"{"type":"compaction","content":"so far","encrypted_content":"eA=="}"#;
     let said = ANSWER
         .replace(r#""content":["#, &format!(r#""content":[{block},"#))
@@ -370,7 +372,7 @@ async fn a_summary_of_the_providers_comes_back_where_the_client_left_it_out() {
     assert!(sent.text().contains(&expected), "{}", sent.text());
     assert!(house.talk(&server, "one", &asked(4)).await.text().contains(&expected));
     drop(house);
-    let house = self::house(&server, store.clone(), wish).await;
+    let house = self::house(&server, store.clone(), settings).await;
     assert!(house.talk(&server, "one", &asked(5)).await.text().contains(&expected));
     // A client that sends it back is left alone, and so is a history without that response.
     let own = asked(5).replace(
@@ -382,7 +384,7 @@ async fn a_summary_of_the_providers_comes_back_where_the_client_left_it_out() {
     assert_eq!(house.talk(&server, "one", &other).await.text().matches(block).count(), 0);
     drop(house);
     // Once disabled, it is not sent; a client that got it from us has it removed, because the provider would refuse it.
-    let house = self::house(&server, store, Wish::default()).await;
+    let house = self::house(&server, store, ProviderSettings::default()).await;
     assert_eq!(house.talk(&server, "one", &asked(5)).await.text(), asked(5));
     let taken_out = own.replace(&format!("{block},"), "");
     let arrived = house.talk(&server, "one", &own).await;

@@ -4,7 +4,7 @@ use crate::clock::now;
 use crate::parts::Parts;
 use crate::threads::lock;
 use crate::writer::Untold;
-use ctx_api::edit::{EditResult, Wish};
+use ctx_api::edit::{EditRequest, EditResult};
 use ctx_core::edit::{Commit, History};
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
@@ -12,32 +12,32 @@ use ctx_engine::card::{self, Card};
 use ctx_engine::conversation::{Conversation, takes_losses_into_account};
 use ctx_engine::edit::Files;
 use ctx_engine::edit::apply::{expected, is_whole};
-use ctx_engine::helper::FilledWish;
+use ctx_engine::helper::FilledRequest;
 use ctx_engine::{EDITED, Refusal, log, mark, record};
 use ctx_store::{NewRecord, Step};
 use std::sync::MutexGuard;
 
 impl Parts {
-    pub(crate) fn apply(&self, name: &str, wish: Wish) -> Result<EditResult, Refusal> {
-        self.apply_for(name, wish, Vec::new())
+    pub(crate) fn apply(&self, name: &str, edit: EditRequest) -> Result<EditResult, Refusal> {
+        self.apply_for(name, edit, Vec::new())
     }
 
     /// Applies operations, with the reason for each.
     pub(super) fn apply_for(
         &self,
         name: &str,
-        wish: Wish,
+        edit: EditRequest,
         reasons: Vec<Option<String>>,
     ) -> Result<EditResult, Refusal> {
-        let FilledWish { wish, reasons, written } = self.fill_locally(name, wish, reasons)?;
+        let FilledRequest { edit, reasons, written } = self.fill_locally(name, edit, reasons)?;
         let name = &self.meant(name)?;
-        let mut files = Files::importing(self.gather(name, &wish.operations));
+        let mut files = Files::importing(self.gather(name, &edit.operations));
         let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
-        expected(&conversation, wish.expect.as_deref())?;
+        expected(&conversation, edit.expect.as_deref())?;
         is_whole(&conversation)?;
-        if wish.operations.is_empty() {
+        if edit.operations.is_empty() {
             return Err(Refusal::new(
                 ErrorCode::NothingToDo,
                 "The request contains no operation.",
@@ -45,11 +45,16 @@ impl Parts {
             ));
         }
         let at = now();
-        let waits = !wish.dry_run && !self.engine.has_come(&conversation, wish.when, at);
-        let when = wish.when;
-        let dry_run = wish.dry_run || waits;
-        let (commit, mut applied) =
-            self.engine.prepared(&conversation, Wish { dry_run, ..wish }, reasons, (at, Some(when)), &mut files)?;
+        let waits = !edit.dry_run && !self.engine.has_come(&conversation, edit.when, at);
+        let when = edit.when;
+        let dry_run = edit.dry_run || waits;
+        let (commit, mut applied) = self.engine.prepared(
+            &conversation,
+            EditRequest { dry_run, ..edit },
+            reasons,
+            (at, Some(when)),
+            &mut files,
+        )?;
         applied.written = written;
         if waits {
             return self.put_off(conversation, commit, (when, false), applied, &files.imports);

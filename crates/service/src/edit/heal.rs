@@ -2,7 +2,7 @@
 
 use crate::parts::Parts;
 use crate::threads::lock;
-use ctx_api::edit::{EditResult, Wish};
+use ctx_api::edit::{EditRequest, EditResult};
 use ctx_core::edit::Operation;
 use ctx_core::edit::operation::Select;
 use ctx_core::hint::Command;
@@ -12,14 +12,15 @@ use ctx_engine::Refusal;
 use ctx_engine::edit::heal::{Illness, answer_of, id_of, ours, place};
 
 impl Parts {
-    pub(crate) fn heal(&self, name: &str, wish: Wish) -> Result<EditResult, Refusal> {
+    pub(crate) fn heal(&self, name: &str, edit: EditRequest) -> Result<EditResult, Refusal> {
         let illness = self.illness(name)?;
         // Readers of the history want to know the reason.
-        let note = match wish.note {
+        let note = match edit.note {
             Some(note) => format!("{note} ({})", illness.problem),
             None => illness.problem.clone(),
         };
-        let mut applied = self.apply(name, Wish { operations: vec![illness.operation], note: Some(note), ..wish })?;
+        let mut applied =
+            self.apply(name, EditRequest { operations: vec![illness.operation], note: Some(note), ..edit })?;
         applied.problem = Some(illness.problem);
         // The agent is stuck, so the cost is irrelevant.
         applied.preview.cost = None;

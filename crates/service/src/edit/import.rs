@@ -38,7 +38,7 @@ impl Parts {
     /// The same for all pending changes.
     pub(crate) fn gather_waiting(&self, into: &Conversation) -> Imports {
         let waiting = into.waiting.iter().filter(|waiting| waiting.state == State::Waiting);
-        Imports(waiting.flat_map(|waiting| self.gather_soon(into, &waiting.wished.operations).0).collect())
+        Imports(waiting.flat_map(|waiting| self.gather_soon(into, &waiting.edit.operations).0).collect())
     }
 
     fn copy_soon(&self, from: &str, ids: Option<&[String]>) -> Result<ImportSource, Refusal> {

@@ -4,7 +4,7 @@ use crate::clock::now;
 use crate::parts::Parts;
 use crate::threads::lock;
 use ctx_api::edit::EditResult;
-use ctx_api::history::{Branches, Tags, Way};
+use ctx_api::history::{Branches, HistoryRequest, Tags};
 use ctx_api::timeline::Line;
 use ctx_engine::conversation::Conversation;
 use ctx_engine::edit::lines::{branch_views, lines, tag_views};
@@ -13,9 +13,13 @@ use std::sync::MutexGuard;
 
 impl Parts {
     /// Moves, creates or deletes a branch or tag.
-    pub(super) fn line(&self, conversation: MutexGuard<'_, Conversation>, way: Way) -> Result<EditResult, Refusal> {
+    pub(super) fn line(
+        &self,
+        conversation: MutexGuard<'_, Conversation>,
+        request: HistoryRequest,
+    ) -> Result<EditResult, Refusal> {
         let at = now();
-        let lines = lines(&conversation, &way)?;
+        let lines = lines(&conversation, &request)?;
         let mut next = conversation.history.clone();
         lines.iter().for_each(|line| line.apply(&mut next));
         let before = conversation.effects(conversation.history.head());
@@ -30,7 +34,7 @@ impl Parts {
             [Line::RemoveTag { name }, ..] => format!("remove tag {name}"),
             [] => String::new(),
         };
-        if way.dry_run {
+        if request.dry_run {
             return Ok(applied);
         }
         let records = lines.iter().map(|line| record(conversation.id(), at, log::LINE, line, Vec::new())).collect();

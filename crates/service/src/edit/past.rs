@@ -4,7 +4,7 @@ use crate::clock::now;
 use crate::parts::Parts;
 use crate::threads::lock;
 use ctx_api::edit::{EditResult, When};
-use ctx_api::history::{Action, CommitView, HistoryView, Way};
+use ctx_api::history::{Action, CommitView, HistoryRequest, HistoryView};
 use ctx_core::edit::history::{Cannot, Change, How};
 use ctx_core::edit::{Commit, CommitId, EffectId};
 use ctx_core::hint::Command;
@@ -20,29 +20,29 @@ use std::collections::HashSet;
 use std::sync::MutexGuard;
 
 impl Parts {
-    pub(crate) fn go(&self, name: &str, way: Way) -> Result<EditResult, Refusal> {
+    pub(crate) fn go(&self, name: &str, request: HistoryRequest) -> Result<EditResult, Refusal> {
         let name = &self.meant(name)?;
         let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
-        expected(&conversation, way.expect.as_deref())?;
-        match way.action {
-            Action::Revert | Action::Undo | Action::Redo | Action::Rollback => self.back(conversation, way),
-            _ if way.when != When::Now => Err(Refusal::new(
+        expected(&conversation, request.expect.as_deref())?;
+        match request.action {
+            Action::Revert | Action::Undo | Action::Redo | Action::Rollback => self.back(conversation, request),
+            _ if request.when != When::Now => Err(Refusal::new(
                 ErrorCode::BadRequest,
                 "Branches and tags do not change the request, so they cannot be deferred.",
                 "Omit `when`.",
             )),
-            _ => self.line(conversation, way),
+            _ => self.line(conversation, request),
         }
     }
 
-    fn back(&self, conversation: MutexGuard<'_, Conversation>, way: Way) -> Result<EditResult, Refusal> {
+    fn back(&self, conversation: MutexGuard<'_, Conversation>, request: HistoryRequest) -> Result<EditResult, Refusal> {
         let history = &conversation.history;
-        let target = way.target.as_deref().map(|name| point(&conversation, name)).transpose()?;
+        let target = request.target.as_deref().map(|name| point(&conversation, name)).transpose()?;
         let named = target.flatten().map_or_else(|| "source".to_owned(), |id| id.to_string());
-        let cannot = |cannot| refused(&conversation, way.action, &named, cannot);
-        let (commits, how) = match way.action {
+        let cannot = |cannot| refused(&conversation, request.action, &named, cannot);
+        let (commits, how) = match request.action {
             Action::Revert => {
                 if target == Some(None) {
                     return Err(Refusal::new(
@@ -52,7 +52,7 @@ impl Parts {
                     ));
                 }
                 let target = target.flatten().map_or_else(|| history.undo(), Ok).map_err(cannot)?;
-                (history.revert(target, way.cascade).map_err(cannot)?, How::Revert)
+                (history.revert(target, request.cascade).map_err(cannot)?, How::Revert)
             }
             Action::Undo => {
                 let target = history.undo().map_err(cannot)?;
@@ -74,21 +74,22 @@ impl Parts {
                 }
             }
         };
-        let summary = match way.action {
+        let summary = match request.action {
             Action::Redo => format!("redo {}", undone(&conversation, &commits)),
             Action::Rollback if commits.is_empty() => format!("roll back to {named}"),
             Action::Rollback => format!("roll back to {named}: {}", listed(&commits)),
-            _ => format!("{} {}", verb(way.action), listed(&commits)),
+            _ => format!("{} {}", verb(request.action), listed(&commits)),
         };
         let at = now();
-        let said = (way.author.as_str(), way.note.clone(), summary);
-        let (commit, mut applied) = self.engine.reverting(&conversation, (commits, how), said, (at, Some(way.when)))?;
-        if way.dry_run {
+        let said = (request.author.as_str(), request.note.clone(), summary);
+        let (commit, mut applied) =
+            self.engine.reverting(&conversation, (commits, how), said, (at, Some(request.when)))?;
+        if request.dry_run {
             return Ok(applied);
         }
-        if !self.engine.has_come(&conversation, way.when, at) {
-            let cascade = way.cascade || how != How::Revert;
-            return self.put_off(conversation, commit, (way.when, cascade), applied, &Imports::default());
+        if !self.engine.has_come(&conversation, request.when, at) {
+            let cascade = request.cascade || how != How::Revert;
+            return self.put_off(conversation, commit, (request.when, cascade), applied, &Imports::default());
         }
         applied.commit = Some(commit.id.to_string());
         self.commit(conversation, commit)?;

@@ -3,7 +3,7 @@
 use crate::clock::now;
 use crate::parts::Parts;
 use crate::threads::lock;
-use ctx_api::edit::{EditResult, Wish};
+use ctx_api::edit::{EditRequest, EditResult};
 use ctx_api::plan::{Plan, PlanView, PlannedOperation, PlannedView};
 use ctx_core::edit::Operation;
 use ctx_core::edit::effect::Effect;
@@ -26,8 +26,9 @@ impl Parts {
         let reasons: Vec<Option<String>> = chosen.iter().map(|(_, planned)| planned.reason.clone()).collect();
         let reasons = if reasons.iter().all(Option::is_none) { Vec::new() } else { reasons };
         let (author, note, expect) = (plan.author.clone(), plan.note.clone(), plan.expect.clone());
-        let wish = Wish { operations: operations.clone(), author, note, expect, dry_run: false, when: plan.when };
-        match self.apply_for(&id, wish, reasons) {
+        let edit =
+            EditRequest { operations: operations.clone(), author, note, expect, dry_run: false, when: plan.when };
+        match self.apply_for(&id, edit, reasons) {
             Ok(applied) => self.made(self.noting_uploads(applied), &plan),
             // The preview explains more: the commits since then, and all misfits.
             Err(refusal) => Err(self.look_at(&id, &plan, &chosen, &operations).err().unwrap_or(refusal)),

@@ -16,10 +16,10 @@ use ctx_core::edit::history::Change;
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::conversation::Conversation;
-use ctx_engine::conversation::waiting::{State, Waiting};
+use ctx_engine::conversation::waiting::{PendingEdit, State};
 use ctx_engine::edit::Imports;
 use ctx_engine::edit::wait::notes;
-use ctx_engine::log::{self, NotedWish, Reverts, Wait};
+use ctx_engine::log::{self, DeferredEdit, Reverts, Wait};
 use ctx_engine::{Refusal, record};
 use ctx_store::Step;
 use std::sync::MutexGuard;
@@ -47,7 +47,7 @@ impl Parts {
             Change::Inherit { .. } => return Ok(applied),
         };
         let id = conversation.waiting.next_id();
-        let wished = NotedWish {
+        let deferred = DeferredEdit {
             id: id.clone(),
             when,
             branch: conversation.history.current().to_owned(),
@@ -62,7 +62,7 @@ impl Parts {
             tokens_after: commit.tokens_after,
             reverts,
         };
-        self.store_wait(conversation, &Wait::Wished(Box::new(wished)), commit.at)?;
+        self.store_wait(conversation, &Wait::Deferred(Box::new(deferred)), commit.at)?;
         applied.waiting = Some(id);
         Ok(applied)
     }
@@ -110,10 +110,10 @@ impl Parts {
         self.store_wait(conversation, &cancelled, now())?;
         let shared = self.conversation(name)?;
         let conversation = lock(&shared);
-        let view = conversation.waiting.iter().find(|waiting| waiting.wished.id == id).map(Waiting::view);
+        let view = conversation.waiting.iter().find(|waiting| waiting.edit.id == id).map(PendingEdit::view);
         view.ok_or_else(|| {
             Refusal::new(
-                ErrorCode::UnknownWish,
+                ErrorCode::UnknownDeferredEdit,
                 format!("No deferred edit `{id}`."),
                 hint![Command::Waiting, " lists them."],
             )
@@ -142,13 +142,12 @@ impl Parts {
             ));
         }
         let at = now();
-        conversation.leave_what_is_gone(&mut waiting.wished)?;
-        let imports = self.gather_soon(&conversation, &waiting.wished.operations);
-        let mut commit = self.engine.make(&conversation, &waiting.wished, (waiting.at, at), &imports)?;
+        conversation.leave_what_is_gone(&mut waiting.edit)?;
+        let imports = self.gather_soon(&conversation, &waiting.edit.operations);
+        let mut commit = self.engine.make(&conversation, &waiting.edit, (waiting.at, at), &imports)?;
         let note = commit.note.take().into_iter().chain([format!("accepted by {author}")]);
         commit.note = Some(note.collect::<Vec<_>>().join("; "));
-        let told =
-            self.engine.note_accepted(&conversation, &waiting.wished, &commit, self.automatic.get().as_deref())?;
+        let told = self.engine.note_accepted(&conversation, &waiting.edit, &commit, self.automatic.get().as_deref())?;
         let made = Wait::Made { id: id.to_owned(), commit: commit.id, request: None };
         let mut records = vec![
             record(conversation.id(), at, log::COMMIT, &commit, Vec::new()),
@@ -163,10 +162,10 @@ impl Parts {
         let mut conversation = lock(&shared);
         conversation.wait(&made, at);
         self.update_hold(&conversation);
-        let view = conversation.waiting.iter().find(|one| one.wished.id == waiting.wished.id).map(Waiting::view);
+        let view = conversation.waiting.iter().find(|one| one.edit.id == waiting.edit.id).map(PendingEdit::view);
         view.ok_or_else(|| {
             Refusal::new(
-                ErrorCode::UnknownWish,
+                ErrorCode::UnknownDeferredEdit,
                 "This deferred edit no longer exists.",
                 hint![Command::Waiting, " lists them."],
             )
@@ -203,9 +202,9 @@ impl Parts {
 
     pub(crate) fn set_alarm(&self, conversation: &Conversation) {
         let branch = conversation.history.current();
-        let is_woken = |waiting: &&Waiting| {
-            let wished = &waiting.wished;
-            waiting.state == State::Waiting && wished.when == When::Cold && wished.branch == branch
+        let is_woken = |waiting: &&PendingEdit| {
+            let deferred = &waiting.edit;
+            waiting.state == State::Waiting && deferred.when == When::Cold && deferred.branch == branch
         };
         let wakes = conversation.waiting.iter().any(|waiting| is_woken(&waiting));
         self.alarm.set(conversation.id(), wakes.then(|| conversation.warm_until()));

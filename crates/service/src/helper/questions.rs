@@ -3,43 +3,43 @@
 use crate::clock::now;
 use crate::parts::Parts;
 use crate::threads::lock;
-use ctx_api::edit::Wish;
+use ctx_api::edit::EditRequest;
 use ctx_core::edit::Operation;
 use ctx_core::hint::{Argument, Command};
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
 use ctx_engine::helper::SELF;
-use ctx_engine::helper::questions::{FilledWish, MOST, Open, Question};
+use ctx_engine::helper::questions::{FilledRequest, MOST, OpenQuestions, Question};
 
 impl Parts {
     /// Completes and applies an edit request with texts by ctx itself.
     pub(crate) fn fill_locally(
         &self,
         name: &str,
-        wish: Wish,
+        edit: EditRequest,
         reasons: Vec<Option<String>>,
-    ) -> Result<FilledWish, Refusal> {
-        if !wish.operations.iter().any(Operation::is_open) {
-            return Ok(FilledWish { wish, reasons, written: Vec::new() });
+    ) -> Result<FilledRequest, Refusal> {
+        if !edit.operations.iter().any(Operation::is_open) {
+            return Ok(FilledRequest { edit, reasons, written: Vec::new() });
         }
-        let open = self.questions(name, wish)?;
+        let open = self.questions(name, edit)?;
         let words: Result<Vec<String>, Refusal> = open.questions.iter().map(Question::local).collect();
         let spread = |at: &usize| reasons.get(*at).cloned().flatten();
         let reasons = if reasons.is_empty() { reasons } else { open.from.iter().map(spread).collect() };
-        let (wish, written) = open.filled(words?, SELF, false);
-        Ok(FilledWish { wish, reasons, written })
+        let (edit, written) = open.filled(words?, SELF, false);
+        Ok(FilledRequest { edit, reasons, written })
     }
 
-    pub(crate) fn questions(&self, name: &str, wish: Wish) -> Result<Open, Refusal> {
-        let imports = self.gather(&self.meant(name)?, &wish.operations);
+    pub(crate) fn questions(&self, name: &str, edit: EditRequest) -> Result<OpenQuestions, Refusal> {
+        let imports = self.gather(&self.meant(name)?, &edit.operations);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
-        ctx_engine::edit::expected(&conversation, wish.expect.as_deref())?;
+        ctx_engine::edit::expected(&conversation, edit.expect.as_deref())?;
         let id = self.engine.commit_id(&conversation, now());
         let mut operations: Vec<Operation> = Vec::new();
         let mut questions = Vec::new();
         let mut from = Vec::new();
-        for (at, operation) in wish.operations.iter().enumerate() {
+        for (at, operation) in edit.operations.iter().enumerate() {
             if !operation.is_open() {
                 operations.push(operation.clone());
                 from.push(at);
@@ -66,11 +66,11 @@ impl Parts {
             ));
         }
         let head = conversation.history.head().map_or_else(|| "none".to_owned(), |head| head.to_string());
-        Ok(Open {
+        Ok(OpenQuestions {
             conversation: conversation.id().to_owned(),
             questions,
             from,
-            wish: Wish { operations, ..wish },
+            edit: EditRequest { operations, ..edit },
             head,
         })
     }

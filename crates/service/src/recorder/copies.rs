@@ -35,7 +35,7 @@ impl Recorder {
         // Begins before `holds` is asked: a commit in between either sees this upload or makes the request held.
         let upload = self.service.parts.uploads.begin(&hints).filter(|_| !counting);
         // The client will wait: earlier events are processed while the request arrives.
-        let held = self.service.holds(&hints).then(|| Waiting {
+        let held = self.service.holds(&hints).then(|| WaitingClient {
             _hurry: self.service.parts.gaps.hurry(),
             urgency: lane.get().map(|lane| self.service.parts.lanes.urge(lane)),
         });
@@ -96,7 +96,7 @@ impl Lane {
 }
 
 /// A client that waits for its request to be composed.
-struct Waiting {
+struct WaitingClient {
     _hurry: Hurry,
     urgency: Option<Urgency>,
 }
@@ -109,7 +109,7 @@ pub struct RequestCopy {
     /// It leaves while it arrives.
     upload: Option<Upload>,
     /// Nothing is postponed while a request is held.
-    held: Option<Waiting>,
+    held: Option<WaitingClient>,
     wire: &'static dyn Wire,
     counting: bool,
     hints: Option<Box<Hints>>,

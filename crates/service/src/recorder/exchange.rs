@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// An unfinished exchange. The halves come in any order: a provider may answer before it has read the request.
 #[derive(Default)]
-pub(super) struct Open {
+pub(super) struct OpenExchange {
     pub asked: RequestState,
     pub tap: Option<Box<dyn Tap>>,
     pub telling: Telling,

@@ -5,7 +5,7 @@
 //! that have left are not worth a second processor. Each exchange stays in its first lane, with its state.
 
 use super::event::Event;
-use super::exchange::Open;
+use super::exchange::OpenExchange;
 use crate::threads::lock;
 use ctx_clients::Hints;
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -80,7 +80,7 @@ struct State {
 #[derive(Default)]
 struct Lane {
     events: VecDeque<(Order, Instant, Event)>,
-    open: HashMap<u64, Open>,
+    open: HashMap<u64, OpenExchange>,
     running: Option<Order>,
     /// Held requests that arrive or wait, and others that wait for this lane.
     urged: usize,
@@ -104,7 +104,7 @@ pub(super) struct Job {
     pub place: Place,
     pub since: Instant,
     pub event: Event,
-    pub open: HashMap<u64, Open>,
+    pub open: HashMap<u64, OpenExchange>,
 }
 
 /// The origin of an event.
@@ -218,7 +218,7 @@ impl Lanes {
     }
 
     /// Ends an event: its lane can continue.
-    pub(super) fn finish(&self, place: &Place, open: HashMap<u64, Open>) {
+    pub(super) fn finish(&self, place: &Place, open: HashMap<u64, OpenExchange>) {
         let Place { key, order, is_urgent } = place;
         let mut state = lock(&self.state);
         state.pending.remove(order);

@@ -13,7 +13,7 @@ use ctx_wire::body::{Body, Unreadable};
 use ctx_wire::rope::{Pieces, concat};
 use std::sync::Arc;
 
-pub(super) struct Waiting {
+pub(super) struct HeldRequest {
     reply: Option<Reply>,
     service: Arc<Service>,
     wire: &'static dyn Wire,
@@ -25,15 +25,15 @@ pub(super) struct Waiting {
     pub decoded: Option<Pieces>,
 }
 
-impl Waiting {
+impl HeldRequest {
     pub fn new(
         reply: Reply,
         service: Arc<Service>,
         wire: &'static dyn Wire,
         (hints, came): (&Hints, &Pieces),
-    ) -> Waiting {
+    ) -> HeldRequest {
         let (session, agent) = (hints.session.clone(), hints.agent.clone());
-        Waiting { reply: Some(reply), service, wire, session, agent, came: came.clone(), decoded: None }
+        HeldRequest { reply: Some(reply), service, wire, session, agent, came: came.clone(), decoded: None }
     }
 
     /// Releases the request; `None`: unchanged. Only the first call counts.
@@ -111,7 +111,7 @@ impl Waiting {
 }
 
 /// Replies if our code panicked before it did.
-impl Drop for Waiting {
+impl Drop for HeldRequest {
     fn drop(&mut self) {
         self.give_up(Withheld::Defect);
     }

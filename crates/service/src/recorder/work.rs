@@ -1,10 +1,10 @@
 //! The threads that process the copies.
 
 use super::event::Event;
-use super::exchange::{Open, RequestState};
+use super::exchange::{OpenExchange, RequestState};
 use super::gauges::Gauges;
 use super::lanes::{Job, Lanes, Next, Order};
-use super::waiting::Waiting;
+use super::waiting::HeldRequest;
 use crate::clock::now;
 use crate::service::Service;
 use crate::threads::give_way;
@@ -73,7 +73,7 @@ impl Worker {
 struct Work<'w> {
     service: &'w Arc<Service>,
     gauges: &'w Gauges,
-    open: HashMap<u64, Open>,
+    open: HashMap<u64, OpenExchange>,
     order: Option<Order>,
 }
 
@@ -82,7 +82,8 @@ impl Work<'_> {
         match event {
             Event::Request { exchange, wire, hints, encoding, body, at, counting, reply, .. } => {
                 self.open.entry(exchange).or_default().asked = RequestState::Nothing;
-                let mut waiting = reply.map(|reply| Waiting::new(reply, self.service.clone(), wire, (&hints, &body)));
+                let mut waiting =
+                    reply.map(|reply| HeldRequest::new(reply, self.service.clone(), wire, (&hints, &body)));
                 let looked = decoded(encoding.as_deref(), body).and_then(|body| {
                     let seen = SeenRequest { wire, hints: *hints, pieces: body.clone(), at, counting };
                     let Some(waiting) = &mut waiting else { return self.service.parts.look(&seen, None, self.order) };
@@ -136,7 +137,9 @@ impl Work<'_> {
                 open.first_byte = Some(after);
             }
             Event::Part { exchange, bytes } => {
-                let Some(Open { asked, tap: Some(tap), telling, .. }) = self.open.get_mut(&exchange) else { return };
+                let Some(OpenExchange { asked, tap: Some(tap), telling, .. }) = self.open.get_mut(&exchange) else {
+                    return;
+                };
                 tap.feed(&bytes);
                 if let RequestState::Turn(ticket) = asked
                     && ticket.turn
@@ -157,12 +160,14 @@ impl Work<'_> {
 
     /// Drops a finished exchange; an answer is recorded.
     fn close(&mut self, exchange: u64) {
-        let is_over = |open: &Open| open.ended.is_some() && !matches!(open.asked, RequestState::Waiting);
+        let is_over = |open: &OpenExchange| open.ended.is_some() && !matches!(open.asked, RequestState::Waiting);
         if !self.open.get(&exchange).is_some_and(is_over) {
             return;
         }
         let Some(open) = self.open.remove(&exchange) else { return };
-        let Open { asked: RequestState::Turn(ticket), tap, first_byte, ended: Some((ending, after)), lost, .. } = open
+        let OpenExchange {
+            asked: RequestState::Turn(ticket), tap, first_byte, ended: Some((ending, after)), lost, ..
+        } = open
         else {
             return;
         };
@@ -205,7 +210,7 @@ mod tests {
     fn by_hand() -> (Recorder, Worker) {
         let service = Service::open(Arc::new(ctx_store::MemoryStore::new())).expect("a service");
         let (service, gauges) = (Arc::new(service), Arc::new(Gauges::default()));
-        let open = Arc::new(super::super::Open(service.parts.lanes.clone()));
+        let open = Arc::new(super::super::OpenLanes(service.parts.lanes.clone()));
         let worker = Worker::new(service.clone(), gauges.clone());
         (Recorder { service, gauges, _open: open }, worker)
     }

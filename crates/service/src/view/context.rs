@@ -29,7 +29,7 @@ impl Parts {
         others.retain(|(id, _)| !is_ours(id.commit));
         let without_ours = scale(ground.weigh(&ground.lay(others), &conversation.newest.envelope));
         let saved = own.saturating_sub(standing.tokens);
-        let proposals = conversation.waiting.iter().filter(|waiting| waiting.wished.author == AUTHOR);
+        let proposals = conversation.waiting.iter().filter(|waiting| waiting.edit.author == AUTHOR);
         let tokens = standing.tokens.saturating_sub(standing.cleared);
         Ok(ContextView {
             conversation: conversation.id().to_owned(),

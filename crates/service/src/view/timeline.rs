@@ -237,14 +237,14 @@ fn event(models: &Models, record: &Record) -> Option<Event> {
 
 fn waiting(wait: Wait) -> What {
     let (id, state, commit, failure, author) = match wait {
-        Wait::Wished(wished) => {
+        Wait::Deferred(deferred) => {
             return What::Waiting {
-                id: wished.id,
+                id: deferred.id,
                 state: "waiting".to_owned(),
-                when: Some(wished.when),
-                author: Some(wished.author),
-                note: wished.note,
-                summary: Some(wished.summary),
+                when: Some(deferred.when),
+                author: Some(deferred.author),
+                note: deferred.note,
+                summary: Some(deferred.summary),
                 commit: None,
                 failure: None,
             };

@@ -1,7 +1,7 @@
 //! Agents beside Claude Code: what they send on the side, and whose their requests are.
 
 use crate::support::{Headers, House, hints, with};
-use ctx_api::edit::Wish;
+use ctx_api::edit::EditRequest;
 use ctx_engine::attribution::SeenRequest;
 use ctx_engine::conversation::sent_parts::Part;
 use ctx_wire::rope::Arriving;
@@ -143,8 +143,8 @@ fn edits_hold_in_side_requests_that_carry_the_history_of_a_client_without_ids() 
     let first = house.send_value(&qwen(), &body(PROMPT, TOOLS, &said[..3]));
     house.reply(&first, "done");
     let operations = serde_json::from_value(json!([{"op": "delete", "ids": ["t1"]}])).expect("an operation");
-    let wish = Wish { operations, author: "test".into(), ..Wish::default() };
-    house.service.apply(&first.conversation, wish).expect("applied");
+    let edit = EditRequest { operations, author: "test".into(), ..EditRequest::default() };
+    house.service.apply(&first.conversation, edit).expect("applied");
     let system = "You are now acting as the managed memory extraction subagent.";
     let memory = body(system, &["read_file"], &[&said[..], &["Managed memory has TWO directories"]].concat());
     for _ in 0..2 {

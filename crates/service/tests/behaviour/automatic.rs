@@ -217,8 +217,8 @@ fn what_is_pinned_is_left_alone() {
     session.user("read the files").assistant("Which?").user("this one");
     let (conversation, _) = sent(&house, &session);
     let pin = serde_json::from_value(json!({"op": "pin", "ids": ["t2"]})).expect("an operation");
-    let wish = ctx_api::edit::Wish { operations: vec![pin], author: "cli".into(), ..Default::default() };
-    house.service.apply(&conversation, wish).expect("pinned");
+    let edit = ctx_api::edit::EditRequest { operations: vec![pin], author: "cli".into(), ..Default::default() };
+    house.service.apply(&conversation, edit).expect("pinned");
     read(&mut session, "a.rs");
     sent(&house, &session);
     assert!(editor.looks.lock().expect("looks")[1][0].pinned);

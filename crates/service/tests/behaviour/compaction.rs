@@ -1,7 +1,7 @@
 //! After the client's own compaction: names stay, and what it left behind is still in reach.
 
 use crate::support::{House, sides};
-use ctx_api::edit::Wish;
+use ctx_api::edit::EditRequest;
 use ctx_api::frames::FrameView;
 use ctx_api::frames::LeftReason;
 use ctx_core::ErrorCode;
@@ -28,8 +28,8 @@ fn compacted(session: &Session) -> Value {
 }
 
 fn make(house: &House, id: &str, operation: Operation) -> String {
-    let wish = Wish { operations: vec![operation], author: "test".into(), ..Wish::default() };
-    house.service.apply(id, wish).expect("made").commit.expect("a commit")
+    let edit = EditRequest { operations: vec![operation], author: "test".into(), ..EditRequest::default() };
+    house.service.apply(id, edit).expect("made").commit.expect("a commit")
 }
 
 fn ids(names: &[&str]) -> Vec<String> {
@@ -110,9 +110,12 @@ fn what_a_compaction_left_is_listed_shown_and_searched_but_neither_sent_nor_coun
     let hit = &found[0].hits[0];
     assert_eq!((hit.frame.as_str(), hit.sent, hit.left), ("t2", false, left));
 
-    let wish =
-        Wish { operations: vec![Operation::Pin { ids: ids(&["t2"]) }], author: "test".into(), ..Wish::default() };
-    let refusal = house.service.apply(&id, wish).expect_err("refused");
+    let edit = EditRequest {
+        operations: vec![Operation::Pin { ids: ids(&["t2"]) }],
+        author: "test".into(),
+        ..EditRequest::default()
+    };
+    let refusal = house.service.apply(&id, edit).expect_err("refused");
     assert!(refusal.code == ErrorCode::Left && refusal.message.contains("compacted"), "{refusal:?}");
     assert!(refusal.hint.to_string().contains(&format!("ctx import {id} t2")), "{refusal:?}");
 }
@@ -126,8 +129,8 @@ fn a_frame_from_before_a_compaction_is_imported_into_its_own_conversation_and_in
     make(&house, &id, import(&id, &["t2"]));
     let text = String::from_utf8(house.compose(&id)).expect("UTF-8");
     assert!(text.contains("second task: the zebra") && text.contains("stripes") && !text.contains("third task"));
-    let wish = Wish { operations: vec![import(&id, &["t5"])], author: "test".into(), ..Wish::default() };
-    assert_eq!(house.service.apply(&id, wish).expect_err("it is sent already").code, ErrorCode::SameConversation);
+    let edit = EditRequest { operations: vec![import(&id, &["t5"])], author: "test".into(), ..EditRequest::default() };
+    assert_eq!(house.service.apply(&id, edit).expect_err("it is sent already").code, ErrorCode::SameConversation);
 
     let mut other = Session::new(32).lean();
     other.user("elsewhere");

@@ -10,7 +10,7 @@ mod work;
 use crate::support;
 use ctx_api::context::Standing;
 use ctx_api::face::Face;
-use ctx_api::phases::{PhaseAction, PhaseWish};
+use ctx_api::phases::{PhaseAction, PhaseRequest};
 use ctx_core::ErrorCode;
 use ctx_core::policy::{Mode, Settings, Target};
 use ctx_engine::conversation::policy::AUTHOR;
@@ -126,8 +126,8 @@ fn what_is_proposed_waits_for_a_word_and_is_not_proposed_twice() {
     assert!(results(&last).iter().all(|text| text.starts_with("line ")) && work.commits().is_empty());
     let waiting = work.service.waiting(&work.conversation).expect("a list");
     assert!(!waiting.wishes.is_empty());
-    let ids: Vec<&str> = waiting.wishes.iter().map(|wish| wish.id.as_str()).collect();
-    assert!(waiting.wishes.iter().all(|wish| wish.author == AUTHOR && wish.state == "waiting"));
+    let ids: Vec<&str> = waiting.wishes.iter().map(|edit| edit.id.as_str()).collect();
+    assert!(waiting.wishes.iter().all(|edit| edit.author == AUTHOR && edit.state == "waiting"));
     let oldest = *ids.last().expect("a proposal");
     assert!(!work.home.path().join("NOTES.md").exists(), "nothing was cleared yet");
     let accepted = work.service.accept(&work.conversation, oldest, "cli").expect("accepted");
@@ -139,7 +139,7 @@ fn what_is_proposed_waits_for_a_word_and_is_not_proposed_twice() {
     let cleared = results(&sent).iter().filter(|text| text.starts_with("[Cleared to save")).count();
     assert!(cleared > 0);
     let calls: Vec<String> =
-        waiting.wishes.iter().map(|wish| serde_json::to_string(&wish.operations).expect("JSON")).collect();
+        waiting.wishes.iter().map(|edit| serde_json::to_string(&edit.operations).expect("JSON")).collect();
     assert!(calls.iter().all(|one| calls.iter().filter(|other| *other == one).count() == 1));
     let note = work.commits()[0].note.clone().unwrap_or_default();
     assert!(note.contains("accepted by cli"), "{note}");
@@ -155,18 +155,18 @@ fn what_is_proposed_waits_for_a_word_and_is_not_proposed_twice() {
 #[test]
 fn there_is_one_proposal_however_long_the_work_goes_on_and_it_grows() {
     let mut work = Work::new(Settings { mode: Mode::Ask, ..ctx_clients::editor_settings() });
-    let wishes = |work: &Work| work.service.waiting(&work.conversation).expect("a list").wishes;
+    let deferred = |work: &Work| work.service.waiting(&work.conversation).expect("a list").wishes;
     work.work(17);
-    let first = wishes(&work).remove(0);
+    let first = deferred(&work).remove(0);
     for at in 0..20 {
         work.step("Bash", json!({"command": format!("make more-{at}")}));
     }
-    let all = wishes(&work);
-    assert_eq!(all.len(), 1, "one question: {:?}", all.iter().map(|wish| &wish.summary).collect::<Vec<_>>());
+    let all = deferred(&work);
+    assert_eq!(all.len(), 1, "one question: {:?}", all.iter().map(|edit| &edit.summary).collect::<Vec<_>>());
     let grown = &all[0];
     assert_eq!((grown.id.as_str(), grown.at), (first.id.as_str(), first.at));
     assert!(grown.operations.len() > first.operations.len() && grown.operations.starts_with(&first.operations));
-    let saved = |wish: &ctx_api::waiting::WaitView| wish.tokens_before - wish.tokens_after;
+    let saved = |edit: &ctx_api::waiting::WaitView| edit.tokens_before - edit.tokens_after;
     assert!(saved(grown) > saved(&first), "{} {}", saved(grown), saved(&first));
     assert_eq!(grown.reasons.len(), grown.operations.len());
     assert!(!grown.note.as_deref().unwrap_or_default().contains("pays off"), "{:?}", grown.note);
@@ -175,7 +175,7 @@ fn there_is_one_proposal_however_long_the_work_goes_on_and_it_grows() {
     assert!(frames.iter().any(|frame| frame.waiting == ["w1"]), "its frames are marked");
     let count = grown.operations.len();
     work.restart(Settings { mode: Mode::Ask, ..ctx_clients::editor_settings() });
-    assert_eq!(wishes(&work), all, "also after a restart");
+    assert_eq!(deferred(&work), all, "also after a restart");
     let outcome =
         work.service.accept_many(&work.conversation, &["all".to_owned()], "cli", Face::Shell).expect("accepted");
     assert_eq!((outcome.done.len(), outcome.refused.len()), (1, 0), "{outcome:?}");
@@ -199,13 +199,13 @@ fn what_is_stale_is_worth_removing_with_its_price_and_a_plan_that_fits() {
     assert!(worth.percent > 20 && worth.tokens > 10_000 && worth.stale >= 8, "{worth:?}");
     assert!(worth.words.contains("stale or superseded") && worth.words.contains("per turn"), "{}", worth.words);
     assert_eq!(work.service.worth(&work.conversation).expect("again"), view);
-    let wish = ctx_api::edit::Wish {
+    let edit = ctx_api::edit::EditRequest {
         operations: worth.operations,
         author: "cli".into(),
         dry_run: true,
-        ..ctx_api::edit::Wish::default()
+        ..ctx_api::edit::EditRequest::default()
     };
-    let applied = work.service.apply(&work.conversation, wish).expect("the plan fits");
+    let applied = work.service.apply(&work.conversation, edit).expect("the plan fits");
     let saved = applied.tokens_before - applied.tokens_after;
     assert!(saved.abs_diff(worth.tokens) * 10 < worth.tokens, "as foreseen: {saved}, {}", worth.tokens);
 }
@@ -342,7 +342,8 @@ fn by_hand_all_that_may_go_goes_even_if_the_mode_is_off() {
     let last = work.work(8);
     assert!(!work.service.holds(&support::hints(&work.session.headers())), "nothing is held for it");
     assert!(results(&last).iter().all(|text| text.starts_with("line ")));
-    let phase = |action, name: Option<&str>| PhaseWish { action, name: name.map(str::to_owned), author: "cli".into() };
+    let phase =
+        |action, name: Option<&str>| PhaseRequest { action, name: name.map(str::to_owned), author: "cli".into() };
     let view = work.service.context(&work.conversation).expect("a view");
     assert!(view.clearable.iter().all(|one| one.tokens == 0 || one.target == Target::VerboseDebug), "{view:?}");
     work.service.phase(&work.conversation, &phase(PhaseAction::Begin, Some("testing"))).expect("begun");

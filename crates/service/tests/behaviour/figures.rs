@@ -2,7 +2,7 @@
 
 use crate::frames::{eventful, show};
 use crate::support::{House, answers};
-use ctx_api::edit::Wish;
+use ctx_api::edit::EditRequest;
 use ctx_api::map::{KindView, TurnView};
 use ctx_core::ErrorCode;
 use ctx_wire::answer::{Answer, Ending};
@@ -98,8 +98,8 @@ fn the_timeline_tells_what_arrived_and_what_was_answered() {
 
 #[test]
 fn what_the_provider_counts_is_held_against_what_it_was_sent() {
-    use ctx_api::edit::Wish;
-    use ctx_api::history::{Action, Way};
+    use ctx_api::edit::EditRequest;
+    use ctx_api::history::{Action, HistoryRequest};
     let house = House::new();
     let mut session = Session::new(70);
     session.user("a long question").assistant(&"a long answer, again and again. ".repeat(400));
@@ -107,19 +107,19 @@ fn what_the_provider_counts_is_held_against_what_it_was_sent() {
     let id = house.send(&session).conversation;
     let tokens = |house: &House| house.service.frames(&id, false, None).expect("frames").tokens;
     let before = tokens(&house);
-    let wish = |operation: serde_json::Value| Wish {
+    let edit = |operation: serde_json::Value| EditRequest {
         operations: vec![serde_json::from_value(operation).expect("an operation")],
         author: "api".into(),
-        ..Wish::default()
+        ..EditRequest::default()
     };
-    let applied = house.service.apply(&id, wish(serde_json::json!({"op": "delete", "ids": ["t1"]}))).expect("applied");
+    let applied = house.service.apply(&id, edit(serde_json::json!({"op": "delete", "ids": ["t1"]}))).expect("applied");
     assert!(applied.tokens_after < applied.tokens_before, "{applied:?}");
     // The provider counts about what we expect of the edited request: our scale stays what it was.
     session.assistant("well").user("go on");
     let (ticket, outgoing) = house.hold(&session);
     assert!(outgoing.is_some());
     house.answer(&ticket, answers::text("well", applied.tokens_after));
-    let way = Way {
+    let request = HistoryRequest {
         action: Action::Undo,
         target: None,
         name: None,
@@ -130,7 +130,7 @@ fn what_the_provider_counts_is_held_against_what_it_was_sent() {
         dry_run: false,
         when: Default::default(),
     };
-    let undone = house.service.go(&id, way).expect("undone");
+    let undone = house.service.go(&id, request).expect("undone");
     let off = undone.tokens_after.abs_diff(before) as f64 / before as f64;
     assert!(off < 0.1, "{before} tokens became {}: {applied:?} {undone:?}", undone.tokens_after);
 }
@@ -142,7 +142,7 @@ fn an_edit_does_not_bring_a_conversation_over_the_line_of_many_images() {
     session.user("look");
     let id = house.send(&session).conversation;
     let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}});
-    let wish = |count: usize| ctx_api::edit::Wish {
+    let edit = |count: usize| ctx_api::edit::EditRequest {
         operations: vec![
             serde_json::from_value(json!({
                 "op": "edit", "id": "t1", "raw": {"role": "user", "content": vec![image.clone(); count]},
@@ -153,8 +153,8 @@ fn an_edit_does_not_bring_a_conversation_over_the_line_of_many_images() {
         dry_run: true,
         ..Default::default()
     };
-    assert!(house.service.apply(&id, wish(20)).is_ok());
-    let refusal = house.service.apply(&id, wish(21)).expect_err("too many");
+    assert!(house.service.apply(&id, edit(20)).is_ok());
+    let refusal = house.service.apply(&id, edit(21)).expect_err("too many");
     assert_eq!(refusal.code, ErrorCode::ManyImages);
     assert!(refusal.message.contains("A82"));
 }
@@ -203,8 +203,8 @@ fn the_map_tells_what_the_context_is_made_of_and_what_each_turn_took() {
 
     let operations = json!([{"op": "compact", "ids": ["t1"], "text": "they looked"}]);
     let operations = serde_json::from_value(operations).expect("an operation");
-    let wish = Wish { operations, author: "test".into(), ..Wish::default() };
-    house.service.apply(&id, wish).expect("applied");
+    let edit = EditRequest { operations, author: "test".into(), ..EditRequest::default() };
+    house.service.apply(&id, edit).expect("applied");
     let map = house.service.map(&id, None).expect("a map");
     assert!(!map.kinds.iter().any(|kind| kind.tool.as_deref() == Some("Read") && kind.kind == "results"));
     assert_eq!(map.kinds.iter().find(|kind| kind.kind == "edits").map(places), Some(vec!["t1".into()]));
@@ -219,8 +219,8 @@ fn the_timeline_tells_what_an_answer_cost_and_why_the_cache_missed() {
     session.assistant("done").user("next");
     house.answer(&house.send(&session), billed(1000, 500));
     let operations = serde_json::from_value(json!([{"op": "delete", "ids": ["t2"]}])).expect("an operation");
-    let wish = Wish { operations, author: "test".into(), ..Wish::default() };
-    house.service.apply(&first.conversation, wish).expect("applied");
+    let edit = EditRequest { operations, author: "test".into(), ..EditRequest::default() };
+    house.service.apply(&first.conversation, edit).expect("applied");
     session.assistant("done").user("and next");
     house.answer(&house.hold(&session).0, billed(600, 500));
     let events = house.events(&first.conversation);
@@ -252,7 +252,7 @@ fn a_timeline_tells_in_which_frame_each_request_ends() {
     };
     assert_eq!(asked(&house), ["t1", "t1", "t2"], "a retry ends where the first try did");
     let operations = serde_json::from_value(json!([{"op": "delete", "ids": ["t1"]}])).expect("an operation");
-    let wish = Wish { operations, author: "test".into(), ..Wish::default() };
-    house.service.apply(&id, wish).expect("applied");
+    let edit = EditRequest { operations, author: "test".into(), ..EditRequest::default() };
+    house.service.apply(&id, edit).expect("applied");
     assert_eq!(asked(&house), ["t1", "t1", "t2"], "also of what is not sent any more");
 }

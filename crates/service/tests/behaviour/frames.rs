@@ -1,7 +1,7 @@
 //! Frames and their steps, the pending reply, and ids of parts.
 
 use crate::support::{House, answers};
-use ctx_api::edit::Wish;
+use ctx_api::edit::EditRequest;
 use ctx_api::frames::FrameView;
 use ctx_api::show::ContentView;
 use ctx_core::ErrorCode;
@@ -294,8 +294,8 @@ fn what_was_done_names_its_commits_and_cuts_are_told() {
     let id = house.send(&eventful(8)).conversation;
     let apply = |operations: Value| {
         let operations = serde_json::from_value(operations).expect("operations");
-        let wish = Wish { operations, author: "test".into(), ..Wish::default() };
-        house.service.apply(&id, wish).expect("applied").commit.expect("a commit")
+        let edit = EditRequest { operations, author: "test".into(), ..EditRequest::default() };
+        house.service.apply(&id, edit).expect("applied").commit.expect("a commit")
     };
     let dropped = apply(json!([{"op": "drop-results", "ids": ["t1"]}]));
     let titled = apply(json!([{"op": "retitle", "id": "t1", "title": "the parser"}]));
@@ -349,8 +349,8 @@ fn what_was_read_from_a_file_that_is_changed_later_is_found_and_dropped() {
     assert!(step.superseded_tokens > 0 && step.superseded_tokens < step.tokens, "{step:?}");
     let operations = json!([{"op": "drop-results", "select": {"superseded": true}}]);
     let operations = serde_json::from_value(operations).expect("an operation");
-    let wish = Wish { operations, author: "test".into(), ..Wish::default() };
-    house.service.apply(&id, wish).expect("applied");
+    let edit = EditRequest { operations, author: "test".into(), ..EditRequest::default() };
+    house.service.apply(&id, edit).expect("applied");
     let sent = String::from_utf8(house.compose(&id)).expect("text");
     assert!(!sent.contains("fn parse() {}") && sent.contains("1 failed"), "only the read is gone: {sent}");
     assert!(superseded(&house).is_empty());

@@ -158,8 +158,8 @@ fn whoever_hears_of_a_commit_finds_it() {
         true
     });
     for title in ["a", "b", "c"] {
-        let wish = serde_json::json!({"operations": [{"op": "retitle", "id": "t1", "title": title}], "author": "me"});
-        house.service.apply(&ticket.conversation, serde_json::from_value(wish).expect("a wish")).expect("applied");
+        let edit = serde_json::json!({"operations": [{"op": "retitle", "id": "t1", "title": title}], "author": "me"});
+        house.service.apply(&ticket.conversation, serde_json::from_value(edit).expect("an edit")).expect("applied");
     }
     house.service.settle(LONG);
     assert_eq!(*found.lock().expect("no panic"), [1, 2, 3]);

@@ -331,8 +331,8 @@ fn an_edit_of_a_turn_that_failed_holds_when_the_next_prompt_is_put_behind_its_wo
     let first = house.send_value(&nameless(), &request(&["a wrong turn"]));
     house.fail(&first, None);
     let delete = ctx_core::edit::Operation::Delete { ids: vec!["t2".into()], select: Default::default(), force: false };
-    let wish = ctx_api::edit::Wish { operations: vec![delete], ..Default::default() };
-    house.service.apply(&first.conversation, wish).expect("applied");
+    let edit = ctx_api::edit::EditRequest { operations: vec![delete], ..Default::default() };
+    house.service.apply(&first.conversation, edit).expect("applied");
     let sent = house.send_value(&nameless(), &request(&["a wrong turn", "the right one"]));
     assert_eq!(sent.conversation, first.conversation);
     let composed = String::from_utf8(house.compose(&first.conversation)).expect("text");

@@ -1,7 +1,7 @@
 //! Deleted content that the client drops by itself and brings back later.
 
 use crate::support::{House, answers};
-use ctx_api::edit::Wish;
+use ctx_api::edit::EditRequest;
 use serde_json::{Value, json};
 use testkit::{Family, Session};
 
@@ -26,8 +26,8 @@ impl Talk {
     fn delete(&self, id: &str) {
         let operations =
             serde_json::from_value(json!([{"op": "delete", "ids": [id], "force": true}])).expect("an operation");
-        let wish = Wish { operations, author: "test".into(), ..Wish::default() };
-        self.house.service.apply(&self.conversation, wish).expect("made");
+        let edit = EditRequest { operations, author: "test".into(), ..EditRequest::default() };
+        self.house.service.apply(&self.conversation, edit).expect("made");
     }
 
     fn undo(&self) {

@@ -1,7 +1,7 @@
 //! The body that really left for a request can be had again, byte for byte.
 
 use crate::support::House;
-use ctx_api::edit::Wish;
+use ctx_api::edit::EditRequest;
 use ctx_core::ErrorCode;
 use ctx_core::edit::Operation;
 use ctx_engine::request::Ticket;
@@ -10,8 +10,8 @@ use testkit::Session;
 fn edit(house: &House, id: &str, block: &str, text: &str) {
     let operation =
         Operation::Edit { id: block.into(), text: Some(text.into()), raw: None, content: None, force: false };
-    let wish = Wish { operations: vec![operation], author: "test".into(), ..Wish::default() };
-    house.service.apply(id, wish).expect("made");
+    let edit = EditRequest { operations: vec![operation], author: "test".into(), ..EditRequest::default() };
+    house.service.apply(id, edit).expect("made");
 }
 
 /// What the provider gets for what the session says now.

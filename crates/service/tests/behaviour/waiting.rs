@@ -1,7 +1,7 @@
-//! Wishes that wait for their moment: durable, listed, cancellable, and made as ordinary commits when it comes.
+//! Deferred edits: durable, listed, cancellable, and made as ordinary commits when it comes.
 
 use crate::support::{self, House, LONG, answers};
-use ctx_api::edit::{When, Wish};
+use ctx_api::edit::{EditRequest, When};
 use ctx_api::face::Face;
 use ctx_api::waiting::WaitView;
 use ctx_core::ErrorCode;
@@ -92,18 +92,18 @@ impl Day {
         outgoing.map(|outgoing| serde_json::from_slice(&outgoing.bytes(&body)).expect("JSON"))
     }
 
-    fn wish(&self, operation: Value, when: When) -> ctx_api::edit::EditResult {
+    fn edit(&self, operation: Value, when: When) -> ctx_api::edit::EditResult {
         let operations = vec![serde_json::from_value(operation).expect("an operation")];
-        let wish = Wish { operations, author: "cli".into(), when, ..Wish::default() };
-        self.house.service.apply(&self.conversation, wish).expect("taken")
+        let edit = EditRequest { operations, author: "cli".into(), when, ..EditRequest::default() };
+        self.house.service.apply(&self.conversation, edit).expect("taken")
     }
 
-    fn wishes(&self) -> Vec<WaitView> {
+    fn deferred(&self) -> Vec<WaitView> {
         self.house.service.waiting(&self.conversation).expect("a list").wishes
     }
 
     fn state(&self) -> String {
-        self.wishes().first().map(|wish| wish.state.clone()).unwrap_or_default()
+        self.deferred().first().map(|edit| edit.state.clone()).unwrap_or_default()
     }
 
     fn commits(&self) -> usize {
@@ -116,9 +116,9 @@ fn delete(id: &str) -> Value {
 }
 
 #[test]
-fn a_wish_waits_until_the_cache_is_cold_and_counts_for_the_request_that_finds_it_so() {
+fn a_deferred_edit_waits_for_a_cold_cache_and_applies_to_the_request_that_finds_it_cold() {
     let mut day = Day::new();
-    let applied = day.wish(delete("t1"), When::Cold);
+    let applied = day.edit(delete("t1"), When::Cold);
     assert_eq!((applied.waiting.as_deref(), applied.commit), (Some("w1"), None));
     assert_eq!((day.state().as_str(), day.commits()), ("waiting", 0));
 
@@ -129,7 +129,7 @@ fn a_wish_waits_until_the_cache_is_cold_and_counts_for_the_request_that_finds_it
     day.at += 6 * MINUTE + MINUTE / 2;
     let sent = day.turn().expect("it is composed");
     assert!(!sent["messages"].to_string().contains("read the file"), "{sent}");
-    let made = day.wishes().remove(0);
+    let made = day.deferred().remove(0);
     assert_eq!((made.state.as_str(), made.author.as_str()), ("made", "cli"));
     let history = day.house.service.history(&day.conversation, 100).expect("a history");
     let commit = &history.commits[0];
@@ -145,7 +145,7 @@ fn a_wish_waits_until_the_cache_is_cold_and_counts_for_the_request_that_finds_it
 #[test]
 fn the_service_knows_of_an_edit_before_the_first_request_leaves_with_it() {
     let mut day = Day::new();
-    day.wish(delete("t1"), When::Cold);
+    day.edit(delete("t1"), When::Cold);
     assert_eq!(day.house.service.edited_count(), 0);
     day.at += 7 * MINUTE;
     // The client's next request can come before this one is booked.
@@ -155,37 +155,37 @@ fn the_service_knows_of_an_edit_before_the_first_request_leaves_with_it() {
 }
 
 #[test]
-fn a_wish_survives_a_restart_and_so_does_what_became_of_it() {
+fn a_deferred_edit_and_its_outcome_survive_a_restart() {
     let day = Day::new();
-    day.wish(delete("t1"), When::Cold);
-    let before = day.wishes();
+    day.edit(delete("t1"), When::Cold);
+    let before = day.deferred();
     let mut day = day.restart();
-    assert_eq!(day.wishes(), before);
+    assert_eq!(day.deferred(), before);
     day.at += 10 * MINUTE;
     assert!(day.turn().is_some(), "it is held again after the restart");
-    let (made, sent) = (day.wishes(), day.house.compose(&day.conversation));
+    let (made, sent) = (day.deferred(), day.house.compose(&day.conversation));
     let day = day.restart();
-    assert_eq!((day.wishes(), day.house.compose(&day.conversation)), (made, sent));
+    assert_eq!((day.deferred(), day.house.compose(&day.conversation)), (made, sent));
     assert_eq!(day.commits(), 1);
 }
 
 #[test]
-fn a_wish_is_made_at_once_if_its_moment_is_here() {
+fn a_deferred_edit_is_applied_at_once_if_its_moment_is_here() {
     let mut day = Day::new();
     day.at = now() - 20 * MINUTE;
     let fresh = Session::new(2);
     let mut day = Day { session: fresh, ..day };
     day.session.user("one").assistant("two").user("three");
     day.turn();
-    let applied = day.wish(delete("t1"), When::Cold);
+    let applied = day.edit(delete("t1"), When::Cold);
     assert!(applied.commit.is_some() && applied.waiting.is_none());
-    assert!(day.wishes().is_empty());
+    assert!(day.deferred().is_empty());
 }
 
 #[test]
 fn what_is_cancelled_never_happens() {
     let mut day = Day::new();
-    day.wish(delete("t1"), When::Cold);
+    day.edit(delete("t1"), When::Cold);
     let cancelled = day.house.service.cancel(&day.conversation, "w1", "cli").expect("cancelled");
     assert_eq!(cancelled.state, "cancelled");
     day.at += 10 * MINUTE;
@@ -196,41 +196,41 @@ fn what_is_cancelled_never_happens() {
     assert!(!day.house.service.holds(&support::hints(&day.session.headers())));
     day.at += 10 * MINUTE;
     assert_eq!((day.turn(), day.state().as_str()), (None, "cancelled"));
-    for (id, code) in [("w1", ErrorCode::NotWaiting), ("w9", ErrorCode::UnknownWish)] {
+    for (id, code) in [("w1", ErrorCode::NotWaiting), ("w9", ErrorCode::UnknownDeferredEdit)] {
         assert_eq!(day.house.service.cancel(&day.conversation, id, "cli").expect_err("refused").code, code);
     }
 }
 
 #[test]
-fn what_cannot_work_is_refused_when_it_is_wished() {
+fn an_impossible_edit_is_refused_when_it_is_deferred() {
     let day = Day::new();
     for (operation, code) in
         [(delete("t99"), ErrorCode::UnknownId), (json!({"op": "restore", "ids": ["t1"]}), ErrorCode::NotOffloaded)]
     {
         let operations = vec![serde_json::from_value(operation).expect("an operation")];
-        let wish = Wish { operations, author: "cli".into(), when: When::Cold, ..Wish::default() };
-        assert_eq!(day.house.service.apply(&day.conversation, wish).expect_err("refused").code, code);
+        let edit = EditRequest { operations, author: "cli".into(), when: When::Cold, ..EditRequest::default() };
+        assert_eq!(day.house.service.apply(&day.conversation, edit).expect_err("refused").code, code);
     }
-    let stale = Wish {
+    let stale = EditRequest {
         operations: vec![serde_json::from_value(delete("t1")).expect("an operation")],
         expect: Some("0123456789".into()),
         when: When::Cold,
-        ..Wish::default()
+        ..EditRequest::default()
     };
     assert_eq!(day.house.service.apply(&day.conversation, stale).expect_err("refused").code, ErrorCode::Stale);
-    assert!(day.wishes().is_empty());
+    assert!(day.deferred().is_empty());
 }
 
 #[test]
-fn a_wish_that_does_not_fit_any_more_is_kept_with_the_reason() {
+fn a_deferred_edit_that_no_longer_fits_is_kept_with_the_reason() {
     let mut day = Day::new();
-    day.wish(delete("t1/1"), When::Cold);
-    day.wish(json!({"op": "pin", "ids": ["t2"]}), When::Cold);
-    day.wish(delete("t1"), When::Now);
+    day.edit(delete("t1/1"), When::Cold);
+    day.edit(json!({"op": "pin", "ids": ["t2"]}), When::Cold);
+    day.edit(delete("t1"), When::Now);
     day.at += 10 * MINUTE;
     assert!(day.turn().is_some());
-    let wishes = day.wishes();
-    let [pinned, deleted] = wishes.as_slice() else { panic!("two wishes: {wishes:?}") };
+    let deferred = day.deferred();
+    let [pinned, deleted] = deferred.as_slice() else { panic!("two deferred edits: {deferred:?}") };
     assert_eq!((deleted.id.as_str(), deleted.state.as_str()), ("w1", "failed"));
     assert!(deleted.failure.as_ref().is_some_and(|failure| !failure.message.is_empty()), "{deleted:?}");
     assert_eq!(pinned.state, "made", "the others are made all the same");
@@ -244,7 +244,7 @@ fn a_wish_that_does_not_fit_any_more_is_kept_with_the_reason() {
 #[test]
 fn ids_that_mean_something_else_by_then_hit_nothing() {
     let mut day = Day::new();
-    day.wish(delete("t2"), When::Cold);
+    day.edit(delete("t2"), When::Cold);
     // The client goes back behind `t2` and goes on otherwise.
     let mut other = Session::new(1);
     other.user("read the file");
@@ -254,8 +254,8 @@ fn ids_that_mean_something_else_by_then_hit_nothing() {
     day.session = other;
     day.at += 10 * MINUTE;
     assert_eq!(day.turn(), None);
-    let wish = day.wishes().remove(0);
-    assert_eq!((wish.state.as_str(), wish.failure.map(|why| why.code)), ("failed", Some(ErrorCode::Gone.into())));
+    let edit = day.deferred().remove(0);
+    assert_eq!((edit.state.as_str(), edit.failure.map(|why| why.code)), ("failed", Some(ErrorCode::Gone.into())));
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn near_the_limit_a_request_is_made_smaller_before_it_leaves() {
     let mut day = Day::with(Moments { near_limit_percent: 5, ..Moments::default() });
     let view = day.house.service.waiting(&day.conversation).expect("a list");
     assert!(view.tokens < view.limit, "{view:?}");
-    let applied = day.wish(json!({"op": "drop-results", "ids": ["t1"]}), When::NearLimit);
+    let applied = day.edit(json!({"op": "drop-results", "ids": ["t1"]}), When::NearLimit);
     assert_eq!(applied.waiting.as_deref(), Some("w1"));
     assert_eq!(day.turn(), None);
     day.session.assistant_tools(&[("Read", json!({"file_path": "b.rs"}))]);
@@ -274,9 +274,9 @@ fn near_the_limit_a_request_is_made_smaller_before_it_leaves() {
 }
 
 #[test]
-fn a_wish_waits_for_its_branch_to_be_looked_at() {
+fn a_deferred_edit_waits_until_its_branch_is_checked_out() {
     let mut day = Day::new();
-    day.wish(delete("t1"), When::Cold);
+    day.edit(delete("t1"), When::Cold);
     let way = |action: &str, name: &str| {
         serde_json::from_value(json!({"action": action, "name": name, "author": "cli"})).expect("a way")
     };
@@ -293,9 +293,14 @@ fn a_wish_waits_for_its_branch_to_be_looked_at() {
 fn what_is_told_before_an_edit_is_told_after_it() {
     let day = Day::new();
     let operations = vec![serde_json::from_value(json!({"op": "drop-results", "ids": ["t1"]})).expect("one")];
-    let wish = |dry_run| Wish { operations: operations.clone(), author: "cli".into(), dry_run, ..Wish::default() };
-    let before = day.house.service.apply(&day.conversation, wish(true)).expect("a preview");
-    let after = day.house.service.apply(&day.conversation, wish(false)).expect("made");
+    let edit = |dry_run| EditRequest {
+        operations: operations.clone(),
+        author: "cli".into(),
+        dry_run,
+        ..EditRequest::default()
+    };
+    let before = day.house.service.apply(&day.conversation, edit(true)).expect("a preview");
+    let after = day.house.service.apply(&day.conversation, edit(false)).expect("made");
     let cost = before.preview.cost.expect("a cost");
     assert!(cost.reread > 0, "the cache is warm: {cost:?}");
     assert_eq!((before.preview.tokens_reread, after.preview.tokens_reread), (cost.reread, cost.reread));
@@ -308,8 +313,8 @@ fn going_back_waits_for_its_moment_too() {
         let way = serde_json::from_value(way).expect("a way");
         day.house.service.go(&day.conversation, way)
     };
-    let first = day.wish(delete("t1"), When::Now).commit.expect("a commit");
-    day.wish(delete("t2"), When::Now);
+    let first = day.edit(delete("t1"), When::Now).commit.expect("a commit");
+    day.edit(delete("t2"), When::Now);
     let undo = go(&day, json!({"action": "undo", "author": "cli", "when": "cold"})).expect("it waits");
     assert_eq!((undo.waiting.as_deref(), undo.commit), (Some("w1"), None));
     let back = json!({"action": "revert", "target": first, "author": "cli", "when": "near-limit"});
@@ -321,11 +326,11 @@ fn going_back_waits_for_its_moment_too() {
     let history = day.house.service.history(&day.conversation, 10).expect("a history");
     assert_eq!((history.commits[0].kind.as_str(), history.commits.len()), ("undo", 3), "{history:?}");
     // What it means was decided when it was asked for: a later commit is not undone in its place.
-    let made = day.wishes().into_iter().find(|wish| wish.id == "w1").expect("known");
+    let made = day.deferred().into_iter().find(|edit| edit.id == "w1").expect("known");
     assert_eq!((made.state.as_str(), made.reverts.len()), ("made", 1));
     let accepted =
         day.house.service.accept_many(&day.conversation, &["w1..w2".to_owned()], "cli", Face::Shell).expect("made");
-    assert_eq!(accepted.done.iter().map(|wish| wish.id.as_str()).collect::<Vec<_>>(), ["w2"]);
+    assert_eq!(accepted.done.iter().map(|edit| edit.id.as_str()).collect::<Vec<_>>(), ["w2"]);
     let sent = String::from_utf8(day.house.compose(&day.conversation)).expect("text");
     assert!(sent.contains("read the file"), "all is as the client sends it");
     let named = json!({"action": "branch", "name": "trial", "author": "cli", "when": "cold"});
@@ -335,8 +340,8 @@ fn going_back_waits_for_its_moment_too() {
 #[test]
 fn a_fork_takes_over_what_waits_for_what_it_shares() {
     let mut day = Day::new();
-    day.wish(delete("t1"), When::Cold);
-    day.wish(delete("t3"), When::Cold);
+    day.edit(delete("t1"), When::Cold);
+    day.edit(delete("t3"), When::Cold);
     let parent = day.conversation.clone();
     let mut fork = Session::new(1);
     fork.user("read the file");
@@ -349,9 +354,9 @@ fn a_fork_takes_over_what_waits_for_what_it_shares() {
     day.at += MINUTE;
     day.turn();
     assert_ne!(day.conversation, parent);
-    let wishes = day.wishes();
-    let told: Vec<_> = wishes.iter().map(|wish| (wish.id.as_str(), wish.state.as_str(), wish.when)).collect();
-    assert_eq!(told, [("w1", "waiting", When::Cold)], "not what names the parent's own `t3`: {wishes:?}");
+    let deferred = day.deferred();
+    let told: Vec<_> = deferred.iter().map(|edit| (edit.id.as_str(), edit.state.as_str(), edit.when)).collect();
+    assert_eq!(told, [("w1", "waiting", When::Cold)], "not what names the parent's own `t3`: {deferred:?}");
     day.at += 10 * MINUTE;
     let sent = day.turn().expect("it is composed");
     assert!(!sent["messages"].to_string().contains("read the file"), "{sent}");
@@ -361,16 +366,16 @@ fn a_fork_takes_over_what_waits_for_what_it_shares() {
 fn several_are_taken_back_at_once() {
     let day = Day::new();
     for id in ["t1", "t2", "t3"] {
-        day.wish(delete(id), When::Cold);
+        day.edit(delete(id), When::Cold);
     }
     let service = &day.house.service;
     let cancel = |ids: &[&str]| {
         let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
         service.cancel_many(&day.conversation, &ids, "cli", Face::Shell)
     };
-    assert_eq!(cancel(&["w2", "w9"]).expect_err("one is unknown").code, ErrorCode::UnknownWish);
+    assert_eq!(cancel(&["w2", "w9"]).expect_err("one is unknown").code, ErrorCode::UnknownDeferredEdit);
     let ids = |outcome: ctx_api::waiting::PendingOutcome| -> Vec<String> {
-        outcome.done.into_iter().map(|wish| wish.id).collect()
+        outcome.done.into_iter().map(|edit| edit.id).collect()
     };
     assert_eq!(ids(cancel(&["w2,w3"]).expect("cancelled")), ["w2", "w3"]);
     let again = service.cancel_many(&day.conversation, &["w2".to_owned()], "page", Face::Page).expect("an outcome");
@@ -383,7 +388,7 @@ fn several_are_taken_back_at_once() {
 fn for_an_unknown_id_only_what_can_still_be_cancelled_or_accepted_is_suggested() {
     let day = Day::new();
     for id in ["t1", "t2", "t3"] {
-        day.wish(delete(id), When::Cold);
+        day.edit(delete(id), When::Cold);
     }
     let service = &day.house.service;
     service.cancel(&day.conversation, "w1", "cli").expect("cancelled");
@@ -402,7 +407,7 @@ fn other_conversations_stay_on_the_fast_path() {
     day.house.send(other.user("hello"));
     let holds = |session: &Session| day.house.service.holds(&support::hints(&session.headers()));
     assert!(!holds(&day.session) && !holds(&other));
-    day.wish(delete("t1"), When::Cold);
+    day.edit(delete("t1"), When::Cold);
     assert!(holds(&day.session) && !holds(&other));
 }
 
@@ -410,10 +415,10 @@ fn other_conversations_stay_on_the_fast_path() {
 fn the_clock_makes_it_without_any_request() {
     let day = Day::with(Moments { cache_seconds: Some(2), ..Moments::default() });
     let recorder = ctx_service::Recorder::start(day.house.service.clone()).expect("a recorder");
-    assert_eq!(day.wish(delete("t1"), When::Cold).waiting.as_deref(), Some("w1"));
+    assert_eq!(day.edit(delete("t1"), When::Cold).waiting.as_deref(), Some("w1"));
     let deadline = std::time::Instant::now() + LONG;
     while day.state() != "made" {
-        assert!(std::time::Instant::now() < deadline, "{:?}", day.wishes());
+        assert!(std::time::Instant::now() < deadline, "{:?}", day.deferred());
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     assert_eq!(day.commits(), 1);
@@ -429,8 +434,8 @@ fn a_preview_tells_where_it_begins_and_what_it_costs_warm_and_cold() {
     let day = Day::new();
     let look = |when| {
         let operations = vec![serde_json::from_value(json!({"op": "drop-results", "ids": ["t1"]})).expect("one")];
-        let wish = Wish { operations, author: "cli".into(), dry_run: true, when, ..Wish::default() };
-        day.house.service.apply(&day.conversation, wish).expect("a preview")
+        let edit = EditRequest { operations, author: "cli".into(), dry_run: true, when, ..EditRequest::default() };
+        day.house.service.apply(&day.conversation, edit).expect("a preview")
     };
     let warm = look(When::Now);
     let preview = &warm.preview;
@@ -444,5 +449,5 @@ fn a_preview_tells_where_it_begins_and_what_it_costs_warm_and_cold() {
     assert_eq!(cold.cache, ctx_api::cost::Cache::Cold);
     assert!(cold.once < 0 && cold.pays_off_after == Some(1), "{cold:?}");
     assert_eq!(cold.saves, cost.saves);
-    assert!(day.wishes().is_empty() && day.commits() == 0);
+    assert!(day.deferred().is_empty() && day.commits() == 0);
 }

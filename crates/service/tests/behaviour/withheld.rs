@@ -3,7 +3,7 @@
 use crate::support::leaving::{self, Left};
 use crate::support::stores::FailingStore;
 use crate::support::{Headers, House, LONG, nameless};
-use ctx_api::edit::{When, Wish};
+use ctx_api::edit::{EditRequest, When};
 use ctx_service::Recorder;
 use ctx_service::recorder::{Flaw, Withheld};
 use ctx_store::{Note, SqliteStore, Step, Store};
@@ -47,9 +47,9 @@ impl Stage {
 
     fn edit_message(&self, id: &str, when: When) {
         let operations = serde_json::from_value(json!([{"op": "edit", "id": id, "text": "EDITED"}]));
-        let wish = Wish { operations: operations.expect("operations"), when, ..Wish::default() };
+        let edit = EditRequest { operations: operations.expect("operations"), when, ..EditRequest::default() };
         let id = self.house.ids().remove(0);
-        self.house.service.apply(&id, wish).expect("a commit");
+        self.house.service.apply(&id, edit).expect("a commit");
     }
 }
 

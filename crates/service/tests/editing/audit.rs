@@ -3,7 +3,7 @@
 
 use crate::support::{self, answers};
 use ctx_api::cache::{By, CacheMiss, Cause, MissView, Misses};
-use ctx_api::edit::Wish;
+use ctx_api::edit::EditRequest;
 use ctx_api::stats::{GroupView, Grouping, Spending};
 use ctx_core::policy::{Look, Policy, Proposal};
 use ctx_engine::Moments;
@@ -117,7 +117,7 @@ impl Talk {
 
     fn apply(&self, author: &str, operation: Value) -> String {
         let operations = vec![serde_json::from_value(operation).expect("an operation")];
-        let wish = Wish {
+        let edit = EditRequest {
             operations,
             author: author.into(),
             note: None,
@@ -125,7 +125,7 @@ impl Talk {
             dry_run: false,
             when: Default::default(),
         };
-        self.service.apply(&self.conversation, wish).expect("applied").commit.expect("a commit")
+        self.service.apply(&self.conversation, edit).expect("applied").commit.expect("a commit")
     }
 
     fn newest(&self) -> MissView {

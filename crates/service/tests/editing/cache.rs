@@ -1,7 +1,7 @@
 //! What edits cost, on the provider's own cache: once, and no more than what lies behind them.
 
 use crate::support::{self, answers};
-use ctx_api::edit::Wish;
+use ctx_api::edit::EditRequest;
 use ctx_core::edit::Operation;
 use ctx_engine::response::Timing;
 use ctx_service::Service;
@@ -78,8 +78,8 @@ impl Line {
 
     fn apply(&self, operation: Value) {
         let operation: Operation = serde_json::from_value(operation).expect("an operation");
-        let wish = Wish { operations: vec![operation], author: "cli".into(), ..Wish::default() };
-        self.service.apply(&self.conversation, wish).expect("applied");
+        let edit = EditRequest { operations: vec![operation], author: "cli".into(), ..EditRequest::default() };
+        self.service.apply(&self.conversation, edit).expect("applied");
     }
 
     fn cost(&self, from: usize) -> f64 {

@@ -3,8 +3,8 @@
 use crate::check;
 use crate::words::{self, Counts, Kind};
 use crate::world::{Outcome, World, text};
-use ctx_api::edit::{EditResult, RepairView, Wish};
-use ctx_api::history::{Action, Way};
+use ctx_api::edit::{EditRequest, EditResult, RepairView};
+use ctx_api::history::{Action, HistoryRequest};
 use ctx_api::show::{BlockView, ContentView};
 use ctx_core::edit::Operation;
 use ctx_core::edit::operation::{Select, Where};
@@ -278,15 +278,15 @@ impl World {
             1..=5 => Some(head.map_or("none".to_owned(), |head| head.to_string())),
             _ => None,
         };
-        let wish = Wish {
+        let edit = EditRequest {
             operations: operations.clone(),
             author: "cli".into(),
             note: None,
             expect,
             dry_run,
-            ..Wish::default()
+            ..EditRequest::default()
         };
-        let applied = match self.service().apply(&name, wish) {
+        let applied = match self.service().apply(&name, edit) {
             Err(refusal) => return self.refused(at, &what, &refusal, &before),
             Ok(applied) => applied,
         };
@@ -310,8 +310,8 @@ impl World {
 
     /// Without a conversation there is nothing to edit.
     fn first(&mut self, at: usize, random: &mut Random) -> Outcome {
-        let wish = Wish { operations: vec![], author: "cli".into(), ..Wish::default() };
-        if self.service().apply("nobody", wish).is_ok() {
+        let edit = EditRequest { operations: vec![], author: "cli".into(), ..EditRequest::default() };
+        if self.service().apply("nobody", edit).is_ok() {
             return Err("an operation on nothing".into());
         }
         let _ = (at, random);
@@ -407,7 +407,7 @@ impl World {
         name: Option<String>,
         cascade: bool,
     ) -> Result<EditResult, Refusal> {
-        let way = Way {
+        let request = HistoryRequest {
             action,
             target,
             name,
@@ -418,7 +418,7 @@ impl World {
             dry_run: false,
             when: Default::default(),
         };
-        self.service().go(&check::name(self, at), way)
+        self.service().go(&check::name(self, at), request)
     }
 
     /// Undo brings back what was, redo what was made of it.

@@ -4,7 +4,7 @@
 use crate::check;
 use crate::support::{self, LONG};
 use crate::world::{Outcome, World, text};
-use ctx_api::edit::Wish;
+use ctx_api::edit::EditRequest;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -41,8 +41,12 @@ impl World {
         // Not one of the words that are followed: an offload says the title of its frame.
         let title = format!("title {}", self.story.len());
         let operations = serde_json::from_value(json!([{"op": "retitle", "id": "t1", "title": title}]));
-        let wish = Wish { operations: operations.expect("an operation"), author: "cli".into(), ..Wish::default() };
-        if let Ok(applied) = self.service().apply(&check::name(self, at), wish) {
+        let edit = EditRequest {
+            operations: operations.expect("an operation"),
+            author: "cli".into(),
+            ..EditRequest::default()
+        };
+        if let Ok(applied) = self.service().apply(&check::name(self, at), edit) {
             self.tell("  a commit is acknowledged");
             commits.extend(applied.commit.map(|commit| commit.to_string()));
         }

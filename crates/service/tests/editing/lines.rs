@@ -4,7 +4,7 @@ use crate::check;
 use crate::regressions::{apply, turns, world};
 use crate::world::World;
 use ctx_api::edit::EditResult;
-use ctx_api::history::{Action, Way};
+use ctx_api::history::{Action, HistoryRequest};
 use ctx_core::ErrorCode;
 use ctx_engine::Refusal;
 use serde_json::json;
@@ -18,7 +18,7 @@ fn edited() -> World {
 }
 
 fn go(world: &World, action: Action, target: Option<&str>, name: Option<&str>) -> Result<EditResult, Refusal> {
-    let way = Way {
+    let request = HistoryRequest {
         action,
         target: target.map(str::to_owned),
         name: name.map(str::to_owned),
@@ -29,7 +29,7 @@ fn go(world: &World, action: Action, target: Option<&str>, name: Option<&str>) -
         dry_run: false,
         when: Default::default(),
     };
-    world.service().go(&check::name(world, 0), way)
+    world.service().go(&check::name(world, 0), request)
 }
 
 fn refused(world: &World, action: Action, target: Option<&str>, name: Option<&str>) -> Refusal {

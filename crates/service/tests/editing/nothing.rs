@@ -3,7 +3,7 @@
 use crate::check;
 use crate::regressions::{apply, turns, world};
 use crate::world::World;
-use ctx_api::edit::{EditResult, Wish};
+use ctx_api::edit::{EditRequest, EditResult};
 use ctx_core::ErrorCode;
 use ctx_engine::Refusal;
 use serde_json::{Value, json};
@@ -17,10 +17,10 @@ fn called() -> World {
     world
 }
 
-fn wish(world: &World, operations: Value) -> Result<EditResult, Refusal> {
+fn edit(world: &World, operations: Value) -> Result<EditResult, Refusal> {
     let operations = serde_json::from_value(operations).expect("operations");
-    let wish = Wish { operations, author: "cli".into(), ..Wish::default() };
-    world.service().apply(&check::name(world, 0), wish)
+    let edit = EditRequest { operations, author: "cli".into(), ..EditRequest::default() };
+    world.service().apply(&check::name(world, 0), edit)
 }
 
 fn commits(world: &World) -> usize {
@@ -30,7 +30,7 @@ fn commits(world: &World) -> usize {
 #[track_caller]
 fn does_nothing(world: &World, operation: Value, says: &str) {
     let before = commits(world);
-    let refusal = wish(world, json!([operation])).expect_err("nothing to do");
+    let refusal = edit(world, json!([operation])).expect_err("nothing to do");
     assert_eq!((refusal.code, refusal.message.as_str()), (ErrorCode::NothingToDo, says));
     assert!(!refusal.hint.is_empty());
     assert_eq!(commits(world), before);
@@ -93,13 +93,13 @@ fn among_others_that_change_something_it_may_stand() {
     let world = called();
     apply(&world, 0, json!({"op": "delete", "ids": ["t1"]}));
     let delete = |id: &str| json!({"op": "delete", "ids": [id]});
-    let applied = wish(&world, json!([delete("t1"), delete("t2"), delete("t2")])).expect("applied");
+    let applied = edit(&world, json!([delete("t1"), delete("t2"), delete("t2")])).expect("applied");
     assert_eq!(applied.frames, ["t2"]);
     let before = commits(&world);
-    let refusal = wish(&world, json!([delete("t1"), delete("t2")])).expect_err("nothing to do");
+    let refusal = edit(&world, json!([delete("t1"), delete("t2")])).expect_err("nothing to do");
     assert_eq!(refusal.message, "Operation 1 (`delete`): `t1` was already removed.");
     let pins = json!([{"op": "pin", "ids": ["t3"]}, {"op": "unpin", "ids": ["t3"]}]);
-    let refusal = wish(&world, pins).expect_err("nothing to do");
+    let refusal = edit(&world, pins).expect_err("nothing to do");
     assert_eq!((refusal.code, commits(&world)), (ErrorCode::NothingToDo, before));
-    assert_eq!(wish(&world, json!([delete("t3"), delete("t77")])).expect_err("unknown").code, ErrorCode::UnknownId);
+    assert_eq!(edit(&world, json!([delete("t3"), delete("t77")])).expect_err("unknown").code, ErrorCode::UnknownId);
 }

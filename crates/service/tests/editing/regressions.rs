@@ -4,8 +4,8 @@ use crate::check;
 use crate::client::Client;
 use crate::words::Words;
 use crate::world::World;
-use ctx_api::edit::Wish;
-use ctx_api::history::{Action, Way};
+use ctx_api::edit::EditRequest;
+use ctx_api::history::{Action, HistoryRequest};
 use ctx_core::edit::Operation;
 use serde_json::{Value, json};
 use testkit::Random;
@@ -28,12 +28,12 @@ pub fn turns(world: &mut World, at: usize, count: usize) {
 
 pub fn apply(world: &World, at: usize, operation: Value) {
     let operation: Operation = serde_json::from_value(operation).expect("an operation");
-    let wish = Wish { operations: vec![operation], author: "cli".into(), ..Wish::default() };
-    world.service().apply(&check::name(world, at), wish).expect("applied");
+    let edit = EditRequest { operations: vec![operation], author: "cli".into(), ..EditRequest::default() };
+    world.service().apply(&check::name(world, at), edit).expect("applied");
 }
 
 fn undo(world: &World, at: usize) {
-    let way = Way {
+    let request = HistoryRequest {
         action: Action::Undo,
         target: None,
         name: None,
@@ -44,7 +44,7 @@ fn undo(world: &World, at: usize) {
         dry_run: false,
         when: Default::default(),
     };
-    world.service().go(&check::name(world, at), way).expect("undone");
+    world.service().go(&check::name(world, at), request).expect("undone");
 }
 
 fn sent(world: &World, at: usize) -> (Value, Value) {

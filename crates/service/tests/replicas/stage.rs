@@ -2,7 +2,7 @@
 
 pub use crate::support::leaving::Left;
 use crate::support::{Headers, House, LONG, leaving};
-use ctx_api::edit::{EditResult, Wish};
+use ctx_api::edit::{EditRequest, EditResult};
 use ctx_engine::Refusal;
 use ctx_engine::card::Card;
 use ctx_service::{Recorder, Service};
@@ -78,7 +78,7 @@ impl Daemon {
 
     pub fn edit(&self, id: &str, operation: Value) -> Result<EditResult, Refusal> {
         let operations = serde_json::from_value(json!([operation])).expect("operations");
-        self.house.service.apply(id, Wish { operations, ..Wish::default() })
+        self.house.service.apply(id, EditRequest { operations, ..EditRequest::default() })
     }
 
     /// Gives a message another text.

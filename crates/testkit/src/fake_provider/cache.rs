@@ -106,7 +106,8 @@ fn manner(body: &Fields) -> String {
         let said = body.get(name).filter(|said| **said != json!({"type": default}));
         said.map(|said| format!("{name}{}", compact(said)))
     };
-    let effort = body.get("output_config").and_then(|wish| wish["effort"].as_str()).filter(|effort| *effort != "high");
+    let effort =
+        body.get("output_config").and_then(|output| output["effort"].as_str()).filter(|effort| *effort != "high");
     let all = [typed("tool_choice", "auto"), typed("thinking", "disabled"), effort.map(str::to_owned)];
     all.into_iter().flatten().collect()
 }

@@ -68,10 +68,10 @@ pub(crate) fn edit(
     only(managing, &["edits"], "context_management")?;
     let Some(Value::Array(edits)) = managing.get("edits") else { return Ok(edited) };
     let mut rank = 0;
-    for (index, wish) in edits.iter().enumerate() {
+    for (index, edit) in edits.iter().enumerate() {
         let place = format!("context_management.edits.{index}");
-        let wish = wish.as_object().ok_or_else(|| Refusal::NotAnObject(place.clone()))?;
-        let kind = text(wish, "type").unwrap_or_default();
+        let edit = edit.as_object().ok_or_else(|| Refusal::NotAnObject(place.clone()))?;
+        let kind = text(edit, "type").unwrap_or_default();
         let known = [(THINKING, BETA), (TOOL_USES, BETA), (COMPACT, COMPACT_BETA)];
         let found = known.iter().position(|(name, beta)| *name == kind && has(beta));
         let Some(at) = found.filter(|_| !editing.refuses.iter().any(|name| name == kind)) else {
@@ -84,9 +84,9 @@ pub(crate) fn edit(
         }
         rank = at + 1;
         match kind {
-            THINKING => thinking(&mut edited, body, wish, &place)?,
-            TOOL_USES => tool_uses(options, &mut edited, wish, &place)?,
-            _ => summarise(options, &mut edited, wish, &place)?,
+            THINKING => thinking(&mut edited, body, edit, &place)?,
+            TOOL_USES => tool_uses(options, &mut edited, edit, &place)?,
+            _ => summarise(options, &mut edited, edit, &place)?,
         }
     }
     Ok(edited)
@@ -104,8 +104,8 @@ fn only(fields: &Fields, allowed: &[&str], place: &str) -> Result<(), Refusal> {
 }
 
 /// `{"type": one of these, "value": a number}`; none if it is absent.
-fn amount(wish: &Fields, key: &str, types: &[&str], place: &str) -> Result<Option<(String, u64)>, Refusal> {
-    let Some(value) = wish.get(key).filter(|value| !value.is_null()) else { return Ok(None) };
+fn amount(edit: &Fields, key: &str, types: &[&str], place: &str) -> Result<Option<(String, u64)>, Refusal> {
+    let Some(value) = edit.get(key).filter(|value| !value.is_null()) else { return Ok(None) };
     let fields = value.as_object().ok_or_else(|| Refusal::NotAnObject(format!("{place}.{key}")))?;
     only(fields, &["type", "value"], &format!("{place}.{key}"))?;
     let kind = text(fields, "type").filter(|kind| types.contains(kind));
@@ -115,16 +115,16 @@ fn amount(wish: &Fields, key: &str, types: &[&str], place: &str) -> Result<Optio
     }
 }
 
-fn thinking(edited: &mut EditedPrompt, body: &Fields, wish: &Fields, place: &str) -> Result<(), Refusal> {
-    only(wish, &["type", "keep"], place)?;
+fn thinking(edited: &mut EditedPrompt, body: &Fields, edit: &Fields, place: &str) -> Result<(), Refusal> {
+    only(edit, &["type", "keep"], place)?;
     let kind = object(body, "thinking").and_then(|thinking| text(thinking, "type"));
     if !matches!(kind, Some("enabled" | "adaptive")) {
         return refuse("`clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive");
     }
-    if wish.get("keep").is_none_or(|keep| keep == "all" || keep["type"] == "all") {
+    if edit.get("keep").is_none_or(|keep| keep == "all" || keep["type"] == "all") {
         return Ok(());
     }
-    let Some((_, keep)) = amount(wish, "keep", &["thinking_turns"], place)? else { return Ok(()) };
+    let Some((_, keep)) = amount(edit, "keep", &["thinking_turns"], place)? else { return Ok(()) };
     let is_thought = |block: &Value| block.as_object().is_some_and(is_thinking);
     let mut turns: Vec<&mut Vec<Value>> =
         contents(&mut edited.body).filter(|blocks| blocks.iter().any(is_thought)).collect();
@@ -140,14 +140,14 @@ fn thinking(edited: &mut EditedPrompt, body: &Fields, wish: &Fields, place: &str
     Ok(())
 }
 
-fn tool_uses(options: &Options, edited: &mut EditedPrompt, wish: &Fields, place: &str) -> Result<(), Refusal> {
+fn tool_uses(options: &Options, edited: &mut EditedPrompt, edit: &Fields, place: &str) -> Result<(), Refusal> {
     let known = ["type", "trigger", "keep", "clear_at_least", "exclude_tools", "clear_tool_inputs"];
-    only(wish, &known, place)?;
-    let trigger = amount(wish, "trigger", &["input_tokens", "tool_uses"], place)?;
-    let keep = amount(wish, "keep", &["tool_uses"], place)?.map_or(3, |(_, value)| value as usize);
-    let least = amount(wish, "clear_at_least", &["input_tokens"], place)?.map_or(0, |(_, value)| value);
-    let listed = |key: &str| wish.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
-    let (excluded, inputs) = (listed("exclude_tools"), wish.get("clear_tool_inputs").cloned().unwrap_or_default());
+    only(edit, &known, place)?;
+    let trigger = amount(edit, "trigger", &["input_tokens", "tool_uses"], place)?;
+    let keep = amount(edit, "keep", &["tool_uses"], place)?.map_or(3, |(_, value)| value as usize);
+    let least = amount(edit, "clear_at_least", &["input_tokens"], place)?.map_or(0, |(_, value)| value);
+    let listed = |key: &str| edit.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let (excluded, inputs) = (listed("exclude_tools"), edit.get("clear_tool_inputs").cloned().unwrap_or_default());
     let mut calls = Vec::new();
     for block in contents(&mut edited.body).flatten() {
         if block["type"] == "tool_use" {
@@ -183,9 +183,9 @@ fn tool_uses(options: &Options, edited: &mut EditedPrompt, wish: &Fields, place:
     Ok(())
 }
 
-fn summarise(options: &Options, edited: &mut EditedPrompt, wish: &Fields, place: &str) -> Result<(), Refusal> {
-    only(wish, &["type", "trigger", "pause_after_compaction", "instructions"], place)?;
-    let (_, trigger) = amount(wish, "trigger", &["input_tokens"], place)?.unwrap_or_else(|| (String::new(), 150_000));
+fn summarise(options: &Options, edited: &mut EditedPrompt, edit: &Fields, place: &str) -> Result<(), Refusal> {
+    only(edit, &["type", "trigger", "pause_after_compaction", "instructions"], place)?;
+    let (_, trigger) = amount(edit, "trigger", &["input_tokens"], place)?.unwrap_or_else(|| (String::new(), 150_000));
     if trigger < 50_000 {
         return refuse(format!("{place}.trigger.value: Input should be greater than or equal to 50000"));
     }

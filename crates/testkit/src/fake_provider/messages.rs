@@ -107,12 +107,12 @@ fn dropped_thinking(
     headers: &[(String, String)],
     unbound: &[(usize, usize)],
 ) -> Result<Vec<Value>, Refusal> {
-    let wish = object(body, "thinking").and_then(|thinking| thinking.get("block_binding"));
+    let block_binding = object(body, "thinking").and_then(|thinking| thinking.get("block_binding"));
     let has_beta = header(headers, "anthropic-beta").is_some_and(|betas| betas.contains(binding::BETA));
-    if is_truthy(wish) && !has_beta {
+    if is_truthy(block_binding) && !has_beta {
         return Err(Refusal::BindingWithoutBeta);
     }
-    let behaviour = wish.and_then(|wish| wish.get("prefix_mismatch_behavior"));
+    let behaviour = block_binding.and_then(|block_binding| block_binding.get("prefix_mismatch_behavior"));
     let places = unbound.iter().map(|&(message, block)| Place { message, block });
     if behaviour.and_then(Value::as_str) == Some("drop_block") {
         let report = |place: Place| {
@@ -150,8 +150,8 @@ fn message(body: &Fields, plan: &mut Plan, account: Account, dropped: Vec<Value>
         _ => "end_turn",
     };
     let Account { mut fresh, read, written } = account;
-    if let Some(wished) = plan.usage {
-        fresh = u64::try_from(wished).unwrap_or(0);
+    if let Some(scripted) = plan.usage {
+        fresh = u64::try_from(scripted).unwrap_or(0);
         fresh = fresh.saturating_sub(read).saturating_sub(written);
     }
     let message = json!({

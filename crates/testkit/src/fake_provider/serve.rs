@@ -47,7 +47,7 @@ async fn exchange(
     raw: Bytes,
 ) -> bool {
     let persistent = match header(&head.headers, "connection") {
-        Some(wish) => !wish.eq_ignore_ascii_case("close"),
+        Some(value) => !value.eq_ignore_ascii_case("close"),
         None => head.version != "HTTP/1.0",
     };
     let plain = decoded(&head.headers, &raw);

@@ -209,12 +209,12 @@ pub async fn session(pair: &mut Pair, seed: u64) {
         pair.send("a gap", &gap).await;
         edited.edit(|body| body["messages"][0]["content"] = "another first question".into());
         pair.send("edited", &edited).await;
-        let wish = json!({"prefix_mismatch_behavior": "drop_block"});
-        edited.edit(|body| body["thinking"]["block_binding"] = wish.clone());
+        let block_binding = json!({"prefix_mismatch_behavior": "drop_block"});
+        edited.edit(|body| body["thinking"]["block_binding"] = block_binding.clone());
         pair.send("edited, drop, no beta", &edited).await;
         edited.headers = vec![("anthropic-beta".to_owned(), format!("other-beta,{BETA}"))];
         pair.send("edited, drop, beta", &edited).await;
-        gap.edit(|body| body["thinking"]["block_binding"] = wish.clone());
+        gap.edit(|body| body["thinking"]["block_binding"] = block_binding.clone());
         gap.headers.clone_from(&edited.headers);
         pair.send("a gap, drop, beta", &gap).await;
     }

@@ -173,8 +173,8 @@ fn settings(body: &mut Value, random: &mut Random) {
         1 => body["model"] = "another-model".into(),
         2 => body["stop_sequences"] = json!(["k", "lorem"]),
         3 => {
-            let wish = json!({"prefix_mismatch_behavior": "drop_block"});
-            body["thinking"] = json!({"type": "adaptive", "block_binding": wish});
+            let block_binding = json!({"prefix_mismatch_behavior": "drop_block"});
+            body["thinking"] = json!({"type": "adaptive", "block_binding": block_binding});
         }
         4 => {
             let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}});

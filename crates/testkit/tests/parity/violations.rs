@@ -265,10 +265,10 @@ fn thinking() -> Vec<Violation> {
         "attribution changed", |b| b["system"][0]["text"] = "x-anthropic-billing-header: v=2".into(), "";
         "a deferred tool gone", |b| { list(b, "/tools").pop(); }, "";
         "a tool gone", |b| { list(b, "/tools").remove(0); }, "bound to a different";
-        "binding wish without the header",
+        "binding block_binding without the header",
             |b| b["thinking"]["block_binding"] = json!({"prefix_mismatch_behavior": "drop_block"}),
             "Extra inputs are not permitted";
-        "binding wish with beta",
+        "binding block_binding with beta",
             |b| b["thinking"]["block_binding"] = json!({"prefix_mismatch_behavior": "drop_block"}), "";
         "dropped after a change with beta",
             |b| {

@@ -1,10 +1,12 @@
 //! Edits that a provider makes itself on request: the settings, and the interface of a wire whose provider makes them.
 
+mod settings;
 mod trigger;
-mod wish;
 
+pub use settings::{
+    Agents, ClearThinking, ClearToolUses, Compact, Inputs, Keep, ProviderSettings, Rules, Trigger, Who,
+};
 pub(crate) use trigger::{CLEAR_PERCENT, CLEAR_TOKENS, COMPACT_PERCENT, COMPACT_TOKENS, LEAST_COMPACT};
-pub use wish::{Agents, ClearThinking, ClearToolUses, Compact, Inputs, Keep, Rules, Trigger, Who, Wish};
 
 use crate::body::Body;
 use crate::envelope::Envelope;
@@ -16,7 +18,12 @@ use std::ops::Range;
 /// The edits of a provider. Pure: other modules request, remember and retry.
 pub trait ProviderEdits: Sync {
     /// The edits to add to a request beside its client's, of the kinds that its model supports.
-    fn addition(&self, wish: &Wish, request: &EditableRequest<'_>, is_supported: &dyn Fn(Kind) -> bool) -> Addition;
+    fn addition(
+        &self,
+        settings: &ProviderSettings,
+        request: &EditableRequest<'_>,
+        is_supported: &dyn Fn(Kind) -> bool,
+    ) -> Addition;
 
     /// The tools whose results the client's own clearing keeps; `None` if it requests none.
     fn excluded_by_client(&self, body: &Body) -> Option<Vec<String>>;

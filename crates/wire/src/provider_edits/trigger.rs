@@ -1,6 +1,6 @@
 //! When the provider edits, with defaults filled in.
 
-use super::wish::{Trigger, Wish};
+use super::settings::{ProviderSettings, Trigger};
 
 /// Clearing begins at this share of the model's window; summaries a little later, as the last resort.
 pub const CLEAR_PERCENT: u64 = 60;
@@ -22,7 +22,7 @@ impl Trigger {
     }
 }
 
-impl Wish {
+impl ProviderSettings {
     /// Whether the provider's triggers would fire for a prompt of this many tokens and tool uses.
     pub fn would_act(&self, window: Option<u64>, prompt: u64, tool_uses: u64) -> bool {
         let clears = self.clear_tool_uses.enabled.unwrap_or(true) && {

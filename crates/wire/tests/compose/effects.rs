@@ -2,8 +2,8 @@
 
 use crate::judge::Case;
 use ctx_core::edit::effect::{
-    BlockRef, Cover, Cut, Effect, EffectId, FrameKey, FrameRef, MessageRef, NewMessage, NewMessageId, NewResult, Place,
-    Why,
+    BlockRef, Cover, CutPoint, Effect, EffectId, FrameKey, FrameRef, MessageRef, NewMessage, NewMessageId, NewResult,
+    Place, Why,
 };
 use ctx_core::edit::history::CommitId;
 use ctx_core::key::Key;
@@ -123,9 +123,9 @@ fn border(random: &mut Random, case: &Case) -> (MessageRef, u32) {
     (of(message), random.below(case.facts[message].blocks.len()) as u32)
 }
 
-fn cut(random: &mut Random, case: &Case) -> Cut {
+fn cut(random: &mut Random, case: &Case) -> CutPoint {
     let (message, block) = border(random, case);
-    Cut::Block(message, block)
+    CutPoint::Block(message, block)
 }
 
 fn frame(random: &mut Random, case: &Case) -> FrameRef {

@@ -3,7 +3,7 @@
 use crate::case::{Case, id};
 use ctx_core::content::{CallInput, Content, Origin, WireId};
 use ctx_core::edit::effect::{
-    BlockRef, Cover, Cut, Effect, FrameKey, FrameRef, MessageRef, NewMessage, NewMessageId, NewResult, Place, Why,
+    BlockRef, Cover, CutPoint, Effect, FrameKey, FrameRef, MessageRef, NewMessage, NewMessageId, NewResult, Place, Why,
 };
 use ctx_core::key::Key;
 use ctx_core::message::{Kind, Role};
@@ -119,9 +119,9 @@ fn border(random: &mut Random, case: &Case) -> (MessageRef, u32) {
     (of(message), random.below(case.facts[message].blocks.len()) as u32)
 }
 
-fn cut(random: &mut Random, case: &Case) -> Cut {
+fn cut(random: &mut Random, case: &Case) -> CutPoint {
     let (message, block) = border(random, case);
-    Cut::Block(message, block)
+    CutPoint::Block(message, block)
 }
 
 fn frame(random: &mut Random, case: &Case) -> FrameRef {

@@ -74,10 +74,10 @@ pub fn render(applied: &EditResult, dry_run: bool, when: When, output: &Output) 
     remarks.extend(applied.remarks.iter().map(|remark| text::line(remark)));
     remarks.extend(thinking(preview.thinking_dropped, preview.thinking_tokens));
     remarks.extend(preview.repairs.iter().map(repaired));
-    if let Some(wish) = &applied.waiting {
+    if let Some(deferred) = &applied.waiting {
         let cold_at = preview.cache.as_ref().map_or(0, |cache| cache.expires_at);
         remarks.push(moment(when, cold_at, now()));
-        remarks.push(text::line(&format!("`ctx waiting` lists it, `ctx waiting cancel {wish}` cancels it")));
+        remarks.push(text::line(&format!("`ctx waiting` lists it, `ctx waiting cancel {deferred}` cancels it")));
     } else if dry_run && preview.cost.is_some() {
         remarks.extend(price::told(preview, now()).iter().map(|line| text::line(line)));
     } else if preview.tokens_reread > 0 {

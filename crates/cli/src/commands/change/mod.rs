@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
 use ctx_api::edit::{self, When};
-use ctx_api::history::{Action, Way};
+use ctx_api::history::{Action, HistoryRequest};
 use ctx_core::edit::Operation;
 
 pub use self::applied::{render as applied_in_words, repaired, thinking};
@@ -40,9 +40,9 @@ macro_rules! changes {
                 }
             }
 
-            fn wish(&self, context: &Context) -> Result<Wish, Failure> {
+            fn request(&self, context: &Context) -> Result<ChangeRequest, Failure> {
                 match self {
-                    $(Self::$verb(arguments) => arguments.wish(context),)*
+                    $(Self::$verb(arguments) => arguments.request(context),)*
                 }
             }
         }
@@ -126,7 +126,7 @@ impl Moment {
 
 /// The request to the daemon.
 #[derive(Debug)]
-pub enum Wish {
+pub enum ChangeRequest {
     /// Operations as one commit.
     Operations {
         operations: Vec<Operation>,
@@ -155,13 +155,13 @@ pub enum Wish {
     Look(Names),
 }
 
-impl From<Operation> for Wish {
+impl From<Operation> for ChangeRequest {
     fn from(operation: Operation) -> Self {
         Self::Operations { operations: vec![operation], draft: None }
     }
 }
 
-impl Wish {
+impl ChangeRequest {
     /// A history action with an optional commit.
     pub fn history(action: Action, target: Option<&String>) -> Self {
         Self::History { action, target: target.cloned(), name: None, cascade: false }
@@ -191,11 +191,21 @@ impl Wish {
         let body = match self {
             Self::Operations { operations, .. } => {
                 let operations = operations.clone();
-                serde_json::to_string(&edit::Wish { operations, author, note, expect, dry_run, when })
+                serde_json::to_string(&edit::EditRequest { operations, author, note, expect, dry_run, when })
             }
             Self::History { action, target, name, cascade } => {
                 let (action, target, name, cascade) = (*action, target.clone(), name.clone(), *cascade);
-                serde_json::to_string(&Way { action, target, name, cascade, author, note, expect, dry_run, when })
+                serde_json::to_string(&HistoryRequest {
+                    action,
+                    target,
+                    name,
+                    cascade,
+                    author,
+                    note,
+                    expect,
+                    dry_run,
+                    when,
+                })
             }
             Self::Heal => serde_json::to_string(&edit::Heal { author, note, expect, dry_run, when }),
             Self::Plan { plan, only } => {
@@ -231,41 +241,43 @@ impl Wish {
 }
 
 pub fn run(mut change: Change, context: &Context) -> Result<ExitCode, Failure> {
-    let wish = change.wish(context)?;
+    let request = change.request(context)?;
     let how = change.how();
-    if how.when() != When::Now && !wish.can_wait() {
+    if how.when() != When::Now && !request.can_wait() {
         return Err(Failure::usage("--when applies only to edits; this command cannot be deferred"));
     }
-    if let Wish::Conversation(file) = &wish {
+    if let ChangeRequest::Conversation(file) = &request {
         super::import::take_in(file, how, context)?;
         return Ok(ExitCode::SUCCESS);
     }
     let client = context.client()?;
     let author = author(&context.environment);
-    let path = of_conversation(&how.conversation.conversation, wish.place());
-    if let Wish::Look(names) = wish {
+    let path = of_conversation(&how.conversation.conversation, request.place());
+    if let ChangeRequest::Look(names) = request {
         names.tell(&client.get(&path)?, how, &context.output)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let answer = match wish.is_open() && !how.dry_run {
+    let answer = match request.is_open() && !how.dry_run {
         true => {
             let path = of_conversation(&how.conversation.conversation, "helper");
-            client.find_words(&path, &wish.body(how, author))
+            client.find_words(&path, &request.body(how, author))
         }
-        false => client.ask(&path, Some(&wish.body(how, author))),
+        false => client.ask(&path, Some(&request.body(how, author))),
     };
-    let answer = answer.map_err(|failure| match wish.draft() {
+    let answer = answer.map_err(|failure| match request.draft() {
         Some(draft) => {
             let hint = failure.hint.clone().map(|hint| format!("{hint}\n")).unwrap_or_default();
             failure.hint(format!("{hint}your text is saved; retry with --file {}", draft.display()))
         }
         None => failure,
     })?;
-    if let Some(draft) = wish.draft() {
+    if let Some(draft) = request.draft() {
         let _ = std::fs::remove_file(draft);
     }
-    match &wish {
-        Wish::Plan { .. } if !how.format.json => super::plan::tell(&understood(&answer)?, how.when(), context)?,
+    match &request {
+        ChangeRequest::Plan { .. } if !how.format.json => {
+            super::plan::tell(&understood(&answer)?, how.when(), context)?
+        }
         _ => applied::tell(&answer, how, &context.output)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -22,8 +22,8 @@ fn change(line: &str) -> Change {
 
 fn asked(line: &str) -> (&'static str, Value) {
     let mut change = change(line);
-    let wish = change.wish(&Context::of_process(PlaceArguments::default())).expect("a wish");
-    (wish.place(), serde_json::from_str(&wish.body(change.how(), "cli")).unwrap_or_default())
+    let request = change.request(&Context::of_process(PlaceArguments::default())).expect("a request");
+    (request.place(), serde_json::from_str(&request.body(change.how(), "cli")).unwrap_or_default())
 }
 
 #[track_caller]
@@ -182,7 +182,7 @@ fn what_cannot_be_meant_is_wrong_usage() {
 #[test]
 fn raw_json_that_is_none_is_told_with_its_place() {
     let change = change("ctx edit t3 --raw '{\"role\":\"user\"'");
-    let failure = change.wish(&Context::of_process(PlaceArguments::default())).expect_err("refused");
+    let failure = change.request(&Context::of_process(PlaceArguments::default())).expect_err("refused");
     assert_eq!(failure.code, ErrorCode::InvalidJson);
     assert!(failure.message.contains("expected `,` or `}`") || failure.message.contains("is incomplete"), "{failure}");
     assert!(failure.message.contains("line 1, column 14"), "{failure}");

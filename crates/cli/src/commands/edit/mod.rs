@@ -9,7 +9,7 @@ use ctx_api::operations::help;
 use ctx_core::edit::Operation;
 use serde_json::Value;
 
-use super::change::{How, Wish, invalid_json, read, text};
+use super::change::{ChangeRequest, How, invalid_json, read, text};
 use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -51,7 +51,7 @@ struct By {
 }
 
 impl Arguments {
-    pub fn wish(&self, context: &Context) -> Result<Wish, Failure> {
+    pub fn request(&self, context: &Context) -> Result<ChangeRequest, Failure> {
         let by_text = |text| Ok(self.operation(Some(text), None).into());
         let by_raw = |json: String, whence: &str| Ok(self.operation(None, Some(raw(&json, whence)?)).into());
         match &self.by {
@@ -67,7 +67,7 @@ impl Arguments {
                         self.operation(None, Some(raw(&json, &draft.display().to_string())?))
                     }
                 };
-                Ok(Wish::Operations { operations: vec![operation], draft: Some(draft) })
+                Ok(ChangeRequest::Operations { operations: vec![operation], draft: Some(draft) })
             }
         }
     }

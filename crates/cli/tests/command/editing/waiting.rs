@@ -11,8 +11,8 @@ const LONG: &str = "[edits]\ncache_seconds = 3600\n";
 
 fn state(scene: &Scene, id: &str) -> String {
     let told = scene.json(&["waiting", "--all"]);
-    let wishes = told["wishes"].as_array().into_iter().flatten();
-    wishes.filter(|wish| wish["id"] == id).map(|wish| word(&wish["state"])).collect()
+    let deferred = told["wishes"].as_array().into_iter().flatten();
+    deferred.filter(|edit| edit["id"] == id).map(|edit| word(&edit["state"])).collect()
 }
 
 #[test]

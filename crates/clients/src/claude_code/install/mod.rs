@@ -6,7 +6,7 @@ mod settings;
 pub mod skill;
 
 use super::{NAME, TITLE};
-use crate::setup::{Change, Host, Installer, Journal, Plan, Scope, SetupError, Syntax, WantedContent, Wishes};
+use crate::setup::{Change, Host, InstallOptions, Installer, Journal, Plan, Scope, SetupError, Syntax, WantedContent};
 use places::Places;
 use serde_json::json;
 use settings::SettingsFile;
@@ -17,8 +17,8 @@ use std::path::Path;
 pub struct ClaudeCodeInstaller;
 
 impl Installer for ClaudeCodeInstaller {
-    fn install(&self, wishes: &Wishes, host: &dyn Host) -> Result<Plan, SetupError> {
-        install(wishes, host)
+    fn install(&self, options: &InstallOptions, host: &dyn Host) -> Result<Plan, SetupError> {
+        install(options, host)
     }
 
     fn uninstall(&self, scope: Scope, force: bool, host: &dyn Host) -> Result<Plan, SetupError> {
@@ -38,22 +38,22 @@ fn journal(host: &dyn Host) -> Result<Journal, SetupError> {
     Journal::load(&host.journal(NAME)?, TITLE)
 }
 
-fn install(wishes: &Wishes, host: &dyn Host) -> Result<Plan, SetupError> {
-    let places = places(wishes.scope, host)?;
+fn install(options: &InstallOptions, host: &dyn Host) -> Result<Plan, SetupError> {
+    let places = places(options.scope, host)?;
     let journal = journal(host)?;
     let daemon = host.daemon()?;
-    let with_server = wishes.mcp || journal.files.contains_key(&places.servers);
+    let with_server = options.mcp || journal.files.contains_key(&places.servers);
     let mut notes: Vec<String> = (!daemon.is_up).then(|| not_up(with_server)).into_iter().collect();
-    let (program, note) = host.program(wishes.scope);
+    let (program, note) = host.program(options.scope);
     notes.extend(note);
 
     let settings = SettingsFile::read(&places.settings, &journal)?;
     notes.extend(settings.note.clone());
-    settings.check_base_url(&daemon, host, wishes.force, &mut notes)?;
-    let with_status_line = wishes.status_line || settings.has_our_status_line;
+    settings.check_base_url(&daemon, host, options.force, &mut notes)?;
+    let with_status_line = options.status_line || settings.has_our_status_line;
     let wanted = settings.wanted(&daemon, host, &program, with_status_line, &mut notes)?;
 
-    let install = |path: &Path, wanted| Change::install(path, &wanted, &journal, wishes.force);
+    let install = |path: &Path, wanted| Change::install(path, &wanted, &journal, options.force);
     let mut changes = vec![
         install(&places.settings, WantedContent::Entries(Syntax::Json, wanted))?,
         install(&places.skill, WantedContent::Whole(skill::text(&program)))?,
@@ -69,14 +69,14 @@ fn install(wishes: &Wishes, host: &dyn Host) -> Result<Plan, SetupError> {
             .flat_map(|change| &change.stays)
             .map(|what| format!("{what} has been changed since its installation and is kept; --force replaces it")),
     );
-    if wishes.scope == Scope::Project {
+    if options.scope == Scope::Project {
         notes.push(
             "this affects everyone who works in this folder: they need ctx and its daemon too. To avoid this, keep \
              .claude/settings.json out of version control"
                 .to_owned(),
         );
     }
-    let scope = if wishes.scope == Scope::Project { " --scope project" } else { "" };
+    let scope = if options.scope == Scope::Project { " --scope project" } else { "" };
     let done = match &settings.note {
         Some(_) => format!("Written, but not in effect yet: see the note on {}.", places.settings.display()),
         None => format!(
@@ -86,7 +86,7 @@ fn install(wishes: &Wishes, host: &dyn Host) -> Result<Plan, SetupError> {
         ),
     };
     Ok(Plan {
-        scope: wishes.scope,
+        scope: options.scope,
         client: TITLE,
         journal,
         changes,

@@ -35,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_it_is_replaced_by_the_client_but_the_wish() {
+    fn the_client_replaces_nothing_in_it_but_the_arguments() {
         let text = text("/opt/my ctx");
         assert_eq!(text.matches('$').count(), 1, "only $ARGUMENTS");
         assert!(!text.contains("!`"), "nothing is run when it is read");

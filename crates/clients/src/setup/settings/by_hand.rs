@@ -2,7 +2,7 @@
 
 use super::Folder;
 use crate::launch::fill;
-use crate::setup::{Host, Installer, Journal, Plan, Scope, SetupError, Wishes};
+use crate::setup::{Host, InstallOptions, Installer, Journal, Plan, Scope, SetupError};
 use ctx_core::ErrorCode;
 
 /// A client that the user configures by hand.
@@ -19,7 +19,7 @@ pub struct ByHand {
 }
 
 impl Installer for ByHand {
-    fn install(&self, _: &Wishes, host: &dyn Host) -> Result<Plan, SetupError> {
+    fn install(&self, _: &InstallOptions, host: &dyn Host) -> Result<Plan, SetupError> {
         let file = self.folder.find(host).map(|folder| folder.join(self.file)).unwrap_or_default();
         let line = fill(self.line, &host.daemon()?.url(), "");
         let hint = format!("add {line} to {}", file.display());

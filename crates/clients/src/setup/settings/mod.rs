@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Change, Host, Installer, Journal, Plan, Scope, SetupError, Syntax, Wishes};
+use super::{Change, Host, InstallOptions, Installer, Journal, Plan, Scope, SetupError, Syntax};
 use crate::launch::fill;
 use scene::Scene;
 
@@ -104,16 +104,16 @@ pub fn path(keys: &[&str]) -> Vec<String> {
 }
 
 impl Installer for SettingsInstaller {
-    fn install(&self, wishes: &Wishes, host: &dyn Host) -> Result<Plan, SetupError> {
-        let mut scene = Scene::read(self, wishes, host)?;
+    fn install(&self, options: &InstallOptions, host: &dyn Host) -> Result<Plan, SetupError> {
+        let mut scene = Scene::read(self, options, host)?;
         let changes = scene.changes()?;
         scene.add_notes();
         let Scene { journal, notes, daemon, .. } = scene;
         let (name, title, url) = (self.name, self.title, daemon.url());
-        let scope = if wishes.scope == Scope::Project { " --scope project" } else { "" };
+        let scope = if options.scope == Scope::Project { " --scope project" } else { "" };
         let done = format!("Done. {title} uses {url} from its next start.");
         Ok(Plan {
-            scope: wishes.scope,
+            scope: options.scope,
             client: title,
             journal,
             changes,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Entries, Entry, ServerCommand, Setting, SettingsInstaller, path};
 use crate::launch::fill;
 use crate::setup::journal::Original;
-use crate::setup::{Change, Daemon, Host, Journal, Scope, SetupError, Syntax, WantedContent, Wishes, file};
+use crate::setup::{Change, Daemon, Host, InstallOptions, Journal, Scope, SetupError, Syntax, WantedContent, file};
 
 const PROXIES: [&str; 6] = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
@@ -21,7 +21,7 @@ struct FileEntries {
 
 pub(super) struct Scene<'a> {
     client: &'a SettingsInstaller,
-    wishes: &'a Wishes,
+    options: &'a InstallOptions,
     host: &'a dyn Host,
     folder: PathBuf,
     settings: PathBuf,
@@ -36,15 +36,26 @@ pub(super) struct Scene<'a> {
 impl<'a> Scene<'a> {
     pub(super) fn read(
         client: &'a SettingsInstaller,
-        wishes: &'a Wishes,
+        options: &'a InstallOptions,
         host: &'a dyn Host,
     ) -> Result<Self, SetupError> {
-        let folder = client.settings_folder(wishes.scope, host)?;
+        let folder = client.settings_folder(options.scope, host)?;
         let settings = client.settings_file(&folder);
         let journal = client.journal(host)?;
         let text = without_us(&settings, &journal)?.unwrap_or_default();
         let daemon = host.daemon()?;
-        Ok(Self { client, wishes, host, folder, settings, text, journal, daemon, has_server: false, notes: Vec::new() })
+        Ok(Self {
+            client,
+            options,
+            host,
+            folder,
+            settings,
+            text,
+            journal,
+            daemon,
+            has_server: false,
+            notes: Vec::new(),
+        })
     }
 
     pub(super) fn changes(&mut self) -> Result<Vec<Change>, SetupError> {
@@ -66,7 +77,7 @@ impl<'a> Scene<'a> {
                 &file.path,
                 &WantedContent::Entries(file.syntax, file.entries),
                 &self.journal,
-                self.wishes.force,
+                self.options.force,
             )
         };
         files.into_iter().map(change).collect()
@@ -110,7 +121,7 @@ impl<'a> Scene<'a> {
             }
             _ => return Ok(()),
         };
-        if self.wishes.force {
+        if self.options.force {
             self.notes.push(format!("{what}; `ctx uninstall {}` undoes this", self.client.name));
             return Ok(());
         }
@@ -122,7 +133,7 @@ impl<'a> Scene<'a> {
     /// The entries of the MCP server, if it is requested or was installed before.
     fn server(&mut self) -> Result<Option<FileEntries>, SetupError> {
         let Some(place) = &self.client.server else {
-            if self.wishes.mcp {
+            if self.options.mcp {
                 let title = self.client.title;
                 self.notes.push(format!("ctx does not register its MCP server with {title}: add `ctx mcp` yourself"));
             }
@@ -132,13 +143,13 @@ impl<'a> Scene<'a> {
             Some((name, syntax)) => (self.folder.join(name), syntax),
             None => (self.settings.clone(), self.client.syntax),
         };
-        let (program, note) = self.host.program(self.wishes.scope);
+        let (program, note) = self.host.program(self.options.scope);
         let home = self.host.own_home()?.map(|home| ("CTX_HOME".to_owned(), home.to_string_lossy().into()));
         let arguments = self.daemon.served.clone();
         let entries = (place.entries)(&ServerCommand { program, arguments, variables: home.into_iter().collect() });
         let is_ours =
             |kept: &Original| kept.entries.iter().any(|known| entries.iter().any(|(path, _)| *path == known.path));
-        self.has_server = self.wishes.mcp || self.journal.files.get(&path).is_some_and(is_ours);
+        self.has_server = self.options.mcp || self.journal.files.get(&path).is_some_and(is_ours);
         if !self.has_server {
             return Ok(None);
         }
@@ -165,10 +176,10 @@ impl<'a> Scene<'a> {
                 "the environment sets a proxy: add {ip} to NO_PROXY, or {title} sends requests for ctx to the proxy"
             ));
         }
-        if self.wishes.status_line {
+        if self.options.status_line {
             notes.push(format!("{title} has no status line that ctx can fill"));
         }
-        if self.wishes.scope == Scope::Project {
+        if self.options.scope == Scope::Project {
             notes.push("this affects everyone who works in this folder: they need ctx and its daemon too".to_owned());
         }
         self.notes.extend(notes);

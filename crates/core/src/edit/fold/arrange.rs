@@ -1,7 +1,7 @@
 //! Effects that cut, combine, move and add frames. They change no block.
 
 use super::{Became, Folding, Frame, FrameId, FrameKey, Number, Segment};
-use crate::edit::effect::{Cut, Effect, EffectId, FrameRef, MessageRef, NewMessageId, Place};
+use crate::edit::effect::{CutPoint, Effect, EffectId, FrameRef, MessageRef, NewMessageId, Place};
 
 /// Parts that arose because a frame kept growing are counted from here, those of a split from 1.
 const REST: u32 = 1 << 16;
@@ -182,7 +182,7 @@ impl Folding<'_, '_, '_> {
         true
     }
 
-    fn split(&mut self, id: EffectId, key: FrameKey, before: &[Cut]) -> bool {
+    fn split(&mut self, id: EffectId, key: FrameKey, before: &[CutPoint]) -> bool {
         let Some(at) = self.locate(key) else { return false };
         let mut whole = self.view.frames[at].clone();
         whole.by.push(id);
@@ -191,8 +191,8 @@ impl Folding<'_, '_, '_> {
         for (part, cut) in (1..).zip(before) {
             let Some(last) = parts.last_mut() else { continue };
             let rest = match cut {
-                Cut::Block(of, block) => self.number_of(of, *block).and_then(|number| last.cut_before(number)),
-                Cut::Made(made) => last.cut_before_made(*made),
+                CutPoint::Block(of, block) => self.number_of(of, *block).and_then(|number| last.cut_before(number)),
+                CutPoint::Made(made) => last.cut_before_made(*made),
             };
             let Some(segments) = rest else { continue };
             let key = FrameKey::Made { effect: id, part };

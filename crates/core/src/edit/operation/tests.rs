@@ -79,7 +79,10 @@ fn every_effect_survives_json() {
         Effect::Insert { number: 1, messages: vec![], to: Place::Start, title: None },
         Effect::Move { frames: vec![opened, part], to: Place::After(part) },
         Effect::Combine { frames: vec![opened, part] },
-        Effect::Split { frame: opened.key, before: vec![Cut::Block(slot, 0), Cut::Block(reply, 3), Cut::Made(cut)] },
+        Effect::Split {
+            frame: opened.key,
+            before: vec![CutPoint::Block(slot, 0), CutPoint::Block(reply, 3), CutPoint::Made(cut)],
+        },
         Effect::Title { frame: part.key, title: None, summary: Some("x".into()) },
         Effect::Pin { frames: vec![part.key, opened.key], pinned: false },
     ] {

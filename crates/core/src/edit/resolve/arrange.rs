@@ -3,7 +3,7 @@
 use super::target::{count, nothing_named};
 use super::{Desk, Scope, Target};
 use crate::ErrorCode;
-use crate::edit::effect::{Cut, Effect, FrameKey, FrameRef, MessageRef, NewMessage, NewMessageId, Place};
+use crate::edit::effect::{CutPoint, Effect, FrameKey, FrameRef, MessageRef, NewMessage, NewMessageId, Place};
 use crate::edit::fold::{Frame, Segment, Unit};
 use crate::edit::layout::{Group, Layout};
 use crate::edit::operation::{Select, Where};
@@ -265,10 +265,10 @@ impl Desk<'_> {
         places.sort_unstable();
         places.dedup();
         let cut = |place: usize| match layout.units[place].unit {
-            Unit::Source { message, block } => Cut::Block(self.message_ref(message), block.unwrap_or(0) as u32),
-            Unit::Made(made) => Cut::Made(made),
+            Unit::Source { message, block } => CutPoint::Block(self.message_ref(message), block.unwrap_or(0) as u32),
+            Unit::Made(made) => CutPoint::Made(made),
         };
-        let before: Vec<Cut> = places.into_iter().map(cut).collect();
+        let before: Vec<CutPoint> = places.into_iter().map(cut).collect();
         if before.is_empty() {
             let message = match each_step {
                 true => format!("`{}` has only one step.", frame.id),

@@ -5,7 +5,7 @@ use crate::conversation::Conversation;
 use crate::conversation::policy::AUTHOR;
 use crate::conversation::policy::calls::calls;
 use crate::conversation::waiting::State;
-use crate::log::{self, Automatic, NotedWish, Wait};
+use crate::log::{self, Automatic, DeferredEdit, Wait};
 use crate::{Engine, record};
 use ctx_store::Step;
 use ctx_wire::Wire;
@@ -17,7 +17,7 @@ pub struct PendingForFork {
     /// Calls whose results stay.
     kept: Vec<String>,
     /// The pending changes of the current branch.
-    waiting: Vec<NotedWish>,
+    waiting: Vec<DeferredEdit>,
     /// Until when the parent's content in the provider's cache is warm.
     pub warm_until: u64,
 }
@@ -25,10 +25,10 @@ pub struct PendingForFork {
 impl Conversation {
     pub fn pending_for_fork(&self) -> PendingForFork {
         let waiting = self.waiting.iter().filter(|waiting| waiting.state == State::Waiting);
-        let on_branch = waiting.filter(|waiting| waiting.wished.branch == self.history.current());
+        let on_branch = waiting.filter(|waiting| waiting.edit.branch == self.history.current());
         PendingForFork {
             kept: self.wanted_back().into_iter().map(Cow::into_owned).collect(),
-            waiting: on_branch.map(|waiting| waiting.wished.clone()).collect(),
+            waiting: on_branch.map(|waiting| waiting.edit.clone()).collect(),
             warm_until: self.warm_until(),
         }
     }
@@ -51,11 +51,12 @@ impl Engine {
             fork.automatic(&kept);
         }
         let path: HashSet<u64> = fork.messages.tree.path().map(|slot| slot.id.0).collect();
-        let taken = of.waiting.iter().filter_map(|wished| taken_over(fork.wire(), wished, &path, &there));
-        let taken: Vec<NotedWish> = taken.collect();
-        for wished in taken {
+        let taken = of.waiting.iter().filter_map(|deferred| taken_over(fork.wire(), deferred, &path, &there));
+        let taken: Vec<DeferredEdit> = taken.collect();
+        for deferred in taken {
             let id = fork.waiting.next_id();
-            let wait = Wait::Wished(Box::new(NotedWish { id, branch: fork.history.current().to_owned(), ..wished }));
+            let wait =
+                Wait::Deferred(Box::new(DeferredEdit { id, branch: fork.history.current().to_owned(), ..deferred }));
             step.records.push(record(fork.id(), at, log::WAIT, &wait, Vec::new()));
             fork.wait(&wait, at);
         }
@@ -67,21 +68,26 @@ impl Engine {
 
 /// A pending change adapted to the fork; `None` if its content is not there. The parent's commits are not in the fork's
 /// history, so changes that deactivate them stay with the parent.
-fn taken_over(wire: &dyn Wire, wished: &NotedWish, path: &HashSet<u64>, there: &HashSet<String>) -> Option<NotedWish> {
-    if wished.reverts.is_some() || !wished.slots.iter().all(|slot| path.contains(slot)) {
+fn taken_over(
+    wire: &dyn Wire,
+    deferred: &DeferredEdit,
+    path: &HashSet<u64>,
+    there: &HashSet<String>,
+) -> Option<DeferredEdit> {
+    if deferred.reverts.is_some() || !deferred.slots.iter().all(|slot| path.contains(slot)) {
         return None;
     }
-    let mut own = wished.clone();
+    let mut own = deferred.clone();
     if own.author == AUTHOR {
         let fits = |index: &usize| {
-            wished
+            deferred
                 .operations
                 .get(*index)
                 .is_some_and(|one| calls(wire, std::slice::from_ref(one)).all(|call| there.contains(&*call)))
         };
-        let fitting: Vec<usize> = (0..wished.operations.len()).filter(fits).collect();
-        own.operations = fitting.iter().filter_map(|at| wished.operations.get(*at).cloned()).collect();
-        own.reasons = fitting.iter().map(|at| wished.reasons.get(*at).cloned().flatten()).collect();
+        let fitting: Vec<usize> = (0..deferred.operations.len()).filter(fits).collect();
+        own.operations = fitting.iter().filter_map(|at| deferred.operations.get(*at).cloned()).collect();
+        own.reasons = fitting.iter().map(|at| deferred.reasons.get(*at).cloned().flatten()).collect();
     }
     (!own.operations.is_empty()).then_some(own)
 }

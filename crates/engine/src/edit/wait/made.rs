@@ -2,12 +2,12 @@
 
 use super::{Situation, notes};
 use crate::conversation::Conversation;
-use crate::conversation::waiting::{State, Waiting};
+use crate::conversation::waiting::{PendingEdit, State};
 use crate::edit::files::Files;
 use crate::edit::imports::Imports;
-use crate::log::{self, NotedWish, Wait};
+use crate::log::{self, DeferredEdit, Wait};
 use crate::{Engine, Refusal, record};
-use ctx_api::edit::Wish;
+use ctx_api::edit::EditRequest;
 use ctx_api::waiting::{DeferralFailure, WaitView};
 use ctx_core::edit::Commit;
 use ctx_core::hint::Command;
@@ -46,33 +46,33 @@ impl Engine {
         imports: &Imports,
         step: &mut Step,
     ) {
-        let due: Vec<(NotedWish, u64)> = conversation
+        let due: Vec<(DeferredEdit, u64)> = conversation
             .waiting
             .iter()
-            .filter(|waiting| waiting.state == State::Waiting && situation.has(waiting.wished.when))
-            .map(|waiting| (waiting.wished.clone(), waiting.at))
+            .filter(|waiting| waiting.state == State::Waiting && situation.has(waiting.edit.when))
+            .map(|waiting| (waiting.edit.clone(), waiting.at))
             .collect();
         let mut records: Vec<NewRecord> = Vec::new();
-        for (wished, since) in due {
-            if wished.branch != conversation.history.current()
-                && conversation.history.branches().contains_key(&wished.branch)
+        for (deferred, since) in due {
+            if deferred.branch != conversation.history.current()
+                && conversation.history.branches().contains_key(&deferred.branch)
             {
                 continue;
             }
-            let wait = match self.make(conversation, &wished, (since, situation.now), imports) {
+            let wait = match self.make(conversation, &deferred, (since, situation.now), imports) {
                 Ok(mut commit) => {
                     commit.unattended = true;
                     records.push(record(conversation.id(), commit.at, log::COMMIT, &commit, Vec::new()));
                     let id = commit.id;
                     conversation.history.push(commit);
                     conversation.composing.weight = None;
-                    Wait::Made { id: wished.id, commit: id, request }
+                    Wait::Made { id: deferred.id, commit: id, request }
                 }
                 Err(refusal) if PASSING.contains(&refusal.code) => continue,
                 Err(Refusal { code, message, hint, .. }) => {
-                    tracing::warn!(conversation = %conversation.id(), wish = %wished.id, %message, "a deferred edit is no longer possible");
+                    tracing::warn!(conversation = %conversation.id(), edit = %deferred.id, %message, "a deferred edit is no longer possible");
                     Wait::Failed {
-                        id: wished.id,
+                        id: deferred.id,
                         why: DeferralFailure { code: code.into(), message, hint: hint.to_string() },
                     }
                 }
@@ -91,12 +91,12 @@ impl Engine {
     pub fn make(
         &self,
         conversation: &Conversation,
-        wished: &NotedWish,
+        deferred: &DeferredEdit,
         (since, at): (u64, u64),
         imports: &Imports,
     ) -> Result<Commit, Refusal> {
         let mut files = Files::importing(imports.clone());
-        let commit = self.resolve_pending(conversation, wished, (since, at), false, &mut files)?;
+        let commit = self.resolve_pending(conversation, deferred, (since, at), false, &mut files)?;
         files.keep();
         Ok(commit)
     }
@@ -105,14 +105,14 @@ impl Engine {
     pub fn view_pending(
         &self,
         conversation: &Conversation,
-        waiting: &Waiting,
+        waiting: &PendingEdit,
         now: u64,
         imports: &Imports,
     ) -> WaitView {
         let mut view = waiting.view();
         if waiting.state == State::Waiting {
             let mut files = Files::importing(imports.clone());
-            let would_be = self.resolve_pending(conversation, &waiting.wished, (waiting.at, now), true, &mut files);
+            let would_be = self.resolve_pending(conversation, &waiting.edit, (waiting.at, now), true, &mut files);
             if let Ok(Commit { summary, tokens_before, tokens_after, .. }) = would_be {
                 (view.summary, view.tokens_before, view.tokens_after) = (summary, tokens_before, tokens_after);
             }
@@ -124,31 +124,31 @@ impl Engine {
     fn resolve_pending(
         &self,
         conversation: &Conversation,
-        wished: &NotedWish,
+        deferred: &DeferredEdit,
         (since, at): (u64, u64),
         dry_run: bool,
         files: &mut Files,
     ) -> Result<Commit, Refusal> {
-        is_here(conversation, wished)?;
-        let waited = format!("waited {} for {}", span(at.saturating_sub(since)), wished.when.in_words());
-        let note = wished.note.iter().cloned().chain([waited]).collect::<Vec<_>>().join("; ");
-        if let Some(reverts) = &wished.reverts {
-            return self.switch_off(conversation, reverts, (&wished.author, note), at);
+        is_here(conversation, deferred)?;
+        let waited = format!("waited {} for {}", span(at.saturating_sub(since)), deferred.when.in_words());
+        let note = deferred.note.iter().cloned().chain([waited]).collect::<Vec<_>>().join("; ");
+        if let Some(reverts) = &deferred.reverts {
+            return self.switch_off(conversation, reverts, (&deferred.author, note), at);
         }
-        let wish = Wish {
-            operations: wished.operations.clone(),
-            author: wished.author.clone(),
+        let edit = EditRequest {
+            operations: deferred.operations.clone(),
+            author: deferred.author.clone(),
             note: Some(note),
             dry_run,
-            ..Wish::default()
+            ..EditRequest::default()
         };
-        Ok(self.prepared(conversation, wish, wished.reasons.clone(), (at, None), files)?.0)
+        Ok(self.prepared(conversation, edit, deferred.reasons.clone(), (at, None), files)?.0)
     }
 }
 
 /// Ids count frames: on another path they name different content.
-fn is_here(conversation: &Conversation, wished: &NotedWish) -> Result<(), Refusal> {
-    let branch = &wished.branch;
+fn is_here(conversation: &Conversation, deferred: &DeferredEdit) -> Result<(), Refusal> {
+    let branch = &deferred.branch;
     if branch != conversation.history.current() {
         let message = format!("It was for the branch `{branch}`, which no longer exists.");
         return Err(Refusal::new(
@@ -157,7 +157,7 @@ fn is_here(conversation: &Conversation, wished: &NotedWish) -> Result<(), Refusa
             "Nothing was changed. Repeat the edit if you still need it.",
         ));
     }
-    if !wished.numbered && has_ids(wished) && !counts_frames(conversation) {
+    if !deferred.numbered && has_ids(deferred) && !counts_frames(conversation) {
         return Err(Refusal::new(
             ErrorCode::Gone,
             "An older version of ctx stored this edit; its frame ids may now name other frames.",
@@ -165,7 +165,7 @@ fn is_here(conversation: &Conversation, wished: &NotedWish) -> Result<(), Refusa
         ));
     }
     let path: HashSet<u64> = conversation.messages.tree.path().map(|slot| slot.id.0).collect();
-    if wished.slots.iter().all(|slot| path.contains(slot)) {
+    if deferred.slots.iter().all(|slot| path.contains(slot)) {
         return Ok(());
     }
     Err(Refusal::new(
@@ -175,8 +175,8 @@ fn is_here(conversation: &Conversation, wished: &NotedWish) -> Result<(), Refusa
     ))
 }
 
-fn has_ids(wished: &NotedWish) -> bool {
-    wished.operations.iter().any(|operation| !operation.ids().is_empty())
+fn has_ids(deferred: &DeferredEdit) -> bool {
+    deferred.operations.iter().any(|operation| !operation.ids().is_empty())
 }
 
 /// Whether the numbers of the frames on the path are 1, 2, 3, …

@@ -119,7 +119,7 @@ fn in_path(path: &str) -> Vec<Value> {
             "name" => "A rule such as `A30`, or an error code such as `unknown-id`.",
             "person" => "The name of a person.",
             "key" => "The id of a key.",
-            "wish" => "A deferred edit, such as `w1`.",
+            "edit" => "A deferred edit, such as `w1`.",
             _ => "A frame (`t3`), a step (`t3/2`), a message (`t3#1`) or a block (`t3#1.0`). May contain slashes.",
         };
         let schema = json!({ "type": "string", "minLength": 1 });

@@ -62,8 +62,8 @@ async fn an_idle_persons_conversations_are_closed_and_open_again_with_their_edit
     let files = Files::new();
     let team = Team::closing_after(IDLE, files.clone()).await;
     team.talk("anna", "annas", &conversation("zebra", 3)).await;
-    let wish = json!({"operations": [{"op": "delete", "ids": ["t2"]}], "author": "x"});
-    team.post("anna", "conversations/active/operations", &wish).await;
+    let edit = json!({"operations": [{"op": "delete", "ids": ["t2"]}], "author": "x"});
+    team.post("anna", "conversations/active/operations", &edit).await;
     let later = json!({"operations": [{"op": "delete", "ids": ["t1"]}], "author": "x", "when": "near-limit"});
     team.post("anna", "conversations/active/operations", &later).await;
     let before = team.get("anna", "conversations/active/frames").await;

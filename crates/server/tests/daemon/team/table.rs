@@ -47,8 +47,8 @@ const ROUTES: &[Row] = &[
     ("get", "/conversations/{conversation}/waiting", "", LOOK),
     ("post", "/conversations/{conversation}/waiting/accept", r#"{"ids":["all"],"author":"x"}"#, EDIT),
     ("post", "/conversations/{conversation}/waiting/cancel", r#"{"ids":["all"],"author":"x"}"#, EDIT),
-    ("post", "/conversations/{conversation}/waiting/{wish}/cancel", r#"{"author":"x"}"#, EDIT),
-    ("post", "/conversations/{conversation}/waiting/{wish}/accept", r#"{"author":"x"}"#, EDIT),
+    ("post", "/conversations/{conversation}/waiting/{edit}/cancel", r#"{"author":"x"}"#, EDIT),
+    ("post", "/conversations/{conversation}/waiting/{edit}/accept", r#"{"author":"x"}"#, EDIT),
     ("get", "/conversations/{conversation}/context", "", LOOK),
     ("get", "/conversations/{conversation}/worth", "", LOOK),
     ("post", "/conversations/{conversation}/clear", r#"{"author":"x"}"#, EDIT),
@@ -139,7 +139,7 @@ impl Table {
     async fn filled(&mut self, text: &str) -> String {
         let mut text =
             text.replace("{conversation}", &self.conversation).replace("{id}", "t1").replace("{request}", "r1");
-        text = text.replace("{wish}", "w1").replace("{job}", "h1").replace("{name}", "stale");
+        text = text.replace("{edit}", "w1").replace("{job}", "h1").replace("{name}", "stale");
         self.made += 1;
         let new = format!("new{}", self.made);
         if text.contains("{person}") {

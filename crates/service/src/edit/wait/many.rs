@@ -64,8 +64,7 @@ impl Parts {
 
 /// The chosen ids. A range and `all` select open changes; a single id must exist.
 fn chosen(conversation: &Conversation, ids: &[String], is_open: fn(&State) -> bool) -> Result<Vec<String>, Refusal> {
-    let open =
-        || conversation.waiting.iter().filter(|waiting| is_open(&waiting.state)).map(|waiting| &waiting.wished.id);
+    let open = || conversation.waiting.iter().filter(|waiting| is_open(&waiting.state)).map(|waiting| &waiting.edit.id);
     let mut chosen: Vec<String> = Vec::new();
     for id in ids.iter().flat_map(|ids| ids.split([',', ' '])).map(str::trim).filter(|id| !id.is_empty()) {
         match (id, id.split_once("..")) {
@@ -76,7 +75,7 @@ fn chosen(conversation: &Conversation, ids: &[String], is_open: fn(&State) -> bo
                 let range = number(from)..=number(to);
                 chosen.extend(open().filter(|id| range.contains(&number(id))).cloned());
             }
-            (id, None) => chosen.push(conversation.waiting.find(id, is_open)?.wished.id.clone()),
+            (id, None) => chosen.push(conversation.waiting.find(id, is_open)?.edit.id.clone()),
         }
     }
     let mut seen = std::collections::HashSet::new();

@@ -86,13 +86,13 @@ fn what_was_undone_and_done_again_is_ours_again() {
 fn what_was_declined_stays_when_the_editor_may_act() {
     let mut work = Work::new(Settings { mode: Mode::Ask, ..ctx_clients::editor_settings() });
     work.work(16);
-    let wishes = work.service.waiting(&work.conversation).expect("a list").wishes;
-    assert!(!wishes.is_empty());
-    for wish in &wishes {
-        work.service.cancel(&work.conversation, &wish.id, "cli").expect("declined");
+    let deferred = work.service.waiting(&work.conversation).expect("a list").wishes;
+    assert!(!deferred.is_empty());
+    for edit in &deferred {
+        work.service.cancel(&work.conversation, &edit.id, "cli").expect("declined");
     }
     work.restart(on());
-    let declined = serde_json::to_string(&wishes).expect("JSON").matches("toolu_").count();
+    let declined = serde_json::to_string(&deferred).expect("JSON").matches("toolu_").count();
     let sent = results(&work.step("Bash", json!({"command": "make more"})));
     assert!(declined > 0 && sent[..declined].iter().all(|text| text.starts_with("line ")));
 }

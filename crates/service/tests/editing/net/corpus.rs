@@ -4,7 +4,7 @@
 use super::golden;
 use super::trace::Trace;
 use crate::support::{self, Headers, answers};
-use ctx_api::edit::Wish;
+use ctx_api::edit::EditRequest;
 use ctx_core::edit::Operation;
 use ctx_engine::response::Timing;
 use ctx_service::Service;
@@ -123,8 +123,8 @@ impl Talk {
                 edit["from"] = all.into_iter().find(|other| other.id != name).map(|other| other.id).into();
             }
             let operation: Operation = serde_json::from_value(edit).expect("an operation");
-            let wish = Wish { operations: vec![operation], author: "cli".into(), ..Wish::default() };
-            self.service.apply(name, wish)
+            let edit = EditRequest { operations: vec![operation], author: "cli".into(), ..EditRequest::default() };
+            self.service.apply(name, edit)
         };
         self.trace.done(&edit.to_string(), &outcome);
         if outcome.is_ok() {

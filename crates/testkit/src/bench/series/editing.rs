@@ -27,7 +27,8 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     let size = SIZES[SIZES.len() - 1];
     let home = stage.home("editing")?;
     let daemon = stage.daemon(&home)?;
-    let (typical, worst) = compare(stage, plan, (&daemon, &Script::near(size, 900, REQUESTS)), |sent| edit(stage, &home, &daemon, sent))?;
+    let (typical, worst) =
+        compare(stage, plan, (&daemon, &Script::near(size, 900, REQUESTS)), |sent| edit(stage, &home, &daemon, sent))?;
     let what = format!("{}, {OPERATIONS} operations", size.name);
     report.add(typical.ratio("latency", format!("{what}, p50"), "µs", LATENCY));
     report.add(worst.ratio("latency", format!("{what}, p99"), "µs", Goal::None));

@@ -5,7 +5,8 @@ use crate::body::Body;
 use crate::envelope::Envelope;
 use crate::json;
 use crate::provider_edits::{
-    CLEAR_PERCENT, CLEAR_TOKENS, COMPACT_PERCENT, COMPACT_TOKENS, Inputs, Keep, Kind, LEAST_COMPACT, Trigger, Wish,
+    CLEAR_PERCENT, CLEAR_TOKENS, COMPACT_PERCENT, COMPACT_TOKENS, Inputs, Keep, Kind, LEAST_COMPACT, ProviderSettings,
+    Trigger,
 };
 use ctx_core::Lexicon;
 use ctx_models::cache::ANTHROPIC;
@@ -48,24 +49,24 @@ pub fn thinks(body: &Body) -> bool {
 }
 
 /// The edits for a setting, in the provider's order.
-pub fn edits(wish: &Wish, facts: &Facts<'_>) -> Vec<Edit> {
+pub fn edits(settings: &ProviderSettings, facts: &Facts<'_>) -> Vec<Edit> {
     let mut edits = Vec::new();
-    if wish.clear_thinking.enabled.unwrap_or(true) && facts.thinks {
-        let keep = match wish.clear_thinking.keep.unwrap_or(Keep::All) {
+    if settings.clear_thinking.enabled.unwrap_or(true) && facts.thinks {
+        let keep = match settings.clear_thinking.keep.unwrap_or(Keep::All) {
             Keep::All => r#""all""#.to_owned(),
             Keep::Turns(turns) => format!(r#"{{"type":"thinking_turns","value":{turns}}}"#),
         };
         edits.push(Edit::new(Kind::Thinking, &format!(r#","keep":{keep}"#)));
     }
-    if wish.clear_tool_uses.enabled.unwrap_or(true) {
-        edits.push(Edit::new(Kind::ToolUses, &tool_uses(wish, facts)));
+    if settings.clear_tool_uses.enabled.unwrap_or(true) {
+        edits.push(Edit::new(Kind::ToolUses, &tool_uses(settings, facts)));
     }
-    if wish.compact.enabled.unwrap_or(false) {
-        let trigger = wish.compact.trigger.unwrap_or(Trigger::Percent(COMPACT_PERCENT));
+    if settings.compact.enabled.unwrap_or(false) {
+        let trigger = settings.compact.trigger.unwrap_or(Trigger::Percent(COMPACT_PERCENT));
         let tokens = trigger.tokens(facts.window).unwrap_or(COMPACT_TOKENS).max(LEAST_COMPACT);
         let mut rest = format!(r#","trigger":{{"type":"input_tokens","value":{tokens}}}"#);
         // The client would have to end a pause that it did not ask for (C26).
-        if let Some(text) = &wish.compact.instructions {
+        if let Some(text) = &settings.compact.instructions {
             rest.push_str(&format!(r#","instructions":{}"#, json!(text)));
         }
         edits.push(Edit::new(Kind::Compact, &rest));
@@ -79,8 +80,8 @@ impl Edit {
     }
 }
 
-fn tool_uses(wish: &Wish, facts: &Facts<'_>) -> String {
-    let tools = &wish.clear_tool_uses;
+fn tool_uses(settings: &ProviderSettings, facts: &Facts<'_>) -> String {
+    let tools = &settings.clear_tool_uses;
     let trigger = tools.trigger.unwrap_or(Trigger::Percent(CLEAR_PERCENT));
     let at = trigger.tokens(facts.window);
     let mut rest = match (trigger, at) {

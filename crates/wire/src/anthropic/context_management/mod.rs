@@ -8,17 +8,22 @@ mod summary;
 
 use crate::body::Body;
 use crate::json::{self, Span};
-use crate::provider_edits::{Addition, Capability, EditableRequest, Kind, ProviderEdits, Splice, Wish};
+use crate::provider_edits::{Addition, Capability, EditableRequest, Kind, ProviderEdits, ProviderSettings, Splice};
 use edits::{Edit, Facts};
 
 #[derive(Debug)]
 pub(super) struct ContextManagement;
 
 impl ProviderEdits for ContextManagement {
-    fn addition(&self, wish: &Wish, request: &EditableRequest<'_>, is_supported: &dyn Fn(Kind) -> bool) -> Addition {
+    fn addition(
+        &self,
+        settings: &ProviderSettings,
+        request: &EditableRequest<'_>,
+        is_supported: &dyn Fn(Kind) -> bool,
+    ) -> Addition {
         let EditableRequest { body, envelope, lexicon, counting, window, price, lifetime } = *request;
         let facts = Facts { envelope, lexicon, thinks: edits::thinks(body), window, price, lifetime };
-        let mut wanted = edits::edits(wish, &facts);
+        let mut wanted = edits::edits(settings, &facts);
         wanted.retain(|edit| is_supported(edit.kind));
         let compacts = wanted.iter().any(|edit| edit.kind == Kind::Compact);
         // Counting summarises nothing (C12), and a signed summary goes with no other (C34).

@@ -7,19 +7,19 @@ use crate::provider_edits::{ClearThinking, ClearToolUses, Compact};
 use ctx_models::Models;
 use serde_json::Value;
 
-fn on() -> Wish {
-    Wish { enabled: Some(true), ..Wish::default() }
+fn on() -> ProviderSettings {
+    ProviderSettings { enabled: Some(true), ..ProviderSettings::default() }
 }
 
 fn body(text: &str) -> Body {
     Body::parse(text.as_bytes().to_vec(), &crate::anthropic::Anthropic).expect("a body")
 }
 
-fn asked(wish: &Wish, text: &str, window: Option<u64>) -> Vec<Edit> {
+fn asked(settings: &ProviderSettings, text: &str, window: Option<u64>) -> Vec<Edit> {
     let body = body(text);
     let envelope = envelope::read(body.bytes(), body.spans(), ctx_clients::lexicon());
     edits(
-        wish,
+        settings,
         &Facts {
             envelope: &envelope,
             lexicon: ctx_clients::lexicon(),
@@ -49,7 +49,7 @@ fn the_defaults_are_those_that_are_documented() {
 
 #[test]
 fn every_setting_comes_through() {
-    let wish = Wish {
+    let settings = ProviderSettings {
         clear_tool_uses: ClearToolUses {
             enabled: None,
             trigger: Some(Trigger::ToolUses(40)),
@@ -66,7 +66,7 @@ fn every_setting_comes_through() {
         },
         ..on()
     };
-    let made: Vec<String> = asked(&wish, TOOLS, Some(200_000)).into_iter().map(|edit| edit.json).collect();
+    let made: Vec<String> = asked(&settings, TOOLS, Some(200_000)).into_iter().map(|edit| edit.json).collect();
     assert_eq!(
         made,
         [
@@ -77,12 +77,15 @@ fn every_setting_comes_through() {
     );
     let least =
         ClearToolUses { clear_at_least: Some(7), trigger: Some(Trigger::Tokens(9)), ..ClearToolUses::default() };
-    let made = asked(&Wish { clear_tool_uses: least, ..on() }, r#"{"messages":[]}"#, None);
+    let made = asked(&ProviderSettings { clear_tool_uses: least, ..on() }, r#"{"messages":[]}"#, None);
     assert!(
         made[0].json.contains(r#""value":9},"#)
             && made[0].json.ends_with(r#""clear_at_least":{"type":"input_tokens","value":7}}"#)
     );
-    let off = Wish { clear_tool_uses: ClearToolUses { enabled: Some(false), ..ClearToolUses::default() }, ..on() };
+    let off = ProviderSettings {
+        clear_tool_uses: ClearToolUses { enabled: Some(false), ..ClearToolUses::default() },
+        ..on()
+    };
     assert!(asked(&off, r#"{"messages":[]}"#, None).is_empty());
 }
 

@@ -10,15 +10,15 @@ import { isProposal, proposalWords, waitsFor } from "../waiting/words";
 import styles from "./HistoryView.module.css";
 import { Note } from "./Note";
 
-export function WishRow({ conversation, event }: { conversation: string; event: WaitingEvent }) {
+export function DeferredEditRow({ conversation, event }: { conversation: string; event: WaitingEvent }) {
   const { data } = useWaiting(conversation);
   const cancel = useCancel(conversation);
   const now = useNow();
   const { id, at, state } = event;
-  const wish = data?.wishes.find((one) => one.id === id);
-  const proposed = wish !== undefined && isProposal(wish);
-  const summary = event.summary ?? wish?.summary ?? id;
-  const what = proposed ? proposalWords(wish) : summary;
+  const edit = data?.wishes.find((one) => one.id === id);
+  const proposed = edit !== undefined && isProposal(edit);
+  const summary = event.summary ?? edit?.summary ?? id;
+  const what = proposed ? proposalWords(edit) : summary;
   if (state === "failed") {
     return (
       <Note at={at}>
@@ -33,17 +33,17 @@ export function WishRow({ conversation, event }: { conversation: string; event: 
       </Note>
     );
   }
-  const isWaiting = wish?.state === "waiting";
+  const isWaiting = edit?.state === "waiting";
   return (
     <Note at={at}>
-      <span className={styles.wish}>
+      <span className={styles.edit}>
         <Badge color={!isWaiting ? "gray" : proposed ? "grape" : "indigo"}>
           {proposed ? "proposed" : isWaiting ? "waits" : "waited"}
         </Badge>
         <bdi>{what}</bdi>
         {isWaiting && data !== undefined && (
           <>
-            <span className={styles.until}>{waitsFor(wish.when, data, now)}</span>
+            <span className={styles.until}>{waitsFor(edit.when, data, now)}</span>
             {proposed ? (
               <Answers conversation={conversation} id={id} />
             ) : (

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Wish {
+pub struct ProviderSettings {
     pub enabled: Option<bool>,
     /// Only for models with these names; `*` matches anything.
     pub models: Option<Vec<String>>,
@@ -84,45 +84,49 @@ pub struct Rules(Vec<Rule>);
 struct Rule {
     /// Only for clients that work in this folder or below.
     folder: Option<PathBuf>,
-    wish: Wish,
+    settings: ProviderSettings,
 }
 
 impl Rules {
     /// Adds a source stronger than the previous ones.
-    pub fn add(&mut self, folder: Option<PathBuf>, wish: Wish) {
-        self.0.push(Rule { folder, wish });
+    pub fn add(&mut self, folder: Option<PathBuf>, settings: ProviderSettings) {
+        self.0.push(Rule { folder, settings });
     }
 
     /// Whether no edits are requested for any request.
     pub fn are_off(&self) -> bool {
-        !self.0.iter().any(|rule| rule.wish.enabled == Some(true))
+        !self.0.iter().any(|rule| rule.settings.enabled == Some(true))
     }
 
     /// The settings for this origin; `None` if there are none.
-    pub fn of(&self, who: &Who<'_>) -> Option<Wish> {
+    pub fn of(&self, who: &Who<'_>) -> Option<ProviderSettings> {
         let counts = |rule: &&Rule| match (&rule.folder, who.folder) {
             (None, _) => true,
             (Some(folder), Some(works)) => Path::new(works).starts_with(folder),
             (Some(_), None) => false,
         };
-        let wish = self.0.iter().filter(counts).fold(Wish::default(), |wish, rule| rule.wish.clone().over(wish));
-        (wish.enabled == Some(true) && wish.covers(who)).then_some(wish)
+        let settings = self
+            .0
+            .iter()
+            .filter(counts)
+            .fold(ProviderSettings::default(), |settings, rule| rule.settings.clone().over(settings));
+        (settings.enabled == Some(true) && settings.covers(who)).then_some(settings)
     }
 
     /// Whether settings can apply to such an agent at all.
     pub fn may_cover(&self, is_sub: bool) -> bool {
-        let covers = |rule: &Rule| rule.wish.agents.is_none_or(|agents| agents.cover(is_sub));
+        let covers = |rule: &Rule| rule.settings.agents.is_none_or(|agents| agents.cover(is_sub));
         !self.are_off() && self.0.iter().any(covers)
     }
 }
 
-impl Wish {
+impl ProviderSettings {
     /// Fills unset fields from a weaker source.
-    fn over(self, weaker: Wish) -> Wish {
+    fn over(self, weaker: ProviderSettings) -> ProviderSettings {
         let (tools, old) = (self.clear_tool_uses, weaker.clear_tool_uses);
         let (thinking, old_thinking) = (self.clear_thinking, weaker.clear_thinking);
         let (compact, old_compact) = (self.compact, weaker.compact);
-        Wish {
+        ProviderSettings {
             enabled: self.enabled.or(weaker.enabled),
             models: self.models.or(weaker.models),
             agents: self.agents.or(weaker.agents),
@@ -193,15 +197,15 @@ mod tests {
         Who { model, folder: Some("/home/me/code/a"), is_sub: false }
     }
 
-    fn on() -> Wish {
-        Wish { enabled: Some(true), ..Wish::default() }
+    fn on() -> ProviderSettings {
+        ProviderSettings { enabled: Some(true), ..ProviderSettings::default() }
     }
 
     #[test]
     fn nothing_is_wanted_until_somebody_switches_it_on() {
         let mut rules = Rules::default();
         assert!(rules.are_off() && rules.of(&who("claude-opus-5")).is_none() && !rules.may_cover(false));
-        rules.add(None, Wish { models: Some(vec!["*".into()]), ..Wish::default() });
+        rules.add(None, ProviderSettings { models: Some(vec!["*".into()]), ..ProviderSettings::default() });
         assert!(rules.are_off() && rules.of(&who("claude-opus-5")).is_none());
         rules.add(None, on());
         assert!(!rules.are_off() && rules.of(&who("claude-opus-5")).is_some() && rules.may_cover(true));
@@ -211,12 +215,18 @@ mod tests {
     fn the_stronger_voice_counts_key_by_key_and_only_where_it_is_meant() {
         let mut rules = Rules::default();
         let tools = |keep, least| ClearToolUses { keep, clear_at_least: least, ..ClearToolUses::default() };
-        rules.add(None, Wish { clear_tool_uses: tools(Some(3), Some(9_000)), ..on() });
-        rules.add(Some("/home/me/code".into()), Wish { clear_tool_uses: tools(Some(8), None), ..Wish::default() });
-        rules.add(Some("/home/me/code/b".into()), Wish { enabled: Some(false), ..Wish::default() });
+        rules.add(None, ProviderSettings { clear_tool_uses: tools(Some(3), Some(9_000)), ..on() });
+        rules.add(
+            Some("/home/me/code".into()),
+            ProviderSettings { clear_tool_uses: tools(Some(8), None), ..ProviderSettings::default() },
+        );
+        rules.add(
+            Some("/home/me/code/b".into()),
+            ProviderSettings { enabled: Some(false), ..ProviderSettings::default() },
+        );
         let found = |folder| {
-            let wish = rules.of(&Who { folder, ..who("m") })?;
-            Some((wish.clear_tool_uses.keep, wish.clear_tool_uses.clear_at_least))
+            let settings = rules.of(&Who { folder, ..who("m") })?;
+            Some((settings.clear_tool_uses.keep, settings.clear_tool_uses.clear_at_least))
         };
         assert_eq!(found(Some("/home/me/code/a")), Some((Some(8), Some(9_000))));
         assert_eq!(found(Some("/home/me/codes")), Some((Some(3), Some(9_000))));
@@ -228,7 +238,7 @@ mod tests {
     fn models_and_agents_are_chosen_by_name() {
         let mut rules = Rules::default();
         let models = Some(vec!["claude-opus-*".into(), "claude-sonnet-5".into(), "*-4-*-x".into()]);
-        rules.add(None, Wish { models, agents: Some(Agents::Main), ..on() });
+        rules.add(None, ProviderSettings { models, agents: Some(Agents::Main), ..on() });
         for (model, meant) in [
             ("claude-opus-5-5", true),
             ("anthropic/claude-opus-5.5", true),
