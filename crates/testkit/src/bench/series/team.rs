@@ -22,6 +22,8 @@ const COMMITS: usize = 90;
 const COMMIT: [Goal; 3] = [Goal::AtMost(30.0), Goal::AtMost(100.0), Goal::AtMost(2500.0)];
 const STORED_AFTER: Goal = Goal::AtMost(10.0);
 const NO_ERRORS: Goal = Goal::AtMost(0.0);
+/// The tool result of a turn: with two requests a turn, about 3 KB are new in each.
+const RESULT: usize = 5_000;
 /// Bytes of the database and of its log for each new byte of text.
 const GROWTH: [Goal; 2] = [Goal::AtMost(0.9), Goal::AtMost(1.2)];
 const LIVE: usize = 1000;
@@ -154,7 +156,7 @@ impl Team {
             ask("SELECT pg_database_size(current_database())")
         };
         let log = || ask("SELECT pg_current_wal_lsn() - '0/0'");
-        let script = Script::turns(3300, 200, 900);
+        let script = Script::turns(3300, 200, RESULT);
         let mut connection = Connection::open(self.balancers[0].1)?;
         self.settle()?;
         let (stored, logged) = (size()?, log()?);
