@@ -185,6 +185,41 @@ test('an auditor sees figures without words, and opens a conversation for a reas
   await anna.context().close()
 })
 
+test('a person sees which machine asks to sign in, and only a click lets it', async () => {
+  const post = async (path, body) => {
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(`${stage.origin}/control/login${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    return response.json()
+  }
+  const { code, secret } = await post('', { machine: 'annas <i>laptop</i>' })
+  const page = await stage.open({ link: false, wait: false })
+  await page.goto(`${stage.origin}/ui/#login/${code}`)
+  await page.getByLabel('Key').fill(keys.anna)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Sign in a machine as anna?' }).waitFor()
+  await page.getByText(code, { exact: true }).waitFor()
+  await page.getByText('annas ilaptopi').waitFor()
+  await picture(page, 'login')
+  assert.deepEqual(await complaintsOf(page), [])
+  await page.keyboard.press('Enter')
+  await page.waitForTimeout(2000)
+  assert.equal((await post('/key', { code, secret })).key, null, 'neither the link nor a key of the keyboard decides')
+  await page.getByRole('button', { name: 'Approve' }).click()
+  await page.getByRole('heading', { name: 'Approved' }).waitFor()
+  await page.waitForTimeout(2000)
+  const { key, person } = await post('/key', { code, secret })
+  assert.equal(person, 'anna')
+  const me = await fetch(`${stage.origin}/control/v1/me`, { headers: { authorization: `Bearer ${key}` } })
+  assert.equal((await me.json()).name, 'anna')
+
+  await page.goto(`${stage.origin}/ui/#login`)
+  await page.getByLabel('Code').fill(code.toLowerCase())
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByText('No login waits with this code.').waitFor()
+  assert.deepEqual(complaints(page).filter((words) => !/status of 404/.test(words)), [])
+  await page.context().close()
+})
+
 test('axe finds nothing serious in the sign-in and in any section of the team', async () => {
   for (const colorScheme of ['light', 'dark']) {
     const page = await stage.open({ link: false, wait: false, colorScheme })

@@ -18,7 +18,7 @@ import { Problem } from "./notices/Problem";
 import { Toasts } from "./notices/Toasts";
 import { Palette } from "./palette/Palette";
 import { useConversations } from "./queries";
-import { FOLLOW_ACTIVE, stayWith, useRoute, useSection } from "./route";
+import { FOLLOW_ACTIVE, stayWith, useLogin, useRoute, useSection } from "./route";
 import { StatusBar } from "./status/StatusBar";
 import { Account } from "./team/Account";
 import { Workspace } from "./Workspace";
@@ -26,6 +26,8 @@ import { Workspace } from "./Workspace";
 const DetailsPanel = later(async () => (await import("./details/DetailsPanel")).DetailsPanel);
 
 const TeamPage = later(async () => (await import("./team/TeamPage")).TeamPage);
+
+const LoginPage = later(async () => (await import("./team/LoginPage")).LoginPage);
 
 const NONE: Conversation[] = [];
 
@@ -50,6 +52,8 @@ function Page({ conversations }: { conversations: ReturnType<typeof useConversat
   // A person may have only conversations of others, none of which is active.
   const chosen = following ? (all.find((one) => one.active) ?? all[0]) : all.find(({ id }) => id === route.conversation);
   const section = useSection();
+  const login = useLogin();
+  const apart = section !== undefined || login !== undefined;
   // What is open in the panel stays on the screen.
   const reading = following && route.open !== null ? chosen?.id : undefined;
   useEffect(() => {
@@ -60,7 +64,7 @@ function Page({ conversations }: { conversations: ReturnType<typeof useConversat
   const list = (
     <ConversationList
       conversations={all}
-      chosen={section === undefined ? (chosen?.id ?? null) : null}
+      chosen={apart ? null : (chosen?.id ?? null)}
       onChoose={(conversation) => {
         go({ conversation, open: null, at: null });
         menu.close();
@@ -105,8 +109,9 @@ function Page({ conversations }: { conversations: ReturnType<typeof useConversat
       <main className={styles.main} onPointerDownCapture={stay}>
         <Problem error={conversations.error} />
         {section !== undefined && <TeamPage section={section} />}
-        {section === undefined && conversations.data !== undefined && all.length === 0 && <FirstSteps />}
-        {section === undefined && all.length > 0 && chosen === undefined && (
+        {login !== undefined && <LoginPage code={login} />}
+        {!apart && conversations.data !== undefined && all.length === 0 && <FirstSteps />}
+        {!apart && all.length > 0 && chosen === undefined && (
           <Problem
             error={new Error(`Conversation ${route.conversation} no longer exists.`)}
             action={{
@@ -115,10 +120,10 @@ function Page({ conversations }: { conversations: ReturnType<typeof useConversat
             }}
           />
         )}
-        {section === undefined && chosen !== undefined && <Workspace key={chosen.id} conversation={chosen} />}
+        {!apart && chosen !== undefined && <Workspace key={chosen.id} conversation={chosen} />}
       </main>
 
-      {section === undefined && chosen !== undefined && route.open !== null && (
+      {!apart && chosen !== undefined && route.open !== null && (
         <aside className={styles.panel} aria-label={`Content of ${route.open}`} onPointerDownCapture={stay}>
           <DetailsPanel
             conversation={chosen}

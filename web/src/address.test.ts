@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { formatRoute, formatSection, parseRoute, parseSection, SECTIONS } from "./address";
+import { formatLogin, formatRoute, formatSection, parseLogin, parseRoute, parseSection, SECTIONS } from "./address";
 
 test("an address without a choice follows the active conversation", () => {
   const start = { conversation: "active", view: "frames", open: null, at: null };
@@ -35,4 +35,13 @@ test("the team's page has addresses that no conversation has", () => {
   expect(parseSection("#team/nonsense")).toBeNull();
   expect(parseSection("#/team/people")).toBeUndefined();
   expect(parseRoute("#/team/frames").conversation).toBe("team");
+});
+
+test("the login of a machine has an address with its code, which no conversation has", () => {
+  expect(parseLogin(formatLogin(" BCDF-GHJK "))).toBe("BCDF-GHJK");
+  expect(parseLogin(formatLogin("a/b?c"))).toBe("a/b?c");
+  for (const hash of ["#login", "#login/", "#login/%20"]) expect(parseLogin(hash)).toBeNull();
+  for (const hash of ["", "#/login/frames", "#team/keys", "#logins"]) expect(parseLogin(hash)).toBeUndefined();
+  expect(parseRoute("#login/BCDF-GHJK").conversation).toBe("active");
+  expect(parseSection("#login/BCDF-GHJK")).toBeUndefined();
 });

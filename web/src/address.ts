@@ -30,8 +30,17 @@ export function parseSection(hash: string): Section | null | undefined {
 
 export const formatSection = (section: Section) => `#team/${section}`;
 
+/** The code of a machine that asks to sign in: #login/<code>. Null without one, undefined for every other address. */
+export function parseLogin(hash: string): string | null | undefined {
+  const found = /^#login(?:\/(.*))?$/.exec(hash);
+  if (found === null) return undefined;
+  return decode(found[1] ?? "").trim() || null;
+}
+
+export const formatLogin = (code: string) => `#login/${encodeURIComponent(code.trim())}`;
+
 export function parseRoute(hash: string): Route {
-  if (parseSection(hash) !== undefined) return parseRoute("");
+  if (parseSection(hash) !== undefined || parseLogin(hash) !== undefined) return parseRoute("");
   const [path = "", query = ""] = hash.replace(/^#?\/?/, "").split("?", 2);
   const [conversation, view, open] = path.split("/").map(decode);
   return {

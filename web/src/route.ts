@@ -2,7 +2,16 @@
 
 import { useSyncExternalStore } from "react";
 
-import { FOLLOW_ACTIVE, formatRoute, formatSection, parseRoute, parseSection, type Route, type Section } from "./address";
+import {
+  FOLLOW_ACTIVE,
+  formatRoute,
+  formatSection,
+  parseLogin,
+  parseRoute,
+  parseSection,
+  type Route,
+  type Section,
+} from "./address";
 
 export * from "./address";
 
@@ -14,6 +23,11 @@ export function useRoute(): [Route, (change: Partial<Route>) => void] {
 /** The section of the team's page on the screen: null for its first, undefined if the page shows a conversation. */
 export function useSection(): Section | null | undefined {
   return parseSection(useSyncExternalStore(subscribe, () => window.location.hash));
+}
+
+/** The code of a machine that asks to sign in, if the page shows that: null without a code. */
+export function useLogin(): string | null | undefined {
+  return parseLogin(useSyncExternalStore(subscribe, () => window.location.hash));
 }
 
 export function goToTeam(section: Section): void {
@@ -30,7 +44,7 @@ export function go(change: Partial<Route>): void {
  * Not a step of its own in the browser's history.
  */
 export function stayWith(conversation: string): void {
-  if (parseSection(window.location.hash) !== undefined) return;
+  if (parseSection(window.location.hash) !== undefined || parseLogin(window.location.hash) !== undefined) return;
   const route = parseRoute(window.location.hash);
   if (route.conversation === FOLLOW_ACTIVE) window.location.replace(formatRoute({ ...route, conversation }));
 }

@@ -5,6 +5,8 @@ mod events;
 use std::io;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,7 +16,9 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{self, HeaderName};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -36,6 +40,8 @@ const ERROR_HEADER: HeaderName = HeaderName::from_static("x-context-composer-err
 pub enum ClientError {
     /// Nothing listens at the address.
     Unreachable(String),
+    /// The program at the address does not prove that it is the daemon.
+    Untrusted(String),
     /// Something answered that is no daemon.
     NotADaemon,
     /// The answer did not come in time.
@@ -48,26 +54,51 @@ pub enum ClientError {
     NotUnderstood(serde_json::Error),
 }
 
+/// A byte stream to a daemon.
+pub type Connection = Box<dyn Stream>;
+
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// Opens protected connections to a daemon on another machine.
+pub trait Dial: Send + Sync {
+    fn dial(&self) -> Pin<Box<dyn Future<Output = Result<Connection, ClientError>> + Send + '_>>;
+}
+
+/// Where a daemon is.
+enum Place {
+    /// On this machine, over plain HTTP.
+    Local(SocketAddr),
+    Remote {
+        /// Its name in requests, with the port if it is not the usual one.
+        host: String,
+        dial: Arc<dyn Dial>,
+    },
+}
+
 /// A client of the daemon at one address. Nothing is sent before the first call.
 pub struct Client {
-    address: SocketAddr,
+    place: Place,
     token: String,
     face: Face,
 }
 
 impl Client {
+    /// A client of a daemon on this machine.
     pub fn new(address: SocketAddr, token: impl Into<String>) -> Client {
-        Client { address, token: token.into(), face: Face::default() }
+        Client { place: Place::Local(address), token: token.into(), face: Face::default() }
+    }
+
+    /// A client of the daemon that `dial` connects to.
+    pub fn remote(host: impl Into<String>, dial: Arc<dyn Dial>, token: impl Into<String>) -> Client {
+        let place = Place::Remote { host: host.into(), dial };
+        Client { place, token: token.into(), face: Face::default() }
     }
 
     /// Asks for hints in the words of this reader.
     pub fn read_by(self, face: Face) -> Client {
         Client { face, ..self }
-    }
-
-    /// The address of the daemon.
-    pub fn address(&self) -> SocketAddr {
-        self.address
     }
 
     /// Makes a call.
@@ -80,14 +111,22 @@ impl Client {
 
     /// The bytes of a JSON answer as they came; `path` is relative to `/control/v1`.
     pub async fn ask(&self, method: Method, path: &str, body: Bytes) -> Result<Bytes, ClientError> {
-        within(patience(path), async {
-            let (head, body) = self.exchange(method, path, body).await?.into_parts();
-            let kind = head.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-            let is_json = kind.is_some_and(|kind| kind.starts_with("application/json"));
-            let body = collected(body).await?;
-            if head.status.is_success() && is_json { Ok(body) } else { Err(refusal(head.status, &body)) }
-        })
-        .await
+        within(patience(path), async { json(self.exchange(method, path, body).await?).await }).await
+    }
+
+    /// Makes a call that needs no credentials, and sends none; `path` is relative to `/control`.
+    pub async fn call_without_key<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, ClientError> {
+        let body = serde_json::to_vec(body).unwrap_or_default();
+        let request = Request::post(format!("/control{path}"))
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(face::HEADER, self.face.name());
+        let asked = async { json(send(&self.place, request, body.into()).await?).await };
+        let answer = within(PATIENCE, asked).await?;
+        serde_json::from_slice(&answer).map_err(ClientError::NotUnderstood)
     }
 
     /// An answer that is a file. `progress` is told how many bytes have come.
@@ -139,7 +178,7 @@ impl Client {
         if !body.is_empty() {
             request = request.header(header::CONTENT_TYPE, "application/json");
         }
-        send(self.address, request, body).await
+        send(&self.place, request, body).await
     }
 }
 
@@ -147,7 +186,7 @@ impl Client {
 /// the daemon says why not.
 pub async fn reach_upstream(address: SocketAddr, patience: Duration) -> Result<Option<String>, ClientError> {
     within(patience, async {
-        let response = send(address, Request::get("/"), Bytes::new()).await?;
+        let response = send(&Place::Local(address), Request::get("/"), Bytes::new()).await?;
         if !response.headers().contains_key(ERROR_HEADER) {
             return Ok(None);
         }
@@ -179,13 +218,17 @@ async fn within<T>(patience: Duration, asked: impl Future<Output = Result<T, Cli
 }
 
 async fn send(
-    address: SocketAddr,
+    place: &Place,
     request: hyper::http::request::Builder,
     body: Bytes,
 ) -> Result<Response<Incoming>, ClientError> {
-    let mut sender = connect(address).await?;
+    let mut sender = connect(place).await?;
+    let host = match place {
+        Place::Local(address) => address.to_string(),
+        Place::Remote { host, .. } => host.clone(),
+    };
     let request = request
-        .header(header::HOST, address.to_string())
+        .header(header::HOST, host)
         .header(header::USER_AGENT, concat!("ctx/", env!("CARGO_PKG_VERSION")))
         .body(Full::new(body))
         .map_err(|error| ClientError::Cut(error.to_string()))?;
@@ -193,15 +236,23 @@ async fn send(
     sender.send_request(request).await.map_err(|_| ClientError::NotADaemon)
 }
 
-async fn connect(address: SocketAddr) -> Result<SendRequest<Full<Bytes>>, ClientError> {
+async fn connect(place: &Place) -> Result<SendRequest<Full<Bytes>>, ClientError> {
+    let connection: Connection = match place {
+        Place::Local(address) => Box::new(connect_locally(*address).await?),
+        Place::Remote { dial, .. } => dial.dial().await?,
+    };
+    let (sender, connection) = handshake(TokioIo::new(connection)).await.map_err(|_| ClientError::NotADaemon)?;
+    tokio::spawn(connection);
+    Ok(sender)
+}
+
+async fn connect_locally(address: SocketAddr) -> Result<TcpStream, ClientError> {
     let socket = match timeout(CONNECT, TcpStream::connect(address)).await {
         Ok(connected) => connected.map_err(|error| ClientError::Unreachable(connect_reason(&error)))?,
         Err(_) => return Err(ClientError::Unreachable("no connection in time".to_owned())),
     };
     let _ = socket.set_nodelay(true);
-    let (sender, connection) = handshake(TokioIo::new(socket)).await.map_err(|_| ClientError::NotADaemon)?;
-    tokio::spawn(connection);
-    Ok(sender)
+    Ok(socket)
 }
 
 /// Why a connection was not made.
@@ -210,6 +261,15 @@ pub fn connect_reason(error: &io::Error) -> String {
         io::ErrorKind::ConnectionRefused => "nothing listens there".to_owned(),
         _ => error.to_string(),
     }
+}
+
+/// The body of a successful JSON answer.
+async fn json(response: Response<Incoming>) -> Result<Bytes, ClientError> {
+    let (head, body) = response.into_parts();
+    let kind = head.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let is_json = kind.is_some_and(|kind| kind.starts_with("application/json"));
+    let body = collected(body).await?;
+    if head.status.is_success() && is_json { Ok(body) } else { Err(refusal(head.status, &body)) }
 }
 
 async fn collected(body: Incoming) -> Result<Bytes, ClientError> {

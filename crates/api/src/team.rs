@@ -99,6 +99,67 @@ pub struct MadeKey {
     pub warnings: Vec<String>,
 }
 
+/// A machine asks to sign in.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoginRequest {
+    /// Its name, for the person who decides.
+    #[serde(default)]
+    pub machine: String,
+}
+
+/// The beginning of a login.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoginStart {
+    /// For the person, such as `BCDF-GHJK`.
+    pub code: String,
+    /// For the machine alone.
+    pub secret: String,
+    /// In seconds.
+    pub expires_in: u64,
+    /// The seconds between two questions about the login.
+    pub interval: u64,
+}
+
+/// A machine asks about its login.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoginPoll {
+    pub code: String,
+    pub secret: String,
+}
+
+/// The key of a login; empty while nobody has decided.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LoginKey {
+    /// The seconds until the next question.
+    pub interval: u64,
+    pub key: Option<String>,
+    pub id: Option<String>,
+    pub person: Option<String>,
+    pub expires_at: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// A machine that asks to sign in, for the person who decides.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LoginView {
+    pub code: String,
+    /// Its own word for itself.
+    pub machine: String,
+    pub asked_at: u64,
+    pub expires_at: u64,
+}
+
+/// The decision about a login.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LoginDecision {
+    pub machine: String,
+    pub approved: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
 /// The people and groups that a conversation is shared with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Shares {

@@ -15,6 +15,7 @@ use crate::config::upstreams::parse_flag;
 use crate::config::{self, Flags};
 use crate::env::{self, Environment};
 use crate::failure::Failure;
+use crate::gateway::GatewayUrl;
 
 /// Inspect and edit the context that a coding agent sends to its model.
 #[derive(Parser, Debug)]
@@ -70,11 +71,33 @@ pub enum Verb {
     Store(commands::store::Arguments),
     People(commands::people::Arguments),
     Keys(commands::keys::Arguments),
+    Login(commands::login::Arguments),
+    Logout(commands::logout::Arguments),
     Share(commands::share::Arguments),
     Audit(commands::audit::Arguments),
     Completions(commands::completions::Arguments),
     Man(commands::man::Arguments),
     Mcp(commands::mcp::Arguments),
+}
+
+impl Verb {
+    /// Whether it concerns only this machine: its daemon, its files, its agents.
+    pub fn is_local(&self) -> bool {
+        matches!(
+            self,
+            Self::Up(_)
+                | Self::Demo(_)
+                | Self::Service(_)
+                | Self::Stop(_)
+                | Self::Config(_)
+                | Self::Trust(_)
+                | Self::Lab(_)
+                | Self::Init(_)
+                | Self::Install(_)
+                | Self::Uninstall(_)
+                | Self::Store(_)
+        )
+    }
 }
 
 /// Selects the daemon.
@@ -86,6 +109,17 @@ pub struct PlaceArguments {
     /// The daemon's address [env: CTX_LISTEN] [default: 127.0.0.1:8788]
     #[arg(long, global = true, value_name = "ADDRESS", value_parser = config::parse_listen)]
     pub listen: Option<SocketAddr>,
+    /// A daemon on another machine, https://HOST [env: CTX_GATEWAY] [default: the one you signed in to, if any]
+    // Parsed later: clap's error would repeat the value, which may contain a password.
+    #[arg(long, global = true, value_name = "URL", conflicts_with = "listen")]
+    pub gateway: Option<String>,
+}
+
+impl PlaceArguments {
+    pub fn gateway(&self) -> Result<Option<GatewayUrl>, Failure> {
+        let refuse = |why| Failure::usage(format!("--gateway: {why}"));
+        self.gateway.as_ref().map(|text| text.parse().map_err(refuse)).transpose()
+    }
 }
 
 /// Flags of verbs that can print JSON.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-use crate::client::{Client, Whereabouts};
+use crate::client::{LocalClient, Whereabouts};
 use crate::config;
 use crate::context::Context;
 use crate::env::{self, Environment};
@@ -26,15 +26,15 @@ const LONG_LOG: u64 = 10 * 1024 * 1024;
 
 /// A daemon that responds after a start.
 pub struct StartedDaemon {
-    pub client: Client,
+    pub client: LocalClient,
     pub status: Status,
     /// Whether this call started it.
     pub is_new: bool,
 }
 
-/// The running daemon, if any. Failing to reach a running one is an error.
-pub fn running(context: &Context) -> Result<Option<(Client, Status)>, Failure> {
-    let answer = context.found().and_then(|client| client.status().map(|status| (client, status)));
+/// The running daemon of this machine, if any. Failing to reach a running one is an error.
+pub fn running(context: &Context) -> Result<Option<(LocalClient, Status)>, Failure> {
+    let answer = context.local().and_then(|client| client.status().map(|status| (client, status)));
     match answer {
         Ok(found) => Ok(Some(found)),
         Err(failure) if failure.code == ErrorCode::NoDaemon => Ok(None),
@@ -99,10 +99,11 @@ fn spawn(home: &Home, arguments: &[std::ffi::OsString], log: File) -> Result<Chi
 }
 
 /// The daemon of this home, at any address. Only its notice counts: a requested address may belong to another daemon.
-pub fn answering(home: &Home) -> Option<(Client, Status)> {
+pub fn answering(home: &Home) -> Option<(LocalClient, Status)> {
     let notice = home.notice()?;
-    let whereabouts = Whereabouts { home: home.clone(), flag: Some(notice.listen), environment: Environment::Process };
-    let client = Client::find(&whereabouts).ok()?;
+    let environment = Environment::Process;
+    let whereabouts = Whereabouts { home: home.clone(), flag: Some(notice.listen), gateway: None, environment };
+    let client = LocalClient::find(&whereabouts).ok()?;
     let status = client.status().ok().filter(|status| status.pid == notice.pid)?;
     Some((client, status))
 }

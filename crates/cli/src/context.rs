@@ -4,10 +4,11 @@ use ctx_store::PostgresAddress;
 
 use crate::arguments::{DaemonArguments, PlaceArguments};
 use crate::autostart;
-use crate::client::{Client, Whereabouts};
+use crate::client::{Client, LocalClient, Whereabouts};
 use crate::config::Settings;
 use crate::env::Environment;
 use crate::failure::Failure;
+use crate::gateway::Gateway;
 use crate::home::Home;
 use crate::output::Output;
 
@@ -45,11 +46,26 @@ impl Context {
 
     /// The running daemon, as far as is known without a request.
     pub fn found(&self) -> Result<Client, Failure> {
-        Client::find(&Whereabouts {
+        Client::find(&self.whereabouts()?)
+    }
+
+    /// The same on this machine, also while a gateway is chosen.
+    pub fn local(&self) -> Result<LocalClient, Failure> {
+        LocalClient::find(&self.whereabouts()?)
+    }
+
+    pub fn whereabouts(&self) -> Result<Whereabouts, Failure> {
+        Ok(Whereabouts {
             home: self.home()?,
             flag: self.place.listen,
+            gateway: self.place.gateway()?,
             environment: self.environment.clone(),
         })
+    }
+
+    /// The chosen gateway; `None` if the daemon is on this machine.
+    pub fn gateway(&self) -> Result<Option<Gateway>, Failure> {
+        self.whereabouts()?.gateway()
     }
 
     /// Prints a note that is neither output nor an error.

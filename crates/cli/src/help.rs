@@ -100,14 +100,24 @@ const GROUPS: [Group; 9] = [
             ("store", "check"),
         ],
     ),
-    ("Team", &[("people", "add anna"), ("keys", "new anna"), ("share", "bob"), ("audit", "list")]),
+    (
+        "Team",
+        &[
+            ("login", "https://ctx.example.com"),
+            ("logout", ""),
+            ("people", "add anna"),
+            ("keys", "new anna"),
+            ("share", "bob"),
+            ("audit", "list"),
+        ],
+    ),
     ("Shell", &[("completions", "bash"), ("man", "DIR")]),
 ];
 
 const OTHERS: &str = "More";
 
 /// Global options: `ctx --help` lists them, and the help of verbs does not repeat them.
-const GLOBAL: [&str; 3] = ["home", "listen", "version"];
+const GLOBAL: [&str; 4] = ["home", "listen", "gateway", "version"];
 
 /// The command with grouped help.
 pub fn grouped(mut command: Command, output: &Output) -> Command {
@@ -260,7 +270,7 @@ mod tests {
     fn the_options_of_every_verb_are_listed_once_and_still_taken() {
         let top = help(100);
         let mut command = grouped(Cli::command(), &Output::plain());
-        for name in ["--home", "--listen"] {
+        for name in ["--home", "--listen", "--gateway"] {
             assert!(top.contains(name), "{top}");
             for verb in ["list", "show", "waiting"] {
                 let help = command.find_subcommand_mut(verb).expect("a verb").render_long_help().to_string();

@@ -14,6 +14,7 @@ mod desks;
 mod edited_cards;
 mod event;
 mod failure;
+mod gateway;
 mod help;
 mod logging;
 mod open_store;
@@ -29,6 +30,7 @@ pub(crate) use ctx_config::{self as config, env, home};
 use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use ctx_core::ErrorCode;
 
 use crate::arguments::{Cli, Verb};
 use crate::context::Context;
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
     let Cli { verb, place } = Cli::from_arg_matches(&given).unwrap_or_else(|error| error.exit());
     let context = Context::of_process(place);
     let outcome = match verb {
+        verb if verb.is_local() && context.place.gateway.is_some() => Err(stays_here()),
         Verb::Up(arguments) => commands::up::run(arguments, &context),
         Verb::Run(arguments) => commands::run::run(arguments, &context),
         Verb::Demo(arguments) => commands::demo::run(arguments, &context),
@@ -87,6 +90,8 @@ fn main() -> ExitCode {
         Verb::Store(arguments) => commands::store::run(arguments, &context),
         Verb::People(arguments) => commands::people::run(arguments, &context),
         Verb::Keys(arguments) => commands::keys::run(arguments, &context),
+        Verb::Login(arguments) => commands::login::run(arguments, &context),
+        Verb::Logout(arguments) => commands::logout::run(arguments, &context),
         Verb::Share(arguments) => commands::share::run(arguments, &context),
         Verb::Audit(arguments) => commands::audit::run(arguments, &context),
         Verb::Purge(arguments) => commands::purge::run(arguments, &context),
@@ -96,6 +101,12 @@ fn main() -> ExitCode {
     outcome.unwrap_or_else(|failure: Failure| {
         arguments::of_own_session(failure, &context.environment).report(json, &context.output)
     })
+}
+
+/// The refusal of a verb that concerns this machine, for another one.
+fn stays_here() -> Failure {
+    Failure::new(ErrorCode::LocalOnly, "this command concerns the daemon and the files of the machine that it runs on")
+        .hint("run it on the gateway's machine; omit --gateway to run it for this one")
 }
 
 /// Whether failures are reported as JSON. A background daemon reports to the program that started it.

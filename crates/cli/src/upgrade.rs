@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ctx_api::status::Status;
 
 use crate::background;
-use crate::client::Client;
+use crate::client::{Client, LocalClient};
 use crate::commands::{run, stop};
 use crate::config::{Flags, Settings};
 use crate::context::Context;
@@ -33,7 +33,12 @@ pub fn is_older(version: &str) -> bool {
 
 /// Replaces an older daemon by one of this version with the same address and upstreams. While the older one is busy, it
 /// stays.
-pub fn replace(client: Client, old: Status, flags: &Flags, context: &Context) -> Result<(SocketAddr, Status), Failure> {
+pub fn replace(
+    client: LocalClient,
+    old: Status,
+    flags: &Flags,
+    context: &Context,
+) -> Result<(SocketAddr, Status), Failure> {
     let address = client.address();
     if !falls_idle(&client) {
         context.note(&format!(

@@ -1,6 +1,6 @@
 //! aider: has no tools, sends no session, and begins every conversation with the same examples.
 
-use crate::launch::{Launch, Route};
+use crate::launch::{KeyCarrier, Launch, Route};
 use crate::setup::Syntax;
 use crate::setup::settings::{Entry, Folder, Setting, SettingsInstaller};
 use crate::{Client, ClientId, Headers};
@@ -22,6 +22,9 @@ pub static CLIENT: Client = Client {
 const ROUTE: Route = Route {
     variables: &[("ANTHROPIC_API_BASE", "{url}"), ("ANTHROPIC_BASE_URL", "{url}"), ("OPENAI_API_BASE", "{url}/v1")],
     check: Some("`--openai-api-base` and .aider.conf.yml override the environment"),
+    key: KeyCarrier::ByHand(
+        "add the header {header} with your key to `extra_params.extra_headers` in .aider.model.settings.yml",
+    ),
     ..Route::BASE
 };
 

@@ -5,7 +5,7 @@ mod session;
 
 use crate::class;
 use crate::hints::is_product;
-use crate::launch::{Launch, Route};
+use crate::launch::{KeyCarrier, Launch, Route};
 use crate::{Client, ClientId, Headers};
 use ctx_core::ToolRole;
 use ctx_core::lexicon::{Arguments, Tag, Vocabulary};
@@ -31,6 +31,7 @@ const ROUTE: Route = Route {
     check: Some(
         "ctx sees requests with a Gemini API key (GEMINI_API_KEY) or a Google login; Vertex AI needs GOOGLE_VERTEX_BASE_URL",
     ),
+    key: KeyCarrier::List("GEMINI_CLI_CUSTOM_HEADERS", ", "),
     ..Route::BASE
 };
 

@@ -1,7 +1,7 @@
 //! goose: sends its session, and moves a message with clock, folder and tasks to the newest turn of each request.
 
 use crate::class;
-use crate::launch::{Launch, Route};
+use crate::launch::{KeyCarrier, Launch, Route};
 use crate::setup::Syntax;
 use crate::setup::settings::{Entry, Folder, Setting, SettingsInstaller};
 use crate::{Client, ClientId, HeaderNames, Headers, Hints};
@@ -27,7 +27,11 @@ pub static CLIENT: Client = Client {
     ..Client::BASE
 };
 
-const ROUTE: Route = Route { variables: &[("ANTHROPIC_HOST", "{url}"), ("OPENAI_HOST", "{url}")], ..Route::BASE };
+const ROUTE: Route = Route {
+    variables: &[("ANTHROPIC_HOST", "{url}"), ("OPENAI_HOST", "{url}")],
+    key: KeyCarrier::ByHand("add a custom provider with the address {url} and the header {header} with your key"),
+    ..Route::BASE
+};
 
 static INSTALLER: SettingsInstaller = SettingsInstaller {
     name: NAME,

@@ -1,6 +1,8 @@
 //! How `ctx run` routes a client through the daemon, as data.
 //!
-//! In all texts, `{url}` is the daemon's URL and `{file}` the path of the route's file.
+//! In all texts, `{url}` is the daemon's URL and `{file}` the path of the route's file. In those about a gateway, `{header}`
+//! is the name of the header with the user's key, and `{variable}` that of a variable with the key. `{key}` is the key itself;
+//! it stands only in values of variables, because other users of the machine see arguments.
 
 /// How to start a client so that it uses the daemon.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +30,23 @@ pub struct Route {
     pub note: Option<&'static str>,
     /// The likely cause if no request arrives.
     pub check: Option<&'static str>,
+    /// How the client sends the user's key to a gateway.
+    pub key: KeyCarrier,
+}
+
+/// How a client adds a header to all its requests.
+#[derive(Debug, Clone, Copy)]
+pub enum KeyCarrier {
+    /// A variable with headers as `name: value`, and the text between two of them. Those of the user stay.
+    List(&'static str, &'static str),
+    /// Further arguments.
+    Arguments(&'static [&'static str]),
+    /// Another value for a variable of the route's `defaults`.
+    Default(&'static str, &'static str),
+    /// Other contents for the route's file.
+    File(&'static str),
+    /// No way that `ctx` could use, and what the user can do.
+    ByHand(&'static str),
 }
 
 impl Launch {
@@ -42,8 +61,16 @@ impl Launch {
 
 impl Route {
     /// A route that sets nothing.
-    pub const BASE: Route =
-        Route { when: None, variables: &[], defaults: &[], arguments: &[], file: None, note: None, check: None };
+    pub const BASE: Route = Route {
+        when: None,
+        variables: &[],
+        defaults: &[],
+        arguments: &[],
+        file: None,
+        note: None,
+        check: None,
+        key: KeyCarrier::ByHand("add the header {header} with your key to its settings"),
+    };
 }
 
 /// Fills in a text of a route.
@@ -102,8 +129,33 @@ mod tests {
     #[test]
     fn inline_settings_are_json() {
         let route = crate::opencode::CLIENT.launch.route(|_| false).expect("a route");
-        let (_, settings) = route.defaults.first().expect("settings");
-        let settings: serde_json::Value = serde_json::from_str(&fill(settings, "http://h:1", "")).expect("JSON");
-        assert_eq!(settings["provider"]["google"]["options"]["baseURL"], "http://h:1/v1beta");
+        let (name, settings) = route.defaults.first().expect("settings");
+        let read = |settings: &str| -> serde_json::Value {
+            serde_json::from_str(&fill(settings, "http://h:1", "")).expect("JSON")
+        };
+        let mut keyed = match route.key {
+            KeyCarrier::Default(other, settings) if other == *name => read(settings),
+            other => panic!("{other:?}"),
+        };
+        for provider in ["anthropic", "openai", "google"] {
+            let options = keyed["provider"][provider]["options"].as_object_mut().expect("options");
+            assert_eq!(options.remove("headers"), Some(serde_json::json!({"{header}": "{key}"})));
+        }
+        assert_eq!(keyed, read(settings), "nothing else differs");
+        assert_eq!(keyed["provider"]["google"]["options"]["baseURL"], "http://h:1/v1beta");
+    }
+
+    #[test]
+    fn a_key_stands_in_variables_only() {
+        for route in CLIENTS.into_iter().flat_map(|client| client.launch.routes) {
+            let texts: Vec<&str> = match route.key {
+                KeyCarrier::List(..) | KeyCarrier::Default(..) => Vec::new(),
+                KeyCarrier::Arguments(texts) => texts.to_vec(),
+                KeyCarrier::File(text) | KeyCarrier::ByHand(text) => vec![text],
+            };
+            assert!(texts.iter().all(|text| !text.contains("{key}")), "{texts:?}");
+            let has_file = matches!(route.key, KeyCarrier::File(_));
+            assert!(!has_file || route.file.is_some(), "{texts:?}");
+        }
     }
 }

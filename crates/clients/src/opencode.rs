@@ -4,7 +4,7 @@ mod session;
 
 use crate::class;
 use crate::hints::is_product;
-use crate::launch::{Launch, Route};
+use crate::launch::{KeyCarrier, Launch, Route};
 use crate::setup::Syntax;
 use crate::setup::settings::{Entries, Entry, Folder, ServerCommand, ServerPlace, Setting, SettingsInstaller, path};
 use crate::{Client, ClientId, HeaderNames, Headers};
@@ -40,6 +40,10 @@ const ROUTE: Route = Route {
         "OPENCODE_CONFIG_CONTENT",
         r#"{"provider":{"anthropic":{"options":{"baseURL":"{url}/v1"}},"openai":{"options":{"baseURL":"{url}/v1"}},"google":{"options":{"baseURL":"{url}/v1beta"}}}}"#,
     )],
+    key: KeyCarrier::Default(
+        "OPENCODE_CONFIG_CONTENT",
+        r#"{"provider":{"anthropic":{"options":{"baseURL":"{url}/v1","headers":{"{header}":"{key}"}}},"openai":{"options":{"baseURL":"{url}/v1","headers":{"{header}":"{key}"}}},"google":{"options":{"baseURL":"{url}/v1beta","headers":{"{header}":"{key}"}}}}}"#,
+    ),
     ..Route::BASE
 };
 

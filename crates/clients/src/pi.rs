@@ -2,7 +2,7 @@
 
 use crate::class;
 use crate::hints::{is_product, product};
-use crate::launch::{Launch, Route};
+use crate::launch::{KeyCarrier, Launch, Route};
 use crate::setup::Syntax;
 use crate::setup::settings::{Entry, Folder, Setting, SettingsInstaller};
 use crate::{Client, ClientId, Headers};
@@ -32,6 +32,12 @@ const ROUTE: Route = Route {
          pi.registerProvider(\"openai\", { baseUrl: \"{url}/v1\" });\n  \
          pi.registerProvider(\"google\", { baseUrl: \"{url}/v1beta\" });\n}\n",
     )),
+    key: KeyCarrier::File(
+        "export default function (pi: any) {\n  const headers = { \"{header}\": process.env.{variable} };\n  \
+         pi.registerProvider(\"anthropic\", { baseUrl: \"{url}\", headers });\n  \
+         pi.registerProvider(\"openai\", { baseUrl: \"{url}/v1\", headers });\n  \
+         pi.registerProvider(\"google\", { baseUrl: \"{url}/v1beta\", headers });\n}\n",
+    ),
     check: Some("a provider of your own in ~/.pi/agent/models.json needs `\"baseUrl\": \"{url}\"` there"),
     ..Route::BASE
 };

@@ -3,7 +3,7 @@
 use crate::class::{self, ToolsListed};
 use crate::gemini_cli;
 use crate::hints::is_product;
-use crate::launch::{Launch, Route};
+use crate::launch::{KeyCarrier, Launch, Route};
 use crate::setup::Syntax;
 use crate::setup::settings::{Entry, Folder, ServerPlace, Setting, SettingsInstaller};
 use crate::{Client, ClientId, Glance, Headers, Hints};
@@ -34,6 +34,9 @@ pub static CLIENT: Client = Client {
 const ROUTE: Route = Route {
     variables: &[("ANTHROPIC_BASE_URL", "{url}"), ("OPENAI_BASE_URL", "{url}/v1")],
     check: Some("a `baseUrl` in ~/.qwen/settings.json overrides the environment"),
+    key: KeyCarrier::ByHand(
+        "add the header {header} with your key to `model.generationConfig.customHeaders` in ~/.qwen/settings.json",
+    ),
     ..Route::BASE
 };
 

@@ -40,7 +40,11 @@ pub const CONVERSATION: Variable = Variable(&["CTX_CONV"]);
 pub const TOKEN: Variable = Variable(&["CTX_TOKEN"]);
 /// A file with that token.
 pub const TOKEN_FILE: Variable = Variable(&["CTX_TOKEN_FILE"]);
-/// The key of a person, for a daemon that serves a team.
+/// The address of a daemon on another machine.
+pub const GATEWAY: Variable = Variable(&["CTX_GATEWAY"]);
+/// The authority of its certificate, in PEM.
+pub const GATEWAY_CA: Variable = Variable(&["CTX_GATEWAY_CA"]);
+/// The key of a person, for a daemon that serves a team: the one that CTX_GATEWAY names, else the one on this machine.
 pub const KEY: Variable = Variable(&["CTX_KEY"]);
 /// The log filter: `info`, `debug`, `ctx_server=trace,warn`, …
 pub const LOG: Variable = Variable(&["CTX_LOG"]);

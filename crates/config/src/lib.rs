@@ -215,6 +215,18 @@ fn upstream(
     Ok(upstream)
 }
 
+/// The way to a gateway: proxies and authorities as for an upstream, without the files. Plain HTTP stays on this machine,
+/// so no proxy sees it.
+pub fn way_to_gateway(url: UpstreamUrl, authorities: Vec<PathBuf>, environment: &Environment) -> Upstream {
+    let mut way = Upstream::new(url);
+    way.extra_ca = authorities;
+    way.extra_ca.extend(ca_files_of_others(environment, &mut Vec::new()));
+    if way.url.is_https() {
+        way.proxies = proxies(environment, &UpstreamKeys::default());
+    }
+    way
+}
+
 /// The catalogue with the file's figures.
 fn models(file: &ConfigFile) -> Result<ctx_models::Models, ConfigError> {
     let mut models = ctx_models::Models::listed().clone();

@@ -36,7 +36,7 @@ pub use connection::tls::{TlsError, TlsFiles};
 pub use listen::{BindError, BoundPort, Server, check_port};
 pub use local::{ControlError, page_is_embedded};
 pub use port_holder::PortHolder;
-pub use proxy::{SetupError, TrustError};
+pub use proxy::{DialError, Dialer, SetupError, TrustError};
 pub use retention::RetentionSettings;
 pub use secret::{Secret, is_secret_name};
 pub use team::{GatewayKey, OpenService, TeamSettings, UpstreamCredentials};

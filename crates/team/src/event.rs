@@ -43,6 +43,9 @@ pub enum Event {
         label: String,
         #[serde(default)]
         expires_at: Option<u64>,
+        /// The login that it was made for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        login: Option<String>,
     },
     KeyRevoked {
         key: String,
@@ -75,6 +78,22 @@ pub enum Event {
     SignedOut {
         person: u32,
         session: String,
+    },
+    /// A person let a machine sign in as themselves.
+    LoginApproved {
+        person: u32,
+        /// The hash of its code.
+        login: String,
+        /// The hash of its secret.
+        device: String,
+        machine: String,
+    },
+    /// A person refused a machine.
+    LoginRefused {
+        person: u32,
+        login: String,
+        device: String,
+        machine: String,
     },
     /// Conversations were exported or deleted.
     Taken {

@@ -7,6 +7,9 @@ use ctx_store::Hash;
 /// The beginning of every key, by which it is recognised among other credentials.
 pub const KEY_PREFIX: &str = "ctxk_";
 
+/// The header of a key, beside the client's own credential.
+pub const KEY_HEADER: &str = "x-ctx-key";
+
 const BYTES: usize = 32;
 /// Characters after the prefix that are stored and shown.
 const SHOWN: usize = 6;
@@ -18,10 +21,7 @@ pub struct KeyText(String);
 impl KeyText {
     /// A new key. `None`: the system provides no random bytes.
     pub fn generate() -> Option<Self> {
-        let mut bytes = [0u8; BYTES];
-        getrandom::fill(&mut bytes).ok()?;
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        Some(Self(format!("{KEY_PREFIX}{hex}")))
+        Some(Self(format!("{KEY_PREFIX}{}", random_hex()?)))
     }
 
     /// The text itself. The long name makes a reader stop at every use.
@@ -42,6 +42,13 @@ impl fmt::Debug for KeyText {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("KeyText(…)")
     }
+}
+
+/// 256 random bits in hexadecimal. `None`: the system provides no random bytes.
+pub(crate) fn random_hex() -> Option<String> {
+    let mut bytes = [0u8; BYTES];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 pub(crate) fn hash(text: &[u8]) -> Hash {

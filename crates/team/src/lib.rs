@@ -10,13 +10,15 @@
 mod error;
 mod event;
 mod key;
+mod login;
 mod model;
 mod registry;
 mod state;
 
 pub use error::TeamError;
 pub use event::{Entry, Event};
-pub use key::{KEY_PREFIX, KeyText};
+pub use key::{KEY_HEADER, KEY_PREFIX, KeyText};
+pub use login::{LOGIN_LIFETIME, LoginCode, LoginProgress, LoginSecret, PendingLogin};
 pub use model::{Access, Actor, Glass, Grantee, Key, Notice, Person, Role, Share};
 pub use registry::{Identity, Recognition, Registry, StoredChange};
 pub use state::{GLASS_LIFETIME, NewKey, State};

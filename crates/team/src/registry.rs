@@ -15,7 +15,7 @@ use crate::model::{Actor, Key, Person};
 use crate::state::State;
 
 /// The conversation of the log, in a store of its own.
-const LOG: &str = "team";
+pub(crate) const LOG: &str = "team";
 /// The note with the times at which keys were used.
 const USED: &str = "used";
 const MINUTE: u64 = 60_000;
@@ -90,6 +90,10 @@ impl Registry {
             changing: Mutex::default(),
             used: RwLock::default(),
         }
+    }
+
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.store
     }
 
     /// The newest state known here.
@@ -283,7 +287,7 @@ fn in_words(Absent { name, silent }: &Absent) -> String {
     )
 }
 
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 

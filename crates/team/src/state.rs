@@ -9,6 +9,7 @@ use ctx_store::Hash;
 use crate::error::TeamError;
 use crate::event::{Entry, Event};
 use crate::key::KeyText;
+use crate::login::DecidedLogin;
 use crate::model::{Access, Actor, Glass, Grantee, Key, Notice, Person, Role, Share};
 
 /// How long a conversation stays open to the person who opened it for a reason, in milliseconds.
@@ -28,6 +29,8 @@ pub struct State {
     glasses: Vec<Glass>,
     /// Sessions of the page that ended before their time.
     ended_sessions: BTreeSet<String>,
+    /// Logins of machines that a person decided, by the hash of their code.
+    pub(crate) logins: BTreeMap<String, DecidedLogin>,
     entries: Vec<Entry>,
     /// Includes removed people, whose numbers are not reused.
     last_person: u32,
@@ -38,6 +41,8 @@ pub struct State {
 pub struct NewKey {
     pub label: String,
     pub expires_at: Option<u64>,
+    /// The login that it is made for.
+    pub login: Option<String>,
 }
 
 impl State {
@@ -61,7 +66,12 @@ impl State {
                 }
             }
             Event::PersonRemoved { person } => self.remove(*person),
-            Event::KeyMade { key, person, hash, shown, label, expires_at } => {
+            Event::KeyMade { key, person, hash, shown, label, expires_at, login } => {
+                if let Some(login) = login
+                    && let Some(used) = self.logins.get_mut(login)
+                {
+                    used.is_used = true;
+                }
                 let Ok(hash) = hash.parse::<Hash>() else { return };
                 let made = Arc::new(Key {
                     id: key.clone(),
@@ -93,6 +103,18 @@ impl State {
             }),
             Event::SignedOut { session, .. } => {
                 self.ended_sessions.insert(session.clone());
+            }
+            Event::LoginApproved { person, login, device, machine }
+            | Event::LoginRefused { person, login, device, machine } => {
+                let decided = DecidedLogin {
+                    person: *person,
+                    device: device.clone(),
+                    machine: machine.clone(),
+                    at: entry.at,
+                    is_approved: matches!(entry.event, Event::LoginApproved { .. }),
+                    is_used: false,
+                };
+                self.logins.insert(login.clone(), decided);
             }
             Event::SignedIn { .. } | Event::Taken { .. } => {}
         }
@@ -277,6 +299,7 @@ impl State {
             shown: text.shown(),
             label: new.label.chars().take(LONGEST_NAME).collect(),
             expires_at: new.expires_at,
+            login: new.login.clone(),
         })
     }
 

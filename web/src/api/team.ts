@@ -16,6 +16,7 @@ export type Share = Schemas["ConversationShare"];
 export type Figures = Schemas["ConversationFigures"];
 export type Notice = Schemas["NoticeView"];
 export type AuditEntry = Schemas["AuditEntry"];
+export type Login = Schemas["LoginView"];
 
 export const getPeople = async () => (await taken(client.GET("/people"))).people;
 
@@ -32,6 +33,14 @@ export const getKeys = async () => (await taken(client.GET("/keys"))).keys;
 export const makeKey = (body: NewKey) => taken(client.POST("/keys", { body }));
 
 export const revokeKey = (key: string) => taken(client.POST("/keys/{key}/revoke", { params: { path: { key } } }));
+
+/** A machine that asks to sign in. */
+export const getLogin = (code: string) => taken(client.GET("/logins/{code}", { params: { path: { code } } }));
+
+export const approveLogin = (code: string) =>
+  taken(client.POST("/logins/{code}/approve", { params: { path: { code } } }));
+
+export const refuseLogin = (code: string) => taken(client.POST("/logins/{code}/refuse", { params: { path: { code } } }));
 
 export const getShares = async () => (await taken(client.GET("/shares"))).shares;
 

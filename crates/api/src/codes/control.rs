@@ -72,6 +72,7 @@ pub(super) const CODES: &[Explanation] = &[
         "the request is addressed to another host name",
         "Use the address that the daemon listens on.",
     ),
+    control(403, LoginRefused, "a person refused the login", "Sign in again if you did not mean to."),
     control(403, RoleNeeded, "your role does not allow this", "Ask an admin."),
     control(
         404,
@@ -100,6 +101,7 @@ pub(super) const CODES: &[Explanation] = &[
     ),
     control(404, UnknownJob, "no job has this name", "A restart of the daemon ends all jobs; start it again."),
     control(404, UnknownKey, "no valid key of yours has this id", "List the keys."),
+    control(404, UnknownLogin, "no login waits with this code", "Codes count for ten minutes and once; sign in again."),
     control(
         404,
         UnknownPath,
@@ -299,6 +301,7 @@ pub(super) const CODES: &[Explanation] = &[
     control(422, TooFew, "at least two frames are needed", "Name another frame."),
     control(422, TooShort, "a summary would not be shorter than the original", "Keep the content, or delete it."),
     control(422, Unsupported, "the operation was not expected here; this is a bug", "Report it with the daemon's log."),
+    control(429, TooOften, "requests of this kind come too fast", "Wait a moment, then try again."),
     control(500, Internal, "the daemon failed; this is a bug", "Report it with the daemon's log. Requests still pass."),
     control(500, NotWritten, "a file could not be written", "Check the folder's permissions and the free space."),
     control(500, Store, "the store could not be read", "Run `ctx doctor`; if the file is damaged, restore a backup."),

@@ -25,6 +25,12 @@ pub(super) const CODES: &[Explanation] = &[
     other(EmptyBatch, "the file contains no operation", "Put one JSON operation on each line."),
     other(Environment, "an environment variable has an invalid value", "Correct or unset it; the message names it."),
     other(File, "a file could not be read or written", "Check the path and its permissions."),
+    other(GatewayUnreachable, "the gateway cannot be reached", "Check the network, the address and the proxy."),
+    other(
+        GatewayUntrusted,
+        "the gateway's certificate is not trusted, so nothing was sent",
+        "If a private authority issued it, name its file: `ctx login URL --ca FILE`.",
+    ),
     other(HelperUnderWay, "the helper model's result is already being committed", "Wait for it, then `ctx undo`."),
     other(HomeNotWritable, "the home is not writable", "Make it writable, or choose another one with `--home`."),
     other(Hook, "the hook could not be run", "Check the command in `[context_editing]`."),
@@ -33,6 +39,7 @@ pub(super) const CODES: &[Explanation] = &[
         "the JSON is invalid",
         "Correct the line that the message names; `ctx batch --help` shows an example.",
     ),
+    other(LocalOnly, "the command concerns the machine that it runs on", "Run it there, or omit `--gateway`."),
     other(Log, "the log could not be started", "Check CTX_LOG."),
     other(Mcp, "the MCP server ended with an error", "Start it again; `ctx doctor` checks the daemon."),
     other(
@@ -62,6 +69,7 @@ pub(super) const CODES: &[Explanation] = &[
     ),
     other(NotConfirmed, "the change was not confirmed", "Nothing was changed. To skip the question, pass `--yes`."),
     other(NotSetUp, "the agent has no settings yet", "Create them first, as the hint says."),
+    other(NotSignedIn, "there is no key for this gateway", "Sign in with `ctx login URL`."),
     other(NotStopped, "the daemon could not be stopped", "Stop its process by hand."),
     other(NotTrusted, "nothing in this folder is trusted", "Run `ctx trust --list` to see trusted files."),
     other(

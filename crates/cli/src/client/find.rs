@@ -1,6 +1,8 @@
-//! Finds the daemon: by its notice, or at the address that the user gives, which takes precedence. The token is sent
-//! only to such an address, never to any program on the default port.
+//! Finds the daemon: a gateway that the user has chosen, or one on this machine, by its notice, or at the address that
+//! the user gives, which takes precedence. The token is sent only to such an address on this machine, never to any
+//! program on the default port, and never to a gateway.
 
+use std::fmt;
 use std::net::SocketAddr;
 
 use ctx_api::client::ClientError;
@@ -11,6 +13,7 @@ use super::{callable, not_understood};
 use crate::config;
 use crate::env::{self, Environment};
 use crate::failure::Failure;
+use crate::gateway::{Gateway, GatewayUrl};
 use crate::home::Home;
 use crate::platform::process::is_running;
 use crate::token;
@@ -21,10 +24,19 @@ pub struct Whereabouts {
     pub home: Home,
     /// `--listen`, as an address to connect to.
     pub flag: Option<SocketAddr>,
+    /// `--gateway`.
+    pub gateway: Option<GatewayUrl>,
     pub environment: Environment,
 }
 
-/// The source of an address.
+/// A daemon that may not respond.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum FoundDaemon {
+    Local(FoundAddress),
+    Gateway(GatewayUrl),
+}
+
+/// The source of an address on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FoundAddress {
     /// The user gave it.
@@ -36,9 +48,18 @@ pub(super) enum FoundAddress {
 const START: &str = "start the daemon with `ctx up`, or your agent with `ctx run -- claude`";
 
 impl Whereabouts {
+    /// The chosen gateway; `None` if the daemon is on this machine.
+    pub fn gateway(&self) -> Result<Option<Gateway>, Failure> {
+        match self.flag {
+            Some(_) => Ok(None),
+            None => Gateway::chosen(self.gateway.as_ref(), &self.home, &self.environment),
+        }
+    }
+
     pub(super) fn look(&self) -> Result<(FoundAddress, Token), Failure> {
         let found = self.place()?;
-        if let Some(key) = self.environment.text(env::KEY) {
+        // With a gateway in the environment, the key there is for it.
+        if let Some(key) = self.environment.text(env::KEY).filter(|_| self.environment.get(env::GATEWAY).is_none()) {
             let key = Token::parse(&key).ok_or_else(|| {
                 Failure::new(ErrorCode::Environment, format!("{}: this is not a key", env::KEY.name()))
                     .hint("a key begins with ctxk_; an admin makes one with `ctx keys new NAME`")
@@ -85,32 +106,62 @@ impl FoundAddress {
             Self::Told { address } | Self::Noticed { address, .. } => address,
         }
     }
+}
 
+impl fmt::Display for FoundDaemon {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Local(found) => found.address().fmt(formatter),
+            Self::Gateway(url) => url.fmt(formatter),
+        }
+    }
+}
+
+impl FoundDaemon {
     /// The failed exchange as an error message.
-    pub(super) fn explain(self, error: ClientError) -> Failure {
-        let address = self.address();
+    pub(super) fn explain(&self, error: ClientError) -> Failure {
         match (error, self) {
+            (ClientError::Refused(error), Self::Gateway(url)) if error.code == ErrorCode::KeyWrong => {
+                Failure::from(error).hint(format!("sign in again with `ctx login {url}`"))
+            }
             (ClientError::Refused(error), _) => error.into(),
             (ClientError::NotUnderstood(error), _) => not_understood(&error),
-            (ClientError::Unreachable(_), Self::Noticed { pid, .. }) => Failure::new(
+            (ClientError::Unreachable(_), Self::Local(FoundAddress::Noticed { pid, address })) => Failure::new(
                 ErrorCode::NoDaemon,
                 format!("no daemon responds: its record names process {pid} on {address}, but nothing listens there"),
             )
             .hint(START),
-            (ClientError::Unreachable(why), Self::Told { .. }) => {
+            (ClientError::Unreachable(why), Self::Local(FoundAddress::Told { address })) => {
                 Failure::new(ErrorCode::NoDaemon, format!("no daemon responds on {address}: {why}"))
                     .hint(format!("{START}; --listen or CTX_LISTEN selects another address"))
             }
-            (ClientError::NotADaemon, _) => {
-                Failure::new(ErrorCode::NotADaemon, format!("the program on {address} is not a ctx daemon"))
+            (ClientError::Unreachable(why), Self::Gateway(url)) => {
+                Failure::new(ErrorCode::GatewayUnreachable, format!("{url} cannot be reached: {why}")).hint(
+                    "check the network and the gateway; `--listen 127.0.0.1:8788` selects a daemon on this machine",
+                )
+            }
+            (ClientError::Untrusted(why), _) => {
+                Failure::new(ErrorCode::GatewayUntrusted, format!("nothing was sent to {self}: {why}")).hint(format!(
+                    "if a private authority issued the certificate, name its file: `ctx login {self} --ca FILE`"
+                ))
+            }
+            (ClientError::NotADaemon, Self::Gateway(url)) => {
+                Failure::new(ErrorCode::NotADaemon, format!("the program at {url} is not a ctx daemon"))
+                    .hint("check the address")
+            }
+            (ClientError::NotADaemon, Self::Local(_)) => {
+                Failure::new(ErrorCode::NotADaemon, format!("the program on {self} is not a ctx daemon"))
                     .hint("start the daemon on another port (`ctx up --listen 127.0.0.1:PORT`), or stop that program")
             }
-            (ClientError::TooSlow, _) => {
-                Failure::new(ErrorCode::TooSlow, format!("the daemon on {address} did not respond in time"))
-                    .hint("try again, or restart it with `ctx stop` and `ctx up`")
+            (ClientError::TooSlow, daemon) => {
+                let hint = match daemon {
+                    Self::Local(_) => "try again, or restart it with `ctx stop` and `ctx up`",
+                    Self::Gateway(_) => "try again",
+                };
+                Failure::new(ErrorCode::TooSlow, format!("the daemon on {self} did not respond in time")).hint(hint)
             }
             (ClientError::Cut(why), _) => {
-                Failure::new(ErrorCode::Cut, format!("the daemon on {address} aborted its response: {why}"))
+                Failure::new(ErrorCode::Cut, format!("the daemon on {self} aborted its response: {why}"))
                     .hint("it may have stopped; check `ctx status`")
             }
         }

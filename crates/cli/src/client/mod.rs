@@ -7,7 +7,7 @@ mod job;
 mod tests;
 
 use std::net::SocketAddr;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Deref};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -25,7 +25,9 @@ use serde::de::DeserializeOwned;
 use tokio::runtime::{Builder, Runtime};
 
 pub use self::find::Whereabouts;
+use self::find::{FoundAddress, FoundDaemon};
 use crate::failure::Failure;
+use crate::gateway::GatewayUrl;
 use crate::output::busy::Busy;
 use crate::output::words;
 
@@ -38,17 +40,59 @@ const WAITING: &str = "waiting for the daemon";
 /// A daemon's address and token. Nothing has been sent yet.
 pub struct Client {
     api: ctx_api::client::Client,
-    token: Token,
+    /// For the link to the page of a daemon on this machine.
+    token: Option<Token>,
     /// The source of the address, for error messages.
-    found: find::FoundAddress,
+    found: FoundDaemon,
     runtime: Runtime,
 }
 
-impl Client {
+/// A daemon on this machine.
+pub struct LocalClient {
+    client: Client,
+    address: SocketAddr,
+}
+
+impl LocalClient {
     pub fn find(whereabouts: &Whereabouts) -> Result<Self, Failure> {
         let (found, token) = whereabouts.look()?;
-        let api = ctx_api::client::Client::new(found.address(), token.expose()).read_by(Face::Shell);
-        Ok(Self { api, token, found, runtime: runtime()? })
+        let address = found.address();
+        let api = ctx_api::client::Client::new(address, token.expose()).read_by(Face::Shell);
+        let client = Client { api, token: Some(token), found: FoundDaemon::Local(found), runtime: runtime()? };
+        Ok(Self { client, address })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn into_client(self) -> Client {
+        self.client
+    }
+}
+
+impl Deref for LocalClient {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Client {
+    /// The gateway that the user has chosen, else the daemon on this machine.
+    pub fn find(whereabouts: &Whereabouts) -> Result<Self, Failure> {
+        let Some(gateway) = whereabouts.gateway()? else {
+            return LocalClient::find(whereabouts).map(LocalClient::into_client);
+        };
+        let api = gateway.client(&whereabouts.environment)?;
+        Self::of_gateway(gateway.url, api)
+    }
+
+    /// A client of a gateway, whichever one is chosen.
+    pub fn of_gateway(url: GatewayUrl, api: ctx_api::client::Client) -> Result<Self, Failure> {
+        let api = api.read_by(Face::Shell);
+        Ok(Self { api, token: None, found: FoundDaemon::Gateway(url), runtime: runtime()? })
     }
 
     /// The same for an agent: hints name tools.
@@ -56,21 +100,35 @@ impl Client {
         Self { api: self.api.read_by(Face::Tools), ..self }
     }
 
-    /// The same, if a program listens at the address.
+    /// The same, if a program listens at the address. No other is started in place of a gateway.
     pub fn there(self) -> Result<Self, Failure> {
-        match std::net::TcpStream::connect_timeout(&self.address(), KNOCK) {
+        let FoundDaemon::Local(found) = &self.found else { return Ok(self) };
+        match std::net::TcpStream::connect_timeout(&found.address(), KNOCK) {
             Ok(_) => Ok(self),
             Err(error) => Err(self.found.explain(ClientError::Unreachable(connect_reason(&error)))),
         }
     }
 
-    pub fn address(&self) -> SocketAddr {
-        self.api.address()
+    /// The gateway, if the daemon is one.
+    pub fn gateway(&self) -> Option<&GatewayUrl> {
+        match &self.found {
+            FoundDaemon::Gateway(url) => Some(url),
+            FoundDaemon::Local(_) => None,
+        }
     }
 
-    /// The link that signs a browser in, optionally to one conversation.
+    /// The address of the daemon, for people.
+    pub fn place(&self) -> String {
+        self.found.to_string()
+    }
+
+    /// The link that signs a browser in, optionally to one conversation. On a gateway, people sign in themselves.
     pub fn page_link(&self, conversation: Option<&str>) -> String {
-        page_link(self.address(), &self.token, conversation)
+        match (&self.found, &self.token) {
+            (FoundDaemon::Local(found), Some(token)) => page_link(found.address(), token, conversation),
+            (FoundDaemon::Local(found), None) => format!("http://{}/ui/{}", found.address(), page_place(conversation)),
+            (FoundDaemon::Gateway(url), _) => format!("{url}/ui/{}", page_place(conversation)),
+        }
     }
 
     /// The bytes of the response; `path` is relative to `/control/v1`.
@@ -82,6 +140,12 @@ impl Client {
     pub fn call<T: DeserializeOwned>(&self, call: &Call<T>) -> Result<T, Failure> {
         let _busy = Busy::start(WAITING);
         self.runtime.block_on(self.api.call(call)).map_err(|error| self.found.explain(error))
+    }
+
+    /// Makes a call that needs no credentials, and sends none; `path` is relative to `/control`.
+    pub fn call_without_key<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Failure> {
+        let asked = self.api.call_without_key(path, body);
+        self.runtime.block_on(asked).map_err(|error| self.found.explain(error))
     }
 
     /// The full id of the conversation with this name.
@@ -140,7 +204,7 @@ impl Client {
 /// `Ok(Some(words))`: the daemon's reason why not.
 pub fn reach_upstream(address: SocketAddr, patience: Duration) -> Result<Option<String>, Failure> {
     let reached = ctx_api::client::reach_upstream(callable(address), patience);
-    runtime()?.block_on(reached).map_err(|error| find::FoundAddress::Told { address }.explain(error))
+    runtime()?.block_on(reached).map_err(|error| FoundDaemon::Local(FoundAddress::Told { address }).explain(error))
 }
 
 fn runtime() -> Result<Runtime, Failure> {
@@ -151,8 +215,11 @@ fn runtime() -> Result<Runtime, Failure> {
 }
 
 pub fn page_link(address: SocketAddr, token: &Token, conversation: Option<&str>) -> String {
-    let place = conversation.map(|id| format!("#/{}/frames", encoded(id, ""))).unwrap_or_default();
-    format!("http://{}/ui/?token={}{place}", callable(address), token.expose())
+    format!("http://{}/ui/?token={}{}", callable(address), token.expose(), page_place(conversation))
+}
+
+fn page_place(conversation: Option<&str>) -> String {
+    conversation.map(|id| format!("#/{}/frames", encoded(id, ""))).unwrap_or_default()
 }
 
 /// Parses a response. A daemon of another version may use another form.

@@ -35,7 +35,7 @@ fn home_with_token() -> (tempfile::TempDir, Home) {
 }
 
 fn whereabouts(home: &Home, flag: Option<SocketAddr>, environment: &[(&str, &str)]) -> Whereabouts {
-    Whereabouts { home: home.clone(), flag, environment: Environment::of(environment) }
+    Whereabouts { home: home.clone(), flag, gateway: None, environment: Environment::of(environment) }
 }
 
 fn closed_port() -> SocketAddr {
@@ -66,8 +66,9 @@ fn a_flag_wins_over_the_notice_and_the_notice_over_the_variable() {
     let (_folder, home) = home_with_token();
     let address = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
     home.put_up(&Notice { pid: std::process::id(), listen: address(2), started_at: 0 }).expect("written");
-    let found =
-        |flag| Client::find(&whereabouts(&home, flag, &[("CTX_LISTEN", "0.0.0.0:3")])).expect("a client").address();
+    let found = |flag| {
+        LocalClient::find(&whereabouts(&home, flag, &[("CTX_LISTEN", "0.0.0.0:3")])).expect("a client").address()
+    };
     assert_eq!(found(Some(address(1))), address(1));
     assert_eq!(found(None), address(2));
     std::fs::remove_file(home.notice_file()).expect("removed");
@@ -126,6 +127,38 @@ fn the_daemons_own_words_are_passed_on() {
     assert!(asked.starts_with("get /control/v1/status http/1.1\r\n"), "{asked}");
     assert!(asked.contains(&format!("authorization: bearer {TOKEN}")), "{asked}");
     assert!(asked.contains(&format!("host: {address}")), "{asked}");
+}
+
+#[test]
+fn the_token_of_this_machine_is_not_sent_to_a_gateway_and_its_key_not_to_this_machine() {
+    let (_folder, home) = home_with_token();
+    let key = format!("ctxk_{TOKEN}");
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+    let asked = |to_gateway: bool| {
+        let (address, served) = answer_once(head);
+        let (url, flag) = (format!("http://{address}"), Some(address).filter(|_| !to_gateway));
+        let environment = [("CTX_GATEWAY", url.as_str()), ("CTX_KEY", &key)];
+        let client = Client::find(&whereabouts(&home, flag, &environment)).expect("a client");
+        client.get("/status").expect("an answer");
+        assert_eq!(client.gateway().is_some(), to_gateway);
+        assert!(!client.page_link(None).contains("ctxk_"));
+        served.join().expect("served").to_ascii_lowercase()
+    };
+    let to_gateway = asked(true);
+    assert!(to_gateway.contains(&format!("authorization: bearer {key}")), "{to_gateway}");
+    let to_daemon = asked(false);
+    assert!(to_daemon.contains(&format!("authorization: bearer {TOKEN}")), "{to_daemon}");
+}
+
+#[test]
+fn a_gateway_out_of_reach_is_no_missing_daemon() {
+    let (_folder, home) = home_with_token();
+    let (url, key) = (format!("http://{}", closed_port()), format!("ctxk_{TOKEN}"));
+    let environment = [("CTX_GATEWAY", url.as_str()), ("CTX_KEY", &key)];
+    let client = Client::find(&whereabouts(&home, None, &environment)).and_then(Client::there).expect("a client");
+    let failure = client.get("/status").expect_err("no answer");
+    assert_eq!(failure.code, ErrorCode::GatewayUnreachable);
+    assert!(failure.message.contains(&url) && failure.hint.expect("a hint").contains("--listen"));
 }
 
 #[test]

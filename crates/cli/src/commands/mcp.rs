@@ -115,7 +115,7 @@ impl Inside {
         if background::answering(&home).is_none() {
             run::start(self.flags.clone(), &self.context)?;
         }
-        let found = background::answering(&home).map(|(client, _)| client);
+        let found = background::answering(&home).map(|(client, _)| client.into_client());
         found.ok_or_else(|| Failure::new(ErrorCode::NoDaemon, "the daemon was started but has exited"))
     }
 }

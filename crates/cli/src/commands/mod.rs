@@ -29,6 +29,8 @@ pub mod install;
 pub mod keys;
 pub mod lab;
 pub mod list;
+pub mod login;
+pub mod logout;
 pub mod man;
 pub mod mcp;
 pub mod models;

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use ctx_api::models::{CacheRulesView, ModelProviderView, ModelView, ModelsView};
+use ctx_core::ErrorCode;
 
 use crate::arguments::JsonArguments;
 use crate::client::understood;
@@ -34,6 +35,7 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let answer = match context.found() {
         Ok(client) => client.get("/models")?,
+        Err(failure) if failure.code != ErrorCode::NoDaemon => return Err(failure),
         // Without a daemon: the table that a daemon started here would use.
         Err(_) => {
             let home = context.home()?;

@@ -63,8 +63,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         None => Vec::new(),
     };
     // Files of a damaged store contain whole conversations, but cannot be listed.
-    let mut aside = if all { SqliteStore::moved_aside(context.home()?.path()) } else { Vec::new() };
-    if all {
+    // Those of this machine are not the gateway's.
+    let has_files = all && context.gateway()?.is_none();
+    let mut aside = if has_files { SqliteStore::moved_aside(context.home()?.path()) } else { Vec::new() };
+    if has_files {
         aside.extend(SqliteStore::losses(context.home()?.path()));
     }
     // `--all` also deletes unlisted content, so it runs even if the list is empty.
@@ -156,8 +158,11 @@ enum Keeper {
 impl Keeper {
     /// `None`: there is no store yet.
     fn find(context: &Context) -> Result<Option<Self>, Failure> {
+        if context.gateway()?.is_some() {
+            return Ok(Some(Self::Daemon(Box::new(context.found()?))));
+        }
         if let Some((client, _)) = background::running(context)? {
-            return Ok(Some(Self::Daemon(Box::new(client))));
+            return Ok(Some(Self::Daemon(Box::new(client.into_client()))));
         }
         let home = context.home()?;
         let database = context.database(&home)?;

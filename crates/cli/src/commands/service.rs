@@ -9,7 +9,6 @@ use serde_json::json;
 
 use crate::arguments::JsonArguments;
 use crate::background;
-use crate::client::Client;
 use crate::commands::stop;
 use crate::context::Context;
 use crate::env;
@@ -17,7 +16,6 @@ use crate::failure::Failure;
 use crate::platform::service::{Definition, Manager};
 use crate::setup::program_path;
 use crate::upgrade;
-use ctx_api::status::Status;
 
 /// Run the daemon as a service: started at login, restarted when it dies
 #[derive(Args, Debug)]
@@ -126,7 +124,7 @@ fn status(json: bool, context: &Context) -> Result<ExitCode, Failure> {
     let home = context.home()?;
     let file: Option<PathBuf> = Some(manager.file(&context.environment)?).filter(|file| file.exists());
     let is_active = file.is_some() && manager.is_active();
-    let daemon: Option<(Client, Status)> = background::answering(&home);
+    let daemon = background::answering(&home);
     if json {
         let told = json!({
             "manager": manager.name,

@@ -13,6 +13,7 @@ use crate::arguments::{ConversationArguments, JsonArguments};
 use crate::commands::lab;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::gateway::GatewayUrl;
 use crate::output::{Output, text, words};
 
 /// Show the state of the daemon and of the context
@@ -32,6 +33,9 @@ pub struct Arguments {
 struct Whole<'a> {
     #[serde(flatten)]
     status: &'a Status,
+    /// The address of a daemon on another machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gateway: Option<String>,
     context: Option<ContextView>,
     worth: Option<WorthRemoving>,
 }
@@ -46,11 +50,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let filled = client.call(&asked.context()).ok();
     if arguments.format.json {
         let worth = client.call(&asked.worth()).ok().and_then(|view| view.worth);
-        let all = Whole { status: &status, context: filled, worth };
+        let gateway = client.gateway().map(ToString::to_string);
+        let all = Whole { status: &status, gateway, context: filled, worth };
         context.output.json(&serde_json::to_vec(&all).unwrap_or_default())?;
     } else {
-        let listen = client.address().to_string();
-        let mut words = render(&status, &listen, ctx_service::now(), &context.output);
+        let listen = client.place();
+        let mut words = client.gateway().map(|url| gateway_in_words(url, &status, &context.output)).unwrap_or_default();
+        words += &render(&status, &listen, ctx_service::now(), &context.output);
         if let Some(view) = filled {
             words.push_str(&context_in_words(&view, &context.output));
             let moved = super::list::moved_line(context, &view.conversation);
@@ -66,6 +72,12 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     }
     let lost_commits = status.store.gone || !status.store.losses.is_empty();
     Ok(if lost_commits { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Where the user is signed in, and as whom.
+fn gateway_in_words(url: &GatewayUrl, status: &Status, output: &Output) -> String {
+    let me = status.me.as_ref().map(|me| format!(", signed in as {} ({})", me.name, me.role)).unwrap_or_default();
+    format!("{}{}\n", output.paint.faint(&format!("{:<16}", "gateway")), text::line(&format!("{url}{me}")))
 }
 
 /// The usage of the context.

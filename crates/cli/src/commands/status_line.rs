@@ -10,7 +10,7 @@ use clap::Args;
 use ctx_api::context::ContextView;
 use ctx_clients::StatusLineInput;
 
-use crate::client::{Client, Whereabouts, of_conversation, understood};
+use crate::client::{Client, of_conversation, understood};
 use crate::context::Context;
 use crate::env;
 use crate::failure::Failure;
@@ -45,11 +45,7 @@ pub fn run(_: Arguments, context: &Context) -> Result<ExitCode, Failure> {
 
 /// The daemon's data about a session, if they arrive in time.
 fn view(session: &str, context: &Context) -> Option<ContextView> {
-    let whereabouts = Whereabouts {
-        home: context.home().ok()?,
-        flag: context.place.listen,
-        environment: context.environment.clone(),
-    };
+    let whereabouts = context.whereabouts().ok()?;
     let question = of_conversation(session, "context");
     let (answer, answered) = mpsc::channel();
     std::thread::Builder::new()

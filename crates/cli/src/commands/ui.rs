@@ -12,11 +12,14 @@ use crate::platform::browser;
 
 /// Print the link to the page
 #[derive(Args, Debug)]
-#[command(after_help = "The link contains the daemon's token: anyone who has it can read and edit every conversation.
+#[command(
+    after_help = "The link contains the daemon's token: anyone who has it can read and edit every conversation. On a gateway it
+contains nothing, and you sign in on the page.
 
 Examples:
   ctx ui
-  ctx ui --open")]
+  ctx ui --open"
+)]
 pub struct Arguments {
     /// Open the page in the browser
     #[arg(long)]

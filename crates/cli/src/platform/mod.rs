@@ -2,6 +2,7 @@
 //! follow their documentation and have not been run.
 
 pub mod browser;
+pub mod machine;
 pub mod permissions;
 pub mod process;
 pub mod service;

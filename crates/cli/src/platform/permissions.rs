@@ -13,3 +13,14 @@ pub fn is_open_to_others(path: &Path) -> bool {
 pub fn is_open_to_others(_path: &Path) -> bool {
     false
 }
+
+/// Lets only the owner read and write a file.
+#[cfg(unix)]
+pub fn make_private(path: &Path) -> std::io::Result<()> {
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600))
+}
+
+#[cfg(not(unix))]
+pub fn make_private(_path: &Path) -> std::io::Result<()> {
+    Ok(())
+}

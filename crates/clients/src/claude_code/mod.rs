@@ -13,7 +13,7 @@ mod vocabulary;
 pub use install::skill;
 pub use vocabulary::VOCABULARY;
 
-use crate::launch::{Launch, Route};
+use crate::launch::{KeyCarrier, Launch, Route};
 use crate::{Client, ClientId, McpCaller};
 
 const NAME: &str = "claude-code";
@@ -46,5 +46,6 @@ const ROUTE: Route = Route {
     variables: &[(variables::BASE_URL, "{url}")],
     defaults: &[(variables::HINT_HEADERS, "1"), (variables::TOOL_SEARCH, "true")],
     check: Some("`env.ANTHROPIC_BASE_URL` in its settings overrides the environment"),
+    key: KeyCarrier::List("ANTHROPIC_CUSTOM_HEADERS", "\n"),
     ..Route::BASE
 };

@@ -8,7 +8,7 @@ mod vocabulary;
 pub use vocabulary::VOCABULARY;
 
 use crate::class;
-use crate::launch::{Launch, Route};
+use crate::launch::{KeyCarrier, Launch, Route};
 use crate::{Client, ClientId};
 
 pub static CLIENT: Client = Client {
@@ -30,6 +30,9 @@ pub static CLIENT: Client = Client {
     ..Client::BASE
 };
 
+const KEY: KeyCarrier =
+    KeyCarrier::Arguments(&["-c", "model_providers.ctx.env_http_headers={ \"{header}\" = \"{variable}\" }"]);
+
 /// A provider named "OpenAI" makes Codex send the turn of each item. It uses plain HTTP, unlike the built-in provider.
 const WITH_KEY: Route = Route {
     when: Some("OPENAI_API_KEY"),
@@ -45,6 +48,7 @@ const WITH_KEY: Route = Route {
         "-c",
         "model_providers.ctx.env_key=\"OPENAI_API_KEY\"",
     ],
+    key: KEY,
     ..Route::BASE
 };
 
@@ -63,5 +67,6 @@ const WITH_LOGIN: Route = Route {
         "model_providers.ctx.requires_openai_auth=true",
     ],
     note: Some("OPENAI_API_KEY is not set, so Codex uses its ChatGPT login"),
+    key: KEY,
     ..Route::BASE
 };

@@ -5,6 +5,7 @@ mod edit;
 mod explain;
 mod helper;
 mod live;
+mod login;
 mod metrics;
 mod openapi;
 mod phases;
@@ -64,8 +65,8 @@ use ctx_api::search::SearchQuery;
 use ctx_api::stats::StatsQuery;
 use ctx_api::status::{Status, UpstreamView};
 use ctx_api::team::{
-    AllShares, Audit, AuditQuery, Keys, MadeKey, Me, NewKey, NewPerson, Notices, OpenConversation, People,
-    PersonChange, PersonConversations, Reason, ShareRequest, Shares,
+    AllShares, Audit, AuditQuery, Keys, LoginDecision, LoginView, MadeKey, Me, NewKey, NewPerson, Notices,
+    OpenConversation, People, PersonChange, PersonConversations, Reason, ShareRequest, Shares,
 };
 use ctx_api::timeline::TimelineQuery;
 use ctx_api::waiting::{Cancel, Several};
@@ -451,6 +452,21 @@ fn team_routes() -> Routes {
         .get("/keys", team::keys, told("keys", "Keys, without their texts").answers::<Keys>().of_a_team())
         .post("/keys", team::make_key, told("make_key", "Makes a key").body::<NewKey>().answers::<MadeKey>())
         .post("/keys/{key}/revoke", team::revoke, told("revoke_key", "Revokes a key").answers::<Keys>())
+        .get(
+            "/logins/{code}",
+            login::look,
+            told("login", "A machine that asks to sign in").answers::<LoginView>().of_a_team(),
+        )
+        .post(
+            "/logins/{code}/approve",
+            login::approve,
+            told("approve_login", "Lets a machine sign in as the reader; only the page can").answers::<LoginDecision>(),
+        )
+        .post(
+            "/logins/{code}/refuse",
+            login::refuse,
+            told("refuse_login", "Refuses a machine; only the page can").answers::<LoginDecision>(),
+        )
         .get(
             "/conversations/{conversation}/shares",
             team::shares,

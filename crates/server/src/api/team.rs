@@ -69,7 +69,7 @@ impl Api {
     }
 
     /// Makes a change where it may block.
-    async fn change<T: Send + 'static>(
+    pub(super) async fn change<T: Send + 'static>(
         &self,
         decide: impl Fn(&State, &Actor) -> Result<(Event, T), TeamError> + Send + 'static,
     ) -> Result<StoredChange<T>, ControlError> {
@@ -245,7 +245,8 @@ pub async fn make_key(api: Api, request: Result<Json<NewKey>, JsonRejection>) ->
     let text = KeyText::generate().ok_or_else(|| {
         ControlError::new(ErrorCode::Internal, "The system provides no random bytes for a key.", "Try again.")
     })?;
-    let new = ctx_team::NewKey { label, expires_at: days.map(|days| now() + u64::from(days) * DAY_MS) };
+    let expires_at = days.map(|days| now() + u64::from(days) * DAY_MS);
+    let new = ctx_team::NewKey { label, expires_at, ..ctx_team::NewKey::default() };
     let made = text.clone();
     let changed = api.change(move |state, actor| {
         let id = match &person {
@@ -394,6 +395,8 @@ fn in_words(state: &State, entry: &Entry) -> AuditEntry {
         }
         Event::SignedIn { person, with } => ("signed-in", format!("{} with {with}", name(person))),
         Event::SignedOut { person, .. } => ("signed-out", name(person)),
+        Event::LoginApproved { person, machine, .. } => ("login-approved", format!("{machine} as {}", name(person))),
+        Event::LoginRefused { person, machine, .. } => ("login-refused", format!("{machine} as {}", name(person))),
         Event::Taken { owner, action, conversations } => {
             ("taken", format!("{action} {conversations} of {}", name(owner)))
         }

@@ -4,6 +4,7 @@
 mod control;
 mod embedded;
 mod health;
+mod login;
 mod page;
 mod sign_in;
 
@@ -67,12 +68,19 @@ impl LocalPaths {
             return self.room(probe.answer(self.stage.is_draining(), self.service.as_ref()));
         }
         let face = face_of(&head.headers);
+        if login::concerns(&head) {
+            return self.room(control::worded(self.machine_login(&head, incoming).await, face));
+        }
         // The desk stays open until the handler is done.
         let (mut router, _desk) = match self.admit(&head).await {
             Ok(admitted) => admitted,
             Err(refused) => return self.room(control::worded(refused, face)),
         };
-        let request = Request::from_parts(head, Body::new(incoming));
+        let is_own_page = is_own_page(&head.headers);
+        let mut request = Request::from_parts(head, Body::new(incoming));
+        if is_own_page {
+            request.extensions_mut().insert(OwnPage);
+        }
         let handled = self.runtime.spawn(async move { router.call(request).await });
         let mut response = match handled.await {
             Ok(Ok(response)) => response,
@@ -169,6 +177,17 @@ impl LocalPaths {
 fn placed(control: Router) -> Router {
     let control = control.fallback(control::unknown_path).method_not_allowed_fallback(control::wrong_method);
     Router::new().nest("/control/v1", control).fallback(control::unknown_path)
+}
+
+/// A request that our own page sent for a signed-in person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OwnPage;
+
+/// Whether an admitted request comes from our own page: it has a session instead of a key or the token, and an origin,
+/// which was checked.
+fn is_own_page(headers: &HeaderMap) -> bool {
+    let has_key = control_key(headers).is_some() || headers.contains_key(header::AUTHORIZATION);
+    !has_key && headers.contains_key(header::ORIGIN)
 }
 
 /// Whether a refused request lacks a key: it has no credentials at all, or the session of a browser that is over.

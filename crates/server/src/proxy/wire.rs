@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-pub(super) enum Wire {
+pub enum Wire {
     Plain(TcpStream),
     Tls(Box<TlsStream<Wire>>),
 }

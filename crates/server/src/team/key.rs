@@ -6,7 +6,7 @@ use ctx_team::KEY_PREFIX;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 /// The header of a key, beside the client's own credential.
-pub(crate) const KEY_HEADER: HeaderName = HeaderName::from_static("x-ctx-key");
+pub(crate) const KEY_HEADER: HeaderName = HeaderName::from_static(ctx_team::KEY_HEADER);
 
 /// Where a key stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

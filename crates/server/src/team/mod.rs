@@ -8,6 +8,7 @@ mod credentials;
 pub(crate) mod guest;
 mod idle;
 pub(crate) mod key;
+mod logins;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -25,6 +26,7 @@ use tokio::sync::Mutex;
 pub(crate) use self::credentials::NoCredential;
 pub use self::credentials::{GatewayKey, UpstreamCredentials};
 pub(crate) use self::key::{KeyPlace, key_of};
+pub(crate) use self::logins::{INTERVAL as LOGIN_INTERVAL, LoginLimits};
 use crate::api::{self, Api, Surroundings};
 use crate::helper::retitle;
 use crate::local::ControlError;
@@ -103,6 +105,7 @@ pub(crate) struct Team {
     registry: Arc<Registry>,
     open: Arc<dyn OpenService>,
     credentials: UpstreamCredentials,
+    login_limits: LoginLimits,
     around: Surroundings,
     desks: RwLock<HashMap<u32, Arc<Desk>>>,
     /// Held while a desk is opened.
@@ -134,6 +137,7 @@ impl Team {
             registry,
             open,
             credentials,
+            login_limits: LoginLimits::default(),
             around,
             desks: RwLock::default(),
             opening: Mutex::default(),
@@ -156,6 +160,10 @@ impl Team {
 
     pub(crate) fn credentials(&self) -> &UpstreamCredentials {
         &self.credentials
+    }
+
+    pub(crate) fn login_limits(&self) -> &LoginLimits {
+        &self.login_limits
     }
 
     fn seat(&self, person: u32) -> Seat {

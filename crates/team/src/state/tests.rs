@@ -139,7 +139,7 @@ fn breaking_the_glass_needs_a_role_and_a_reason_lasts_an_hour_and_is_told_to_the
 #[test]
 fn the_fold_of_the_stored_log_is_the_same_state() {
     let mut team = Team::new();
-    let key = team.key("anna", &NewKey { label: "laptop".into(), expires_at: None });
+    let key = team.key("anna", &NewKey { label: "laptop".into(), ..NewKey::default() });
     let json = serde_json::to_string(team.0.entries()).expect("JSON");
     assert!(!json.contains(key.expose_secret()), "no key is stored");
     let again = State::of(serde_json::from_str::<Vec<Entry>>(&json).expect("entries"));

@@ -1,6 +1,7 @@
 //! `ctx doctor`: checks everything the daemon depends on, and suggests fixes.
 
 mod checks;
+mod gateway;
 mod store;
 mod upstream;
 
@@ -68,6 +69,10 @@ impl Finding {
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let home = context.home()?;
     let mut findings = checks::home(&home);
+    if let Some(about_gateway) = gateway::check(context, &home) {
+        findings.extend(about_gateway);
+        return report(&findings, arguments.format.json, context);
+    }
     let (settings, configuration) = checks::configuration(&arguments.daemon.flags(&context.place)?, context, &home);
     findings.extend(configuration);
     findings.extend(checks::token(&home));
@@ -78,12 +83,16 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     if !arguments.offline {
         findings.extend(upstream::check(daemon.as_ref(), settings.as_ref(), &home));
     }
+    report(&findings, arguments.format.json, context)
+}
+
+fn report(findings: &[Finding], json: bool, context: &Context) -> Result<ExitCode, Failure> {
     let is_healthy = findings.iter().all(|finding| finding.level != Level::Wrong);
-    if arguments.format.json {
+    if json {
         let answer = json!({ "healthy": is_healthy, "findings": findings });
         context.output.json(answer.to_string().as_bytes())?;
     } else {
-        context.output.print(&render(&findings, &context.output))?;
+        context.output.print(&render(findings, &context.output))?;
     }
     Ok(if is_healthy { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

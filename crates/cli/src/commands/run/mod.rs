@@ -13,7 +13,7 @@ use clap::builder::PossibleValuesParser;
 use ctx_clients::CLIENTS;
 use ctx_core::ErrorCode;
 use ctx_engine::automatic::Rules;
-use launch::Launch;
+use launch::{Destination, Launch};
 
 use crate::arguments::DaemonArguments;
 use crate::background::{self, StartedDaemon};
@@ -22,6 +22,7 @@ use crate::config::{Flags, LiveRules, Settings};
 use crate::context::Context;
 use crate::env;
 use crate::failure::Failure;
+use crate::gateway::Gateway;
 use crate::home::Home;
 use crate::platform::supervise::{self, become_process};
 use crate::upgrade;
@@ -29,12 +30,14 @@ use ctx_api::status::Status;
 
 /// Run an agent through the daemon, starting the daemon if needed
 #[derive(Args, Debug)]
-#[command(after_help = "The daemon keeps running when the agent exits; `ctx stop` stops it.
+#[command(
+    after_help = "The daemon keeps running when the agent exits; `ctx stop` stops it. After `ctx login`, the agent uses the gateway.
 
 Examples:
   ctx run -- claude -p 'What does this project do?'
   ctx run --client goose -- ./my-goose
-  ctx run --upstream https://gateway.example -- claude")]
+  ctx run --upstream https://gateway.example -- claude"
+)]
 pub struct Arguments {
     #[command(flatten)]
     daemon: DaemonArguments,
@@ -51,6 +54,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         return Err(Failure::usage("no agent was given"));
     };
     let flags = arguments.daemon.flags(&context.place)?;
+    if let Some(gateway) = context.gateway()? {
+        refuse_flags(&flags, &gateway)?;
+        return through_gateway(gateway, (program, rest), arguments.client.as_deref(), context);
+    }
     let named = flags.config.clone();
     // A home has one daemon: if it is running, no other can start, at any address.
     let found = match background::answering(&context.home()?) {
@@ -78,7 +85,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     };
     note_waiting(named, context);
     let home = context.home()?;
-    let launch = Launch::of(program, arguments.client.as_deref(), address, home.path(), &context.environment);
+    let destination = Destination::Local(address);
+    let launch = Launch::of(program, arguments.client.as_deref(), destination, home.path(), &context.environment);
     let mut agent = Command::new(program);
     launch.prepare(&mut agent, rest, &context.environment)?;
     launch.notes(&status.upstream, &context.environment).iter().for_each(|note| context.note(note));
@@ -89,10 +97,54 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     Ok(code)
 }
 
+/// Runs the agent through a gateway. Without the gateway it does not run: its edits would be missing.
+fn through_gateway(
+    gateway: Gateway,
+    (program, rest): (&OsString, &[OsString]),
+    client: Option<&str>,
+    context: &Context,
+) -> Result<ExitCode, Failure> {
+    let home = context.home()?;
+    let before = context.found()?.status()?;
+    let name = program.to_string_lossy();
+    let launch = Launch::of(program, client, Destination::Gateway(gateway), home.path(), &context.environment);
+    let mut agent = Command::new(program);
+    launch.prepare(&mut agent, rest, &context.environment)?;
+    launch.notes(&before.upstream, &context.environment).iter().for_each(|note| context.note(note));
+    let code = supervise::run(agent, &name)?;
+    let after = context.found().and_then(|client| client.status());
+    // Each daemon counts for itself, and the next answer may be another one's.
+    let is_alone = before.store.others.is_empty();
+    if is_alone && after.is_ok_and(|after| is_unchanged(&before, &after)) {
+        context.note(&launch.about_silence(&name));
+    }
+    Ok(code)
+}
+
+/// Flags for starting a daemon do not fit a gateway.
+fn refuse_flags(flags: &Flags, gateway: &Gateway) -> Result<(), Failure> {
+    let starts = flags.upstream.is_some()
+        || !flags.upstreams.is_empty()
+        || flags.store.is_some()
+        || flags.config.is_some()
+        || flags.tls.0.is_some()
+        || flags.team
+        || flags.allow_remote;
+    if !starts {
+        return Ok(());
+    }
+    let message = format!("these flags are for a daemon on this machine, and the agent would use {}", gateway.url);
+    Err(Failure::usage(message).hint("omit them, or select a daemon on this machine with `--listen 127.0.0.1:8788`"))
+}
+
+fn is_unchanged(before: &Status, after: &Status) -> bool {
+    after.pid == before.pid && after.requests.total == before.requests.total
+}
+
 /// Whether it is the same daemon as before, without a request since.
 fn is_silent(home: &Home, before: &Status) -> bool {
     let after = background::answering(home).map(|(_, status)| status);
-    after.is_some_and(|after| after.pid == before.pid && after.requests.total == before.requests.total)
+    after.is_some_and(|after| is_unchanged(before, &after))
 }
 
 /// Lets the agent run without a daemon if the home is not writable, and returns the note about it. Not if the home has

@@ -119,6 +119,7 @@ fn in_path(path: &str) -> Vec<Value> {
             "name" => "A rule such as `A30`, or an error code such as `unknown-id`.",
             "person" => "The name of a person.",
             "key" => "The id of a key.",
+            "code" => "The code of a login, such as `BCDF-GHJK`.",
             "edit" => "A deferred edit, such as `w1`.",
             _ => "A frame (`t3`), a step (`t3/2`), a message (`t3#1`) or a block (`t3#1.0`). May contain slashes.",
         };
@@ -159,6 +160,10 @@ fn refusals(described: &TypeDescription) -> BTreeSet<StatusCode> {
     }
     if told.needs_team {
         all.push(StatusCode::CONFLICT);
+    }
+    // Codes can be guessed.
+    if described.path.contains("{code}") {
+        all.push(StatusCode::TOO_MANY_REQUESTS);
     }
     if edits {
         all.extend([StatusCode::PAYLOAD_TOO_LARGE, StatusCode::INSUFFICIENT_STORAGE]);

@@ -2,6 +2,7 @@
 
 mod idle;
 mod keys;
+mod login;
 mod ownership;
 mod page;
 mod retention;

@@ -6,19 +6,19 @@ use super::scene::Team;
 use crate::support::body_of;
 
 /// A signed-in browser.
-struct Browser {
-    cookie: String,
-    page_key: String,
+pub struct Browser {
+    pub cookie: String,
+    pub page_key: String,
 }
 
 impl Browser {
-    fn lines(&self) -> String {
+    pub fn lines(&self) -> String {
         format!("Cookie: {}\r\nx-ctx-page-key: {}\r\n", self.cookie, self.page_key)
     }
 }
 
 /// A request of a browser on our own page, and the whole answer.
-async fn browse(team: &Team, method: &str, path: &str, lines: &str, body: &str) -> String {
+pub async fn browse(team: &Team, method: &str, path: &str, lines: &str, body: &str) -> String {
     let (address, length) = (team.house.address, body.len());
     let mut client = team.house.connect().await;
     let head = format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\n{lines}Content-Length: {length}\r\n");
@@ -26,7 +26,7 @@ async fn browse(team: &Team, method: &str, path: &str, lines: &str, body: &str) 
     String::from_utf8_lossy(&client.rest().await).into_owned()
 }
 
-fn status(answer: &str) -> u16 {
+pub fn status(answer: &str) -> u16 {
     answer.split(' ').nth(1).and_then(|status| status.parse().ok()).expect(answer)
 }
 
@@ -35,7 +35,7 @@ async fn sign_in(team: &Team, key: &str) -> String {
     browse(team, "POST", "/ui/sign-in", &origin, &json!({"key": key}).to_string()).await
 }
 
-async fn signed_in(team: &Team, name: &str) -> Browser {
+pub async fn signed_in(team: &Team, name: &str) -> Browser {
     let answer = sign_in(team, team.key(name)).await;
     assert_eq!(status(&answer), 200, "{answer}");
     let cookies: Vec<&str> = answer.lines().filter_map(|line| line.strip_prefix("set-cookie: ")).collect();
@@ -47,7 +47,7 @@ async fn signed_in(team: &Team, name: &str) -> Browser {
     Browser { cookie, page_key: body["page_key"].as_str().expect("a page key").to_owned() }
 }
 
-async fn ask(team: &Team, browser: &Browser, path: &str) -> (u16, Value) {
+pub async fn ask(team: &Team, browser: &Browser, path: &str) -> (u16, Value) {
     let answer = browse(team, "GET", &format!("/control/v1/{path}"), &browser.lines(), "").await;
     (status(&answer), serde_json::from_str(body_of(&answer)).expect(&answer))
 }

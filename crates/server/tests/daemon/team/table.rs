@@ -85,6 +85,10 @@ const ROUTES: &[Row] = &[
     ("get", "/keys", "", OWN),
     ("post", "/keys", "{}", OWN),
     ("post", "/keys/{key}/revoke", "{}", "!!--y--y"),
+    // Nobody waits with this code, and decisions are the page's.
+    ("get", "/logins/{code}", "", OWN),
+    ("post", "/logins/{code}/approve", "{}", "!!xxxxxx"),
+    ("post", "/logins/{code}/refuse", "{}", "!!xxxxxx"),
     ("get", "/conversations/{conversation}/shares", "", OWNER),
     ("post", "/conversations/{conversation}/share", r#"{"person":"dora"}"#, OWNER),
     ("post", "/conversations/{conversation}/unshare", r#"{"person":"dora"}"#, OWNER),
@@ -139,7 +143,11 @@ impl Table {
     async fn filled(&mut self, text: &str) -> String {
         let mut text =
             text.replace("{conversation}", &self.conversation).replace("{id}", "t1").replace("{request}", "r1");
-        text = text.replace("{edit}", "w1").replace("{job}", "h1").replace("{name}", "stale");
+        text = text
+            .replace("{edit}", "w1")
+            .replace("{job}", "h1")
+            .replace("{name}", "stale")
+            .replace("{code}", "BCDF-GHJK");
         self.made += 1;
         let new = format!("new{}", self.made);
         if text.contains("{person}") {

@@ -1,0 +1,107 @@
+//! Limits for machines that ask to sign in. Anyone may ask, so everything that is not a decision of a person is limited,
+//! by each daemon for itself.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The time between two questions of a machine about its login.
+pub(crate) const INTERVAL: Duration = Duration::from_secs(2);
+/// Clocks and networks are not exact.
+const TOLERANCE: Duration = Duration::from_millis(500);
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// New logins in a minute.
+const MOST_ASKED: usize = 30;
+/// Questions about logins in a minute: twenty machines at a time.
+const MOST_POLLS: usize = 600;
+/// Wrong codes of a person in a minute.
+const MOST_WRONG: usize = 10;
+
+#[derive(Default)]
+pub(crate) struct LoginLimits {
+    asked: Limiter,
+    polls: Limiter,
+    wrong: Limiter,
+    /// When each machine asked last, by its secret's beginning.
+    polled: Mutex<HashMap<String, Instant>>,
+}
+
+impl LoginLimits {
+    /// Whether another machine may ask now.
+    pub(crate) fn may_ask(&self) -> bool {
+        self.asked.take(0, MOST_ASKED, Instant::now())
+    }
+
+    /// Whether a machine may ask about its login now.
+    pub(crate) fn may_poll(&self, secret: &str) -> bool {
+        self.may_poll_at(secret, Instant::now())
+    }
+
+    fn may_poll_at(&self, secret: &str, now: Instant) -> bool {
+        let mut polled = self.polled.lock().unwrap_or_else(PoisonError::into_inner);
+        polled.retain(|_, at| now.duration_since(*at) < INTERVAL - TOLERANCE);
+        let name: String = secret.chars().take(16).collect();
+        polled.insert(name, now).is_none() && self.polls.take(0, MOST_POLLS, now)
+    }
+
+    /// Whether a person may try a code: not after many wrong ones.
+    pub(crate) fn may_try(&self, person: u32) -> bool {
+        self.wrong.count(person, Instant::now()) < MOST_WRONG
+    }
+
+    /// A person tried a code that nobody has.
+    pub(crate) fn was_wrong(&self, person: u32) {
+        self.wrong.take(person, MOST_WRONG, Instant::now());
+    }
+}
+
+/// Counts events of the last minute.
+#[derive(Default)]
+struct Limiter(Mutex<HashMap<u32, VecDeque<Instant>>>);
+
+impl Limiter {
+    /// Counts an event, unless there are `most` already.
+    fn take(&self, whose: u32, most: usize, now: Instant) -> bool {
+        let is_free = self.count(whose, now) < most;
+        if is_free {
+            let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            times.entry(whose).or_default().push_back(now);
+        }
+        is_free
+    }
+
+    fn count(&self, whose: u32, now: Instant) -> usize {
+        let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        times.retain(|_, times| {
+            while times.front().is_some_and(|at| now.duration_since(*at) >= MINUTE) {
+                times.pop_front();
+            }
+            !times.is_empty()
+        });
+        times.get(&whose).map_or(0, VecDeque::len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_counts_the_last_minute_of_each_person() {
+        let (limiter, now) = (Limiter::default(), Instant::now());
+        assert!((0..3).all(|_| limiter.take(1, 3, now)) && !limiter.take(1, 3, now));
+        assert!(limiter.take(2, 3, now), "another person is not concerned");
+        assert!(limiter.take(1, 3, now + MINUTE));
+    }
+
+    #[test]
+    fn a_machine_that_asks_too_fast_is_told_to_slow_down() {
+        let (limits, now) = (LoginLimits::default(), Instant::now());
+        assert!(limits.may_poll_at("one", now) && limits.may_poll_at("other", now));
+        assert!(!limits.may_poll_at("one", now + INTERVAL / 2));
+        assert!(limits.may_poll_at("one", now + INTERVAL * 2));
+        let many = (0..2 * MOST_POLLS).filter(|number| limits.may_poll_at(&format!("{number}"), now + INTERVAL * 3));
+        assert!(many.count() < MOST_POLLS);
+    }
+}
