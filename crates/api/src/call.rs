@@ -17,6 +17,7 @@ use crate::helper::{HelperTest, HelperView, JobView};
 use crate::history::{Branches, Diff, DiffQuery, HistoryQuery, HistoryRequest, HistoryView, Tags};
 use crate::map::ContextMap;
 use crate::models::ModelsView;
+use crate::offloaded::{OffloadedQuery, OffloadedView};
 use crate::phases::{PhaseRequest, PhasesView};
 use crate::plan::{Plan, PlanView};
 use crate::requests::{Explanation, SentView};
@@ -229,6 +230,11 @@ impl Conversation<'_> {
     /// The difference between the client's request and the composed one.
     pub fn explain(self, query: &AtQuery) -> Call<Explanation> {
         Call::get(self.path("explain")).query(query)
+    }
+
+    /// Offloaded content by its handle.
+    pub fn offloaded(self, handle: &str, query: &OffloadedQuery) -> Call<OffloadedView> {
+        Call::get(self.path(&format!("offloaded/{}", encoded(handle, "")))).query(query)
     }
 
     /// Two points of the history compared.

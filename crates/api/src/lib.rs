@@ -21,6 +21,7 @@ pub mod history;
 pub mod live;
 pub mod map;
 pub mod models;
+pub mod offloaded;
 pub mod operations;
 pub mod phases;
 pub mod plan;

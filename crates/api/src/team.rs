@@ -10,6 +10,9 @@ pub struct Me {
     /// `member`, `auditor` or `admin`.
     pub role: String,
     pub groups: Vec<String>,
+    /// Of the key that they use: `proxy`, `look`, `edit` and `admin` if it is not limited.
+    #[serde(default)]
+    pub scopes: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -70,6 +73,9 @@ pub struct KeyView {
     pub label: String,
     pub made_at: u64,
     pub expires_at: Option<u64>,
+    /// `proxy`, `look`, `edit` and `admin` if it is not limited.
+    #[serde(default)]
+    pub scopes: Vec<String>,
     pub revoked_at: Option<u64>,
     /// By the minute.
     pub last_used: Option<u64>,
@@ -87,6 +93,9 @@ pub struct NewKey {
     /// It never expires by default.
     #[serde(default)]
     pub days: Option<u32>,
+    /// Some of `proxy`, `look`, `edit` and `admin`; those of the reader's own key by default. `edit` includes `look`.
+    #[serde(default)]
+    pub scopes: Option<Vec<String>>,
 }
 
 /// A new key. Its text is not stored, and cannot be shown again.
@@ -95,6 +104,8 @@ pub struct MadeKey {
     pub id: String,
     pub person: String,
     pub key: String,
+    #[serde(default)]
+    pub scopes: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }

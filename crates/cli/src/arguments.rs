@@ -42,6 +42,7 @@ pub enum Verb {
     Search(commands::search::Arguments),
     Compose(commands::compose::Arguments),
     Sent(commands::sent::Arguments),
+    Cat(commands::cat::Arguments),
     #[command(flatten)]
     Change(commands::change::Change),
     Preview(commands::preview::Arguments),

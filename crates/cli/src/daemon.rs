@@ -51,7 +51,11 @@ impl Assembly {
             Some(offload) => Folder::in_project(&offload.clone(), offload),
             None => Folder::in_home(home.path()),
         };
-        let service = store.service()?.offloading_to(offload.clone());
+        let service = match settings.team {
+            // Agents are elsewhere: they cannot read files here.
+            true => store.service()?.keeping_in_store(settings.handles),
+            false => store.service()?.offloading_to(offload.clone()),
+        };
         let upstream = settings.upstream.url.to_string();
         let desks = Desks {
             store: store.clone(),
@@ -61,9 +65,11 @@ impl Assembly {
             models: settings.models.clone(),
             rules: Arc::new(LiveRules::new(flags, environment, home).ignoring_folders()),
             upstream: upstream.clone(),
+            handles: settings.handles,
         };
         let service = service.with_moments(settings.moments).with_models(settings.models);
-        let live = Arc::new(LiveRules::new(flags, environment, home));
+        let live = LiveRules::new(flags, environment, home);
+        let live = Arc::new(if settings.team { live.ignoring_folders() } else { live });
         let service = Arc::new(service.with_provider(live.clone(), &upstream));
         if store.is_shared() {
             edited_cards::keep(home, store.place().display().to_string(), &service);
@@ -72,7 +78,11 @@ impl Assembly {
         // If the provider clears too, the automatic editor has a higher threshold.
         let asking = Arc::downgrade(&service);
         let provider = move |about: &About<'_>| asking.upgrade().is_some_and(|service| service.provider_edits(about));
-        service.automate(Some(Arc::new(Editor::new(rules.clone(), offload, Box::new(provider)))));
+        let editor = match settings.team {
+            true => Editor::in_store(rules.clone(), settings.handles, Box::new(provider)),
+            false => Editor::new(rules.clone(), offload, Box::new(provider)),
+        };
+        service.automate(Some(Arc::new(editor)));
         let mut config = ServerConfig::new(settings.listen, settings.upstream, token.clone());
         config.upstreams = settings.upstreams;
         config.allow_remote = settings.allow_remote;

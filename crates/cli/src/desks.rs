@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
+use ctx_engine::edit::handle::Handles;
 use ctx_engine::ports::About;
 use ctx_engine::{Moments, Refusal};
 use ctx_models::Models;
 use ctx_server::OpenService;
 use ctx_service::Service;
 use ctx_service::automatic::Editor;
-use ctx_service::edit::Folder;
 use ctx_store::{Owner, StoreError};
 use ctx_team::{Entry, Registry, TeamError};
 
@@ -39,6 +39,8 @@ pub struct Desks {
     /// Without the files of projects: those are on the machines of people.
     pub rules: Arc<LiveRules>,
     pub upstream: String,
+    /// How agents read offloaded content.
+    pub handles: Handles,
 }
 
 impl Desks {
@@ -124,8 +126,7 @@ impl OpenService for Desks {
             let hint = hint!["Try again in a moment; ", Command::Doctor, " checks the store."];
             Refusal::new(ErrorCode::Store, format!("The store cannot be opened: {}.", failure.message), hint)
         })?;
-        let offload = Folder::in_home(folder.path());
-        let service = service.offloading_to(offload.clone()).with_moments(self.moments);
+        let service = service.keeping_in_store(self.handles).with_moments(self.moments);
         let service = service.with_models(self.models.clone()).with_provider(self.rules.clone(), &self.upstream);
         let service = Arc::new(service);
         if self.store.is_shared() {
@@ -133,7 +134,7 @@ impl OpenService for Desks {
         }
         let asking = Arc::downgrade(&service);
         let provider = move |about: &About<'_>| asking.upgrade().is_some_and(|service| service.provider_edits(about));
-        let editor = Editor::new(self.rules.clone(), offload, Box::new(provider)).ignoring_folders();
+        let editor = Editor::in_store(self.rules.clone(), self.handles, Box::new(provider));
         service.automate(Some(Arc::new(editor)));
         Ok(service)
     }

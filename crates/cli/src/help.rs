@@ -38,6 +38,7 @@ const GROUPS: [Group; 9] = [
             ("search", "'parser'"),
             ("compose", "--explain"),
             ("sent", "r17"),
+            ("cat", "o-7f3a2c9104bd31aa"),
             ("timeline", ""),
             ("watch", ""),
             ("explain", "A65"),

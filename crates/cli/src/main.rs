@@ -61,6 +61,7 @@ fn main() -> ExitCode {
         Verb::Show(arguments) => commands::show::run(arguments, &context),
         Verb::Search(arguments) => commands::search::run(arguments, &context),
         Verb::Compose(arguments) => commands::compose::run(arguments, &context),
+        Verb::Cat(arguments) => commands::cat::run(arguments, &context),
         Verb::Sent(arguments) => commands::sent::run(arguments, &context),
         Verb::Change(change) => commands::change::run(change, &context),
         Verb::Preview(arguments) => commands::preview::run(arguments, &context),

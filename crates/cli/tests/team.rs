@@ -74,7 +74,9 @@ impl Gateway {
     async fn send(&self, key: &str, session: &Session) -> u16 {
         let mut client = Client::connect(&format!("http://{}", self.address)).await.expect("a connection");
         let mut headers = session.headers();
-        headers.push(("x-ctx-key".to_owned(), key.to_owned()));
+        if !key.is_empty() {
+            headers.push(("x-ctx-key".to_owned(), key.to_owned()));
+        }
         let answer = client.send("POST", "/v1/messages?beta=true", &headers, &session.body()).await.expect("an answer");
         answer.status
     }
@@ -205,13 +207,34 @@ async fn every_command_on_the_page_about_teams_runs() {
         if words[0] == "keys" {
             let key = printed.trim().to_owned();
             assert_eq!(gateway.send(&key, &session(3)).await, 200);
-            anna = Some(key);
+            anna.get_or_insert(key);
         }
         ran.push(line.split_once(' ').map_or(line, |(first, _)| first).to_owned());
     }
-    assert_eq!(ran, ["people", "keys", "share", "share", "share", "audit", "audit", "stats", "stats", "stats"]);
+    assert_eq!(ran, ["people", "keys", "keys", "share", "share", "share", "audit", "audit", "stats", "stats", "stats"]);
     let shared = gateway.json(Some(&bob), &["conversations"])["conversations"].as_array().expect("a list").len();
     assert_eq!(shared, 0, "the page ends the share");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_for_one_use_does_nothing_else_and_is_listed_with_its_scopes() {
+    let provider = FakeProvider::start(Options::strict()).expect("the fake provider");
+    let gateway = Gateway::open(&provider, &[]);
+    let anna = gateway.person("anna");
+    assert_eq!(gateway.send(&anna, &session(4)).await, 200);
+    let made = gateway.json(Some(&anna), &["keys", "new", "--scope", "proxy,look"]);
+    let reader = made["key"].as_str().expect("a key");
+    assert_eq!(gateway.send(reader, &session(4)).await, 200);
+    gateway.run(Some(reader), &["list"]).expect("it may look");
+    let refused = gateway.run(Some(reader), &["pin", "t1"]).expect_err("refused");
+    assert!(refused.contains("the scope edit"), "{refused}");
+    let refused = gateway.run(Some(reader), &["keys", "new"]).expect_err("refused");
+    assert!(refused.contains("the scope admin"), "{refused}");
+    let listed = gateway.run(Some(reader), &["keys", "list"]).expect("listed");
+    let lines: Vec<&str> = listed.lines().collect();
+    assert!(lines[1].contains(" all ") && lines[2].contains(" proxy, look "), "{listed}");
+    let me = gateway.run(Some(reader), &["people", "me"]).expect("me");
+    assert!(me.starts_with("anna (member; this key: proxy, look)"), "{me}");
 }
 
 #[test]
@@ -262,4 +285,99 @@ async fn two_daemons_on_one_database_agree_on_people_keys_and_edits_at_once() {
     let people = other.json(None, &["people", "list"]);
     assert_eq!(people["people"].as_array().map(Vec::len), Some(2));
     assert_eq!(people["people"][0]["keys"], json!(0));
+}
+
+/// A folder that reports whether anything in it is opened.
+#[cfg(target_os = "linux")]
+struct Trap {
+    folder: tempfile::TempDir,
+    watch: std::os::fd::OwnedFd,
+}
+
+#[cfg(target_os = "linux")]
+impl Trap {
+    fn set() -> Trap {
+        use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+        let folder = tempfile::tempdir().expect("a folder");
+        let skill = folder.path().join(".claude/skills/trap");
+        std::fs::create_dir_all(&skill).expect("a folder");
+        let settings = "[context_editing]\nmode = \"off\"\nledger = \"NOTES.md\"\n";
+        for (file, text) in [("ctx.toml", settings), ("CLAUDE.md", "words"), (".claude/skills/trap/SKILL.md", "words")]
+        {
+            std::fs::write(folder.path().join(file), text).expect("written");
+        }
+        let watch = inotify::init(CreateFlags::NONBLOCK).expect("inotify");
+        let what = WatchFlags::OPEN | WatchFlags::CREATE | WatchFlags::MODIFY;
+        for place in ["", ".claude", ".claude/skills", ".claude/skills/trap"] {
+            inotify::add_watch(&watch, folder.path().join(place), what).expect("watched");
+        }
+        Trap { folder, watch }
+    }
+
+    /// The names of what was opened or written since the last call.
+    fn touched(&self) -> Vec<String> {
+        let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
+        let mut reader = rustix::fs::inotify::Reader::new(&self.watch, &mut buffer);
+        let mut found = Vec::new();
+        while let Ok(event) = reader.next() {
+            found.push(event.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default());
+        }
+        found
+    }
+}
+
+/// Folders of this name, at any depth.
+#[cfg(target_os = "linux")]
+fn has_folder(place: &Path, name: &str) -> bool {
+    let mut folders = std::fs::read_dir(place).expect("a folder").flatten().filter(|entry| entry.path().is_dir());
+    folders.any(|entry| entry.file_name() == name || has_folder(&entry.path(), name))
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_teams_daemon_opens_no_folder_that_a_request_names_and_offloads_to_no_file() {
+    let provider = FakeProvider::start(Options::strict()).expect("the fake provider");
+    let trap = Trap::set();
+    let mut talk = Session::new(5).lean().hints(true);
+    let words = "many words ".repeat(40);
+    talk.user(&format!("Working directory: {}\n{words}\nneedle in it", trap.folder.path().display()));
+    talk.assistant("an answer").turn().user("the second question");
+    let settings = "[context_editing]\nmode = \"on\"\n[team]\nreads_back = \"cli\"\n";
+    let home = || {
+        let home = tempfile::tempdir().expect("a folder");
+        std::fs::write(home.path().join("ctx.toml"), settings).expect("written");
+        home
+    };
+    let gateway = Gateway::at(home(), &provider, &[]);
+    let anna = gateway.person("anna");
+    let key = Some(anna.as_str());
+    assert_eq!(gateway.send(&anna, &talk).await, 200);
+    let offloaded = gateway.json(key, &["offload", "t1"]);
+    assert_eq!(offloaded["files"], json!([]), "{offloaded}");
+    let shown = gateway.run(key, &["show", "t1", "--full"]).expect("shown");
+    let handle = shown.split("ctx cat ").nth(1).and_then(|rest| rest.get(..18)).expect(&shown);
+    let text = gateway.run(key, &["cat", handle]).expect("read");
+    assert!(text.contains("needle in it"), "{text}");
+    assert_eq!(gateway.run(key, &["cat", handle, "--grep", "NEEDLE"]).expect("read").lines().count(), 1);
+    assert!(gateway.run(None, &["cat", handle]).is_err(), "the operator does not have it");
+    assert_eq!(gateway.send(&anna, &talk).await, 200);
+    // Every place that asks for the settings of a project.
+    for command in [&["status"][..], &["list"], &["compose"], &["history"], &["timeline"], &["stats"]] {
+        gateway.run(key, command).expect("an answer");
+    }
+    assert_eq!(trap.touched(), [""; 0], "a folder of a request was opened");
+    let home_of_team = gateway.close();
+    assert!(!has_folder(home_of_team.path(), "offload"), "content was written to a file");
+
+    // The trap works: a daemon on the agent's own machine reads the project's settings.
+    let alone = home();
+    let mut command = ctx(alone.path());
+    command.args(["up", "--listen", "127.0.0.1:0", "--upstream", &provider.url()]);
+    let daemon = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("ctx up starts");
+    let address = wait_for(alone.path());
+    let own = Gateway { home: alone, daemon, address };
+    assert_eq!(own.send("", &talk).await, 200);
+    assert_eq!(own.send("", &talk).await, 200);
+    own.run(None, &["status"]).expect("a status");
+    assert!(trap.touched().iter().any(|name| name == "ctx.toml"), "the trap does not work");
 }

@@ -85,6 +85,8 @@ pub struct Settings {
     pub store: Option<PostgresAddress>,
     /// Whether people use the daemon with keys.
     pub team: bool,
+    /// How a team's agents read offloaded content.
+    pub handles: ctx_engine::edit::handle::Handles,
     /// The time without use after which the conversations of a person are closed.
     pub idle: Duration,
     /// The credentials with which their requests leave.
@@ -155,6 +157,7 @@ impl Settings {
             models: models(&file)?,
             store: store::address(flags, environment, &file)?,
             credentials: team::credentials(&file, environment)?,
+            handles: ctx_engine::edit::handle::Handles { by_command: config.team.reads_back.as_deref() == Some("cli") },
             idle: Duration::from_secs(60 * config.team.idle_minutes.unwrap_or(15)),
             team: flags.team || config.team.enabled.unwrap_or(false),
             retention: retention::settings(&config.retention)?,

@@ -8,6 +8,7 @@ use crate::log::OpeningRecord;
 use ctx_clients::{ClientId, Hints};
 use ctx_core::content::WireId;
 use ctx_core::edit::effect::{Effect, EffectId};
+use ctx_core::edit::history::KeptText;
 use ctx_core::message::{Message, Role};
 use ctx_core::reconcile::{Place, RequestPath, Sighting, Verdict, reconcile};
 use ctx_core::tokens::Calibration;
@@ -147,6 +148,8 @@ pub struct Inheritance {
     pub effects: Vec<(EffectId, Effect)>,
     /// The provider's token calibration, because the fork has no answer yet.
     pub calibration: Calibration,
+    /// Offloaded content that the parent's commits keep.
+    pub kept: Vec<KeptText>,
     /// Its pending changes and kept results.
     pub pending: PendingForFork,
 }

@@ -8,6 +8,7 @@ pub mod carry;
 pub mod client_notes;
 pub mod cost;
 pub mod files;
+pub mod handle;
 pub mod heal;
 pub mod import;
 pub mod imports;

@@ -1,5 +1,6 @@
 //! Works on one conversation, passed in by the caller. Takes no conversation lock, starts no thread.
 
+use crate::ports::handles::Handles;
 use crate::ports::{NoProvider, OffloadFolder, Provider};
 use ctx_models::Models;
 use ctx_store::Reader;
@@ -17,6 +18,8 @@ pub struct Engine {
     /// The edits that the provider is asked to make.
     pub provider: Arc<dyn Provider>,
     pub offload_folder: Option<Arc<dyn OffloadFolder>>,
+    /// Offloaded content stays in the store, and goes to no folder.
+    pub handles: Option<Handles>,
     nonce: AtomicU64,
 }
 
@@ -28,6 +31,7 @@ impl Engine {
             moments: Moments::default(),
             provider: Arc::new(NoProvider),
             offload_folder: None,
+            handles: None,
             nonce: AtomicU64::new(0),
         }
     }

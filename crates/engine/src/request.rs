@@ -16,6 +16,7 @@ use crate::conversation::cache_forecast::Forecast;
 use crate::conversation::left::begins_with_summary;
 use crate::conversation::policy::ToolUse;
 use crate::conversation::{Conversation, FOLDER_TURNS};
+use crate::edit::handle;
 use crate::log::{self, ArrivalRecord};
 use crate::{EDITED, Engine, mark, record};
 use circumstances::Circumstances;
@@ -319,7 +320,7 @@ impl Engine {
         at: u64,
         step: &mut Step,
     ) {
-        let Inheritance { from, effects, calibration, .. } = inherited;
+        let Inheritance { from, effects, calibration, kept, .. } = inherited;
         let (slots, messages) = conversation.messages.tree.path().map(|slot| (slot.id, &slot.message)).unzip();
         let ground = Ground::new(slots, messages, envelope);
         let view = ground.lay(effects.iter().map(|(id, effect)| (*id, effect)).collect());
@@ -338,6 +339,11 @@ impl Engine {
             note: None,
             reasons: Vec::new(),
             summary: format!("inherited from {from}"),
+            kept: kept
+                .iter()
+                .filter(|kept| effects.iter().any(|(_, effect)| handle::names(effect, &kept.handle)))
+                .cloned()
+                .collect(),
             change: Change::Inherit { from: from.clone(), effects },
             tokens_before,
             tokens_after,

@@ -367,6 +367,7 @@ impl Parts {
                     from: id.clone(),
                     effects,
                     calibration: other.usage.calibration,
+                    kept: other.history.all().flat_map(|commit| &commit.kept).cloned().collect(),
                     pending: other.pending_for_fork(),
                 };
                 let lost_edits = other.log.lost_edits;

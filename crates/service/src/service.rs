@@ -16,6 +16,7 @@ use ctx_api::frames::Frames;
 use ctx_api::history::{Branches, Diff, HistoryRequest, HistoryView, Tags};
 use ctx_api::map::ContextMap;
 use ctx_api::models::ModelsView;
+use ctx_api::offloaded::{OffloadedQuery, OffloadedView};
 use ctx_api::phases::{PhaseRequest, PhasesView};
 use ctx_api::plan::{Plan, PlanView};
 use ctx_api::requests::{CompositionView, SentView, Usage};
@@ -29,6 +30,7 @@ use ctx_core::SlotId;
 use ctx_engine::attribution::SeenRequest;
 use ctx_engine::card::Card;
 use ctx_engine::compose::Ready;
+use ctx_engine::edit::handle::Handles;
 use ctx_engine::edit::heal::Illness;
 use ctx_engine::helper::questions::{Grown, OpenQuestions};
 use ctx_engine::ports::{About, Automatic};
@@ -67,6 +69,12 @@ impl Service {
     /// Sets the folder for offloaded content.
     pub fn offloading_to(mut self, folder: Folder) -> Service {
         self.parts.engine.offload_folder = Some(Arc::new(folder));
+        self
+    }
+
+    /// Keeps offloaded content in the store, for agents that cannot read the daemon's files.
+    pub fn keeping_in_store(mut self, handles: Handles) -> Service {
+        self.parts.engine.handles = Some(handles);
         self
     }
 
@@ -235,6 +243,11 @@ impl Service {
     /// Shows the content that `id` names in a conversation, now or as of a commit.
     pub fn show(&self, name: &str, id: &str, at: Option<&str>) -> Result<ContentView, Refusal> {
         self.parts.show(name, id, at)
+    }
+
+    /// Offloaded content by its handle.
+    pub fn offloaded(&self, name: &str, handle: &str, query: &OffloadedQuery) -> Result<OffloadedView, Refusal> {
+        self.parts.offloaded(name, handle, query)
     }
 
     /// Finds blocks that contain all these words, in any order and case, in messages, calls and results; `"quoted

@@ -6,6 +6,7 @@ use ctx_store::Record;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Access, Grantee, Role};
+use crate::scope::Scopes;
 
 /// The kind of the records.
 pub(crate) const KIND: &str = "team";
@@ -46,6 +47,8 @@ pub enum Event {
         /// The login that it was made for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         login: Option<String>,
+        #[serde(default, skip_serializing_if = "Scopes::is_all")]
+        scopes: Scopes,
     },
     KeyRevoked {
         key: String,
@@ -87,6 +90,9 @@ pub enum Event {
         /// The hash of its secret.
         device: String,
         machine: String,
+        /// Those of the session that approved it, which its key gets.
+        #[serde(default, skip_serializing_if = "Scopes::is_all")]
+        scopes: Scopes,
     },
     /// A person refused a machine.
     LoginRefused {

@@ -13,6 +13,7 @@ mod key;
 mod login;
 mod model;
 mod registry;
+mod scope;
 mod state;
 
 pub use error::TeamError;
@@ -21,4 +22,5 @@ pub use key::{KEY_HEADER, KEY_PREFIX, KeyText};
 pub use login::{LOGIN_LIFETIME, LoginCode, LoginProgress, LoginSecret, PendingLogin};
 pub use model::{Access, Actor, Glass, Grantee, Key, Notice, Person, Role, Share};
 pub use registry::{Identity, Recognition, Registry, StoredChange};
+pub use scope::{Scope, Scopes};
 pub use state::{GLASS_LIFETIME, NewKey, State};

@@ -15,6 +15,7 @@ use crate::event::Event;
 use crate::key::{KeyText, random_hex};
 use crate::model::Actor;
 use crate::registry::{LOG, Registry, now};
+use crate::scope::Scopes;
 use crate::state::{NewKey, State};
 
 /// How long a code counts, in milliseconds.
@@ -112,7 +113,8 @@ pub struct DecidedLogin {
     pub(crate) device: String,
     pub(crate) machine: String,
     pub(crate) at: u64,
-    pub(crate) is_approved: bool,
+    /// For its key, if it was approved.
+    pub(crate) scopes: Option<Scopes>,
     pub(crate) is_used: bool,
 }
 
@@ -172,7 +174,7 @@ impl DecidedLogin {
     fn progress(&self, secret: &LoginSecret, now: u64) -> LoginProgress {
         // Hashes of random secrets: their comparison tells nothing about the secrets.
         match self.device == secret.hash() && !self.is_used && !is_over(self.at, now) {
-            true if self.is_approved => LoginProgress::Approved,
+            true if self.scopes.is_some() => LoginProgress::Approved,
             true => LoginProgress::Refused,
             false => LoginProgress::Over,
         }
@@ -192,7 +194,7 @@ impl State {
         let (person, login) = (actor.id, pending.login.clone());
         let (device, machine) = (pending.device.clone(), pending.machine.clone());
         Ok(match approve {
-            true => Event::LoginApproved { person, login, device, machine },
+            true => Event::LoginApproved { person, login, device, machine, scopes: actor.scopes },
             false => Event::LoginRefused { person, login, device, machine },
         })
     }
@@ -203,7 +205,8 @@ impl State {
         match decided.progress(secret, now) {
             LoginProgress::Approved => {
                 let person = self.person(decided.person).ok_or_else(TeamError::unknown_login)?;
-                Ok(Actor { id: person.id, role: person.role })
+                let scopes = decided.scopes.unwrap_or(Scopes::NONE);
+                Ok(Actor { id: person.id, role: person.role, scopes })
             }
             LoginProgress::Refused => Err(TeamError::refused(
                 ErrorCode::LoginRefused,
@@ -228,6 +231,7 @@ impl State {
             label: decided.machine.clone(),
             expires_at: Some(now + LOGIN_KEY_LIFETIME),
             login: Some(code.hash()),
+            scopes: None,
         };
         self.make_key(&actor, actor.id, text, &new)
     }
@@ -274,9 +278,10 @@ mod tests {
     use super::*;
     use crate::model::Role;
     use crate::registry::Recognition;
+    use crate::scope::Scope;
     use ctx_store::{MemoryStore, Store};
 
-    const ANNA: Actor = Actor { id: 1, role: Role::Member };
+    const ANNA: Actor = Actor { id: 1, role: Role::Member, scopes: Scopes::ALL };
 
     fn team() -> (Arc<dyn Store>, Registry) {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
@@ -347,6 +352,18 @@ mod tests {
         for word in [secret.expose_secret(), &code.to_string(), &code.0, &key.expose_secret()[12..]] {
             assert!(!stored.contains(word), "{word} is stored");
         }
+    }
+
+    #[test]
+    fn the_key_of_a_login_has_the_scopes_of_the_session_that_approved_it() {
+        let (_, registry) = team();
+        let (code, secret) = ask(&registry);
+        let pending = registry.pending_login(&code).expect("read").expect("pending");
+        let anna = Actor { scopes: Scopes::of([Scope::Look, Scope::Admin]), ..ANNA };
+        registry.change(&anna, |state| Ok((state.decide_login(&anna, &pending, true)?, ()))).expect("approved");
+        let key = take(&registry, &code, &secret).expect("a key");
+        let Recognition::Known(identity) = registry.recognise(key.expose_secret().as_bytes()) else { panic!("known") };
+        assert_eq!(identity.scopes, anna.scopes);
     }
 
     #[test]

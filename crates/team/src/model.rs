@@ -7,6 +7,8 @@ use std::str::FromStr;
 use ctx_store::Hash;
 use serde::{Deserialize, Serialize};
 
+use crate::scope::Scopes;
+
 /// What a person may do besides using their own and shared conversations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -69,11 +71,13 @@ pub struct Person {
 pub struct Actor {
     pub id: u32,
     pub role: Role,
+    /// Of the key that they use.
+    pub scopes: Scopes,
 }
 
 impl Actor {
     /// The holder of the daemon's token, who set it up.
-    pub const OPERATOR: Actor = Actor { id: 0, role: Role::Admin };
+    pub const OPERATOR: Actor = Actor { id: 0, role: Role::Admin, scopes: Scopes::ALL };
     /// The operator's name in lists and as an author.
     pub const OPERATOR_NAME: &str = "operator";
 }
@@ -90,6 +94,7 @@ pub struct Key {
     pub label: String,
     pub made_at: u64,
     pub expires_at: Option<u64>,
+    pub scopes: Scopes,
     pub revoked_at: Option<u64>,
 }
 

@@ -12,6 +12,7 @@ use crate::error::TeamError;
 use crate::event::{Entry, Event, KIND, VERSION};
 use crate::key;
 use crate::model::{Actor, Key, Person};
+use crate::scope::Scopes;
 use crate::state::State;
 
 /// The conversation of the log, in a store of its own.
@@ -43,11 +44,13 @@ pub struct Identity {
     pub person: Arc<Person>,
     /// The key's id.
     pub key: String,
+    /// The key's scopes.
+    pub scopes: Scopes,
 }
 
 impl Identity {
     pub fn actor(&self) -> Actor {
-        Actor { id: self.person.id, role: self.person.role }
+        Actor { id: self.person.id, role: self.person.role, scopes: self.scopes }
     }
 }
 
@@ -117,7 +120,7 @@ impl Registry {
             return if self.is_away() { Recognition::OutOfReach } else { Recognition::Unknown };
         };
         self.note_use(&key.id, now / MINUTE * MINUTE);
-        Recognition::Known(Identity { person: person.clone(), key: key.id.clone() })
+        Recognition::Known(Identity { person: person.clone(), key: key.id.clone(), scopes: key.scopes })
     }
 
     /// Whether the store is out of reach, so that keys may exist that are unknown here.
@@ -318,7 +321,7 @@ mod tests {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let registry = Registry::open(store.clone()).expect("open");
         let (person, text) = (add(&registry, "anna"), KeyText::generate().expect("random"));
-        let actor = Actor { id: person, role: Role::Member };
+        let actor = Actor { id: person, role: Role::Member, scopes: Scopes::ALL };
         let made =
             registry.change(&actor, |state| Ok((state.make_key(&actor, person, &text, &NewKey::default())?, ())));
         assert!(made.expect("made").warnings.is_empty());

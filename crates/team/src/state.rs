@@ -11,6 +11,7 @@ use crate::event::{Entry, Event};
 use crate::key::KeyText;
 use crate::login::DecidedLogin;
 use crate::model::{Access, Actor, Glass, Grantee, Key, Notice, Person, Role, Share};
+use crate::scope::Scopes;
 
 /// How long a conversation stays open to the person who opened it for a reason, in milliseconds.
 pub const GLASS_LIFETIME: u64 = 60 * 60 * 1000;
@@ -43,6 +44,8 @@ pub struct NewKey {
     pub expires_at: Option<u64>,
     /// The login that it is made for.
     pub login: Option<String>,
+    /// Those of the maker's key by default.
+    pub scopes: Option<Scopes>,
 }
 
 impl State {
@@ -66,7 +69,7 @@ impl State {
                 }
             }
             Event::PersonRemoved { person } => self.remove(*person),
-            Event::KeyMade { key, person, hash, shown, label, expires_at, login } => {
+            Event::KeyMade { key, person, hash, shown, label, expires_at, login, scopes } => {
                 if let Some(login) = login
                     && let Some(used) = self.logins.get_mut(login)
                 {
@@ -81,6 +84,7 @@ impl State {
                     label: label.clone(),
                     made_at: entry.at,
                     expires_at: *expires_at,
+                    scopes: *scopes,
                     revoked_at: None,
                 });
                 self.by_hash.insert(hash, made.clone());
@@ -104,14 +108,18 @@ impl State {
             Event::SignedOut { session, .. } => {
                 self.ended_sessions.insert(session.clone());
             }
-            Event::LoginApproved { person, login, device, machine }
+            Event::LoginApproved { person, login, device, machine, .. }
             | Event::LoginRefused { person, login, device, machine } => {
+                let scopes = match &entry.event {
+                    Event::LoginApproved { scopes, .. } => Some(*scopes),
+                    _ => None,
+                };
                 let decided = DecidedLogin {
                     person: *person,
                     device: device.clone(),
                     machine: machine.clone(),
                     at: entry.at,
-                    is_approved: matches!(entry.event, Event::LoginApproved { .. }),
+                    scopes,
                     is_used: false,
                 };
                 self.logins.insert(login.clone(), decided);
@@ -281,7 +289,7 @@ impl State {
         Ok(Event::PersonRemoved { person: self.named(name)?.id })
     }
 
-    /// Members make keys for themselves, admins for anyone.
+    /// Members make keys for themselves, admins for anyone. No key makes one that may do more than itself.
     pub fn make_key(&self, actor: &Actor, person: u32, text: &KeyText, new: &NewKey) -> Result<Event, TeamError> {
         if actor.id != person {
             manages(actor)?;
@@ -291,6 +299,8 @@ impl State {
             let hint = "Name the person that the key is for.";
             return Err(TeamError::refused(ErrorCode::UnknownPerson, message, hint));
         }
+        let scopes = new.scopes.unwrap_or(actor.scopes);
+        check_scopes(actor, scopes)?;
         let hash = text.hash().to_string();
         Ok(Event::KeyMade {
             key: hash.chars().take(8).collect(),
@@ -300,6 +310,7 @@ impl State {
             label: new.label.chars().take(LONGEST_NAME).collect(),
             expires_at: new.expires_at,
             login: new.login.clone(),
+            scopes,
         })
     }
 
@@ -379,6 +390,22 @@ pub(crate) fn needs(role: &str) -> TeamError {
         format!("This needs the role {role}."),
         "Ask an admin to change your role.",
     )
+}
+
+fn check_scopes(actor: &Actor, scopes: Scopes) -> Result<(), TeamError> {
+    if scopes.is_empty() {
+        let hint = "Name some of proxy, look, edit and admin.";
+        return Err(TeamError::refused(ErrorCode::BadRequest, "A key needs at least one scope.", hint));
+    }
+    let missing = scopes.without(actor.scopes);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(TeamError::refused(
+        ErrorCode::ScopeNeeded,
+        format!("Your key lacks the scope {missing}, and makes no key that has it."),
+        format!("Choose from {}, or use a key with more scopes.", actor.scopes),
+    ))
 }
 
 fn check_name(what: &str, name: &str) -> Result<(), TeamError> {

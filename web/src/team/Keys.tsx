@@ -20,6 +20,15 @@ const LIFETIMES = [
   { value: "365", label: "in a year" },
 ];
 
+/** What a key is for. */
+const USES = [
+  { value: "", label: "everything" },
+  { value: "proxy", label: "agents only" },
+  { value: "look", label: "reading" },
+  { value: "look,edit", label: "reading and editing" },
+  { value: "proxy,look,edit", label: "agents, reading and editing" },
+];
+
 export function Keys({ me }: { me: Me }) {
   const { data: keys, error } = useTeamKeys();
   const [revoking, setRevoking] = useState<Key | null>(null);
@@ -34,7 +43,7 @@ export function Keys({ me }: { me: Me }) {
       <MakeKey me={me} />
       <Table
         label="Keys"
-        heads={[...(everyone ? ["Person"] : []), "Key", "Label", "Made", "Last used", "Expires", ""]}
+        heads={[...(everyone ? ["Person"] : []), "Key", "Label", "Scopes", "Made", "Last used", "Expires", ""]}
         empty="No keys yet."
         isEmpty={keys?.length === 0}
       >
@@ -49,6 +58,7 @@ export function Keys({ me }: { me: Me }) {
               {key.shown}…
             </td>
             <td>{key.label}</td>
+            <td>{key.scopes.length === 4 ? <span className={styles.faint}>all</span> : key.scopes.join(", ")}</td>
             <td>
               <When at={key.made_at} />
             </td>
@@ -95,6 +105,7 @@ function MakeKey({ me }: { me: Me }) {
   const [person, setPerson] = useState("");
   const [label, setLabel] = useState("");
   const [days, setDays] = useState("");
+  const [use, setUse] = useState("");
   const [made, setMade] = useState<MadeKey | null>(null);
   const make = useChange(makeKey, (_, { person }) => `Made a key for ${person}`);
   const names = (people ?? []).map(({ name }) => name);
@@ -111,6 +122,7 @@ function MakeKey({ me }: { me: Me }) {
             label: label.trim(),
             person: chosen === "" ? null : chosen,
             days: days === "" ? null : Number(days),
+            scopes: use === "" ? null : use.split(","),
           };
           make.mutate(request, {
             onSuccess: (key) => {
@@ -139,6 +151,7 @@ function MakeKey({ me }: { me: Me }) {
           value={label}
           onChange={(event) => setLabel(event.currentTarget.value)}
         />
+        <NativeSelect size="xs" label="Scopes" data={USES} value={use} onChange={(event) => setUse(event.currentTarget.value)} />
         <NativeSelect size="xs" label="Expires" data={LIFETIMES} value={days} onChange={(event) => setDays(event.currentTarget.value)} />
         <Button size="xs" type="submit" loading={make.isPending} disabled={!isPerson && chosen === ""}>
           Make a key

@@ -74,6 +74,7 @@ pub(super) const CODES: &[Explanation] = &[
     ),
     control(403, LoginRefused, "a person refused the login", "Sign in again if you did not mean to."),
     control(403, RoleNeeded, "your role does not allow this", "Ask an admin."),
+    control(403, ScopeNeeded, "the key lacks a scope", "Use a key with it; keys with the scope `admin` make others."),
     control(
         404,
         NoConversation,
@@ -163,6 +164,12 @@ pub(super) const CODES: &[Explanation] = &[
         TooLarge,
         "the request would be larger than the provider accepts",
         "Write less, or delete or offload content in the same batch.",
+    ),
+    control(
+        422,
+        CannotReadBack,
+        "the agent could not read offloaded content back",
+        "Connect it to the MCP server of ctx, or set `reads_back = \"cli\"` under [team].",
     ),
     control(422, Combined, "the frame is part of a combined one", "Name the combined frame, or split it first."),
     control(

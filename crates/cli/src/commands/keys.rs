@@ -13,6 +13,8 @@ use crate::failure::Failure;
 use crate::output::table::{Cell, Column, Table};
 use crate::output::{Output, words};
 
+const ALL_SCOPES: [&str; 4] = ["proxy", "look", "edit", "admin"];
+
 /// Make, list and revoke the keys of people
 #[derive(Args, Debug)]
 #[command(
@@ -22,7 +24,7 @@ holds the key for the commands of `ctx`.
 
 Examples:
   ctx keys new anna --label laptop
-  ctx keys list
+  ctx keys new anna --label ci --scope proxy
   ctx keys revoke 3f9a81c2"
 )]
 pub struct Arguments {
@@ -43,6 +45,9 @@ enum KeysVerb {
         /// The key expires after this many days [default: never]
         #[arg(long)]
         days: Option<u32>,
+        /// What the key is for; `edit` includes `look` [default: all that you may do with your own]
+        #[arg(long = "scope", value_name = "SCOPES", value_delimiter = ',', value_parser = ALL_SCOPES)]
+        scopes: Option<Vec<String>>,
         #[command(flatten)]
         format: JsonArguments,
     },
@@ -67,13 +72,14 @@ enum KeysVerb {
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let client = context.client()?;
     let (keys, all, format) = match arguments.verb {
-        KeysVerb::New { person, label, days, format } => {
-            let made = client.call(&call::make_key(&NewKey { person, label, days }))?;
+        KeysVerb::New { person, label, days, scopes, format } => {
+            let made = client.call(&call::make_key(&NewKey { person, label, days, scopes }))?;
             if format.json {
                 context.output.json(json!(made).to_string().as_bytes())?;
             } else {
                 context.output.print(&format!("{}\n", made.key))?;
-                context.note(&format!("key {} of {}; it is not shown again", made.id, made.person));
+                let scopes = scopes_in_words(&made.scopes);
+                context.note(&format!("key {} of {} ({scopes}); it is not shown again", made.id, made.person));
                 made.warnings.iter().for_each(|warning| context.note(warning));
             }
             return Ok(ExitCode::SUCCESS);
@@ -96,6 +102,7 @@ fn render(keys: &Keys, all: bool, now: u64, output: &Output) -> String {
         Column::Left("PERSON"),
         Column::Left("KEY"),
         Column::Flexible("LABEL"),
+        Column::Left("SCOPES"),
         Column::Left("MADE"),
         Column::Left("USED"),
         Column::Left("STATE"),
@@ -116,10 +123,16 @@ fn render(keys: &Keys, all: bool, now: u64, output: &Output) -> String {
             key.person.as_str().into(),
             format!("{}…", key.shown).into(),
             key.label.as_str().into(),
+            scopes_in_words(&key.scopes).into(),
             words::ago(now, key.made_at).into(),
             key.last_used.map(|at| words::ago(now, at)).unwrap_or_default().into(),
             Cell::from(state),
         ]);
     }
     table.render(output)
+}
+
+/// An older daemon knows no scopes.
+pub fn scopes_in_words(scopes: &[String]) -> String {
+    if scopes.is_empty() || scopes.len() == ALL_SCOPES.len() { "all".to_owned() } else { scopes.join(", ") }
 }

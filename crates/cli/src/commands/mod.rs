@@ -4,6 +4,7 @@ pub mod add;
 pub mod audit;
 pub mod batch;
 pub mod branch;
+pub mod cat;
 pub mod change;
 pub mod checkout;
 pub mod combine;

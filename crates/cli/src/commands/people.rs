@@ -95,7 +95,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
             } else {
                 let groups = if me.groups.is_empty() { String::new() } else { format!(", {}", me.groups.join(", ")) };
                 let name = text::line(&me.name);
-                context.output.print(&format!("{name} ({}{groups})\n{}", me.role, looks(&notices)))?;
+                let scopes = super::keys::scopes_in_words(&me.scopes);
+                let scopes = if scopes == "all" { String::new() } else { format!("; this key: {scopes}") };
+                context.output.print(&format!("{name} ({}{groups}{scopes})\n{}", me.role, looks(&notices)))?;
             }
             return Ok(ExitCode::SUCCESS);
         }

@@ -107,6 +107,10 @@ pub struct TeamKeys {
     #[schemars(schema_with = "subscription_modes", example = &"refuse")]
     #[serde(deserialize_with = "subscription_mode")]
     pub subscriptions: Option<String>,
+    /// how agents read offloaded content: with the MCP server alone, or with `ctx cat` too
+    #[schemars(schema_with = "ways_to_read_back", example = &"cli")]
+    #[serde(deserialize_with = "way_to_read_back")]
+    pub reads_back: Option<String>,
     /// minutes without use after which the conversations of a person are closed; the next request opens them again
     #[schemars(range(min = 1, max = 10_080), example = 15)]
     pub idle_minutes: Option<u64>,
@@ -255,6 +259,7 @@ fn one_of<'de, D: Deserializer<'de>>(value: D, known: &[&str]) -> Result<Option<
 
 const CREDENTIALS: [&str; 2] = ["own", "gateway"];
 const SUBSCRIPTIONS: [&str; 2] = ["refuse", "pass"];
+const READ_BACK: [&str; 2] = ["mcp", "cli"];
 
 fn credential_mode<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
     one_of(value, &CREDENTIALS)
@@ -270,6 +275,14 @@ fn subscription_mode<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Strin
 
 fn subscription_modes(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"enum": SUBSCRIPTIONS})
+}
+
+fn way_to_read_back<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    one_of(value, &READ_BACK)
+}
+
+fn ways_to_read_back(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": READ_BACK})
 }
 
 fn variable<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {

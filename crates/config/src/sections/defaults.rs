@@ -37,7 +37,7 @@ pub fn defaults() -> Value {
         },
         "upstream": {"url": crate::DEFAULT_UPSTREAM, "ca_files": [], "http2": true, "websocket": true},
         "store": {"url": "a file in the home", "password_file": "none"},
-        "team": {"enabled": false, "credentials": "own", "keys": [], "subscriptions": "refuse", "idle_minutes": 15},
+        "team": {"enabled": false, "credentials": "own", "keys": [], "subscriptions": "refuse", "reads_back": "mcp", "idle_minutes": 15},
         "retention": {"content_days": "for ever", "figures_days": "for ever", "edited": false},
         "offload": {"folder": "offload in the home"},
         "mcp": {"read_only": false, "allow": "all operations"},

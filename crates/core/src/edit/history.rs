@@ -102,6 +102,16 @@ pub struct Commit {
     /// A deferred edit that fired without a person present.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unattended: bool,
+    /// Offloaded content whose stubs name it by a handle.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<KeptText>,
+}
+
+/// Offloaded content that is in no file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptText {
+    pub handle: String,
+    pub text: String,
 }
 
 impl Commit {

@@ -29,6 +29,13 @@ pub const SUMMARY: &str = "[Summary of an earlier part of this conversation]";
 
 /// The start of the text that replaces offloaded content.
 pub const OFFLOADED: &str = "[Offloaded to a file to save context:";
+/// The same if no file has the content.
+pub const OFFLOADED_TO_STORE: &str = "[Offloaded to save context:";
+
+/// Whether a text replaces offloaded content.
+pub fn is_offloaded(text: &str) -> bool {
+    text.starts_with(OFFLOADED) || text.starts_with(OFFLOADED_TO_STORE)
+}
 
 /// The state that names are resolved against.
 pub struct Desk<'a> {
@@ -185,9 +192,7 @@ impl Desk<'_> {
         for target in self.named(ids)? {
             let offloads = |id: &EffectId| match self.view.effect(*id) {
                 Some(Effect::Replace { why: Why::Offloaded, .. }) => true,
-                Some(Effect::Results { results, .. }) => {
-                    results.iter().any(|result| result.text.starts_with(OFFLOADED))
-                }
+                Some(Effect::Results { results, .. }) => results.iter().any(|result| is_offloaded(&result.text)),
                 _ => false,
             };
             let touching = target.units.iter().flat_map(|laid| [laid.covered, laid.result.map(|(id, _)| id)]);

@@ -268,6 +268,7 @@ impl Bench {
             tokens_before: 0,
             tokens_after: 0,
             unattended: false,
+            kept: Vec::new(),
         });
         id
     }

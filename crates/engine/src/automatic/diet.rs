@@ -5,7 +5,7 @@ use super::run::{Moment, about};
 use crate::compose::Ground;
 use crate::conversation::Conversation;
 use crate::conversation::policy::{AUTHOR, ToolUse};
-use crate::edit::{Files, notes, on_top, summary};
+use crate::edit::{Files, handle, notes, on_top, summary};
 use crate::log::AnswerRecord;
 use crate::ports::Automatic;
 use crate::{Engine, Refusal, log, record};
@@ -44,7 +44,8 @@ impl Engine {
             return;
         }
         let figures = figures(conversation, settings.diet.after_conversations);
-        let operations = operations(conversation, &settings.diet, &figures);
+        let stays: fn(&str) -> bool = if self.handles.is_some() { handle::is_ours } else { |_| false };
+        let operations = operations(conversation, &settings.diet, &figures, stays);
         if operations.0.is_empty() {
             return;
         }
@@ -94,6 +95,7 @@ impl Engine {
             tokens_before: diet.tokens_after,
             tokens_after: diet.tokens_before,
             unattended: true,
+            kept: Vec::new(),
         };
         tracing::warn!(conversation = %conversation.id(), %message, "the provider refuses a diet");
         step.records.push(record(conversation.id(), at, log::COMMIT, &commit, Vec::new()));
@@ -134,6 +136,7 @@ impl Engine {
             tokens_before: tokens.0,
             tokens_after: tokens.1,
             unattended: false,
+            kept: Vec::new(),
         })
     }
 
@@ -199,8 +202,13 @@ pub fn tools_of(operations: &[Operation]) -> impl Iterator<Item = &str> {
 }
 
 /// The operations of the diet, with their reasons. Empty if all tools stay.
-fn operations(conversation: &Conversation, diet: &Diet, figures: &ToolFigures) -> (Vec<Operation>, Vec<String>) {
-    let offered = offered(conversation);
+fn operations(
+    conversation: &Conversation,
+    diet: &Diet,
+    figures: &ToolFigures,
+    stays: fn(&str) -> bool,
+) -> (Vec<Operation>, Vec<String>) {
+    let offered: Vec<_> = offered(conversation).into_iter().filter(|tool| !stays(tool.name)).collect();
     let spared = spared(diet, &offered, figures);
     let lists = if diet.shorten_lists { lists(conversation, &spared) } else { Vec::new() };
     let operation = |tool: &SparedTool<'_>| {

@@ -199,6 +199,7 @@ impl Engine {
             tokens_before: tokens.0,
             tokens_after: tokens.1,
             unattended: false,
+            kept: Vec::new(),
         };
         (figures, Ok(Some((commit, next))))
     }
@@ -288,6 +289,7 @@ pub fn about(conversation: &Conversation, at: u64) -> About<'_> {
         conversation: conversation.id(),
         model: conversation.newest.envelope.model.as_deref(),
         folder: conversation.folder(),
+        tools: conversation.newest.envelope.tools.as_deref(),
         agent: conversation.opened().agent.as_deref(),
         request: conversation.progress.requests,
         at,

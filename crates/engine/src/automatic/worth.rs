@@ -27,7 +27,7 @@ impl Engine {
         let scale = |estimate: f64| conversation.tokens(estimate);
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
         let (worth, all) = self.worth_of(conversation, &desk, now);
-        let operations = operations(&desk, &worth, self.offload_folder.is_some());
+        let operations = operations(&desk, &worth, self.can_offload(conversation));
         let percent = worth.removed * 100 / all.max(1);
         if operations.is_empty() || worth.removed < LEAST_TOKENS || percent < LEAST_PERCENT {
             return None;

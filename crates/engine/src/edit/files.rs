@@ -2,6 +2,7 @@
 
 use super::imports::Imports;
 use crate::ports::OffloadFolder;
+use ctx_core::edit::history::KeptText;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,6 +11,8 @@ use std::sync::Arc;
 pub struct Files {
     pub paths: Vec<PathBuf>,
     pub remarks: Vec<String>,
+    /// Offloaded content that goes to no file.
+    pub kept: Vec<KeptText>,
     /// Content copied from other conversations.
     pub imports: Imports,
     new: Vec<(Arc<dyn OffloadFolder>, PathBuf)>,

@@ -1,18 +1,29 @@
-//! Moves content to a file, and leaves a stub that names the file to the agent.
+//! Moves content to a file, or leaves it in the store alone, and leaves a stub that tells the agent where it is.
 
 use super::files::Files;
+use super::handle::{self, ReadsBack};
 use crate::conversation::Conversation;
+use crate::ports::OffloadFolder;
 use crate::view::{show, titles};
 use crate::{Engine, Refusal};
 use ctx_core::edit::effect::{BlockRef, Effect, NewMessage, NewResult, Why};
 use ctx_core::edit::fold::{Unit, View, ViewUnit};
+use ctx_core::edit::history::KeptText;
 use ctx_core::edit::operation::Select;
-use ctx_core::edit::resolve::{Desk, OFFLOADED, Scope, Target};
+use ctx_core::edit::resolve::{self, Desk, OFFLOADED, OFFLOADED_TO_STORE, Scope, Target};
 use ctx_core::hint::Command;
 use ctx_core::message::{Kind, Role};
 use ctx_core::{Content, ErrorCode, hint};
 use ctx_store::Hash;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where offloaded content goes.
+#[derive(Clone, Copy)]
+enum Destination<'d> {
+    Folder(&'d Arc<dyn OffloadFolder>),
+    Store(ReadsBack<'d>),
+}
 
 impl Engine {
     pub fn offload(
@@ -25,13 +36,7 @@ impl Engine {
         files: &mut Files,
     ) -> Result<Vec<Effect>, Refusal> {
         let targets = desk.without_client_notes(desk.targets(ids, select)?)?;
-        let Some(folder) = &self.offload_folder else {
-            return Err(Refusal::new(
-                ErrorCode::NoFolder,
-                "No folder is configured for offloaded content.",
-                "Start the daemon with a home folder.",
-            ));
-        };
+        let destination = self.destination(conversation)?;
         let mut effects = Vec::new();
         for target in &targets {
             if matches!(target.scope, Scope::System | Scope::Tool) {
@@ -47,19 +52,19 @@ impl Engine {
             let title = titles::target_title(desk, target);
             let text = self.markdown(conversation, desk, target, &title)?;
             let tokens = (desk.scale)(target.weight);
-            let name = file_name(&target.name, &title, &text);
-            let (path, is_new) = match dry_run {
-                true => (folder.path(conversation.id(), &name), false),
-                false => folder.write(conversation.id(), &name, &text).map_err(|error| {
-                    Refusal::new(
-                        ErrorCode::NotWritten,
-                        format!("`{}` could not be written: {error}.", folder.path(conversation.id(), &name).display()),
-                        "Nothing was changed. Free some space, or set another folder under [offload] in ctx.toml.",
-                    )
-                })?,
+            let stub = match destination {
+                Destination::Store(reader) => {
+                    let handle = handle::of(&text);
+                    let stub = stub(OFFLOADED_TO_STORE, (&title, tokens), summary, &reader.sentence(&handle));
+                    files.kept.extend((!dry_run).then_some(KeptText { handle, text }));
+                    stub
+                }
+                Destination::Folder(folder) => {
+                    let name = file_name(&target.name, &title, &text);
+                    let path = written(folder, (conversation.id(), &name), &text, dry_run, files)?;
+                    stub(OFFLOADED, (&title, tokens), summary, &format!("{IS_IN}{}{READ_IT}", path.display()))
+                }
             };
-            let stub = stub(&title, tokens, summary, &path);
-            files.add(folder, path, is_new);
             effects.push(match lone_result(desk, target) {
                 // A result still answers its call; only its content moves.
                 Some((message, block)) => Effect::Results {
@@ -86,8 +91,29 @@ impl Engine {
         Ok(effects)
     }
 
-    /// Whether sent content names a file that no longer exists.
+    fn destination<'d>(&'d self, conversation: &'d Conversation) -> Result<Destination<'d>, Refusal> {
+        match (&self.offload_folder, self.handles) {
+            (_, Some(handles)) => handle::reader(handles, conversation).map(Destination::Store),
+            (Some(folder), None) => Ok(Destination::Folder(folder)),
+            (None, None) => Err(Refusal::new(
+                ErrorCode::NoFolder,
+                "No folder is configured for offloaded content.",
+                "Start the daemon with a home folder.",
+            )),
+        }
+    }
+
+    /// Whether content can be offloaded so that the agent can read it.
+    pub fn can_offload(&self, conversation: &Conversation) -> bool {
+        self.destination(conversation).is_ok()
+    }
+
+    /// Whether sent content names a file that no longer exists. A path in a conversation may come from anyone who edits
+    /// it, so a daemon without offloaded files looks for none.
     pub fn lacks_its_file(&self, view: &View<'_>, laid: &ViewUnit) -> bool {
+        if self.handles.is_some() {
+            return false;
+        }
         let has = |file: &PathBuf| self.offload_folder.as_ref().is_some_and(|folder| folder.has(file));
         files_named(view, laid).iter().any(|file| !has(file))
     }
@@ -120,7 +146,7 @@ fn is_offloaded(desk: &Desk<'_>, target: &Target) -> bool {
             Unit::Made(made) => {
                 matches!(desk.view.effect(made.effect), Some(Effect::Replace { why: Why::Offloaded, .. }))
             }
-            Unit::Source { .. } => desk.view.new_result(laid).is_some_and(|text| text.starts_with(OFFLOADED)),
+            Unit::Source { .. } => desk.view.new_result(laid).is_some_and(|text| resolve::is_offloaded(text)),
         })
 }
 
@@ -133,9 +159,32 @@ fn lone_result(desk: &Desk<'_>, target: &Target) -> Option<(usize, usize)> {
     (blocks.next().is_none() && facts.kind == Kind::ToolResult && is_clients).then_some((message, block))
 }
 
-fn stub(title: &str, tokens: u64, summary: Option<&str>, path: &Path) -> String {
+/// The file of a text. A dry run writes none.
+fn written(
+    folder: &Arc<dyn OffloadFolder>,
+    (conversation, name): (&str, &str),
+    text: &str,
+    dry_run: bool,
+    files: &mut Files,
+) -> Result<PathBuf, Refusal> {
+    let (path, is_new) = match dry_run {
+        true => (folder.path(conversation, name), false),
+        false => folder.write(conversation, name, text).map_err(|error| {
+            Refusal::new(
+                ErrorCode::NotWritten,
+                format!("`{}` could not be written: {error}.", folder.path(conversation, name).display()),
+                "Nothing was changed. Free some space, or set another folder under [offload] in ctx.toml.",
+            )
+        })?,
+    };
+    files.add(folder, path.clone(), is_new);
+    Ok(path)
+}
+
+/// `place`: a sentence on the location of the content.
+fn stub(start: &str, (title, tokens): (&str, u64), summary: Option<&str>, place: &str) -> String {
     let summary = summary.map(|summary| format!("Summary: {summary}\n")).unwrap_or_default();
-    format!("{OFFLOADED} {title} ({tokens} tokens)]\n{summary}{IS_IN}{}{READ_IT}", path.display())
+    format!("{start} {title} ({tokens} tokens)]\n{summary}{place}")
 }
 
 const IS_IN: &str = "The full content is in ";

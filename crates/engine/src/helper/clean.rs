@@ -110,7 +110,7 @@ pub fn cut(text: &str, most: usize) -> String {
 
 /// Defuses marks that have a meaning for ctx, a client or a model; they stay readable.
 pub fn without_marks(text: &str) -> String {
-    let text = text.replace("[Offloaded to a file", "(Offloaded to a file");
+    let text = text.replace("[Offloaded to ", "(Offloaded to ");
     let mut out = String::with_capacity(text.len());
     let mut rest = text.as_str();
     while let Some(at) = rest.find('<') {

@@ -5,6 +5,7 @@ use ctx_api::context::ProjectSettings;
 use ctx_core::edit::Commit;
 use ctx_core::format::count;
 use ctx_core::policy::{Facts, Look, Mode, Policy, Proposal, Settings};
+use ctx_wire::envelope::Piece;
 use std::sync::Arc;
 
 /// Edits conversations automatically.
@@ -77,6 +78,8 @@ pub struct About<'c> {
     pub model: Option<&'c str>,
     /// The client's working folder.
     pub folder: Option<&'c str>,
+    /// The tools that its newest request offers.
+    pub tools: Option<&'c [Piece]>,
     /// The agent of its session, if it is not the main one.
     pub agent: Option<&'c str>,
     pub request: u32,

@@ -1,6 +1,7 @@
 //! The ports of the engine. The service implements them; tests and the lab have simpler implementations.
 
 mod editor;
+pub mod handles;
 mod offload_folder;
 pub mod provider;
 

@@ -34,6 +34,7 @@ use ctx_api::frames::Frames;
 use ctx_api::history::{Branches, Diff, HistoryRequest, HistoryView, Tags};
 use ctx_api::map::ContextMap;
 use ctx_api::models::ModelsView;
+use ctx_api::offloaded::{OffloadedQuery, OffloadedView};
 use ctx_api::phases::{PhaseRequest, PhasesView};
 use ctx_api::plan::{Plan, PlanView};
 use ctx_api::requests::SentView;
@@ -44,6 +45,7 @@ use ctx_api::timeline::Timeline;
 use ctx_api::waiting::{PendingOutcome, WaitView, WaitingView};
 use ctx_engine::Refusal;
 use ctx_service::{Recorder, Service};
+use ctx_team::Scopes;
 use http::request::Parts;
 
 use self::openapi::{Routes, told};
@@ -80,7 +82,7 @@ const LARGEST_BODY: usize = 64 * 1024 * 1024;
 
 /// The routes' view of the daemon, for one caller.
 #[derive(Clone)]
-pub struct Api(Arc<Inside>, Option<Guest>);
+pub struct Api(Arc<Inside>, Option<Guest>, Scopes);
 
 struct Inside {
     service: Arc<Service>,
@@ -126,7 +128,8 @@ impl FromRequestParts<Api> for Api {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, state: &Api) -> Result<Api, Infallible> {
-        Ok(Api(state.0.clone(), parts.extensions.get::<Guest>().cloned()))
+        let scopes = parts.extensions.get::<Scopes>().copied().unwrap_or_default();
+        Ok(Api(state.0.clone(), parts.extensions.get::<Guest>().cloned(), scopes))
     }
 }
 
@@ -138,7 +141,7 @@ impl Api {
         around: Surroundings,
         seat: Option<Seat>,
     ) -> Api {
-        Api(Arc::new(Inside { service, recorder, traffic, around, jobs: Jobs::default(), seat }), None)
+        Api(Arc::new(Inside { service, recorder, traffic, around, jobs: Jobs::default(), seat }), None, Scopes::ALL)
     }
 
     /// The number of references to it: more than at rest while something uses it.
@@ -198,6 +201,13 @@ fn routes() -> Routes {
             told("show", "A frame, step, message or block with its content")
                 .query::<AtQuery>()
                 .answers::<ContentView>(),
+        )
+        .get(
+            "/conversations/{conversation}/offloaded/{handle}",
+            read::offloaded,
+            told("offloaded", "Offloaded content that is kept in the store")
+                .query::<OffloadedQuery>()
+                .answers::<OffloadedView>(),
         )
         .get(
             "/conversations/{conversation}/compose",

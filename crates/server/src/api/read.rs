@@ -3,6 +3,7 @@
 use ctx_api::conversations::{Purge, PurgeResult};
 use ctx_api::frames::{AtQuery, FramesQuery};
 use ctx_api::history::{DiffQuery, HistoryQuery};
+use ctx_api::offloaded::{OffloadedQuery, OffloadedView};
 use ctx_api::requests::Explanation;
 use ctx_api::status::{OtherDaemon, Requests, Status, StoreStatus, WeekView};
 use ctx_api::timeline::TimelineQuery;
@@ -131,6 +132,15 @@ pub async fn show(
 ) -> Answer<ContentView> {
     let AtQuery { at } = asked(query)?;
     api.ask(move |service| service.show(&name, &id, at.as_deref())).await.map(Json)
+}
+
+pub async fn offloaded(
+    api: Api,
+    Path((name, handle)): Path<(String, String)>,
+    query: Result<Query<OffloadedQuery>, QueryRejection>,
+) -> Answer<OffloadedView> {
+    let query = asked(query)?;
+    api.ask(move |service| service.offloaded(&name, &handle, &query)).await.map(Json)
 }
 
 pub async fn compose(

@@ -13,7 +13,9 @@ use ctx_api::team::{
 use ctx_api::timeline::{AccessAction, AccessView};
 use ctx_core::ErrorCode;
 use ctx_service::now;
-use ctx_team::{Access, Actor, Entry, Event, GLASS_LIFETIME, Grantee, KeyText, Role, State, StoredChange, TeamError};
+use ctx_team::{
+    Access, Actor, Entry, Event, GLASS_LIFETIME, Grantee, KeyText, Role, Scope, Scopes, State, StoredChange, TeamError,
+};
 
 use super::Api;
 use super::read::{Answer, asked, bad_request, understood};
@@ -52,7 +54,7 @@ impl Api {
 
     /// The reader, if the daemon serves a team.
     pub fn person(&self) -> Option<Me> {
-        self.seat().ok().map(|(seat, team)| described(seat, &team))
+        self.seat().ok().map(|(seat, team)| described(seat, &team, self.2))
     }
 
     /// The same for a role that sees figures of everyone.
@@ -74,7 +76,8 @@ impl Api {
         decide: impl Fn(&State, &Actor) -> Result<(Event, T), TeamError> + Send + 'static,
     ) -> Result<StoredChange<T>, ControlError> {
         let (seat, team) = self.seat()?;
-        let (actor, registry) = (seat.actor(), team.registry().clone());
+        let actor = Actor { scopes: self.2, ..seat.actor() };
+        let registry = team.registry().clone();
         let changed = tokio::task::spawn_blocking(move || registry.change(&actor, |state| decide(state, &actor))).await;
         let failed =
             || ControlError::new(ErrorCode::Internal, "The daemon failed; this is a bug.", "Please report it.");
@@ -96,13 +99,17 @@ impl Api {
 
 pub async fn me(api: Api) -> Answer<Me> {
     let (seat, team) = api.seat()?;
-    Ok(Json(described(seat, &team)))
+    Ok(Json(described(seat, &team, api.2)))
 }
 
-fn described(seat: &Seat, team: &Team) -> Me {
+fn described(seat: &Seat, team: &Team, scopes: Scopes) -> Me {
     let groups = team.registry().state().person(seat.person()).map(|person| person.groups.iter().cloned().collect());
     let role = seat.actor().role.name().to_owned();
-    Me { name: seat.name(), role, groups: groups.unwrap_or_default() }
+    Me { name: seat.name(), role, groups: groups.unwrap_or_default(), scopes: names(scopes) }
+}
+
+fn names(scopes: Scopes) -> Vec<String> {
+    scopes.names().map(str::to_owned).collect()
 }
 
 pub async fn people(api: Api) -> Answer<People> {
@@ -232,6 +239,7 @@ fn keys_for(actor: &Actor, team: &Team, warnings: Vec<String>) -> Keys {
             label: key.label.clone(),
             made_at: key.made_at,
             expires_at: key.expires_at,
+            scopes: names(key.scopes),
             revoked_at: key.revoked_at,
             last_used: registry.last_used(&key.id),
         })
@@ -241,12 +249,14 @@ fn keys_for(actor: &Actor, team: &Team, warnings: Vec<String>) -> Keys {
 }
 
 pub async fn make_key(api: Api, request: Result<Json<NewKey>, JsonRejection>) -> Answer<MadeKey> {
-    let NewKey { person, label, days } = understood(request)?;
+    let NewKey { person, label, days, scopes } = understood(request)?;
+    let parsed = |wanted: Vec<String>| wanted.iter().map(|name| name.parse::<Scope>()).collect::<Result<Vec<_>, _>>();
+    let scopes = scopes.map(parsed).transpose().map_err(bad_request)?.map(Scopes::of);
     let text = KeyText::generate().ok_or_else(|| {
         ControlError::new(ErrorCode::Internal, "The system provides no random bytes for a key.", "Try again.")
     })?;
     let expires_at = days.map(|days| now() + u64::from(days) * DAY_MS);
-    let new = ctx_team::NewKey { label, expires_at, ..ctx_team::NewKey::default() };
+    let new = ctx_team::NewKey { label, expires_at, scopes, ..ctx_team::NewKey::default() };
     let made = text.clone();
     let changed = api.change(move |state, actor| {
         let id = match &person {
@@ -256,11 +266,11 @@ pub async fn make_key(api: Api, request: Result<Json<NewKey>, JsonRejection>) ->
             None => actor.id,
         };
         let event = state.make_key(actor, id, &made, &new)?;
-        Ok((event, state.name_of(id)))
+        Ok((event, (state.name_of(id), new.scopes.unwrap_or(actor.scopes))))
     });
-    let StoredChange { value: person, warnings } = changed.await?;
+    let StoredChange { value: (person, scopes), warnings } = changed.await?;
     let id = text.hash().to_string().chars().take(8).collect();
-    Ok(Json(MadeKey { id, person, key: text.expose_secret().to_owned(), warnings }))
+    Ok(Json(MadeKey { id, person, key: text.expose_secret().to_owned(), scopes: names(scopes), warnings }))
 }
 
 pub async fn revoke(api: Api, Path(id): Path<String>) -> Answer<Keys> {
@@ -382,7 +392,10 @@ fn in_words(state: &State, entry: &Entry) -> AuditEntry {
             ("person-changed", format!("{}: {role}{}", name(person), joined(groups)))
         }
         Event::PersonRemoved { person } => ("person-removed", name(person)),
-        Event::KeyMade { key, person, shown, .. } => ("key-made", format!("{key} ({shown}…) for {}", name(person))),
+        Event::KeyMade { key, person, shown, scopes, .. } => {
+            let scopes = if scopes.is_all() { "all scopes".to_owned() } else { format!("scopes {scopes}") };
+            ("key-made", format!("{key} ({shown}…) for {}, {scopes}", name(person)))
+        }
         Event::KeyRevoked { key } => ("key-revoked", key.clone()),
         Event::Shared { owner, conversation, with: to, access } => {
             ("shared", format!("{}:{conversation} with {}, to {}", name(owner), with(to), access.name()))

@@ -8,6 +8,7 @@ use ctx_api::face::Face;
 use ctx_core::hint;
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, Hint};
+use ctx_team::Scopes;
 use http::header::{self, HeaderValue};
 use http::{Response, StatusCode};
 use serde_json::json;
@@ -119,7 +120,7 @@ pub(super) fn refused(refusal: Refusal) -> Response<Body> {
     response
 }
 
-/// The refusal of a request to a team's daemon without a valid key.
+/// The refusal of a request to a team's daemon without the right key.
 pub(super) fn keyless(why: KeyRefusal) -> Response<Body> {
     let error = match why {
         KeyRefusal::Missing => ControlError::new(
@@ -137,8 +138,18 @@ pub(super) fn keyless(why: KeyRefusal) -> Response<Body> {
             "The database with the keys is out of reach, and this key is not known here.",
             "Try again in a moment.",
         ),
+        KeyRefusal::Lacks(missing) => lacks(missing),
     };
     error.into_response()
+}
+
+/// The refusal of a key that is not made for a request.
+pub(crate) fn lacks(missing: Scopes) -> ControlError {
+    ControlError::new(
+        ErrorCode::ScopeNeeded,
+        format!("This needs a key with the scope {missing}."),
+        "Use another key, or ask for one with this scope; keys with the scope `admin` make others.",
+    )
 }
 
 pub(super) fn failed() -> Response<Body> {

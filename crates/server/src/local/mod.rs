@@ -15,6 +15,7 @@ use axum::body::Body;
 use axum::response::IntoResponse;
 use bytes::Bytes;
 use ctx_api::face::{self, Face};
+use ctx_team::Scopes;
 use http::header::{self, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
@@ -23,14 +24,17 @@ use tokio::runtime::Handle;
 use tower_service::Service;
 
 pub use self::control::ControlError;
-pub(crate) use self::control::worded;
+pub(crate) use self::control::{lacks, worded};
 pub use self::embedded::is_embedded as page_is_embedded;
 use self::health::Probe;
 use crate::auth::{Auth, Caller, Holder, PagePass, Refusal, Session};
 use crate::listen::Stage;
 use crate::reply::Reply;
 use crate::team::key::control_key;
-use crate::team::{Desk, KeyRefusal, Team};
+use crate::team::{Desk, KeyRefusal, Team, scope};
+
+/// The place of the control API.
+const CONTROL: &str = "/control/v1";
 
 const NO_SNIFF: HeaderName = header::X_CONTENT_TYPE_OPTIONS;
 
@@ -63,7 +67,7 @@ impl LocalPaths {
     }
 
     pub(crate) async fn control(&self, request: Request<Incoming>) -> Response<Reply> {
-        let (head, incoming) = request.into_parts();
+        let (mut head, incoming) = request.into_parts();
         if let Some(probe) = Probe::of(head.uri.path()).filter(|_| self.auth.admit_health(&head).is_ok()) {
             return self.room(probe.answer(self.stage.is_draining(), self.service.as_ref()));
         }
@@ -72,7 +76,7 @@ impl LocalPaths {
             return self.room(control::worded(self.machine_login(&head, incoming).await, face));
         }
         // The desk stays open until the handler is done.
-        let (mut router, _desk) = match self.admit(&head).await {
+        let (mut router, _desk) = match self.admit(&mut head).await {
             Ok(admitted) => admitted,
             Err(refused) => return self.room(control::worded(refused, face)),
         };
@@ -97,13 +101,15 @@ impl LocalPaths {
         self.room(response)
     }
 
-    /// The routes for the caller: of the person whose key the request has, or of the operator.
-    async fn admit(&self, head: &Parts) -> Result<Admission, Response<Body>> {
+    /// The routes for the caller: of the person whose key the request has, or of the operator. The request remembers the
+    /// scopes of the key.
+    async fn admit(&self, head: &mut Parts) -> Result<Admission, Response<Body>> {
+        let needed = scope::needed(&head.method, head.uri.path().strip_prefix(CONTROL).unwrap_or_default());
         let key = self.team.as_ref().and_then(|team| Some((team, control_key(&head.headers)?)));
         let Some((team, key)) = key else {
             return match self.auth.admit_control(head) {
                 Ok(Caller::Token) => Ok((self.router.clone(), None)),
-                Ok(Caller::Session(session)) => self.admit_session(&session).await,
+                Ok(Caller::Session(session)) => self.admit_session(&session, needed, head).await,
                 // Under whatever name: without a key there is nothing to protect.
                 Err(refusal) if self.team.is_some() && is_keyless(&head.headers, refusal) => {
                     Err(control::keyless(KeyRefusal::Missing))
@@ -112,13 +118,19 @@ impl LocalPaths {
             };
         };
         self.auth.admit_keyed(head).map_err(control::refused)?;
-        let identity = team.recognise(Some(key)).map_err(control::keyless)?;
+        let identity = team.recognise(Some(key), needed).map_err(control::keyless)?;
+        head.extensions.insert(identity.scopes);
         let desk = team.desk(identity.person.id).await.map_err(IntoResponse::into_response)?;
         Ok((placed(desk.routes.clone()), Some(desk)))
     }
 
     /// The routes for a signed-in browser.
-    async fn admit_session(&self, session: &Session) -> Result<Admission, Response<Body>> {
+    async fn admit_session(
+        &self,
+        session: &Session,
+        needed: Scopes,
+        head: &mut Parts,
+    ) -> Result<Admission, Response<Body>> {
         let (key, team) = match (&session.holder, &self.team) {
             (Holder::Operator, None) => return Ok((self.router.clone(), None)),
             (Holder::Operator, Some(team)) if !team.registry().state().is_ended(&session.id) => {
@@ -128,7 +140,8 @@ impl LocalPaths {
             (Holder::Key(_), None) => return Err(control::refused(Refusal::TokenWrong)),
             (Holder::Key(key), Some(team)) => (key, team),
         };
-        let identity = team.recognise_session(&session.id, key).map_err(control::keyless)?;
+        let identity = team.recognise_session(&session.id, key, needed).map_err(control::keyless)?;
+        head.extensions.insert(identity.scopes);
         let desk = team.desk(identity.person.id).await.map_err(IntoResponse::into_response)?;
         Ok((placed(desk.routes.clone()), Some(desk)))
     }
@@ -176,7 +189,7 @@ impl LocalPaths {
 /// The routes of the control API at their place.
 fn placed(control: Router) -> Router {
     let control = control.fallback(control::unknown_path).method_not_allowed_fallback(control::wrong_method);
-    Router::new().nest("/control/v1", control).fallback(control::unknown_path)
+    Router::new().nest(CONTROL, control).fallback(control::unknown_path)
 }
 
 /// A request that our own page sent for a signed-in person.

@@ -4,7 +4,7 @@
 use axum::body::{Body, to_bytes};
 use axum::response::IntoResponse;
 use ctx_core::ErrorCode;
-use ctx_team::{Actor, Event};
+use ctx_team::{Actor, Event, Scopes};
 use http::header::{self, HeaderValue};
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::{ControlError, LocalPaths, NO_SNIFF, control, json};
 use crate::auth::{Caller, Holder, Session};
-use crate::team::Team;
+use crate::team::{Team, scope};
 
 const SIGN_IN: &str = "/ui/sign-in";
 const SIGN_OUT: &str = "/ui/sign-out";
@@ -47,7 +47,7 @@ impl LocalPaths {
         self.auth.admit_sign_in(head).map_err(control::refused)?;
         let body = to_bytes(Body::new(body), LARGEST).await.map_err(|_| unreadable())?;
         let SignIn { key } = serde_json::from_slice(&body).map_err(|_| unreadable())?;
-        let identity = team.recognise(Some(key.trim().as_bytes())).map_err(control::keyless)?;
+        let identity = team.recognise(Some(key.trim().as_bytes()), scope::SIGN_IN).map_err(control::keyless)?;
         let login = self.auth.log_in(&Holder::Key(identity.key.clone())).ok_or_else(no_session)?;
         // Behind the answer: people sign in while the database is away, too.
         let (actor, registry) = (identity.actor(), team.registry().clone());
@@ -85,7 +85,7 @@ impl LocalPaths {
         let actor = match &session.holder {
             Holder::Operator => Actor::OPERATOR,
             // A session whose key is over has ended already.
-            Holder::Key(key) => match team.recognise_session(&session.id, key) {
+            Holder::Key(key) => match team.recognise_session(&session.id, key, Scopes::NONE) {
                 Ok(identity) => identity.actor(),
                 Err(_) => return Ok(()),
             },

@@ -2,6 +2,7 @@
 //! over HTTP.
 
 use std::fmt;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -10,12 +11,14 @@ use ctx_api::call::Call;
 use ctx_api::error::{ApiError, ErrorBody};
 use ctx_api::face::{self, Face};
 use ctx_core::{ErrorCode, ReceivedCode};
-use http::{Request, header};
+use ctx_team::Scopes;
+use http::{Method, Request, header};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tower_service::Service;
 
-use crate::local::worded;
+use crate::local::{lacks, worded};
+use crate::team::scope;
 
 /// Twice the largest answer of the control API.
 const LARGEST_ANSWER: usize = 256 * 1024 * 1024;
@@ -52,6 +55,25 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.", self.message.trim_end_matches('.'))?;
         if self.hint.is_empty() { Ok(()) } else { write!(f, " {}", self.hint) }
+    }
+}
+
+/// The control API for a caller whose key has these scopes. A tool needs those of the routes that it uses.
+pub struct Limited<A> {
+    pub ask: Arc<A>,
+    pub scopes: Scopes,
+}
+
+impl<A: Ask> Ask for Limited<A> {
+    async fn ask(&self, path: String, body: Option<String>) -> Result<Bytes, Refusal> {
+        let method = if body.is_some() { Method::POST } else { Method::GET };
+        let needed = scope::needed(&method, path.split('?').next().unwrap_or_default());
+        let missing = needed.without(self.scopes);
+        if missing.is_empty() {
+            return self.ask.ask(path, body).await;
+        }
+        let error = lacks(missing);
+        Err(Refusal::new(error.code, error.message, Face::Tools.words(&error.hint)))
     }
 }
 

@@ -38,6 +38,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use self::answer::{Answer, copies, refused};
+use self::ask::Limited;
 pub use self::ask::{Ask, Refusal};
 pub(crate) use self::http::beside;
 pub use self::own::Origin;
@@ -65,12 +66,17 @@ impl<A: Ask> Server<A> {
         running.waiting().await.map(|_| ()).map_err(|error| error.to_string())
     }
 
+    /// The control API as this caller may use it.
+    fn limited(&self, caller: &Caller) -> Limited<A> {
+        Limited { ask: self.ask.clone(), scopes: caller.scopes }
+    }
+
     async fn own(&self, caller: &Caller, named: &Option<String>) -> Result<Own, Refusal> {
-        find(&*self.ask, &self.origin, caller, named.as_deref()).await
+        find(&self.limited(caller), &self.origin, caller, named.as_deref()).await
     }
 
     async fn answer(&self, name: &str, given: Value, caller: &Caller) -> Result<Answer, Refusal> {
-        let (ask, settings) = (&*self.ask, &self.settings);
+        let (ask, settings) = (&self.limited(caller), &self.settings);
         match name {
             tools::STATUS => {
                 let given: status::Arguments = understood(given)?;
@@ -129,6 +135,7 @@ fn caller(context: &RequestContext<RoleServer>) -> Caller {
         call: ctx_clients::mcp_callers().find_map(|client| context.meta.get(client.call)?.as_str()).map(str::to_owned),
         session: ctx_clients::session_headers().find_map(|name| header(name).filter(|session| !session.is_empty())),
         client: context.client_info().map(|client| client.name).or(agent),
+        scopes: parts.and_then(|parts| parts.extensions.get().copied()).unwrap_or_default(),
     }
 }
 
@@ -174,9 +181,10 @@ impl<A: Ask> ServerHandler for Server<A> {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         // Clients list resources at their start, before the first request: that is not an error.
-        let Ok(own) = self.own(&caller(&context), &None).await else { return Ok(ListResourcesResult::default()) };
+        let caller = caller(&context);
+        let Ok(own) = self.own(&caller, &None).await else { return Ok(ListResourcesResult::default()) };
         let cursor = request.and_then(|request| request.cursor);
-        let listed = resources::list(&*self.ask, &own, cursor.as_deref()).await;
+        let listed = resources::list(&self.limited(&caller), &own, cursor.as_deref()).await;
         listed.map_err(|refusal| ErrorData::internal_error(refusal.to_string(), None))
     }
 
@@ -198,11 +206,11 @@ impl<A: Ask> ServerHandler for Server<A> {
             let form = "A frame is ctx://conversation/ID/frame/t3.";
             resources::not_found(uri, &Refusal::new(ErrorCode::UnknownResource, "No such resource.", form))
         })?;
+        let caller = caller(&context);
         if conversation == resources::OWN {
-            let own =
-                self.own(&caller(&context), &None).await.map_err(|refusal| resources::not_found(uri, &refusal))?;
+            let own = self.own(&caller, &None).await.map_err(|refusal| resources::not_found(uri, &refusal))?;
             conversation = own.id;
         }
-        resources::read(&*self.ask, uri, (&conversation, &frame)).await.map(Into::into)
+        resources::read(&self.limited(&caller), uri, (&conversation, &frame)).await.map(Into::into)
     }
 }

@@ -10,6 +10,7 @@ use ctx_api::conversations::ConversationView;
 use ctx_api::frames::{AtQuery, FramesQuery};
 use ctx_api::history::HistoryQuery;
 use ctx_core::{ErrorCode, ReceivedCode};
+use ctx_team::Scopes;
 
 use super::ask::{Ask, Refusal, call};
 
@@ -33,6 +34,8 @@ pub struct Caller {
     pub session: Option<String>,
     /// The calling program.
     pub client: Option<String>,
+    /// Of its key.
+    pub scopes: Scopes,
 }
 
 /// A conversation, and how it was selected.

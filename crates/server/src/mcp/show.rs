@@ -2,9 +2,11 @@
 
 use ctx_api::call::Conversation;
 use ctx_api::frames::AtQuery;
+use ctx_api::offloaded::OffloadedQuery;
 use ctx_api::search::{Hit, SearchQuery};
 use ctx_api::show::{BlockView, ContentView, MessageView};
 use ctx_core::ErrorCode;
+use ctx_engine::edit::handle::is_handle;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -31,9 +33,16 @@ pub struct ShowArguments {
     from: usize,
     #[serde(default)]
     length: Option<usize>,
+    #[serde(default)]
+    lines: Option<String>,
+    #[serde(default)]
+    grep: Option<String>,
 }
 
 pub async fn show(ask: &impl Ask, own: &Own, arguments: &ShowArguments) -> Result<Answer, Refusal> {
+    if is_handle(arguments.id.trim()) {
+        return offloaded(ask, own, arguments).await;
+    }
     let shown = fetch(ask, &own.id, &arguments.id).await?;
     let text = readable(&shown, Some(FOLD));
     let length = arguments.length.unwrap_or(LENGTH).clamp(1, LONGEST);
@@ -51,6 +60,24 @@ pub async fn show(ask: &impl Ask, own: &Own, arguments: &ShowArguments) -> Resul
         "text": part,
         "characters": all,
         "next_from": next,
+    });
+    Ok(Answer::about(own, answer).in_words(words))
+}
+
+/// Offloaded content that is kept in the store.
+async fn offloaded(ask: &impl Ask, own: &Own, arguments: &ShowArguments) -> Result<Answer, Refusal> {
+    let ShowArguments { lines, grep, from, length, .. } = arguments;
+    let query = OffloadedQuery { lines: lines.clone(), grep: grep.clone(), from: Some(*from) };
+    let shown = call(ask, Conversation(&own.id).offloaded(arguments.id.trim(), &query)).await?;
+    let length = length.unwrap_or(LENGTH).clamp(1, LONGEST);
+    let end = from.saturating_add(length);
+    let words = format!("{} of {}, {} lines", shown.id, own.id, shown.lines);
+    let answer = json!({
+        "id": shown.id,
+        "lines": shown.lines,
+        "text": shown.text.chars().take(length).collect::<String>(),
+        "characters": shown.characters,
+        "next_from": (end < shown.characters).then_some(end),
     });
     Ok(Answer::about(own, answer).in_words(words))
 }

@@ -16,7 +16,7 @@ pub const INSTRUCTIONS: &str = "ctx shows and edits the context of this conversa
 
 pub const STATUS: &str = "ctx_status";
 pub const LIST: &str = "ctx_list";
-pub const SHOW: &str = "ctx_show";
+pub const SHOW: &str = ctx_engine::edit::handle::TOOL;
 pub const SENT: &str = "ctx_sent";
 pub const SEARCH: &str = "ctx_search";
 pub const PREVIEW: &str = "ctx_preview";
@@ -49,7 +49,9 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
             SHOW,
             "Show a frame, step, message or block. Long blocks are folded; name a block to read all of it.",
             json!({
-                "id": {"type": "string", "description": "t3, t3/5, t3#2, t3#2.1, system, tools/Bash"},
+                "id": {"type": "string", "description": "t3, t3/5, t3#2, t3#2.1, system, tools/Bash, o-…"},
+                "lines": {"type": "string", "description": "of o-…: 10-50"},
+                "grep": {"type": "string", "description": "of o-…: lines with this text"},
                 "from": {"type": "integer", "minimum": 0, "description": "start at this character"},
                 "length": {"type": "integer", "minimum": 1, "maximum": 40000, "description": "characters, default 6000"},
             }),

@@ -12,7 +12,7 @@ use http::uri::PathAndQuery;
 use super::Proxy;
 use super::errors::Failure;
 use crate::team::key::without_key;
-use crate::team::{Desk, KeyPlace, Team, key_of};
+use crate::team::{Desk, KeyPlace, Team, key_of, scope};
 
 /// The person of a request.
 pub(super) struct AdmittedPerson {
@@ -26,7 +26,7 @@ impl Proxy {
     pub(super) async fn admit(&self, team: &Arc<Team>, head: &mut Parts) -> Result<AdmittedPerson, Failure> {
         self.auth.admit_keyed(head).map_err(Failure::Refused)?;
         let found = key_of(&head.headers, head.uri.query());
-        let identity = team.recognise(found.map(|(key, _)| key)).map_err(Failure::Key)?;
+        let identity = team.recognise(found.map(|(key, _)| key), scope::FORWARD).map_err(Failure::Key)?;
         let place = found.map_or(KeyPlace::Beside, |(_, place)| place);
         let has_own_keys = team.credentials().gateway.is_some();
         if let Some(uri) = readdressed(&head.uri, has_own_keys) {

@@ -216,6 +216,12 @@ fn keyless(why: KeyRefusal) -> ErrorText {
             "The database with the keys is out of reach, and this key is not known here. Nothing was sent. Try again in a \
              moment.",
         ),
+        KeyRefusal::Lacks(_) => (
+            StatusCode::FORBIDDEN,
+            ErrorCode::ScopeNeeded,
+            "This key may not send requests to providers: it lacks the scope `proxy`. Use another key, or ask an admin for \
+             one. Nothing was sent.",
+        ),
     };
     ErrorText::refusal(status, code, message)
 }

@@ -9,6 +9,7 @@ pub(crate) mod guest;
 mod idle;
 pub(crate) mod key;
 mod logins;
+pub(crate) mod scope;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,7 +20,7 @@ use std::time::Duration;
 use axum::Router;
 use ctx_engine::Refusal;
 use ctx_service::{Recorder, Service, now};
-use ctx_team::{Actor, Identity, Recognition, Registry};
+use ctx_team::{Actor, Identity, Recognition, Registry, Scopes};
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
@@ -122,6 +123,8 @@ pub(crate) enum KeyRefusal {
     Wrong,
     /// It is unknown here, and the database is out of reach.
     Unchecked,
+    /// It is not made for this.
+    Lacks(Scopes),
 }
 
 impl Team {
@@ -170,14 +173,14 @@ impl Team {
         Seat { team: self.this.clone(), person }
     }
 
-    /// The holder of a key.
-    pub(crate) fn recognise(&self, key: Option<&[u8]>) -> Result<Identity, KeyRefusal> {
-        known(self.registry.recognise(key.ok_or(KeyRefusal::Missing)?))
+    /// The holder of a key that has these scopes.
+    pub(crate) fn recognise(&self, key: Option<&[u8]>, needed: Scopes) -> Result<Identity, KeyRefusal> {
+        known(self.registry.recognise(key.ok_or(KeyRefusal::Missing)?), needed)
     }
 
     /// The person of a session that began with this key.
-    pub(crate) fn recognise_session(&self, session: &str, key: &str) -> Result<Identity, KeyRefusal> {
-        known(self.registry.recognise_session(session, key))
+    pub(crate) fn recognise_session(&self, session: &str, key: &str, needed: Scopes) -> Result<Identity, KeyRefusal> {
+        known(self.registry.recognise_session(session, key), needed)
     }
 
     /// A person's desk, if it is open.
@@ -216,9 +219,12 @@ impl Team {
     }
 }
 
-fn known(recognition: Recognition) -> Result<Identity, KeyRefusal> {
+fn known(recognition: Recognition, needed: Scopes) -> Result<Identity, KeyRefusal> {
     match recognition {
-        Recognition::Known(identity) => Ok(identity),
+        Recognition::Known(identity) => match needed.without(identity.scopes) {
+            missing if missing.is_empty() => Ok(identity),
+            missing => Err(KeyRefusal::Lacks(missing)),
+        },
         Recognition::Unknown => Err(KeyRefusal::Wrong),
         Recognition::OutOfReach => Err(KeyRefusal::Unchecked),
     }
@@ -249,14 +255,14 @@ impl Seat {
         self.team.upgrade()
     }
 
-    /// The person with their present role. One who was just removed is a member without keys.
+    /// The person with their present role, as if with all scopes. One who was just removed is a member without keys.
     pub(crate) fn actor(&self) -> Actor {
         if self.person == Actor::OPERATOR.id {
             return Actor::OPERATOR;
         }
         let state = self.team().map(|team| team.registry.state());
         let role = state.and_then(|state| state.person(self.person).map(|person| person.role));
-        Actor { id: self.person, role: role.unwrap_or(ctx_team::Role::Member) }
+        Actor { id: self.person, role: role.unwrap_or(ctx_team::Role::Member), scopes: Scopes::ALL }
     }
 
     pub(crate) fn name(&self) -> String {

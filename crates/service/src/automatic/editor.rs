@@ -6,6 +6,7 @@ use crate::threads::lock;
 use ctx_api::context::ProjectSettings;
 use ctx_core::policy::{Facts, Force, Look, Mode, Proposal, Settings, choose};
 use ctx_engine::automatic::{Rules, ledger_line};
+use ctx_engine::edit::handle::{self, Handles};
 use ctx_engine::ports::{About, Automatic, ClearedDestination, Limit, Removal};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -17,10 +18,8 @@ pub type ProviderEdits = Box<dyn Fn(&About<'_>) -> bool + Send + Sync>;
 
 pub struct Editor {
     rules: Arc<dyn Rules>,
-    folder: Folder,
+    destination: Destination,
     provider_edits: ProviderEdits,
-    /// Folders that clients name are on other machines: no ledger is written there.
-    ignores_folders: bool,
     /// Whether all conversations are watched, as of the last read of the settings: the proxy asks before it reads a
     /// body, and waits for no file.
     holds_all: AtomicBool,
@@ -37,6 +36,14 @@ pub struct Editor {
     /// The conversations whose files or lines could not be written, each with the reason. Nothing more is cleared from
     /// them until they are.
     unwritten: Mutex<HashMap<String, String>>,
+}
+
+/// Where cleared content goes.
+enum Destination {
+    /// To files, with a ledger.
+    Folder(Folder),
+    /// Nowhere: the message that it is cleared from is in the store, and the history says why it was.
+    Store(Handles),
 }
 
 /// Names the ledger of a conversation: its project, and the path in the settings.
@@ -69,12 +76,20 @@ struct Place {
 
 impl Editor {
     pub fn new(rules: Arc<dyn Rules>, folder: Folder, provider_edits: ProviderEdits) -> Editor {
+        Self::with(rules, Destination::Folder(folder), provider_edits)
+    }
+
+    /// For a daemon whose clients run on other machines: they cannot read its files, and it opens no folder of theirs.
+    pub fn in_store(rules: Arc<dyn Rules>, handles: Handles, provider_edits: ProviderEdits) -> Editor {
+        Self::with(rules, Destination::Store(handles), provider_edits)
+    }
+
+    fn with(rules: Arc<dyn Rules>, destination: Destination, provider_edits: ProviderEdits) -> Editor {
         let holds_all = AtomicBool::new(is_on(&*rules));
         Editor {
             rules,
-            folder,
+            destination,
             provider_edits,
-            ignores_folders: false,
             holds_all,
             complained: Mutex::default(),
             hindered: Mutex::default(),
@@ -85,48 +100,46 @@ impl Editor {
         }
     }
 
-    /// For a daemon whose clients run on other machines.
-    pub fn ignoring_folders(self) -> Editor {
-        Editor { ignores_folders: true, ..self }
-    }
-
-    fn ledger_name(&self, about: &About<'_>, settings: &Settings) -> LedgerName {
-        let name = LedgerName::of(about, settings);
-        LedgerName { project: name.project.filter(|_| !self.ignores_folders), ..name }
+    /// The sentence that names stored content to the agent.
+    fn named_by_handle(&self, handles: Handles, about: &About<'_>, text: &str) -> Result<String, String> {
+        let reader = handles.reader(about.conversation, about.tools).ok_or_else(|| handle::UNREADABLE.to_owned());
+        let reader = reader.inspect_err(|why| self.complain(about.conversation, why))?;
+        lock(&self.hindered).remove(about.conversation);
+        Ok(reader.sentence(&handle::of(text)))
     }
 
     /// The folder for a conversation's files. Both it and the ledger, if `noted`, are checked once; after that no file
     /// is touched here.
-    fn place(&self, about: &About<'_>, settings: &Settings, noted: bool) -> Result<PathBuf, String> {
+    fn place(&self, folder: &Folder, about: &About<'_>, settings: &Settings, noted: bool) -> Result<PathBuf, String> {
         if let Some(why) = lock(&self.unwritten).get(about.conversation) {
             return Err(why.clone());
         }
-        let ledger = noted.then(|| self.ledger_name(about, settings));
+        let ledger = noted.then(|| LedgerName::of(about, settings));
         if let Some(place) = lock(&self.places).get(about.conversation)
             && (ledger.is_none() || place.ledger == ledger)
         {
             return Ok(place.folder.clone());
         }
         if let Some(ledger) = &ledger {
-            ledger.ledger(&self.folder).may_note()?;
+            ledger.ledger(folder).may_note()?;
         }
-        let checked = self.folder.checked(about.conversation);
-        let folder = checked.map_err(|error| keep::unwritable(&self.folder, about.conversation, &error))?;
-        let place = Place { folder: folder.clone(), ledger };
+        let checked = folder.checked(about.conversation);
+        let path = checked.map_err(|error| keep::unwritable(folder, about.conversation, &error))?;
+        let place = Place { folder: path.clone(), ledger };
         lock(&self.places).insert(about.conversation.to_owned(), place);
         lock(&self.hindered).remove(about.conversation);
-        Ok(folder)
+        Ok(path)
     }
 
     /// Writes the queued lines. Those that cannot be written stay queued; returns their conversations, each with the
     /// reason.
-    fn write_lines(&self) -> Vec<(String, String)> {
+    fn write_lines(&self, folder: &Folder) -> Vec<(String, String)> {
         let lines = std::mem::take(&mut *lock(&self.lines));
         let mut failures = Vec::new();
         for of_one in lines.chunk_by(|(one, _), (next, _)| one == next) {
             let texts: Vec<&str> = of_one.iter().map(|(_, line)| line.as_str()).collect();
             let name = &of_one[0].0;
-            if let Err(why) = name.ledger(&self.folder).note(&texts) {
+            if let Err(why) = name.ledger(folder).note(&texts) {
                 failures.push((name.conversation.clone(), why));
                 lock(&self.lines).extend_from_slice(of_one);
             }
@@ -205,8 +218,9 @@ impl Automatic for Editor {
     }
 
     fn note(&self, about: &About<'_>, settings: &Settings, line: &str) -> Result<(), String> {
-        self.place(about, settings, true)?;
-        lock(&self.lines).push((self.ledger_name(about, settings), line.to_owned()));
+        let Destination::Folder(folder) = &self.destination else { return Ok(()) };
+        self.place(folder, about, settings, true)?;
+        lock(&self.lines).push((LedgerName::of(about, settings), line.to_owned()));
         Ok(())
     }
 
@@ -217,29 +231,35 @@ impl Automatic for Editor {
         (removed, what): (&Removal<'_>, &str),
         keeping: ClearedDestination,
     ) -> Result<Option<String>, String> {
+        let folder = match &self.destination {
+            Destination::Folder(folder) => folder,
+            Destination::Store(handles) => return self.named_by_handle(*handles, about, removed.text).map(Some),
+        };
         if keeping == ClearedDestination::Nowhere {
             return Ok(None);
         }
         let is_noted = keeping == ClearedDestination::Noted;
-        let place = self.place(about, settings, is_noted).inspect_err(|why| self.complain(about.conversation, why))?;
+        let place = self.place(folder, about, settings, is_noted);
+        let place = place.inspect_err(|why| self.complain(about.conversation, why))?;
         let name = keep::file_name(removed);
         let file = place.join(&name);
-        self.folder.write_soon(about.conversation, &name, removed.text);
+        folder.write_soon(about.conversation, &name, removed.text);
         if is_noted {
             let why = self.reason_of_line(about, removed.reason);
             let line = ledger_line::line(about, (&ledger_line::named(removed), what), why, &file);
-            lock(&self.lines).push((self.ledger_name(about, settings), line));
+            lock(&self.lines).push((LedgerName::of(about, settings), line));
         }
         Ok(Some(ledger_line::sentence(&file)))
     }
 
     fn secure(&self) {
-        let files = self.folder.write_queued().into_iter();
+        let Destination::Folder(folder) = &self.destination else { return };
+        let files = folder.write_queued().into_iter();
         let files = files.map(|(id, error)| {
-            let why = keep::unwritable(&self.folder, &id, &error);
+            let why = keep::unwritable(folder, &id, &error);
             (id, why)
         });
-        let failed: HashMap<String, String> = files.chain(self.write_lines()).collect();
+        let failed: HashMap<String, String> = files.chain(self.write_lines(folder)).collect();
         for (conversation, why) in &failed {
             self.complain(conversation, why);
             // Whether it is possible again is to be checked again.

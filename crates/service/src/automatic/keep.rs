@@ -111,6 +111,7 @@ mod tests {
         conversation: "c1",
         model: None,
         folder: None,
+        tools: None,
         agent: None,
         request: 1,
         at: 1_700_000_000_000,

@@ -7,6 +7,7 @@ mod ledger;
 mod map;
 mod misses;
 mod models;
+mod offloaded;
 mod search;
 mod sent;
 pub(crate) mod show;

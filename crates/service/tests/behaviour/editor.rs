@@ -1,6 +1,7 @@
 //! The automatic editor as people switch it on: what it clears, keeps, notes, asks for and tells.
 
 mod back;
+mod by_handle;
 mod cut;
 mod diet;
 mod kept;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::scope::Scope;
 
 const ADMIN: Actor = Actor::OPERATOR;
 
@@ -22,7 +23,7 @@ impl Team {
 
     fn actor(&self, name: &str) -> Actor {
         let person = self.0.named(name).expect("known");
-        Actor { id: person.id, role: person.role }
+        Actor { id: person.id, role: person.role, scopes: Scopes::ALL }
     }
 
     fn key(&mut self, name: &str, new: &NewKey) -> KeyText {
@@ -145,4 +146,33 @@ fn the_fold_of_the_stored_log_is_the_same_state() {
     let again = State::of(serde_json::from_str::<Vec<Entry>>(&json).expect("entries"));
     assert_eq!(again.entries(), team.0.entries());
     assert_eq!(again.holder(&key.hash(), 0).map(|(_, person)| person.name.clone()), Some("anna".into()));
+}
+
+#[test]
+fn a_key_makes_no_key_with_more_scopes_than_its_own() {
+    let team = Team::new();
+    let (text, limited) = (KeyText::generate().expect("random"), Scopes::of([Scope::Look, Scope::Admin]));
+    let anna = Actor { scopes: limited, ..team.actor("anna") };
+    let make = |scopes: Option<Scopes>| team.0.make_key(&anna, anna.id, &text, &NewKey { scopes, ..NewKey::default() });
+    let made = |outcome: Result<Event, TeamError>| match outcome {
+        Ok(Event::KeyMade { scopes, .. }) => scopes,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(made(make(None)), limited, "its own by default");
+    assert_eq!(made(make(Some(Scopes::only(Scope::Look)))), Scopes::only(Scope::Look));
+    assert_eq!(code(make(Some(Scopes::ALL))), ErrorCode::ScopeNeeded);
+    assert_eq!(code(make(Some(Scopes::of([Scope::Edit])))), ErrorCode::ScopeNeeded);
+    assert_eq!(code(make(Some(Scopes::NONE))), ErrorCode::BadRequest);
+}
+
+#[test]
+fn a_stored_key_without_scopes_has_all_and_one_with_scopes_keeps_them() {
+    let mut team = Team::new();
+    let limited = NewKey { scopes: Some(Scopes::only(Scope::Proxy)), ..NewKey::default() };
+    let (all, proxy) = (team.key("anna", &NewKey::default()), team.key("anna", &limited));
+    let json = serde_json::to_string(team.0.entries()).expect("JSON");
+    assert_eq!(json.matches("scopes").count(), 1, "an old record has none: {json}");
+    let again = State::of(serde_json::from_str::<Vec<Entry>>(&json).expect("entries"));
+    let scopes = |key: &KeyText| again.holder(&key.hash(), 0).expect("known").0.scopes;
+    assert_eq!((scopes(&all), scopes(&proxy)), (Scopes::ALL, Scopes::only(Scope::Proxy)));
 }

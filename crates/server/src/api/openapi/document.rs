@@ -118,6 +118,7 @@ fn in_path(path: &str) -> Vec<Value> {
             "job" => "A job of the helper model, such as `h1`.",
             "name" => "A rule such as `A30`, or an error code such as `unknown-id`.",
             "person" => "The name of a person.",
+            "handle" => "A handle that a stub names, such as `o-7f3a2c9104bd31aa`.",
             "key" => "The id of a key.",
             "code" => "The code of a login, such as `BCDF-GHJK`.",
             "edit" => "A deferred edit, such as `w1`.",

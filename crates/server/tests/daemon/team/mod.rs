@@ -3,10 +3,12 @@
 mod idle;
 mod keys;
 mod login;
+mod offload;
 mod ownership;
 mod page;
 mod retention;
 pub mod scene;
+mod scopes;
 mod spending;
 mod table;
 mod tls;

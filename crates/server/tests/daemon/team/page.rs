@@ -30,13 +30,17 @@ pub fn status(answer: &str) -> u16 {
     answer.split(' ').nth(1).and_then(|status| status.parse().ok()).expect(answer)
 }
 
-async fn sign_in(team: &Team, key: &str) -> String {
+pub async fn sign_in(team: &Team, key: &str) -> String {
     let origin = format!("Origin: http://{}\r\nSec-Fetch-Site: same-origin\r\n", team.house.address);
     browse(team, "POST", "/ui/sign-in", &origin, &json!({"key": key}).to_string()).await
 }
 
 pub async fn signed_in(team: &Team, name: &str) -> Browser {
-    let answer = sign_in(team, team.key(name)).await;
+    signed_in_with(team, team.key(name)).await
+}
+
+pub async fn signed_in_with(team: &Team, key: &str) -> Browser {
+    let answer = sign_in(team, key).await;
     assert_eq!(status(&answer), 200, "{answer}");
     let cookies: Vec<&str> = answer.lines().filter_map(|line| line.strip_prefix("set-cookie: ")).collect();
     let attributes = |line: &&str| line.contains("; HttpOnly; SameSite=Strict") && line.contains("; Path=/");

@@ -9,10 +9,10 @@ use crate::support::house::{ANSWER, Arrived, Router, answer, answered_by, conver
 use crate::support::raw::{Peer, RawServer};
 use ctx_core::policy::Settings;
 use ctx_engine::Refusal;
+use ctx_engine::edit::handle::Handles;
 use ctx_server::{OpenService, RetentionSettings, ServerConfig, TeamSettings, UpstreamCredentials};
 use ctx_service::Service;
 use ctx_service::automatic::Editor;
-use ctx_service::edit::Folder;
 use ctx_store::{MemoryStore, Store};
 use ctx_team::Registry;
 use serde_json::{Value, json};
@@ -23,9 +23,9 @@ pub const LONG: Duration = Duration::from_secs(3600);
 /// A word that only the owner's conversation contains.
 pub const SECRET: &str = "zebra";
 
-/// The stores of people, by number.
+/// The stores of people, by number, and how their agents read offloaded content.
 #[derive(Default)]
-pub struct Stores(Mutex<HashMap<u32, Arc<MemoryStore>>>);
+pub struct Stores(Mutex<HashMap<u32, Arc<MemoryStore>>>, Handles);
 
 impl Stores {
     pub fn all(&self) -> Vec<Arc<MemoryStore>> {
@@ -36,9 +36,9 @@ impl Stores {
 impl OpenService for Stores {
     fn open(&self, person: u32) -> Result<Arc<Service>, Refusal> {
         let store = self.0.lock().expect("stores").entry(person).or_default().clone();
-        let service = Service::open(store)?;
-        let (rules, folder) = (Arc::new(Settings::default()), Folder::in_home(&std::env::temp_dir()));
-        service.automate(Some(Arc::new(Editor::new(Arc::new(rules), folder, Box::new(|_| false)))));
+        let service = Service::open(store)?.keeping_in_store(self.1);
+        let rules = Arc::new(Settings::default());
+        service.automate(Some(Arc::new(Editor::in_store(Arc::new(rules), self.1, Box::new(|_| false)))));
         Ok(Arc::new(service))
     }
 }
@@ -71,6 +71,12 @@ impl Team {
         Self::set_up(credentials, LONG, |_| {}).await
     }
 
+    /// With agents that read offloaded content so.
+    pub async fn keeping(handles: Handles) -> Team {
+        let stores = Arc::new(Stores(Mutex::default(), handles));
+        Self::on(stores, UpstreamCredentials::default(), LONG, |_| {}).await
+    }
+
     /// Removes old conversations.
     pub async fn retaining(retention: RetentionSettings) -> Team {
         Self::set_up(UpstreamCredentials::default(), LONG, |config| config.retention = Some(retention)).await
@@ -86,7 +92,16 @@ impl Team {
     }
 
     async fn set_up(credentials: UpstreamCredentials, idle: Duration, change: impl FnOnce(&mut ServerConfig)) -> Team {
-        let (stores, log) = (Arc::new(Stores::default()), Arc::new(MemoryStore::new()));
+        Self::on(Arc::default(), credentials, idle, change).await
+    }
+
+    async fn on(
+        stores: Arc<Stores>,
+        credentials: UpstreamCredentials,
+        idle: Duration,
+        change: impl FnOnce(&mut ServerConfig),
+    ) -> Team {
+        let log = Arc::new(MemoryStore::new());
         let registry = Arc::new(Registry::open(log.clone()).expect("a registry"));
         let server = RawServer::open().await;
         let settings = TeamSettings { registry, open: stores.clone(), credentials, idle };

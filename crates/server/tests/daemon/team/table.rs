@@ -1,4 +1,5 @@
-//! Every route and every MCP tool for every kind of caller. A route or tool that is missing here fails the test.
+//! Every route and every MCP tool for every kind of caller, and for keys of every scope. A route or tool that is missing
+//! here fails the test.
 
 use std::collections::BTreeSet;
 
@@ -28,6 +29,7 @@ const ROUTES: &[Row] = &[
     ("get", "/conversations", "", OWN),
     ("get", "/conversations/{conversation}/frames", "", LOOK),
     ("get", "/conversations/{conversation}/frames/{id}", "", LOOK),
+    ("get", "/conversations/{conversation}/offloaded/{handle}", "", LOOK),
     ("get", "/conversations/{conversation}/compose", "", LOOK),
     ("get", "/conversations/{conversation}/requests/{request}", "", LOOK),
     ("get", "/conversations/{conversation}/requests/{request}/body", "", LOOK),
@@ -148,6 +150,7 @@ impl Table {
             .replace("{job}", "h1")
             .replace("{name}", "stale")
             .replace("{code}", "BCDF-GHJK");
+        text = text.replace("{handle}", "o-0123456789abcdef");
         self.made += 1;
         let new = format!("new{}", self.made);
         if text.contains("{person}") {
@@ -161,31 +164,31 @@ impl Table {
         text.replace("{new}", &new)
     }
 
-    async fn send(&mut self, row: &Row, caller: Option<&str>) -> (char, String) {
+    async fn send(&mut self, row: &Row, lines: &str) -> (char, String) {
         let (method, path, body, _) = row;
         let (path, body) = (self.filled(path).await, self.filled(body).await);
         let path = match path.as_str() {
             "/search" => format!("search?q={SECRET}"),
             path => path.trim_start_matches('/').to_owned(),
         };
-        let (status, answer) = self.team.call(&self.lines(caller), &method.to_uppercase(), &path, &body).await;
+        let (status, answer) = self.team.call(lines, &method.to_uppercase(), &path, &body).await;
         let json: Value = serde_json::from_str(&answer).unwrap_or_default();
         (outcome(status, json["error"]["code"].as_str().unwrap_or_default()), answer)
     }
 
-    async fn use_tool(&mut self, tool: &str, arguments: &str, caller: Option<&str>) -> (char, String) {
+    async fn use_tool(&mut self, tool: &str, arguments: &str, lines: &str) -> (char, String) {
         let mut arguments: Value = serde_json::from_str(arguments).expect("arguments");
         if tool != "ctx_explain" {
             arguments["conv"] = self.conversation.clone().into();
         }
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}});
-        let (status, answer) = self.team.call(&self.lines(caller), "POST", "mcp", &call.to_string()).await;
+        let (status, answer) = self.team.call(lines, "POST", "mcp", &call.to_string()).await;
         let json: Value = serde_json::from_str(&answer).unwrap_or_default();
         let told = &json["result"]["structuredContent"];
         let code = told["code"].as_str().or(told["error"]["code"].as_str()).unwrap_or_default();
         let is_refused = json["result"]["isError"] == true;
         let found = match code {
-            "role-needed" => 'x',
+            "role-needed" | "scope-needed" => 'x',
             code => outcome(status, code),
         };
         assert!(status == 401 || json["result"].is_object(), "{tool}: {answer}");
@@ -215,7 +218,8 @@ async fn every_route_is_open_to_exactly_those_who_may_use_it() {
     for row in ROUTES {
         for (number, caller) in CALLERS.into_iter().enumerate() {
             let wanted = column(row.3, number);
-            let (found, answer) = table.send(row, caller).await;
+            let lines = table.lines(caller);
+            let (found, answer) = table.send(row, &lines).await;
             if found != wanted {
                 wrong.push(format!("{} {} by {caller:?}: {found} instead of {wanted}: {answer:.200}", row.0, row.1));
             }
@@ -242,11 +246,89 @@ async fn every_tool_is_open_to_exactly_those_who_may_use_it() {
     for (tool, arguments, outcomes) in TOOLS {
         for (number, caller) in CALLERS.into_iter().enumerate() {
             let wanted = column(outcomes, number);
-            let (found, answer) = table.use_tool(tool, arguments, caller).await;
+            let lines = table.lines(caller);
+            let (found, answer) = table.use_tool(tool, arguments, &lines).await;
             if found != wanted || (number < 5 && answer.contains(SECRET)) {
                 wrong.push(format!("{tool} by {caller:?}: {found} instead of {wanted}: {answer:.300}"));
             }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The scope that a route needs.
+fn scope_of(method: &str, path: &str) -> Option<&'static str> {
+    let manages = path.starts_with("/people") || path.starts_with("/keys") || path.ends_with("share");
+    match (method, path) {
+        ("get", "/status" | "/me" | "/openapi.json" | "/models" | "/explain" | "/explain/{name}") => None,
+        ("get", _) => Some("look"),
+        _ if manages => Some("admin"),
+        _ => Some("edit"),
+    }
+}
+
+/// The scopes of a key that was made for one.
+fn included(scope: &str) -> &'static [&'static str] {
+    match scope {
+        "proxy" => &["proxy"],
+        "look" => &["look"],
+        "edit" => &["look", "edit"],
+        _ => &["admin"],
+    }
+}
+
+/// The header lines for keys of one scope each, of the owner and of the admin.
+async fn keys_by_scope(team: &Team) -> Vec<(&'static str, String, String)> {
+    let mut keys = Vec::new();
+    for scope in ["proxy", "look", "edit", "admin"] {
+        let mut lines = Vec::new();
+        for person in ["anna", "adam"] {
+            let made = team.house.post("keys", &json!({"person": person, "scopes": [scope]})).await;
+            lines.push(format!("Authorization: Bearer {}\r\n", made["key"].as_str().expect("a key")));
+        }
+        let [owner, admin] = <[String; 2]>::try_from(lines).expect("two");
+        keys.push((scope, owner, admin));
+    }
+    keys
+}
+
+#[tokio::test]
+async fn every_route_is_open_to_exactly_the_keys_with_its_scope() {
+    let (team, conversation) = Team::sharing().await;
+    let keys = keys_by_scope(&team).await;
+    let mut table = Table { team, conversation, made: 0 };
+    let mut wrong = Vec::new();
+    for row in ROUTES {
+        let needed = scope_of(row.0, row.1);
+        for (scope, owner, admin) in &keys {
+            // A person whom the role does not refuse.
+            let lines = if column(row.3, 7) == 'y' { owner } else { admin };
+            let (found, answer) = table.send(row, lines).await;
+            let is_open = needed.is_none_or(|needed| included(scope).contains(&needed));
+            let names_it =
+                row.1 == "/events" || (answer.contains("scope-needed") && answer.contains(needed.unwrap_or("-")));
+            if (found != 'x') != is_open || (!is_open && !names_it) {
+                wrong.push(format!("{} {} with {scope}: {found}: {answer:.200}", row.0, row.1));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn every_tool_is_open_to_exactly_the_keys_with_its_scope() {
+    let (team, conversation) = Team::sharing().await;
+    let keys = keys_by_scope(&team).await;
+    let mut table = Table { team, conversation, made: 0 };
+    for (tool, arguments, outcomes) in TOOLS {
+        for (scope, owner, _) in &keys {
+            let is_open = match *outcomes {
+                OWN => true,
+                EDIT => included(scope).contains(&"edit"),
+                _ => included(scope).contains(&"look"),
+            };
+            let (found, answer) = table.use_tool(tool, arguments, owner).await;
+            assert_eq!(found != 'x', is_open, "{tool} with {scope}: {answer:.300}");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::support::{self, answers};
 use ctx_core::policy::{Mode, Settings};
+use ctx_engine::edit::handle::Handles;
 use ctx_engine::response::Timing;
 use ctx_models::{Models, Setting};
 use ctx_service::Service;
@@ -67,6 +68,16 @@ impl Work {
         let service = Service::open(self.store.clone()).expect("a service");
         self.service = service.with_models(self.models.clone());
         self.decide(settings);
+    }
+
+    /// As a daemon for agents on other machines.
+    pub fn in_store(mut self, settings: Settings, handles: Handles) -> Work {
+        let service = Service::open(self.store.clone()).expect("a service");
+        self.service = service.with_models(self.models.clone()).keeping_in_store(handles);
+        let settings = Settings { ledger: self.home.path().join("NOTES.md").display().to_string(), ..settings };
+        let editor = Editor::in_store(Arc::new(Arc::new(settings)), handles, Box::new(|_| false));
+        self.service.automate(Some(Arc::new(editor)));
+        self
     }
 
     pub fn decide(&self, settings: Settings) {
