@@ -12,7 +12,7 @@
 
 import { execFile, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
@@ -49,7 +49,7 @@ export class Stage {
   #children = []
   #contexts = []
 
-  /** `ctx`, `provider`: more arguments for each. */
+  /** `ctx`, `provider`: more arguments for each. `identity`: further settings of `[team.oidc]`, for a stage with an identity provider. */
   static async start(options) {
     const stage = new Stage()
     try {
@@ -75,7 +75,7 @@ export class Stage {
     return stage
   }
 
-  async #start({ ctx = [], provider = [], env = {} } = {}) {
+  async #start({ ctx = [], provider = [], env = {}, identity } = {}) {
     this.folder = mkdtempSync(join(tmpdir(), 'ctx-e2e-'))
     this.home = join(this.folder, 'home')
     this.records = join(this.folder, 'records')
@@ -88,8 +88,28 @@ export class Stage {
     this.port = await freePort()
     this.origin = `http://127.0.0.1:${this.port}`
     this.arguments = ctx
+    if (identity !== undefined) await this.#identify(identity)
     await this.startDaemon()
     this.client = new Client(this.origin)
+  }
+
+  /** An identity provider, and the settings of a daemon that trusts it. */
+  async #identify(settings) {
+    const portFile = join(this.folder, 'identity-port')
+    this.#run(TESTKIT, ['identity-provider', '--port', '0', '--port-file', portFile, '--redirect', `${this.origin}/ui/sign-in/oidc/return`])
+    await until(() => existsSync(portFile) && readFileSync(portFile, 'utf8').trim() !== '', 'the identity provider listens')
+    this.issuer = `http://127.0.0.1:${readFileSync(portFile, 'utf8').trim()}`
+    this.env.CTX_TEST_SECRET = 'secret'
+    mkdirSync(this.home, { mode: 0o700 })
+    writeFileSync(
+      join(this.home, 'ctx.toml'),
+      `[listen]\npublic_url = "${this.origin}"\n[team.oidc]\nissuer = "${this.issuer}"\nclient_id = "ctx"\nclient_secret_env = "CTX_TEST_SECRET"\n${settings}\n`,
+    )
+  }
+
+  /** Who the browser belongs to at the identity provider. */
+  async becomes(claims) {
+    await fetch(`${this.issuer}/_fake/user`, { method: 'POST', body: JSON.stringify(claims) })
   }
 
   async startDaemon() {
@@ -334,12 +354,13 @@ function grow(block, delta) {
 /** Lets a folder stand in for the page in the binary, under the daemon's own policy. */
 async function serve(context, dist, policy) {
   await context.route('**/ui/**', (route) => {
-    // Signing in and out is the daemon's own.
-    if (route.request().method() === 'POST') return route.continue()
     const { pathname } = new URL(route.request().url())
+    // Signing in and out is the daemon's own.
+    if (route.request().method() === 'POST' || pathname.startsWith('/ui/sign-in/')) return route.continue()
     const name = pathname.replace(/^\/ui\/?/, '') || 'index.html'
     const file = join(dist, name)
-    if (!existsSync(file)) return route.fulfill({ status: 404, body: '' })
+    // A redirect is not caught, and leads to the page in the binary with files of its own.
+    if (!existsSync(file)) return route.continue()
     return route.fulfill({
       body: readFileSync(file),
       headers: { 'content-type': TYPES[extname(name)] ?? 'application/octet-stream', 'content-security-policy': policy },

@@ -53,6 +53,9 @@ pub struct PersonChange {
     /// All groups of the person from now on.
     #[serde(default)]
     pub groups: Option<Vec<String>>,
+    /// Another account of the identity provider may take the place of the one that they signed in with.
+    #[serde(default)]
+    pub unlink: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

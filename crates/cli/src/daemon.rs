@@ -90,6 +90,7 @@ impl Assembly {
         config.metrics = settings.metrics;
         config.limits.drain = settings.drain;
         config.public_url = settings.public_url;
+        config.oidc = settings.oidc;
         config.mcp = settings.mcp;
         config.rules = Some(Rules(rules.clone()));
         config.helper = settings.helper;

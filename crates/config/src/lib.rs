@@ -13,6 +13,7 @@ pub mod home;
 pub mod layer;
 mod live;
 pub mod merge;
+mod oidc;
 mod project;
 mod read;
 mod retention;
@@ -91,6 +92,8 @@ pub struct Settings {
     pub idle: Duration,
     /// The credentials with which their requests leave.
     pub credentials: ctx_server::UpstreamCredentials,
+    /// The identity provider at which they sign in, if any.
+    pub oidc: Option<ctx_server::OidcSettings>,
     /// The removal of old conversations, if any.
     pub retention: Option<ctx_server::RetentionSettings>,
     /// The folder of offloaded content, if it is not in the home.
@@ -158,6 +161,7 @@ impl Settings {
             store: store::address(flags, environment, &file)?,
             credentials: team::credentials(&file, environment)?,
             handles: ctx_engine::edit::handle::Handles { by_command: config.team.reads_back.as_deref() == Some("cli") },
+            oidc: oidc::settings(&file, environment)?,
             idle: Duration::from_secs(60 * config.team.idle_minutes.unwrap_or(15)),
             team: flags.team || config.team.enabled.unwrap_or(false),
             retention: retention::settings(&config.retention)?,

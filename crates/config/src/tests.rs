@@ -94,6 +94,10 @@ fn a_projects_file_decides_nothing_for_the_daemon_unless_it_is_named() {
         ("[team]\nenabled = true", "team.enabled"),
         ("[team]\nsubscriptions = \"pass\"", "team.subscriptions"),
         ("[team]\nreads_back = \"cli\"", "team.reads_back"),
+        (
+            "[team.oidc]\nissuer = \"https://evil.example\"\nclient_id = \"c\"\n[listen]\npublic_url = \"https://a.example\"",
+            "team.oidc",
+        ),
         ("[offload]\nfolder = \"pub\"", "offload.folder"),
         ("[mcp]\nread_only = true", "mcp.read_only"),
         ("[edits]\nnear_limit_percent = 3", "edits.near_limit_percent"),

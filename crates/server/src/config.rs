@@ -41,6 +41,8 @@ pub struct ServerConfig {
     pub retention: Option<crate::retention::RetentionSettings>,
     /// The people who use the daemon with keys; none if it serves one person.
     pub team: Option<crate::team::TeamSettings>,
+    /// The identity provider at which the people of a team sign in. It needs `public_url`.
+    pub oidc: Option<crate::oidc::OidcSettings>,
     /// The address by which people reach the page, beside the names of this machine.
     pub public_url: Option<crate::auth::PublicUrl>,
 }
@@ -62,6 +64,7 @@ impl ServerConfig {
             helper: Default::default(),
             retention: None,
             team: None,
+            oidc: None,
             public_url: None,
         }
     }

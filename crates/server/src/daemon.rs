@@ -12,6 +12,7 @@ use crate::config::ServerConfig;
 use crate::helper::Helper;
 use crate::listen::{BindError, BoundPort, Server};
 use crate::metrics::Metrics;
+use crate::oidc::Oidc;
 use crate::retention::{self, RetentionSettings};
 use crate::signals;
 use crate::team::{Desk, Team};
@@ -67,7 +68,9 @@ impl Daemon {
         let (desk, team) = match config.team.clone() {
             None => (Arc::new(Desk::new(service, &around, None)?), None),
             Some(settings) => {
-                let team = Team::new(settings, around.clone(), service)?;
+                let oidc = config.oidc.clone().zip(config.public_url.as_ref());
+                let oidc = oidc.map(|(oidc, public)| Oidc::new(oidc, public, &config.upstream, &config.limits));
+                let team = Team::new(settings, oidc, around.clone(), service)?;
                 (team.operator().ok_or_else(|| std::io::Error::other("no desk"))?, Some(team))
             }
         };

@@ -20,6 +20,7 @@ mod local;
 pub mod mcp;
 mod metrics;
 mod observer;
+mod oidc;
 mod port_holder;
 mod proxy;
 mod reply;
@@ -35,6 +36,7 @@ pub use config::{Limits, ProxySettings, Rules, ServerConfig, Upstream, UpstreamU
 pub use connection::tls::{TlsError, TlsFiles};
 pub use listen::{BindError, BoundPort, Server, check_port};
 pub use local::{ControlError, page_is_embedded};
+pub use oidc::OidcSettings;
 pub use port_holder::PortHolder;
 pub use proxy::{DialError, Dialer, SetupError, TrustError};
 pub use retention::RetentionSettings;

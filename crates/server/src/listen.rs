@@ -109,6 +109,7 @@ impl Server {
             rules: _,
             retention: _,
             team,
+            oidc: _,
             public_url,
         } = config;
         let missing = match (&tls, &team) {

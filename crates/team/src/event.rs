@@ -71,6 +71,16 @@ pub enum Event {
         reason: String,
         until: u64,
     },
+    /// A person signed in with this account of an identity provider for the first time.
+    PersonLinked {
+        person: u32,
+        issuer: String,
+        subject: String,
+    },
+    /// The next account of their name is theirs.
+    PersonUnlinked {
+        person: u32,
+    },
     /// A person signed in on the page.
     SignedIn {
         person: u32,

@@ -12,6 +12,7 @@ mod event;
 mod key;
 mod login;
 mod model;
+pub mod oidc;
 mod registry;
 mod scope;
 mod state;

@@ -12,6 +12,7 @@ use crate::error::TeamError;
 use crate::event::{Entry, Event, KIND, VERSION};
 use crate::key;
 use crate::model::{Actor, Key, Person};
+use crate::oidc;
 use crate::scope::Scopes;
 use crate::state::State;
 
@@ -38,17 +39,22 @@ pub struct Registry {
     used: RwLock<HashMap<String, Arc<AtomicU64>>>,
 }
 
-/// The holder of a key.
+/// The person of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     pub person: Arc<Person>,
-    /// The key's id.
+    /// The key's id; empty if the identity provider named the person.
     pub key: String,
-    /// The key's scopes.
+    /// The key's scopes; all without a key.
     pub scopes: Scopes,
 }
 
 impl Identity {
+    /// A person whom the identity provider named.
+    pub fn without_key(person: Arc<Person>) -> Identity {
+        Identity { person, key: String::new(), scopes: Scopes::ALL }
+    }
+
     pub fn actor(&self) -> Actor {
         Actor { id: self.person.id, role: self.person.role, scopes: self.scopes }
     }
@@ -114,6 +120,36 @@ impl Registry {
         self.recognise_by(|state, now| state.holder_of(key, now).filter(|_| !state.is_ended(session)))
     }
 
+    /// Looks up the person of a session that began at the identity provider.
+    pub fn recognise_signed_in(&self, session: &str, person: u32) -> Recognition {
+        let state = self.state();
+        match state.person(person).filter(|_| !state.is_ended(session)) {
+            Some(person) => Recognition::Known(Identity::without_key(person.clone())),
+            None if self.is_away() => Recognition::OutOfReach,
+            None => Recognition::Unknown,
+        }
+    }
+
+    /// The person of an account at the identity provider. Stores what is still missing for that, step by step; usually
+    /// nothing.
+    pub fn admit(&self, next: impl Fn(&State) -> Result<oidc::Step, TeamError>) -> Result<Identity, TeamError> {
+        if let oidc::Step::Known(person) = next(&self.state())? {
+            return Ok(Identity::without_key(person));
+        }
+        let _one_at_a_time = lock(&self.changing);
+        for _ in 0..2 * TRIES {
+            let state = self.state();
+            match next(&state)? {
+                oidc::Step::Known(person) => {
+                    self.confirm();
+                    return Ok(Identity::without_key(person));
+                }
+                oidc::Step::Change { by, event } => self.append(&state, by, event)?,
+            };
+        }
+        Err(StoreError::Slow.into())
+    }
+
     fn recognise_by(&self, find: impl Fn(&State, u64) -> Option<(&Arc<Key>, &Arc<Person>)>) -> Recognition {
         let (state, now) = (self.state(), now());
         let Some((key, person)) = find(&state, now) else {
@@ -153,35 +189,42 @@ impl Registry {
         for _ in 0..TRIES {
             let state = self.state();
             let (event, value) = decide(&state)?;
-            let entry = Entry { seq: 0, at: now(), by: by.id, event };
-            let body = serde_json::to_vec(&entry).unwrap_or_default();
-            let record = NewRecord {
-                conversation: LOG.to_owned(),
-                at: entry.at,
-                kind: KIND.to_owned(),
-                version: VERSION,
-                uses: Vec::new(),
-                body,
-            };
-            let step = Step {
-                records: vec![record],
-                expect: Some(Expectation { conversation: LOG.to_owned(), version: state.version }),
-                durable: true,
-                is_announced: true,
-                ..Step::default()
-            };
-            match self.store.append(vec![step])?.pop() {
-                Some(AppendOutcome::Stored { numbers }) => {
-                    let seq = numbers.last().copied().unwrap_or_default();
-                    let mut newer = (*state).clone();
-                    newer.take(Entry { seq, ..entry });
-                    self.publish(newer);
-                    return Ok(StoredChange { value, warnings: self.confirm() });
-                }
-                Some(AppendOutcome::Conflict { .. }) | None => self.reload()?,
+            if self.append(&state, by.id, event)? {
+                return Ok(StoredChange { value, warnings: self.confirm() });
             }
         }
         Err(StoreError::Slow.into())
+    }
+
+    /// Whether the event follows this state. If not, another daemon was faster, and the newest state is read.
+    fn append(&self, state: &State, by: u32, event: Event) -> Result<bool, TeamError> {
+        let entry = Entry { seq: 0, at: now(), by, event };
+        let body = serde_json::to_vec(&entry).unwrap_or_default();
+        let record = NewRecord {
+            conversation: LOG.to_owned(),
+            at: entry.at,
+            kind: KIND.to_owned(),
+            version: VERSION,
+            uses: Vec::new(),
+            body,
+        };
+        let step = Step {
+            records: vec![record],
+            expect: Some(Expectation { conversation: LOG.to_owned(), version: state.version }),
+            durable: true,
+            is_announced: true,
+            ..Step::default()
+        };
+        match self.store.append(vec![step])?.pop() {
+            Some(AppendOutcome::Stored { numbers }) => {
+                let seq = numbers.last().copied().unwrap_or_default();
+                let mut newer = state.clone();
+                newer.take(Entry { seq, ..entry });
+                self.publish(newer);
+                Ok(true)
+            }
+            Some(AppendOutcome::Conflict { .. }) | None => self.reload().map(|()| false),
+        }
     }
 
     fn publish(&self, newer: State) {

@@ -35,6 +35,8 @@ pub struct State {
     entries: Vec<Entry>,
     /// Includes removed people, whose numbers are not reused.
     last_person: u32,
+    /// Accounts of identity providers, as (issuer, subject), also of removed people.
+    pub(crate) links: BTreeMap<(String, String), u32>,
 }
 
 /// A key to be made.
@@ -105,6 +107,10 @@ impl State {
                 at: entry.at,
                 until: *until,
             }),
+            Event::PersonLinked { person, issuer, subject } => {
+                self.links.insert((issuer.clone(), subject.clone()), *person);
+            }
+            Event::PersonUnlinked { person } => self.links.retain(|_, linked| linked != person),
             Event::SignedOut { session, .. } => {
                 self.ended_sessions.insert(session.clone());
             }
@@ -261,13 +267,24 @@ impl State {
         groups: BTreeSet<String>,
     ) -> Result<Event, TeamError> {
         manages(actor)?;
+        self.new_person(name, role, groups).map(|(_, event)| event)
+    }
+
+    /// A new person with their number.
+    pub(crate) fn new_person(
+        &self,
+        name: &str,
+        role: Role,
+        groups: BTreeSet<String>,
+    ) -> Result<(u32, Event), TeamError> {
         check_name("person", name)?;
         groups.iter().try_for_each(|group| check_name("group", group))?;
         if name == Actor::OPERATOR_NAME || self.people.values().any(|person| person.name == name) {
             let message = format!("There is a person called `{name}` already.");
             return Err(TeamError::refused(ErrorCode::PersonExists, message, "Choose another name."));
         }
-        Ok(Event::PersonAdded { person: self.last_person + 1, name: name.to_owned(), role, groups })
+        let person = self.last_person + 1;
+        Ok((person, Event::PersonAdded { person, name: name.to_owned(), role, groups }))
     }
 
     pub fn change_person(
@@ -375,7 +392,7 @@ impl State {
     }
 }
 
-fn manages(actor: &Actor) -> Result<(), TeamError> {
+pub(crate) fn manages(actor: &Actor) -> Result<(), TeamError> {
     if actor.role.manages() { Ok(()) } else { Err(needs("admin")) }
 }
 
@@ -408,7 +425,7 @@ fn check_scopes(actor: &Actor, scopes: Scopes) -> Result<(), TeamError> {
     ))
 }
 
-fn check_name(what: &str, name: &str) -> Result<(), TeamError> {
+pub(crate) fn check_name(what: &str, name: &str) -> Result<(), TeamError> {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '@');
     if !name.is_empty() && name.chars().count() <= LONGEST_NAME && name.chars().all(is_plain) {
         return Ok(());

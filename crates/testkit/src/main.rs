@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use testkit::fake_provider::{FakeProvider, Options, VOLATILE_SYSTEM};
+use testkit::{IdentityProvider, RegisteredClient};
 
 #[derive(Parser)]
 #[command(version, about = "Tools for testing ctx")]
@@ -18,6 +19,8 @@ struct Cli {
 enum Command {
     /// A scripted stand-in for the Anthropic Messages API, on 127.0.0.1
     FakeProvider(Provider),
+    /// A strict stand-in for an identity provider (OpenID Connect), on 127.0.0.1
+    IdentityProvider(Identity),
     /// Compare `ctx` with nginx; `cargo xtask bench` builds both and calls this
     #[cfg(target_os = "linux")]
     Bench(Bench),
@@ -44,6 +47,23 @@ struct Bench {
     /// Write the result here as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct Identity {
+    /// 0 picks a free one
+    #[arg(long, default_value_t = 9200)]
+    port: u16,
+    /// Write the port number to this file once listening
+    #[arg(long, value_name = "FILE")]
+    port_file: Option<PathBuf>,
+    #[arg(long, default_value = "ctx")]
+    client: String,
+    #[arg(long, default_value = "secret")]
+    secret: String,
+    /// The only address to which browsers are sent back
+    #[arg(long, value_name = "URL")]
+    redirect: String,
 }
 
 #[derive(Args)]
@@ -103,6 +123,13 @@ fn header(argument: &str) -> Result<(String, String), String> {
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::FakeProvider(provider) => fake_provider(provider),
+        Command::IdentityProvider(arguments) => match identity_provider(arguments) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("The identity provider cannot run: {error}");
+                ExitCode::FAILURE
+            }
+        },
         #[cfg(target_os = "linux")]
         Command::Bench(plan) => bench(plan),
         #[cfg(target_os = "linux")]
@@ -152,6 +179,18 @@ fn fake_provider(provider: Provider) -> ExitCode {
             }
             ExitCode::FAILURE
         }
+    }
+}
+
+fn identity_provider(arguments: Identity) -> io::Result<()> {
+    let Identity { port, port_file, client, secret, redirect } = arguments;
+    let provider = IdentityProvider::start(port, RegisteredClient { id: client, secret, redirect })?;
+    if let Some(file) = &port_file {
+        announce(file, provider.port())?;
+    }
+    println!("identity provider on {}", provider.issuer());
+    loop {
+        std::thread::park();
     }
 }
 

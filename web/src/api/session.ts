@@ -15,6 +15,16 @@ async function send(path: string, body?: unknown): Promise<unknown> {
   throw new ApiError(response.status, code, message, hint);
 }
 
+/** Where a person can sign in without a key: the name of the identity provider, if there is one. */
+export async function signInProvider(): Promise<string | null> {
+  const response = await fetch("/ui/sign-in/ways");
+  const { provider = null } = response.ok ? ((await response.json()) as { provider?: string | null }) : {};
+  return provider;
+}
+
+/** The daemon leads from here to the identity provider, and back to the page with a session. */
+export const PROVIDER_ADDRESS = "/ui/sign-in/oidc";
+
 /** The key itself is not kept. */
 export async function signIn(key: string): Promise<void> {
   const { page_key } = (await send("/ui/sign-in", { key })) as { page_key: string };

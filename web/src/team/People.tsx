@@ -36,7 +36,7 @@ export function People({ me }: { me: Me }) {
             key={person.name}
             person={person}
             me={me}
-            onKey={() => key.mutate({ person: person.name, label: "", days: null }, { onSuccess: setMade })}
+            onKey={() => key.mutate({ person: person.name, label: "", days: null, scopes: null }, { onSuccess: setMade })}
             onFigures={() => setLooking(person.name)}
             onRemove={() => setRemoving(person.name)}
           />
@@ -68,7 +68,7 @@ interface RowProps {
 function Row({ person, me, onKey, onFigures, onRemove }: RowProps) {
   const { name, role, groups, keys, last_used } = person;
   const change = useChange(
-    (request: { role?: string; groups?: string[] }) => changePerson(name, { role: null, groups: null, ...request }),
+    (request: { role?: string; groups?: string[] }) => changePerson(name, { role: null, groups: null, unlink: false, ...request }),
     (request) => (request.role === undefined ? `Changed the groups of ${name}` : `${name} is now ${request.role}`),
   );
   const may = manages(me);

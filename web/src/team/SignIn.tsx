@@ -1,16 +1,23 @@
-// A person of a team signs in with their key. The daemon answers with a session; the key is not kept.
+// A person of a team signs in with their key, or at the identity provider if the daemon has one. The daemon answers with
+// a session; the key is not kept.
 
 import { Button, Code, TextInput } from "@mantine/core";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 
 import { ApiError } from "../api";
-import { signIn } from "../api/session";
+import { PROVIDER_ADDRESS, signIn, signInProvider } from "../api/session";
 import styles from "./SignIn.module.css";
 
 export function SignIn() {
   const [key, setKey] = useState("");
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
+  const [provider, setProvider] = useState<string | null>(null);
+
+  useEffect(() => {
+    // Without an answer there is still the key.
+    signInProvider().then(setProvider, () => {});
+  }, []);
 
   const submit = async () => {
     setBusy(true);
@@ -34,7 +41,15 @@ export function SignIn() {
       >
         <img src={`${import.meta.env.BASE_URL}icon.svg`} alt="" width={36} height={36} />
         <h1 className={styles.heading}>Sign in to Context Composer</h1>
-        <p className={styles.words}>This daemon serves a team. Sign in with your key to see your conversations.</p>
+        <p className={styles.words}>This daemon serves a team. Sign in to see your conversations.</p>
+        {provider !== null && (
+          <>
+            <Button component="a" href={PROVIDER_ADDRESS} fullWidth>
+              Sign in with {provider}
+            </Button>
+            <p className={styles.or}>or with a key</p>
+          </>
+        )}
         <TextInput
           label="Key"
           type="password"
@@ -49,7 +64,7 @@ export function SignIn() {
             setProblem(null);
           }}
         />
-        <Button type="submit" loading={busy} disabled={key.trim() === ""} fullWidth>
+        <Button type="submit" variant={provider === null ? "filled" : "default"} loading={busy} disabled={key.trim() === ""} fullWidth>
           Sign in
         </Button>
         <p className={styles.quiet}>

@@ -43,6 +43,12 @@ pub(super) const CODES: &[Explanation] = &[
     control(400, BadRole, "a message with this role cannot be added", "Use `user` or `assistant`."),
     control(
         401,
+        IdentityWrong,
+        "the token of the identity provider is expired, or not for this daemon",
+        "Get a new token from the identity provider, or use a key.",
+    ),
+    control(
+        401,
         KeyNeeded,
         "the daemon serves a team, and the request has no key",
         "Send your key in the header `x-ctx-key`, or as a bearer token; an admin makes one with `ctx keys new NAME`.",
@@ -71,6 +77,12 @@ pub(super) const CODES: &[Explanation] = &[
         ForeignHost,
         "the request is addressed to another host name",
         "Use the address that the daemon listens on.",
+    ),
+    control(
+        403,
+        IdentityRefused,
+        "the identity provider vouches for you, and this team's daemon does not admit you",
+        "Ask an admin to add you, or for the right group.",
     ),
     control(403, LoginRefused, "a person refused the login", "Sign in again if you did not mean to."),
     control(403, RoleNeeded, "your role does not allow this", "Ask an admin."),
@@ -319,6 +331,12 @@ pub(super) const CODES: &[Explanation] = &[
         HelperRefused,
         "the helper model's provider refused the request",
         "Check key, model and limits in `[helper]`.",
+    ),
+    control(
+        503,
+        IdentityUnchecked,
+        "the token cannot be checked, because the identity provider or the database is out of reach",
+        "Try again in a moment.",
     ),
     control(
         503,

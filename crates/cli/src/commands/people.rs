@@ -50,7 +50,7 @@ enum PeopleVerb {
         #[command(flatten)]
         format: JsonArguments,
     },
-    /// Change the role or the groups of a person
+    /// Change the role, the groups or the account of a person
     Set {
         #[arg(value_parser = non_empty)]
         name: String,
@@ -60,6 +60,9 @@ enum PeopleVerb {
         /// All groups of the person from now on; repeatable
         #[arg(long = "group", value_name = "GROUP")]
         groups: Option<Vec<String>>,
+        /// Let another account of the identity provider sign in under this name
+        #[arg(long)]
+        unlink: bool,
         #[command(flatten)]
         format: JsonArguments,
     },
@@ -84,8 +87,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         PeopleVerb::Add { name, role, groups, format } => {
             (client.call(&call::add_person(&NewPerson { name, role, groups }))?, format)
         }
-        PeopleVerb::Set { name, role, groups, format } => {
-            (client.call(&call::change_person(&name, &PersonChange { role, groups }))?, format)
+        PeopleVerb::Set { name, role, groups, unlink, format } => {
+            (client.call(&call::change_person(&name, &PersonChange { role, groups, unlink }))?, format)
         }
         PeopleVerb::Remove { name, format } => (client.call(&call::remove_person(&name))?, format),
         PeopleVerb::Me { format } => {

@@ -61,7 +61,9 @@ impl Browser<'_> {
         let body = body.to_string().into_bytes();
         let answer = client.send("POST", path, &self.headers, &body).await.expect("an answer");
         assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
-        (answer.header("set-cookie").unwrap_or_default().to_owned(), answer.json().expect("JSON"))
+        let lines = answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
+        let session = lines.map(|(_, value)| value.to_owned()).find(|value| value.starts_with("ctx_session"));
+        (session.unwrap_or_default(), answer.json().expect("JSON"))
     }
 
     async fn decide(&self, code: &str, action: &str) {

@@ -14,6 +14,7 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 /// A team's daemon with a certificate for `localhost`.
 pub struct Gateway {
     home: tempfile::TempDir,
+    tls: tempfile::TempDir,
     daemon: Child,
     /// The port for commands on its own machine.
     pub nearby: SocketAddr,
@@ -29,9 +30,9 @@ impl Drop for Gateway {
 
 impl Gateway {
     pub fn open(provider: &FakeProvider, flags: &[&str]) -> Gateway {
-        let home = tempfile::tempdir().expect("a folder");
+        let (home, tls) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
         let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a certificate");
-        let (certificate, key) = (home.path().join("tls.pem"), home.path().join("tls.key"));
+        let (certificate, key) = (tls.path().join("tls.pem"), tls.path().join("tls.key"));
         std::fs::write(&certificate, made.cert.pem()).expect("written");
         std::fs::write(&key, made.signing_key.serialize_pem()).expect("written");
         let port = free_port();
@@ -40,11 +41,11 @@ impl Gateway {
         command.arg("--tls-cert").arg(&certificate).arg("--tls-key").arg(&key).args(flags);
         let daemon = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("ctx up starts");
         let nearby = wait_for(home.path());
-        Gateway { home, daemon, nearby, url: format!("https://localhost:{port}") }
+        Gateway { home, tls, daemon, nearby, url: format!("https://localhost:{port}") }
     }
 
     pub fn certificate(&self) -> PathBuf {
-        self.home.path().join("tls.pem")
+        self.tls.path().join("tls.pem")
     }
 
     /// A command of the operator.

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use ctx_server::helper::Provider;
 use ctx_server::{PublicUrl, PublicUrlError, Secret, UpstreamUrl, UpstreamUrlError};
+use ctx_team::oidc::{Issuer, IssuerError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 
@@ -114,6 +115,59 @@ pub struct TeamKeys {
     /// minutes without use after which the conversations of a person are closed; the next request opens them again
     #[schemars(range(min = 1, max = 10_080), example = 15)]
     pub idle_minutes: Option<u64>,
+    pub oidc: OidcKeys,
+}
+
+/// An identity provider (OpenID Connect) at which people sign in. It needs `listen.public_url`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct OidcKeys {
+    /// address of the provider, exactly as its tokens name it
+    #[schemars(with = "String", example = "https://login.example.com")]
+    #[serde(deserialize_with = "issuer")]
+    pub issuer: Option<Issuer>,
+    /// id of the daemon at the provider
+    #[schemars(example = &"context-composer")]
+    pub client_id: Option<String>,
+    /// file with the daemon's secret at the provider
+    #[schemars(example = &"/etc/ctx/oidc.secret")]
+    pub client_secret_file: Option<PathBuf>,
+    /// environment variable that contains the secret, instead of a file
+    #[schemars(example = &"CTX_OIDC_SECRET")]
+    #[serde(deserialize_with = "variable")]
+    pub client_secret_env: Option<String>,
+    /// name of the provider on the page's button
+    #[schemars(length(min = 1, max = 64), example = &"Example Login")]
+    pub label: Option<String>,
+    /// scopes that are asked for
+    #[schemars(title = "a list of texts in quotes", inner(length(min = 1)))]
+    #[schemars(example = ["openid", "profile", "email", "groups"])]
+    pub scopes: Option<Vec<String>>,
+    /// claim with the name of a person, by which people are known to the team
+    #[schemars(length(min = 1), example = &"email")]
+    pub name_claim: Option<String>,
+    /// claim with the groups of a person, such as `groups` or `realm_access.roles`; a person's groups then follow the provider
+    #[schemars(length(min = 1), example = &"groups")]
+    pub groups_claim: Option<String>,
+    /// only people of these groups are admitted; everyone if there are none
+    #[schemars(title = "a list of texts in quotes", inner(length(min = 1)), example = ["engineering"])]
+    pub allowed_groups: Option<Vec<String>>,
+    /// groups whose people are admins; roles then follow the provider
+    #[schemars(title = "a list of texts in quotes", inner(length(min = 1)), example = ["platform"])]
+    pub admin_groups: Option<Vec<String>>,
+    /// groups whose people are auditors; roles then follow the provider
+    #[schemars(title = "a list of texts in quotes", inner(length(min = 1)), example = ["security"])]
+    pub auditor_groups: Option<Vec<String>>,
+    /// people who are not in the team yet: refused, or added as members when they first come
+    #[schemars(schema_with = "unknown_people_modes", example = &"refuse")]
+    #[serde(deserialize_with = "unknown_people_mode")]
+    pub unknown_people: Option<String>,
+    /// hours after which people sign in again
+    #[schemars(range(min = 1, max = 720), example = 12)]
+    pub session_hours: Option<u64>,
+    /// audience of the provider's tokens that programs may send in place of a key; none are accepted without it
+    #[schemars(length(min = 1), example = &"https://ctx.example.com")]
+    pub jwt_audience: Option<String>,
 }
 
 /// How long conversations stay, counted from their last activity.
@@ -257,6 +311,7 @@ fn one_of<'de, D: Deserializer<'de>>(value: D, known: &[&str]) -> Result<Option<
     })
 }
 
+const UNKNOWN_PEOPLE: [&str; 2] = ["refuse", "add"];
 const CREDENTIALS: [&str; 2] = ["own", "gateway"];
 const SUBSCRIPTIONS: [&str; 2] = ["refuse", "pass"];
 const READ_BACK: [&str; 2] = ["mcp", "cli"];
@@ -283,6 +338,18 @@ fn way_to_read_back<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String
 
 fn ways_to_read_back(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"enum": READ_BACK})
+}
+
+fn unknown_people_mode<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    one_of(value, &UNKNOWN_PEOPLE)
+}
+
+fn unknown_people_modes(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": UNKNOWN_PEOPLE})
+}
+
+fn issuer<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Issuer>, D::Error> {
+    parsed(value, |text| text.parse().map_err(|why: IssuerError| why.to_string()))
 }
 
 fn variable<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {

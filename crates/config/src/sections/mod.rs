@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 pub use self::context_editing::{AttentionBudget, ContextEditing, CutsSection, DietSection, Patterns};
 pub use self::daemon::{
-    Edits, Helper, Listen, Mcp, Offload, RetentionKeys, StoreKeys, TeamKeys, UpstreamKeys, Upstreams,
+    Edits, Helper, Listen, Mcp, Offload, OidcKeys, RetentionKeys, StoreKeys, TeamKeys, UpstreamKeys, Upstreams,
 };
 pub use self::defaults::defaults;
 pub use self::models::ModelKeys;

@@ -146,7 +146,7 @@ fn is_offloaded(desk: &Desk<'_>, target: &Target) -> bool {
             Unit::Made(made) => {
                 matches!(desk.view.effect(made.effect), Some(Effect::Replace { why: Why::Offloaded, .. }))
             }
-            Unit::Source { .. } => desk.view.new_result(laid).is_some_and(|text| resolve::is_offloaded(text)),
+            Unit::Source { .. } => desk.view.new_result(laid).is_some_and(resolve::is_offloaded),
         })
 }
 

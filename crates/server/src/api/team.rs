@@ -157,8 +157,15 @@ pub async fn change(
     Path(name): Path<String>,
     request: Result<Json<PersonChange>, JsonRejection>,
 ) -> Answer<People> {
-    let PersonChange { role: named, groups } = understood(request)?;
+    let PersonChange { role: named, groups, unlink } = understood(request)?;
     let role = role(named.as_deref())?;
+    if unlink {
+        let name = name.clone();
+        let changed = api.change(move |state, actor| Ok((state.unlink_person(actor, &name)?, ()))).await?;
+        if role.is_none() && groups.is_none() {
+            return Ok(Json(everyone(&api.seat()?.1, changed.warnings)));
+        }
+    }
     let changed = api.change(move |state, actor| {
         let groups = groups.as_ref().map(|groups| groups.iter().cloned().collect());
         Ok((state.change_person(actor, &name, role, groups)?, ()))
@@ -406,6 +413,10 @@ fn in_words(state: &State, entry: &Entry) -> AuditEntry {
         Event::GlassBroken { owner, conversation, reason, .. } => {
             ("opened", format!("{}:{conversation}: {reason}", name(owner)))
         }
+        Event::PersonLinked { person, subject, .. } => {
+            ("person-linked", format!("{} with the account {subject}", name(person)))
+        }
+        Event::PersonUnlinked { person } => ("person-unlinked", name(person)),
         Event::SignedIn { person, with } => ("signed-in", format!("{} with {with}", name(person))),
         Event::SignedOut { person, .. } => ("signed-out", name(person)),
         Event::LoginApproved { person, machine, .. } => ("login-approved", format!("{machine} as {}", name(person))),

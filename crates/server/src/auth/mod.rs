@@ -22,6 +22,10 @@ const OLD_COOKIE: &str = "ctx_token";
 const PAGE_KEY: HeaderName = HeaderName::from_static("x-ctx-page-key");
 /// Browsers open an event stream without custom headers, so its address contains the page key.
 const EVENTS: &str = "/control/v1/events";
+/// The way to an identity provider and back.
+pub(crate) const FLOW: &str = "/ui/sign-in/oidc";
+/// The cookie of that way.
+const FLOW_COOKIE: &str = "ctx_sign_in";
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
@@ -44,12 +48,15 @@ pub(crate) struct Auth {
     token: Token,
     own: OwnAddresses,
     sessions: Sessions,
+    /// The key for sign-ins that are under way at an identity provider.
+    flow_key: [u8; 32],
 }
 
 impl Auth {
     pub(crate) fn new(token: Token, own: OwnAddresses) -> Self {
         let sessions = Sessions::new(&token, own.port());
-        Self { token, own, sessions }
+        let flow_key = blake3::derive_key("context-composer openid connect v1", token.expose().as_bytes());
+        Self { token, own, sessions, flow_key }
     }
 
     /// Proxied paths: the client brings its own credentials, so no token is needed. But a browser sends requests on
@@ -98,6 +105,36 @@ impl Auth {
         if parts.headers.contains_key(header::ORIGIN) { Ok(()) } else { Err(Refusal::ForeignOrigin) }
     }
 
+    /// The way to an identity provider and back: a browser under our own name, from any page. `Ok(false)`: under a name
+    /// to which the provider does not send it back.
+    pub(crate) fn admit_flow(&self, parts: &Parts) -> Result<bool, Refusal> {
+        self.check_host(parts)?;
+        Ok(named(parts)?.is_some_and(|name| self.own.is_public(name)))
+    }
+
+    pub(crate) fn flow_key(&self) -> &[u8; 32] {
+        &self.flow_key
+    }
+
+    /// The cookies of sign-ins that are under way.
+    pub(crate) fn flow_cookies<'a>(&'a self, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
+        cookies_named(headers, FLOW_COOKIE)
+    }
+
+    /// The cookie of a sign-in. The provider is another site, and its redirect must bring the cookie along: `Lax`.
+    pub(crate) fn flow_cookie(&self, parts: &Parts, value: &str, age: u64) -> Option<HeaderValue> {
+        let secure = self.secure(parts);
+        let text = format!("{FLOW_COOKIE}={value}; Path={FLOW}; Max-Age={age}; HttpOnly; SameSite=Lax{secure}");
+        let mut value = HeaderValue::from_str(&text).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+
+    fn secure(&self, parts: &Parts) -> &'static str {
+        let is_secure = named(parts).ok().flatten().is_some_and(|name| self.own.is_secure(name));
+        if is_secure { "; Secure" } else { "" }
+    }
+
     fn check_own(&self, parts: &Parts) -> Result<(), Refusal> {
         self.check_host(parts)?;
         self.check_origin(&parts.headers)?;
@@ -129,7 +166,7 @@ impl Auth {
     /// The cookies of a session: one per path of ours instead of one for `/`, so that the browser never adds them to a
     /// request that goes upstream. They replace those that contained the token.
     pub(crate) fn set_cookies(&self, parts: &Parts, login: &Login) -> impl Iterator<Item = HeaderValue> {
-        self.cookie_lines(parts, &login.cookie, session::LIFETIME.as_secs())
+        self.cookie_lines(parts, &login.cookie, login.age)
     }
 
     /// Removes the cookies of a session.
@@ -139,8 +176,7 @@ impl Auth {
 
     fn cookie_lines(&self, parts: &Parts, value: &str, age: u64) -> impl Iterator<Item = HeaderValue> {
         let cookie = format!("{}={value}", self.sessions.cookie_name());
-        let is_secure = named(parts).ok().flatten().is_some_and(|name| self.own.is_secure(name));
-        let secure = if is_secure { "; Secure" } else { "" };
+        let secure = self.secure(parts);
         [(cookie, age), (format!("{OLD_COOKIE}="), 0)].into_iter().flat_map(move |(cookie, age)| {
             ["/ui", "/control"].into_iter().filter_map(move |path| {
                 let text = format!("{cookie}; Path={path}; Max-Age={age}; HttpOnly; SameSite=Strict{secure}");

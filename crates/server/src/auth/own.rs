@@ -35,6 +35,11 @@ impl OwnAddresses {
         self.public.as_ref().is_some_and(|public| public.is_host(host_and_port)) || self.is_local(host_and_port)
     }
 
+    /// Whether `host[:port]` is the address that people use.
+    pub(super) fn is_public(&self, host_and_port: &str) -> bool {
+        self.public.as_ref().is_some_and(|public| public.is_host(host_and_port))
+    }
+
     /// Whether browsers use `host[:port]` over TLS.
     pub(super) fn is_secure(&self, host_and_port: &str) -> bool {
         self.public.as_ref().is_some_and(|public| public.is_https() && public.is_host(host_and_port))

@@ -25,6 +25,15 @@ impl PublicUrl {
         self.is_https
     }
 
+    /// The address of a path here.
+    pub(crate) fn with(&self, path: &str) -> String {
+        let scheme = if self.is_https { "https" } else { "http" };
+        match self.port == usual(self.is_https) {
+            true => format!("{scheme}://{}{path}", self.host),
+            false => format!("{scheme}://{}:{}{path}", self.host, self.port),
+        }
+    }
+
     pub(super) fn is_host(&self, host_and_port: &str) -> bool {
         let Some((host, port)) = split(host_and_port) else { return false };
         host.eq_ignore_ascii_case(&self.host) && port.unwrap_or(usual(self.is_https)) == self.port
@@ -73,6 +82,13 @@ fn split(host_and_port: &str) -> Option<(String, Option<u16>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_names_its_port_only_if_it_is_unusual() {
+        let of = |text: &str| text.parse::<PublicUrl>().expect("an address").with("/ui/");
+        assert_eq!(of("https://ctx.example.com:443"), "https://ctx.example.com/ui/");
+        assert_eq!(of("http://127.0.0.1:8788/"), "http://127.0.0.1:8788/ui/");
+    }
 
     #[test]
     fn a_public_address_is_a_scheme_a_host_and_a_port() {

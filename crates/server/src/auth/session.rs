@@ -27,6 +27,12 @@ pub(crate) enum Holder {
     Operator,
     /// The holder of the key with this id: the session ends with the key.
     Key(String),
+    /// A person who signed in at the identity provider.
+    Person {
+        id: u32,
+        /// The end of the session, in seconds since 1970.
+        until: u64,
+    },
 }
 
 /// A session that a request belongs to.
@@ -41,6 +47,8 @@ pub(crate) struct Session {
 pub(crate) struct Login {
     pub(super) cookie: String,
     pub(crate) page_key: String,
+    /// The lifetime of the cookie, in seconds.
+    pub(super) age: u64,
 }
 
 impl Sessions {
@@ -56,12 +64,16 @@ impl Sessions {
     }
 
     pub(super) fn begin(&self, holder: &Holder) -> Option<Login> {
-        let whose = match holder {
-            Holder::Operator => String::new(),
-            Holder::Key(id) => format!("-{id}"),
+        let now = seconds();
+        let (whose, age) = match holder {
+            Holder::Operator => (String::new(), LIFETIME.as_secs()),
+            Holder::Key(id) => (format!("-{id}"), LIFETIME.as_secs()),
+            // No id of a key begins with this letter.
+            Holder::Person { id, until } => (format!("-p{id}-{until:x}"), until.saturating_sub(now)),
         };
-        let login = format!("{:x}-{}{whose}", seconds(), hex(&random::<16>().ok()?));
+        let login = format!("{now:x}-{}{whose}", hex(&random::<16>().ok()?));
         Some(Login {
+            age,
             cookie: format!("{login}.{}", self.derive("cookie", &login)),
             page_key: self.derive("page", &login),
         })
@@ -77,16 +89,26 @@ impl Sessions {
         let login = self.login(cookie)?;
         let is_whole: bool = self.derive("page", login).as_bytes().ct_eq(page_key).into();
         let mut parts = login.split('-').skip(1);
-        let (id, holder) = (parts.next()?.to_owned(), parts.next());
-        let holder = holder.map_or(Holder::Operator, |key| Holder::Key(key.to_owned()));
+        let (id, holder, end) = (parts.next()?.to_owned(), parts.next(), parts.next());
+        let holder = match (holder, end) {
+            (None, _) => Holder::Operator,
+            (Some(person), Some(end)) => {
+                let id = person.strip_prefix('p')?.parse().ok()?;
+                Holder::Person { id, until: u64::from_str_radix(end, 16).ok()? }
+            }
+            (Some(key), None) => Holder::Key(key.to_owned()),
+        };
         is_whole.then_some(Session { id, holder })
     }
 
     fn login<'a>(&self, cookie: &'a str) -> Option<&'a str> {
         let (login, proof) = cookie.split_once('.')?;
         let is_ours: bool = self.derive("cookie", login).as_bytes().ct_eq(proof.as_bytes()).into();
-        let issued = u64::from_str_radix(login.split('-').next()?, 16).ok()?;
-        let is_current = seconds() <= issued.saturating_add(LIFETIME.as_secs());
+        let mut parts = login.split('-');
+        let issued = u64::from_str_radix(parts.next()?, 16).ok()?;
+        let end = parts.nth(2).map(|end| u64::from_str_radix(end, 16));
+        let end = end.unwrap_or_else(|| Ok(issued.saturating_add(LIFETIME.as_secs()))).ok()?;
+        let is_current = seconds() <= end;
         (is_ours && is_current).then_some(login)
     }
 
@@ -148,5 +170,19 @@ mod tests {
         let own = sessions.begin(&Holder::Operator).expect("a login");
         let opened = sessions.open(&own.cookie, own.page_key.as_bytes()).expect("a session");
         assert!(opened.holder == Holder::Operator && own.cookie.contains(&opened.id));
+    }
+
+    #[test]
+    fn a_session_from_the_identity_provider_names_its_person_and_ends_when_it_says() {
+        let sessions = Sessions::new(&Token::generate().expect("a token"), 8788);
+        let holder = |until| Holder::Person { id: 7, until };
+        let login = sessions.begin(&holder(seconds() + 60)).expect("a login");
+        let opened = sessions.open(&login.cookie, login.page_key.as_bytes()).expect("a session");
+        assert_eq!(opened.holder, holder(seconds() + 60));
+        assert_eq!(login.age, 60);
+        let longer = login.cookie.replacen("-p7-", "-p7-f", 1);
+        assert!(!sessions.knows(&longer) && !sessions.knows(&login.cookie.replacen("-p7-", "-p8-", 1)));
+        let over = sessions.begin(&holder(seconds() - 1)).expect("a login");
+        assert!(sessions.open(&over.cookie, over.page_key.as_bytes()).is_none());
     }
 }

@@ -139,6 +139,21 @@ pub(super) fn keyless(why: KeyRefusal) -> Response<Body> {
             "Try again in a moment.",
         ),
         KeyRefusal::Lacks(missing) => lacks(missing),
+        KeyRefusal::IdentityWrong => ControlError::new(
+            ErrorCode::IdentityWrong,
+            "The token of the identity provider has expired, or is not for this daemon.",
+            "Get a new token for the audience of this daemon, or use a key.",
+        ),
+        KeyRefusal::IdentityRefused => ControlError::new(
+            ErrorCode::IdentityRefused,
+            "The identity provider vouches for you, and this team does not admit you.",
+            "Ask an admin to add you, or for the right group.",
+        ),
+        KeyRefusal::IdentityUnchecked => ControlError::new(
+            ErrorCode::IdentityUnchecked,
+            "The token cannot be checked: the identity provider or the database is out of reach.",
+            "Try again in a moment.",
+        ),
     };
     error.into_response()
 }

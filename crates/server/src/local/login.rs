@@ -56,7 +56,7 @@ impl LocalPaths {
             return Err(ControlError::new(
                 ErrorCode::CrossSite,
                 "Pages cannot ask for a key.",
-                "Run `ctx login` in a terminal.",
+                "A machine signs in from its terminal.",
             ));
         }
         let body = to_bytes(Body::new(body), LARGEST).await.unwrap_or_default();

@@ -5,6 +5,7 @@ mod control;
 mod embedded;
 mod health;
 mod login;
+mod oidc;
 mod page;
 mod sign_in;
 
@@ -105,8 +106,8 @@ impl LocalPaths {
     /// scopes of the key.
     async fn admit(&self, head: &mut Parts) -> Result<Admission, Response<Body>> {
         let needed = scope::needed(&head.method, head.uri.path().strip_prefix(CONTROL).unwrap_or_default());
-        let key = self.team.as_ref().and_then(|team| Some((team, control_key(&head.headers)?)));
-        let Some((team, key)) = key else {
+        let found = self.team.as_ref().and_then(|team| Some((team, team.control_credential(&head.headers)?)));
+        let Some((team, credential)) = found else {
             return match self.auth.admit_control(head) {
                 Ok(Caller::Token) => Ok((self.router.clone(), None)),
                 Ok(Caller::Session(session)) => self.admit_session(&session, needed, head).await,
@@ -118,7 +119,7 @@ impl LocalPaths {
             };
         };
         self.auth.admit_keyed(head).map_err(control::refused)?;
-        let identity = team.recognise(Some(key), needed).map_err(control::keyless)?;
+        let identity = team.identify(Some(credential), needed).await.map_err(control::keyless)?;
         head.extensions.insert(identity.scopes);
         let desk = team.desk(identity.person.id).await.map_err(IntoResponse::into_response)?;
         Ok((placed(desk.routes.clone()), Some(desk)))
@@ -131,16 +132,17 @@ impl LocalPaths {
         needed: Scopes,
         head: &mut Parts,
     ) -> Result<Admission, Response<Body>> {
-        let (key, team) = match (&session.holder, &self.team) {
+        let (identity, team) = match (&session.holder, &self.team) {
             (Holder::Operator, None) => return Ok((self.router.clone(), None)),
             (Holder::Operator, Some(team)) if !team.registry().state().is_ended(&session.id) => {
                 return Ok((self.router.clone(), None));
             }
             (Holder::Operator, Some(_)) => return Err(control::keyless(KeyRefusal::Missing)),
-            (Holder::Key(_), None) => return Err(control::refused(Refusal::TokenWrong)),
-            (Holder::Key(key), Some(team)) => (key, team),
+            (Holder::Key(_) | Holder::Person { .. }, None) => return Err(control::refused(Refusal::TokenWrong)),
+            (Holder::Key(key), Some(team)) => (team.recognise_session(&session.id, key, needed), team),
+            (Holder::Person { id, .. }, Some(team)) => (team.recognise_signed_in(&session.id, *id, needed), team),
         };
-        let identity = team.recognise_session(&session.id, key, needed).map_err(control::keyless)?;
+        let identity = identity.map_err(control::keyless)?;
         head.extensions.insert(identity.scopes);
         let desk = team.desk(identity.person.id).await.map_err(IntoResponse::into_response)?;
         Ok((placed(desk.routes.clone()), Some(desk)))
@@ -150,6 +152,10 @@ impl LocalPaths {
         let (head, incoming) = request.into_parts();
         if let Some(response) = self.sign_in_or_out(&head, incoming).await {
             return self.room(response);
+        }
+        if let Some(mut response) = self.sign_in_elsewhere(&head).await {
+            page::secure(response.headers_mut());
+            return response.map(Reply::whole);
         }
         let mut response = match self.auth.admit_page(&head) {
             _ if head.method != Method::GET && head.method != Method::HEAD => page::wrong_method(),

@@ -111,6 +111,12 @@ pub(super) fn no_session() -> Response<Bytes> {
     )
 }
 
+/// A sign-in at the identity provider that came to nothing. The words are shown as text.
+pub(super) fn not_signed_in(status: StatusCode, words: &str) -> Response<Bytes> {
+    let words = words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+    small_page(status, "You are not signed in", &format!("{words}</p>\n<p><a href=\"/ui/\">Back to the page</a>"))
+}
+
 fn small_page(status: StatusCode, title: &str, text: &str) -> Response<Bytes> {
     let html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
@@ -201,6 +207,16 @@ mod tests {
         let explained = serve(&[], "", &HeaderMap::new());
         assert_eq!(explained.status(), StatusCode::OK);
         assert!(String::from_utf8_lossy(explained.body()).contains("cargo xtask install"));
+    }
+
+    #[test]
+    fn words_about_a_sign_in_are_text() {
+        let page = not_signed_in(StatusCode::FORBIDDEN, "<script>\"a&b\"</script>");
+        let html = String::from_utf8_lossy(page.body()).into_owned();
+        assert!(
+            html.contains("&lt;script&gt;&quot;a&amp;b&quot;&lt;/script&gt;") && !html.contains("<script"),
+            "{html}"
+        );
     }
 
     #[test]

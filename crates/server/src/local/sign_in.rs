@@ -49,19 +49,24 @@ impl LocalPaths {
         let SignIn { key } = serde_json::from_slice(&body).map_err(|_| unreadable())?;
         let identity = team.recognise(Some(key.trim().as_bytes()), scope::SIGN_IN).map_err(control::keyless)?;
         let login = self.auth.log_in(&Holder::Key(identity.key.clone())).ok_or_else(no_session)?;
-        // Behind the answer: people sign in while the database is away, too.
-        let (actor, registry) = (identity.actor(), team.registry().clone());
+        let actor = identity.actor();
         let event = Event::SignedIn { person: actor.id, with: format!("key {}", identity.key) };
-        self.runtime.spawn_blocking(move || {
-            if let Err(error) = registry.change(&actor, |_| Ok((event.clone(), ()))) {
-                tracing::warn!(%error, "could not enter a sign-in into the audit log");
-            }
-        });
+        self.enter(team, actor, event);
         let mut response = json(StatusCode::OK, &json!({ "page_key": login.page_key }));
         for cookie in self.auth.set_cookies(head, &login) {
             response.headers_mut().append(header::SET_COOKIE, cookie);
         }
         Ok(response)
+    }
+
+    /// Enters a sign-in into the audit log, behind the answer: people sign in while the database is away, too.
+    pub(super) fn enter(&self, team: &Team, actor: Actor, event: Event) {
+        let registry = team.registry().clone();
+        self.runtime.spawn_blocking(move || {
+            if let Err(error) = registry.change(&actor, |_| Ok((event.clone(), ()))) {
+                tracing::warn!(%error, "could not enter a sign-in into the audit log");
+            }
+        });
     }
 
     /// The browser forgets its session in any case. If the log cannot be written, a copy of it would stay valid, and the
@@ -82,13 +87,16 @@ impl LocalPaths {
     }
 
     async fn end(&self, team: &Team, session: Session) -> Result<(), ControlError> {
-        let actor = match &session.holder {
-            Holder::Operator => Actor::OPERATOR,
-            // A session whose key is over has ended already.
-            Holder::Key(key) => match team.recognise_session(&session.id, key, Scopes::NONE) {
-                Ok(identity) => identity.actor(),
-                Err(_) => return Ok(()),
-            },
+        let identity = match &session.holder {
+            Holder::Operator => None,
+            Holder::Key(key) => Some(team.recognise_session(&session.id, key, Scopes::NONE)),
+            Holder::Person { id, .. } => Some(team.recognise_signed_in(&session.id, *id, Scopes::NONE)),
+        };
+        let actor = match identity {
+            None => Actor::OPERATOR,
+            Some(Ok(identity)) => identity.actor(),
+            // A session whose key or person is gone has ended already.
+            Some(Err(_)) => return Ok(()),
         };
         let (registry, person) = (team.registry().clone(), actor.id);
         let event = Event::SignedOut { person, session: session.id };

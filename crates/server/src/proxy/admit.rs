@@ -11,8 +11,8 @@ use http::uri::PathAndQuery;
 
 use super::Proxy;
 use super::errors::Failure;
-use crate::team::key::without_key;
-use crate::team::{Desk, KeyPlace, Team, key_of, scope};
+use crate::team::key::{has_token, without_key};
+use crate::team::{Credential, Desk, KeyPlace, Team, scope, without};
 
 /// The person of a request.
 pub(super) struct AdmittedPerson {
@@ -20,27 +20,38 @@ pub(super) struct AdmittedPerson {
     team: Arc<Team>,
     identity: Identity,
     place: KeyPlace,
+    /// The token of the identity provider that named the person.
+    token: Option<Vec<u8>>,
 }
 
 impl Proxy {
     pub(super) async fn admit(&self, team: &Arc<Team>, head: &mut Parts) -> Result<AdmittedPerson, Failure> {
         self.auth.admit_keyed(head).map_err(Failure::Refused)?;
-        let found = key_of(&head.headers, head.uri.query());
-        let identity = team.recognise(found.map(|(key, _)| key), scope::FORWARD).map_err(Failure::Key)?;
+        let found = team.credential_of(&head.headers, head.uri.query());
+        let identity =
+            team.identify(found.map(|(credential, _)| credential), scope::FORWARD).await.map_err(Failure::Key)?;
         let place = found.map_or(KeyPlace::Beside, |(_, place)| place);
+        let token = match found {
+            Some((Credential::Token(token), _)) => Some(token.to_vec()),
+            _ => None,
+        };
         let has_own_keys = team.credentials().gateway.is_some();
         if let Some(uri) = readdressed(&head.uri, has_own_keys) {
             head.uri = uri;
         }
         let desk = team.desk(identity.person.id).await.map_err(|error| Failure::NoDesk { why: error.message })?;
-        Ok(AdmittedPerson { desk, team: team.clone(), identity, place })
+        Ok(AdmittedPerson { desk, team: team.clone(), identity, place, token })
     }
 }
 
 impl AdmittedPerson {
     /// Removes the key, and gives the request the credential for its upstream.
     pub(super) fn equip(&self, (upstream, path): (&str, &PathAndQuery), head: &mut Parts) -> Result<(), Failure> {
-        let headers = std::mem::take(&mut head.headers);
+        let mut headers = std::mem::take(&mut head.headers);
+        // The token may stand in a second place as well.
+        if let Some(token) = &self.token {
+            headers = without(headers, |_, value| has_token(value, token));
+        }
         let named = Provider::ALL.into_iter().find(|provider| provider.name() == upstream);
         let provider = named.unwrap_or_else(|| Provider::of(path.path(), &|name| headers.contains_key(name)));
         let whose = (self.place, &self.identity.person.groups);

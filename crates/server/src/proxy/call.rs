@@ -29,6 +29,26 @@ pub(crate) enum CallError {
 pub(crate) async fn post(
     target: &Target,
     path: &str,
+    headers: HeaderMap,
+    body: Bytes,
+    most: usize,
+) -> Result<(StatusCode, Vec<u8>), CallError> {
+    send(target, (Method::POST, path), headers, body, most).await
+}
+
+/// Gets what a path has. Redirects are not followed.
+pub(crate) async fn get(
+    target: &Target,
+    path: &str,
+    headers: HeaderMap,
+    most: usize,
+) -> Result<(StatusCode, Vec<u8>), CallError> {
+    send(target, (Method::GET, path), headers, Bytes::new(), most).await
+}
+
+async fn send(
+    target: &Target,
+    (method, path): (Method, &str),
     mut headers: HeaderMap,
     body: Bytes,
     most: usize,
@@ -53,7 +73,7 @@ pub(crate) async fn post(
         }
     };
     let mut request = Request::new(axum::body::Body::from(body));
-    *request.method_mut() = Method::POST;
+    *request.method_mut() = method;
     *request.uri_mut() = Uri::try_from(uri).map_err(|error| broken(&error))?;
     *request.headers_mut() = headers;
     let response = sender.send_request(request).await.map_err(|error| broken(&error))?;

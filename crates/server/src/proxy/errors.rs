@@ -222,6 +222,24 @@ fn keyless(why: KeyRefusal) -> ErrorText {
             "This key may not send requests to providers: it lacks the scope `proxy`. Use another key, or ask an admin for \
              one. Nothing was sent.",
         ),
+        KeyRefusal::IdentityWrong => (
+            StatusCode::UNAUTHORIZED,
+            ErrorCode::IdentityWrong,
+            "The token of the identity provider has expired, or is not for this gateway. Get a new one, or send a key in \
+             the header `x-ctx-key`. Nothing was sent.",
+        ),
+        KeyRefusal::IdentityRefused => (
+            StatusCode::FORBIDDEN,
+            ErrorCode::IdentityRefused,
+            "The identity provider vouches for you, and this team does not admit you. Ask an admin to add you, or for the \
+             right group. Nothing was sent.",
+        ),
+        KeyRefusal::IdentityUnchecked => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            ErrorCode::IdentityUnchecked,
+            "The token cannot be checked: the identity provider or the database is out of reach. Nothing was sent. Try \
+             again in a moment.",
+        ),
     };
     ErrorText::refusal(status, code, message)
 }

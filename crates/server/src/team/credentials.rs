@@ -81,7 +81,7 @@ fn has_subscription(headers: &HeaderMap, provider: Provider) -> bool {
 }
 
 /// A new map, because removing an entry moves the last one into its place.
-fn without(headers: HeaderMap, goes: impl Fn(&HeaderName, &HeaderValue) -> bool) -> HeaderMap {
+pub(crate) fn without(headers: HeaderMap, goes: impl Fn(&HeaderName, &HeaderValue) -> bool) -> HeaderMap {
     let mut kept = HeaderMap::with_capacity(headers.keys_len());
     let mut current = None;
     for (name, value) in headers {

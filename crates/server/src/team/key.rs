@@ -3,6 +3,7 @@
 
 use crate::secret::is_secret_name;
 use ctx_team::KEY_PREFIX;
+use ctx_team::oidc::is_signed_token;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 /// The header of a key, beside the client's own credential.
@@ -32,9 +33,24 @@ pub(crate) fn key_of<'a>(headers: &'a HeaderMap, query: Option<&'a str>) -> Opti
 
 /// The key in a header of any name, alone or behind a scheme such as `Bearer`.
 fn key_in(value: &HeaderValue) -> Option<&[u8]> {
+    Some(last_word(value)).filter(|last| last.starts_with(KEY_PREFIX.as_bytes()))
+}
+
+fn last_word(value: &HeaderValue) -> &[u8] {
     let text = value.as_bytes().trim_ascii();
-    let last = text.rsplit(|byte| byte.is_ascii_whitespace()).next().unwrap_or(text);
-    last.starts_with(KEY_PREFIX.as_bytes()).then_some(last)
+    text.rsplit(|byte| byte.is_ascii_whitespace()).next().unwrap_or(text)
+}
+
+/// The signed token of a request without a key: a bearer token of the identity provider, if such tokens are accepted.
+pub(crate) fn token_of(headers: &HeaderMap) -> Option<&[u8]> {
+    let value = headers.get(header::AUTHORIZATION)?.as_bytes().trim_ascii();
+    let (scheme, token) = value.split_at_checked(7)?;
+    Some(token.trim_ascii()).filter(|token| scheme.eq_ignore_ascii_case(b"bearer ") && is_signed_token(token))
+}
+
+/// Whether a header contains this token.
+pub(crate) fn has_token(value: &HeaderValue, token: &[u8]) -> bool {
+    last_word(value) == token
 }
 
 /// Whether a header contains a key and must not leave.
@@ -83,6 +99,15 @@ mod tests {
         assert_eq!(find(&[("x-any-name", "ctxk_3")], None), found("ctxk_3", KeyPlace::Instead));
         assert_eq!(find(&[own], Some("a=1&key=ctxk_4")), found("ctxk_4", KeyPlace::Instead));
         assert_eq!(find(&[own], Some("a=1")), None);
+    }
+
+    #[test]
+    fn a_signed_token_is_a_bearer_token_with_three_parts() {
+        let find = |value| token_of(&headers(&[("authorization", value)])).map(<[u8]>::to_vec);
+        assert_eq!(find("Bearer eyJh.eyJi.c2ln"), Some(b"eyJh.eyJi.c2ln".to_vec()));
+        for other in ["Bearer sk-own", "Basic eyJh.eyJi.c2ln", "eyJh.eyJi.c2ln", "Bearer eyJh.eyJi"] {
+            assert_eq!(find(other), None, "{other}");
+        }
     }
 
     #[test]

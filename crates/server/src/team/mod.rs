@@ -10,6 +10,7 @@ mod idle;
 pub(crate) mod key;
 mod logins;
 pub(crate) mod scope;
+mod token;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,15 +25,17 @@ use ctx_team::{Actor, Identity, Recognition, Registry, Scopes};
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
-pub(crate) use self::credentials::NoCredential;
 pub use self::credentials::{GatewayKey, UpstreamCredentials};
+pub(crate) use self::credentials::{NoCredential, without};
 pub(crate) use self::key::{KeyPlace, key_of};
 pub(crate) use self::logins::{INTERVAL as LOGIN_INTERVAL, LoginLimits};
+pub(crate) use self::token::Credential;
 use crate::api::{self, Api, Surroundings};
 use crate::helper::retitle;
 use crate::local::ControlError;
 use crate::mcp;
 use crate::observer::{ComposerObserver, Traffic};
+use crate::oidc::Oidc;
 use crate::watch::Observer;
 
 /// The people of a daemon, and their conversations.
@@ -107,6 +110,7 @@ pub(crate) struct Team {
     open: Arc<dyn OpenService>,
     credentials: UpstreamCredentials,
     login_limits: LoginLimits,
+    oidc: Option<Arc<Oidc>>,
     around: Surroundings,
     desks: RwLock<HashMap<u32, Arc<Desk>>>,
     /// Held while a desk is opened.
@@ -125,12 +129,19 @@ pub(crate) enum KeyRefusal {
     Unchecked,
     /// It is not made for this.
     Lacks(Scopes),
+    /// A token of the identity provider that is not valid here.
+    IdentityWrong,
+    /// Its person is not admitted.
+    IdentityRefused,
+    /// The provider's keys, or the database, are out of reach.
+    IdentityUnchecked,
 }
 
 impl Team {
     /// `operator` has the conversations of the daemon's own home.
     pub(crate) fn new(
         settings: TeamSettings,
+        oidc: Option<Arc<Oidc>>,
         around: Surroundings,
         operator: Arc<Service>,
     ) -> std::io::Result<Arc<Team>> {
@@ -141,6 +152,7 @@ impl Team {
             open,
             credentials,
             login_limits: LoginLimits::default(),
+            oidc,
             around,
             desks: RwLock::default(),
             opening: Mutex::default(),
@@ -169,6 +181,11 @@ impl Team {
         &self.login_limits
     }
 
+    /// The identity provider, if there is one.
+    pub(crate) fn oidc(&self) -> Option<&Arc<Oidc>> {
+        self.oidc.as_ref()
+    }
+
     fn seat(&self, person: u32) -> Seat {
         Seat { team: self.this.clone(), person }
     }
@@ -181,6 +198,18 @@ impl Team {
     /// The person of a session that began with this key.
     pub(crate) fn recognise_session(&self, session: &str, key: &str, needed: Scopes) -> Result<Identity, KeyRefusal> {
         known(self.registry.recognise_session(session, key), needed)
+    }
+
+    /// The person of a session that began at the identity provider.
+    pub(crate) fn recognise_signed_in(
+        &self,
+        session: &str,
+        person: u32,
+        needed: Scopes,
+    ) -> Result<Identity, KeyRefusal> {
+        // Without the provider nobody vouches for the person any more.
+        self.oidc.as_ref().ok_or(KeyRefusal::Missing)?;
+        known(self.registry.recognise_signed_in(session, person), needed)
     }
 
     /// A person's desk, if it is open.

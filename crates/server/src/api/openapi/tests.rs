@@ -52,8 +52,9 @@ fn every_operation_says_what_it_takes_and_gives() {
             for parameter in operation["parameters"].as_array().into_iter().flatten() {
                 assert!(parameter["description"].is_string(), "{name}: {parameter}");
             }
-            // Actions on a job, a person or a key need only its name.
-            let is_bare = path.starts_with("/helper/") || path.ends_with("/remove") || path.ends_with("/revoke");
+            // Actions on a job, a person, a key or a login need only its name.
+            let is_bare = ["/helper/", "/logins/"].iter().any(|start| path.starts_with(start))
+                || ["/remove", "/revoke"].iter().any(|end| path.ends_with(end));
             let takes = method == "post" && !is_bare;
             assert_eq!(takes, operation["requestBody"].is_object(), "{name}");
         }

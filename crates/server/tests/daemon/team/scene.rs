@@ -10,7 +10,7 @@ use crate::support::raw::{Peer, RawServer};
 use ctx_core::policy::Settings;
 use ctx_engine::Refusal;
 use ctx_engine::edit::handle::Handles;
-use ctx_server::{OpenService, RetentionSettings, ServerConfig, TeamSettings, UpstreamCredentials};
+use ctx_server::{OidcSettings, OpenService, RetentionSettings, ServerConfig, TeamSettings, UpstreamCredentials};
 use ctx_service::Service;
 use ctx_service::automatic::Editor;
 use ctx_store::{MemoryStore, Store};
@@ -89,6 +89,15 @@ impl Team {
             config.team = team.map(|team| TeamSettings { open, ..team });
         };
         Self::set_up(UpstreamCredentials::default(), idle, change).await
+    }
+
+    /// Whose people sign in at an identity provider.
+    pub async fn signing_in_at(oidc: OidcSettings, credentials: UpstreamCredentials) -> Team {
+        let change = |config: &mut ServerConfig| {
+            config.oidc = Some(oidc);
+            config.public_url = Some("http://ctx.test".parse().expect("an address"));
+        };
+        Self::set_up(credentials, LONG, change).await
     }
 
     async fn set_up(credentials: UpstreamCredentials, idle: Duration, change: impl FnOnce(&mut ServerConfig)) -> Team {
