@@ -138,7 +138,8 @@ impl Providers {
         heads.sort();
         let read = |head: PathBuf| {
             let told: Value = serde_json::from_slice(&std::fs::read(&head).ok()?).ok()?;
-            let body = std::fs::read_to_string(head.with_extension("body")).ok()?;
+            // The body of a request that is being recorded is still empty.
+            let body = std::fs::read_to_string(head.with_extension("body")).ok().filter(|body| !body.is_empty())?;
             let is_request = told["method"] == "POST" || told["transport"] == "ws";
             // A warm-up asks for nothing.
             let is_warm_up = told["body"]["generate"] == false;
