@@ -3,14 +3,13 @@
 //!
 //! A few rounds by default, 1,000 with `CTX_LONG=1`.
 
-use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{Client, FakeProvider, Options, Random, Session};
+use testkit::{Client, FakeProvider, Options, Random, Session, listening};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -28,7 +27,7 @@ impl House {
     fn open(upstream: String) -> House {
         let home = tempfile::tempdir().expect("a folder");
         let daemon = up(home.path(), "127.0.0.1:0", &upstream);
-        let listen = wait_for(home.path()).to_string();
+        let listen = listening(home.path(), PATIENCE).to_string();
         House { home, upstream, listen, daemon }
     }
 
@@ -40,7 +39,7 @@ impl House {
 
     fn start_again(&mut self) {
         self.daemon = up(self.home.path(), &self.listen, &self.upstream);
-        wait_for(self.home.path());
+        listening(self.home.path(), PATIENCE);
     }
 
     fn token(&self) -> String {
@@ -87,20 +86,6 @@ fn up(home: &Path, listen: &str, upstream: &str) -> Child {
         .stderr(Stdio::null())
         .spawn()
         .expect("ctx up starts")
-}
-
-fn wait_for(home: &Path) -> SocketAddr {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let notice = std::fs::read(home.join("daemon.json")).ok();
-        let listen =
-            notice.and_then(|notice| serde_json::from_slice::<Value>(&notice).ok()?["listen"].as_str()?.parse().ok());
-        match listen {
-            Some(listen) => return listen,
-            None => assert!(Instant::now() < deadline, "the daemon does not come up: the store may not open"),
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }
 
 /// Sends requests until the daemon is gone.

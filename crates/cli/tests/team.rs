@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use testkit::{Client, FakeProvider, Options, PostgresServer, Session};
+use testkit::{Client, FakeProvider, Options, PostgresServer, Session, listening};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -32,7 +32,7 @@ impl Gateway {
         let mut command = ctx(home.path());
         command.args(["up", "--team", "--listen", "127.0.0.1:0", "--upstream", &provider.url()]).args(flags);
         let daemon = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("ctx up starts");
-        let address = wait_for(home.path());
+        let address = listening(home.path(), PATIENCE);
         Gateway { home, daemon, address }
     }
 
@@ -86,20 +86,6 @@ fn ctx(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ctx"));
     command.env_clear().env("CTX_HOME", home).stdin(Stdio::null());
     command
-}
-
-fn wait_for(home: &Path) -> SocketAddr {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let notice = std::fs::read(home.join("daemon.json")).ok();
-        let found =
-            notice.and_then(|notice| serde_json::from_slice::<Value>(&notice).ok()?["listen"].as_str()?.parse().ok());
-        match found {
-            Some(address) => return address,
-            None => assert!(Instant::now() < deadline, "the daemon does not come up"),
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// Every file below a folder, as text.
@@ -244,7 +230,7 @@ fn a_daemon_without_a_team_has_no_people_and_needs_no_keys() {
     let mut command = ctx(home.path());
     command.args(["up", "--listen", "127.0.0.1:0", "--upstream", &provider.url()]);
     let daemon = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("ctx up starts");
-    let address = wait_for(home.path());
+    let address = listening(home.path(), PATIENCE);
     let gateway = Gateway { home, daemon, address };
     let refused = gateway.run(None, &["people", "add", "anna", "--json"]).expect_err("refused");
     assert!(refused.contains("no-team"), "{refused}");
@@ -374,7 +360,7 @@ async fn a_teams_daemon_opens_no_folder_that_a_request_names_and_offloads_to_no_
     let mut command = ctx(alone.path());
     command.args(["up", "--listen", "127.0.0.1:0", "--upstream", &provider.url()]);
     let daemon = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("ctx up starts");
-    let address = wait_for(alone.path());
+    let address = listening(alone.path(), PATIENCE);
     let own = Gateway { home: alone, daemon, address };
     assert_eq!(own.send("", &talk).await, 200);
     assert_eq!(own.send("", &talk).await, 200);

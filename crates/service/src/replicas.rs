@@ -26,7 +26,7 @@ const SETTLE: Duration = Duration::from_millis(500);
 const TRIES: usize = 5;
 
 /// Conversations that grew elsewhere, with their versions.
-type Grown = Vec<(String, u64)>;
+type Growth = Vec<(String, u64)>;
 
 impl Service {
     /// Starts to follow the other daemons on the store, if there can be any.
@@ -42,7 +42,7 @@ impl Service {
 }
 
 /// Polls, applies and beats until the service ends.
-fn follow_edits(service: &Weak<Service>, replica: &dyn Replica, growth: &Sender<Grown>) {
+fn follow_edits(service: &Weak<Service>, replica: &dyn Replica, growth: &Sender<Growth>) {
     let mut is_away = false;
     loop {
         let news = replica.poll(BEAT);
@@ -70,7 +70,7 @@ fn follow_edits(service: &Weak<Service>, replica: &dyn Replica, growth: &Sender<
     }
 }
 
-fn follow_growth(service: &Weak<Service>, growth: &Receiver<Grown>) {
+fn follow_growth(service: &Weak<Service>, growth: &Receiver<Growth>) {
     crate::threads::step_back();
     for grown in growth {
         let Some(service) = service.upgrade() else { return };

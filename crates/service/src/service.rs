@@ -32,7 +32,7 @@ use ctx_engine::card::Card;
 use ctx_engine::compose::Ready;
 use ctx_engine::edit::handle::Handles;
 use ctx_engine::edit::heal::Illness;
-use ctx_engine::helper::questions::{Grown, OpenQuestions};
+use ctx_engine::helper::questions::{OpenQuestions, StaleTitle};
 use ctx_engine::ports::{About, Automatic};
 use ctx_engine::request::Ticket;
 use ctx_engine::response::Timing;
@@ -436,7 +436,7 @@ impl Service {
     }
 
     /// The frames of a conversation that have grown beyond their opening words and need a title.
-    pub fn grown(&self, id: &str) -> Result<Vec<Grown>, Refusal> {
+    pub fn grown(&self, id: &str) -> Result<Vec<StaleTitle>, Refusal> {
         self.parts.grown(id)
     }
 

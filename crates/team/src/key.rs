@@ -33,6 +33,11 @@ impl KeyText {
         hash(self.0.as_bytes())
     }
 
+    /// The id of the key: the beginning of its hash.
+    pub fn id(&self) -> String {
+        self.hash().to_string().chars().take(8).collect()
+    }
+
     pub(crate) fn shown(&self) -> String {
         self.0.chars().take(KEY_PREFIX.len() + SHOWN).collect()
     }

@@ -320,7 +320,7 @@ impl State {
         check_scopes(actor, scopes)?;
         let hash = text.hash().to_string();
         Ok(Event::KeyMade {
-            key: hash.chars().take(8).collect(),
+            key: text.id(),
             person,
             hash,
             shown: text.shown(),

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
-use testkit::{Client, FakeProvider, Session};
+use testkit::{Client, FakeProvider, Session, listening};
 
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -40,7 +40,7 @@ impl Gateway {
         command.args(["up", "--team", "--listen", &format!("127.0.0.1:{port}"), "--upstream", &provider.url()]);
         command.arg("--tls-cert").arg(&certificate).arg("--tls-key").arg(&key).args(flags);
         let daemon = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("ctx up starts");
-        let nearby = wait_for(home.path());
+        let nearby = listening(home.path(), PATIENCE);
         Gateway { home, tls, daemon, nearby, url: format!("https://localhost:{port}") }
     }
 
@@ -149,20 +149,6 @@ pub fn ctx(home: &Path) -> Command {
 
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("an address").port()
-}
-
-fn wait_for(home: &Path) -> SocketAddr {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let notice = std::fs::read(home.join("daemon.json")).ok();
-        let found =
-            notice.and_then(|notice| serde_json::from_slice::<Value>(&notice).ok()?["listen"].as_str()?.parse().ok());
-        match found {
-            Some(address) => return address,
-            None => assert!(Instant::now() < deadline, "the daemon does not come up"),
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 pub fn session(seed: u64) -> Session {

@@ -162,7 +162,7 @@ impl Filler<'_> {
     /// A result without some of its lines. All of it is filed, but not noted: the text names the file.
     fn cut(&self, call: String, cut: &CutText, reason: &str, filled: &mut FilledProposals) -> Option<Operation> {
         let whole = self.seen.source(self.conversation, &call)?;
-        let kept = self.keep(&call, whole.file(), Kept::Cut, reason)?;
+        let kept = self.keep(&call, whole.file(), FiledContent::Cut, reason)?;
         Some(summarized(call, cut.with(kept.as_deref()), filled))
     }
 
@@ -176,7 +176,7 @@ impl Filler<'_> {
     ) -> Option<Operation> {
         let input = self.input_of(laid)?;
         let long = LongInput::of(&input)?;
-        let kept = self.keep(call, (&input, "json"), Kept::Input, reason)?;
+        let kept = self.keep(call, (&input, "json"), FiledContent::Input, reason)?;
         let short = long.short(kept.as_deref(), self.form(), &|name| known.has(name));
         known.learn(&short);
         self.with_input(call, (laid, id), &short, filled)
@@ -219,19 +219,25 @@ impl Filler<'_> {
     }
 
     fn keep_result(&self, call: &str, content: &ResultText, reason: &str) -> Option<Option<String>> {
-        self.keep(call, content.file(), Kept::Result, reason)
+        self.keep(call, content.file(), FiledContent::Result, reason)
     }
 
     /// `None`: it cannot be filed.
-    fn keep(&self, call: &str, (text, ending): (&str, &str), what: Kept, reason: &str) -> Option<Option<String>> {
-        let is_input = what == Kept::Input;
+    fn keep(
+        &self,
+        call: &str,
+        (text, ending): (&str, &str),
+        what: FiledContent,
+        reason: &str,
+    ) -> Option<Option<String>> {
+        let is_input = what == FiledContent::Input;
         let item: Option<&Item> = self.look.items.iter().find(|item| &*item.call == call);
         let (tool, tokens) = item.map_or(("", 0), |item| match item.input {
             Some(input) if is_input => (&*item.tool, input.tokens),
             _ => (&*item.tool, item.tokens),
         });
         let keeping = match self.by.settings.mode {
-            Mode::On if what != Kept::Cut => ClearedDestination::Noted,
+            Mode::On if what != FiledContent::Cut => ClearedDestination::Noted,
             Mode::On | Mode::Ask => ClearedDestination::Filed,
             Mode::Observe | Mode::Off => ClearedDestination::Nowhere,
         };
@@ -251,7 +257,7 @@ impl Filler<'_> {
 
 /// What is filed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kept {
+enum FiledContent {
     Result,
     Input,
     /// A result of which lines stay.

@@ -48,7 +48,7 @@ impl Question {
 
 /// A frame that should get a new title.
 #[derive(Debug)]
-pub struct Grown {
+pub struct StaleTitle {
     pub slot: SlotId,
     pub question: Question,
 }

@@ -276,7 +276,7 @@ pub async fn make_key(api: Api, request: Result<Json<NewKey>, JsonRejection>) ->
         Ok((event, (state.name_of(id), new.scopes.unwrap_or(actor.scopes))))
     });
     let StoredChange { value: (person, scopes), warnings } = changed.await?;
-    let id = text.hash().to_string().chars().take(8).collect();
+    let id = text.id();
     Ok(Json(MadeKey { id, person, key: text.expose_secret().to_owned(), scopes: names(scopes), warnings }))
 }
 

@@ -129,7 +129,7 @@ fn take(
     })?;
     // Its note would expire anyway.
     let _ = registry.forget_login(code);
-    let id: String = text.hash().to_string().chars().take(8).collect();
+    let id = text.id();
     let state = registry.state();
     let expires_at = state.keys().find(|key| key.id == id).and_then(|key| key.expires_at);
     let key = Some(text.expose_secret().to_owned());

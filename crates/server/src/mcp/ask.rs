@@ -59,12 +59,12 @@ impl fmt::Display for Refusal {
 }
 
 /// The control API for a caller whose key has these scopes. A tool needs those of the routes that it uses.
-pub struct Limited<A> {
+pub struct ScopedAsk<A> {
     pub ask: Arc<A>,
     pub scopes: Scopes,
 }
 
-impl<A: Ask> Ask for Limited<A> {
+impl<A: Ask> Ask for ScopedAsk<A> {
     async fn ask(&self, path: String, body: Option<String>) -> Result<Bytes, Refusal> {
         let method = if body.is_some() { Method::POST } else { Method::GET };
         let needed = scope::needed(&method, path.split('?').next().unwrap_or_default());

@@ -38,7 +38,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use self::answer::{Answer, copies, refused};
-use self::ask::Limited;
+use self::ask::ScopedAsk;
 pub use self::ask::{Ask, Refusal};
 pub(crate) use self::http::beside;
 pub use self::own::Origin;
@@ -67,8 +67,8 @@ impl<A: Ask> Server<A> {
     }
 
     /// The control API as this caller may use it.
-    fn limited(&self, caller: &Caller) -> Limited<A> {
-        Limited { ask: self.ask.clone(), scopes: caller.scopes }
+    fn limited(&self, caller: &Caller) -> ScopedAsk<A> {
+        ScopedAsk { ask: self.ask.clone(), scopes: caller.scopes }
     }
 
     async fn own(&self, caller: &Caller, named: &Option<String>) -> Result<Own, Refusal> {

@@ -10,11 +10,11 @@ use ctx_engine::compose::{Ground, Weights};
 use ctx_engine::conversation::Conversation;
 use ctx_engine::conversation::titles::{GROWN, TITLES};
 use ctx_engine::helper::Question;
-use ctx_engine::helper::questions::Grown;
+use ctx_engine::helper::questions::StaleTitle;
 use ctx_store::{Note, Step};
 
 impl Parts {
-    pub(crate) fn grown(&self, id: &str) -> Result<Vec<Grown>, Refusal> {
+    pub(crate) fn grown(&self, id: &str) -> Result<Vec<StaleTitle>, Refusal> {
         let shared = self.stored(id)?;
         let conversation = lock(&shared);
         let conversation: &Conversation = &conversation;
@@ -30,7 +30,7 @@ impl Parts {
             let Ok(targets) = desk.named(&[frame.id.to_string()]) else { continue };
             if scale(targets.iter().map(|target| target.weight).sum()) >= GROWN {
                 let material = self.engine.material(conversation, &desk, &targets)?;
-                grown.push(Grown { slot, question: Question::new(Kind::Title, material) });
+                grown.push(StaleTitle { slot, question: Question::new(Kind::Title, material) });
             }
         }
         Ok(grown)
