@@ -2,7 +2,7 @@
 //! loopback, with its files in a temporary folder.
 
 use super::process::Running;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -102,6 +102,26 @@ impl Daemon {
 
     pub fn stop(mut self) -> io::Result<()> {
         self.running.stop()
+    }
+
+    /// Calls the control API with the token of this home.
+    pub fn post(&self, home: &Path, path: &str, body: &str) -> io::Result<()> {
+        let token = std::fs::read_to_string(home.join("token"))?;
+        let mut stream = TcpStream::connect(self.address)?;
+        let request = format!(
+            "POST /control/v1/{path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            self.address,
+            token.trim(),
+            body.len()
+        );
+        stream.write_all(request.as_bytes())?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        match answer.starts_with("HTTP/1.1 200 ") {
+            true => Ok(()),
+            false => Err(io::Error::other(answer)),
+        }
     }
 
     /// Waits until everything is recorded: until its threads are idle.

@@ -92,23 +92,32 @@ pub fn compare(
         let script = base.variant(round);
         for rival in Rival::in_round(round) {
             let Some((_, connection)) = connections.iter_mut().find(|(whose, _)| *whose == rival) else { continue };
-            connection.exchange(&script, 0)?;
-            if rival == Rival::Ctx {
-                daemon.settle()?;
-                prepare(script.length(0))?;
-                // The first request after an edit is not measured.
-                connection.exchange(&script, 1)?;
-            }
-            let mut samples = Vec::new();
-            for number in 2..script.len() {
-                samples.push(connection.exchange(&script, number)?);
-            }
+            let mut samples = match rival {
+                Rival::Ctx => samples(connection, (daemon, &script), &prepare)?,
+                Rival::Direct | Rival::Nginx => {
+                    connection.exchange(&script, 0)?;
+                    (2..script.len()).map(|number| connection.exchange(&script, number)).collect::<io::Result<_>>()?
+                }
+            };
             typical.push(rival, stats::micros(stats::percentile(&mut samples, 0.5)));
             worst.push(rival, stats::micros(stats::percentile(&mut samples, 0.99)));
             daemon.settle()?;
         }
     }
     Ok((typical, worst))
+}
+
+/// The times of the requests after `prepare`. The first one after an edit does not count.
+pub fn samples(
+    connection: &mut Connection,
+    (daemon, script): (&Daemon, &Script),
+    prepare: &dyn Fn(usize) -> io::Result<()>,
+) -> io::Result<Vec<Duration>> {
+    connection.exchange(script, 0)?;
+    daemon.settle()?;
+    prepare(script.length(0))?;
+    connection.exchange(script, 1)?;
+    (2..script.len()).map(|number| connection.exchange(script, number)).collect()
 }
 
 /// Applies the operations as one commit, and verifies their effect.

@@ -19,31 +19,40 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     let (rounds, time) = if plan.quick { (3, 6) } else { (11, 22) };
     for (index, (size, count)) in SIZES.into_iter().zip(REQUESTS).enumerate() {
         let base = Script::near(size, 100 + index as u64, count);
-        let mut connections = Vec::new();
-        for rival in Rival::in_round(0) {
-            connections.push((rival, Connection::open(rival.address(stage, &daemon))?));
-        }
-        let (mut typical, mut worst) = (Rounds::default(), Rounds::default());
-        let mut sessions = 0;
-        for round in Pace::new(rounds, Duration::from_secs(time)).rounds() {
-            let needed = count.div_ceil(base.len().saturating_sub(1).max(1));
-            let scripts: Vec<Script> = (sessions..sessions + needed).map(|number| base.variant(number)).collect();
-            sessions += needed;
-            for rival in Rival::in_round(round) {
-                let Some((_, connection)) = connections.iter_mut().find(|(whose, _)| *whose == rival) else { continue };
-                let mut samples = measure(connection, &scripts)?;
-                typical.push(rival, stats::micros(stats::percentile(&mut samples, 0.5)));
-                worst.push(rival, stats::micros(stats::percentile(&mut samples, 0.99)));
-                if rival == Rival::Ctx {
-                    daemon.settle()?;
-                }
-            }
-        }
+        let (typical, worst) = in_turn(stage, &daemon, (&base, count), (rounds, Duration::from_secs(time)))?;
         report.add(typical.ratio("latency", format!("{} p50", size.name), "µs", GOAL));
         report.add(worst.ratio("latency", format!("{} p99", size.name), "µs", GOAL));
     }
     sustained(stage, &daemon, plan, report)?;
     daemon.stop()
+}
+
+/// Typical and worst latencies of `count` requests in each round, in sessions like `base`.
+pub fn in_turn(
+    stage: &Stage,
+    daemon: &Daemon,
+    (base, count): (&Script, usize),
+    (rounds, time): (usize, Duration),
+) -> io::Result<(Rounds, Rounds)> {
+    let mut connections = Vec::new();
+    for rival in Rival::in_round(0) {
+        connections.push((rival, Connection::open(rival.address(stage, daemon))?));
+    }
+    let (mut typical, mut worst) = (Rounds::default(), Rounds::default());
+    let needed = count.div_ceil(base.len().saturating_sub(1).max(1));
+    for round in Pace::new(rounds, time).rounds() {
+        let scripts: Vec<Script> = (round * needed..(round + 1) * needed).map(|number| base.variant(number)).collect();
+        for rival in Rival::in_round(round) {
+            let Some((_, connection)) = connections.iter_mut().find(|(whose, _)| *whose == rival) else { continue };
+            let mut samples = measure(connection, &scripts)?;
+            typical.push(rival, stats::micros(stats::percentile(&mut samples, 0.5)));
+            worst.push(rival, stats::micros(stats::percentile(&mut samples, 0.99)));
+            if rival == Rival::Ctx {
+                daemon.settle()?;
+            }
+        }
+    }
+    Ok((typical, worst))
 }
 
 fn sustained(stage: &Stage, daemon: &Daemon, plan: &Plan, report: &mut Report) -> io::Result<()> {

@@ -10,6 +10,7 @@ use crate::bench::stage::{Daemon, Stage};
 use crate::bench::{Plan, Rival, stats};
 use crate::fault_proxy::{Fault, FaultProxy};
 use crate::postgres::PostgresServer;
+use serde_json::json;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -37,7 +38,7 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     };
     let team = Team::gather(stage, server)?;
     team.latency(stage, plan, report, "")?;
-    team.commits(stage, report)?;
+    team.commits(report)?;
     team.growth(report)?;
     team.outage(stage, if plan.quick { 5 } else { 60 }, report)?;
     team.proxy.set(Fault::Cut);
@@ -118,7 +119,7 @@ impl Team {
     }
 
     /// Commits of one conversation, on one daemon after the other; then while one of them does not answer.
-    fn commits(&self, stage: &Stage, report: &mut Report) -> io::Result<()> {
+    fn commits(&self, report: &mut Report) -> io::Result<()> {
         let script = Script::turns(3200, 20, 600);
         let mut connection = Connection::open(self.balancers[0].1)?;
         for number in 0..script.len() {
@@ -126,10 +127,11 @@ impl Team {
         }
         self.settle()?;
         let commit = |daemon: usize, number: usize| -> io::Result<Duration> {
-            let (frame, text) = (format!("t{}#0", 2 + number % 16), format!("Part {number}."));
+            let (id, text) = (format!("t{}#0", 2 + number % 16), format!("Part {number}."));
+            let edit = json!({"operations": [{"op": "edit", "id": id, "text": text}], "author": "bench"});
+            let (home, daemon) = &self.daemons[daemon % DAEMONS];
             let began = Instant::now();
-            let edit = ["edit", &frame, "--text", &text, "--conv", script.session()];
-            finish(stage.ctx(&self.daemons[daemon % DAEMONS].0).args(edit).output()?)?;
+            daemon.post(home, &format!("conversations/{}/operations", script.session()), &edit.to_string())?;
             Ok(began.elapsed())
         };
         for daemon in 0..DAEMONS {
@@ -137,7 +139,7 @@ impl Team {
         }
         let mut times = (0..COMMITS).map(|number| commit(number, number + 100)).collect::<io::Result<Vec<_>>>()?;
         for (share, name, goal) in [(0.5, "p50", COMMIT[0]), (0.99, "p99", COMMIT[1])] {
-            let what = format!("a commit on {DAEMONS} daemons, the command's start included, {name}");
+            let what = format!("a commit on {DAEMONS} daemons, {name}");
             report.add(Row::alone("team", what, "ms", stats::millis(stats::percentile(&mut times, share)), goal));
         }
         let dying = &self.daemons[DAEMONS - 1].1;
