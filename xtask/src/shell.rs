@@ -32,8 +32,9 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 pub fn cargo() -> Command {
     let mut cargo = command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     if workspace::on_ci() {
-        // Everything is compiled once: what helps the next build only takes time.
-        cargo.env("CARGO_INCREMENTAL", "0");
+        // Everything is compiled once, and a panic names its line anyway: what helps the next build, or a debugger, only
+        // takes time.
+        cargo.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "0");
     }
     cargo
 }

@@ -77,7 +77,7 @@ fn everything(plan: &Plan, steps: &mut Steps, tally: &mut Tally) -> Outcome {
     steps.run("page: in a browser", || page_in_a_browser(&environment))?;
     steps.run("pictures of the documentation", || pictures::check(&environment))?;
     steps.run("fuzzing: build", || joined(fuzz_targets))?;
-    steps.run("fuzzing", || fuzz::run_each(plan.long))
+    steps.run("fuzzing", || fuzz::run_all(plan.long))
 }
 
 /// For the person working on one thing: a tool that is missing fails the test that needs it, not the run.
