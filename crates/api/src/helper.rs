@@ -44,6 +44,9 @@ pub struct HelperView {
     pub max_chars: usize,
     /// Whether titles are written in the background.
     pub titles: bool,
+    /// Whether ended phases are summarised in the background.
+    #[serde(default)]
+    pub phases: bool,
     /// Newest first.
     pub jobs: Vec<JobView>,
 }

@@ -30,6 +30,7 @@ pub(crate) fn settings(helper: &Helper, environment: &Environment) -> Settings {
         timeout: helper.timeout.map_or(usual.timeout, |seconds| Duration::from_secs(seconds.max(1))),
         max_chars: helper.max_chars.map_or(usual.max_chars, |most| most.max(1_000) as usize),
         titles: helper.titles.unwrap_or(usual.titles),
+        phases: helper.phases.unwrap_or(usual.phases),
         environment: match provider.is_program() {
             true => Variables::without_hints(environment.all()),
             false => Variables::default(),
@@ -56,7 +57,7 @@ mod tests {
     }
 
     const ALL: &str = "[helper]\nprovider = \"openai\"\nurl = \"http://localhost:11434/v1\"\nmodel = \"qwen\"\n\
-        key_env = \"MY_KEY\"\nbudget_per_day = 50_000\ntimeout = 20\nmax_chars = 40000\ntitles = true\n";
+        key_env = \"MY_KEY\"\nbudget_per_day = 50_000\ntimeout = 20\nmax_chars = 40000\ntitles = true\nphases = true\n";
 
     #[test]
     fn every_key_is_read_and_the_key_itself_comes_from_the_environment() {
@@ -66,14 +67,14 @@ mod tests {
         assert_eq!(settings.url.as_ref().map(ToString::to_string).as_deref(), Some("http://localhost:11434/v1"));
         assert_eq!(settings.key.as_ref().map(Secret::expose_secret), Some("hush"));
         assert_eq!((settings.budget_per_day, settings.timeout.as_secs(), settings.max_chars), (50_000, 20, 40_000));
-        assert!(settings.titles && !format!("{settings:?}").contains("hush"));
+        assert!(settings.titles && settings.phases && !format!("{settings:?}").contains("hush"));
     }
 
     #[test]
     fn without_a_word_it_is_off_and_no_variable_of_the_clients_is_looked_at() {
         let environment = Environment::of(&[("ANTHROPIC_API_KEY", "the client's"), ("CTX_HELPER_KEY", "own")]);
         let off = settings(&Helper::default(), &environment);
-        assert_eq!((off.provider, off.key.is_none(), off.titles), (Provider::None, true, false));
+        assert_eq!((off.provider, off.key.is_none(), off.titles, off.phases), (Provider::None, true, false, false));
         let on = settings(&read("[helper]\nprovider = \"anthropic\"").expect("read"), &environment);
         assert_eq!(on.key.as_ref().map(Secret::expose_secret), Some("own"));
         assert_eq!(on.key_env.as_deref(), Some("CTX_HELPER_KEY"));

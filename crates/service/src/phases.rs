@@ -3,8 +3,10 @@
 use crate::clock::now;
 use crate::parts::Parts;
 use crate::threads::lock;
+use ctx_api::edit::EditRequest;
 use ctx_api::phases::{PhaseAction, PhaseRequest, PhasesView};
 use ctx_core::policy::Moment;
+use ctx_engine::automatic::run::about;
 use ctx_engine::log::{self, Automatic};
 use ctx_engine::phases::{named, view};
 use ctx_engine::{Refusal, record};
@@ -41,5 +43,14 @@ impl Parts {
         let mut conversation = lock(&shared);
         conversation.automatic(&said);
         Ok(view(&conversation))
+    }
+
+    pub(crate) fn phase_summary(&self, name: &str, phase: &str) -> Result<Option<EditRequest>, Refusal> {
+        let Some(editor) = self.automatic.get() else { return Ok(None) };
+        let shared = self.stored(name)?;
+        let mut conversation = lock(&shared);
+        conversation.remember();
+        let settings = editor.settings(&about(&conversation, now()), &conversation.policy.text_index.skills());
+        Ok(self.engine.phase_summary(&conversation, phase, &settings))
     }
 }

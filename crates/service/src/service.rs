@@ -425,6 +425,12 @@ impl Service {
         self.parts.phase(name, request)
     }
 
+    /// The edit that replaces an ended phase with a summary, which is still to be written. None if automatic editing
+    /// leaves the phase alone, or little of it may go.
+    pub fn phase_summary(&self, name: &str, phase: &str) -> Result<Option<EditRequest>, Refusal> {
+        self.parts.phase_summary(name, phase)
+    }
+
     /// Records who may open a conversation, or opened it. It is stored before this returns.
     pub fn note_access(&self, name: &str, told: &AccessView) -> Result<(), Refusal> {
         self.parts.note_access(name, told)

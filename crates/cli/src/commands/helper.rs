@@ -96,7 +96,9 @@ fn render(view: &HelperView, now: u64, output: &Output) -> String {
         line("key", format!("{name}{}", if view.has_key { "" } else { ", which was not set when the daemon started" }));
     }
     line("today", format!("{} of {} tokens", words::count(view.used_today), words::count(view.budget_per_day)));
-    line("titles", if view.titles { "written in the background" } else { "only on request" }.to_owned());
+    let background = |is_on: bool| if is_on { "written in the background" } else { "only on request" }.to_owned();
+    line("titles", background(view.titles));
+    line("phases", background(view.phases));
     for job in view.jobs.iter().take(10) {
         let why = job.error.as_ref().map(|error| format!(": {}", error.message)).unwrap_or_default();
         let so_far = if job.wanted > 1 { format!(" {} of {}", job.found, job.wanted) } else { String::new() };
@@ -123,6 +125,7 @@ mod tests {
         key       MY_KEY, which was not set when the daemon started
         today     1,234 of 200,000 tokens
         titles    only on request
+        phases    only on request
         h1        failed 1 of 3 by qwen, 1 min ago, c1: it is \x1b[2J down
         ");
     }

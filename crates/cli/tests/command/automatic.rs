@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use testkit::fake_provider::ContextEditing;
 use testkit::{FakeProvider, Options, Session};
 
+use crate::editing::helping::helper;
 use crate::place::{Place, Up, until};
 
 /// The model's window in tokens.
@@ -185,6 +186,59 @@ fn where_both_have_to_act_they_act_in_turns() {
         (ours, theirs) = (ours + usize::from(by_us), theirs + usize::from(by_provider));
     }
     assert!(ours > 0 && theirs > 0, "{ours} {theirs}");
+}
+
+/// Work in a phase with a preserved result and six others; the helper summarises it.
+fn summarised_phase(mode: &str, helping: &str) -> Work {
+    const SAID: &str = r#"{"choices":[{"message":{"content":"All parts were made."}}],"usage":{"total_tokens":9}}"#;
+    let port = helper(Some(SAID));
+    let mut work = Work::new(&format!(
+        "mode = {mode:?}\n[edits]\ncache_seconds = 1\n\
+         [helper]\nprovider = \"openai\"\nurl = \"http://127.0.0.1:{port}\"\nmodel = \"small\"\n{helping}"
+    ));
+    work.said(&["phase", "begin", "testing"]);
+    work.step("Read", json!({"file_path": "/p/NOTES.md"}));
+    work.make(6);
+    work.said(&["phase", "end"]);
+    work
+}
+
+#[test]
+fn the_helper_summarises_an_ended_phase_once_the_cache_is_cold() {
+    let mut work = summarised_phase("on", "phases = true");
+    let by_helper = |commit: &Value| commit["author"] == "helper";
+    let commit = until("a summary", || work.commits().into_iter().find(by_helper));
+    let note = commit["note"].as_str().expect("a note");
+    assert!(note.starts_with("a summary of the phase testing; waited "), "{note}");
+    assert_eq!(commit["operations"][0]["ids"], json!(["t1/2..6"]), "not the preserved result, nor the newest step");
+    assert!(work.said(&["helper"]).contains("phases    written in the background"));
+    let (body, _) = work.send();
+    let (sent, text) = (results(&body), String::from_utf8_lossy(&body));
+    assert!(text.contains("All parts were made.") && text.contains("do all of it"), "{text}");
+    assert_eq!(sent, [work.texts[0].as_str(), work.texts[6].as_str()]);
+    work.said(&["undo"]);
+    let (body, _) = work.send();
+    assert!(!String::from_utf8_lossy(&body).contains("All parts were made."));
+}
+
+#[test]
+fn the_helper_proposes_a_summary_where_the_editor_asks_and_writes_none_otherwise() {
+    let mut work = summarised_phase("ask", "phases = true");
+    let summary = |work: &Work| {
+        let waiting = work.json(&["waiting"])["wishes"].as_array().expect("a list").clone();
+        waiting.into_iter().find(|one| one["author"] == "helper")
+    };
+    let waiting = until("a proposal", || summary(&work));
+    assert_eq!((&waiting["when"], &waiting["state"]), (&json!("accepted"), &json!("waiting")), "{waiting}");
+    work.said(&["waiting", "accept", waiting["id"].as_str().expect("an id")]);
+    let (body, _) = work.send();
+    assert!(String::from_utf8_lossy(&body).contains("All parts were made."));
+
+    for (mode, helping) in [("observe", "phases = true"), ("off", "phases = true"), ("on", "")] {
+        let work = summarised_phase(mode, helping);
+        assert_eq!(work.json(&["helper"])["jobs"], json!([]), "{mode}, {helping}");
+        assert_eq!(summary(&work), None);
+    }
 }
 
 #[test]

@@ -240,6 +240,9 @@ pub struct Helper {
     /// write titles in the background
     #[schemars(example = true)]
     pub titles: Option<bool>,
+    /// summarise ended phases in the background, where automatic editing is on
+    #[schemars(example = true)]
+    pub phases: Option<bool>,
 }
 
 /// The conditions of deferred edits.

@@ -70,6 +70,7 @@ pub fn defaults() -> Value {
             "timeout": helper.timeout.as_secs(),
             "max_chars": helper.max_chars,
             "titles": false,
+            "phases": false,
         },
         "edits": {"near_limit_percent": moments.near_limit_percent, "cache_seconds": "the provider's own"},
     })

@@ -4,6 +4,7 @@
 pub mod clean;
 pub mod local;
 pub mod material;
+pub mod phases;
 pub mod prompt;
 pub mod questions;
 

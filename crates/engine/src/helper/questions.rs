@@ -8,7 +8,7 @@ use crate::conversation::Conversation;
 use crate::edit::Imports;
 use crate::view::{show, titles};
 use crate::{Engine, Refusal};
-use ctx_api::edit::EditRequest;
+use ctx_api::edit::{EditRequest, When};
 use ctx_api::helper::{HelperText, Kind};
 use ctx_core::edit::effect::{Effect, FrameKey};
 use ctx_core::edit::fold::Unit;
@@ -75,7 +75,7 @@ pub struct FilledRequest {
 
 impl OpenQuestions {
     /// Completes the request with these texts, in the order of the questions. `by`: their author. `held`: refused if a
-    /// commit was made since.
+    /// commit was made since. A deferred edit is checked later anyway.
     pub fn filled(self, words: Vec<String>, by: &str, held: bool) -> (EditRequest, Vec<HelperText>) {
         let OpenQuestions { mut edit, questions, head, .. } = self;
         let mut written = Vec::new();
@@ -86,7 +86,7 @@ impl OpenQuestions {
             let (kind, of) = (question.kind, question.material.name);
             written.push(HelperText { kind, of, by: by.to_owned(), text });
         }
-        if held && edit.expect.is_none() {
+        if held && edit.expect.is_none() && edit.when == When::Now {
             edit.expect = Some(head);
         }
         // Readers of the history want to know the author of a text.

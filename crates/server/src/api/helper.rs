@@ -31,6 +31,7 @@ pub async fn status(api: Api, headers: HeaderMap) -> Answer<HelperView> {
         timeout_seconds: settings.timeout.as_secs_f32(),
         max_chars: settings.max_chars,
         titles: settings.titles,
+        phases: settings.phases,
         jobs,
     }))
 }
@@ -93,6 +94,22 @@ fn can_help(api: &Api, edit: &EditRequest) -> bool {
 /// Waits for the commit.
 pub async fn apply(api: &Api, name: String, edit: EditRequest) -> Answer<EditResult> {
     start(api, name, edit).await?.outcome().await.map(Json).map_err(refused)
+}
+
+/// Starts the summary of an ended phase, if the settings ask for one.
+pub async fn summarize_phase(api: &Api, conversation: &str, phase: &str) {
+    if !(api.0.around.helper.is_on() && api.0.around.helper.settings().phases) {
+        return;
+    }
+    let (name, ended) = (conversation.to_owned(), phase.to_owned());
+    let started = match api.ask(move |service| service.phase_summary(&name, &ended)).await {
+        Ok(Some(edit)) => start(api, conversation.to_owned(), edit).await.map(|_| ()),
+        Ok(None) => Ok(()),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = started {
+        tracing::info!(code = %error.code, "no summary of the phase: {}", error.message);
+    }
 }
 
 async fn start(api: &Api, name: String, edit: EditRequest) -> Result<Handle, ControlError> {

@@ -3,10 +3,10 @@
 use axum::Json;
 use axum::extract::Path;
 use axum::extract::rejection::JsonRejection;
-use ctx_api::phases::{PhaseRequest, PhasesView};
+use ctx_api::phases::{PhaseAction, PhaseRequest, PhasesView};
 
-use super::Api;
 use super::read::Answer;
+use super::{Api, helper};
 
 pub async fn phases(api: Api, Path(name): Path<String>) -> Answer<PhasesView> {
     api.ask(move |service| service.phases(&name)).await.map(Json)
@@ -18,5 +18,11 @@ pub async fn phase(
     request: Result<Json<PhaseRequest>, JsonRejection>,
 ) -> Answer<PhasesView> {
     let request = api.signed(request)?;
-    api.ask(move |service| service.phase(&name, &request)).await.map(Json)
+    let ends = request.action == PhaseAction::End;
+    let view = api.ask(move |service| service.phase(&name, &request)).await?;
+    let ended = view.phases.iter().filter(|phase| phase.ended.is_some()).max_by_key(|phase| phase.ended);
+    if let Some(ended) = ended.filter(|_| ends) {
+        helper::summarize_phase(&api, &view.conversation, &ended.name).await;
+    }
+    Ok(Json(view))
 }

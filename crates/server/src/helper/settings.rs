@@ -85,6 +85,8 @@ pub struct Settings {
     pub max_chars: usize,
     /// Rewrite the titles of frames that have grown much, in the background.
     pub titles: bool,
+    /// Summarise ended phases in the background, where automatic editing is on.
+    pub phases: bool,
     /// The environment of the program, without anything that leads it back to us.
     pub environment: Variables,
 }
@@ -101,6 +103,7 @@ impl Default for Settings {
             timeout: Duration::from_secs(60),
             max_chars: 100_000,
             titles: false,
+            phases: false,
             environment: Variables::default(),
         }
     }

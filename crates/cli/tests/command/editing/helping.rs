@@ -26,7 +26,7 @@ fn a_summary_is_found_when_none_is_given() {
 }
 
 /// Answers each connection with these bytes, or never.
-fn helper(answer: Option<&'static str>) -> u16 {
+pub fn helper(answer: Option<&'static str>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     std::thread::spawn(move || {

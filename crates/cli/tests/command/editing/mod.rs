@@ -1,7 +1,7 @@
 //! Editing: each verb from the command line to the request that the provider receives.
 
 mod arranging;
-mod helping;
+pub mod helping;
 mod looking_back;
 mod plans;
 mod refusals;
