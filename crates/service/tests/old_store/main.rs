@@ -110,3 +110,15 @@ fn what_an_old_store_cost_is_the_same() {
         says_all_of(&json(stats)["groups"], &expected["stats"]["groups"], &changed, &format!("{id} stats"));
     });
 }
+
+#[test]
+fn programs_of_the_old_version_refuse_the_store_from_now_on() {
+    assert_eq!(ctx_store::SCHEMA_VERSION, i64::from(ctx_engine::log::VERSION), "they rise together");
+    let home = tempfile::tempdir().expect("a folder");
+    let path = home.path().join("ctx.db");
+    std::fs::copy(Path::new(FOLDER).join("ctx.db"), &path).expect("a copy");
+    drop(SqliteStore::open(home.path()).expect("the old store opens"));
+    let database = rusqlite::Connection::open(path).expect("the file opens");
+    let version: i64 = database.pragma_query_value(None, "user_version", |row| row.get(0)).expect("a version");
+    assert_eq!(version, ctx_store::SCHEMA_VERSION);
+}

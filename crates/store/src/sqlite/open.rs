@@ -9,8 +9,10 @@ use rusqlite::{Connection, OpenFlags};
 use super::files;
 use crate::StoreError;
 
-/// The schema version that this program writes. Also in `schema.sql`; a test compares the two.
-pub const SCHEMA_VERSION: i64 = 1;
+/// The schema version that this program writes, also into older files: then older programs, which would skip newer
+/// records as damaged, refuse them. It rises with the version of the records. Also in `schema.sql`; a test compares the
+/// two.
+pub const SCHEMA_VERSION: i64 = 2;
 
 const SCHEMA: &str = include_str!("schema.sql");
 const APPLICATION: i64 = 0x4374_7853;
@@ -65,6 +67,9 @@ fn connect(database: &Path, opened: &mut OpenReport) -> Result<Connection, Store
     } else {
         recognise(&connection, database)?;
         probe(&connection)?;
+        if schema_version(&connection)? < SCHEMA_VERSION {
+            connection.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+        }
     }
     identify(&connection)?;
     connection.pragma_update(None, "wal_autocheckpoint", LOG_BYTES / PAGE_BYTES)?;

@@ -1,4 +1,4 @@
--- The store's file. Version 1: the number stands in user_version below and in SCHEMA_VERSION.
+-- The store's file. Version 2: the number stands in user_version below and in SCHEMA_VERSION.
 -- A released version of this file is never edited; a new one comes with a step that leads from the old.
 --
 -- Every tree costs a page from the start and every commit rewrites the pages it touches, so there are
@@ -6,7 +6,7 @@
 -- index of hashes, is kept small).
 
 PRAGMA application_id = 0x43747853;   -- "CtxS"
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
 -- Conversation names are long and records are many: a record holds the small number.
 CREATE TABLE conversations (

@@ -167,6 +167,23 @@ fn a_file_from_the_future_is_refused_and_not_touched() {
 }
 
 #[test]
+fn a_file_of_an_earlier_version_is_raised_to_ours_by_a_writer_only() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(kept(folder.path()));
+    let path = folder.path().join("ctx.db");
+    let version = |new: Option<i64>| -> i64 {
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        new.iter().for_each(|new| connection.pragma_update(None, "user_version", new).unwrap());
+        connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+    };
+    assert_eq!(version(Some(1)), 1);
+    drop(SqliteStore::open_reader(folder.path()).unwrap());
+    assert_eq!(version(None), 1);
+    drop(SqliteStore::open(folder.path()).unwrap());
+    assert_eq!(version(None), SCHEMA_VERSION);
+}
+
+#[test]
 fn a_database_of_another_program_is_refused_and_not_touched() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ctx.db");
