@@ -22,6 +22,7 @@ mod postgres;
 pub mod provider;
 mod random;
 pub mod recorder;
+mod reference_judge;
 mod searching;
 
 pub use circumstances::{first_seed, is_long, recorded_bodies, recorded_conversations, recorded_files};
@@ -36,4 +37,5 @@ pub use pdf::pdf;
 pub use postgres::PostgresServer;
 pub use provider::Provider;
 pub use recorder::Recorder;
+pub use reference_judge::ReferenceJudge;
 pub use searching::searching;

@@ -49,11 +49,15 @@ pub fn frame_title(view: &View<'_>, path: &[&Message], frame: &Frame) -> String 
     }
     // Without user text, the model's actions are more informative.
     let doing = || {
-        let mut speakers = units.iter().filter_map(|laid| match laid.unit {
+        let speakers = units.iter().filter_map(|laid| match laid.unit {
             Unit::Source { message, .. } => Some(message).filter(|at| path[*at].role == Role::Assistant),
             Unit::Made(_) => None,
         });
-        speakers.find_map(|message| Some(step_title(view, path, &[message], &[])).filter(|title| title != NO_TEXT))
+        // In some formats, each call of a step is a message.
+        let mut steps: Vec<usize> = speakers.collect();
+        steps.dedup();
+        let title = |step: &[usize]| Some(step_title(view, path, step, &[])).filter(|title| title != NO_TEXT);
+        steps.chunk_by(|one, next| one + 1 == *next).find_map(title)
     };
     first_words.or_else(doing).unwrap_or_else(|| "(no words)".to_owned())
 }

@@ -220,13 +220,13 @@ impl<'a> Plan<'a> {
     }
 
     /// Ensures that the request ends with words of the user, or results, because the model answers the last message
-    /// (X2). Returns whether something was restored for that.
+    /// (X2); and that it is not empty. Returns whether something was restored for that.
     pub(super) fn end_with_a_question(&mut self) -> bool {
         let is_said = |role: Role| !matches!(role, Role::System | Role::Other);
         let asks = |role: Option<Role>| role == Some(Role::User);
         let own = self.input.messages.iter().map(|message| message.role).rev().find(|role| is_said(*role));
         let sent = self.outs.iter().map(|out| out.role).rev().find(|role| is_said(*role));
-        if asks(sent) || !asks(own) {
+        if asks(sent) || (sent.is_some() && !asks(own)) {
             return false;
         }
         let Some(last) = self.input.messages.iter().rposition(|message| message.role == Role::User) else {
