@@ -101,11 +101,14 @@ pub enum Unplayable {
 }
 
 /// The data of a recording that no policy affects.
+#[derive(Clone, Copy)]
 pub struct RecordingFacts<'k> {
     pub script: &'k Script<'k>,
     pub needs: &'k [Need],
     pub results: &'k [RecordedResult],
     pub models: &'k Models,
+    /// Turns before which the provider loses its cache, whatever lifetime it states.
+    pub cache_losses: &'k [usize],
 }
 
 impl<'k> RecordingFacts<'k> {
@@ -220,6 +223,9 @@ impl Player<'_> {
         let (rules, lifetime) = (charge.cache_rules(), charge.lifetime(script.lifetime(turn)));
         let prompt = script.prompt(&sent, &mut self.seen);
         let new = prompt.as_ref().map_or(0.0, |prompt| prompt.tokens_from(script.sent_before(turn)));
+        if self.known.cache_losses.contains(&turn) {
+            self.cache = PromptCache::new(usize::MAX);
+        }
         let reading = prompt.map(|prompt| prompt.send(&mut self.cache, &rules, charge.cache, at, lifetime));
         let reading = reading.unwrap_or_default();
         self.answer(&ticket, turn, &reading, at)?;

@@ -200,7 +200,8 @@ fn one(
 /// Runs `with` on the data of a recording that no policy affects.
 pub fn with_known<T>(recording: &Recording, models: &Models, with: impl FnOnce(&RecordingFacts<'_>) -> T) -> T {
     let script = Script::of(recording);
-    with(&RecordingFacts { script: &script, needs: &needs(recording), results: &results(recording), models })
+    let (needs, results) = (needs(recording), results(recording));
+    with(&RecordingFacts { script: &script, needs: &needs, results: &results, models, cache_losses: &[] })
 }
 
 /// The unlisted models of a recording, and their substitutes.

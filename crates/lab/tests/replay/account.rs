@@ -1,13 +1,15 @@
 //! The running account: whatever the session, the automatic editor never costs more than 2 % above doing nothing, at no
 //! moment. A session that ends right after an edit is one of these moments.
 
-use crate::played;
-use ctx_core::policy::Auto;
+use ctx_core::policy::{Auto, Policy};
 use ctx_lab::policies::Nothing;
 use ctx_lab::recording::{Labels, Recording, Turn, Usage};
+use ctx_lab::replay::{PlayOutcome, RecordingFacts, play};
+use ctx_lab::run::with_known;
 use ctx_models::Models;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 // Far from the limits of their windows, where edits are forced. The first and the last differ in the price of reads.
 const OPUS: &str = "claude-opus-5";
@@ -62,10 +64,16 @@ fn session(steps: &[Step]) -> Recording {
     }
 }
 
+fn played(recording: &Recording, cache_losses: &[usize], policy: Arc<dyn Policy>) -> PlayOutcome {
+    with_known(recording, Models::listed(), |known| play(&RecordingFacts { cache_losses, ..*known }, policy))
+        .expect("played")
+}
+
 /// The largest share by which the editor was dearer at any moment, and the number of its edits of sent content.
-fn worst(steps: &[Step]) -> (f64, usize) {
+fn worst(steps: &[Step], cache_losses: &[usize]) -> (f64, usize) {
     let recording = session(steps);
-    let (none, auto) = (played(&recording, Nothing), played(&recording, Auto::default()));
+    let none = played(&recording, cache_losses, Arc::new(Nothing));
+    let auto = played(&recording, cache_losses, Arc::new(Auto::default()));
     let (mut without, mut with, mut worst) = (0.0, 0.0, f64::MIN);
     for (none, auto) in none.turns.iter().zip(&auto.turns) {
         without += none.input_cost + none.output_cost;
@@ -77,7 +85,13 @@ fn worst(steps: &[Step]) -> (f64, usize) {
 
 #[track_caller]
 fn check(what: &str, steps: &[Step]) -> usize {
-    let (worst, edits) = worst(steps);
+    check_losing(what, steps, &[])
+}
+
+/// The same with caches that are lost before these steps.
+#[track_caller]
+fn check_losing(what: &str, steps: &[Step], cache_losses: &[usize]) -> usize {
+    let (worst, edits) = worst(steps, cache_losses);
     println!("{what}: at worst {:+.2} %, {edits} edits", worst * 100.0);
     assert!(worst <= 0.02, "{what}: {worst}");
     edits
@@ -112,6 +126,19 @@ fn models_that_change_and_caches_of_different_lifetimes_are_never_much_dearer() 
     check("two lifetimes", &by(&|at| Step { hour: at / 20 % 2 == 0, pause: 100_000, ..STEP }));
     // Each entry that is not read again expires before the next edit.
     check("slow steps", &by(&|_| Step { pause: 280_000, ..STEP }));
+}
+
+#[test]
+fn caches_that_expire_early_are_never_much_dearer() {
+    let (large, small) = (Step { words: 3_000, ..STEP }, Step { words: 20, ..STEP });
+    let steps: Vec<Step> = (0..90).map(|at| if at % 30 < 10 { large } else { small }).collect();
+    let every = |nth: usize| (nth..90).step_by(nth).collect::<Vec<usize>>();
+    let edits = check_losing("lost often", &steps, &every(4)) + check_losing("lost at times", &steps, &every(17));
+    assert!(edits > 0);
+    // Right after each edit: the request that was to read what the edit wrote.
+    let edited = played(&session(&steps), &[], Arc::new(Auto::default()));
+    let edits = edited.turns.iter().enumerate().filter(|(_, turn)| turn.cleared);
+    check_losing("lost after each edit", &steps, &edits.map(|(turn, _)| turn + 1).collect::<Vec<usize>>());
 }
 
 #[test]
