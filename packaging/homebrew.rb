@@ -1,5 +1,5 @@
-# Untried: written by Homebrew's documentation; the addresses are placeholders. `cargo xtask package` fills in version and checksum of Linux; the other
-# checksums come from the release.
+# Untried: written by Homebrew's documentation; the addresses are placeholders. `formula.sh` fills in version and checksums
+# of a release.
 class Ctx < Formula
   desc "Shows and edits the context that coding agents send to their models"
   homepage "https://context-composer.example"
@@ -9,22 +9,22 @@ class Ctx < Formula
   on_linux do
     on_intel do
       url "https://context-composer.example/releases/v{version}/ctx-{version}-x86_64-linux.tar.gz"
-      sha256 "{sha256_linux_x64}"
+      sha256 "{sha256-x86_64-linux}"
     end
     on_arm do
       url "https://context-composer.example/releases/v{version}/ctx-{version}-aarch64-linux.tar.gz"
-      sha256 "{sha256_linux_arm64}"
+      sha256 "{sha256-aarch64-linux}"
     end
   end
 
   on_macos do
     on_intel do
       url "https://context-composer.example/releases/v{version}/ctx-{version}-x86_64-macos.tar.gz"
-      sha256 "{sha256_macos_x64}"
+      sha256 "{sha256-x86_64-macos}"
     end
     on_arm do
       url "https://context-composer.example/releases/v{version}/ctx-{version}-aarch64-macos.tar.gz"
-      sha256 "{sha256_macos_arm64}"
+      sha256 "{sha256-aarch64-macos}"
     end
   end
 

@@ -28,7 +28,7 @@ pub type Environment = Vec<(&'static str, PathBuf)>;
 
 /// Installs what is missing and says where everything is.
 pub fn install_missing() -> Outcome<Environment> {
-    if !shell::found("npm") {
+    if !shell::found(shell::NPM) {
         return Err(Failure::new("the tests need npm for the stock client").hint(page::WITHOUT_NODE));
     }
     let cache = workspace::cache()?;
@@ -189,7 +189,7 @@ pub fn npm_install(folder: &Path, packages: &[&str]) -> Outcome {
     fs::create_dir_all(folder).map_err(unusable)?;
     // Without a package.json npm would look for one in the folders above.
     fs::write(folder.join("package.json"), "{\"private\":true}\n").map_err(unusable)?;
-    let mut npm = shell::command("npm");
+    let mut npm = shell::command(shell::NPM);
     npm.args(["install", "--no-audit", "--no-fund", "--save-exact"]).args(packages);
     shell::run(npm.current_dir(folder))
 }

@@ -91,9 +91,9 @@ pub fn packages(out: &Path) -> Outcome<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Packs `name` of a folder into an archive, compressed if its name says so.
+/// Packs `name` of a folder into an archive, compressed if its name says so. Needs GNU tar, which macOS calls `gtar`.
 pub fn tar(folder: &Path, name: &str, archive: &Path) -> Outcome {
-    let mut tar = shell::command("tar");
+    let mut tar = shell::command(if shell::found("gtar") { "gtar" } else { "tar" });
     tar.args(["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--format=ustar"]);
     let is_compressed = archive.extension().is_some_and(|ending| ending == "gz" || ending == "tgz");
     if is_compressed {

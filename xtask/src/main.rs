@@ -8,6 +8,7 @@ mod clients;
 mod failure;
 mod files;
 mod fuzz;
+mod lint;
 mod package;
 mod page;
 mod pictures;
@@ -27,7 +28,7 @@ use failure::{Failure, Outcome};
 const HELP: &str = "\
 Chores of this project. Usage: cargo xtask <chore>
 
-  run [-- ARGS]           build the page and the release binary, then start `ctx up ARGS`
+  run [-- ARGS]           build the page and the program, then start `ctx up ARGS`
   install                 build both and put `ctx` on the PATH (cargo install)
   test [--long] [FILTER]  install what the tests need, then run every check and every test
                           --long    more cases for property tests, five minutes for each fuzz target

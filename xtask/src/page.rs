@@ -17,14 +17,14 @@ fn folder() -> PathBuf {
 
 /// `npm …` in `web/`.
 pub fn npm(arguments: &[&str]) -> Command {
-    let mut command = shell::command("npm");
+    let mut command = shell::command(shell::NPM);
     command.args(arguments).current_dir(folder());
     command
 }
 
 /// Builds the page if its sources are newer than the last build.
 pub fn build() -> Outcome {
-    if !shell::found("npm") {
+    if !shell::found(shell::NPM) {
         return Err(Failure::new("the page cannot be built").hint(WITHOUT_NODE));
     }
     install_packages()?;
@@ -40,7 +40,7 @@ pub fn build() -> Outcome {
 
 /// For the binary, which works without a page: says so instead of failing when there is no npm.
 pub fn build_if_possible() -> Outcome {
-    if shell::found("npm") {
+    if shell::found(shell::NPM) {
         return build();
     }
     println!("page: left out, so /ui/ will only say how to get it. {WITHOUT_NODE}");

@@ -9,6 +9,9 @@ use std::process::{Command, Stdio};
 use crate::failure::{Failure, Outcome};
 use crate::workspace;
 
+/// npm, which is a script on Windows.
+pub const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
+
 /// A command in the checkout's root that cannot wait for input.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);

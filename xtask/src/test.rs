@@ -8,7 +8,7 @@ use crate::clients::{self, Environment};
 use crate::failure::{Failure, Outcome};
 use crate::rust_tests::Tests;
 use crate::tally::Tally;
-use crate::{cargo_tools, fuzz, page, pictures, shell, site, system, workspace};
+use crate::{cargo_tools, fuzz, lint, page, pictures, shell, site, system, workspace};
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Plan {
@@ -60,6 +60,7 @@ fn everything(plan: &Plan, steps: &mut Steps, tally: &mut Tally) -> Outcome {
     steps.run("page: build", page::build)?;
     steps.run("licences and sources of dependencies", dependencies)?;
     steps.run("documentation site", site::build)?;
+    steps.run("scripts and workflows", lint::all)?;
     // On CI everything is compiled once, by Clippy; elsewhere what it compiled would be of no use to `cargo test`.
     let linted = workspace::on_ci();
     if !linted {

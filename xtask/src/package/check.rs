@@ -105,7 +105,7 @@ fn of_deb(release: &Release, place: &Path) -> Outcome<Installed> {
 fn of_npm(release: &Release, place: &Path) -> Outcome<Installed> {
     let version = &release.version;
     let platform = npm::platform()?;
-    let mut npm = shell::command("npm");
+    let mut npm = shell::command(shell::NPM);
     npm.args(["install", "--global", "--silent", "--no-audit", "--no-fund", "--prefix"]).arg(place.join("prefix"));
     npm.env("npm_config_cache", place.join("cache"));
     for name in [format!("context-composer-{platform}-{version}.tgz"), format!("context-composer-{version}.tgz")] {

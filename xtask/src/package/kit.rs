@@ -21,13 +21,16 @@ const COMPLETIONS: [(&str, &str); 3] = [
     ("fish", "share/fish/vendor_completions.d/ctx.fish"),
 ];
 
+/// The program's file.
+pub const PROGRAM: &str = if cfg!(windows) { "ctx.exe" } else { "ctx" };
+
 /// The folder of texts.
 pub const DOCS: &str = "share/doc/context-composer";
 
 impl Kit {
     pub fn gather(release: &Release, binary: &Path) -> Outcome<Self> {
         let folder = release.out.join("kit");
-        let program = folder.join("bin/ctx");
+        let program = folder.join("bin").join(PROGRAM);
         files::copy(binary, &program)?;
         files::set_mode(&program, 0o755)?;
         for (shell, path) in COMPLETIONS {
@@ -47,7 +50,7 @@ impl Kit {
     }
 
     pub fn program(&self) -> PathBuf {
-        self.folder.join("bin/ctx")
+        self.folder.join("bin").join(PROGRAM)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{page, shell};
 /// A library of others.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Component {
-    /// `cargo` or `npm`.
+    /// `cargo`, `npm` or `deb/debian`.
     pub kind: &'static str,
     pub name: String,
     pub version: String,
@@ -77,10 +77,40 @@ fn of_npm_line(line: &str) -> Option<Component> {
     Some(Component { kind: "npm", name: name.to_owned(), version: version.to_owned(), licence, folder: Some(folder) })
 }
 
-/// The licences of all components, each with its texts. Equal texts are printed once.
-pub fn all() -> Outcome<String> {
+/// The libraries of the system that a static binary contains; each text is in the library's folder of documentation.
+pub fn system_libraries() -> Outcome<Vec<Component>> {
+    if !cfg!(target_os = "linux") {
+        return Ok(Vec::new());
+    }
+    let library = |name: &str, licence: &str| {
+        let mut query = shell::command("dpkg-query");
+        let told = shell::output(query.args(["--show", "--showformat", "${Package} ${Version}\\n", name]));
+        // Versions of packages that are not installed are empty.
+        let lines = told.iter().flat_map(|told| told.lines().filter_map(|line| line.split_once(' ')));
+        let (package, version) = lines.filter(|(_, version)| !version.is_empty()).last().ok_or_else(|| {
+            Failure::new(format!("{name} is not installed")).hint("packages are made on Debian or Ubuntu")
+        })?;
+        let folder = Path::new("/usr/share/doc").join(package);
+        let (name, version) = (package.to_owned(), version.to_owned());
+        Ok(Component { kind: "deb/debian", name, version, licence: licence.to_owned(), folder: Some(folder) })
+    };
+    Ok(vec![
+        library("libc6-dev", "LGPL-2.1-or-later")?,
+        library("libgcc-*-dev", "GPL-3.0-or-later WITH GCC-exception-3.1")?,
+    ])
+}
+
+/// All components.
+pub fn components() -> Outcome<Vec<Component>> {
     let mut components = crates()?;
     components.extend(npm_packages()?);
+    components.extend(system_libraries()?);
+    Ok(components)
+}
+
+/// The licences of all components, each with its texts. Equal texts are printed once.
+pub fn all() -> Outcome<String> {
+    let components = components()?;
     let mut texts: Vec<(String, Vec<String>)> = Vec::new();
     for component in &components {
         let title = format!("{} {} ({})", component.name, component.version, component.licence);
@@ -107,7 +137,8 @@ pub fn all() -> Outcome<String> {
 fn texts_in(folder: &Path) -> String {
     let is_licence = |path: &PathBuf| {
         let name = path.file_name().map(|name| name.to_string_lossy().to_uppercase()).unwrap_or_default();
-        path.is_file() && ["LICENSE", "LICENCE", "COPYING", "NOTICE"].iter().any(|start| name.starts_with(start))
+        path.is_file()
+            && ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"].iter().any(|start| name.starts_with(start))
     };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_licence).collect();
@@ -118,6 +149,19 @@ fn texts_in(folder: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn libraries_of_the_system_bring_their_texts() {
+        // On another system than Debian, packages are not made.
+        let Ok(libraries) = system_libraries() else { return };
+        assert!(libraries[0].name == "libc6-dev" && libraries[1].name.starts_with("libgcc-"), "{libraries:?}");
+        for library in libraries {
+            let text = texts_in(library.folder.as_deref().unwrap());
+            assert!(text.contains("General Public License"), "{}: {text}", library.name);
+            assert!(library.version.starts_with(|first: char| first.is_ascii_digit()));
+        }
+    }
 
     #[test]
     fn lines_of_cargo_are_read_and_our_own_crates_left_out() {

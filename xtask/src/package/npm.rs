@@ -1,7 +1,7 @@
 //! Two npm packages: a wrapper, and the program for this platform as its optional dependency.
 
 use super::Release;
-use super::kit::{DOCS, Kit};
+use super::kit::{DOCS, Kit, PROGRAM};
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::files::quoted;
@@ -32,7 +32,7 @@ pub fn platform() -> Outcome<&'static str> {
 pub fn make(release: &Release, kit: &Kit) -> Outcome {
     let platform = platform()?;
     let folder = release.out.join("stage-npm").join(format!("context-composer-{platform}"));
-    files::copy(&kit.program(), &folder.join("bin/ctx"))?;
+    files::copy(&kit.program(), &folder.join("bin").join(PROGRAM))?;
     for name in ["THIRD-PARTY-LICENSES", "LICENSE-MIT", "LICENSE-APACHE", "ctx.cdx.json", "build.json"] {
         files::copy(&kit.folder.join(DOCS).join(name), &folder.join(name))?;
     }
@@ -49,7 +49,7 @@ pub fn make(release: &Release, kit: &Kit) -> Outcome {
 }
 
 fn pack(release: &Release, folder: &std::path::Path) -> Outcome {
-    let mut npm = shell::command("npm");
+    let mut npm = shell::command(shell::NPM);
     npm.args(["pack", "--silent", "--pack-destination"]).arg(&release.out).current_dir(folder);
     shell::run(&mut npm)
 }

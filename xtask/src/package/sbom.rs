@@ -1,12 +1,12 @@
-//! The list of components (SBOM) in CycloneDX's format: every crate and every npm package inside the binary.
+//! The list of components (SBOM) in CycloneDX's format: every crate, every npm package and every library
+//! of the system inside the binary.
 
 use super::licences::{self, Component};
 use crate::failure::Outcome;
 use crate::files::quoted;
 
 pub fn write(version: &str) -> Outcome<String> {
-    let mut components = licences::crates()?;
-    components.extend(licences::npm_packages()?);
+    let components = licences::components()?;
     let lines: Vec<String> = components.iter().map(component).collect();
     Ok(format!(
         "{{\n\"bomFormat\": \"CycloneDX\",\n\"specVersion\": \"1.5\",\n\"version\": 1,\n\"metadata\": {{\"component\": \

@@ -21,8 +21,5 @@ pub fn make(release: &Release, kit: &Kit) -> Outcome {
     files::write(&release.out.join(format!("{name}.tar.gz.sha256")), format!("{digest}  {name}.tar.gz\n"))?;
     let script = release.out.join("install.sh");
     files::copy(&workspace::root().join("packaging/install.sh"), &script)?;
-    files::set_mode(&script, 0o755)?;
-    let formula = files::read(&workspace::root().join("packaging/homebrew.rb"))?;
-    let formula = formula.replace("{version}", &release.version).replace("{sha256_linux_x64}", &digest);
-    files::write(&release.out.join("ctx.rb"), formula)
+    files::set_mode(&script, 0o755)
 }

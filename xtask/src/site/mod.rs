@@ -51,7 +51,7 @@ pub fn build() -> Outcome {
 
 /// The folder of the asciicast player's package.
 fn player() -> Outcome<PathBuf> {
-    if !shell::found("npm") {
+    if !shell::found(shell::NPM) {
         return Err(Failure::new("the site's player comes from npm").hint(page::WITHOUT_NODE));
     }
     let folder = workspace::cache()?.join(format!("asciinema-player-{PLAYER}"));
