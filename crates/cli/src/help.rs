@@ -311,7 +311,7 @@ mod tests {
             assert!(help.lines().count() <= 40, "{help}");
             let examples = help.split("\nExample").nth(1).unwrap_or_default().lines().skip(1);
             let count = examples.filter(|line| line.starts_with("  ")).count();
-            assert!((1..=3).contains(&count) || path.len() == 2 && count == 0, "{help}");
+            assert!((1..=3).contains(&count), "{help}");
         }
     }
 

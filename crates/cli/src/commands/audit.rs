@@ -31,6 +31,7 @@ pub struct Arguments {
 #[derive(Subcommand, Debug)]
 enum AuditVerb {
     /// List changes of people, keys and shares, and opened conversations, newest first
+    #[command(after_help = "Example:\n  ctx audit list --limit 20")]
     List {
         /// At most this many entries [default: 100]
         #[arg(long)]
@@ -39,19 +40,24 @@ enum AuditVerb {
         format: JsonArguments,
     },
     /// List the conversations of a person, without their words
+    #[command(after_help = "Example:\n  ctx audit conversations anna")]
     Conversations {
+        /// The owner
         #[arg(value_parser = non_empty)]
         person: String,
         #[command(flatten)]
         format: JsonArguments,
     },
     /// List all shared conversations
+    #[command(after_help = "Example:\n  ctx audit shares")]
     Shares {
         #[command(flatten)]
         format: JsonArguments,
     },
     /// Open a conversation for an hour, to look at it
+    #[command(after_help = "Example:\n  ctx audit open anna c3f9a1 --reason 'Anna asked why a request was refused'")]
     Open {
+        /// The owner
         #[arg(value_parser = non_empty)]
         person: String,
         /// The id of the conversation

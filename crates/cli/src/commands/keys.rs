@@ -35,6 +35,9 @@ pub struct Arguments {
 #[derive(Subcommand, Debug)]
 enum KeysVerb {
     /// Make a key and show it, once
+    #[command(
+        after_help = "Examples:\n  ctx keys new anna --label laptop\n  ctx keys new anna --label ci --scope proxy --days 30"
+    )]
     New {
         /// The person [default: you]
         #[arg(value_parser = non_empty)]
@@ -52,6 +55,7 @@ enum KeysVerb {
         format: JsonArguments,
     },
     /// List your keys; auditors and admins see those of everyone
+    #[command(after_help = "Example:\n  ctx keys list --all")]
     List {
         /// Include revoked keys
         #[arg(long)]
@@ -60,6 +64,7 @@ enum KeysVerb {
         format: JsonArguments,
     },
     /// Revoke a key, on all daemons
+    #[command(after_help = "Example:\n  ctx keys revoke 3f9a81c2")]
     Revoke {
         /// The id of the key
         #[arg(value_parser = non_empty)]

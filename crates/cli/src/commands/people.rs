@@ -33,12 +33,15 @@ pub struct Arguments {
 #[derive(Subcommand, Debug)]
 enum PeopleVerb {
     /// List everyone with their role and their keys
+    #[command(after_help = "Example:\n  ctx people list")]
     List {
         #[command(flatten)]
         format: JsonArguments,
     },
     /// Add a person
+    #[command(after_help = "Example:\n  ctx people add anna --group core")]
     Add {
+        /// The name under which the person signs in
         #[arg(value_parser = non_empty)]
         name: String,
         /// member, auditor or admin [default: member]
@@ -51,7 +54,9 @@ enum PeopleVerb {
         format: JsonArguments,
     },
     /// Change the role, the groups or the account of a person
+    #[command(after_help = "Example:\n  ctx people set anna --role admin")]
     Set {
+        /// The person
         #[arg(value_parser = non_empty)]
         name: String,
         /// member, auditor or admin
@@ -67,13 +72,16 @@ enum PeopleVerb {
         format: JsonArguments,
     },
     /// Remove a person with their keys and shares; their conversations stay stored
+    #[command(after_help = "Example:\n  ctx people remove anna")]
     Remove {
+        /// The person
         #[arg(value_parser = non_empty)]
         name: String,
         #[command(flatten)]
         format: JsonArguments,
     },
     /// Show who you are, and who opened your conversations
+    #[command(after_help = "Example:\n  ctx people me")]
     Me {
         #[command(flatten)]
         format: JsonArguments,

@@ -34,13 +34,16 @@ pub struct Arguments {
 #[derive(Subcommand, Debug)]
 enum Action {
     /// Install the service and start it; a running daemon is replaced
+    #[command(after_help = "Example:\n  ctx service install")]
     Install,
     /// Show whether the service is installed and running
+    #[command(after_help = "Example:\n  ctx service status")]
     Status {
         #[command(flatten)]
         format: JsonArguments,
     },
     /// Stop the service and remove it
+    #[command(after_help = "Example:\n  ctx service uninstall")]
     Uninstall,
 }
 

@@ -34,6 +34,7 @@ pub struct Arguments {
 #[derive(Subcommand, Debug)]
 enum StoreVerb {
     /// Copy all conversations into another store, and compare them
+    #[command(after_help = "Example:\n  ctx store copy ~/.local/share/ctx postgres://ctx@db.example.com/ctx")]
     Copy {
         /// A home, or postgres://USER@HOST/DATABASE
         #[arg(value_parser = non_empty)]
@@ -45,6 +46,7 @@ enum StoreVerb {
         format: JsonArguments,
     },
     /// Bring the tables of a database to this version
+    #[command(after_help = "Example:\n  ctx store migrate postgres://ctx@db.example.com/ctx")]
     Migrate {
         /// The database [default: the daemon's]
         #[arg(value_parser = non_empty)]
@@ -53,6 +55,7 @@ enum StoreVerb {
         format: JsonArguments,
     },
     /// Read and verify everything in a store
+    #[command(after_help = "Example:\n  ctx store check")]
     Check {
         /// A home, or postgres://USER@HOST/DATABASE [default: the daemon's]
         #[arg(value_parser = non_empty)]

@@ -31,6 +31,7 @@ enum What {
     /// Show every value in force, its source and any errors
     Check(check::Arguments),
     /// Print a JSON Schema of ctx.toml for editors
+    #[command(after_help = "Example:\n  ctx config schema > ctx.schema.json")]
     Schema,
 }
 

@@ -48,6 +48,7 @@ enum What {
     /// Check the measure of harm against clearings and summaries by the client itself
     Harm(harm::Arguments),
     /// List the policies
+    #[command(after_help = "Example:\n  ctx lab policies")]
     Policies,
 }
 
