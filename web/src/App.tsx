@@ -1,5 +1,5 @@
-// The page as a whole: conversations on the left, the chosen one in the middle, what is open of it on the right,
-// the daemon's state below.
+// The page: conversations on the left, the selected one in the middle, the open item on the right, the daemon's status
+// below.
 
 import { ActionIcon, Drawer, Tooltip, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { useDisclosure, useMediaQuery } from "@mantine/hooks";
@@ -54,7 +54,7 @@ function Page({ conversations }: { conversations: ReturnType<typeof useConversat
   const section = useSection();
   const login = useLogin();
   const apart = section !== undefined || login !== undefined;
-  // What is open in the panel stays on the screen.
+  // The item in the panel stays visible.
   const reading = following && route.open !== null ? chosen?.id : undefined;
   useEffect(() => {
     if (reading !== undefined) stayWith(reading);

@@ -1,5 +1,5 @@
-// What is on the screen, as the address says it, so that a reload or a copied link shows the same:
-// #/<conversation or "active">/<view>[/<frame, step or part>][?at=<point of the history>]
+// The state of the screen as an address, so that a reload or a copied link shows the same: #/<conversation or
+// "active">/<view>[/<frame, step or part>][?at=<point of the history>]
 
 export const VIEWS = ["chat", "frames", "map", "history"] as const;
 export type View = (typeof VIEWS)[number];

@@ -1,5 +1,5 @@
-// The head that an edit expects. An edit is refused if another client has committed since the screen was drawn; a commit
-// of this tab that the screen does not show yet is no reason to refuse the next one.
+// The head that an edit expects. An edit is refused if another client has committed since the screen was drawn; commits
+// of this tab that the screen does not show yet do not count.
 
 import type { QueryClient } from "@tanstack/react-query";
 
@@ -18,7 +18,7 @@ export function shownHead(queries: QueryClient, conversation: string): string | 
   return newest?.data === undefined ? undefined : (newest.data.head ?? "none");
 }
 
-/** What an edit that begins now expects: the head on the screen, or the commit of this tab that was made on it. */
+/** The head that a new edit expects: the one on the screen, or this tab's commit on top of it. */
 export function expectedHead(conversation: string, shown: string): string {
   const last = made.get(conversation);
   return last?.shown === shown ? last.head : shown;

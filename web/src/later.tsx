@@ -1,5 +1,5 @@
-// A component whose code is fetched when it is first drawn. React's own `lazy` does that too, but once it has shown that
-// something is missing it holds the drawing back for 300 ms, however soon the code is there.
+// Loads a component's code when it is first drawn. React's own `lazy` does that too, but delays the drawing by 300 ms
+// after it has shown a fallback, even if the code arrives sooner.
 
 import { type ComponentType, createElement, type ReactNode, useEffect, useState } from "react";
 

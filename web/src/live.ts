@@ -1,5 +1,5 @@
-// Keeps the page current: the daemon's event stream says what changed, and the queries concerned ask again.
-// While the stream is down the page asks for everything every few seconds, so it is late but never wrong.
+// Keeps the page current: events of the daemon invalidate the queries concerned. While the stream is down, the page
+// refetches everything every few seconds, so it is late but never wrong.
 
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
@@ -16,7 +16,7 @@ const GATHER_FOR = 100;
 /** The first answers are older than the stream; nothing waits for the comparison. */
 const FIRST_AGAIN = 400;
 
-/** Sent only while a client listens, many a second: they say how a reply grows, and nothing that could be asked for. */
+/** Sent only while a client listens, many per second: they report the growth of a reply, not fetchable state. */
 const PASSING: readonly string[] = ["streaming"];
 
 const listeners = new Set<(event: LiveEvent) => void>();
@@ -32,8 +32,8 @@ function remember(commits: Set<string>, id: string): void {
 }
 
 /**
- * A commit was made in this tab. Its event may be quicker than its answer: then what it changed is asked for already,
- * and this says true. Otherwise whoever made it asks, and the event is not heard.
+ * A commit was made in this tab. If its event arrived before the response, the affected queries are already running,
+ * and this returns true. Otherwise the caller runs them, and the event is ignored.
  */
 export function isHeard(commit: string | null): boolean {
   if (commit === null) return false;
@@ -42,7 +42,7 @@ export function isHeard(commit: string | null): boolean {
   return false;
 }
 
-/** Hears every event as it comes, for what cannot be asked for. */
+/** Receives every event, for data that cannot be fetched. */
 export function useLiveEvents(hear: (event: LiveEvent) => void): void {
   const latest = useRef(hear);
   useEffect(() => {
@@ -108,7 +108,7 @@ function listen(queries: QueryClient, report: (connection: Connection) => void):
     source = new EventSource(EVENTS_URL);
     source.onopen = () => {
       report("live");
-      // What happened while nobody listened is not told again.
+      // Events missed while disconnected are not repeated.
       if (wasLost) void queries.invalidateQueries();
       else again = setTimeout(() => void askAgain(queries), FIRST_AGAIN);
       wasLost = false;

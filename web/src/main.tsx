@@ -1,4 +1,4 @@
-// Mounts the page. What it looks like is in App.tsx.
+// Mounts the page, App.tsx.
 
 import "./library.css";
 import "./theme.css";
@@ -29,7 +29,7 @@ const queries = new QueryClient({
 
 const SOON = 200;
 const route = parseRoute(window.location.hash);
-/** What comes soon is drawn at once: an empty page before it would be work for nothing. */
+/** Waits briefly for the first data, because drawing an empty page before it would be wasted work. */
 const first = Promise.allSettled([askFirst(queries, route), viewFetched(route.view)]);
 const soon = new Promise((done) => setTimeout(done, SOON));
 void Promise.race([first, soon]).then(draw);

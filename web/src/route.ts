@@ -1,4 +1,4 @@
-// The address as the page reads and changes it; its form is in address.ts.
+// Reads and changes the address; address.ts defines its form.
 
 import { useSyncExternalStore } from "react";
 

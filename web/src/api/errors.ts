@@ -1,6 +1,6 @@
-// What the daemon answers instead of what was asked for.
+// Error responses of the daemon.
 
-/** An answer of the daemon that is not the one asked for, in words for a person. */
+/** An error response of the daemon, in words. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,

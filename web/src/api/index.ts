@@ -1,5 +1,5 @@
-// The daemon's control API: one function for each question the page asks, typed by the daemon's own description.
-// Nothing here knows about React; what is asked when is in queries.ts.
+// A typed function for each call of the control API that the page uses. Independent of React; queries.ts decides when
+// to call them.
 
 import createClient from "openapi-fetch";
 
@@ -14,7 +14,7 @@ export type * from "./types";
 
 const ROOT = "/control/v1";
 
-/** Replies are told as they grow only to those who ask for it. */
+/** Replies in progress are reported only on request. */
 export const EVENTS_URL = `${ROOT}/events?streaming=true&brief=true&${KEY_PARAMETER}`;
 
 /** For what has no function below. */
@@ -24,14 +24,14 @@ export const client = createClient<paths>({
   fetch: (request) => asked(request) ?? fetch(request),
 });
 
-/** Who this page is, in the history. */
+/** The page's author name in the history. */
 const AUTHOR = "ui";
 
 export const getStatus = () => taken(client.GET("/status"));
 
 export const getConversations = async () => (await taken(client.GET("/conversations"))).conversations;
 
-/** Without their steps the daemon tells the frames in a fourth of the time. */
+/** Without steps, the daemon lists the frames in a quarter of the time. */
 export async function getFrames(conversation: string, at: string | null = null, steps = true): Promise<Frames> {
   const query = { ...(steps ? { steps } : {}), ...(at === null ? {} : { at }) };
   return (await taken(
@@ -47,7 +47,7 @@ export async function getFrame(conversation: string, id: string, at: string | nu
   )) as FrameContent;
 }
 
-/** What a rule of the provider or an error code means. */
+/** The explanation of a provider rule or an error code. */
 export const getTerm = (name: string) => taken(client.GET("/explain/{name}", { params: { path: { name } } }));
 
 export const getExplanation = (conversation: string, at: string | null = null) =>
@@ -121,7 +121,7 @@ function editBody({ operations, expect = null, note = null, when = "now" }: Want
   return { operations, expect, note, dry_run, author: AUTHOR, when };
 }
 
-/** What operations would do: frames, tokens, and the words that were found for them. Nothing is changed. */
+/** The effect of operations: frames, tokens, and the texts written for them. Nothing is changed. */
 export const preview = (conversation: string, wanted: Wanted, signal?: AbortSignal): Promise<EditResult> =>
   taken(
     client.POST("/conversations/{conversation}/operations", {
@@ -149,7 +149,7 @@ export const heal = (conversation: string, expect: string): Promise<EditResult> 
     }),
   );
 
-/** What operations would do and cost, each and all together. Nothing is changed. */
+/** Effect and cost of operations, one by one and together. Nothing is changed. */
 export const plan = (conversation: string, wanted: Wanted, signal?: AbortSignal): Promise<PlanView> =>
   taken(
     client.POST("/conversations/{conversation}/plan", {

@@ -1,5 +1,5 @@
-// The page's half of its session. The daemon hands it over in the address, once; from then on it lies in the storage of
-// this origin, port included. The cookie, the other half, reaches every server on this host and opens nothing alone.
+// The page's half of its session. The daemon passes it in the address, once; then it is in the storage of this origin,
+// port included. The cookie, the other half, reaches every server on this host and opens nothing by itself.
 
 const STORED = "ctx-page-key";
 

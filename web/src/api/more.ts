@@ -1,5 +1,4 @@
-// Questions about what is worth removing, many pending changes, frames left behind and requests that left. A 404 counts as
-// "nothing known".
+// Calls for stale content, deferred edits, frames left behind and sent requests. A 404 counts as "nothing known".
 
 import { ApiError } from "./errors";
 import { KEY_HEADERS } from "./key";

@@ -1,4 +1,4 @@
-// The line above a frame: its id, what was done to it, what it weighs; for a folded one also what it is.
+// The line above a frame: id, edits and size; for a folded frame also its title.
 
 import { Badge } from "@mantine/core";
 import { ChevronRightIcon, DrawingPinFilledIcon } from "@radix-ui/react-icons";
@@ -80,7 +80,7 @@ function Title({ frame }: { frame: Frame }) {
 /** A title that only repeats the words below it is not worth a line. */
 function GivenTitle({ conversation, row, at }: Pick<Props, "conversation" | "row" | "at">) {
   const { frame, pair } = row;
-  // What the row below shows already, so nothing is fetched for it.
+  // The row below shows it already, so nothing is fetched.
   const beginning = useMemo(() => chunks(frame).get(0) ?? frame.id, [frame]);
   const { data } = useFrame(conversation, beginning, pair.sent === null ? "source" : at, false);
   if (data === undefined || !tellsMore(frame.title, data.messages)) return null;

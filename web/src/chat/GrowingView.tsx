@@ -1,4 +1,4 @@
-// A reply while it is being written.
+// A reply in progress.
 
 import { Badge } from "@mantine/core";
 

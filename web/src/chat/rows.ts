@@ -1,5 +1,5 @@
-// The rows of the chat: a line for each frame, then what is in it, step by step. Rows are known from the list of
-// frames alone; their words are fetched when they come into sight.
+// The rows of the chat: a line per frame, then its steps. The list of frames suffices for the rows; their content is
+// fetched when they become visible.
 
 import type { Frame, Step } from "../api";
 import { chunks, stepNumber } from "../messages/chunks";
@@ -13,7 +13,7 @@ export interface Cell {
   /** The point of the history; the newest without one. */
   at: string | null;
   frame: string;
-  /** 0 is what stands before the first step. */
+  /** 0 is the content before the first step. */
   step: number;
   chunk: string;
   /** Expected height. */
@@ -73,7 +73,7 @@ interface Part {
   step: Step | null;
 }
 
-/** What stands before the first step, then the steps. */
+/** The content before the first step, then the steps. */
 function parts({ sent, source, offset }: Pair, key: string, at: string | null): Part[] {
   const left = sent === null ? [] : cells(sent, at);
   const right = source === null ? [] : cells(source, "source");
@@ -84,7 +84,7 @@ function parts({ sent, source, offset }: Pair, key: string, at: string | null): 
   const longest = Math.max(left.length, sent === null || sent.id === source?.id ? right.length : 0);
   for (let index = 0; index < longest; index += 1) {
     const mine = left[index] ?? null;
-    // The beginning of the whole stands beside the first part only.
+    // Only the first part shows the beginning of the whole.
     const other = index === 0 && rightBegins > 0 ? null : (right[index + (index === 0 ? 0 : rightBegins)] ?? null);
     const shown = mine ?? other;
     if (shown === null) continue;
@@ -171,7 +171,7 @@ function fold(run: Part[], what: "gone" | "same", key: string): Row {
   };
 }
 
-/** How high a row is expected to be before it is laid out. */
+/** The estimated height of a row before layout. */
 export function expected(row: Row | undefined): number {
   if (row === undefined) return 30;
   if (row.kind !== "part") return 34;

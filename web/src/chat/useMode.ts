@@ -1,4 +1,4 @@
-// Which side of the chat is looked at, remembered between visits.
+// The selected version of the chat, remembered between visits.
 
 import { useState } from "react";
 

@@ -1,4 +1,4 @@
-// Where a JSON text stops being one, in words. `JSON.parse` says it differently in every browser, or not at all.
+// Locates and explains the first error in a JSON text, because the messages of `JSON.parse` differ between browsers.
 
 export interface JsonProblem {
   /** Position in the text. */

@@ -1,5 +1,5 @@
-// What every editor of the page shares. An editor makes its style sheets at run time, which the page's policy forbids
-// in the document; in a shadow root it adopts them instead, which is allowed. So every editor lives in one.
+// Setup shared by all editors. An editor creates style sheets at run time, which the page's policy forbids in the
+// document. In a shadow root it adopts them instead, which is allowed, so every editor is in one.
 
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";

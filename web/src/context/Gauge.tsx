@@ -1,5 +1,5 @@
-// At the top of a conversation: how full the model's window is. Opened, it tells what stays, what may go, what was saved,
-// and clears what may go.
+// The gauge of the model's window above a conversation. Opened, it shows preserved and clearable content and savings,
+// and clears.
 
 import { Badge, Popover, UnstyledButton } from "@mantine/core";
 import { ChevronDownIcon } from "@radix-ui/react-icons";
@@ -35,7 +35,7 @@ export function Gauge({ conversation, frames, past }: Props) {
     );
   }
   const change = (open: boolean) => {
-    // What the settings say may have changed without any event.
+    // Settings can change without an event.
     if (open) void queries.invalidateQueries({ queryKey: contextKey(conversation) });
     setOpened(open);
   };

@@ -1,4 +1,4 @@
-// The side panel: what one frame, step or part is, what of it is sent, and what was done to it.
+// The side panel: a frame, step or part, its sent content, and its edits.
 
 import { Loader, SegmentedControl } from "@mantine/core";
 import { useMemo, useState } from "react";
@@ -37,7 +37,7 @@ const TABS = [
   { value: "json", label: "JSON" },
 ];
 
-/** More than this is fetched whole only when it is asked for. */
+/** Items with more tokens are fetched whole only on request. */
 const LIGHT = 150_000;
 
 export function DetailsPanel({ conversation: { id: conversation }, id, onOpen, onClose }: Props) {

@@ -1,4 +1,4 @@
-// What is open: its id, its marks, its title and summary, both to be changed where they stand.
+// The heading of the panel: id, marks, title and summary, both edited in place.
 
 import { ActionIcon, Menu, Tooltip } from "@mantine/core";
 import {
@@ -28,7 +28,7 @@ interface Props {
   /** The frame it is, or is in. */
   frame: Frame | undefined;
   content: FrameContent | undefined;
-  /** What is past cannot be changed. */
+  /** A past state, which cannot be changed. */
   past: boolean;
   wide: boolean;
   onWide: (wide: boolean) => void;

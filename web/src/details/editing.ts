@@ -1,17 +1,17 @@
-// What of a message can be written anew, and as what: its words, one block, or the whole of it as JSON.
+// The editable parts of a message: its text, one block, or all of it as JSON.
 
 import type { Block, Message, Operation } from "../api";
 import { blockJson, isSent, messageJson } from "../messages/sent";
 import { pretty } from "../messages/summaries";
 
 export interface Choice {
-  /** What the operation names. */
+  /** The target of the operation. */
   id: string;
   label: string;
   kind: "text" | "json";
   /** As it is now. */
   text: string;
-  /** What writing it anew does besides. */
+  /** Side effects of the edit. */
   note?: string;
 }
 
@@ -76,7 +76,7 @@ export function wholeFrame(id: string, messages: readonly Message[]): Choice {
 
 const THOUGHTS = "Thinking is signed and cannot be edited, so it is not shown here.";
 
-/** Without thoughts, which nobody but the model can write. */
+/** Without thinking, which only the model can write. */
 function writable(message: Message): { json: unknown; thoughts: boolean } {
   const sent = message.blocks.filter(isSent);
   const blocks = sent.filter(({ kind }) => kind !== "thinking");

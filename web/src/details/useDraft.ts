@@ -1,13 +1,13 @@
-// A message that the user is writing anew, kept in the session's storage: a reload loses nothing.
+// A message being edited, kept in the session's storage, so that it survives a reload.
 
 import { useState } from "react";
 
 export interface TextDraft {
-  /** What is open in the panel. */
+  /** The item in the panel. */
   open: string;
   /** The message, or the frame. */
   target: string;
-  /** What the operation names. */
+  /** The target of the operation. */
   choice: string;
   text: string;
   /** The head that was on the screen when it was begun. */

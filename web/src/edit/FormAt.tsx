@@ -1,5 +1,4 @@
-// Where the form of the operation in progress stands: at the frame it concerns if a view has a place for it there, else
-// in the dock below the views.
+// Places the open form: at its frame if the view has room for it there, otherwise in the dock below the views.
 
 import { useEffect, useState, useSyncExternalStore } from "react";
 

@@ -1,4 +1,4 @@
-// The price tag of operations: tokens saved a turn, tokens read again once, money, break-even, thinking lost.
+// The price of operations: tokens saved per turn, tokens re-read once, money, break-even, thinking lost.
 
 import { Loader, Tooltip } from "@mantine/core";
 

@@ -1,8 +1,8 @@
-// An operation that the user is filling in, and what it asks for as it stands.
+// An operation being filled in, and the request that it makes so far.
 
 import type { Operation, OperationName, When, Where } from "../api";
 
-/** What the fields of the forms hold. A field that is not there was not touched yet. */
+/** The values of the forms' fields. A missing field is untouched. */
 export interface Values {
   /** Of edit, compact and add; the summary of offload. */
   text?: string;
@@ -29,7 +29,7 @@ export interface Values {
 export interface Draft {
   name: OperationName;
   targets: string[];
-  /** The row below which the form stands. */
+  /** The row that the form is below. */
   anchor: string | null;
   /** The head that was on the screen when it was begun. */
   head: string;
@@ -40,7 +40,7 @@ export interface Draft {
   touched?: boolean;
 }
 
-/** What a draft asks for, or what it still lacks. */
+/** The operation of a draft, or its missing fields. */
 export type Asked = { operations: Operation[] } | { lacks: string };
 
 export function asked({ name, targets, values }: Draft): Asked {

@@ -1,5 +1,5 @@
-// Every operation of the engine and what it can be done to. Menus, keys, the command palette and the buttons read this
-// list. The words are those of the registry in `crates/api`, which writes `operations.json`.
+// Every operation of the engine and its possible targets, for menus, keys, the command palette and buttons. The texts
+// are those of the registry in `crates/api`, which writes `operations.json`.
 
 import type { OperationName } from "../api";
 import type { KeyName } from "../palette/keys";
@@ -9,7 +9,7 @@ import type { Scope, Target } from "./targets";
 export interface OperationEntry {
   name: OperationName;
   label: string;
-  /** What it does to what the model sees. */
+  /** The effect on the model's context. */
   words: string;
   key: KeyName;
   /** Entries of one group stand together in a menu. */

@@ -1,4 +1,4 @@
-// What an operation costs and brings, as short figures.
+// Costs and savings of an operation as short figures.
 
 import type { PlanView, When } from "../api";
 import { count, plural, short } from "../format/numbers";
@@ -71,7 +71,7 @@ function money(plan: PlanView): Figure | null {
   const about = dollars.nearest ? "≈" : "";
   const difference = dollars.without - dollars.later;
   const once = dollars.first - dollars.without;
-  // What changes nothing for good still costs something the first time.
+  // An edit without lasting effect can still cost something once.
   if (Math.abs(difference) < 0.000_001) {
     return once < 0.000_001
       ? null
@@ -122,7 +122,7 @@ function thinking({ thinking_lost: lost }: PlanView): Figure | null {
   };
 }
 
-/** What else is worth knowing, each once: the warnings of the whole plan, then its risks, the highest first. */
+/** Remarks, each once: the warnings of the whole plan, then its risks, the highest first. */
 export function warnings(plan: PlanView): { level: string; text: string }[] {
   const order = ["high", "medium", "low"];
   const whole = (plan.warnings ?? []).map((text) => ({ level: "high", text }));

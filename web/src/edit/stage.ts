@@ -1,5 +1,5 @@
-// What is staged for each conversation, and the form that is being filled in. Kept in the session's storage, so that a
-// reload loses nothing and two tabs do not share it.
+// The staged operations of each conversation, and the open form. Kept in the session's storage, so that a reload loses
+// nothing and two tabs do not share it.
 
 import { useSyncExternalStore } from "react";
 

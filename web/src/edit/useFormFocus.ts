@@ -1,5 +1,5 @@
-// A form takes the keyboard: its first field gets the focus as soon as there is one. Fields may come later than the form,
-// with what they are filled from; until then the form itself has the focus, so that no key goes elsewhere.
+// Focuses the first field of a form as soon as it exists. Fields may appear later than the form; until then the form
+// itself has the focus, so that keys reach nothing else.
 
 import { type RefObject, useEffect } from "react";
 
@@ -17,7 +17,7 @@ export function useFormFocus(form: RefObject<HTMLFormElement | null>): void {
   useEffect(() => {
     const inside = form.current;
     if (inside === null) return;
-    /** What got the focus from here; once a person moves it, it is left alone. */
+    /** The element focused here; once a person moves the focus, it is left alone. */
     let given: Element | null = inside;
     inside.focus({ preventScroll: true });
 

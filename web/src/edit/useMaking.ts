@@ -1,4 +1,4 @@
-// Operations on their way to being made: their price, what stands in the way, and the two ways to end it.
+// Operations before they are applied: price, obstacles, and the ways to apply or discard them.
 
 import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
@@ -24,7 +24,7 @@ interface Wanted {
 }
 
 export interface Making {
-  /** What the price is asked for. */
+  /** The operations to price. */
   priced: readonly Operation[];
   /** Another client made a commit meanwhile. */
   stale: ApiError | null;

@@ -1,5 +1,5 @@
-// What menus, keys, the palette and the panels call: an operation on something. Whatever has a price opens its form at
-// the frame first; the rest is done at once.
+// Starts an operation, for menus, keys, the palette and the panels. Operations with a price open their form at the
+// frame; others are applied at once.
 
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
@@ -155,7 +155,7 @@ function anchorOf(ids: readonly string[], frames: Frames | undefined): string | 
   return last ?? order.at(-1) ?? null;
 }
 
-/** What is added stands behind what was chosen. */
+/** Added content goes behind the selection. */
 function placed(name: OperationName, ids: readonly string[]): Values {
   const last = ids.at(-1);
   if ((name !== "add" && name !== "import") || last === undefined) return {};

@@ -1,4 +1,4 @@
-// Dragging frames to another place. A drop puts a move into the tray, where its price stands; nothing happens before.
+// Drags frames to another place. A drop puts a move with its price into the tray and changes nothing yet.
 
 import {
   DndContext,

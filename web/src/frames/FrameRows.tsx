@@ -1,4 +1,4 @@
-// The rows, drawn only where the user looks: a conversation of thousands of steps scrolls like a short one.
+// The rows, drawn only where visible, so that a conversation of thousands of steps scrolls like a short one.
 
 import { defaultRangeExtractor, type Range, useVirtualizer } from "@tanstack/react-virtual";
 import { type Ref, useCallback, useImperativeHandle, useLayoutEffect, useMemo, useRef } from "react";
@@ -31,7 +31,7 @@ interface Props {
   cursor: string | null;
   open: string | null;
   unfolded: ReadonlySet<string>;
-  /** States that are told above the list. */
+  /** States shown above the list. */
   told: readonly string[];
   onPick: (id: string, click: Click) => void;
   onOpen: (id: string) => void;
@@ -152,7 +152,7 @@ export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, ope
 const NOTHING: readonly string[] = [];
 const NO_EDITS: readonly DeferredEdit[] = [];
 
-/** What is in the tray for each row, or waits for its moment. */
+/** The staged and deferred operations of each row. */
 function comingTo(staged: readonly Operation[], edits: readonly DeferredEdit[]): Map<string, string[]> {
   const coming = new Map<string, string[]>();
   const add = (operation: Operation | Made, when: string) => {

@@ -1,4 +1,4 @@
-// The line below the last row that the provider has cached.
+// Locates the line below the last row in the provider's cache.
 
 import type { Frames } from "../api";
 import { count, plural } from "../format/numbers";

@@ -1,8 +1,8 @@
-// What a click chooses: alone, with Ctrl one more or one less, with Shift everything from the last click on.
+// Selection by click: alone; with Ctrl, one more or one less; with Shift, everything from the last click on.
 
 export interface Chosen {
   ids: readonly string[];
-  /** Where a range begins. */
+  /** The start of a range. */
   from: string | null;
 }
 

@@ -6,7 +6,7 @@ function turnsOf({ frames }: Frames): string[] {
   return frames.filter(({ kind }) => kind === "turn").map(({ id }) => id);
 }
 
-/** Where frames go that are dropped before or behind another one; nothing if they stand there already. */
+/** The place of frames dropped before or behind another one; nothing if they are there already. */
 export function dropPlace(frames: Frames, moving: readonly string[], over: string, behind: boolean): Where | null {
   const turns = turnsOf(frames);
   if (!turns.includes(over)) return over === "system" || over === "tools" ? startUnlessThere(turns, moving) : null;

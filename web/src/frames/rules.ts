@@ -1,4 +1,4 @@
-// Choosing by rule: what is large, old, of one tool, or was read again later.
+// Selection by rule: size, age, tool, superseded reads.
 
 import type { Frame, Frames, Step } from "../api";
 
@@ -12,7 +12,7 @@ function steps(frames: Frames): Step[] {
     .filter(({ state }) => !state.includes("deleted"));
 }
 
-/** Steps that are larger; a frame without steps stands for itself. */
+/** Larger steps; a frame without steps counts as one. */
 export function largerThan(frames: Frames, tokens: number): string[] {
   return turns(frames).flatMap((frame) =>
     (frame.step_list?.length ?? 0) === 0

@@ -1,4 +1,4 @@
-// How much of the context each frame takes, for the bars.
+// Each frame's share of the context, for the bars.
 
 import type { Frame } from "../api";
 
@@ -39,7 +39,7 @@ export interface LegendEntry {
   tokens: number;
 }
 
-/** What the colours of the strip mean, with the tokens of each; what there is nothing of is left out. */
+/** The legend of the strip, with the tokens of each colour; omits colours without tokens. */
 export function legend(frames: readonly Frame[], window: number | null): LegendEntry[] {
   const of = (kind: Frame["kind"]) =>
     frames.filter((frame) => frame.kind === kind).reduce((sum, { tokens }) => sum + Math.max(0, tokens), 0);

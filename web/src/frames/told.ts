@@ -1,4 +1,4 @@
-// States that so many frames have that they are told once, above the list, instead of on every row.
+// States that so many frames share that one line above the list replaces their marks.
 
 import type { Frame } from "../api";
 

@@ -1,4 +1,4 @@
-// Which frames show their steps; remembered while other views are looked at.
+// The frames whose steps are unfolded; remembered while other views are open.
 
 import { useCallback, useState } from "react";
 

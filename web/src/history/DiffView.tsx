@@ -1,4 +1,4 @@
-// What one commit changed, frame by frame: only what differs, with a little around it.
+// The diff of one commit, frame by frame, with a little context.
 
 import { Badge, Loader, UnstyledButton } from "@mantine/core";
 import { useMemo, useState } from "react";

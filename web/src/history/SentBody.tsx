@@ -1,4 +1,4 @@
-// The body that really left for a request, beside what is known of it.
+// The exact body that was sent for a request.
 
 import { Loader, Modal } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";

@@ -1,5 +1,5 @@
-// What happened beside commits and requests, in words: phases of the work, what the automatic editor noted and told, what
-// the provider refused.
+// Events beside commits and requests, in words: phases, notes and signals of the automatic editor, refusals of the
+// provider.
 
 import type { NotedEvent, PhaseEvent, RefusedEvent, SignalEvent, TimelineEvent } from "../api";
 import { count, plural } from "../format/numbers";

@@ -1,4 +1,4 @@
-// Commits and what went over the wire as one list, newest first, filtered, with runs of unremarkable requests folded.
+// Commits and requests as one list, newest first, filtered, with runs of unremarkable requests folded.
 
 import type { Commit, LineEvent, TimelineEvent, WaitingEvent } from "../api";
 import { type AsideEvent, isAside } from "./asides";
@@ -61,7 +61,7 @@ export function entries(commits: Commit[], events: TimelineEvent[], filter: Filt
       if (event.kind === "line") {
         rows.push({ seq, at, make: (past) => ({ kind: "line", key: `l${seq}`, at, event, past }) });
       } else if (event.kind === "waiting" && event.state !== "made") {
-        // One that was made is a commit, and stands there as such.
+        // An applied one is listed as a commit.
         rows.push({ seq, at, make: (past) => ({ kind: "edit", key: `w${seq}`, at, event, past }) });
       } else if (isAside(event)) {
         rows.push({ seq, at, make: (past) => ({ kind: "aside", key: `a${seq}`, at, event, past }) });

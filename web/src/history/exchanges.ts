@@ -1,4 +1,4 @@
-// The timeline's events as a person thinks of them: a request together with its answer.
+// Pairs the timeline's events: a request together with its response.
 
 import type { AnswerEvent, RequestEvent, TimelineEvent, Usage } from "../api";
 import { plural, short } from "../format/numbers";
@@ -65,24 +65,24 @@ const WORDS: Record<string, string> = {
   unrelated: "unknown",
 };
 
-/** What kind of request it is. */
+/** The kind of a request. */
 export function verdictWord(verdict: string): string {
   return Object.hasOwn(WORDS, verdict) ? (WORDS[verdict] ?? verdict) : verdict;
 }
 
-/** What a verdict means, in words; a verdict this page does not know has none. */
+/** The meaning of a verdict; none for an unknown one. */
 export function verdictMeaning(verdict: string): string | null {
   return Object.hasOwn(VERDICTS, verdict) ? (VERDICTS[verdict] ?? null) : null;
 }
 
-/** How an exchange went, for its mark. */
+/** The outcome of an exchange, for its mark. */
 export function outcome({ answer }: Exchange): "waiting" | "fine" | "failed" | "cut" | "cancelled" | "unreachable" {
   if (answer === null) return "waiting";
   if (answer.ending === "cut" || answer.ending === "cancelled" || answer.ending === "unreachable") return answer.ending;
   return answer.error !== null || answer.status === 0 || answer.status >= 400 ? "failed" : "fine";
 }
 
-/** What the provider took out on its own side, in words: "8 tool results, 50k tokens, from t1/2 to t3/1". */
+/** Content that the provider itself cleared: "8 tool results, 50k tokens, from t1/2 to t3/1". */
 export function clearedWords(edit: unknown): string {
   if (typeof edit !== "object" || edit === null) return String(edit);
   const fields = edit as Record<string, unknown>;
@@ -118,7 +118,7 @@ export function missed({ cache_miss, cache_miss_reason, usage }: AnswerEvent): s
     return cache_miss_reason == null ? null : `The cache was missed: ${cache_miss_reason.replaceAll("_", " ")}.`;
   }
   const { cause, place } = cache_miss;
-  // What an edit took out was in the cache too, but is not read any more.
+  // Removed content was in the cache too, but is not read any more.
   const tokens = Math.min(cache_miss.tokens, usage == null ? Infinity : usage.input + usage.cache_write);
   if (cause === "first-request" || tokens < WORTH_TELLING) return null;
   const why = CAUSES[cause];

@@ -1,4 +1,4 @@
-// What changed between two texts, line by line, with the unchanged parts folded away.
+// A line diff of two texts, with the unchanged parts folded.
 
 export interface Line {
   kind: "same" | "gone" | "new";

@@ -1,4 +1,4 @@
-// The commits of all branches, and what happened as far back as is wanted.
+// The commits of all branches, and the events as far back as requested.
 
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 

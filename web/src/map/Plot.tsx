@@ -1,6 +1,5 @@
-// The size of the context over the requests: what came from the cache, what was written to it, what was read in full;
-// and what it cost, where prices are known. Dashed lines are commits, and a mark above a bar says that the cache missed
-// something.
+// The size of each request: tokens read from the cache, written to it and read in full, and the cost where prices are
+// known. Dashed lines are commits; a mark above a bar is a cache miss.
 
 import "uplot/dist/uPlot.min.css";
 

@@ -1,4 +1,4 @@
-// What the cache missed, as far as it is worth a word.
+// The cache misses worth mentioning.
 
 import type { Schemas } from "../api";
 
@@ -9,9 +9,9 @@ export interface Missed {
   request: number;
   at: number;
   tokens: number;
-  /** What and why, as a sentence. */
+  /** The miss and its cause, as a sentence. */
   words: string;
-  /** Where to look. */
+  /** The place to look at. */
   place: string | null;
 }
 

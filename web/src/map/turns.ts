@@ -14,7 +14,7 @@ export interface Turns {
   missed: ReadonlyMap<number, string>;
 }
 
-/** The timeline tells when something was committed. */
+/** The timeline has the times of commits. */
 export function turnsOf(turns: Turn[], events: TimelineEvent[], misses: readonly Missed[] = []): Turns {
   const commits = events.flatMap((event) =>
     event.kind === "commit"
@@ -31,7 +31,7 @@ export function turnsOf(turns: Turn[], events: TimelineEvent[], misses: readonly
   return { turns, commits, missed };
 }
 
-/** For the plot: each bar stands in front of the next, which is higher. */
+/** For the plot: each bar is in front of the next, higher one. */
 export function stacked(turns: Turn[]): { x: number[]; read: number[]; written: number[]; whole: number[] } {
   return {
     x: turns.map((_, index) => index + 1),

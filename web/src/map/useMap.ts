@@ -1,4 +1,4 @@
-// Asks what the context is made of, what it has cost, and what the cache missed.
+// Fetches composition, cost and cache misses of the context.
 
 import { useQuery } from "@tanstack/react-query";
 

@@ -1,4 +1,4 @@
-// What is probably not worth its tokens any more. Suggestions only: each is an operation that can be staged.
+// Finds content that is probably worth removing. Suggestions only: each is an operation that can be staged.
 
 import type { Frames, Operation, Step } from "../api";
 import type { Place } from "./parts";
@@ -10,7 +10,7 @@ export interface Suggestion {
   why: string;
   /** About so many tokens would be saved in each request. */
   tokens: number;
-  /** Where to look first. */
+  /** The place to look at first. */
   ids: string[];
   operation: Operation;
 }
@@ -21,7 +21,7 @@ const LARGE_SHARE = 0.03;
 /** The newest steps are what the model works with. */
 const RECENT = 2;
 const AT_MOST = 6;
-/** What stays of a step when its result is dropped: the call and a note. */
+/** The rest of a step after its result is dropped: the call and a note. */
 const STAYS = 60;
 
 /** A tool's definition. */
@@ -79,7 +79,7 @@ function gone({ state, tokens }: Step): boolean {
   return tokens <= STAYS || state.some((mark) => TAKEN_OUT.includes(mark));
 }
 
-/** Tools that no step calls; none at all before the model has called any, because then nobody knows. */
+/** Tools that no step calls; none before the model has called any tool. */
 function unusedTools(steps: Step[], tools: Tool[]): Tool[] {
   const called = new Set(steps.flatMap((step) => step.tools));
   return called.size === 0 ? [] : tools.filter(({ title, tokens }) => !called.has(title) && tokens > 0);

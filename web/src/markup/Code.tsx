@@ -1,4 +1,4 @@
-// Code and diffs. Code is shown at once and coloured as soon as its language is known: nothing moves for it.
+// Code and diffs. Code is shown at once and coloured when its language is loaded, without a shift in layout.
 
 import { memo, useEffect, useState } from "react";
 
@@ -6,7 +6,7 @@ import { Signs } from "../messages/Words";
 import styles from "./markup.module.css";
 import { linesOf, type Span } from "./spans";
 
-/** Colouring more than this takes longer than anybody wants to wait. */
+/** Longer texts would take too long to colour. */
 const LONGEST = 60_000;
 
 interface Props {
@@ -66,7 +66,7 @@ function Spans({ spans }: { spans: readonly Span[] }) {
   ));
 }
 
-/** What was coloured lately: a row that is scrolled back into sight is drawn in its colours at once. */
+/** Recently coloured code, so that a row scrolled back into view has its colours at once. */
 const coloured = new Map<string, Span[]>();
 const REMEMBERED = 300;
 

@@ -1,4 +1,4 @@
-// Pieces of code with a kind each, and the lines that they make.
+// Classified pieces of code, and their lines.
 
 export interface Span {
   text: string;

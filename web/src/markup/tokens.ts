@@ -1,4 +1,4 @@
-// Markdown taken apart. Only the lexer of the library is used: no HTML is ever made of it.
+// Tokenises Markdown. Uses only the library's lexer, so no HTML is ever created.
 
 import { Lexer, type Token } from "marked";
 

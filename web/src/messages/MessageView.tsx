@@ -1,4 +1,4 @@
-// One message: who speaks, and its blocks.
+// One message: the speaker and the blocks.
 
 import { Badge } from "@mantine/core";
 import { memo, type ReactNode } from "react";

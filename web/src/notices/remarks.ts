@@ -1,4 +1,4 @@
-// What an edit tells beside its summary: the same as `ctx` prints below a commit, in the daemon's words where it has some.
+// Remarks about an edit, as `ctx` prints them below a commit.
 
 import type { EditResult, Schemas } from "../api";
 import { plural } from "../format/numbers";

@@ -1,4 +1,4 @@
-// Numbers of the provider's rules in a sentence: "… (A65)", "rule A9", "rule E".
+// Finds the numbers of provider rules in a sentence: "… (A65)", "rule A9", "rule E".
 
 export interface Piece {
   text: string;

@@ -1,4 +1,4 @@
-// Short words about what just happened, wherever it was done. They go away by themselves, unless they are bad news.
+// Short notices about actions anywhere on the page. They disappear by themselves, except errors.
 
 import { useSyncExternalStore } from "react";
 
@@ -10,7 +10,7 @@ export interface Toast {
   kind: "done" | "problem";
   text: string;
   hint: string | null;
-  /** What else an edit told. */
+  /** Further remarks about an edit. */
   remarks: readonly Remark[];
   action: { label: string; run: () => void } | null;
   /** The action takes back this commit, which works as long as it is the newest. */

@@ -1,4 +1,4 @@
-// Errors in words a person understands.
+// Words for errors.
 
 import { ApiError } from "../api";
 import { forPage, type Words } from "./refusals";

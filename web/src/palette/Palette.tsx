@@ -1,5 +1,4 @@
-// The keys that work everywhere, and the two dialogs they open. The chosen conversation, if there is one, is what
-// something is done to.
+// The global keys and the two dialogs they open. They act on the selected conversation, if there is one.
 
 import { useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { useState } from "react";

@@ -1,6 +1,6 @@
-// Hears key presses for whatever is on the screen. Parts register what they do with a key of the table; the part that
-// came last is asked first, so that a dialog or a list hears a key before the page behind it. While a form is open, single
-// keys are text: whatever has the focus, they reach no other part.
+// Dispatches key presses. Parts register handlers for keys of the table; the newest part is asked first, so that a
+// dialog or a list hears a key before the page behind it. While a form is open, single keys are text and reach no other
+// part.
 
 import { useEffect, useLayoutEffect, useRef } from "react";
 

@@ -1,4 +1,4 @@
-// The daemons on one database: this one, and those that it hears of.
+// The daemons on one database: this one, and the others that it knows.
 
 import { Badge } from "@mantine/core";
 

@@ -1,4 +1,4 @@
-// What a change that waits will do: each operation with what it is about.
+// The operations of a deferred edit, with their targets.
 
 import type { DeferredEdit } from "../api";
 import { entryOf } from "../edit/operations";

@@ -1,4 +1,4 @@
-// Changes that wait for their moment, and proposals: asked for, accepted and taken back.
+// Deferred edits and proposals: fetching, accepting and cancelling.
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback } from "react";

@@ -1,4 +1,4 @@
-// Of import: frames of another conversation, and where they go.
+// Fields of import: frames of another conversation, and the place.
 
 import { Checkbox, Loader, NativeSelect } from "@mantine/core";
 

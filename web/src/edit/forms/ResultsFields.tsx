@@ -1,4 +1,4 @@
-// Of drop-results and summarize-results: which results are meant, and the words that stay of them.
+// Fields of drop-results and summarize-results: the results, and the texts that replace them.
 
 import { Button, Checkbox, Loader, Textarea } from "@mantine/core";
 import { useEffect, useState } from "react";

@@ -1,4 +1,4 @@
-// What the targets of a form say, read from the messages: texts, results, places to cut.
+// The content of a form's targets, read from the messages: texts, results, possible cuts.
 
 import type { Block, FrameContent, Message } from "../../api";
 import { scopeOf } from "../targets";

@@ -1,4 +1,4 @@
-// Places in a conversation, for forms that put something somewhere.
+// Places in a conversation, for forms that insert or move content.
 
 import type { Frames, Where } from "../../api";
 import { frameOf } from "../targets";
