@@ -50,7 +50,7 @@ struct MessageSize {
     unrecorded: f64,
 }
 
-/// What the tokens of a recording consist of.
+/// The composition of the tokens of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Shares {
     pub visible: f64,

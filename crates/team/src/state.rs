@@ -13,7 +13,7 @@ use crate::login::DecidedLogin;
 use crate::model::{Access, Actor, Glass, Grantee, Key, Notice, Person, Role, Share};
 use crate::scope::Scopes;
 
-/// How long a conversation stays open to the person who opened it for a reason, in milliseconds.
+/// The duration of an access that a person opened with a reason, in milliseconds.
 pub const GLASS_LIFETIME: u64 = 60 * 60 * 1000;
 
 const LONGEST_NAME: usize = 64;

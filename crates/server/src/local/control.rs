@@ -146,7 +146,7 @@ pub(super) fn keyless(why: KeyRefusal) -> Response<Body> {
         ),
         KeyRefusal::IdentityRefused => ControlError::new(
             ErrorCode::IdentityRefused,
-            "The identity provider vouches for you, and this team does not admit you.",
+            "The identity provider knows you, but this team does not admit you.",
             "Ask an admin to add you, or for the right group.",
         ),
         KeyRefusal::IdentityUnchecked => ControlError::new(

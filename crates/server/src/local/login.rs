@@ -43,7 +43,7 @@ impl LocalPaths {
         let Some(team) = &self.team else {
             return Err(ControlError::new(
                 ErrorCode::NoTeam,
-                "This daemon serves one person, and nobody signs in to it.",
+                "This daemon serves one person and has no sign-in.",
                 "Set `enabled = true` under [team] in the home's ctx.toml, and restart it.",
             ));
         };
@@ -112,7 +112,7 @@ impl LocalPaths {
     }
 }
 
-/// The key of an approved login; `None` while nobody has decided.
+/// The key of an approved login; `None` while undecided.
 fn take(
     registry: &Registry,
     code: &LoginCode,

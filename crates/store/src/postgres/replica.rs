@@ -40,7 +40,7 @@ pub struct PostgresReplica {
     owner: i32,
 }
 
-/// The daemon in the database, whoever it serves.
+/// The daemon in the database, for all owners.
 pub struct Inner {
     pool: Arc<Pool>,
     id: i64,
