@@ -243,7 +243,7 @@ impl TeamError {
         TeamError::refused(
             ErrorCode::UnknownLogin,
             "No login waits with this code.",
-            "Codes count for ten minutes and once. Sign in again to get a new one.",
+            "A code is valid once, for ten minutes. Sign in again to get a new one.",
         )
     }
 }

@@ -163,7 +163,7 @@ pub(crate) fn lacks(missing: Scopes) -> ControlError {
     ControlError::new(
         ErrorCode::ScopeNeeded,
         format!("This needs a key with the scope {missing}."),
-        "Use another key, or ask for one with this scope; keys with the scope `admin` make others.",
+        "Use another key, or ask for one with this scope; an `admin` key can create one.",
     )
 }
 
