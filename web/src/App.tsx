@@ -34,7 +34,7 @@ const NONE: Conversation[] = [];
 export function App() {
   const conversations = useConversations();
   const refused = conversations.error instanceof ApiError ? conversations.error : null;
-  // Without a session nothing is asked again: the answer would be the same, and draw the form anew while someone types.
+  // Without a session no query is retried: the answer would be the same, and redraw the form while the user types.
   if (refused !== null && ([401, 403].includes(refused.status) || refused.code === "key-unchecked")) {
     return <Locked error={refused} />;
   }
@@ -142,7 +142,7 @@ function Page({ conversations }: { conversations: ReturnType<typeof useConversat
 }
 
 function SchemeSwitch() {
-  // Keeping transitions spares the style element that would switch them off.
+  // Keeping transitions avoids the style element that would disable them.
   const { setColorScheme } = useMantineColorScheme({ keepTransitions: true });
   const dark = useComputedColorScheme("light", { getInitialValueInEffect: false }) === "dark";
   const label = dark ? "Light colours" : "Dark colours";

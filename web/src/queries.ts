@@ -38,7 +38,7 @@ export const framesKey = (conversation: string, at: string | null = null) =>
 export const frameKey = (conversation: string, id: string, at: string | null = null) =>
   [...keys.conversation(conversation), "frame", id, at] as const;
 
-/** Asks again for what is on the screen of conversations that changed. */
+/** Refetches the visible data of changed conversations. */
 export async function refreshed(queries: QueryClient, conversations: readonly string[]): Promise<void> {
   forget();
   const { view, open, at } = parseRoute(window.location.hash);
@@ -62,7 +62,7 @@ export async function refreshed(queries: QueryClient, conversations: readonly st
   ]);
 }
 
-/** The daemon looks at every result for it: it must not be in the way of what the user waits for. */
+/** The daemon inspects every result for it, so it must not delay visible data. */
 const CONTEXT = "context";
 export const CONTEXT_AFTER = 400;
 
@@ -95,7 +95,7 @@ async function quickFrames(queries: QueryClient, id: string): Promise<void> {
   }
 }
 
-/** Asks again for everything that may have changed before the event stream opened; first for what the page is drawn of. */
+/** Refetches everything that may have changed before the event stream opened; first the visible data. */
 export async function askAgain(queries: QueryClient): Promise<void> {
   forget();
   const isLast = (what: unknown) => turnOf("frames", what) === LAST;

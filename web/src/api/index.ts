@@ -17,7 +17,7 @@ const ROOT = "/control/v1";
 /** Replies in progress are reported only on request. */
 export const EVENTS_URL = `${ROOT}/events?streaming=true&brief=true&${KEY_PARAMETER}`;
 
-/** For what has no function below. */
+/** For calls without a function below. */
 export const client = createClient<paths>({
   baseUrl: ROOT,
   headers: KEY_HEADERS,
@@ -89,7 +89,7 @@ export const search = (q: string, limit?: number, conversation?: string) =>
     }),
   );
 
-/** A way through the history: undo, redo, revert, rollback, branch, checkout, tag. */
+/** A history action: undo, redo, revert, rollback, branch, checkout, tag. */
 export const go = (conversation: string, way: Partial<HistoryRequest> & Pick<HistoryRequest, "action">): Promise<EditResult> =>
   taken(
     client.POST("/conversations/{conversation}/history", {
@@ -113,7 +113,7 @@ interface Wanted {
   /** The head that they were made against; `none`: no commit yet. Another one is refused as `stale`. */
   expect?: string | null;
   note?: string | null;
-  /** The moment that it waits for. */
+  /** The condition of a deferred edit. */
   when?: When;
 }
 
@@ -131,7 +131,7 @@ export const preview = (conversation: string, wanted: Wanted, signal?: AbortSign
     }),
   );
 
-/** Makes operations one commit, now or when their moment comes. */
+/** Applies operations as one commit, now or deferred. */
 export const apply = (conversation: string, wanted: Wanted): Promise<EditResult> =>
   taken(
     client.POST("/conversations/{conversation}/operations", {
@@ -140,7 +140,7 @@ export const apply = (conversation: string, wanted: Wanted): Promise<EditResult>
     }),
   );
 
-/** Takes out what the provider refuses, as a commit. */
+/** Removes what the provider refuses, as a commit. */
 export const heal = (conversation: string, expect: string): Promise<EditResult> =>
   taken(
     client.POST("/conversations/{conversation}/heal", {
@@ -167,7 +167,7 @@ export const plan = (conversation: string, wanted: Wanted, signal?: AbortSignal)
     }),
   );
 
-/** Changes that wait for their moment, and what became of others. */
+/** Deferred edits, pending and finished. */
 export const getWaiting = (conversation: string) =>
   taken(client.GET("/conversations/{conversation}/waiting", { params: { path: { conversation } } }));
 
@@ -179,7 +179,7 @@ export const cancelDeferred = (conversation: string, edit: string) =>
     }),
   );
 
-/** Makes one that waits, whatever it waits for. */
+/** Applies a deferred edit now, whatever its condition. */
 export const acceptDeferred = (conversation: string, edit: string) =>
   taken(
     client.POST("/conversations/{conversation}/waiting/{edit}/accept", {
@@ -191,7 +191,7 @@ export const acceptDeferred = (conversation: string, edit: string) =>
 export const getContext = (conversation: string) =>
   taken(client.GET("/conversations/{conversation}/context", { params: { path: { conversation } } }));
 
-/** Clears all that the automatic editor may clear, now. */
+/** Clears everything that the automatic editor may clear, now. */
 export const clearNow = (conversation: string, reason: string | null): Promise<EditResult> =>
   taken(
     client.POST("/conversations/{conversation}/clear", {
@@ -202,7 +202,7 @@ export const clearNow = (conversation: string, reason: string | null): Promise<E
 
 export const getHelper = () => taken(client.GET("/helper"));
 
-/** Lets the helper model find the words that the operations lack, and makes them one commit; answers with the job. */
+/** Has the helper model write the missing texts of operations and commit them; returns the job. */
 export const askHelper = (conversation: string, wanted: Wanted, dry_run = false) =>
   taken(
     client.POST("/conversations/{conversation}/helper", {

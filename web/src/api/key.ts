@@ -14,7 +14,7 @@ function read(): string {
   return given;
 }
 
-/** Keeps the key of a new session. It counts from the next load of the page. */
+/** Stores the key of a new session, which takes effect with the next load of the page. */
 export function keepKey(key: string): void {
   localStorage.setItem(STORED, key);
 }
@@ -25,7 +25,7 @@ export function forgetKey(): void {
 
 const KEY = read();
 
-/** Sent with every question. */
+/** Headers of every request. */
 export const KEY_HEADERS = { "x-ctx-page-key": KEY };
 
 /** Browsers open an event stream without headers: its address has the key. */

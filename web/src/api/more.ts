@@ -40,7 +40,7 @@ export async function getSent(conversation: string, request: number): Promise<Se
   return response === null ? null : ((await response.json()) as SentRequest);
 }
 
-/** The body that left, to the byte. */
+/** The exact body that was sent. */
 export async function getSentBody(conversation: string, request: number): Promise<string | null> {
   const response = await asked(of(conversation, `requests/r${request}/body`));
   return response === null ? null : await response.text();

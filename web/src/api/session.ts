@@ -31,7 +31,7 @@ export async function signIn(key: string): Promise<void> {
   keepKey(page_key);
 }
 
-/** This browser forgets its session, whatever the daemon says. */
+/** Forgets the session in this browser, whatever the daemon answers. */
 export async function signOut(): Promise<void> {
   try {
     await send("/ui/sign-out");

@@ -38,7 +38,7 @@ export type Operation = Schemas["OperationInput"];
 export type OperationName = Operation["op"];
 export type Select = Schemas["Select"];
 export type Where = Schemas["Where"];
-/** Changes that wait for their moment, or did. */
+/** Deferred edits, pending and finished. */
 export type Waiting = Schemas["WaitingView"];
 export type DeferredEdit = Schemas["WaitView"];
 export type When = Schemas["When"];

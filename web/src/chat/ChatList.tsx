@@ -48,7 +48,7 @@ interface Props {
   onToggle: (key: string) => void;
 }
 
-/** Closer to the end than this is at the end. */
+/** The distance from the end that counts as the end. */
 const NEAR = 80;
 
 export function ChatList(props: Props) {
@@ -100,7 +100,7 @@ export function ChatList(props: Props) {
 
   // A user who reads above keeps the position and gets a notice.
   const last = rows.at(-1)?.key ?? "";
-  /** The last row when the end was left; null at the end. */
+  /** The last row at the time the user scrolled away from the end; null at the end. */
   const [left, setLeft] = useState<string | null>(null);
   const isFresh = left !== null && (left !== last || growing !== null);
 
@@ -123,7 +123,7 @@ export function ChatList(props: Props) {
 
   const [menu, setMenu] = useState<MenuPlace | null>(null);
   const openMenu = useCallback((event: React.MouseEvent, id: string) => {
-    // Marked words have the browser's own menu.
+    // Selected text has the browser's own menu.
     if (window.getSelection()?.isCollapsed === false) return;
     event.preventDefault();
     setMenu({ id, x: event.clientX, y: event.clientY });
@@ -256,7 +256,7 @@ function isOpen(row: Row, open: string | null): boolean {
   return open !== null && (row.kind === "frame" ? row.frame.id : row.id) === open;
 }
 
-/** Not on something that has a click of its own, and not the end of marking words. */
+/** Excludes elements with a click handler of their own, and the end of a text selection. */
 function isPlainClick({ target }: React.MouseEvent): boolean {
   if (target instanceof Element && target.closest("button, a, summary, input, img") !== null) return false;
   return window.getSelection()?.isCollapsed ?? true;

@@ -54,7 +54,7 @@ export function ChatView({ conversation }: { conversation: Conversation }) {
     [mode, sent.data, source.data, at, toggled],
   );
 
-  // The message itself has taken its place: the frames know it, and so does the content of the last one.
+  // The message has replaced the reply in progress: the frames and the content of the last one include it.
   const ended = growing?.ended ?? null;
   const { dataUpdatedAt: written } = useFrame(id, lastChunk(all), at, false);
   const since = Math.min(sent.dataUpdatedAt, written);
@@ -124,7 +124,7 @@ function lastChunk(rows: readonly Row[]): string {
   return last?.kind === "part" ? (last.sent?.chunk ?? "") : "";
 }
 
-/** The user looks at the chat as it was: that must not be taken for now. */
+/** Warns that the chat shows a past state. */
 function Past({ at, commit }: { at: string; commit: Commit | undefined }) {
   return (
     <p className={styles.past} role="status">

@@ -16,7 +16,7 @@ import { tellsMore } from "./items";
 import type { Mode, Row } from "./rows";
 
 interface Props {
-  /** The point of the history that is looked at. */
+  /** The shown point of the history. */
   at: string | null;
   row: Extract<Row, { kind: "frame" }>;
   conversation: string;
@@ -77,7 +77,7 @@ function Title({ frame }: { frame: Frame }) {
   return <bdi className={styles.title}>{line(frame.title || "Untitled")}</bdi>;
 }
 
-/** A title that only repeats the words below it is not worth a line. */
+/** A title that repeats the text below is not shown. */
 function GivenTitle({ conversation, row, at }: Pick<Props, "conversation" | "row" | "at">) {
   const { frame, pair } = row;
   // The row below shows it already, so nothing is fetched.
@@ -96,7 +96,7 @@ export function State({ state }: { state: string }) {
   );
 }
 
-/** Side by side: why there is nothing on the other side. */
+/** Side by side: the reason for an empty side. */
 function Where({ row, mode }: { row: Props["row"]; mode: Mode }) {
   if (mode !== "both") return null;
   const { sent, source } = row.pair;

@@ -13,9 +13,9 @@ export interface GrowingPart {
 export interface Growing {
   request: number;
   parts: readonly GrowingPart[];
-  /** Something before or between is missing: one came late, or was too slow. */
+  /** A piece is missing: one came late, or the reader was too slow. */
   gaps: boolean;
-  /** When nothing more came; the message itself is on its way from then on. */
+  /** The time of the last piece; the message itself follows. */
   ended: number | null;
   /** The number of the next piece. */
   next: number;

@@ -60,7 +60,7 @@ export function speeches(messages: readonly Message[]): Speech[] {
   return speaking;
 }
 
-/** Whether a frame's title says something else than the words that it begins with. */
+/** Whether a frame's title differs from the beginning of its text. */
 export function tellsMore(title: string, messages: readonly Message[]): boolean {
   const squeeze = (text: string) => text.replace(/\s+/g, " ").trim();
   const words = squeeze(title.replace(/…$/, "")).slice(0, 40);

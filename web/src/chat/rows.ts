@@ -5,7 +5,7 @@ import type { Frame, Step } from "../api";
 import { chunks, stepNumber } from "../messages/chunks";
 import { align, type Pair } from "./align";
 
-/** As it is sent, as the agent believes it is, or both beside each other. */
+/** As sent, as the agent sees it, or both side by side. */
 export type Mode = "sent" | "agent" | "both";
 
 /** A piece of one side: which step of which frame, and what to fetch to see it. */
@@ -31,7 +31,7 @@ interface Lists {
   source: readonly Frame[];
   /** The point of the history that `sent` is of; the newest without one. */
   at?: string | null;
-  /** Keys of what was folded or unfolded by hand. */
+  /** Keys of rows folded or unfolded by hand. */
   toggled: ReadonlySet<string>;
 }
 
@@ -56,7 +56,7 @@ function rowsOf(pair: Pair, mode: Mode, at: string | null, toggled: ReadonlySet<
   return [head, ...folded(parts(pair, key, at), mode, toggled)];
 }
 
-/** Whether a frame is only a line until the user wants to see it. */
+/** Whether a frame is folded into one line by default. */
 function isFolded({ sent, source }: Pair, mode: Mode): boolean {
   const frame = sent ?? source;
   if (frame === null || frame.kind !== "turn") return true;
@@ -117,13 +117,13 @@ function cells(frame: Frame, at: Cell["at"]): Side[] {
   return [side(0, null), ...(frame.step_list ?? []).map((step) => side(stepNumber(step.id), step))];
 }
 
-/** A guess, until it is laid out: a line for each call, some lines of words. */
+/** An estimate before layout: a line per call, some lines of text. */
 function height(step: Step | null): number {
   if (step === null) return 72;
   return 44 + 32 * step.tools.length + Math.min(220, Math.max(0, step.tokens - 200 * step.tools.length) / 4);
 }
 
-/** Neighbouring steps that need not be seen become one line: what is gone, or what is the same on both sides. */
+/** Neighbouring steps without interest become one line: removed ones, or those equal on both sides. */
 function folded(all: Part[], mode: Mode, toggled: ReadonlySet<string>): Row[] {
   const found: Row[] = [];
   let index = 0;

@@ -15,7 +15,7 @@ export function useMode(): [Mode, (mode: Mode) => void] {
       try {
         localStorage.setItem(KEY, next);
       } catch {
-        // Only the memory of it is lost.
+        // Only the remembered mode is lost.
       }
     },
   ];

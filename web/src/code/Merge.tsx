@@ -20,7 +20,7 @@ export interface MergeProps {
   layout?: "auto" | "unified";
 }
 
-/** Narrower than this two columns have too few words a line. */
+/** Below this width, two columns have too few words per line. */
 const ROOM = 620;
 /** Comparing unrelated texts can take long; beyond this limit the result is coarse. */
 const DIFF = { scanLimit: 2000, timeout: 250 };

@@ -9,7 +9,7 @@ export interface JsonProblem {
   message: string;
 }
 
-/** The first thing that is wrong with a text that should be JSON; null if nothing is. */
+/** The first error in a JSON text; null if it is valid. */
 export function jsonProblem(text: string): JsonProblem | null {
   const reader = new Reader(text);
   try {

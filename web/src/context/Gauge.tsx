@@ -18,7 +18,7 @@ import { clearable, facts, filled, parts, STANDINGS } from "./words";
 interface Props {
   conversation: string;
   frames: Frames;
-  /** A point of the history: only what it held is known. */
+  /** A past state has only its composition. */
   past: boolean;
 }
 
@@ -57,7 +57,7 @@ export function Gauge({ conversation, frames, past }: Props) {
 
 function Figures({ frames, fill }: { frames: Frames; fill?: ContextFill }) {
   const { window, calibrated } = frames;
-  // The frames know nothing of what the provider itself leaves out.
+  // The frames do not reflect what the provider itself clears.
   const used = fill?.provider_edits === true ? fill.tokens : frames.tokens;
   const standing = fill === undefined ? undefined : STANDINGS[fill.status];
   return (

@@ -25,7 +25,7 @@ export function useContextFill(conversation: string, enabled: boolean) {
   });
 }
 
-/** Clears all that may go. Says whether anything was done. */
+/** Clears everything clearable. Returns whether anything changed. */
 export function useClear(conversation: string): (reason: string | null) => Promise<boolean> {
   const queries = useQueryClient();
   const { undo } = useOperate(conversation);

@@ -28,7 +28,7 @@ export function targetWords(target: ClearTarget): string {
   return TARGETS[target];
 }
 
-/** Tokens that may go. */
+/** The clearable tokens. */
 export function clearable({ clearable: kinds }: Pick<ContextFill, "clearable">): number {
   return kinds.reduce((sum, { tokens }) => sum + tokens, 0);
 }
@@ -47,7 +47,7 @@ export interface Parts {
   threshold: number;
 }
 
-/** The window as a bar: shares of one. A context that is larger than the window fills it wholly. */
+/** The window as a bar: shares of one. A context larger than the window fills it. */
 export function parts(fill: ContextFill): Parts {
   const whole = Math.max(fill.window, fill.tokens, 1);
   const kept = Math.min(fill.preserved, fill.tokens);

@@ -29,7 +29,7 @@ export function asTree(conversations: Conversation[]): Entry[] {
   return entries;
 }
 
-/** Titles, probes and summaries that agents ask for beside the conversation are not what people look for. */
+/** Excludes titles, probes and summaries, which users do not look for. */
 export function shownByDefault({ class: of }: Pick<Conversation, "class">): boolean {
   return of === "main" || of === "subagent";
 }

@@ -53,7 +53,7 @@ export function DetailsPanel({ conversation: { id: conversation }, id, onOpen, o
   const step = frame?.step_list?.find((one) => one.id === id);
   const weight = Math.max(step?.source_tokens ?? frame?.source_tokens ?? 0, step?.tokens ?? frame?.tokens ?? 0);
   const { data, error } = useFrame(conversation, id, at, tab !== "messages" || weight < LIGHT);
-  // While another one is on its way, nothing of the one before is shown.
+  // While another item loads, the previous one is not shown.
   const content = data?.id === id ? data : undefined;
 
   const commits = useMemo(() => new Map(history?.commits.map((commit) => [commit.id, commit])), [history]);

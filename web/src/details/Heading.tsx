@@ -132,7 +132,7 @@ export function Heading({ conversation, id, frame, content, past, wide, onWide, 
             <AskHelper
               conversation={conversation}
               icon="a summary"
-              // A frame's summary is what would stand in its place, were it compacted. It is not.
+              // A frame's summary is its text if it were compacted; it is not compacted.
               operations={[{ op: "compact", ids: [id] }]}
               onDone={async ({ written }) => {
                 const summary = written?.[0]?.text;

@@ -21,7 +21,7 @@ import type { TextDraft } from "./useDraft";
 interface Props {
   conversation: string;
   id: string;
-  /** The point of the history that is looked at; what is past cannot be edited. */
+  /** The shown point of the history; a past state cannot be edited. */
   at: string | null;
   frame: Frame | undefined;
   head: string;

@@ -17,7 +17,7 @@ export interface Choice {
 
 const TEXTS = new Set<Block["kind"]>(["text", "reminder", "system", "tool_result"]);
 
-/** The ways to write a message anew, the likeliest first. */
+/** The ways to edit a message, the likeliest first. */
 export function choices(message: Message): Choice[] {
   const sent = message.blocks.filter(isSent);
   const around = message.role === "tool" || sent.every(({ kind }) => kind === "system" || kind === "tool");
@@ -83,7 +83,7 @@ function writable(message: Message): { json: unknown; thoughts: boolean } {
   return { json: messageJson({ ...message, blocks }), thoughts: blocks.length < sent.length };
 }
 
-/** The operation that a text asks for; null while it is no JSON, says nothing, or says the same. */
+/** The operation for a text; null if it is invalid JSON, empty, or unchanged. */
 export function operationOf(choice: Choice, text: string): Operation | null {
   if (text === choice.text || text.trim() === "") return null;
   if (choice.kind === "text") return { op: "edit", id: choice.id, text };

@@ -43,6 +43,6 @@ function write(conversation: string, draft: TextDraft | null): void {
     if (draft === null || draft.text.length > LONGEST) sessionStorage.removeItem(PREFIX + conversation);
     else sessionStorage.setItem(PREFIX + conversation, JSON.stringify(draft));
   } catch {
-    // Storage that is full or forbidden costs the memory of a reload, nothing else.
+    // Full or forbidden storage only loses the draft on a reload.
   }
 }

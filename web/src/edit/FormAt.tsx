@@ -28,7 +28,7 @@ export function FormAt({ conversation, id }: { conversation: string; id: string 
   return here ? <OperationForm conversation={conversation} /> : null;
 }
 
-/** Below the views: what waits for its moment, the tray, and the form when no view has a place for it. */
+/** Below the views: deferred edits, the tray, and the form if no view has a place for it. */
 export function Dock({ conversation }: { conversation: string }) {
   const { draft } = useStage(conversation);
   const placed = useSyncExternalStore(

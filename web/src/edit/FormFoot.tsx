@@ -21,10 +21,10 @@ interface Props {
   /** On the button that makes it. */
   label: string;
   onCancel: () => void;
-  /** When it is made; not asked without the second. */
+  /** The condition; not selectable without the callback. */
   when?: When;
   onWhen?: (when: When) => void;
-  /** The user has looked at what changed meanwhile. */
+  /** The user has reviewed the new commits. */
   onAgain?: () => void;
 }
 

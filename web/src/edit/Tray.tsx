@@ -38,7 +38,7 @@ function Staged({ conversation, operations }: { conversation: string; operations
   const { stale, refusal, busy, ready, make } = making;
   const each = price.data?.operations;
 
-  // A form that is open has the key for itself.
+  // An open form has the key for itself.
   useKeys({ commit: () => (draft === null ? void make() : false) });
 
   return (

@@ -13,9 +13,9 @@ export interface Values {
   summary?: string;
   role?: "user" | "assistant";
   to?: Where;
-  /** Of split: the numbers of the messages before which is cut. */
+  /** Of split: the numbers of the messages to split before. */
   cuts?: number[];
-  /** Of drop-results and summarize-results: the blocks that are meant, and their new words. */
+  /** Of drop-results and summarize-results: the blocks, and their new texts. */
   results?: string[];
   /** All results of what is selected. */
   every?: string[];
@@ -34,9 +34,9 @@ export interface Draft {
   /** The head that was on the screen when it was begun. */
   head: string;
   values: Values;
-  /** The moment that it waits for; now without one. */
+  /** The condition of a deferred edit; none: now. */
   when?: When;
-  /** The user has typed or chosen something in it. */
+  /** The user has changed something in it. */
   touched?: boolean;
 }
 
@@ -121,7 +121,7 @@ function results({ results = [] }: Values, make: (ids: string[]) => Operation): 
   return results.length === 0 ? { lacks: "Select at least one result." } : done(make(results));
 }
 
-/** Every result has words of its own, so each is an operation of its own. */
+/** Every result has its own text, so each is an operation. */
 function summaries({ results = [], words = {} }: Values): Asked {
   if (results.length === 0) return { lacks: "Select at least one result." };
   const without = results.find((id) => (words[id]?.trim() ?? "") === "");

@@ -15,7 +15,7 @@ export interface Missed {
   place: string | null;
 }
 
-/** The newest first. That nothing was cached before the first request is no news. */
+/** Newest first. Omits the miss of the first request, which is always there. */
 export function missesOf({ misses }: Pick<Misses, "misses">): Missed[] {
   return misses.flatMap(({ request, at, miss }) =>
     miss === null || miss.cause === "first-request"

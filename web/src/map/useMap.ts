@@ -13,7 +13,7 @@ export function useMap(conversation: string) {
   });
 }
 
-/** Misses are marked in the plot, so far back. */
+/** The number of misses marked in the plot. */
 const MISSES = 200;
 
 export function useMisses(conversation: string) {

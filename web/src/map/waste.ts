@@ -6,7 +6,7 @@ import type { Place } from "./parts";
 export interface Suggestion {
   key: string;
   title: string;
-  /** Why it is probably not needed. */
+  /** The reason why it is probably not needed. */
   why: string;
   /** About so many tokens would be saved in each request. */
   tokens: number;
@@ -15,10 +15,10 @@ export interface Suggestion {
   operation: Operation;
 }
 
-/** A result is large from here on, and from this share of the whole. */
+/** The size, and the share of the whole, from which a result is large. */
 const LARGE = 1000;
 const LARGE_SHARE = 0.03;
-/** The newest steps are what the model works with. */
+/** The newest steps, which the model works with. */
 const RECENT = 2;
 const AT_MOST = 6;
 /** The rest of a step after its result is dropped: the call and a note. */

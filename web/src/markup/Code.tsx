@@ -43,7 +43,7 @@ export const Code = memo(function Code({ text, language, numbers = null }: Props
 
 const LINES: Record<string, string> = { "+": "added", "-": "removed", "@": "place" };
 
-/** Every line by its first sign; names of files are neither added nor removed. */
+/** Classifies each line by its first character; file names are neither added nor removed. */
 export const Diff = memo(function Diff({ text }: { text: string }) {
   return (
     <pre className={styles.code} data-language="diff">
@@ -87,7 +87,7 @@ function useSpans(text: string, language: string): Span[] {
           coloured.set(key, found);
           if (!gone) drawn(found);
         },
-        // Without colours it is readable all the same.
+        // Without colours it is still readable.
         () => undefined,
       );
     return () => {

@@ -8,7 +8,7 @@ export type Shape =
   | { kind: "diff"; text: string }
   | { kind: "text"; text: string };
 
-/** Larger ones are not taken apart to find out. */
+/** Longer texts are not analysed. */
 const LARGEST = 400_000;
 
 /** The kind of a tool result. `path`: the file that the call names. */

@@ -23,7 +23,7 @@ interface Props {
   /** The tool behind each call of the frame. */
   tools: ToolCalls;
   calibrated: boolean;
-  /** Tells it from the same block elsewhere in the list. */
+  /** Identifies it in the list. */
   scope?: string;
 }
 

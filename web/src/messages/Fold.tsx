@@ -8,7 +8,7 @@ import { useFold } from "./folds";
 import { line } from "./hidden";
 
 interface Props {
-  /** Tells it from all other folds of the list. */
+  /** Identifies it among the folds of the list. */
   name: string;
   /** Colours the edge. */
   kind: string;

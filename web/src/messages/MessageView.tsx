@@ -13,7 +13,7 @@ interface Props {
   message: Message;
   tools: ToolCalls;
   calibrated: boolean;
-  /** Tells it from the same message elsewhere in the list. */
+  /** Identifies it in the list. */
   scope?: string;
   /** Buttons at the end of its line. */
   actions?: ReactNode;

@@ -58,7 +58,7 @@ export function line(text: string): string {
     .join("");
 }
 
-/** More than a few of the same kind tell nothing more. */
+/** More of the same kind add no information. */
 function names(signs: string): string {
   const shown = [...signs.slice(0, 8)].map((sign) => NAMES[sign] ?? code(sign)).join(" ");
   return signs.length > 8 ? `${shown} and ${signs.length - 8} more` : shown;

@@ -33,7 +33,7 @@ function keep(messages: readonly Message[], wanted: (message: Message, block: Bl
     .filter(({ blocks }) => blocks.length > 0);
 }
 
-/** A block without what was done to it: a result whose content was replaced still has its own in `raw`. */
+/** A block without its edits: a result with replaced content has its own in `raw`. */
 function original(block: Block): Block {
   const { covered: _, repaired: __, replaced, ...rest } = block;
   return replaced != null && block.kind === "tool_result" ? { ...rest, text: resultText(block.raw) } : rest;
@@ -54,7 +54,7 @@ export function resultText(raw: unknown): string {
 
 /** Neighbours removed by the same commit, as one item. */
 export interface Gone {
-  /** The commit, or null where the provider's rules did it. */
+  /** The commit, or null if the provider's rules removed it. */
   by: string | null;
   /** The words of the rules, if rules removed it. */
   rule: string | null;

@@ -5,7 +5,7 @@ import { callInput, inlinePicture } from "./wires";
 
 export { callInput };
 
-/** The arguments that say what a call is about, the most telling first. */
+/** The arguments that best describe a call, the best first. */
 const TELLING = [
   "command",
   "file_path",
@@ -80,7 +80,7 @@ const LABELS: Record<BlockKind, string> = {
 
 /** The size of a text in bytes. */
 export function size(text: string): number {
-  // Only what is not ASCII is larger than its length; for long texts counting exactly is not worth the time.
+  // Counting exactly is too slow for long texts; only non-ASCII text is larger than its length.
   if (text.length > 1_000_000) return text.length;
   return new TextEncoder().encode(text).length;
 }

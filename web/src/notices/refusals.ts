@@ -21,7 +21,7 @@ const MESSAGES: Record<string, string> = {
   stale: "This conversation has changed since you started. Nothing was applied.",
 };
 
-/** The remedy is outside of the page: the daemon, its files, its settings. */
+/** The remedy is outside the page: the daemon, its files, its settings. */
 const IN_A_SHELL: readonly string[] = [
   "store",
   "not-stored",

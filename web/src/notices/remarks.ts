@@ -6,7 +6,7 @@ import { withoutCommands } from "./refusals";
 
 export interface Remark {
   text: string;
-  /** Something is lost that was hardly meant to be. */
+  /** An unintended loss. */
   isWarning: boolean;
 }
 

@@ -73,7 +73,7 @@ export function Palette({ conversation, conversations }: Props) {
 }
 
 function useSchemeSwitch(): () => void {
-  // Keeping transitions spares the style element that would switch them off.
+  // Keeping transitions avoids the style element that would disable them.
   const { setColorScheme } = useMantineColorScheme({ keepTransitions: true });
   const dark = useComputedColorScheme("light", { getInitialValueInEffect: false }) === "dark";
   return () => setColorScheme(dark ? "light" : "dark");

@@ -83,7 +83,7 @@ export interface Press {
 /** A press as the table writes it: "mod+shift+z", "?", "arrowdown". */
 export function written({ key, ctrlKey, metaKey, altKey, shiftKey }: Press): string {
   const name = key === " " ? "space" : key.toLowerCase();
-  // A sign that needs Shift on one keyboard needs none on another: the sign itself is what counts.
+  // A character that needs Shift on one keyboard needs none on another, so the character itself counts.
   const shift = shiftKey && (name.length > 1 || name !== name.toUpperCase());
   return [ctrlKey || metaKey ? "mod+" : "", altKey ? "alt+" : "", shift ? "shift+" : "", name].join("");
 }

@@ -6,7 +6,7 @@ export interface Incomplete {
   conversation: string;
   request: number;
   at: number;
-  /** A person or the agent left before the answer was whole: no failure. */
+  /** A person or the agent cancelled the response: not a failure. */
   cancelled: boolean;
   words: string;
 }

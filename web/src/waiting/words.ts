@@ -38,12 +38,12 @@ function inTime(milliseconds: number): string {
   return minutes < 1 ? "in less than a minute" : `in ${plural(minutes, "minute")}`;
 }
 
-/** Those that wait, and those that could not be made: what the user still has to know. */
+/** Pending and failed ones: those that the user still needs to know. */
 export function shown(edits: readonly DeferredEdit[]): DeferredEdit[] {
   return edits.filter(({ state }) => state === "waiting" || state === "failed");
 }
 
-/** It waits for a yes or a no. The automatic editor proposes, and so may any client of the API. */
+/** It waits for a decision. The automatic editor proposes, and so may any client of the API. */
 export function isProposal({ when }: Pick<DeferredEdit, "when">): boolean {
   return when === "accepted";
 }
@@ -52,7 +52,7 @@ export function isAutomatic({ author }: Pick<DeferredEdit, "author">): boolean {
   return author === "policy";
 }
 
-/** Nothing but tool results goes, which is all that the automatic editor proposes. */
+/** It only clears tool results, as all proposals of the automatic editor do. */
 export function clearsResults({ operations }: Pick<DeferredEdit, "operations">): boolean {
   return operations.length > 0 && operations.every(({ op }) => op === "summarize-results" || op === "drop-results");
 }
@@ -69,7 +69,7 @@ export function heading(edits: readonly DeferredEdit[]): string {
   return parts.filter((part) => part !== null).join(", ");
 }
 
-/** "stale_tool_results (an old result)" → "old results". What is not known stays as it was said. */
+/** "stale_tool_results (an old result)" → "old results". Unknown words stay. */
 export function reasonWords(reason: string): string {
   const [, name = "", more = ""] = /^([a-z]+(?:_[a-z]+)+)(?: \((.*)\))?$/.exec(reason) ?? [];
   if (name === "") return reason;

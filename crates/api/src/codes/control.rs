@@ -114,7 +114,12 @@ pub(super) const CODES: &[Explanation] = &[
     ),
     control(404, UnknownJob, "no job has this name", "A restart of the daemon ends all jobs; start it again."),
     control(404, UnknownKey, "no valid key of yours has this id", "List the keys."),
-    control(404, UnknownLogin, "no login waits with this code", "A code is valid once, for ten minutes; sign in again."),
+    control(
+        404,
+        UnknownLogin,
+        "no login waits with this code",
+        "A code is valid once, for ten minutes; sign in again.",
+    ),
     control(
         404,
         UnknownPath,

@@ -3,7 +3,7 @@
 import type { Block, FrameContent, Message } from "../../api";
 import { scopeOf } from "../targets";
 
-/** It goes to the model as things stand. */
+/** Whether it is sent now. */
 export function isSent(block: Block): boolean {
   return block.covered == null && block.repaired == null;
 }
