@@ -126,7 +126,7 @@ impl Sizes {
         message.anchors.iter().find_map(|anchor| self.anchors.get(anchor).copied())
     }
 
-    /// What these messages of the recording consist of.
+    /// The composition of these messages of the recording.
     pub fn shares(&self, facts: &[Message]) -> Shares {
         let mut shares = Shares::default();
         for (at, (message, size)) in facts.iter().zip(&self.messages).enumerate() {

@@ -25,7 +25,7 @@ use crate::{Absent, News, Presence, Replica, StoreError};
 /// The pause before a daemon that has not seen an edit is asked for again.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(40));
 
-/// What a commit may take beyond a lease.
+/// The time that a commit may take beyond a lease.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// Announcements are kept for an hour. A daemon that was away for half of it reads everything again.

@@ -54,7 +54,7 @@ struct State {
     asked: HashMap<String, usize>,
 }
 
-/// What a code stands for.
+/// The login behind a code.
 struct IssuedCode {
     challenge: String,
     nonce: String,
