@@ -9,7 +9,7 @@ import { newestChunks } from "./messages/chunks";
 import { loadView } from "./views";
 
 const ROOT = "/control/v1";
-/** So many rows of the chat fill a screen, and some beyond it. */
+/** The number of chat rows that fill a screen, and some beyond it. */
 export const ROWS_IN_SIGHT = 14;
 /** Unclaimed responses are dropped after this time. */
 const KEPT_FOR = 10_000;
@@ -25,7 +25,7 @@ function ask(path: string): Promise<Response> {
   return answer;
 }
 
-/** The answer to a question that was asked already. */
+/** The response to an earlier request for the same. */
 export function asked({ method, url }: Pick<Request, "method" | "url">): Promise<Response> | null {
   const { pathname, search } = new URL(url);
   const answer = answers.get(pathname + search);

@@ -7,10 +7,10 @@ import type { Frames, History } from "./api";
 import { allHistory } from "./history/useAllHistory";
 import { framesKey } from "./queries";
 
-/** Per conversation: the newest commit of this tab, and the head that was on the screen when it was made. */
+/** Per conversation: the newest commit of this tab, and the head on the screen when it was made. */
 const made = new Map<string, { shown: string; head: string }>();
 
-/** The head on the screen: of the frames or of the history, whichever came last. Undefined before either has come. */
+/** The head on the screen: of the frames or of the history, whichever arrived last. Undefined before either has. */
 export function shownHead(queries: QueryClient, conversation: string): string | undefined {
   const frames = queries.getQueryState<Frames>(framesKey(conversation));
   const history = queries.getQueryState<History>(allHistory(conversation).queryKey);
@@ -24,7 +24,7 @@ export function expectedHead(conversation: string, shown: string): string {
   return last?.shown === shown ? last.head : shown;
 }
 
-/** Runs a call that commits, and notes its commit as one of this tab's. */
+/** Runs a call that commits, and records its commit as one of this tab's. */
 export async function committing<Answer>(
   queries: QueryClient,
   conversation: string,

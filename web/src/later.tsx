@@ -6,7 +6,7 @@ import { type ComponentType, createElement, type ReactNode, useEffect, useState 
 import { ApiError } from "./api";
 import { Problem } from "./notices/Problem";
 
-/** `fetched`: its code is there, so it is drawn at once. */
+/** `fetched`: its code is loaded, so it is drawn at once. */
 export type Later<Props> = ComponentType<Props> & { fetched: () => Promise<void> };
 
 export function later<Props extends object>(
@@ -29,7 +29,7 @@ export function later<Props extends object>(
   return Object.assign(Drawn, { fetched });
 }
 
-/** A newer daemon has other files than the ones this page is made of. */
+/** A newer daemon has other files than this page expects. */
 function NotFetched() {
   const error = new ApiError(404, "not-fetched", "This part of the page could not be loaded.", "The daemon may have been updated.");
   return <Problem error={error} action={{ label: "Reload the page", run: () => window.location.reload() }} />;

@@ -10,10 +10,10 @@ import { askAgain, refreshed } from "./queries";
 export type Connection = "connecting" | "live" | "lost";
 
 const POLL_EVERY = 3000;
-/** Events of one turn come in bursts: the first is answered at once, one question is enough for all that follow. */
+/** Events of one turn come in bursts: the first causes a fetch at once, all others one more. */
 const GATHER_FOR = 100;
 
-/** The first answers are older than the stream; nothing waits for the comparison. */
+/** The first responses are older than the stream; the comparison is not urgent. */
 const FIRST_AGAIN = 400;
 
 /** Sent only while a client listens, many per second: they report the growth of a reply, not fetchable state. */
@@ -21,7 +21,7 @@ const PASSING: readonly string[] = ["streaming"];
 
 const listeners = new Set<(event: LiveEvent) => void>();
 
-/** Commits whose event has come, and those of this tab whose event need not be heard any more. */
+/** Commits whose event has arrived, and commits of this tab whose event can be ignored. */
 const heard = new Set<string>();
 const own = new Set<string>();
 const REMEMBERED_FOR = 10_000;
@@ -84,7 +84,7 @@ function listen(queries: QueryClient, report: (connection: Connection) => void):
     gathering = undefined;
     if (changed.size === 0) return;
     gathering = setTimeout(refresh, GATHER_FOR);
-    // A question that is asked anew before it is answered would never be.
+    // A query restarted before its response would never finish.
     if (asking) return;
     asking = true;
     void refreshed(queries, [...changed]).finally(() => (asking = false));
@@ -115,7 +115,7 @@ function listen(queries: QueryClient, report: (connection: Connection) => void):
     };
     source.onmessage = hear;
     for (const named of PASSING) source.addEventListener(named, hear);
-    // The stream could not go on where it was cut.
+    // The stream could not resume.
     source.addEventListener("reset", () => void queries.invalidateQueries());
     source.onerror = () => {
       report("lost");

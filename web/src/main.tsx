@@ -18,9 +18,9 @@ import { viewFetched } from "./Workspace";
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
-      // The live stream says when something changed; until then an answer stays good.
+      // The live stream reports changes; until then a response stays valid.
       staleTime: Infinity,
-      // An answer in words will not change by asking again; a silent daemon is asked again by live.ts.
+      // Retrying does not change an error response; live.ts retries while the daemon is unreachable.
       retry: (failures, error) => !(error instanceof ApiError) && failures < 1,
       refetchOnWindowFocus: false,
     },

@@ -14,9 +14,9 @@ export interface OperationEntry {
   key: KeyName;
   /** Entries of one group stand together in a menu. */
   group: "less" | "change" | "order" | "display";
-  /** Done at once: it changes nothing that is sent, so there is no price to look at. */
+  /** Applied at once: it does not change the request, so it has no price. */
   free?: true;
-  /** Why it cannot be done to these, or nothing. */
+  /** The reason why it does not apply to these targets, or nothing. */
   refuses: (targets: readonly Target[]) => string | null;
 }
 

@@ -31,7 +31,7 @@ export function frameOf(id: string): string {
   return id.split(/[/#]/)[0] ?? id;
 }
 
-/** Looks ids up in the frames; what is not there (any more) is left out. */
+/** Looks ids up in the frames; omits unknown ones. */
 export function targetsOf(ids: readonly string[], frames: Frames): Target[] {
   const byId = new Map(frames.frames.map((frame) => [frame.id, frame]));
   return ids.flatMap((id) => {

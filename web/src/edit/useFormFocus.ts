@@ -7,7 +7,7 @@ const FIELD = "[data-autofocus], textarea, input:not([type=checkbox], [type=radi
 const CONTROL = "input, select, button";
 const isUsable = (element: HTMLElement) => !element.matches(":disabled") && element.offsetParent !== null;
 
-/** The first field, or else the first control. A button that submits is neither: a space in a text would press it. */
+/** The first field, otherwise the first control; never a submit button, which a space in a text would press. */
 function firstOf(form: HTMLFormElement): HTMLElement | null {
   const find = (selector: string) => [...form.querySelectorAll<HTMLElement>(selector)].find(isUsable) ?? null;
   return find(FIELD) ?? find(`[data-fields] :is(${CONTROL})`);
@@ -42,7 +42,7 @@ export function useFormFocus(form: RefObject<HTMLFormElement | null>): void {
   }, [form]);
 }
 
-/** A form that has just come, or whose fields have, is scrolled into sight; not any longer once a person scrolls. */
+/** Scrolls a new form, or one with new fields, into view, until the user scrolls. */
 export function useInSight(form: RefObject<HTMLFormElement | null>): void {
   useEffect(() => {
     const inside = form.current;

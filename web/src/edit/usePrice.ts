@@ -15,7 +15,7 @@ export function usePrice(conversation: string, operations: readonly Operation[],
   });
 }
 
-/** Another client made a commit since this was begun. */
+/** Another client has committed since the start. */
 export function isStale(error: unknown): error is ApiError {
   return error instanceof ApiError && error.code === "stale";
 }

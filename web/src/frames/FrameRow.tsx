@@ -148,7 +148,7 @@ interface MarkProps {
   outline?: boolean;
 }
 
-/** A badge; where there is no room for its words, a dot in its colour. */
+/** A badge; without room for its text, a dot in its colour. */
 function Mark({ label, color, tip, breathes = false, outline = false }: MarkProps) {
   return (
     <Tooltip label={`${label}: ${tip}`}>

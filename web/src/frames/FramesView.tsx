@@ -58,7 +58,7 @@ interface MenuPlace {
 interface WorkbenchProps {
   conversation: string;
   frames: Frames;
-  /** A point of the history: to look at, not to change. */
+  /** A past state: read-only. */
   past: boolean;
 }
 

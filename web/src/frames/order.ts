@@ -29,7 +29,7 @@ function startUnlessThere(turns: readonly string[], moving: readonly string[]): 
   return turns.slice(0, moving.length).join() === moving.join() ? null : { start: true };
 }
 
-/** One place up or down; nothing at the end, or if these are no frames that stand together. */
+/** One place up or down; nothing at the end, or if the frames are not adjacent. */
 export function neighbour(frames: Frames, moving: readonly string[], by: -1 | 1): Where | null {
   const turns = turnsOf(frames);
   const first = turns.indexOf(moving[0] ?? "");

@@ -15,9 +15,9 @@ interface Props {
   conversation: string;
   /** The operations without a text. */
   operations: Operation[];
-  /** Drawn as an icon that says this: "a title". */
+  /** Shown as an icon with this label: "a title". */
   icon?: string;
-  /** Make them a commit at once. */
+  /** Commits the result at once. */
   make?: boolean;
   /** Without the button, the result is not needed any more. */
   stopWhenGone?: boolean;

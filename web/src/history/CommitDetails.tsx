@@ -154,7 +154,7 @@ export function CommitDetails({ conversation, commit, commits, head, branch, way
   );
 }
 
-/** More than these are folded into one line, as the automatic editor makes them by the dozen. */
+/** More operations are folded into one line: the automatic editor makes dozens. */
 const FEW = 3;
 
 function Operations({ group, onOpenFrame }: { group: Alike; onOpenFrame: Props["onOpenFrame"] }) {

@@ -86,7 +86,7 @@ function Body({ conversation, request }: Omit<Props, "onClose">) {
   );
 }
 
-/** With a line for each member. What is copied is the body itself. */
+/** Shown with a line per member; the copy is the exact body. */
 function readable(body: string | null): string | null {
   if (body === null) return null;
   try {

@@ -11,7 +11,7 @@ export interface Aside {
   badge: string;
   color: string;
   words: string;
-  /** Why. */
+  /** The reason. */
   more: string | null;
 }
 

@@ -6,9 +6,9 @@ import { plural, short } from "../format/numbers";
 export interface Exchange {
   seq: number;
   at: number;
-  /** Absent when the answer's request lies before the oldest event at hand. */
+  /** Absent if the request is older than the loaded events. */
   request: RequestEvent | null;
-  /** Absent while the answer is still on its way. */
+  /** Absent while the response is pending. */
   answer: AnswerEvent | null;
 }
 
@@ -38,7 +38,7 @@ export interface CacheShares {
   total: number;
 }
 
-/** Everything the model read for one answer, by how it was paid for; the three shares add up to one. */
+/** Everything read for one response, by kind of cost; the three shares add up to one. */
 export function cacheShares(usage: Usage): CacheShares {
   const total = usage.input + usage.cache_read + usage.cache_write;
   const of = (part: number) => (total > 0 ? part / total : 0);
@@ -112,7 +112,7 @@ const CAUSES: Record<string, string> = {
   "below-minimum": "the prompt is too short to be cached",
 };
 
-/** Why the provider read again what it could have had in its cache; nothing where that is no news. */
+/** The cause of a cache miss; nothing if it is expected. */
 export function missed({ cache_miss, cache_miss_reason, usage }: AnswerEvent): string | null {
   if (cache_miss == null) {
     return cache_miss_reason == null ? null : `The cache was missed: ${cache_miss_reason.replaceAll("_", " ")}.`;
@@ -127,5 +127,5 @@ export function missed({ cache_miss, cache_miss_reason, usage }: AnswerEvent): s
   return `${short(tokens)} tokens were read again${because}.`;
 }
 
-/** Fewer tokens than this read anew are how caches work, not news. */
+/** Smaller re-reads are normal and not reported. */
 const WORTH_TELLING = 500;

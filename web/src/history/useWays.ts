@@ -27,7 +27,7 @@ export function useWays(conversation: string | null): Ways {
     const go = async (step: Step, told = true): Promise<boolean> => {
       if (conversation === null) return false;
       try {
-        // One after the other: two quick presses are two steps.
+        // Sequential: two quick presses are two steps.
         const applied = await inTurn(conversation, async () => {
           if (!MOVES.includes(step.action)) return walk(conversation, { ...step, expect: null });
           const shown = shownHead(queries, conversation);

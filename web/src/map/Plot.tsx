@@ -43,7 +43,7 @@ export function Plot({ turns, onHover, onChoose }: Props) {
     };
     plot.over.addEventListener("click", onClick);
     return () => plot.destroy();
-    // The colours of the canvas are those of the scheme at the time it is drawn.
+    // The canvas uses the colours of the scheme at the time of drawing.
   }, [turns, width, scheme]);
 
   return (
@@ -102,7 +102,7 @@ function options(turns: Turns, width: number, colour: Colours): uPlot.Options {
   const area = (label: string, stroke: string): uPlot.Series => ({
     label,
     stroke,
-    // Opaque: the bars stand behind each other, and each hides all but the top of the next.
+    // Opaque: the bars overlap, and each hides all but the top of the next.
     fill: mixed(stroke, colour.ground),
     width: 0,
     points: { show: false },

@@ -9,7 +9,7 @@ import { type Box, squarify } from "./squarify";
 import styles from "./Treemap.module.css";
 
 const HEIGHT = 340;
-/** A kind gets a heading where there is room for one. */
+/** The size from which a kind has a heading. */
 const HEADING = 18;
 const GAP = 2;
 /** Tiles too small to see or click are not drawn; the area behind has the colour of their kind. */
