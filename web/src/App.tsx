@@ -1,5 +1,5 @@
-// The page as a whole: conversations on the left, the chosen one in the middle, what is open of it on the right,
-// the daemon's state below.
+// The page: conversations on the left, the selected one in the middle, the open item on the right, the daemon's status
+// below.
 
 import { ActionIcon, Drawer, Tooltip, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { useDisclosure, useMediaQuery } from "@mantine/hooks";
@@ -34,7 +34,7 @@ const NONE: Conversation[] = [];
 export function App() {
   const conversations = useConversations();
   const refused = conversations.error instanceof ApiError ? conversations.error : null;
-  // Without a session nothing is asked again: the answer would be the same, and draw the form anew while someone types.
+  // Without a session no query is retried: the answer would be the same, and redraw the form while the user types.
   if (refused !== null && ([401, 403].includes(refused.status) || refused.code === "key-unchecked")) {
     return <Locked error={refused} />;
   }
@@ -54,7 +54,7 @@ function Page({ conversations }: { conversations: ReturnType<typeof useConversat
   const section = useSection();
   const login = useLogin();
   const apart = section !== undefined || login !== undefined;
-  // What is open in the panel stays on the screen.
+  // The item in the panel stays visible.
   const reading = following && route.open !== null ? chosen?.id : undefined;
   useEffect(() => {
     if (reading !== undefined) stayWith(reading);
@@ -142,7 +142,7 @@ function Page({ conversations }: { conversations: ReturnType<typeof useConversat
 }
 
 function SchemeSwitch() {
-  // Keeping transitions spares the style element that would switch them off.
+  // Keeping transitions avoids the style element that would disable them.
   const { setColorScheme } = useMantineColorScheme({ keepTransitions: true });
   const dark = useComputedColorScheme("light", { getInitialValueInEffect: false }) === "dark";
   const label = dark ? "Light colours" : "Dark colours";

@@ -1,4 +1,4 @@
-// One conversation: who is speaking, how full the model's window is, and its views.
+// One conversation: its header, the use of the model's window, and its views.
 
 import { Button, Loader, Menu, SegmentedControl } from "@mantine/core";
 import { ChevronDownIcon } from "@radix-ui/react-icons";
@@ -80,7 +80,7 @@ export function Workspace({ conversation }: { conversation: Conversation }) {
   );
 }
 
-/** What can be done to the frame in the panel, where the view itself has no rows to choose from. */
+/** Operations on the frame in the panel, for views without selectable rows. */
 function OnOpen({ conversation, id }: { conversation: string; id: string }) {
   const { operate } = useOperate(conversation);
   const operations: KeyMap = Object.fromEntries(

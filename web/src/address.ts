@@ -1,5 +1,5 @@
-// What is on the screen, as the address says it, so that a reload or a copied link shows the same:
-// #/<conversation or "active">/<view>[/<frame, step or part>][?at=<point of the history>]
+// The state of the screen as an address, so that a reload or a copied link shows the same: #/<conversation or
+// "active">/<view>[/<frame, step or part>][?at=<point of the history>]
 
 export const VIEWS = ["chat", "frames", "map", "history"] as const;
 export type View = (typeof VIEWS)[number];
@@ -16,7 +16,7 @@ export interface Route {
 
 export const FOLLOW_ACTIVE = "active";
 
-/** Sections of the team's page: #team/<section>. No conversation has such an address: theirs begin with a slash. */
+/** Sections of the team's page: #team/<section>. Conversations have other addresses, which begin with a slash. */
 export const SECTIONS = ["people", "keys", "shares", "notices", "audit", "daemons"] as const;
 export type Section = (typeof SECTIONS)[number];
 
@@ -30,7 +30,7 @@ export function parseSection(hash: string): Section | null | undefined {
 
 export const formatSection = (section: Section) => `#team/${section}`;
 
-/** The code of a machine that asks to sign in: #login/<code>. Null without one, undefined for every other address. */
+/** The code of a pending login: #login/<code>. Null without a code, undefined for every other address. */
 export function parseLogin(hash: string): string | null | undefined {
   const found = /^#login(?:\/(.*))?$/.exec(hash);
   if (found === null) return undefined;

@@ -1,6 +1,6 @@
-// The first questions, asked while the page itself is still on its way: a small script of its own, which the browser runs
-// as soon as it has read the head of the document. Who asks the same later is given that answer, once. It must not need
-// anything large: vite.config.ts says what is in it.
+// The first requests, sent while the page is still loading: a small script that the browser runs after reading the head
+// of the document. The first caller of the same request gets the response. It must not import anything large:
+// vite.config.ts lists its content.
 
 import { FOLLOW_ACTIVE, parseRoute, type View } from "./address";
 import { KEY_HEADERS } from "./api/key";
@@ -9,9 +9,9 @@ import { newestChunks } from "./messages/chunks";
 import { loadView } from "./views";
 
 const ROOT = "/control/v1";
-/** So many rows of the chat fill a screen, and some beyond it. */
+/** The number of chat rows that fill a screen, and some beyond it. */
 export const ROWS_IN_SIGHT = 14;
-/** Nobody will come for it any more. */
+/** Unclaimed responses are dropped after this time. */
 const KEPT_FOR = 10_000;
 
 const answers = new Map<string, Promise<Response>>();
@@ -20,12 +20,12 @@ function ask(path: string): Promise<Response> {
   const answer = fetch(path, { headers: KEY_HEADERS });
   answers.set(path, answer);
   setTimeout(() => answers.delete(path), KEPT_FOR);
-  // What goes wrong is told to whoever comes for it.
+  // The caller that takes the response handles its error.
   answer.catch(() => undefined);
   return answer;
 }
 
-/** The answer to a question that was asked already. */
+/** The response to an earlier request for the same. */
 export function asked({ method, url }: Pick<Request, "method" | "url">): Promise<Response> | null {
   const { pathname, search } = new URL(url);
   const answer = answers.get(pathname + search);
@@ -35,14 +35,13 @@ export function asked({ method, url }: Pick<Request, "method" | "url">): Promise
 }
 
 /**
- * Something has changed: what was asked before says nothing any more. Where the page was quicker to ask itself, nobody has
- * come for the answer, and it would be given to whoever asks again now.
+ * After a change, earlier responses are outdated. One that was never taken would otherwise be given to the next caller.
  */
 export function forget(): void {
   answers.clear();
 }
 
-/** What each view asks besides the frames. */
+/** The queries of each view besides the frames. */
 const MORE: Record<View, readonly string[]> = {
   frames: [],
   chat: ["history?brief=true"],
@@ -74,5 +73,5 @@ async function read<Answer>(answer: Promise<Response>): Promise<Answer> {
   return (await (await answer).clone().json()) as Answer;
 }
 
-// Where something goes wrong the page asks again, and tells.
+// On an error, the page itself asks again and reports it.
 void begin().catch(() => undefined);

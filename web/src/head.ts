@@ -1,5 +1,5 @@
-// The head that an edit expects. An edit is refused if another client has committed since the screen was drawn; a commit
-// of this tab that the screen does not show yet is no reason to refuse the next one.
+// The head that an edit expects. An edit is refused if another client has committed since the screen was drawn; commits
+// of this tab that the screen does not show yet do not count.
 
 import type { QueryClient } from "@tanstack/react-query";
 
@@ -7,10 +7,10 @@ import type { Frames, History } from "./api";
 import { allHistory } from "./history/useAllHistory";
 import { framesKey } from "./queries";
 
-/** Per conversation: the newest commit of this tab, and the head that was on the screen when it was made. */
+/** Per conversation: the newest commit of this tab, and the head on the screen when it was made. */
 const made = new Map<string, { shown: string; head: string }>();
 
-/** The head on the screen: of the frames or of the history, whichever came last. Undefined before either has come. */
+/** The head on the screen: of the frames or of the history, whichever arrived last. Undefined before either has. */
 export function shownHead(queries: QueryClient, conversation: string): string | undefined {
   const frames = queries.getQueryState<Frames>(framesKey(conversation));
   const history = queries.getQueryState<History>(allHistory(conversation).queryKey);
@@ -18,13 +18,13 @@ export function shownHead(queries: QueryClient, conversation: string): string | 
   return newest?.data === undefined ? undefined : (newest.data.head ?? "none");
 }
 
-/** What an edit that begins now expects: the head on the screen, or the commit of this tab that was made on it. */
+/** The head that a new edit expects: the one on the screen, or this tab's commit on top of it. */
 export function expectedHead(conversation: string, shown: string): string {
   const last = made.get(conversation);
   return last?.shown === shown ? last.head : shown;
 }
 
-/** Runs a call that commits, and notes its commit as one of this tab's. */
+/** Runs a call that commits, and records its commit as one of this tab's. */
 export async function committing<Answer>(
   queries: QueryClient,
   conversation: string,

@@ -1,12 +1,12 @@
-// A component whose code is fetched when it is first drawn. React's own `lazy` does that too, but once it has shown that
-// something is missing it holds the drawing back for 300 ms, however soon the code is there.
+// Loads a component's code when it is first drawn. React's own `lazy` does that too, but delays the drawing by 300 ms
+// after it has shown a fallback, even if the code arrives sooner.
 
 import { type ComponentType, createElement, type ReactNode, useEffect, useState } from "react";
 
 import { ApiError } from "./api";
 import { Problem } from "./notices/Problem";
 
-/** `fetched`: its code is there, so it is drawn at once. */
+/** `fetched`: its code is loaded, so it is drawn at once. */
 export type Later<Props> = ComponentType<Props> & { fetched: () => Promise<void> };
 
 export function later<Props extends object>(
@@ -29,7 +29,7 @@ export function later<Props extends object>(
   return Object.assign(Drawn, { fetched });
 }
 
-/** A newer daemon has other files than the ones this page is made of. */
+/** A newer daemon has other files than this page expects. */
 function NotFetched() {
   const error = new ApiError(404, "not-fetched", "This part of the page could not be loaded.", "The daemon may have been updated.");
   return <Problem error={error} action={{ label: "Reload the page", run: () => window.location.reload() }} />;

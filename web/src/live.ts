@@ -1,5 +1,5 @@
-// Keeps the page current: the daemon's event stream says what changed, and the queries concerned ask again.
-// While the stream is down the page asks for everything every few seconds, so it is late but never wrong.
+// Keeps the page current: events of the daemon invalidate the queries concerned. While the stream is down, the page
+// refetches everything every few seconds, so it is late but never wrong.
 
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
@@ -10,18 +10,18 @@ import { askAgain, refreshed } from "./queries";
 export type Connection = "connecting" | "live" | "lost";
 
 const POLL_EVERY = 3000;
-/** Events of one turn come in bursts: the first is answered at once, one question is enough for all that follow. */
+/** Events of one turn come in bursts: the first causes a fetch at once, all others one more. */
 const GATHER_FOR = 100;
 
-/** The first answers are older than the stream; nothing waits for the comparison. */
+/** The first responses are older than the stream; the comparison is not urgent. */
 const FIRST_AGAIN = 400;
 
-/** Sent only while a client listens, many a second: they say how a reply grows, and nothing that could be asked for. */
+/** Sent only while a client listens, many per second: they report the growth of a reply, not fetchable state. */
 const PASSING: readonly string[] = ["streaming"];
 
 const listeners = new Set<(event: LiveEvent) => void>();
 
-/** Commits whose event has come, and those of this tab whose event need not be heard any more. */
+/** Commits whose event has arrived, and commits of this tab whose event can be ignored. */
 const heard = new Set<string>();
 const own = new Set<string>();
 const REMEMBERED_FOR = 10_000;
@@ -32,8 +32,8 @@ function remember(commits: Set<string>, id: string): void {
 }
 
 /**
- * A commit was made in this tab. Its event may be quicker than its answer: then what it changed is asked for already,
- * and this says true. Otherwise whoever made it asks, and the event is not heard.
+ * A commit was made in this tab. If its event arrived before the response, the affected queries are already running,
+ * and this returns true. Otherwise the caller runs them, and the event is ignored.
  */
 export function isHeard(commit: string | null): boolean {
   if (commit === null) return false;
@@ -42,7 +42,7 @@ export function isHeard(commit: string | null): boolean {
   return false;
 }
 
-/** Hears every event as it comes, for what cannot be asked for. */
+/** Receives every event, for data that cannot be fetched. */
 export function useLiveEvents(hear: (event: LiveEvent) => void): void {
   const latest = useRef(hear);
   useEffect(() => {
@@ -84,7 +84,7 @@ function listen(queries: QueryClient, report: (connection: Connection) => void):
     gathering = undefined;
     if (changed.size === 0) return;
     gathering = setTimeout(refresh, GATHER_FOR);
-    // A question that is asked anew before it is answered would never be.
+    // A query restarted before its response would never finish.
     if (asking) return;
     asking = true;
     void refreshed(queries, [...changed]).finally(() => (asking = false));
@@ -108,14 +108,14 @@ function listen(queries: QueryClient, report: (connection: Connection) => void):
     source = new EventSource(EVENTS_URL);
     source.onopen = () => {
       report("live");
-      // What happened while nobody listened is not told again.
+      // Events missed while disconnected are not repeated.
       if (wasLost) void queries.invalidateQueries();
       else again = setTimeout(() => void askAgain(queries), FIRST_AGAIN);
       wasLost = false;
     };
     source.onmessage = hear;
     for (const named of PASSING) source.addEventListener(named, hear);
-    // The stream could not go on where it was cut.
+    // The stream could not resume.
     source.addEventListener("reset", () => void queries.invalidateQueries());
     source.onerror = () => {
       report("lost");

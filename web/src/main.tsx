@@ -1,4 +1,4 @@
-// Mounts the page. What it looks like is in App.tsx.
+// Mounts the page, App.tsx.
 
 import "./library.css";
 import "./theme.css";
@@ -18,9 +18,9 @@ import { viewFetched } from "./Workspace";
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
-      // The live stream says when something changed; until then an answer stays good.
+      // The live stream reports changes; until then a response stays valid.
       staleTime: Infinity,
-      // An answer in words will not change by asking again; a silent daemon is asked again by live.ts.
+      // Retrying does not change an error response; live.ts retries while the daemon is unreachable.
       retry: (failures, error) => !(error instanceof ApiError) && failures < 1,
       refetchOnWindowFocus: false,
     },
@@ -29,7 +29,7 @@ const queries = new QueryClient({
 
 const SOON = 200;
 const route = parseRoute(window.location.hash);
-/** What comes soon is drawn at once: an empty page before it would be work for nothing. */
+/** Waits briefly for the first data, because drawing an empty page before it would be wasted work. */
 const first = Promise.allSettled([askFirst(queries, route), viewFetched(route.view)]);
 const soon = new Promise((done) => setTimeout(done, SOON));
 void Promise.race([first, soon]).then(draw);

@@ -1,4 +1,4 @@
-// What the page asks the daemon, and under which key the answer is kept.
+// The page's queries of the daemon, and the keys of their cached results.
 
 import { keepPreviousData, type QueryClient, useQuery } from "@tanstack/react-query";
 
@@ -21,7 +21,7 @@ import { showsSteps } from "./frames/useUnfolded";
 import { newestChunks } from "./messages/chunks";
 import { LAST, turnOf } from "./turns";
 
-/** How far back the timeline reaches. */
+/** The length of the fetched timeline. */
 const TIMELINE_LIMIT = 400;
 
 export const keys = {
@@ -38,11 +38,11 @@ export const framesKey = (conversation: string, at: string | null = null) =>
 export const frameKey = (conversation: string, id: string, at: string | null = null) =>
   [...keys.conversation(conversation), "frame", id, at] as const;
 
-/** Asks again for what is on the screen of conversations that changed. */
+/** Refetches the visible data of changed conversations. */
 export async function refreshed(queries: QueryClient, conversations: readonly string[]): Promise<void> {
   forget();
   const { view, open, at } = parseRoute(window.location.hash);
-  // Where nobody looks at steps, the frames come first without them.
+  // If no view shows steps, the frames are fetched without them first.
   const isQuick = (id: string) => view === "frames" && at === null && !showsSteps(id, open);
   const ask = (turn: number) =>
     conversations.map((id) =>
@@ -62,7 +62,7 @@ export async function refreshed(queries: QueryClient, conversations: readonly st
   ]);
 }
 
-/** The daemon looks at every result for it: it must not be in the way of what the user waits for. */
+/** The daemon inspects every result for it, so it must not delay visible data. */
 const CONTEXT = "context";
 export const CONTEXT_AFTER = 400;
 
@@ -70,7 +70,7 @@ export const contextKey = (conversation: string) => [...keys.conversation(conver
 
 const soon = new Set<string>();
 
-/** Not put off by what happens meanwhile, so that it is asked for while an agent works. */
+/** Not delayed by further events, so that it is fetched while an agent works. */
 function askContextSoon(queries: QueryClient, id: string): void {
   if (soon.has(id)) return;
   soon.add(id);
@@ -80,22 +80,22 @@ function askContextSoon(queries: QueryClient, id: string): void {
   }, CONTEXT_AFTER);
 }
 
-/** The frames with the steps as they were; those are asked for later. */
+/** The frames with their previous steps; new ones are fetched later. */
 async function quickFrames(queries: QueryClient, id: string): Promise<void> {
   const queryKey = framesKey(id);
-  // Nobody looks at it, or its first answer is on its way.
+  // Skips a query that is unused, or whose first response is pending.
   if (queries.getQueryCache().find({ queryKey })?.isActive() !== true || queries.getQueryData(queryKey) === undefined) return;
   try {
     const frames = await getFrames(id, null, false);
-    // What was asked for earlier may be older.
+    // A pending earlier query may return older data.
     await queries.cancelQueries({ queryKey, exact: true });
     queries.setQueryData<Frames>(queryKey, (before) => (before === undefined ? before : withSteps(frames, before)));
   } catch {
-    // Whoever asks for all of it is told.
+    // The complete query, which follows, reports the error.
   }
 }
 
-/** Asks again for everything that may have changed before the event stream opened; first for what the page is drawn of. */
+/** Refetches everything that may have changed before the event stream opened; first the visible data. */
 export async function askAgain(queries: QueryClient): Promise<void> {
   forget();
   const isLast = (what: unknown) => turnOf("frames", what) === LAST;
@@ -108,8 +108,8 @@ export async function askAgain(queries: QueryClient): Promise<void> {
 }
 
 /**
- * The first questions are asked before anything is drawn (most of them by first.ts already): nobody waits for a drawing
- * to find out what it lacks. What goes wrong is told by whoever draws it.
+ * The first queries run before anything is drawn (most of them by first.ts already), so that drawing never reveals
+ * missing data. The component that draws a result handles its error.
  */
 export async function askFirst(queries: QueryClient, { conversation, view, open, at }: Route): Promise<void> {
   const all = queries.fetchQuery({ queryKey: keys.conversations, queryFn: getConversations });
@@ -180,7 +180,7 @@ export function useTimeline(conversation: string) {
   });
 }
 
-/** Who finds words for summaries and titles, if anybody. */
+/** The helper that writes summaries and titles, if any. */
 export function useHelper() {
   return useQuery({ queryKey: keys.helper, queryFn: getHelper });
 }

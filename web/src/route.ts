@@ -1,4 +1,4 @@
-// The address as the page reads and changes it; its form is in address.ts.
+// Reads and changes the address; address.ts defines its form.
 
 import { useSyncExternalStore } from "react";
 
@@ -40,8 +40,8 @@ export function go(change: Partial<Route>): void {
 }
 
 /**
- * Stays with a conversation from now on, if the page was following the active one: the user has begun to work in it.
- * Not a step of its own in the browser's history.
+ * Stops following the active conversation, because the user has begun to work in this one. Adds no entry to the
+ * browser's history.
  */
 export function stayWith(conversation: string): void {
   if (parseSection(window.location.hash) !== undefined || parseLogin(window.location.hash) !== undefined) return;

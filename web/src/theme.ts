@@ -1,4 +1,5 @@
-// Defaults for the component library. Colours and sizes are in theme.css, because the page makes no styles at run time.
+// Defaults of the component library. Colours and sizes are in theme.css, because the page creates no styles at run
+// time.
 
 import { Badge, Button, Code, createTheme, Menu, Tooltip } from "@mantine/core";
 

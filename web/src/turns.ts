@@ -1,12 +1,12 @@
-// In which turn something is asked for again after a change: what the user looks at first. The rest waits for it: the
-// daemon answers for one conversation at a time, and another window may ask for the same.
+// The order in which data is refetched after a change: first the visible data. The rest waits, because the daemon
+// answers for one conversation at a time, and another window may ask for the same.
 
 import type { View } from "./address";
 
-/** The turn of what nobody waits for. */
+/** The turn of queries that no view needs now. */
 export const LAST = 2;
 
-/** What each view is drawn of; all of it is asked for together. */
+/** The queries of each view; they are fetched together. */
 const FIRST: Record<View, readonly string[]> = {
   chat: ["frames", "frame"],
   frames: ["frames"],
@@ -14,10 +14,10 @@ const FIRST: Record<View, readonly string[]> = {
   history: ["history", "timeline"],
 };
 
-/** What stands around the view. */
+/** The data around the view. */
 const SECOND: readonly string[] = ["frames", "history", "timeline", "waiting"];
 
-/** `what`: the part of a query's key that says what is asked for. */
+/** `what`: the part of a query's key that names its data. */
 export function turnOf(view: View, what: unknown): number {
   const name = String(what);
   return FIRST[view].includes(name) ? 0 : SECOND.includes(name) ? 1 : LAST;

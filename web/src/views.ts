@@ -1,4 +1,4 @@
-// The views that are loaded when the user looks at them: all but the frames.
+// The views that are loaded on demand: all but the frames.
 
 import type { View } from "./address";
 
@@ -10,6 +10,6 @@ export const LOAD = {
 
 /** Begins to load a view before it is drawn. */
 export function loadView(view: View): void {
-  // What goes wrong is told when it is drawn.
+  // An error is reported when the view is drawn.
   if (view !== "frames") LOAD[view]().catch(() => undefined);
 }

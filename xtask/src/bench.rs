@@ -9,7 +9,7 @@ const PROGRAMS: [system::Program; 2] = [
     system::Program { binary: "pg_ctlcluster", package: "postgresql", used_for: "the series `team`" },
 ];
 
-/// What to hand to the bench.
+/// The arguments of the bench.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     arguments: Vec<String>,

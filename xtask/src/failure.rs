@@ -1,4 +1,4 @@
-//! How a chore fails: what happened, and what to do about it.
+//! The failure of a task: the problem and its remedy.
 
 use std::fmt;
 

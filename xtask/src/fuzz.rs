@@ -1,5 +1,5 @@
 //! A short run of every fuzz target in `fuzz/`, so that a parser that panics on odd bytes is found early.
-//! What the targets hold, and how to go on from a finding, is in fuzz/README.md.
+//! fuzz/README.md describes the targets, and how to continue from a finding.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -70,7 +70,7 @@ pub fn install() -> Outcome {
     Ok(())
 }
 
-/// Where `cargo install` puts programs.
+/// The folder in which `cargo install` puts programs.
 fn install_folder() -> Outcome<PathBuf> {
     let home = || env::var_os("HOME").or_else(|| env::var_os("USERPROFILE"));
     env::var_os("CARGO_INSTALL_ROOT")

@@ -7,7 +7,7 @@ use crate::failure::{Failure, Outcome};
 use crate::tally::Tally;
 use crate::{shell, workspace};
 
-/// How the tests are built and run. Commands that share one share what they compile.
+/// The way to build and run tests. Commands with the same one share compiled code.
 pub struct Tests<'a> {
     pub environment: &'a Environment,
     pub long: bool,

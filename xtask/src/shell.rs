@@ -86,7 +86,7 @@ pub fn watch(command: &mut Command, mut each_line: impl FnMut(&str)) -> Outcome<
         let mut bytes = Vec::new();
         while reader.read_until(b'\n', &mut bytes).map_err(broken)? > 0 {
             let mut out = std::io::stdout().lock();
-            // Nobody reading our output is no reason to stop the tests.
+            // A closed output is no reason to stop the tests.
             let _ = out.write_all(&bytes).and_then(|()| out.flush());
             each_line(String::from_utf8_lossy(&bytes).trim_end());
             bytes.clear();

@@ -118,7 +118,7 @@ fn page_in_a_browser(environment: &Environment) -> Outcome {
     shell::run(page::npm(&["run", "e2e"]).envs(environment.iter().map(|(name, path)| (name, path))))
 }
 
-/// What ran, and how long it took.
+/// A step that ran, and its duration.
 #[derive(Default)]
 struct Steps {
     done: Vec<(&'static str, Duration, bool)>,

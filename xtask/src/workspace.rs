@@ -1,4 +1,4 @@
-//! Where things are: the checkout, and the cache outside it that keeps downloaded test tools between runs.
+//! Paths: the checkout, and the cache outside it that keeps downloaded test tools between runs.
 
 use std::env;
 use std::path::{Path, PathBuf};

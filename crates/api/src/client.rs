@@ -232,7 +232,7 @@ async fn send(
         .header(header::USER_AGENT, concat!("ctx/", env!("CARGO_PKG_VERSION")))
         .body(Full::new(body))
         .map_err(|error| ClientError::Cut(error.to_string()))?;
-    // What cannot be read as HTTP was not written by a daemon; neither was a connection closed without a word.
+    // Neither an invalid HTTP response nor a connection closed without one comes from a daemon.
     sender.send_request(request).await.map_err(|_| ClientError::NotADaemon)
 }
 

@@ -55,9 +55,9 @@ pub struct AccountView {
     pub spent: f64,
     /// Saved by edits so far; negative while an edit has not paid off.
     pub saved: f64,
-    /// What edits may owe at most.
+    /// The limit of the debt of edits.
     pub credit: f64,
-    /// What the editor would do before the next request, and why.
+    /// The editor's next step, with its reason.
     pub next: String,
 }
 

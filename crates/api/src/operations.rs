@@ -10,7 +10,7 @@ pub struct OperationInfo {
     pub name: &'static str,
     /// The fields that it takes: `|` between alternatives, `?` after optional ones.
     pub arguments: &'static str,
-    /// What it does: a command without a full stop.
+    /// Its effect, as a command without a full stop.
     pub help: &'static str,
 }
 

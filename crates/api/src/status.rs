@@ -37,7 +37,7 @@ pub struct Status {
     pub me: Option<Me>,
 }
 
-/// What mode `on` would have done to the newest conversations of a home, replayed by `ctx lab week`.
+/// Savings and harm of mode `on` in the newest conversations of a home, replayed by `ctx lab week`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(!default)]

@@ -141,7 +141,7 @@ pub struct LoginPoll {
     pub secret: String,
 }
 
-/// The key of a login; empty while nobody has decided.
+/// The key of a login; empty while undecided.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoginKey {
@@ -239,7 +239,7 @@ pub struct ConversationFigures {
     pub last_activity: u64,
 }
 
-/// Why someone opens the conversation of another person.
+/// The reason for opening another person's conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reason {

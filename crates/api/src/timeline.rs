@@ -187,7 +187,7 @@ pub struct AccessView {
     /// The person or group it is shared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub with: Option<String>,
-    /// Why someone opened it without being allowed by its owner.
+    /// The reason for opening it without the owner's permission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

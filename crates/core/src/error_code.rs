@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Declares the codes with the names that programs see.
 macro_rules! codes {
     ($($code:ident = $name:literal,)*) => {
-        /// What went wrong, for programs.
+        /// The kind of an error, for programs.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum ErrorCode {
             $(#[serde(rename = $name)] #[doc = concat!("`", $name, "`")] $code,)*

@@ -11,7 +11,7 @@ macro_rules! hint {
     ($($part:expr),+ $(,)?) => { $crate::hint::Hint::from_iter([$($crate::hint::Part::from($part)),+]) };
 }
 
-/// What to do about an error. Its `Display` is that of the command line.
+/// The remedy for an error. Its `Display` is that of the command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hint(Vec<Part>);
 

@@ -52,7 +52,7 @@ pub struct ReceivedRequest {
 pub struct AttributedRequest {
     pub received: ReceivedRequest,
     pub class: Class,
-    /// How it was attributed, if people should know that.
+    /// The way it was attributed, if users should know.
     pub detail: Option<String>,
     /// Content that a new conversation inherits.
     pub origin: Origin,

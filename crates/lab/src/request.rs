@@ -231,7 +231,7 @@ impl<'r> Script<'r> {
         found.map_or(0.0, |block| self.sizes.block(block, message))
     }
 
-    /// What the messages of the recording consist of.
+    /// The composition of the recording's messages.
     pub fn shares(&self) -> Shares {
         self.sizes.shares(&self.facts)
     }

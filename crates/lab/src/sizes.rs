@@ -50,7 +50,7 @@ struct MessageSize {
     unrecorded: f64,
 }
 
-/// What the tokens of a recording consist of.
+/// The composition of the tokens of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Shares {
     pub visible: f64,
@@ -126,7 +126,7 @@ impl Sizes {
         message.anchors.iter().find_map(|anchor| self.anchors.get(anchor).copied())
     }
 
-    /// What these messages of the recording consist of.
+    /// The composition of these messages of the recording.
     pub fn shares(&self, facts: &[Message]) -> Shares {
         let mut shares = Shares::default();
         for (at, (message, size)) in facts.iter().zip(&self.messages).enumerate() {

@@ -1,4 +1,4 @@
-//! What the automatic editor would have saved in the newest conversations of a home, and harmed.
+//! Savings and harm of the automatic editor in the newest conversations of a home, replayed.
 
 use crate::policies::Nothing;
 use crate::recording::newest;

@@ -82,7 +82,7 @@ pub(crate) struct Parts {
 pub(crate) type Meter = Box<dyn Fn(&str, &Usage) + Send + Sync>;
 pub(crate) type GrowthListener = Box<dyn Fn() -> bool + Send>;
 
-/// What the store says of all conversations.
+/// The store's answer about all conversations.
 #[derive(Default)]
 pub(crate) struct Overview {
     pub directory: Directory,

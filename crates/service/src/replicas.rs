@@ -22,7 +22,7 @@ const BEAT: Duration = Duration::from_millis(250);
 const RETRY: Duration = Duration::from_millis(100);
 /// The longest wait for steps of a conversation that is read again.
 const SETTLE: Duration = Duration::from_millis(500);
-/// How often an edit is tried that other daemons overtake.
+/// Attempts at an edit that conflicts with those of other daemons.
 const TRIES: usize = 5;
 
 /// Conversations that grew elsewhere, with their versions.
@@ -94,7 +94,7 @@ impl Parts {
         }
         for id in &news.edited {
             if let Err(error) = self.take_edit(id) {
-                // What is in memory is outdated: a request must read it again or be withheld.
+                // The copy in memory is outdated: a request must read it again or be withheld.
                 let card = lock(&self.directory).card(id).cloned();
                 card.iter().for_each(|card| self.held.put(&Card { edited: true, ..card.clone() }, true));
                 self.with_directory(|directory| directory.unload(id));

@@ -1,4 +1,4 @@
-//! What only shows from inside: conversations that leave memory at the worst moment.
+//! Tests from inside: conversations that leave memory at the worst moment.
 
 #[allow(dead_code)]
 #[path = "../tests/support/stores.rs"]

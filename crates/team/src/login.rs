@@ -18,9 +18,9 @@ use crate::registry::{LOG, Registry, now};
 use crate::scope::Scopes;
 use crate::state::{NewKey, State};
 
-/// How long a code counts, in milliseconds.
+/// The lifetime of a code in milliseconds.
 pub const LOGIN_LIFETIME: u64 = 10 * 60 * 1000;
-/// How long the key of a login is valid, in milliseconds.
+/// The lifetime of the key of a login in milliseconds.
 pub const LOGIN_KEY_LIFETIME: u64 = 90 * 24 * 60 * 60 * 1000;
 
 /// No vowels, so that no words arise, and no letters that look like digits: 34 bits.
@@ -243,7 +243,7 @@ impl TeamError {
         TeamError::refused(
             ErrorCode::UnknownLogin,
             "No login waits with this code.",
-            "Codes count for ten minutes and once. Sign in again to get a new one.",
+            "A code is valid once, for ten minutes. Sign in again to get a new one.",
         )
     }
 }

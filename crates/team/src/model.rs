@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::scope::Scopes;
 
-/// What a person may do besides using their own and shared conversations.
+/// A person's rights beyond their own and shared conversations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -98,7 +98,7 @@ pub struct Key {
     pub revoked_at: Option<u64>,
 }
 
-/// What someone may do with a conversation of another person.
+/// Access to another person's conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
@@ -115,7 +115,7 @@ impl Access {
     }
 }
 
-/// Who a conversation is shared with.
+/// The recipient of a share.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Grantee {

@@ -26,7 +26,7 @@ const SAVE: Duration = Duration::from_secs(60);
 /// The longest pause between two looks at the changes of other daemons. A notification ends it.
 const BEAT: Duration = Duration::from_millis(250);
 const RETRY: Duration = Duration::from_millis(100);
-/// How often a change is tried that other daemons overtake.
+/// Attempts at a change that conflicts with those of other daemons.
 const TRIES: usize = 5;
 
 pub struct Registry {

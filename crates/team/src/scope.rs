@@ -1,4 +1,4 @@
-//! What a key is for. A scope narrows what the role of its person allows, and never widens it.
+//! Scopes of keys. A scope narrows the rights of its person's role, and never widens them.
 
 use std::fmt;
 use std::str::FromStr;

@@ -13,7 +13,7 @@ use crate::login::DecidedLogin;
 use crate::model::{Access, Actor, Glass, Grantee, Key, Notice, Person, Role, Share};
 use crate::scope::Scopes;
 
-/// How long a conversation stays open to the person who opened it for a reason, in milliseconds.
+/// The duration of an access that a person opened with a reason, in milliseconds.
 pub const GLASS_LIFETIME: u64 = 60 * 60 * 1000;
 
 const LONGEST_NAME: usize = 64;
@@ -280,7 +280,7 @@ impl State {
         check_name("person", name)?;
         groups.iter().try_for_each(|group| check_name("group", group))?;
         if name == Actor::OPERATOR_NAME || self.people.values().any(|person| person.name == name) {
-            let message = format!("There is a person called `{name}` already.");
+            let message = format!("A person called `{name}` already exists.");
             return Err(TeamError::refused(ErrorCode::PersonExists, message, "Choose another name."));
         }
         let person = self.last_person + 1;
@@ -383,7 +383,7 @@ impl State {
         let reason = reason.trim();
         if reason.chars().count() < 8 {
             let message = "Opening the conversation of another person needs a reason.";
-            let hint = "Say why, in a few words: the owner reads it, and it stays in the audit log.";
+            let hint = "Give a reason in a few words: the owner reads it, and it stays in the audit log.";
             return Err(TeamError::refused(ErrorCode::BadRequest, message, hint));
         }
         let reason = reason.chars().take(LONGEST_REASON).collect();
@@ -420,7 +420,7 @@ fn check_scopes(actor: &Actor, scopes: Scopes) -> Result<(), TeamError> {
     }
     Err(TeamError::refused(
         ErrorCode::ScopeNeeded,
-        format!("Your key lacks the scope {missing}, and makes no key that has it."),
+        format!("Your key lacks the scope {missing}, so it cannot create a key with it."),
         format!("Choose from {}, or use a key with more scopes.", actor.scopes),
     ))
 }

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use crate::background::Background;
 
-/// What happens to the bytes of all connections, old and new.
+/// The treatment of the bytes of all connections, old and new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// They pass.

@@ -17,7 +17,7 @@ const SETTINGS: [&str; 9] = [
     "context_management",
 ];
 
-/// What a request holds.
+/// The content of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outline {
     pub messages: usize,

@@ -1,4 +1,4 @@
-//! How often the matcher takes a message for another one.
+//! The error rates of the matcher.
 //!
 //! A simulated client keeps its true history, renders it to exact request bytes and does to it all
 //! that clients do. A *sighting* is one message in one request. A *leak* is a sighting of a known

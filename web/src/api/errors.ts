@@ -1,6 +1,6 @@
-// What the daemon answers instead of what was asked for.
+// Error responses of the daemon.
 
-/** An answer of the daemon that is not the one asked for, in words for a person. */
+/** An error response of the daemon, in words. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -13,7 +13,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The answer, or the refusal thrown. */
+/** Returns the answer, or throws the refusal. */
 export async function taken<Data>(asked: Promise<Answer<Data>>): Promise<Data> {
   const { data, error, response } = await asked;
   if (response.ok && data !== undefined) return data;
@@ -32,7 +32,7 @@ function readError(response: Response, body: unknown): ApiError {
   return new ApiError(
     response.status,
     text(error.code) ?? `http-${response.status}`,
-    // Not the daemon's own shape: the status line has to do.
+    // Not the daemon's error format: uses the status line.
     text(error.message) ?? `The daemon responded with ${response.status} ${response.statusText}`.trim(),
     text(error.hint),
   );

@@ -1,5 +1,5 @@
-// The daemon's control API: one function for each question the page asks, typed by the daemon's own description.
-// Nothing here knows about React; what is asked when is in queries.ts.
+// A typed function for each call of the control API that the page uses. Independent of React; queries.ts decides when
+// to call them.
 
 import createClient from "openapi-fetch";
 
@@ -14,24 +14,24 @@ export type * from "./types";
 
 const ROOT = "/control/v1";
 
-/** Replies are told as they grow only to those who ask for it. */
+/** Replies in progress are reported only on request. */
 export const EVENTS_URL = `${ROOT}/events?streaming=true&brief=true&${KEY_PARAMETER}`;
 
-/** For what has no function below. */
+/** For calls without a function below. */
 export const client = createClient<paths>({
   baseUrl: ROOT,
   headers: KEY_HEADERS,
   fetch: (request) => asked(request) ?? fetch(request),
 });
 
-/** Who this page is, in the history. */
+/** The page's author name in the history. */
 const AUTHOR = "ui";
 
 export const getStatus = () => taken(client.GET("/status"));
 
 export const getConversations = async () => (await taken(client.GET("/conversations"))).conversations;
 
-/** Without their steps the daemon tells the frames in a fourth of the time. */
+/** Without steps, the daemon lists the frames in a quarter of the time. */
 export async function getFrames(conversation: string, at: string | null = null, steps = true): Promise<Frames> {
   const query = { ...(steps ? { steps } : {}), ...(at === null ? {} : { at }) };
   return (await taken(
@@ -47,7 +47,7 @@ export async function getFrame(conversation: string, id: string, at: string | nu
   )) as FrameContent;
 }
 
-/** What a rule of the provider or an error code means. */
+/** The explanation of a provider rule or an error code. */
 export const getTerm = (name: string) => taken(client.GET("/explain/{name}", { params: { path: { name } } }));
 
 export const getExplanation = (conversation: string, at: string | null = null) =>
@@ -89,7 +89,7 @@ export const search = (q: string, limit?: number, conversation?: string) =>
     }),
   );
 
-/** A way through the history: undo, redo, revert, rollback, branch, checkout, tag. */
+/** A history action: undo, redo, revert, rollback, branch, checkout, tag. */
 export const go = (conversation: string, way: Partial<HistoryRequest> & Pick<HistoryRequest, "action">): Promise<EditResult> =>
   taken(
     client.POST("/conversations/{conversation}/history", {
@@ -113,7 +113,7 @@ interface Wanted {
   /** The head that they were made against; `none`: no commit yet. Another one is refused as `stale`. */
   expect?: string | null;
   note?: string | null;
-  /** The moment that it waits for. */
+  /** The condition of a deferred edit. */
   when?: When;
 }
 
@@ -121,7 +121,7 @@ function editBody({ operations, expect = null, note = null, when = "now" }: Want
   return { operations, expect, note, dry_run, author: AUTHOR, when };
 }
 
-/** What operations would do: frames, tokens, and the words that were found for them. Nothing is changed. */
+/** The effect of operations: frames, tokens, and the texts written for them. Nothing is changed. */
 export const preview = (conversation: string, wanted: Wanted, signal?: AbortSignal): Promise<EditResult> =>
   taken(
     client.POST("/conversations/{conversation}/operations", {
@@ -131,7 +131,7 @@ export const preview = (conversation: string, wanted: Wanted, signal?: AbortSign
     }),
   );
 
-/** Makes operations one commit, now or when their moment comes. */
+/** Applies operations as one commit, now or deferred. */
 export const apply = (conversation: string, wanted: Wanted): Promise<EditResult> =>
   taken(
     client.POST("/conversations/{conversation}/operations", {
@@ -140,7 +140,7 @@ export const apply = (conversation: string, wanted: Wanted): Promise<EditResult>
     }),
   );
 
-/** Takes out what the provider refuses, as a commit. */
+/** Removes what the provider refuses, as a commit. */
 export const heal = (conversation: string, expect: string): Promise<EditResult> =>
   taken(
     client.POST("/conversations/{conversation}/heal", {
@@ -149,7 +149,7 @@ export const heal = (conversation: string, expect: string): Promise<EditResult> 
     }),
   );
 
-/** What operations would do and cost, each and all together. Nothing is changed. */
+/** Effect and cost of operations, one by one and together. Nothing is changed. */
 export const plan = (conversation: string, wanted: Wanted, signal?: AbortSignal): Promise<PlanView> =>
   taken(
     client.POST("/conversations/{conversation}/plan", {
@@ -167,7 +167,7 @@ export const plan = (conversation: string, wanted: Wanted, signal?: AbortSignal)
     }),
   );
 
-/** Changes that wait for their moment, and what became of others. */
+/** Deferred edits, pending and finished. */
 export const getWaiting = (conversation: string) =>
   taken(client.GET("/conversations/{conversation}/waiting", { params: { path: { conversation } } }));
 
@@ -179,7 +179,7 @@ export const cancelDeferred = (conversation: string, edit: string) =>
     }),
   );
 
-/** Makes one that waits, whatever it waits for. */
+/** Applies a deferred edit now, whatever its condition. */
 export const acceptDeferred = (conversation: string, edit: string) =>
   taken(
     client.POST("/conversations/{conversation}/waiting/{edit}/accept", {
@@ -191,7 +191,7 @@ export const acceptDeferred = (conversation: string, edit: string) =>
 export const getContext = (conversation: string) =>
   taken(client.GET("/conversations/{conversation}/context", { params: { path: { conversation } } }));
 
-/** Clears all that the automatic editor may clear, now. */
+/** Clears everything that the automatic editor may clear, now. */
 export const clearNow = (conversation: string, reason: string | null): Promise<EditResult> =>
   taken(
     client.POST("/conversations/{conversation}/clear", {
@@ -202,7 +202,7 @@ export const clearNow = (conversation: string, reason: string | null): Promise<E
 
 export const getHelper = () => taken(client.GET("/helper"));
 
-/** Lets the helper model find the words that the operations lack, and makes them one commit; answers with the job. */
+/** Has the helper model write the missing texts of operations and commit them; returns the job. */
 export const askHelper = (conversation: string, wanted: Wanted, dry_run = false) =>
   taken(
     client.POST("/conversations/{conversation}/helper", {

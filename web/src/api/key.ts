@@ -1,5 +1,5 @@
-// The page's half of its session. The daemon hands it over in the address, once; from then on it lies in the storage of
-// this origin, port included. The cookie, the other half, reaches every server on this host and opens nothing alone.
+// The page's half of its session. The daemon passes it in the address, once; then it is in the storage of this origin,
+// port included. The cookie, the other half, reaches every server on this host and opens nothing by itself.
 
 const STORED = "ctx-page-key";
 
@@ -14,7 +14,7 @@ function read(): string {
   return given;
 }
 
-/** Keeps the key of a new session. It counts from the next load of the page. */
+/** Stores the key of a new session, which takes effect with the next load of the page. */
 export function keepKey(key: string): void {
   localStorage.setItem(STORED, key);
 }
@@ -25,7 +25,7 @@ export function forgetKey(): void {
 
 const KEY = read();
 
-/** Sent with every question. */
+/** Headers of every request. */
 export const KEY_HEADERS = { "x-ctx-page-key": KEY };
 
 /** Browsers open an event stream without headers: its address has the key. */

@@ -1,5 +1,4 @@
-// Questions about what is worth removing, many pending changes, frames left behind and requests that left. A 404 counts as
-// "nothing known".
+// Calls for stale content, deferred edits, frames left behind and sent requests. A 404 counts as "nothing known".
 
 import { ApiError } from "./errors";
 import { KEY_HEADERS } from "./key";
@@ -41,7 +40,7 @@ export async function getSent(conversation: string, request: number): Promise<Se
   return response === null ? null : ((await response.json()) as SentRequest);
 }
 
-/** The body that left, to the byte. */
+/** The exact body that was sent. */
 export async function getSentBody(conversation: string, request: number): Promise<string | null> {
   const response = await asked(of(conversation, `requests/r${request}/body`));
   return response === null ? null : await response.text();

@@ -1,4 +1,4 @@
-// Signing in to a daemon that serves a team, and out again. The session counts from the next load of the page.
+// Signing in to a team's daemon, and out. A session takes effect with the next load of the page.
 
 import { ApiError } from "./errors";
 import { forgetKey, KEY_HEADERS, keepKey } from "./key";
@@ -15,7 +15,7 @@ async function send(path: string, body?: unknown): Promise<unknown> {
   throw new ApiError(response.status, code, message, hint);
 }
 
-/** Where a person can sign in without a key: the name of the identity provider, if there is one. */
+/** The identity provider at which a person can sign in without a key, if there is one. */
 export async function signInProvider(): Promise<string | null> {
   const response = await fetch("/ui/sign-in/ways");
   const { provider = null } = response.ok ? ((await response.json()) as { provider?: string | null }) : {};
@@ -31,7 +31,7 @@ export async function signIn(key: string): Promise<void> {
   keepKey(page_key);
 }
 
-/** This browser forgets its session, whatever the daemon says. */
+/** Forgets the session in this browser, whatever the daemon answers. */
 export async function signOut(): Promise<void> {
   try {
     await send("/ui/sign-out");

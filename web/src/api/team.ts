@@ -53,7 +53,7 @@ export const unshare = (conversation: string, body: Schemas["ShareRequest"]) =>
 export const getFigures = async (person: string) =>
   (await taken(client.GET("/people/{person}/conversations", { params: { path: { person } } }))).conversations;
 
-/** Opens a conversation without its owner, who is told. */
+/** Opens a conversation without its owner's permission; the owner is notified. */
 export const openFor = (person: string, conversation: string, reason: string) =>
   taken(
     client.POST("/people/{person}/conversations/{conversation}/open", {

@@ -1,4 +1,4 @@
-// The words of the control API, as the page calls them. All come from openapi.json.
+// The types of the control API, under the page's names. All come from openapi.json.
 
 import type { components } from "./schema";
 
@@ -19,7 +19,7 @@ export type Block = Omit<Schemas["BlockView"], "kind"> & { kind: BlockKind };
 export type Message = Omit<Schemas["MessageView"], "blocks"> & { blocks: Block[] };
 export type FrameContent = Omit<Schemas["ContentView"], "messages"> & { messages: Message[] };
 
-/** The generator drops what stands beside a reference: here, what tells this event from the others. */
+/** The generator drops properties beside a reference; here, the one that distinguishes the event. */
 export type SignalEvent = Pick<Schemas["Event"], "seq" | "at" | "conversation"> & Schemas["SignalView"] & { kind: "signal" };
 export type TimelineEvent = Extract<Schemas["Event"], { kind: string }> | SignalEvent;
 export type OpenedEvent = Extract<TimelineEvent, { kind: "opened" }>;
@@ -27,7 +27,7 @@ export type RequestEvent = Extract<TimelineEvent, { kind: "request" }>;
 export type AnswerEvent = Extract<TimelineEvent, { kind: "answer" }>;
 export type CommitEvent = Extract<TimelineEvent, { kind: "commit" }>;
 export type LineEvent = Extract<TimelineEvent, { kind: "line" }>;
-/** What the automatic editor and the provider's own editing tell beside requests. */
+/** Reports of the automatic editor and of the provider's own editing. */
 export type PhaseEvent = Extract<TimelineEvent, { kind: "phase" }>;
 export type NotedEvent = Extract<TimelineEvent, { kind: "noted" }>;
 export type RefusedEvent = Extract<TimelineEvent, { kind: "refused" }>;
@@ -38,11 +38,11 @@ export type Operation = Schemas["OperationInput"];
 export type OperationName = Operation["op"];
 export type Select = Schemas["Select"];
 export type Where = Schemas["Where"];
-/** Changes that wait for their moment, or did. */
+/** Deferred edits, pending and finished. */
 export type Waiting = Schemas["WaitingView"];
 export type DeferredEdit = Schemas["WaitView"];
 export type When = Schemas["When"];
-/** How full the context is, and what of it may be cleared. */
+/** The usage of the window, and the clearable part. */
 export type ContextFill = Schemas["ContextView"];
 export type Mode = Schemas["Mode"];
 export type Standing = Schemas["Standing"];

@@ -1,4 +1,4 @@
-// A call of a tool and what came back, as one line: what was called with what, and how large the result is.
+// A tool call and its result as one line: tool, input, size of the result.
 
 import { Badge } from "@mantine/core";
 

@@ -1,4 +1,4 @@
-// One side of a row: the words of a step, fetched when it comes into sight.
+// One side of a row: the content of a step, fetched when it becomes visible.
 
 import { Badge } from "@mantine/core";
 import { useMemo } from "react";
@@ -21,7 +21,7 @@ interface Props {
   conversation: string;
   cell: Cell;
   commits: ReadonlyMap<string, Commit>;
-  /** What was taken out stands on the other side anyway. */
+  /** The other side shows the removed content. */
   brief: boolean;
 }
 

@@ -1,5 +1,4 @@
-// The rows that are in sight. The list begins at its end, where the newest is, and stays there while it grows; whoever
-// has scrolled up is left in peace.
+// The visible rows. The list starts at its end and follows new messages, unless the user has scrolled up.
 
 import { Button } from "@mantine/core";
 import { ChevronRightIcon } from "@radix-ui/react-icons";
@@ -49,7 +48,7 @@ interface Props {
   onToggle: (key: string) => void;
 }
 
-/** Closer to the end than this is at the end. */
+/** The distance from the end that counts as the end. */
 const NEAR = 80;
 
 export function ChatList(props: Props) {
@@ -61,7 +60,7 @@ export function ChatList(props: Props) {
     getScrollElement: () => scroll.current,
     estimateSize: (index) => expected(rows[index]),
     getItemKey: (index) => rows[index]?.key ?? "growing",
-    // Where it begins nothing else is drawn or fetched first.
+    // Starts at its place, so that nothing else is drawn or fetched first.
     initialOffset: () => offsetOf(rows, open === null ? rows.length : Math.max(0, indexOf(rows, open))),
     overscan: 8,
     paddingStart: 6,
@@ -81,7 +80,7 @@ export function ChatList(props: Props) {
   };
   useImperativeHandle(ref, () => ({ toEnd, toRow, first }));
 
-  // What is open is shown; otherwise the newest is.
+  // Shows the open item, otherwise the newest.
   useEffect(() => {
     const index = open === null ? -1 : indexOf(rows, open);
     if (index >= 0) {
@@ -99,9 +98,9 @@ export function ChatList(props: Props) {
     if (current !== null && atEnd.current) current.scrollTop = current.scrollHeight;
   }, [height, growing]);
 
-  // Whoever reads above is told that there is more, and is left where they are.
+  // A user who reads above keeps the position and gets a notice.
   const last = rows.at(-1)?.key ?? "";
-  /** The last row when the end was left; null at the end. */
+  /** The last row at the time the user scrolled away from the end; null at the end. */
   const [left, setLeft] = useState<string | null>(null);
   const isFresh = left !== null && (left !== last || growing !== null);
 
@@ -124,7 +123,7 @@ export function ChatList(props: Props) {
 
   const [menu, setMenu] = useState<MenuPlace | null>(null);
   const openMenu = useCallback((event: React.MouseEvent, id: string) => {
-    // Marked words have the browser's own menu.
+    // Selected text has the browser's own menu.
     if (window.getSelection()?.isCollapsed === false) return;
     event.preventDefault();
     setMenu({ id, x: event.clientX, y: event.clientY });
@@ -257,7 +256,7 @@ function isOpen(row: Row, open: string | null): boolean {
   return open !== null && (row.kind === "frame" ? row.frame.id : row.id) === open;
 }
 
-/** Not on something that has a click of its own, and not the end of marking words. */
+/** Excludes elements with a click handler of their own, and the end of a text selection. */
 function isPlainClick({ target }: React.MouseEvent): boolean {
   if (target instanceof Element && target.closest("button, a, summary, input, img") !== null) return false;
   return window.getSelection()?.isCollapsed ?? true;
@@ -271,7 +270,7 @@ export function indexOf(rows: readonly Row[], id: string): number {
   return rows.findIndex((row) => row.kind === "frame" && row.frame.id === frame);
 }
 
-/** How far down a row is expected to be. */
+/** The estimated offset of a row. */
 function offsetOf(rows: readonly Row[], index: number): number {
   return rows.slice(0, index).reduce((sum, row) => sum + expected(row), 0);
 }

@@ -1,4 +1,4 @@
-// The whole chat as the model sees it now, as the agent believes it is, or both side by side.
+// The whole chat: as sent, as the agent sees it, or both side by side.
 
 import { ActionIcon, Button, Loader, SegmentedControl, Tooltip } from "@mantine/core";
 import { ArrowDownIcon, DoubleArrowDownIcon, ArrowUpIcon } from "@radix-ui/react-icons";
@@ -41,7 +41,7 @@ export function ChatView({ conversation }: { conversation: Conversation }) {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
   const list = useRef<ChatListHandle>(null);
 
-  // Nobody hears how it goes on while the chat is not shown.
+  // Replies in progress matter only while the chat is visible.
   useEffect(() => () => forget(id), [id]);
 
   const commits = useMemo(
@@ -54,7 +54,7 @@ export function ChatView({ conversation }: { conversation: Conversation }) {
     [mode, sent.data, source.data, at, toggled],
   );
 
-  // The message itself has taken its place: the frames know it, and so does the content of the last one.
+  // The message has replaced the reply in progress: the frames and the content of the last one include it.
   const ended = growing?.ended ?? null;
   const { dataUpdatedAt: written } = useFrame(id, lastChunk(all), at, false);
   const since = Math.min(sent.dataUpdatedAt, written);
@@ -118,13 +118,13 @@ export function ChatView({ conversation }: { conversation: Conversation }) {
   );
 }
 
-/** What the newest words that are sent are fetched with. */
+/** The query of the newest sent content. */
 function lastChunk(rows: readonly Row[]): string {
   const last = rows.findLast((row) => row.kind === "part" && row.sent !== null);
   return last?.kind === "part" ? (last.sent?.chunk ?? "") : "";
 }
 
-/** The user looks at the chat as it was: that must not be taken for now. */
+/** Warns that the chat shows a past state. */
 function Past({ at, commit }: { at: string; commit: Commit | undefined }) {
   return (
     <p className={styles.past} role="status">
@@ -145,7 +145,7 @@ interface DifferencesProps {
   list: React.RefObject<ChatListHandle | null>;
 }
 
-/** How much differs from what the agent believes, and the way from one place to the next. */
+/** Counts the differences from the agent's version, and jumps between them. */
 function Differences({ frames, rows, list }: DifferencesProps) {
   const changed = new Set(frames.frames.filter((frame) => !isSame(frame)).map(({ id }) => id));
   const places = rows.flatMap((row, index) => (row.kind === "frame" && changed.has(row.frame.id) ? [index] : []));

@@ -1,4 +1,4 @@
-// The line above a frame: its id, what was done to it, what it weighs; for a folded one also what it is.
+// The line above a frame: id, edits and size; for a folded frame also its title.
 
 import { Badge } from "@mantine/core";
 import { ChevronRightIcon, DrawingPinFilledIcon } from "@radix-ui/react-icons";
@@ -16,7 +16,7 @@ import { tellsMore } from "./items";
 import type { Mode, Row } from "./rows";
 
 interface Props {
-  /** The point of the history that is looked at. */
+  /** The shown point of the history. */
   at: string | null;
   row: Extract<Row, { kind: "frame" }>;
   conversation: string;
@@ -77,10 +77,10 @@ function Title({ frame }: { frame: Frame }) {
   return <bdi className={styles.title}>{line(frame.title || "Untitled")}</bdi>;
 }
 
-/** A title that only repeats the words below it is not worth a line. */
+/** A title that repeats the text below is not shown. */
 function GivenTitle({ conversation, row, at }: Pick<Props, "conversation" | "row" | "at">) {
   const { frame, pair } = row;
-  // What the row below shows already, so nothing is fetched for it.
+  // The row below shows it already, so nothing is fetched.
   const beginning = useMemo(() => chunks(frame).get(0) ?? frame.id, [frame]);
   const { data } = useFrame(conversation, beginning, pair.sent === null ? "source" : at, false);
   if (data === undefined || !tellsMore(frame.title, data.messages)) return null;
@@ -96,7 +96,7 @@ export function State({ state }: { state: string }) {
   );
 }
 
-/** Side by side: why there is nothing on the other side. */
+/** Side by side: the reason for an empty side. */
 function Where({ row, mode }: { row: Props["row"]; mode: Mode }) {
   if (mode !== "both") return null;
   const { sent, source } = row.pair;

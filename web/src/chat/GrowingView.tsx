@@ -1,4 +1,4 @@
-// A reply while it is being written.
+// A reply in progress.
 
 import { Badge } from "@mantine/core";
 
@@ -7,7 +7,7 @@ import { Words } from "../messages/Words";
 import styles from "./chat.module.css";
 import type { Growing } from "./growing";
 
-/** Only the end of a very long part: it grows there. */
+/** Only the end of a very long part, where it grows. */
 const TAIL = 3000;
 
 export function GrowingView({ growing }: { growing: Growing }) {

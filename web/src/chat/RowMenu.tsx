@@ -1,4 +1,4 @@
-// The operations on a frame or step of the chat, where it was clicked with the other button.
+// The context menu of a frame or step in the chat.
 
 import { Menu } from "@mantine/core";
 

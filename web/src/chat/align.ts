@@ -1,5 +1,4 @@
-// Frames of two lists side by side: what is sent and what the agent believes it sent. Most stand at the same place;
-// some were moved, added or cut in parts.
+// Aligns two lists of frames, sent and original. Most are at the same place; some were moved, added or split.
 
 import type { Frame } from "../api";
 
@@ -41,7 +40,7 @@ export function align(sent: readonly Frame[], source: readonly Frame[]): Pair[] 
   return pairs;
 }
 
-/** Where the steps of each part begin in the whole frame. */
+/** The first step of each part, counted in the whole frame. */
 function offsets(sent: readonly Frame[]): Map<string, number> {
   const parts = sent.filter(({ id }) => id.includes("."));
   parts.sort((a, b) => a.id.localeCompare(b.id, "en", { numeric: true }));

@@ -1,4 +1,4 @@
-// Replies that are being written: what the daemon tells of them while they stream, kept until the real message comes.
+// Replies in progress: the streamed pieces, kept until the complete message arrives.
 
 import { useSyncExternalStore } from "react";
 
@@ -13,15 +13,15 @@ export interface GrowingPart {
 export interface Growing {
   request: number;
   parts: readonly GrowingPart[];
-  /** Something before or between is missing: one came late, or was too slow. */
+  /** A piece is missing: one came late, or the reader was too slow. */
   gaps: boolean;
-  /** When nothing more came; the message itself is on its way from then on. */
+  /** The time of the last piece; the message itself follows. */
   ended: number | null;
   /** The number of the next piece. */
   next: number;
 }
 
-/** A piece of a reply, as it is told. */
+/** A piece of a reply, as streamed. */
 export interface StreamingEvent extends GrowingPart {
   kind: "streaming";
   conversation: string;
@@ -32,7 +32,7 @@ export interface StreamingEvent extends GrowingPart {
 const replies = new Map<string, Growing>();
 const listeners = new Set<() => void>();
 
-/** Listens to the events of the daemon; all but those about replies are nobody's business here. */
+/** Receives the daemon's events; ignores all but those about replies. */
 export function hear(event: { kind?: string }): void {
   if (isStreaming(event)) grow(event);
   else if (event.kind === "answer" && "conversation" in event && "request" in event) {

@@ -1,5 +1,4 @@
-// What one step shows: words, thoughts, calls with their results, and places where something was taken out; together
-// under the one who speaks.
+// The content of one step, grouped by speaker: text, thinking, calls with their results, and places of removed content.
 
 import type { Block, Message } from "../api";
 import { parts } from "../messages/reminders";
@@ -14,7 +13,7 @@ export type Item =
 export interface Speech {
   key: string;
   role: string;
-  /** It stands there because of an edit. */
+  /** An edit placed it here. */
   made: boolean;
   items: Item[];
 }
@@ -38,7 +37,7 @@ export function speeches(messages: readonly Message[]): Speech[] {
 
   found.forEach((place, index) => {
     if (place.kind === "gone") {
-      // It belongs to whoever speaks around it; alone it is nobody's.
+      // It belongs to the surrounding speaker; alone, it has none.
       const last = speaking.at(-1);
       const item: Item = { kind: "gone", key: `${index}`, gone: place.gone };
       if (last === undefined) say("", false, item);
@@ -61,7 +60,7 @@ export function speeches(messages: readonly Message[]): Speech[] {
   return speaking;
 }
 
-/** Whether a frame's title says something else than the words that it begins with. */
+/** Whether a frame's title differs from the beginning of its text. */
 export function tellsMore(title: string, messages: readonly Message[]): boolean {
   const squeeze = (text: string) => text.replace(/\s+/g, " ").trim();
   const words = squeeze(title.replace(/…$/, "")).slice(0, 40);

@@ -1,11 +1,11 @@
-// The rows of the chat: a line for each frame, then what is in it, step by step. Rows are known from the list of
-// frames alone; their words are fetched when they come into sight.
+// The rows of the chat: a line per frame, then its steps. The list of frames suffices for the rows; their content is
+// fetched when they become visible.
 
 import type { Frame, Step } from "../api";
 import { chunks, stepNumber } from "../messages/chunks";
 import { align, type Pair } from "./align";
 
-/** As it is sent, as the agent believes it is, or both beside each other. */
+/** As sent, as the agent sees it, or both side by side. */
 export type Mode = "sent" | "agent" | "both";
 
 /** A piece of one side: which step of which frame, and what to fetch to see it. */
@@ -13,7 +13,7 @@ export interface Cell {
   /** The point of the history; the newest without one. */
   at: string | null;
   frame: string;
-  /** 0 is what stands before the first step. */
+  /** 0 is the content before the first step. */
   step: number;
   chunk: string;
   /** Expected height. */
@@ -31,7 +31,7 @@ interface Lists {
   source: readonly Frame[];
   /** The point of the history that `sent` is of; the newest without one. */
   at?: string | null;
-  /** Keys of what was folded or unfolded by hand. */
+  /** Keys of rows folded or unfolded by hand. */
   toggled: ReadonlySet<string>;
 }
 
@@ -56,7 +56,7 @@ function rowsOf(pair: Pair, mode: Mode, at: string | null, toggled: ReadonlySet<
   return [head, ...folded(parts(pair, key, at), mode, toggled)];
 }
 
-/** Whether a frame is only a line until the user wants to see it. */
+/** Whether a frame is folded into one line by default. */
 function isFolded({ sent, source }: Pair, mode: Mode): boolean {
   const frame = sent ?? source;
   if (frame === null || frame.kind !== "turn") return true;
@@ -73,7 +73,7 @@ interface Part {
   step: Step | null;
 }
 
-/** What stands before the first step, then the steps. */
+/** The content before the first step, then the steps. */
 function parts({ sent, source, offset }: Pair, key: string, at: string | null): Part[] {
   const left = sent === null ? [] : cells(sent, at);
   const right = source === null ? [] : cells(source, "source");
@@ -84,7 +84,7 @@ function parts({ sent, source, offset }: Pair, key: string, at: string | null): 
   const longest = Math.max(left.length, sent === null || sent.id === source?.id ? right.length : 0);
   for (let index = 0; index < longest; index += 1) {
     const mine = left[index] ?? null;
-    // The beginning of the whole stands beside the first part only.
+    // Only the first part shows the beginning of the whole.
     const other = index === 0 && rightBegins > 0 ? null : (right[index + (index === 0 ? 0 : rightBegins)] ?? null);
     const shown = mine ?? other;
     if (shown === null) continue;
@@ -117,13 +117,13 @@ function cells(frame: Frame, at: Cell["at"]): Side[] {
   return [side(0, null), ...(frame.step_list ?? []).map((step) => side(stepNumber(step.id), step))];
 }
 
-/** A guess, until it is laid out: a line for each call, some lines of words. */
+/** An estimate before layout: a line per call, some lines of text. */
 function height(step: Step | null): number {
   if (step === null) return 72;
   return 44 + 32 * step.tools.length + Math.min(220, Math.max(0, step.tokens - 200 * step.tools.length) / 4);
 }
 
-/** Neighbouring steps that need not be seen become one line: what is gone, or what is the same on both sides. */
+/** Neighbouring steps without interest become one line: removed ones, or those equal on both sides. */
 function folded(all: Part[], mode: Mode, toggled: ReadonlySet<string>): Row[] {
   const found: Row[] = [];
   let index = 0;
@@ -171,7 +171,7 @@ function fold(run: Part[], what: "gone" | "same", key: string): Row {
   };
 }
 
-/** How high a row is expected to be before it is laid out. */
+/** The estimated height of a row before layout. */
 export function expected(row: Row | undefined): number {
   if (row === undefined) return 30;
   if (row.kind !== "part") return 34;

@@ -1,4 +1,4 @@
-// Which side of the chat is looked at, remembered between visits.
+// The selected version of the chat, remembered between visits.
 
 import { useState } from "react";
 
@@ -15,7 +15,7 @@ export function useMode(): [Mode, (mode: Mode) => void] {
       try {
         localStorage.setItem(KEY, next);
       } catch {
-        // Only the memory of it is lost.
+        // Only the remembered mode is lost.
       }
     },
   ];

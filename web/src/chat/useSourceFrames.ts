@@ -1,4 +1,4 @@
-// The frames as the agent believes they are; requested only when the user looks at that side.
+// The frames of the agent's version; fetched only when the user selects it.
 
 import { useQuery } from "@tanstack/react-query";
 

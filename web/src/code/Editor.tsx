@@ -1,4 +1,4 @@
-// An editor for a text or for JSON. What is wrong with JSON is marked where it is and said below.
+// An editor for text or JSON. Errors in JSON are marked in place and explained below.
 
 import { type EditorState, Prec, StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, keymap } from "@codemirror/view";
@@ -10,7 +10,7 @@ import { type JsonProblem, jsonProblem } from "./json";
 import { keepKeys, type Language, shadowOf, shared, writing } from "./setup";
 
 export interface EditorProps {
-  /** What it begins with; later changes come only from typing. */
+  /** The initial text; later changes come only from typing. */
   text: string;
   language: Language;
   label: string;
@@ -106,7 +106,7 @@ function problemOf(state: EditorState): JsonProblem | null {
 
 function underlined({ doc }: EditorState, problem: JsonProblem | null): DecorationSet {
   if (problem === null || doc.length === 0) return Decoration.none;
-  // At the end of the text there is nothing to underline but what stands before it.
+  // At the end of the text, only the character before can be underlined.
   const at = Math.min(problem.at, doc.length - 1);
   const line = doc.lineAt(at);
   const marks = [Decoration.line({ class: "cm-wrongLine" }).range(line.from)];

@@ -1,4 +1,4 @@
-// Two texts compared: side by side where there is room, one under the other where there is not.
+// Compares two texts: side by side if there is room, otherwise one below the other.
 
 import { MergeView, unifiedMergeView } from "@codemirror/merge";
 import { EditorView } from "@codemirror/view";
@@ -13,16 +13,16 @@ import { keepKeys, type Language, reading, shadowOf, shared } from "./setup";
 export interface MergeProps {
   before: string;
   after: string;
-  /** What the two are called. */
+  /** The labels of the two texts. */
   names: readonly [before: string, after: string];
   language?: Language;
   /** Side by side if there is room (the default), or always one under the other. */
   layout?: "auto" | "unified";
 }
 
-/** Narrower than this two columns have too few words a line. */
+/** Below this width, two columns have too few words per line. */
 const ROOM = 620;
-/** A comparison of texts without anything in common may take long: past this it is told coarsely. */
+/** Comparing unrelated texts can take long; beyond this limit the result is coarse. */
 const DIFF = { scanLimit: 2000, timeout: 250 };
 const FOLDED = { margin: 3, minSize: 6 };
 

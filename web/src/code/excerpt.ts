@@ -1,4 +1,4 @@
-// The part of two long texts in which they begin to differ. Comparing and drawing megabytes would stop the page.
+// Extracts the part where two long texts begin to differ: comparing and drawing megabytes would block the page.
 
 export interface Excerpt {
   before: string;
@@ -9,7 +9,7 @@ export interface Excerpt {
   missing: number;
 }
 
-/** What is shown of the beginning that both have in common. */
+/** The shown part of the common beginning. */
 const CONTEXT = 2000;
 
 export function excerpt(before: string, after: string, limit: number): Excerpt {

@@ -1,4 +1,4 @@
-// Editors are large and seldom needed: they are fetched when the first one is shown.
+// Loads the editors, which are large and rarely needed, with the first one shown.
 
 import { Loader } from "@mantine/core";
 

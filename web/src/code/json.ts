@@ -1,4 +1,4 @@
-// Where a JSON text stops being one, in words. `JSON.parse` says it differently in every browser, or not at all.
+// Locates and explains the first error in a JSON text, because the messages of `JSON.parse` differ between browsers.
 
 export interface JsonProblem {
   /** Position in the text. */
@@ -9,7 +9,7 @@ export interface JsonProblem {
   message: string;
 }
 
-/** The first thing that is wrong with a text that should be JSON; null if nothing is. */
+/** The first error in a JSON text; null if it is valid. */
 export function jsonProblem(text: string): JsonProblem | null {
   const reader = new Reader(text);
   try {

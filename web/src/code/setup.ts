@@ -1,5 +1,5 @@
-// What every editor of the page shares. An editor makes its style sheets at run time, which the page's policy forbids
-// in the document; in a shadow root it adopts them instead, which is allowed. So every editor lives in one.
+// Setup shared by all editors. An editor creates style sheets at run time, which the page's policy forbids in the
+// document. In a shadow root it adopts them instead, which is allowed, so every editor is in one.
 
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
@@ -9,7 +9,7 @@ import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
-/** Words are not coloured: a conversation is in no one language. */
+/** Plain text is not coloured: a conversation mixes languages. */
 export type Language = "json" | "text";
 
 const looks = EditorView.theme({
@@ -59,7 +59,7 @@ export function shared(language: Language, dark: boolean): Extension[] {
 export function reading(label: string): Extension[] {
   return [
     EditorState.readOnly.of(true),
-    // Can be reached and searched by keyboard all the same.
+    // Still reachable and searchable by keyboard.
     EditorView.contentAttributes.of({ "aria-label": label, "aria-readonly": "true", tabindex: "0" }),
     lineNumbers(),
     EditorView.lineWrapping,
@@ -82,7 +82,7 @@ export function shadowOf(host: HTMLElement): ShadowRoot {
   return host.shadowRoot ?? host.attachShadow({ mode: "open" });
 }
 
-/** Keys typed in an editor are the editor's. Outside the shadow root no handler could see that they were typed in one. */
+/** Keys typed in an editor stay there: outside the shadow root, no handler could tell their origin. */
 export function keepKeys(host: HTMLElement): () => void {
   const keep = (event: Event) => event.stopPropagation();
   host.addEventListener("keydown", keep);

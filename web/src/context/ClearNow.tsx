@@ -1,4 +1,4 @@
-// All that the automatic editor may clear is cleared now, whatever its mode is.
+// A button that clears everything the automatic editor may clear, in any mode.
 
 import { Button, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
@@ -9,7 +9,7 @@ import { useClear } from "./useContextFill";
 
 interface Props {
   conversation: string;
-  /** How many may go. */
+  /** The clearable tokens. */
   tokens: number;
   onDone: () => void;
 }

@@ -1,5 +1,5 @@
-// At the top of a conversation: how full the model's window is. Opened, it tells what stays, what may go, what was saved,
-// and clears what may go.
+// The gauge of the model's window above a conversation. Opened, it shows preserved and clearable content and savings,
+// and clears.
 
 import { Badge, Popover, UnstyledButton } from "@mantine/core";
 import { ChevronDownIcon } from "@radix-ui/react-icons";
@@ -18,7 +18,7 @@ import { clearable, facts, filled, parts, STANDINGS } from "./words";
 interface Props {
   conversation: string;
   frames: Frames;
-  /** A point of the history: only what it held is known. */
+  /** A past state has only its composition. */
   past: boolean;
 }
 
@@ -35,7 +35,7 @@ export function Gauge({ conversation, frames, past }: Props) {
     );
   }
   const change = (open: boolean) => {
-    // What the settings say may have changed without any event.
+    // Settings can change without an event.
     if (open) void queries.invalidateQueries({ queryKey: contextKey(conversation) });
     setOpened(open);
   };
@@ -57,7 +57,7 @@ export function Gauge({ conversation, frames, past }: Props) {
 
 function Figures({ frames, fill }: { frames: Frames; fill?: ContextFill }) {
   const { window, calibrated } = frames;
-  // The frames know nothing of what the provider itself leaves out.
+  // The frames do not reflect what the provider itself clears.
   const used = fill?.provider_edits === true ? fill.tokens : frames.tokens;
   const standing = fill === undefined ? undefined : STANDINGS[fill.status];
   return (

@@ -1,4 +1,4 @@
-// How full the context is: asked for, and cleared by hand.
+// The usage of the window, and clearing by hand.
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback } from "react";
@@ -18,14 +18,14 @@ export function useContextFill(conversation: string, enabled: boolean) {
     queryKey,
     enabled,
     queryFn: async () => {
-      // What the view shows comes first.
+      // The view's own queries come first.
       if (queries.getQueryData(queryKey) === undefined) await new Promise((done) => setTimeout(done, CONTEXT_AFTER));
       return getContext(conversation);
     },
   });
 }
 
-/** Clears all that may go. Says whether anything was done. */
+/** Clears everything clearable. Returns whether anything changed. */
 export function useClear(conversation: string): (reason: string | null) => Promise<boolean> {
   const queries = useQueryClient();
   const { undo } = useOperate(conversation);

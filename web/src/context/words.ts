@@ -1,4 +1,4 @@
-// How full the context is and what may be cleared of it, in words and shares.
+// Texts and shares for the usage of the window.
 
 import type { ClearTarget, ContextFill, Mode, Standing, Status } from "../api";
 import { count, dollars, percent, plural } from "../format/numbers";
@@ -28,7 +28,7 @@ export function targetWords(target: ClearTarget): string {
   return TARGETS[target];
 }
 
-/** Tokens that may go. */
+/** The clearable tokens. */
 export function clearable({ clearable: kinds }: Pick<ContextFill, "clearable">): number {
   return kinds.reduce((sum, { tokens }) => sum + tokens, 0);
 }
@@ -43,11 +43,11 @@ export interface Parts {
   clearable: number;
   other: number;
   free: number;
-  /** Where the limit begins to be near. */
+  /** The usage from which the limit counts as near. */
   threshold: number;
 }
 
-/** The window as a bar: shares of one. A context that is larger than the window fills it wholly. */
+/** The window as a bar: shares of one. A context larger than the window fills it. */
 export function parts(fill: ContextFill): Parts {
   const whole = Math.max(fill.window, fill.tokens, 1);
   const kept = Math.min(fill.preserved, fill.tokens);
@@ -64,7 +64,7 @@ export function parts(fill: ContextFill): Parts {
 export interface Fact {
   name: string;
   value: string;
-  /** What it is made of. */
+  /** The composition. */
   list?: string[];
   /** Its part of the bar. */
   part?: keyof Parts;
@@ -102,14 +102,14 @@ export function facts(fill: ContextFill, calibrated: boolean, now: number, week?
 
 export type Week = Status["week"];
 
-/** What mode “on” would have done to the newest conversations. */
+/** The result of `ctx lab week`: mode “on” for the newest conversations. */
 function replayed({ cost, saved, saved_range: range, harmed_steps: harmed, steps }: NonNullable<Week>): string {
   const change = saved < 0 ? `cost ${dollars(-saved)} more than` : `saved ${dollars(saved)} of`;
   const likely = range === null ? "" : ` (likely ${range.map(dollars).join(" to ")})`;
   return `mode “on” would have ${change} ${dollars(cost)}${likely} and harmed ${count(harmed)} of ${plural(steps, "step")}`;
 }
 
-/** What edits have saved so far, or owe until they pay off. */
+/** The savings of edits so far, or their debt until they pay off. */
 function account({ spent, saved, credit }: NonNullable<ContextFill["account"]>): Fact {
   const balance = saved < 0 ? `${dollars(-saved)} owed by edits` : `${dollars(saved)} saved by edits`;
   return { name: "Account", value: `${dollars(spent)} spent, ${balance}; at most ${dollars(credit)} may be owed` };

@@ -1,5 +1,5 @@
-// All conversations the daemon knows, newest activity first, sub-agents under their parents. What is typed above finds
-// conversations by name at once, and by every word in them a moment later.
+// All conversations, newest activity first, sub-agents below their parents. The search field finds titles at once and
+// full text a moment later.
 
 import { CloseButton, TextInput, Tooltip, UnstyledButton } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
@@ -108,7 +108,7 @@ interface SidesProps {
   onChoose: (conversation: string) => void;
 }
 
-/** What came with a conversation and is no part of it; each request of it stands in the history. */
+/** Side traffic of a conversation; the history lists each request. */
 function Sides({ conversation, depth, now, onChoose }: SidesProps) {
   return sideLines(conversation).map(({ class: of, figures, what, last }) => (
     <button

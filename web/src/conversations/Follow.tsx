@@ -1,5 +1,5 @@
-// Following the active conversation: the switch in the header, and a quiet notice when another conversation becomes
-// active while this page stays with one.
+// Following the active conversation: the switch in the header, and a notice when another conversation becomes active
+// while this page does not follow.
 
 import { Button, CloseButton, Tooltip } from "@mantine/core";
 import { useState } from "react";

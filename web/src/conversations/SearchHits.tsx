@@ -1,4 +1,4 @@
-// Where words occur in the text of all conversations; a hit leads to its place.
+// Hits of the full-text search; each opens its place.
 
 import { Button, Loader } from "@mantine/core";
 import { useState } from "react";
@@ -47,7 +47,7 @@ export function SearchHits({ words, onOpen }: Props) {
   );
 }
 
-/** The hits in one conversation: the first few, and all of them when asked for. */
+/** The hits in one conversation: the first few, all on request. */
 function InConversation({ found, words, onOpen }: Props & { found: ConversationHits }) {
   const [wantsAll, setWantsAll] = useState(false);
   const { data: all, isFetching } = useAllHits(words, found.id, wantsAll);

@@ -1,4 +1,4 @@
-// Names of agents and folders as people say them.
+// Display names of agents and folders.
 
 const AGENTS: [RegExp, string][] = [
   [/^claude-cli\b|^claude-code\b/i, "Claude Code"],

@@ -1,4 +1,4 @@
-// What agents ask beside a conversation, in words.
+// Names of the classes of side requests.
 
 import type { Conversation } from "../api";
 import { plural, short } from "../format/numbers";
@@ -12,7 +12,7 @@ export interface SideLine {
   class: string;
   /** "12 requests, 34k tokens" */
   figures: string;
-  /** What such requests are for. */
+  /** The purpose of such requests. */
   what: string;
   last: number;
 }

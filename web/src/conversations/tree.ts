@@ -1,4 +1,4 @@
-// The order of the conversation list: sub-agents under the conversation that started them.
+// The order of the conversation list: sub-agents below the conversation that started them.
 
 import type { Conversation } from "../api";
 
@@ -24,12 +24,12 @@ export function asTree(conversations: Conversation[]): Entry[] {
     for (const child of children.get(conversation.id) ?? []) place(child, depth + 1);
   };
   for (const conversation of children.get(null) ?? []) place(conversation, 0);
-  // Parents that name each other in a circle still have to be reachable.
+  // Parents that refer to each other in a circle must stay reachable.
   for (const conversation of conversations) place(conversation, 0);
   return entries;
 }
 
-/** Titles, probes and summaries that agents ask for beside the conversation are not what people look for. */
+/** Excludes titles, probes and summaries, which users do not look for. */
 export function shownByDefault({ class: of }: Pick<Conversation, "class">): boolean {
   return of === "main" || of === "subagent";
 }

@@ -1,5 +1,5 @@
-// Full-text search over all conversations. An answer stays good for a while: what is typed back and forth is not asked
-// again.
+// Full-text search over all conversations. Results are cached for a while, so that typing back and forth sends no
+// further requests.
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 
@@ -19,10 +19,10 @@ export function useSearch(words: string) {
   });
 }
 
-/** More than anybody reads. */
+/** The most hits fetched for one conversation. */
 const ALL = 500;
 
-/** Every hit in one conversation, once it is asked for. */
+/** Every hit in one conversation, on request. */
 export function useAllHits(words: string, conversation: string, enabled: boolean) {
   return useQuery({
     queryKey: ["search", words, conversation],

@@ -1,4 +1,4 @@
-// Sent version beside what the agent sent.
+// The sent version beside the agent's.
 
 import { SegmentedControl } from "@mantine/core";
 import { useMemo, useState } from "react";

@@ -1,4 +1,4 @@
-// The side panel: what one frame, step or part is, what of it is sent, and what was done to it.
+// The side panel: a frame, step or part, its sent content, and its edits.
 
 import { Loader, SegmentedControl } from "@mantine/core";
 import { useMemo, useState } from "react";
@@ -37,7 +37,7 @@ const TABS = [
   { value: "json", label: "JSON" },
 ];
 
-/** More than this is fetched whole only when it is asked for. */
+/** Items with more tokens are fetched whole only on request. */
 const LIGHT = 150_000;
 
 export function DetailsPanel({ conversation: { id: conversation }, id, onOpen, onClose }: Props) {
@@ -53,7 +53,7 @@ export function DetailsPanel({ conversation: { id: conversation }, id, onOpen, o
   const step = frame?.step_list?.find((one) => one.id === id);
   const weight = Math.max(step?.source_tokens ?? frame?.source_tokens ?? 0, step?.tokens ?? frame?.tokens ?? 0);
   const { data, error } = useFrame(conversation, id, at, tab !== "messages" || weight < LIGHT);
-  // While another one is on its way, nothing of the one before is shown.
+  // While another item loads, the previous one is not shown.
   const content = data?.id === id ? data : undefined;
 
   const commits = useMemo(() => new Map(history?.commits.map((commit) => [commit.id, commit])), [history]);

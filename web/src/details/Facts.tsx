@@ -1,4 +1,4 @@
-// A few facts about what is open, all of them on demand, and which commits made it so.
+// Facts about the open item, and the commits that changed it; unfolded on request.
 
 import { useState } from "react";
 

@@ -1,4 +1,4 @@
-// What is open: its id, its marks, its title and summary, both to be changed where they stand.
+// The heading of the panel: id, marks, title and summary, both edited in place.
 
 import { ActionIcon, Menu, Tooltip } from "@mantine/core";
 import {
@@ -28,7 +28,7 @@ interface Props {
   /** The frame it is, or is in. */
   frame: Frame | undefined;
   content: FrameContent | undefined;
-  /** What is past cannot be changed. */
+  /** A past state, which cannot be changed. */
   past: boolean;
   wide: boolean;
   onWide: (wide: boolean) => void;
@@ -132,7 +132,7 @@ export function Heading({ conversation, id, frame, content, past, wide, onWide, 
             <AskHelper
               conversation={conversation}
               icon="a summary"
-              // A frame's summary is what would stand in its place, were it compacted. It is not.
+              // A frame's summary is its text if it were compacted; it is not compacted.
               operations={[{ op: "compact", ids: [id] }]}
               onDone={async ({ written }) => {
                 const summary = written?.[0]?.text;

@@ -1,4 +1,4 @@
-// A text that is edited where it stands: a click makes it a field, Enter saves, Escape cancels.
+// A text edited in place: a click makes it a field, Enter saves, Escape cancels.
 
 import { ActionIcon, Textarea, Tooltip } from "@mantine/core";
 import { Pencil1Icon } from "@radix-ui/react-icons";
@@ -8,7 +8,7 @@ import { line } from "../messages/hidden";
 import styles from "./details.module.css";
 
 interface Props {
-  /** What it is: "title", "summary". */
+  /** The kind: "title", "summary". */
   name: string;
   text: string;
   /** Shown where there is no text. */

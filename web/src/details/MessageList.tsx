@@ -1,4 +1,4 @@
-// The messages of what is open, only those in sight; a long frame is fetched piece by piece.
+// The messages of the open item, drawn only where visible; a long frame is fetched in pieces.
 
 import { ActionIcon } from "@mantine/core";
 import { Pencil1Icon } from "@radix-ui/react-icons";
@@ -21,7 +21,7 @@ import type { TextDraft } from "./useDraft";
 interface Props {
   conversation: string;
   id: string;
-  /** The point of the history that is looked at; what is past cannot be edited. */
+  /** The shown point of the history; a past state cannot be edited. */
   at: string | null;
   frame: Frame | undefined;
   head: string;
@@ -31,7 +31,7 @@ interface Props {
 }
 
 interface Piece {
-  /** What to fetch, and which step of it is meant; all of it without one. */
+  /** The query, and the step in it; without a step, all of it. */
   chunk: string;
   step: number | null;
 }

@@ -1,4 +1,4 @@
-// The JSON of what is open, as it is sent or as the agent sent it.
+// The JSON of the open item, as sent or as the agent sent it.
 
 import { Button, SegmentedControl } from "@mantine/core";
 import { useMemo, useState } from "react";

@@ -1,4 +1,4 @@
-// Writing a message anew, where it stands: what of it, the text, its price, and the ways to end it.
+// Edits a message in place: its part, the text, the price, and the buttons.
 
 import { Select } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
@@ -83,7 +83,7 @@ function Writing({ conversation, draft, choices, choice, onChange }: Props & { c
         label="Save"
         onCancel={close}
         onAgain={() => {
-          // What was fetched a moment ago; the list drawn here may be older.
+          // The newest fetched content; the list drawn here may be older.
           const now = queries.getQueryData<Frames>(framesKey(conversation));
           onChange({ ...draft, head: now?.head ?? "none" });
         }}

@@ -1,23 +1,23 @@
-// What of a message can be written anew, and as what: its words, one block, or the whole of it as JSON.
+// The editable parts of a message: its text, one block, or all of it as JSON.
 
 import type { Block, Message, Operation } from "../api";
 import { blockJson, isSent, messageJson } from "../messages/sent";
 import { pretty } from "../messages/summaries";
 
 export interface Choice {
-  /** What the operation names. */
+  /** The target of the operation. */
   id: string;
   label: string;
   kind: "text" | "json";
   /** As it is now. */
   text: string;
-  /** What writing it anew does besides. */
+  /** Side effects of the edit. */
   note?: string;
 }
 
 const TEXTS = new Set<Block["kind"]>(["text", "reminder", "system", "tool_result"]);
 
-/** The ways to write a message anew, the likeliest first. */
+/** The ways to edit a message, the likeliest first. */
 export function choices(message: Message): Choice[] {
   const sent = message.blocks.filter(isSent);
   const around = message.role === "tool" || sent.every(({ kind }) => kind === "system" || kind === "tool");
@@ -76,14 +76,14 @@ export function wholeFrame(id: string, messages: readonly Message[]): Choice {
 
 const THOUGHTS = "Thinking is signed and cannot be edited, so it is not shown here.";
 
-/** Without thoughts, which nobody but the model can write. */
+/** Without thinking, which only the model can write. */
 function writable(message: Message): { json: unknown; thoughts: boolean } {
   const sent = message.blocks.filter(isSent);
   const blocks = sent.filter(({ kind }) => kind !== "thinking");
   return { json: messageJson({ ...message, blocks }), thoughts: blocks.length < sent.length };
 }
 
-/** The operation that a text asks for; null while it is no JSON, says nothing, or says the same. */
+/** The operation for a text; null if it is invalid JSON, empty, or unchanged. */
 export function operationOf(choice: Choice, text: string): Operation | null {
   if (text === choice.text || text.trim() === "") return null;
   if (choice.kind === "text") return { op: "edit", id: choice.id, text };

@@ -1,4 +1,4 @@
-// What is known of a frame or a part of it, as names and values: a few that matter, all on demand.
+// Facts about a frame or part, as names and values.
 
 import type { Frame, FrameContent, Step } from "../api";
 import { count, plural } from "../format/numbers";
@@ -18,7 +18,7 @@ interface Known {
   content: FrameContent | undefined;
 }
 
-/** What everybody wants to know. */
+/** The most important facts. */
 export function fewFacts({ frame, step, id, content }: Known): Fact[] {
   const whole = frame?.id === id ? frame : undefined;
   const weighed = step ?? whole;
@@ -62,7 +62,7 @@ export function allFacts(known: Known): Fact[] {
   return [...fewFacts(known), ...facts.filter((fact) => fact !== null).filter(({ value }) => value !== "")];
 }
 
-/** The file that an offloaded content lies in, as the note in its place tells the model. */
+/** The file with offloaded content, from the note that the model reads. */
 export function offloadPath(content: FrameContent): string | null {
   if (!content.state.includes("offloaded")) return null;
   for (const { made, blocks } of content.messages) {

@@ -1,13 +1,13 @@
-// A message that the user is writing anew, kept in the session's storage: a reload loses nothing.
+// A message being edited, kept in the session's storage, so that it survives a reload.
 
 import { useState } from "react";
 
 export interface TextDraft {
-  /** What is open in the panel. */
+  /** The item in the panel. */
   open: string;
   /** The message, or the frame. */
   target: string;
-  /** What the operation names. */
+  /** The target of the operation. */
   choice: string;
   text: string;
   /** The head that was on the screen when it was begun. */
@@ -43,6 +43,6 @@ function write(conversation: string, draft: TextDraft | null): void {
     if (draft === null || draft.text.length > LONGEST) sessionStorage.removeItem(PREFIX + conversation);
     else sessionStorage.setItem(PREFIX + conversation, JSON.stringify(draft));
   } catch {
-    // Storage that is full or forbidden costs the memory of a reload, nothing else.
+    // Full or forbidden storage only loses the draft on a reload.
   }
 }

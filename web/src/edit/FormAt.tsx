@@ -1,5 +1,4 @@
-// Where the form of the operation in progress stands: at the frame it concerns if a view has a place for it there, else
-// in the dock below the views.
+// Places the open form: at its frame if the view has room for it there, otherwise in the dock below the views.
 
 import { useEffect, useState, useSyncExternalStore } from "react";
 
@@ -29,7 +28,7 @@ export function FormAt({ conversation, id }: { conversation: string; id: string 
   return here ? <OperationForm conversation={conversation} /> : null;
 }
 
-/** Below the views: what waits for its moment, the tray, and the form when no view has a place for it. */
+/** Below the views: deferred edits, the tray, and the form if no view has a place for it. */
 export function Dock({ conversation }: { conversation: string }) {
   const { draft } = useStage(conversation);
   const placed = useSyncExternalStore(

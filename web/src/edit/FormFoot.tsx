@@ -1,4 +1,4 @@
-// Below every form: its price, or what stands in the way, and the ways to end it.
+// The foot of every form: its price or its obstacle, and its buttons.
 
 import { Button, Kbd, Tooltip } from "@mantine/core";
 
@@ -16,15 +16,15 @@ interface Props {
   conversation: string;
   head: string;
   making: Making;
-  /** What has still to be filled in. */
+  /** The input that is still missing. */
   lacks?: string | null;
   /** On the button that makes it. */
   label: string;
   onCancel: () => void;
-  /** When it is made; not asked without the second. */
+  /** The condition; not selectable without the callback. */
   when?: When;
   onWhen?: (when: When) => void;
-  /** The user has looked at what changed meanwhile. */
+  /** The user has reviewed the new commits. */
   onAgain?: () => void;
 }
 

@@ -1,4 +1,4 @@
-// The form of the operation in progress: what it is done to, its fields, its price, and the ways to end it.
+// The form of an operation: targets, fields, price and buttons.
 
 import { CloseButton } from "@mantine/core";
 import { type ComponentType, useMemo, useRef } from "react";
@@ -65,7 +65,7 @@ function Form({ conversation, draft }: { conversation: string; draft: Draft }) {
   const wanted = useMemo(() => asked(draft), [draft]);
   const close = () => closeDraft(conversation);
   const entry = entryOf(draft.name);
-  // What changes nothing that is sent costs nothing at any time.
+  // An edit that does not change the request is free at any time.
   const canWait = entry.group !== "display";
   const when = (canWait ? draft.when : undefined) ?? "now";
   const making = useMaking({
@@ -98,7 +98,7 @@ function Form({ conversation, draft }: { conversation: string; draft: Draft }) {
         void making.make();
       }}
       onKeyDown={(event) => {
-        // Keys of a form are no business of the list around it.
+        // Keys pressed in a form must not reach the list around it.
         if (event.key === "Escape") cancel();
         // A form without fields has the focus itself.
         if (event.key === "Enter" && event.target === event.currentTarget) void making.make();

@@ -1,4 +1,4 @@
-// The operations as entries of a menu, for right clicks and buttons. What is not possible says why.
+// The operations as menu entries. Impossible ones give the reason.
 
 import { Kbd, Menu } from "@mantine/core";
 import { Fragment } from "react";

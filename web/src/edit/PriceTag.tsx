@@ -1,4 +1,4 @@
-// The price tag of operations: tokens saved a turn, tokens read again once, money, break-even, thinking lost.
+// The price of operations: tokens saved per turn, tokens re-read once, money, break-even, thinking lost.
 
 import { Loader, Tooltip } from "@mantine/core";
 
@@ -20,7 +20,7 @@ interface Props {
   calibrated?: boolean;
   /** Only the figures. */
   brief?: boolean;
-  /** The moment that they wait for. */
+  /** The condition of a deferred edit. */
   when?: When;
 }
 
@@ -78,7 +78,7 @@ function Nothing() {
   return <span className={styles.tag}>This has no effect.</span>;
 }
 
-/** Why operations cannot be applied. Of several that stand in the tray, which ones are in each other's way. */
+/** The reason why operations cannot be applied; in the tray, also which ones conflict. */
 export function Refused({ error, operations }: { error: Error; operations: readonly Operation[] }) {
   const staged = operations.map((operation) => ({ label: entryOf(operation.op).label, frames: namedIn(operation) }));
   const { message, hint } = error instanceof ApiError && staged.length > 1 ? forTray(error, staged) : inWords(error);

@@ -1,5 +1,5 @@
-// Another client changed the conversation while an operation was being made: what they did, and the way on. Nothing is
-// overwritten unseen.
+// Another client committed while the user prepared an operation: shows its commits and asks. Nothing is overwritten
+// unseen.
 
 import { Button } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
@@ -12,7 +12,7 @@ import styles from "./edit.module.css";
 
 interface Props {
   conversation: string;
-  /** What the daemon said. */
+  /** The daemon's message. */
   message: string;
   onAgain?: () => void;
 }

@@ -1,4 +1,4 @@
-// The tray: operations that are staged, to be made together, with their total. One commit, so the provider reads again once.
+// The tray: staged operations with their total price, applied as one commit, so that the provider re-reads once.
 
 import { ActionIcon, Button, Kbd, Tooltip } from "@mantine/core";
 import { Cross2Icon } from "@radix-ui/react-icons";
@@ -38,7 +38,7 @@ function Staged({ conversation, operations }: { conversation: string; operations
   const { stale, refusal, busy, ready, make } = making;
   const each = price.data?.operations;
 
-  // A form that is open has the key for itself.
+  // An open form has the key for itself.
   useKeys({ commit: () => (draft === null ? void make() : false) });
 
   return (

@@ -1,8 +1,8 @@
-// An operation that the user is filling in, and what it asks for as it stands.
+// An operation being filled in, and the request that it makes so far.
 
 import type { Operation, OperationName, When, Where } from "../api";
 
-/** What the fields of the forms hold. A field that is not there was not touched yet. */
+/** The values of the forms' fields. A missing field is untouched. */
 export interface Values {
   /** Of edit, compact and add; the summary of offload. */
   text?: string;
@@ -13,9 +13,9 @@ export interface Values {
   summary?: string;
   role?: "user" | "assistant";
   to?: Where;
-  /** Of split: the numbers of the messages before which is cut. */
+  /** Of split: the numbers of the messages to split before. */
   cuts?: number[];
-  /** Of drop-results and summarize-results: the blocks that are meant, and their new words. */
+  /** Of drop-results and summarize-results: the blocks, and their new texts. */
   results?: string[];
   /** All results of what is selected. */
   every?: string[];
@@ -29,18 +29,18 @@ export interface Values {
 export interface Draft {
   name: OperationName;
   targets: string[];
-  /** The row below which the form stands. */
+  /** The row that the form is below. */
   anchor: string | null;
   /** The head that was on the screen when it was begun. */
   head: string;
   values: Values;
-  /** The moment that it waits for; now without one. */
+  /** The condition of a deferred edit; none: now. */
   when?: When;
-  /** The user has typed or chosen something in it. */
+  /** The user has changed something in it. */
   touched?: boolean;
 }
 
-/** What a draft asks for, or what it still lacks. */
+/** The operation of a draft, or its missing fields. */
 export type Asked = { operations: Operation[] } | { lacks: string };
 
 export function asked({ name, targets, values }: Draft): Asked {
@@ -121,7 +121,7 @@ function results({ results = [] }: Values, make: (ids: string[]) => Operation): 
   return results.length === 0 ? { lacks: "Select at least one result." } : done(make(results));
 }
 
-/** Every result has words of its own, so each is an operation of its own. */
+/** Every result has its own text, so each is an operation. */
 function summaries({ results = [], words = {} }: Values): Asked {
   if (results.length === 0) return { lacks: "Select at least one result." };
   const without = results.find((id) => (words[id]?.trim() ?? "") === "");

@@ -1,5 +1,5 @@
-// Every operation of the engine and what it can be done to. Menus, keys, the command palette and the buttons read this
-// list. The words are those of the registry in `crates/api`, which writes `operations.json`.
+// Every operation of the engine and its possible targets, for menus, keys, the command palette and buttons. The texts
+// are those of the registry in `crates/api`, which writes `operations.json`.
 
 import type { OperationName } from "../api";
 import type { KeyName } from "../palette/keys";
@@ -9,14 +9,14 @@ import type { Scope, Target } from "./targets";
 export interface OperationEntry {
   name: OperationName;
   label: string;
-  /** What it does to what the model sees. */
+  /** The effect on the model's context. */
   words: string;
   key: KeyName;
   /** Entries of one group stand together in a menu. */
   group: "less" | "change" | "order" | "display";
-  /** Done at once: it changes nothing that is sent, so there is no price to look at. */
+  /** Applied at once: it does not change the request, so it has no price. */
   free?: true;
-  /** Why it cannot be done to these, or nothing. */
+  /** The reason why it does not apply to these targets, or nothing. */
   refuses: (targets: readonly Target[]) => string | null;
 }
 

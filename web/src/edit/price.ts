@@ -1,4 +1,4 @@
-// What an operation costs and brings, as short figures.
+// Costs and savings of an operation as short figures.
 
 import type { PlanView, When } from "../api";
 import { count, plural, short } from "../format/numbers";
@@ -10,8 +10,10 @@ export interface Figure {
   tip: string;
 }
 
-/** The price tag of a plan, the most important first. `when`: the moment that it waits for; `alone`: no warnings stand
- * below it, which name the thinking that is lost. */
+/**
+ * The price of a plan, the most important first. `when`: the condition of a deferred edit; `alone`: no warnings below
+ * it name the lost thinking.
+ */
 export function figures(plan: PlanView, calibrated: boolean, when: When = "now", alone = false): Figure[] {
   const about = calibrated ? "" : "≈";
   const isFree = when === "cold";
@@ -30,7 +32,7 @@ const COLD: Figure = {
   tip: "With a cold cache, the provider re-reads everything anyway.",
 };
 
-/** `thinking`: tokens of it that are no longer sent; the rest is what the operation itself changes. */
+/** `thinking`: its tokens that are no longer sent; the rest is the operation's own effect. */
 function saved(tokens: number, thinking: number, about: string): Figure {
   if (thinking > 0) {
     const own = tokens - thinking;
@@ -71,7 +73,7 @@ function money(plan: PlanView): Figure | null {
   const about = dollars.nearest ? "≈" : "";
   const difference = dollars.without - dollars.later;
   const once = dollars.first - dollars.without;
-  // What changes nothing for good still costs something the first time.
+  // An edit without lasting effect can still cost something once.
   if (Math.abs(difference) < 0.000_001) {
     return once < 0.000_001
       ? null
@@ -95,7 +97,7 @@ function dollar(value: number): string {
 
 function breakEven(plan: PlanView): Figure | null {
   const { cost, tokens_before, tokens_after } = plan;
-  // Prices differ between models; where they are known they say more than tokens.
+  // Money says more than tokens where prices are known, because prices differ between models.
   const after = (cost.money ?? cost).pays_off_after;
   if (tokens_before === tokens_after && (after === null || after === 0)) return null;
   if (after === null) {
@@ -122,7 +124,7 @@ function thinking({ thinking_lost: lost }: PlanView): Figure | null {
   };
 }
 
-/** What else is worth knowing, each once: the warnings of the whole plan, then its risks, the highest first. */
+/** Remarks, each once: the warnings of the whole plan, then its risks, the highest first. */
 export function warnings(plan: PlanView): { level: string; text: string }[] {
   const order = ["high", "medium", "low"];
   const whole = (plan.warnings ?? []).map((text) => ({ level: "high", text }));

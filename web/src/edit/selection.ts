@@ -1,4 +1,4 @@
-// Which frames and steps are chosen, of each conversation: the rows of the workbench, and whatever else shows them.
+// The selected frames and steps of each conversation, shared by all views.
 
 import { useSyncExternalStore } from "react";
 

@@ -1,5 +1,5 @@
-// What is staged for each conversation, and the form that is being filled in. Kept in the session's storage, so that a
-// reload loses nothing and two tabs do not share it.
+// The staged operations of each conversation, and the open form. Kept in the session's storage, so that a reload loses
+// nothing and two tabs do not share it.
 
 import { useSyncExternalStore } from "react";
 
@@ -9,10 +9,10 @@ import type { Draft, Values } from "./draft";
 
 export interface Stage {
   operations: readonly Operation[];
-  /** The head that was on the screen when the first of them was staged; "none" before the first commit. */
+  /** The head on the screen when the first operation was staged; "none" before the first commit. */
   head: string | null;
   draft: Draft | null;
-  /** The moment that what is staged waits for. */
+  /** The condition of the staged operations. */
   when?: When;
 }
 
@@ -35,7 +35,7 @@ export function useStage(conversation: string): Stage {
   return useSyncExternalStore(subscribe, () => stageOf(conversation));
 }
 
-/** Puts operations behind those that are staged. */
+/** Appends operations to the staged ones. */
 export function addToStage(conversation: string, operations: readonly Operation[], head: string): void {
   stayWith(conversation);
   const stage = stageOf(conversation);
@@ -57,7 +57,7 @@ export function clearStage(conversation: string): void {
   write(conversation, { ...stage, operations: [], head: null });
 }
 
-/** The user has looked at what changed meanwhile: what is staged, and the form, are meant for this head now. */
+/** The user has reviewed the new commits: the staged operations and the form now expect this head. */
 export function rebase(conversation: string, head: string): void {
   const { operations, draft, ...rest } = stageOf(conversation);
   write(conversation, {
@@ -73,7 +73,7 @@ export function openDraft(conversation: string, draft: Draft): void {
   write(conversation, { ...stageOf(conversation), draft });
 }
 
-/** `touched`: by a person, not only by what a form begins with. */
+/** `touched`: changed by the user, not only prefilled. */
 export function changeDraft(conversation: string, values: Partial<Values>, touched: boolean): void {
   const stage = stageOf(conversation);
   const { draft } = stage;
@@ -82,7 +82,7 @@ export function changeDraft(conversation: string, values: Partial<Values>, touch
   write(conversation, { ...stage, draft: next });
 }
 
-/** The moment that the form waits for, or what is staged. */
+/** The condition of the form, or of the staged operations. */
 export function setWhen(conversation: string, of: "draft" | "stage", when: When): void {
   const stage = stageOf(conversation);
   if (of === "stage") write(conversation, { ...stage, when });
@@ -99,7 +99,7 @@ function write(conversation: string, stage: Stage): void {
     if (stage.operations.length === 0 && stage.draft === null) sessionStorage.removeItem(PREFIX + conversation);
     else sessionStorage.setItem(PREFIX + conversation, JSON.stringify(stage));
   } catch {
-    // Storage that is full or forbidden costs the memory of a reload, nothing else.
+    // Full or forbidden storage only loses the state on a reload.
   }
   for (const listener of listeners) listener();
 }

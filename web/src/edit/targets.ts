@@ -1,4 +1,4 @@
-// What an id names: `t3`, `t3/5`, `t3#2`, `t3#2.1`, `system`, `tools/Bash`.
+// Resolves ids: `t3`, `t3/5`, `t3#2`, `t3#2.1`, `system`, `tools/Bash`.
 
 import type { Frame, Frames, Step } from "../api";
 
@@ -13,7 +13,7 @@ export interface Target {
   tokens: number;
   state: readonly string[];
   pinned: boolean;
-  /** It calls tools, as far as the list of frames tells. */
+  /** It calls tools, according to the list of frames. */
   calls: boolean;
 }
 
@@ -31,7 +31,7 @@ export function frameOf(id: string): string {
   return id.split(/[/#]/)[0] ?? id;
 }
 
-/** Looks ids up in the frames; what is not there (any more) is left out. */
+/** Looks ids up in the frames; omits unknown ones. */
 export function targetsOf(ids: readonly string[], frames: Frames): Target[] {
   const byId = new Map(frames.frames.map((frame) => [frame.id, frame]));
   return ids.flatMap((id) => {

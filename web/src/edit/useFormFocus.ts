@@ -1,5 +1,5 @@
-// A form takes the keyboard: its first field gets the focus as soon as there is one. Fields may come later than the form,
-// with what they are filled from; until then the form itself has the focus, so that no key goes elsewhere.
+// Focuses the first field of a form as soon as it exists. Fields may appear later than the form; until then the form
+// itself has the focus, so that keys reach nothing else.
 
 import { type RefObject, useEffect } from "react";
 
@@ -7,7 +7,7 @@ const FIELD = "[data-autofocus], textarea, input:not([type=checkbox], [type=radi
 const CONTROL = "input, select, button";
 const isUsable = (element: HTMLElement) => !element.matches(":disabled") && element.offsetParent !== null;
 
-/** The first field, or else the first control. A button that submits is neither: a space in a text would press it. */
+/** The first field, otherwise the first control; never a submit button, which a space in a text would press. */
 function firstOf(form: HTMLFormElement): HTMLElement | null {
   const find = (selector: string) => [...form.querySelectorAll<HTMLElement>(selector)].find(isUsable) ?? null;
   return find(FIELD) ?? find(`[data-fields] :is(${CONTROL})`);
@@ -17,7 +17,7 @@ export function useFormFocus(form: RefObject<HTMLFormElement | null>): void {
   useEffect(() => {
     const inside = form.current;
     if (inside === null) return;
-    /** What got the focus from here; once a person moves it, it is left alone. */
+    /** The element focused here; once a person moves the focus, it is left alone. */
     let given: Element | null = inside;
     inside.focus({ preventScroll: true });
 
@@ -42,7 +42,7 @@ export function useFormFocus(form: RefObject<HTMLFormElement | null>): void {
   }, [form]);
 }
 
-/** A form that has just come, or whose fields have, is scrolled into sight; not any longer once a person scrolls. */
+/** Scrolls a new form, or one with new fields, into view, until the user scrolls. */
 export function useInSight(form: RefObject<HTMLFormElement | null>): void {
   useEffect(() => {
     const inside = form.current;

@@ -1,4 +1,4 @@
-// Operations on their way to being made: their price, what stands in the way, and the two ways to end it.
+// Operations before they are applied: price, obstacles, and the ways to apply or discard them.
 
 import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
@@ -9,22 +9,22 @@ import { addToStage } from "./stage";
 import { useOperate } from "./useOperate";
 import { isStale, usePrice } from "./usePrice";
 
-/** While the user types, the price is not asked at every key. */
+/** Prices are not requested on every key while the user types. */
 const PAUSE = 200;
 
 interface Wanted {
   conversation: string;
-  /** The same list as long as nothing is changed in it; empty while something is lacking. */
+  /** The operations; the same list while unchanged, empty while incomplete. */
   operations: readonly Operation[];
-  /** The head that was on the screen when it was begun. */
+  /** The head on the screen at the start. */
   head: string;
-  /** The moment that it waits for. */
+  /** The condition of a deferred edit. */
   when?: When;
   onDone: () => void;
 }
 
 export interface Making {
-  /** What the price is asked for. */
+  /** The operations to price. */
   priced: readonly Operation[];
   /** Another client made a commit meanwhile. */
   stale: ApiError | null;
@@ -33,7 +33,7 @@ export interface Making {
   ready: boolean;
   make: () => Promise<void>;
   stage: () => void;
-  /** Something was changed: a refusal says nothing any more. */
+  /** After a change, the last refusal is outdated. */
   again: () => void;
 }
 
@@ -63,7 +63,7 @@ export function useMaking({ conversation, operations, head, when = "now", onDone
   const stage = () => {
     if (!ready) return;
     addToStage(conversation, operations, head);
-    // The next operation is about other rows.
+    // The next operation has other targets.
     select(conversation, []);
     onDone();
   };

@@ -1,5 +1,5 @@
-// What menus, keys, the palette and the panels call: an operation on something. Whatever has a price opens its form at
-// the frame first; the rest is done at once.
+// Starts an operation, for menus, keys, the palette and the panels. Operations with a price open their form at the
+// frame; others are applied at once.
 
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
@@ -19,7 +19,7 @@ import { frameOf, inShort, targetsOf } from "./targets";
 import { isStale } from "./usePrice";
 
 export interface Operate {
-  /** Opens the form of an operation at its first target, or does it at once if it has no price. */
+  /** Opens the form of an operation at its first target, or applies it at once if it has no price. */
   operate: (name: OperationName, targets: readonly string[], values?: Values) => void;
   /** Puts finished operations into the tray. */
   stage: (...operations: Operation[]) => void;
@@ -28,7 +28,7 @@ export interface Operate {
    * without it. `when`: the moment that they wait for. Refusals are thrown.
    */
   commit: (operations: readonly Operation[], expect?: string, when?: When) => Promise<EditResult>;
-  /** Takes the newest commit back; with an id only if that is the newest. */
+  /** Undoes the newest commit; with an id only if that is the newest. */
   undo: (newest?: string | null) => Promise<void>;
 }
 
@@ -104,7 +104,7 @@ export function useOperate(conversation: string): Operate {
         const { draft: before } = stageOf(conversation);
         openDraft(conversation, draft);
         if (before !== null) putAside(conversation, before);
-        // On a narrow screen the panel would lie over the form.
+        // On a narrow screen the panel would cover the form.
         if (window.matchMedia("(max-width: 760px)").matches) show({ open: null });
         return;
       }
@@ -118,7 +118,7 @@ export function useOperate(conversation: string): Operate {
     (name: OperationName, ids: readonly string[], values: Values = {}) => {
       const frames = queries.getQueryData<Frames>(framesKey(conversation));
       if (frames !== undefined) return begin(frames, name, ids, values);
-      // A key may be quicker than the first answer.
+      // A key can precede the first response.
       const first = queries.fetchQuery({ queryKey: framesKey(conversation), queryFn: () => getFrames(conversation) });
       first.then((come) => begin(come, name, ids, values), complain);
     },
@@ -138,14 +138,14 @@ const WRITTEN: readonly OperationName[] = [
   "retitle",
 ];
 
-/** A form that the user has written in does not vanish without a way back. */
+/** A form with input is set aside with a way back, not discarded. */
 export function putAside(conversation: string, draft: Draft): void {
   if (draft.touched !== true || !WRITTEN.includes(draft.name)) return;
   const label = `${entryOf(draft.name).label} ${inShort(draft.targets)}`;
   tell(`Set aside: ${label}`, { label: "Reopen", run: () => openDraft(conversation, draft) });
 }
 
-/** The last of the named rows, as they stand in the list; the last frame when none is named. */
+/** The last of the named rows in the order of the list; the last frame if none is named. */
 function anchorOf(ids: readonly string[], frames: Frames | undefined): string | null {
   const order = (frames?.frames ?? []).map(({ id }) => id);
   const last = ids.reduce<string | null>((best, id) => {
@@ -155,7 +155,7 @@ function anchorOf(ids: readonly string[], frames: Frames | undefined): string | 
   return last ?? order.at(-1) ?? null;
 }
 
-/** What is added stands behind what was chosen. */
+/** Added content goes behind the selection. */
 function placed(name: OperationName, ids: readonly string[]): Values {
   const last = ids.at(-1);
   if ((name !== "add" && name !== "import") || last === undefined) return {};

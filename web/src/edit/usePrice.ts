@@ -1,4 +1,4 @@
-// Asks what operations would do and cost, as the user fills them in.
+// Requests effect and price of operations while the user fills them in.
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 
@@ -15,12 +15,12 @@ export function usePrice(conversation: string, operations: readonly Operation[],
   });
 }
 
-/** Another client made a commit since this was begun. */
+/** Another client has committed since the start. */
 export function isStale(error: unknown): error is ApiError {
   return error instanceof ApiError && error.code === "stale";
 }
 
-/** There is nothing to do: what is asked for is so already. */
+/** There is nothing to do: the state is already as requested. */
 export function isNothing(error: unknown): boolean {
   return error instanceof ApiError && error.code === "nothing-to-do";
 }

@@ -1,4 +1,4 @@
-// Numbers as the page writes them: short, aligned, the same everywhere.
+// Formats numbers: short, aligned, and the same everywhere.
 
 const grouped = new Intl.NumberFormat("en-US");
 

@@ -1,11 +1,11 @@
-// Moments and durations in words.
+// Formats times and durations.
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** How long ago a moment was: "now", "40s", "12m", "3h", "5d", then the date. */
+/** The age of a moment: "now", "40s", "12m", "3h", "5d", then the date. */
 export function ago(at: number, now: number): string {
   const past = now - at;
   if (past < 5 * SECOND) return "now";

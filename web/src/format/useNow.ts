@@ -1,4 +1,4 @@
-// The current time, for "3m ago" labels that must not stand still.
+// The current time, for labels such as "3m ago".
 
 import { useEffect, useState } from "react";
 

@@ -1,4 +1,5 @@
-// What stands above is remembered by the provider; a change there makes it read again everything behind the change.
+// Marks the end of the provider's cache: after a change above the line, the provider re-reads everything behind the
+// change.
 
 import { Tooltip } from "@mantine/core";
 

@@ -1,4 +1,4 @@
-// The whole context as one bar: a segment for each frame, and the room left in the model's window, with a legend.
+// The whole context as one bar: a segment per frame, the free part of the window, and a legend.
 
 import type { Frames } from "../api";
 import { percent, short, tokens } from "../format/numbers";

@@ -1,4 +1,4 @@
-// Dragging frames to another place. A drop puts a move into the tray, where its price stands; nothing happens before.
+// Drags frames to another place. A drop puts a move with its price into the tray and changes nothing yet.
 
 import {
   DndContext,
@@ -19,7 +19,7 @@ import styles from "./frames.module.css";
 import { dropPlace } from "./order";
 
 interface Drop {
-  /** The row it would be dropped at, and on which side. */
+  /** The target row of a drop, and its side. */
   over: string;
   behind: boolean;
 }
@@ -50,7 +50,7 @@ export function DragOrder({ frames, chosen, onMove, children }: Props) {
   const start = ({ active }: DragStartEvent) => {
     const id = String(active.id);
     const turns = frames.frames.filter(({ kind }) => kind === "turn").map((frame) => frame.id);
-    // A frame that is chosen takes the others along, as they stand in the conversation.
+    // A selected frame takes the rest of the selection along, in the order of the conversation.
     setMoving(chosen.includes(id) ? turns.filter((turn) => chosen.includes(turn)) : [id]);
   };
 
@@ -94,7 +94,7 @@ export function DragOrder({ frames, chosen, onMove, children }: Props) {
   );
 }
 
-/** The upper half of a row means before it, the lower half behind it. */
+/** The upper half of a row means before it, the lower half after it. */
 function placeOf({ activatorEvent, delta, over }: DragMoveEvent | DragEndEvent): Drop | null {
   if (over === null || !(activatorEvent instanceof MouseEvent)) return null;
   const y = activatorEvent.clientY + delta.y;

@@ -1,4 +1,4 @@
-// Notes about a history that is partly elsewhere: kept by the provider, or edited in the format that the agent used before.
+// Notices for a history that is partly elsewhere: kept by the provider, or edited in the agent's previous format.
 
 import { Button } from "@mantine/core";
 

@@ -21,9 +21,9 @@ interface Props {
   cursor: boolean;
   open: boolean;
   unfolded: boolean;
-  /** What is in the tray for it, or waits for its moment, in words. */
+  /** The staged and deferred operations on it, in words. */
   coming: readonly string[];
-  /** States that are told above the list instead of on every row. */
+  /** States shown above the list instead of on every row. */
   told: readonly string[];
   onPick: (id: string, click: Click) => void;
   onOpen: (id: string) => void;
@@ -148,7 +148,7 @@ interface MarkProps {
   outline?: boolean;
 }
 
-/** A badge; where there is no room for its words, a dot in its colour. */
+/** A badge; without room for its text, a dot in its colour. */
 function Mark({ label, color, tip, breathes = false, outline = false }: MarkProps) {
   return (
     <Tooltip label={`${label}: ${tip}`}>

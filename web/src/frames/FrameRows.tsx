@@ -1,4 +1,4 @@
-// The rows, drawn only where the user looks: a conversation of thousands of steps scrolls like a short one.
+// The rows, drawn only where visible, so that a conversation of thousands of steps scrolls like a short one.
 
 import { defaultRangeExtractor, type Range, useVirtualizer } from "@tanstack/react-virtual";
 import { type Ref, useCallback, useImperativeHandle, useLayoutEffect, useMemo, useRef } from "react";
@@ -18,7 +18,7 @@ import { FrameRow } from "./FrameRow";
 import type { Row } from "./rows";
 
 export interface RowsHandle {
-  /** Scrolls a row into sight. */
+  /** Scrolls a row into view. */
   reveal: (id: string) => void;
 }
 
@@ -31,7 +31,7 @@ interface Props {
   cursor: string | null;
   open: string | null;
   unfolded: ReadonlySet<string>;
-  /** States that are told above the list. */
+  /** States shown above the list. */
   told: readonly string[];
   onPick: (id: string, click: Click) => void;
   onOpen: (id: string) => void;
@@ -54,7 +54,7 @@ export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, ope
   const range = useCallback(
     (seen: Range) => {
       const indexes = defaultRangeExtractor(seen);
-      // A form stays alive, with what the user types into it, however far the user scrolls.
+      // A form stays mounted, with its input, however far the user scrolls.
       return anchor < 0 || indexes.includes(anchor) ? indexes : [...indexes, anchor].sort((a, b) => a - b);
     },
     [anchor],
@@ -69,11 +69,11 @@ export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, ope
     overscan: 12,
   });
 
-  // Rows are as high as their kind says, but for the one with the form and the one with the line of the cache.
+  // Rows have the height of their kind, except those with the form or the cache line.
   const below = line?.below ?? null;
   const isTall = (id: string, index: number) => index === anchor || id === below;
-  // A row that was tall and is no more has to be forgotten, and with it all others are: those that are tall now are
-  // measured again at once.
+  // When a tall row becomes normal, all measured heights are dropped; rows that are tall now are measured again at
+  // once.
   useLayoutEffect(() => {
     virtual.measure();
     scroller.current?.querySelectorAll("[data-tall]").forEach(virtual.measureElement);
@@ -97,7 +97,7 @@ export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, ope
         aria-activedescendant={cursor === null ? undefined : `row-${cursor}`}
         style={{ height: virtual.getTotalSize() }}
         onContextMenu={(event) => {
-          // The key for menus, pressed on the list, means the row of the cursor.
+          // The menu key, pressed on the list, applies to the row of the cursor.
           const row =
             event.target === event.currentTarget && cursor !== null && document.getElementById(`row-${cursor}`);
           if (!row) return;
@@ -152,7 +152,7 @@ export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, ope
 const NOTHING: readonly string[] = [];
 const NO_EDITS: readonly DeferredEdit[] = [];
 
-/** What is in the tray for each row, or waits for its moment. */
+/** The staged and deferred operations of each row. */
 function comingTo(staged: readonly Operation[], edits: readonly DeferredEdit[]): Map<string, string[]> {
   const coming = new Map<string, string[]>();
   const add = (operation: Operation | Made, when: string) => {
@@ -166,7 +166,7 @@ function comingTo(staged: readonly Operation[], edits: readonly DeferredEdit[]):
   return coming;
 }
 
-/** The row of the form: a part's is its frame's, and a step's too while it is folded. */
+/** The row of the form: for a part its frame, for a step of a folded frame too. */
 function anchorIndex(rows: readonly Row[], anchor: string | null): number {
   if (anchor === null) return -1;
   const exact = rows.findIndex(({ id }) => id === anchor);

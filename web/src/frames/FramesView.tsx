@@ -1,4 +1,4 @@
-// The workbench: one row a frame, opening into its steps; choosing, ordering, and every operation on what is chosen.
+// The frames view: a row per frame that opens into its steps; selecting, ordering and editing them.
 
 import { Button, Loader, Menu } from "@mantine/core";
 import { useCallback, useMemo, useRef, useState } from "react";
@@ -58,7 +58,7 @@ interface MenuPlace {
 interface WorkbenchProps {
   conversation: string;
   frames: Frames;
-  /** A point of the history: to look at, not to change. */
+  /** A past state: read-only. */
   past: boolean;
 }
 

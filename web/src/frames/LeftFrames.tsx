@@ -1,5 +1,4 @@
-// Frames that the agent no longer sends, because it has compacted the conversation or gone back in it: to read, and to
-// bring back.
+// Frames that the agent no longer sends after a compaction or a rewind: to read and to restore.
 
 import { Button, Checkbox, Loader, UnstyledButton } from "@mantine/core";
 import { ChevronRightIcon } from "@radix-ui/react-icons";

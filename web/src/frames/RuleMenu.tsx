@@ -1,4 +1,4 @@
-// Choosing by rule, with how many rows each rule means.
+// Selects rows by rule, and shows how many rows each rule matches.
 
 import { Button, NumberInput, Popover } from "@mantine/core";
 import { ChevronDownIcon } from "@radix-ui/react-icons";
@@ -14,7 +14,7 @@ interface Props {
   onChoose: (ids: readonly string[]) => void;
 }
 
-/** More tools than anybody wants to read. */
+/** The number of tools listed. */
 const TOOLS_SHOWN = 12;
 
 export function RuleMenu({ frames, onChoose }: Props) {

@@ -1,4 +1,4 @@
-// Above the rows: choosing by rule, what is chosen and what can be done to it, and the names of the columns.
+// The bar above the rows: selecting by rule, the selection and its operations, the column heads.
 
 import { ActionIcon, Button, Menu, Tooltip } from "@mantine/core";
 import { ChevronRightIcon, Cross2Icon, DotsHorizontalIcon, PlusIcon } from "@radix-ui/react-icons";
@@ -18,7 +18,7 @@ import { RuleMenu } from "./RuleMenu";
 interface Props {
   conversation: string;
   frames: Frames;
-  /** What an operation would be done to: what is chosen, else the row of the cursor. */
+  /** The targets of an operation: the selection, otherwise the row of the cursor. */
   targets: readonly string[];
   chosen: readonly string[];
   allUnfolded: boolean;

@@ -1,5 +1,5 @@
-// The first thing on the workbench: how much of the context is worth removing, with its price. A review puts the plan into
-// the tray, where each operation can be looked at and taken out again.
+// The first line of the frames: the share of the context worth removing, with its price. A review puts the plan into
+// the tray, operation by operation.
 
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";

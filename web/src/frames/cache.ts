@@ -1,4 +1,4 @@
-// The line below the last row that the provider has cached.
+// Locates the line below the last row in the provider's cache.
 
 import type { Frames } from "../api";
 import { count, plural } from "../format/numbers";
@@ -7,18 +7,18 @@ import type { Row } from "./rows";
 export interface Line {
   /** The row that it is drawn below. */
   below: string;
-  /** The step where it ends, if that one is folded away in the row. */
+  /** The step where it ends, if the row folds it away. */
   inside: string | null;
   tokens: number;
   warm: boolean;
-  /** When it is forgotten. */
+  /** The expiry. */
   expires: number;
 }
 
 export function cacheLine({ cache }: Frames, rows: readonly Row[]): Line | null {
   const until = cache?.until;
   if (cache == null || until == null || cache.tokens === 0) return null;
-  // The provider reads the tools before the system prompt; here they stand behind it.
+  // The provider reads the tools before the system prompt; in this list they come after it.
   const end = until === "system" && rows.some(({ id }) => id === "tools") ? "tools" : until;
   const exact = rows.find(({ id }) => id === end);
   const below = exact ?? rows.find(({ id }) => id === until.split(/[/#]/)[0]);
@@ -28,7 +28,7 @@ export function cacheLine({ cache }: Frames, rows: readonly Row[]): Line | null 
   return { below: below.id, inside, tokens: cache.tokens, warm: cache.warm, expires: cache.expires_at };
 }
 
-/** In words, as of now. */
+/** The state in words. */
 export function cacheWords({ tokens, warm, expires, inside }: Line, now: number): string {
   const left = Math.round((expires - now) / 1000);
   if (!warm || left <= 0) return `the cache has expired: the next request re-reads ${count(tokens)} tokens`;

@@ -1,4 +1,4 @@
-// What the state of a frame is called, and what it means.
+// Names and explanations of the states of frames.
 
 export interface Chip {
   label: string;

@@ -1,8 +1,8 @@
-// What a click chooses: alone, with Ctrl one more or one less, with Shift everything from the last click on.
+// Selection by click: alone; with Ctrl, one more or one less; with Shift, everything from the last click on.
 
 export interface Chosen {
   ids: readonly string[];
-  /** Where a range begins. */
+  /** The start of a range. */
   from: string | null;
 }
 
@@ -11,7 +11,7 @@ export interface Click {
   shift: boolean;
 }
 
-/** `order`: the ids as they stand on the screen. */
+/** `order`: the ids in the order of the screen. */
 export function choose({ ids, from }: Chosen, id: string, { ctrl, shift }: Click, order: readonly string[]): Chosen {
   if (shift && from !== null && order.includes(from)) {
     const [a, b] = [order.indexOf(from), order.indexOf(id)].sort((x, y) => x - y) as [number, number];
@@ -25,7 +25,7 @@ export function choose({ ids, from }: Chosen, id: string, { ctrl, shift }: Click
   return { ids: [id], from: id };
 }
 
-/** A frame and its own steps are not named together: the frame says it all. */
+/** A frame includes its steps, so the two are not named together. */
 export function withoutCovered(ids: readonly string[]): string[] {
   const frames = new Set(ids.filter((id) => !id.includes("/")));
   return ids.filter((id) => !id.includes("/") || id.startsWith("tools/") || !frames.has(id.split("/")[0] ?? ""));

@@ -1,4 +1,4 @@
-// Words about a conversation that the agent continued in another format.
+// Texts about a conversation that the agent continued in another format.
 
 import type { Frames } from "../api";
 import { plural } from "../format/numbers";

@@ -6,7 +6,7 @@ function turnsOf({ frames }: Frames): string[] {
   return frames.filter(({ kind }) => kind === "turn").map(({ id }) => id);
 }
 
-/** Where frames go that are dropped before or behind another one; nothing if they stand there already. */
+/** The place of frames dropped before or behind another one; nothing if they are there already. */
 export function dropPlace(frames: Frames, moving: readonly string[], over: string, behind: boolean): Where | null {
   const turns = turnsOf(frames);
   if (!turns.includes(over)) return over === "system" || over === "tools" ? startUnlessThere(turns, moving) : null;
@@ -29,7 +29,7 @@ function startUnlessThere(turns: readonly string[], moving: readonly string[]): 
   return turns.slice(0, moving.length).join() === moving.join() ? null : { start: true };
 }
 
-/** One place up or down; nothing at the end, or if these are no frames that stand together. */
+/** One place up or down; nothing at the end, or if the frames are not adjacent. */
 export function neighbour(frames: Frames, moving: readonly string[], by: -1 | 1): Where | null {
   const turns = turnsOf(frames);
   const first = turns.indexOf(moving[0] ?? "");

@@ -1,4 +1,4 @@
-// The rows of the workbench: frames, and below an unfolded one its steps.
+// The rows of the frames view: frames, and below an unfolded one its steps.
 
 import type { Frame, Frames, Step } from "../api";
 
@@ -10,7 +10,7 @@ export interface Row {
   /** Tokens of the row, now and before edits. */
   tokens: number;
   source: number;
-  /** How long its bar is, 0 to 1: the largest of its kind fills its own. */
+  /** The length of its bar, 0 to 1: the largest of its kind has 1. */
   length: number;
   ghost: number;
 }
@@ -49,7 +49,7 @@ export function foldable(frame: Frame): boolean {
   return (frame.step_list?.length ?? 0) > 0;
 }
 
-/** Frames that were told without their steps, with the steps that were known before. */
+/** Frames listed without their steps, with the steps known before. */
 export function withSteps(frames: Frames, before: Frames): Frames {
   const known = new Map(before.frames.map(({ id, step_list }) => [id, step_list]));
   const kept = frames.frames.map((frame) => ({ ...frame, step_list: known.get(frame.id) ?? null }));

@@ -1,4 +1,4 @@
-// Choosing by rule: what is large, old, of one tool, or was read again later.
+// Selection by rule: size, age, tool, superseded reads.
 
 import type { Frame, Frames, Step } from "../api";
 
@@ -12,7 +12,7 @@ function steps(frames: Frames): Step[] {
     .filter(({ state }) => !state.includes("deleted"));
 }
 
-/** Steps that are larger; a frame without steps stands for itself. */
+/** Larger steps; a frame without steps counts as one. */
 export function largerThan(frames: Frames, tokens: number): string[] {
   return turns(frames).flatMap((frame) =>
     (frame.step_list?.length ?? 0) === 0
@@ -25,7 +25,7 @@ export function largerThan(frames: Frames, tokens: number): string[] {
   );
 }
 
-/** Frames with more than so many behind them. */
+/** Frames older than this many. */
 export function olderThan(frames: Frames, count: number): string[] {
   const all = turns(frames).map(({ id }) => id);
   return all.slice(0, Math.max(0, all.length - count));
@@ -49,7 +49,7 @@ export function toolsOf(frames: Frames): { tool: string; steps: number; tokens: 
   return [...found.values()].sort((a, b) => b.tokens - a.tokens);
 }
 
-/** Steps whose every result is of a file that was read again, or changed, later: as the engine says. */
+/** Steps with only superseded results, according to the engine. */
 export function superseded(frames: Frames): string[] {
   return steps(frames)
     .filter(({ superseded_results = [], tools }) => superseded_results.length > 0 && superseded_results.length >= tools.length)

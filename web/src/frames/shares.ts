@@ -1,4 +1,4 @@
-// How much of the context each frame takes, for the bars.
+// Each frame's share of the context, for the bars.
 
 import type { Frame } from "../api";
 
@@ -11,7 +11,7 @@ export interface Segment {
   share: number;
 }
 
-/** A frame's part of the conversation; an empty conversation has no shares, not a division by zero. */
+/** A frame's share of the conversation; an empty conversation has none. */
 export function share(tokens: number, total: number): number {
   if (!(total > 0) || !(tokens > 0)) return 0;
   return Math.min(1, tokens / total);
@@ -39,7 +39,7 @@ export interface LegendEntry {
   tokens: number;
 }
 
-/** What the colours of the strip mean, with the tokens of each; what there is nothing of is left out. */
+/** The legend of the strip, with the tokens of each colour; omits colours without tokens. */
 export function legend(frames: readonly Frame[], window: number | null): LegendEntry[] {
   const of = (kind: Frame["kind"]) =>
     frames.filter((frame) => frame.kind === kind).reduce((sum, { tokens }) => sum + Math.max(0, tokens), 0);
@@ -56,7 +56,7 @@ export function legend(frames: readonly Frame[], window: number | null): LegendE
 
 const MOST_SEGMENTS = 240;
 
-/** Of very many frames those too small to be seen are drawn together with their neighbours. */
+/** Combines frames that are too small to see with their neighbours. */
 function merged(all: Segment[]): Segment[] {
   if (all.length <= MOST_SEGMENTS) return all;
   const least = 1 / MOST_SEGMENTS;

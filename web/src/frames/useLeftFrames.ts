@@ -5,7 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getLeftFrames } from "../api/more";
 import { keys, useFrames } from "../queries";
 
-/** Asked for only where there are some. */
+/** Fetched only if there are any. */
 export function useLeftFrames(conversation: string) {
   const { data: frames } = useFrames(conversation);
   const count = (frames as { left_frames?: number } | undefined)?.left_frames ?? 0;

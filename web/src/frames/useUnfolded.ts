@@ -1,4 +1,4 @@
-// Which frames show their steps; remembered while other views are looked at.
+// The frames whose steps are unfolded; remembered while other views are open.
 
 import { useCallback, useState } from "react";
 
@@ -41,7 +41,7 @@ export function useUnfolded(conversation: string, open: string | null) {
   return { unfolded, fold, reveal, set };
 }
 
-/** Whether the user looks at steps of the conversation; `open`: what the panel shows. */
+/** Whether steps of the conversation are visible; `open`: the item in the panel. */
 export function showsSteps(conversation: string, open: string | null): boolean {
   return (remembered.get(conversation)?.size ?? 0) > 0 || frameOfStep(open).length > 0;
 }

@@ -1,5 +1,4 @@
-// A button that asks the helper model for words, with its progress and a way to stop it. Hidden while there is no
-// helper.
+// A button that requests a text from the helper model, with progress and a way to stop. Hidden without a helper.
 
 import { ActionIcon, Button, Loader, Tooltip } from "@mantine/core";
 import { Cross2Icon, MagicWandIcon } from "@radix-ui/react-icons";
@@ -14,13 +13,13 @@ import { askFor } from "./job";
 
 interface Props {
   conversation: string;
-  /** They lack the words that are asked for. */
+  /** The operations without a text. */
   operations: Operation[];
-  /** Drawn as an icon that says this: "a title". */
+  /** Shown as an icon with this label: "a title". */
   icon?: string;
-  /** Make them a commit at once. */
+  /** Commits the result at once. */
   make?: boolean;
-  /** Nobody waits for the words any more when the button is gone. */
+  /** Without the button, the result is not needed any more. */
   stopWhenGone?: boolean;
   onDone: (applied: EditResult) => void | Promise<unknown>;
 }

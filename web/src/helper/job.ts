@@ -1,13 +1,13 @@
-// Asking the helper model for words, and waiting until it has found them.
+// Requests a text from the helper model and waits for it.
 
 import { ApiError, type EditResult, askHelper, getJob, type Job, type Operation } from "../api";
 
-/** How often a job is looked at. */
+/** The polling interval of a job. */
 const EVERY = 400;
 
 /**
- * What came of it, or null if the user stopped it. `make`: the words are made a commit at once; without it nothing is
- * changed. `report` is told how far it is.
+ * The result, or null if the user stopped the job. With `make`, the text becomes a commit at once; otherwise nothing
+ * changes. `report` receives the progress.
  */
 export async function askFor(
   conversation: string,

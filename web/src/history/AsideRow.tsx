@@ -1,4 +1,4 @@
-// A phase, a signal, a note or a refusal, as one line of the history.
+// A phase, a signal, a note or a refusal as one line of the history.
 
 import { Badge } from "@mantine/core";
 

@@ -1,4 +1,4 @@
-// An opened commit: its operations with their reasons, what can be done with it and what that would change, its diff.
+// An opened commit: its operations with reasons, the actions on it with their effect, its diff.
 
 import { ActionIcon, Button, CopyButton, Tooltip } from "@mantine/core";
 import { CheckIcon, CopyIcon } from "@radix-ui/react-icons";
@@ -154,7 +154,7 @@ export function CommitDetails({ conversation, commit, commits, head, branch, way
   );
 }
 
-/** More than these are folded into one line, as the automatic editor makes them by the dozen. */
+/** More operations are folded into one line: the automatic editor makes dozens. */
 const FEW = 3;
 
 function Operations({ group, onOpenFrame }: { group: Alike; onOpenFrame: Props["onOpenFrame"] }) {
@@ -195,7 +195,7 @@ interface RefusedProps {
   onCascade: () => void;
 }
 
-/** What stands on a commit is named, and can go with it. */
+/** Lists the commits that depend on this one; they can be reverted with it. */
 function Refused({ error, commit, commits, onCascade }: RefusedProps) {
   if (error.code !== "needed") return <Problem error={error} />;
   const names = namedIn(error.message)

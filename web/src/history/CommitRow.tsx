@@ -1,4 +1,4 @@
-// One commit: what it did, by whom, what it saved. Opened, it shows its diff and what can be done with it.
+// One commit: effect, author, savings. Opened, it shows diff and actions.
 
 import { Badge, Tooltip, UnstyledButton } from "@mantine/core";
 import { ChevronDownIcon, ChevronRightIcon } from "@radix-ui/react-icons";

@@ -1,4 +1,4 @@
-// A change that waits for its moment or for a yes from here on, or does not any more.
+// A deferred edit or proposal: waiting, applied, failed or cancelled.
 
 import { Badge, Button } from "@mantine/core";
 

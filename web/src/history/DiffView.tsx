@@ -1,4 +1,4 @@
-// What one commit changed, frame by frame: only what differs, with a little around it.
+// The diff of one commit, frame by frame, with a little context.
 
 import { Badge, Loader, UnstyledButton } from "@mantine/core";
 import { useMemo, useState } from "react";
@@ -10,7 +10,7 @@ import { useDiff } from "../queries";
 import styles from "./DiffView.module.css";
 import { folded, type Line, lineDiff, type Piece } from "./lines";
 
-/** So many lines of a frame are drawn at first. */
+/** The number of lines of a frame drawn at first. */
 const LINES_AT_FIRST = 60;
 
 const CHANGES: Record<string, { label: string; color: string }> = {
@@ -87,7 +87,7 @@ function PieceView({ piece }: { piece: Piece }) {
 }
 
 const SIGNS = { same: " ", gone: "−", new: "+" };
-/** Longer lines are cut; no user reads a megabyte in one line, and the browser would choke on it. */
+/** Longer lines are cut, because the browser cannot lay out a megabyte in one line. */
 const LINE_AT_MOST = 2000;
 
 function LineView({ line }: { line: Line }) {

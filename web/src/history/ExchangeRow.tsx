@@ -1,4 +1,4 @@
-// What went over the wire once: a request with the verdict on it, and its answer with what it cost.
+// One exchange: a request with its verdict, and its response with its cost.
 
 import { Badge, Popover, Tooltip } from "@mantine/core";
 import { useState } from "react";
@@ -95,7 +95,7 @@ export function ExchangeRow({ conversation, exchange }: { conversation: string; 
   );
 }
 
-/** What had to be repaired so that the provider accepts the request, each with its rule. */
+/** The repairs of the request, each with its rule. */
 function Repairs({ repairs }: { repairs: readonly (readonly [string, string])[] }) {
   return (
     <Popover shadow="md" width={380} withinPortal>

@@ -1,4 +1,4 @@
-// The lines of the branches beside one row. Lines run the whole height, so that an opened row does not break them.
+// The lines of the branches beside one row. They span its whole height, so that an opened row does not interrupt them.
 
 import styles from "./Graph.module.css";
 import type { Placed } from "./lanes";
@@ -13,7 +13,7 @@ interface Props {
   width: number;
   placed?: Placed;
   past?: number[];
-  /** How the dot looks. */
+  /** The shape of the dot. */
   mark?: "head" | "off" | "on";
 }
 

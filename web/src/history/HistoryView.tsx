@@ -1,4 +1,4 @@
-// What was changed and what went over the wire, as one list, newest first.
+// Commits and requests as one list, newest first.
 
 import { Badge, Button, Loader, UnstyledButton } from "@mantine/core";
 import { ChevronDownIcon, ChevronRightIcon } from "@radix-ui/react-icons";
@@ -26,7 +26,7 @@ import { useAllHistory, useEvents } from "./useAllHistory";
 import { useWays, type Ways } from "./useWays";
 
 const ROWS_AT_FIRST = 300;
-/** How far back requests are shown; the daemon knows more. */
+/** The events loaded first; older ones on request. */
 const EVENTS_AT_FIRST = 400;
 const NONE: Commit[] = [];
 
@@ -172,7 +172,7 @@ function LineRow({ event }: { event: LineEvent }) {
   );
 }
 
-/** Where everything began: the way back to no edit at all. */
+/** The first row: rolls back to the unedited state. */
 function Source({ ways, graph }: { ways: Ways; graph: number }) {
   const [open, setOpen] = useState(false);
   return (

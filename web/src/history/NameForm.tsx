@@ -1,4 +1,4 @@
-// Asks for one name, where it is needed.
+// Asks for one name, in place.
 
 import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";

@@ -1,4 +1,4 @@
-// Several ordinary requests as one line, which opens into them.
+// Several ordinary requests as one line that opens into them.
 
 import { UnstyledButton } from "@mantine/core";
 import { ChevronDownIcon, ChevronRightIcon } from "@radix-ui/react-icons";

@@ -1,4 +1,4 @@
-// The body that really left for a request, beside what is known of it.
+// The exact body that was sent for a request.
 
 import { Loader, Modal } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
@@ -86,7 +86,7 @@ function Body({ conversation, request }: Omit<Props, "onClose">) {
   );
 }
 
-/** With a line for each member. What is copied is the body itself. */
+/** Shown with a line per member; the copy is the exact body. */
 function readable(body: string | null): string | null {
   if (body === null) return null;
   try {

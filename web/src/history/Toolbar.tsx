@@ -1,4 +1,4 @@
-// Above the history: on which branch we are, a step back and forth, and what is shown of the list.
+// The bar above the history: the current branch, undo and redo, filters.
 
 import { ActionIcon, Button, Menu, NativeSelect, SegmentedControl, Tooltip } from "@mantine/core";
 import { CheckIcon, ChevronDownIcon, Cross2Icon, ResetIcon } from "@radix-ui/react-icons";

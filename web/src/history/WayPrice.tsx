@@ -1,4 +1,4 @@
-// What a way through the history would change, before it is gone.
+// The effect of undo, revert or rollback, before it is applied.
 
 import { useQuery } from "@tanstack/react-query";
 
@@ -10,7 +10,7 @@ import styles from "./WayPrice.module.css";
 
 interface Props {
   conversation: string;
-  /** Where we are; the answer holds as long as that does. */
+  /** The current head, for which the answer is valid. */
   head: string | null;
   step: Step;
 }

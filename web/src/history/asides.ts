@@ -1,5 +1,5 @@
-// What happened beside commits and requests, in words: phases of the work, what the automatic editor noted and told, what
-// the provider refused.
+// Events beside commits and requests, in words: phases, notes and signals of the automatic editor, refusals of the
+// provider.
 
 import type { NotedEvent, PhaseEvent, RefusedEvent, SignalEvent, TimelineEvent } from "../api";
 import { count, plural } from "../format/numbers";
@@ -11,7 +11,7 @@ export interface Aside {
   badge: string;
   color: string;
   words: string;
-  /** Why. */
+  /** The reason. */
   more: string | null;
 }
 

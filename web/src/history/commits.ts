@@ -1,13 +1,13 @@
-// Commits as a person reads them: what they did, and which frames they touched.
+// Commits for display: their effect, and the frames they changed.
 
 import type { Commit } from "../api";
 
 const COMMIT_ID = /\b[0-9a-f]{10}\b/g;
 const TOKENS_SAID = /,? ?[\d,]+ tokens? (less|more)/g;
 
-/** A summary without what stands beside it anyway (tokens), and with words in place of the ids of other commits. */
+/** A summary without the tokens beside it, and with words in place of the ids of other commits. */
 export function said(summary: string, commits: { id: string; summary: string }[]): string {
-  // A rollback lists all it switches off; where it goes back to is enough.
+  // A rollback lists all commits that it switches off; its target is enough.
   const plain = (text: string) => text.replace(TOKENS_SAID, "").replace(/^(roll back to [^:]*):.*/s, "$1");
   return plain(summary).replace(COMMIT_ID, (id) => {
     const other = commits.find((commit) => commit.id === id);
@@ -20,12 +20,12 @@ export function namedIn(text: string): string[] {
   return text.match(COMMIT_ID) ?? [];
 }
 
-/** The kinds of change in a commit: its operations, or how it went through the history. */
+/** The kinds of change in a commit: its operations, or its history action. */
 export function kindsOf({ kind, operations }: Pick<Commit, "kind" | "operations">): string[] {
   return operations.length > 0 ? [...new Set(operations.map(({ op }) => op))] : [kind];
 }
 
-/** Frames that a commit names, those of the commits it switched off included. */
+/** The frames that a commit names, including those of the commits it switched off. */
 export function framesOf(commit: Commit, commits: Commit[], seen = new Set<string>()): Set<string> {
   const frames = new Set<string>();
   if (seen.has(commit.id)) return frames;
@@ -52,17 +52,17 @@ export function expand(id: string): string[] {
   return [id.split(/[/#.]/)[0] ?? id];
 }
 
-/** A branch on which a commit lies, the one nearest to it. */
+/** The nearest branch that contains a commit. */
 export function branchOf(commit: Commit, commits: Commit[]): string | null {
   const reachable = new Set([commit.id]);
-  // Newest first, so a child comes before its parent: from the oldest on, all that stands on it is found.
+  // Newest first, so a child comes before its parent: finds all dependents, starting with the oldest.
   for (const other of commits.toReversed()) {
     if (other.parent !== null && reachable.has(other.parent)) reachable.add(other.id);
   }
   return commits.findLast(({ id, branches }) => reachable.has(id) && branches.length > 0)?.branches[0] ?? null;
 }
 
-/** Whether a commit is switched off on its own branch; the daemon tells that of this branch only. */
+/** Whether a commit is off on its own branch; the daemon reports that for the current branch only. */
 export function isOff({ id, active, here }: Commit, commits: Commit[]): boolean {
   return here ? !active : commits.some((other) => !other.here && other.reverts.includes(id));
 }

@@ -1,4 +1,4 @@
-// Commits and what went over the wire as one list, newest first, filtered, with runs of unremarkable requests folded.
+// Commits and requests as one list, newest first, filtered, with runs of unremarkable requests folded.
 
 import type { Commit, LineEvent, TimelineEvent, WaitingEvent } from "../api";
 import { type AsideEvent, isAside } from "./asides";
@@ -19,16 +19,16 @@ export type What = "everything" | "commits" | "requests";
 
 export interface Filter {
   what: What;
-  /** A frame's id; only commits that touch it, and requests that end in it or were read anew because of it. */
+  /** A frame's id: only its commits, the requests that end in it, and re-reads because of it. */
   frame: string | null;
-  /** An operation, or a way through the history. */
+  /** An operation, or a history action. */
   kind: string | null;
   author: string | null;
 }
 
 export const NO_FILTER: Filter = { what: "everything", frame: null, kind: null, author: null };
 
-/** Shorter runs are shown as they are. */
+/** Shorter runs are not folded. */
 const RUN_FROM = 4;
 
 /** `commits`: those of all branches, newest first. */
@@ -61,7 +61,7 @@ export function entries(commits: Commit[], events: TimelineEvent[], filter: Filt
       if (event.kind === "line") {
         rows.push({ seq, at, make: (past) => ({ kind: "line", key: `l${seq}`, at, event, past }) });
       } else if (event.kind === "waiting" && event.state !== "made") {
-        // One that was made is a commit, and stands there as such.
+        // An applied one is listed as a commit.
         rows.push({ seq, at, make: (past) => ({ kind: "edit", key: `w${seq}`, at, event, past }) });
       } else if (isAside(event)) {
         rows.push({ seq, at, make: (past) => ({ kind: "aside", key: `a${seq}`, at, event, past }) });
@@ -93,7 +93,7 @@ function concerns({ request, answer }: Exchange, frame: string): boolean {
   return places.flatMap(expand).some((one) => wanted.includes(one));
 }
 
-/** A commit whose parent is filtered out hangs on the nearest one that is not. */
+/** A commit whose parent is filtered out is attached to the nearest ancestor that is not. */
 function connected(wanted: Commit[], commits: Commit[]): { id: string; parent: string | null }[] {
   const shown = new Set(wanted.map(({ id }) => id));
   const parents = new Map(commits.map(({ id, parent }) => [id, parent ?? null]));
@@ -104,7 +104,7 @@ function connected(wanted: Commit[], commits: Commit[]): { id: string; parent: s
   });
 }
 
-/** Nothing about it is worth a second look. */
+/** An unremarkable request. */
 export function unremarkable(exchange: Exchange): boolean {
   const { request, answer } = exchange;
   if (request === null || answer === null || outcome(exchange) !== "fine") return false;

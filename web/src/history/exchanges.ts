@@ -1,4 +1,4 @@
-// The timeline's events as a person thinks of them: a request together with its answer.
+// Pairs the timeline's events: a request together with its response.
 
 import type { AnswerEvent, RequestEvent, TimelineEvent, Usage } from "../api";
 import { plural, short } from "../format/numbers";
@@ -6,9 +6,9 @@ import { plural, short } from "../format/numbers";
 export interface Exchange {
   seq: number;
   at: number;
-  /** Absent when the answer's request lies before the oldest event at hand. */
+  /** Absent if the request is older than the loaded events. */
   request: RequestEvent | null;
-  /** Absent while the answer is still on its way. */
+  /** Absent while the response is pending. */
   answer: AnswerEvent | null;
 }
 
@@ -38,7 +38,7 @@ export interface CacheShares {
   total: number;
 }
 
-/** Everything the model read for one answer, by how it was paid for; the three shares add up to one. */
+/** Everything read for one response, by kind of cost; the three shares add up to one. */
 export function cacheShares(usage: Usage): CacheShares {
   const total = usage.input + usage.cache_read + usage.cache_write;
   const of = (part: number) => (total > 0 ? part / total : 0);
@@ -65,24 +65,24 @@ const WORDS: Record<string, string> = {
   unrelated: "unknown",
 };
 
-/** What kind of request it is. */
+/** The kind of a request. */
 export function verdictWord(verdict: string): string {
   return Object.hasOwn(WORDS, verdict) ? (WORDS[verdict] ?? verdict) : verdict;
 }
 
-/** What a verdict means, in words; a verdict this page does not know has none. */
+/** The meaning of a verdict; none for an unknown one. */
 export function verdictMeaning(verdict: string): string | null {
   return Object.hasOwn(VERDICTS, verdict) ? (VERDICTS[verdict] ?? null) : null;
 }
 
-/** How an exchange went, for its mark. */
+/** The outcome of an exchange, for its mark. */
 export function outcome({ answer }: Exchange): "waiting" | "fine" | "failed" | "cut" | "cancelled" | "unreachable" {
   if (answer === null) return "waiting";
   if (answer.ending === "cut" || answer.ending === "cancelled" || answer.ending === "unreachable") return answer.ending;
   return answer.error !== null || answer.status === 0 || answer.status >= 400 ? "failed" : "fine";
 }
 
-/** What the provider took out on its own side, in words: "8 tool results, 50k tokens, from t1/2 to t3/1". */
+/** Content that the provider itself cleared: "8 tool results, 50k tokens, from t1/2 to t3/1". */
 export function clearedWords(edit: unknown): string {
   if (typeof edit !== "object" || edit === null) return String(edit);
   const fields = edit as Record<string, unknown>;
@@ -112,13 +112,13 @@ const CAUSES: Record<string, string> = {
   "below-minimum": "the prompt is too short to be cached",
 };
 
-/** Why the provider read again what it could have had in its cache; nothing where that is no news. */
+/** The cause of a cache miss; nothing if it is expected. */
 export function missed({ cache_miss, cache_miss_reason, usage }: AnswerEvent): string | null {
   if (cache_miss == null) {
     return cache_miss_reason == null ? null : `The cache was missed: ${cache_miss_reason.replaceAll("_", " ")}.`;
   }
   const { cause, place } = cache_miss;
-  // What an edit took out was in the cache too, but is not read any more.
+  // Removed content was in the cache too, but is not read any more.
   const tokens = Math.min(cache_miss.tokens, usage == null ? Infinity : usage.input + usage.cache_write);
   if (cause === "first-request" || tokens < WORTH_TELLING) return null;
   const why = CAUSES[cause];
@@ -127,5 +127,5 @@ export function missed({ cache_miss, cache_miss_reason, usage }: AnswerEvent): s
   return `${short(tokens)} tokens were read again${because}.`;
 }
 
-/** Fewer tokens than this read anew are how caches work, not news. */
+/** Smaller re-reads are normal and not reported. */
 const WORTH_TELLING = 500;

@@ -1,5 +1,5 @@
-// Which lane of the graph each commit stands in, and which lines run past it. Commits have one parent each, so the
-// graph is a tree: lines meet only where a branch began.
+// Assigns commits to lanes of the graph. Commits have one parent each, so the graph is a tree: lines meet only where a
+// branch began.
 
 export interface Node {
   id: string;
@@ -13,7 +13,7 @@ export interface Placed {
   from: number[];
   /** Lanes whose line runs past without stopping. */
   past: number[];
-  /** Whether a line goes on below the dot. */
+  /** Whether a line continues below the dot. */
   goesOn: boolean;
 }
 
@@ -35,7 +35,7 @@ function free(waiting: (string | null)[]): number {
   return lane === -1 ? waiting.length : lane;
 }
 
-/** How many lanes the graph needs. */
+/** The number of lanes in the graph. */
 export function width(placed: Placed[]): number {
   return Math.max(0, ...placed.flatMap(({ lane, from, past }) => [lane, ...from, ...past])) + 1;
 }

@@ -1,4 +1,4 @@
-// What changed between two texts, line by line, with the unchanged parts folded away.
+// A line diff of two texts, with the unchanged parts folded.
 
 export interface Line {
   kind: "same" | "gone" | "new";
@@ -7,7 +7,7 @@ export interface Line {
 
 export type Piece = { kind: "line"; line: Line } | { kind: "fold"; lines: Line[] };
 
-/** More than this many differing lines are not matched with each other: all the old ones, then all the new ones. */
+/** Beyond this number, differing lines are not matched: all the old ones, then all the new ones. */
 const MATCH_AT_MOST = 1500;
 
 export function lineDiff(before: string, after: string): Line[] {

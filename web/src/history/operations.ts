@@ -30,7 +30,7 @@ export function targetsOf(operation: Made): string[] {
   return "id" in operation ? [operation.id] : [];
 }
 
-/** What it was done with: the text, the place, the filter. */
+/** Its arguments: the text, the place, the filter. */
 export function withWhat(operation: Made): string {
   const parts: string[] = [];
   if ("select" in operation && operation.select != null) {

@@ -1,4 +1,4 @@
-// The commits of all branches, and what happened as far back as is wanted.
+// The commits of all branches, and the events as far back as requested.
 
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 
@@ -21,7 +21,7 @@ export function useAllHistory(conversation: string) {
   return useQuery(allHistory(conversation));
 }
 
-/** The newest events of the timeline, so many. */
+/** The number of events loaded from the timeline. */
 export function useEvents(conversation: string, limit: number) {
   return useQuery({
     queryKey: [...keys.conversation(conversation), "timeline", limit],

@@ -1,4 +1,4 @@
-// Ways through the history that a person can go, with words about how it went. They can be undone like anything else.
+// Undo, redo, revert, rollback, branch and tag, with notices about the outcome. All of them can be undone.
 
 import { useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
@@ -15,7 +15,7 @@ import { allHistory } from "./useAllHistory";
 export type Step = Pick<HistoryRequest, "action"> & { target?: string; name?: string; cascade?: boolean };
 
 export interface Ways {
-  /** Whether it was done. A refusal is thrown instead of told when `told` is false. */
+  /** Whether it was applied. If `told` is false, a refusal is thrown instead of shown. */
   go: (step: Step, told?: boolean) => Promise<boolean>;
   undo: () => Promise<boolean>;
   redo: () => Promise<boolean>;
@@ -27,7 +27,7 @@ export function useWays(conversation: string | null): Ways {
     const go = async (step: Step, told = true): Promise<boolean> => {
       if (conversation === null) return false;
       try {
-        // One after the other: two quick presses are two steps.
+        // Sequential: two quick presses are two steps.
         const applied = await inTurn(conversation, async () => {
           if (!MOVES.includes(step.action)) return walk(conversation, { ...step, expect: null });
           const shown = shownHead(queries, conversation);
@@ -36,7 +36,7 @@ export function useWays(conversation: string | null): Ways {
           return committing(queries, conversation, call, ({ commit }) => commit);
         });
         void queries.invalidateQueries({ queryKey: keys.conversation(conversation) });
-        // What was undone is told by its own words, which only the history knows.
+        // Only the history has the summary of the undone commit.
         const commits = await queries.fetchQuery(allHistory(conversation)).then(
           (history) => history.commits,
           () => [],
@@ -54,7 +54,7 @@ export function useWays(conversation: string | null): Ways {
   }, [conversation, queries]);
 }
 
-/** What changes the newest of the history is refused if that is not what was on the screen. */
+/** A change of the newest commit is refused if the screen showed another one. */
 const MOVES: HistoryRequest["action"][] = ["undo", "redo", "revert", "rollback"];
 
 const running = new Map<string, Promise<unknown>>();
@@ -66,7 +66,7 @@ function inTurn<Result>(conversation: string, task: () => Promise<Result>): Prom
   return mine;
 }
 
-/** What takes a step back again, where one press does. */
+/** Undoes a step with one press. */
 function back(step: Step, go: Ways["go"]): { label: string; run: () => void } | null {
   if (step.action === "undo") return { label: "Redo", run: () => void go({ action: "redo" }) };
   if (["redo", "revert", "rollback"].includes(step.action)) {

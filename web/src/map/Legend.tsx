@@ -1,4 +1,4 @@
-// The same figures as the picture, as a list: for reading, and for choosing what stands out.
+// The figures of the map as a list, for reading and for highlighting a kind.
 
 import { UnstyledButton } from "@mantine/core";
 

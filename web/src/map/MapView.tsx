@@ -1,4 +1,4 @@
-// A picture of the whole context: what it is made of, what is probably not needed, how it grew and what it cost.
+// The map of the context: its kinds, probable waste, growth and cost.
 
 import { Loader } from "@mantine/core";
 import { useCallback, useMemo, useState } from "react";

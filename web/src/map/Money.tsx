@@ -1,4 +1,4 @@
-// What the conversation has cost, what saved by edits of it, and what the provider's cache missed, with the cause.
+// The cost of the conversation, the savings by edits, and the cache misses with their causes.
 
 import { UnstyledButton } from "@mantine/core";
 

@@ -1,6 +1,5 @@
-// The size of the context over the requests: what came from the cache, what was written to it, what was read in full;
-// and what it cost, where prices are known. Dashed lines are commits, and a mark above a bar says that the cache missed
-// something.
+// The size of each request: tokens read from the cache, written to it and read in full, and the cost where prices are
+// known. Dashed lines are commits; a mark above a bar is a cache miss.
 
 import "uplot/dist/uPlot.min.css";
 
@@ -44,7 +43,7 @@ export function Plot({ turns, onHover, onChoose }: Props) {
     };
     plot.over.addEventListener("click", onClick);
     return () => plot.destroy();
-    // The colours of the canvas are those of the scheme at the time it is drawn.
+    // The canvas uses the colours of the scheme at the time of drawing.
   }, [turns, width, scheme]);
 
   return (
@@ -103,7 +102,7 @@ function options(turns: Turns, width: number, colour: Colours): uPlot.Options {
   const area = (label: string, stroke: string): uPlot.Series => ({
     label,
     stroke,
-    // Opaque: the bars stand behind each other, and each hides all but the top of the next.
+    // Opaque: the bars overlap, and each hides all but the top of the next.
     fill: mixed(stroke, colour.ground),
     width: 0,
     points: { show: false },

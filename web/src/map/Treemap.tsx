@@ -1,4 +1,4 @@
-// The whole context as a picture: each kind an area, each frame or step in it a tile. A click opens it.
+// The whole context as a treemap: an area per kind, a tile per frame or step. A click opens it.
 
 import { useElementSize } from "@mantine/hooks";
 import { memo, useMemo, useRef } from "react";
@@ -9,19 +9,19 @@ import { type Box, squarify } from "./squarify";
 import styles from "./Treemap.module.css";
 
 const HEIGHT = 340;
-/** A kind gets a heading where there is room for one. */
+/** The size from which a kind has a heading. */
 const HEADING = 18;
 const GAP = 2;
-/** What nobody could see or hit is not drawn; the area behind it has the colour of its kind. */
+/** Tiles too small to see or click are not drawn; the area behind has the colour of their kind. */
 const SMALLEST = 3;
 
 interface Props {
   parts: Part[];
   total: number;
   open: string | null;
-  /** What is worth removing is hatched. */
+  /** Content worth removing is hatched. */
   waste: ReadonlySet<string>;
-  /** Only this kind stands out. */
+  /** The highlighted kind. */
   shown: string | null;
   onOpen: (id: string) => void;
 }

@@ -1,4 +1,4 @@
-// What is probably not worth its tokens any more, each with one click to stage its removal.
+// Content that is probably worth removing, with a button each that stages its removal.
 
 import { Button, UnstyledButton } from "@mantine/core";
 import { useState } from "react";

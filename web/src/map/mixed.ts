@@ -1,4 +1,4 @@
-// Colours for a canvas, which knows nothing of the style sheet.
+// Colours for a canvas, which cannot use the style sheet.
 
 /** Three parts of one colour and one of another, written as #rrggbb or, as builders shorten it, #rgb. */
 export function mixed(one: string, other: string): string {

@@ -1,4 +1,4 @@
-// What the cache missed, as far as it is worth a word.
+// The cache misses worth mentioning.
 
 import type { Schemas } from "../api";
 
@@ -9,13 +9,13 @@ export interface Missed {
   request: number;
   at: number;
   tokens: number;
-  /** What and why, as a sentence. */
+  /** The miss and its cause, as a sentence. */
   words: string;
-  /** Where to look. */
+  /** The place to look at. */
   place: string | null;
 }
 
-/** The newest first. That nothing was cached before the first request is no news. */
+/** Newest first. Omits the miss of the first request, which is always there. */
 export function missesOf({ misses }: Pick<Misses, "misses">): Missed[] {
   return misses.flatMap(({ request, at, miss }) =>
     miss === null || miss.cause === "first-request"

@@ -1,11 +1,11 @@
-// What the context is made of, by kind, with the places where each kind is found.
+// The context by kind, with the places of each.
 
 import type { Frame, Frames, Schemas } from "../api";
 
 export type ContextMap = Schemas["ContextMap"];
 
 export interface Place {
-  /** What a click opens. */
+  /** The item that a click opens. */
   id: string;
   title: string;
   tokens: number;

@@ -58,7 +58,7 @@ function sum(row: { area: number }[]): number {
   return row.reduce((total, { area }) => total + area, 0);
 }
 
-/** How far from a square the worst tile of a row is, if the row is laid along a side of this length. */
+/** The worst aspect ratio in a row, if the row is laid along a side of this length. */
 function worst(row: { area: number }[], along: number): number {
   const depth = sum(row) / along;
   return Math.max(...row.map(({ area }) => Math.max(depth / (area / depth), area / depth / depth)));

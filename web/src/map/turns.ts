@@ -10,11 +10,11 @@ export interface Turns {
   turns: Turn[];
   /** Before which request (counted from 0 in `turns`) something was committed. */
   commits: { before: number; summary: string }[];
-  /** Requests (counted from 0 in `turns`) that read anew what the cache could have had, and why. */
+  /** Requests (counted from 0 in `turns`) with a cache miss, and its cause. */
   missed: ReadonlyMap<number, string>;
 }
 
-/** The timeline tells when something was committed. */
+/** The timeline has the times of commits. */
 export function turnsOf(turns: Turn[], events: TimelineEvent[], misses: readonly Missed[] = []): Turns {
   const commits = events.flatMap((event) =>
     event.kind === "commit"
@@ -31,7 +31,7 @@ export function turnsOf(turns: Turn[], events: TimelineEvent[], misses: readonly
   return { turns, commits, missed };
 }
 
-/** For the plot: each bar stands in front of the next, which is higher. */
+/** For the plot: each bar is in front of the next, higher one. */
 export function stacked(turns: Turn[]): { x: number[]; read: number[]; written: number[]; whole: number[] } {
   return {
     x: turns.map((_, index) => index + 1),
@@ -51,7 +51,7 @@ export interface Totals {
   nearest: boolean;
 }
 
-/** Of everything the model read, how much came from the cache; what it cost as far as prices are known. */
+/** The cached share of everything read, and the cost as far as prices are known. */
 export function totals(turns: Turn[]): Totals {
   const whole = turns.reduce((sum, { context }) => sum + context, 0);
   const cached = turns.reduce((sum, { cache_read }) => sum + cache_read, 0);

@@ -1,4 +1,4 @@
-// Asks what the context is made of, what it has cost, and what the cache missed.
+// Fetches composition, cost and cache misses of the context.
 
 import { useQuery } from "@tanstack/react-query";
 
@@ -13,7 +13,7 @@ export function useMap(conversation: string) {
   });
 }
 
-/** Misses are marked in the plot, so far back. */
+/** The number of misses marked in the plot. */
 const MISSES = 200;
 
 export function useMisses(conversation: string) {

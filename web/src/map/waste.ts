@@ -1,4 +1,4 @@
-// What is probably not worth its tokens any more. Suggestions only: each is an operation that can be staged.
+// Finds content that is probably worth removing. Suggestions only: each is an operation that can be staged.
 
 import type { Frames, Operation, Step } from "../api";
 import type { Place } from "./parts";
@@ -6,22 +6,22 @@ import type { Place } from "./parts";
 export interface Suggestion {
   key: string;
   title: string;
-  /** Why it is probably not needed. */
+  /** The reason why it is probably not needed. */
   why: string;
   /** About so many tokens would be saved in each request. */
   tokens: number;
-  /** Where to look first. */
+  /** The place to look at first. */
   ids: string[];
   operation: Operation;
 }
 
-/** A result is large from here on, and from this share of the whole. */
+/** The size, and the share of the whole, from which a result is large. */
 const LARGE = 1000;
 const LARGE_SHARE = 0.03;
-/** The newest steps are what the model works with. */
+/** The newest steps, which the model works with. */
 const RECENT = 2;
 const AT_MOST = 6;
-/** What stays of a step when its result is dropped: the call and a note. */
+/** The rest of a step after its result is dropped: the call and a note. */
 const STAYS = 60;
 
 /** A tool's definition. */
@@ -79,7 +79,7 @@ function gone({ state, tokens }: Step): boolean {
   return tokens <= STAYS || state.some((mark) => TAKEN_OUT.includes(mark));
 }
 
-/** Tools that no step calls; none at all before the model has called any, because then nobody knows. */
+/** Tools that no step calls; none before the model has called any tool. */
 function unusedTools(steps: Step[], tools: Tool[]): Tool[] {
   const called = new Set(steps.flatMap((step) => step.tools));
   return called.size === 0 ? [] : tools.filter(({ title, tokens }) => !called.has(title) && tokens > 0);

@@ -1,4 +1,4 @@
-// Code and diffs. Code is shown at once and coloured as soon as its language is known: nothing moves for it.
+// Code and diffs. Code is shown at once and coloured when its language is loaded, without a shift in layout.
 
 import { memo, useEffect, useState } from "react";
 
@@ -6,7 +6,7 @@ import { Signs } from "../messages/Words";
 import styles from "./markup.module.css";
 import { linesOf, type Span } from "./spans";
 
-/** Colouring more than this takes longer than anybody wants to wait. */
+/** Longer texts would take too long to colour. */
 const LONGEST = 60_000;
 
 interface Props {
@@ -43,7 +43,7 @@ export const Code = memo(function Code({ text, language, numbers = null }: Props
 
 const LINES: Record<string, string> = { "+": "added", "-": "removed", "@": "place" };
 
-/** Every line by its first sign; names of files are neither added nor removed. */
+/** Classifies each line by its first character; file names are neither added nor removed. */
 export const Diff = memo(function Diff({ text }: { text: string }) {
   return (
     <pre className={styles.code} data-language="diff">
@@ -66,7 +66,7 @@ function Spans({ spans }: { spans: readonly Span[] }) {
   ));
 }
 
-/** What was coloured lately: a row that is scrolled back into sight is drawn in its colours at once. */
+/** Recently coloured code, so that a row scrolled back into view has its colours at once. */
 const coloured = new Map<string, Span[]>();
 const REMEMBERED = 300;
 
@@ -87,7 +87,7 @@ function useSpans(text: string, language: string): Span[] {
           coloured.set(key, found);
           if (!gone) drawn(found);
         },
-        // Without colours it is readable all the same.
+        // Without colours it is still readable.
         () => undefined,
       );
     return () => {

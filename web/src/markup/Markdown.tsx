@@ -1,5 +1,5 @@
-// Markdown as elements. HTML in it stays text, pictures are named and not loaded, and links lead only where a person can
-// see: everything here was written by others.
+// Renders Markdown as elements. The text is untrusted: HTML stays text, pictures are named and not loaded, and links
+// show where they lead.
 
 import type { MarkedToken, Token, Tokens } from "marked";
 import { Fragment, memo, type ReactNode } from "react";

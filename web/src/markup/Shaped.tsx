@@ -1,4 +1,4 @@
-// A text of a tool in its shape: coloured code, a diff, or as it is.
+// A tool's text by its kind: coloured code, a diff, or plain.
 
 import { Words } from "../messages/Words";
 import { Clipped } from "../messages/Clipped";

@@ -1,5 +1,4 @@
-// Colours code: text to spans with a class each. Large, so it is fetched when the first code is shown; every language is
-// fetched by itself.
+// Highlights code: text to spans with classes. Large, so it is loaded with the first code; each language separately.
 
 import { jsonLanguage } from "@codemirror/lang-json";
 import { StreamLanguage, type StreamParser } from "@codemirror/language";

@@ -1,4 +1,4 @@
-// What a text of a tool is: JSON, a diff, a file with line numbers, or only text.
+// Detects the kind of a tool's text: JSON, a diff, a file with line numbers, or plain.
 
 import { fileLanguage } from "./languages";
 import { numbered } from "./spans";
@@ -8,10 +8,10 @@ export type Shape =
   | { kind: "diff"; text: string }
   | { kind: "text"; text: string };
 
-/** Larger ones are not taken apart to find out. */
+/** Longer texts are not analysed. */
 const LARGEST = 400_000;
 
-/** What a tool result is. `path`: the file that the call names. */
+/** The kind of a tool result. `path`: the file that the call names. */
 export function shapeOf(text: string, path: string | null = null): Shape {
   if (text.length > LARGEST) return { kind: "text", text };
   if (isDiff(text)) return { kind: "diff", text };

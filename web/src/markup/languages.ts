@@ -1,4 +1,4 @@
-// Which language a piece of code is in, by the word behind a fence or by a file's name.
+// The language of code, by fence or file name.
 
 /** By ending or fence word; the names are those of highlight.ts. */
 const NAMES: Record<string, string> = {

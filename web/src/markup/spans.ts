@@ -1,4 +1,4 @@
-// Pieces of code with a kind each, and the lines that they make.
+// Classified pieces of code, and their lines.
 
 export interface Span {
   text: string;
@@ -26,7 +26,7 @@ export interface Numbered {
 
 const NUMBER = /^( *\d+)(?:\t|→|: )(.*)$/;
 
-/** A file as tools print it, with a number before each line; nothing if it is not one. */
+/** A file as tools print it, with line numbers; nothing for other text. */
 export function numbered(text: string): Numbered | null {
   if (!NUMBER.test(text.slice(0, text.indexOf("\n") + 1 || undefined).replace(/\n$/, ""))) return null;
   const lines = text.split("\n").map((line) => NUMBER.exec(line) ?? line);

@@ -1,14 +1,14 @@
-// Markdown taken apart. Only the lexer of the library is used: no HTML is ever made of it.
+// Tokenises Markdown. Uses only the library's lexer, so no HTML is ever created.
 
 import { Lexer, type Token } from "marked";
 
-/** Longer texts are shown as they are: taking them apart would hold up scrolling. */
+/** Longer texts are shown plain: tokenising them would block scrolling. */
 const LONGEST = 30_000;
 const REMEMBERED = 200;
 
 const known = new Map<string, Token[]>();
 
-/** The blocks of a text; nothing if it is too long, or too twisted, to be taken apart. */
+/** The blocks of a text; nothing if it is too long or too deeply nested. */
 export function blocksOf(text: string): Token[] | null {
   if (text.length > LONGEST) return null;
   const before = known.get(text);
@@ -24,7 +24,7 @@ export function blocksOf(text: string): Token[] | null {
   }
 }
 
-/** An address that a person may follow. Whatever a browser could run, or load by itself, is not one. */
+/** A link that is safe to follow: nothing that a browser would run or load by itself. */
 export function safeAddress(address: string): string | null {
   try {
     const { protocol, href } = new URL(address);

@@ -1,4 +1,4 @@
-// What can be done with a block that is shown: read it as plain text, look at its JSON, copy it.
+// The actions on a block: show plain text, show JSON, copy.
 
 import { ActionIcon } from "@mantine/core";
 import { CodeIcon, TextIcon } from "@radix-ui/react-icons";

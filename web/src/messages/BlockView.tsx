@@ -1,5 +1,5 @@
-// One block of a message. Words are shown; what is long, mechanical or injected is folded behind a line that says what
-// it is and how much it weighs. Nothing from the conversation is ever treated as HTML.
+// One block of a message. Text is shown; long, mechanical or injected content is folded behind a line with its kind and
+// size. Nothing from the conversation is ever treated as HTML.
 
 import { Badge } from "@mantine/core";
 import { useMemo } from "react";
@@ -23,7 +23,7 @@ interface Props {
   /** The tool behind each call of the frame. */
   tools: ToolCalls;
   calibrated: boolean;
-  /** Tells it from the same block elsewhere in the list. */
+  /** Identifies it in the list. */
   scope?: string;
 }
 
@@ -69,7 +69,7 @@ function Rendered({ text }: { text: string }) {
   return <Clipped text={text}>{(shown, isCut) => <Markdown text={isCut ? `${shown}…` : shown} />}</Clipped>;
 }
 
-/** What the user wrote, and folded between it what a program injected. */
+/** The user's text, with injected texts folded. */
 function TextParts({ text, name }: { text: string; name: string }) {
   const found = parts(text);
   if (found.length === 0) return <p className={styles.empty}>Only whitespace</p>;

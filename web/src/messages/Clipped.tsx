@@ -1,4 +1,4 @@
-// A very long text begins short, because laying out megabytes takes seconds; more of it is shown when asked for.
+// Shows the beginning of a very long text, because laying out megabytes takes seconds; more on request.
 
 import { Button } from "@mantine/core";
 import { type ReactNode, useState } from "react";
@@ -12,7 +12,7 @@ const EACH_TIME = 100_000;
 
 interface Props {
   text: string;
-  /** How much is shown at first. */
+  /** The size shown at first. */
   first?: number;
   children: (shown: string, isCut: boolean) => ReactNode;
 }

@@ -1,4 +1,4 @@
-// Copies a text. It is made only when it is wanted: a frame can be megabytes.
+// Copies a text, which is built on demand: a frame can be megabytes.
 
 import { ActionIcon } from "@mantine/core";
 import { CheckIcon, CopyIcon } from "@radix-ui/react-icons";

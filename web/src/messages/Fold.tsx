@@ -1,4 +1,4 @@
-// A line that says what is behind it and how much it weighs, and shows it when asked.
+// A line that names hidden content and its size, and unfolds it.
 
 import { ChevronRightIcon } from "@radix-ui/react-icons";
 import type { ReactNode } from "react";
@@ -8,7 +8,7 @@ import { useFold } from "./folds";
 import { line } from "./hidden";
 
 interface Props {
-  /** Tells it from all other folds of the list. */
+  /** Identifies it among the folds of the list. */
   name: string;
   /** Colours the edge. */
   kind: string;

@@ -1,4 +1,4 @@
-// A place where something was taken out: what it was, how much it saves, which commit did it; and itself, when asked.
+// A place of removed content: its kind, the savings, the commit; unfolded, the content itself.
 
 import type { Commit } from "../api";
 import { plural, tokens } from "../format/numbers";
@@ -61,7 +61,7 @@ const WORDS: Record<string, string> = {
   "summarize-results": "Summarized",
 };
 
-/** What was done, if the commit did one kind of thing. */
+/** The operation, if the commit has only one kind. */
 export function goneWord(commit: Commit | undefined, byRule: boolean): string {
   if (byRule) return "Not sent: the provider would refuse it";
   const kinds = new Set(commit?.operations.map(({ op }) => WORDS[op]).filter((word) => word !== undefined));

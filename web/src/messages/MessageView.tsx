@@ -1,4 +1,4 @@
-// One message: who speaks, and its blocks.
+// One message: the speaker and the blocks.
 
 import { Badge } from "@mantine/core";
 import { memo, type ReactNode } from "react";
@@ -13,7 +13,7 @@ interface Props {
   message: Message;
   tools: ToolCalls;
   calibrated: boolean;
-  /** Tells it from the same message elsewhere in the list. */
+  /** Identifies it in the list. */
   scope?: string;
   /** Buttons at the end of its line. */
   actions?: ReactNode;

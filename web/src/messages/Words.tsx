@@ -1,4 +1,4 @@
-// Text exactly as it is, line breaks and all. What cannot be seen is named.
+// Text exactly as it is, with line breaks. Invisible characters are named.
 
 import { Fragment, memo } from "react";
 
@@ -9,7 +9,7 @@ import styles from "./Words.module.css";
 interface Props {
   text: string;
   mono?: boolean;
-  /** How much is shown at first. */
+  /** The size shown at first. */
   first?: number;
 }
 
@@ -26,7 +26,7 @@ export const Words = memo(function Words({ text, mono = false, first }: Props) {
   );
 });
 
-/** Text in which signs that nobody sees are named. */
+/** Text with its invisible characters named. */
 export function Signs({ text }: { text: string }) {
   return pieces(text).map((piece, index) =>
     piece.hidden ? (

@@ -1,5 +1,5 @@
-// What is asked for at once. A frame of a thousand messages is megabytes, of which a screen shows a few: it is fetched
-// in pieces, when they come into sight. A small frame is one piece.
+// The units of fetching. A frame of a thousand messages is megabytes, so it is fetched in pieces as they become
+// visible; a small frame is one piece.
 
 import type { Frame, Message } from "../api";
 
@@ -8,13 +8,13 @@ const LARGE = { steps: 16, tokens: 40_000 };
 /** A piece ends before it becomes larger than this. */
 const PIECE = { steps: 12, tokens: 30_000 };
 
-/** The piece that each step of a frame is in, by the step's number; 0 is what stands before the first step. */
+/** The piece with each step of a frame, by the step's number; 0 is the content before the first step. */
 export function chunks(frame: Frame): ReadonlyMap<number, string> {
   const steps = frame.step_list ?? [];
   const found = new Map<number, string>();
   const weight = Math.max(frame.tokens, frame.source_tokens);
   const isSmall = steps.length <= 1 || (steps.length <= LARGE.steps && weight <= LARGE.tokens);
-  // In a combined frame people speak between steps too; only the whole tells where.
+  // In a combined frame, people speak between steps too; only the whole frame has the positions.
   if (isSmall || frame.state.includes("combined")) {
     for (const number of [0, ...steps.map(({ id }) => stepNumber(id))]) found.set(number, frame.id);
     return found;
@@ -63,8 +63,8 @@ function beginning(frame: Frame): string {
 }
 
 /**
- * The messages of one step, in their order. What stands before the first step is 0; what is said between two steps, as
- * in a combined frame, belongs to the step that answers it.
+ * The messages of one step, in order. 0 is the content before the first step; messages between two steps, as in a
+ * combined frame, belong to the step that answers them.
  */
 export function messagesOfStep(messages: readonly Message[], wanted: number): Message[] {
   let last = 0;

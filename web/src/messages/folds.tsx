@@ -1,5 +1,4 @@
-// What is folded and what is not, remembered beside the list: a row that is scrolled away is forgotten with all its
-// state, and should come back as it was left.
+// The fold states of a list, kept outside its rows, because a row that scrolls away loses its state.
 
 import { createContext, type ReactNode, useContext, useState } from "react";
 
@@ -10,7 +9,7 @@ export function RememberFolds({ children }: { children: ReactNode }) {
   return <Folds value={folds}>{children}</Folds>;
 }
 
-/** Like `useState` for "open or not"; `name` tells it from all others in the list. */
+/** Like `useState` for a boolean; `name` identifies it in the list. */
 export function useFold(name: string, initially: boolean): [boolean, (open: boolean) => void] {
   const folds = useContext(Folds);
   const [open, setOpen] = useState(() => folds?.get(name) ?? initially);

@@ -1,7 +1,7 @@
-// Signs that nobody sees and that change how others are read: they turn text around, hide it or move a terminal's
-// cursor. They are shown as what they are, so that what a person reads is what the model reads.
+// Invisible characters that change how others read: they reverse text, hide it or move a terminal's cursor. The page
+// names them, so that the user reads what the model reads.
 
-/** What turns text around, controls a terminal, or has no width. Joiners of emoji are not meant. */
+/** Characters that reverse text, control a terminal, or have no width; not the joiners of emoji. */
 const HIDDEN =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/;
 const EACH = new RegExp(`${HIDDEN.source}+`, "g");
@@ -58,7 +58,7 @@ export function line(text: string): string {
     .join("");
 }
 
-/** More than a few of the same kind tell nothing more. */
+/** More of the same kind add no information. */
 function names(signs: string): string {
   const shown = [...signs.slice(0, 8)].map((sign) => NAMES[sign] ?? code(sign)).join(" ");
   return signs.length > 8 ? `${shown} and ${signs.length - 8} more` : shown;

@@ -1,4 +1,4 @@
-// What the agent's program put into a message by itself, told apart from what a person wrote.
+// Separates text that the agent's program injected from text that a person wrote.
 
 export interface Part {
   /** "words" are the user's own; everything else is the name of the tag around an injected text. */
@@ -53,7 +53,7 @@ function words(text: string): Part[] {
   return trimmed === "" ? [] : [{ kind: "words", tag: "", text: trimmed }];
 }
 
-/** What an injected text is called. */
+/** The name of an injected text. */
 export function tagLabel(tag: string): string {
   if (tag === "system-reminder") return "Injected reminder";
   return `Injected: ${tag.replaceAll(/[-_]/g, " ")}`;

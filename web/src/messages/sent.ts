@@ -1,5 +1,5 @@
-// What of a message is sent, what is not and who decided so. The daemon shows both in one list: what the agent sent
-// stays listed when it is taken out, and what stands in its place is listed beside it.
+// The sent and removed parts of a message, and the commits responsible. The daemon lists both: removed content stays in
+// the list, and its replacement is beside it.
 
 import type { Block, Message } from "../api";
 import { callInput, isRecord, resultContent, withResult } from "./wires";
@@ -33,13 +33,13 @@ function keep(messages: readonly Message[], wanted: (message: Message, block: Bl
     .filter(({ blocks }) => blocks.length > 0);
 }
 
-/** A block without what was done to it: a result whose content was replaced still has its own in `raw`. */
+/** A block without its edits: a result with replaced content has its own in `raw`. */
 function original(block: Block): Block {
   const { covered: _, repaired: __, replaced, ...rest } = block;
   return replaced != null && block.kind === "tool_result" ? { ...rest, text: resultText(block.raw) } : rest;
 }
 
-/** The words of a tool result as it stands in the request. */
+/** The text of a tool result, as in the request. */
 export function resultText(raw: unknown): string {
   const content = resultContent(raw);
   if (typeof content === "string") return content;
@@ -52,11 +52,11 @@ export function resultText(raw: unknown): string {
     .join("\n");
 }
 
-/** Neighbours that were taken out by the same decision, told as one. */
+/** Neighbours removed by the same commit, as one item. */
 export interface Gone {
-  /** The commit, or null where the provider's rules did it. */
+  /** The commit, or null if the provider's rules removed it. */
   by: string | null;
-  /** What the rules say, where they did it. */
+  /** The words of the rules, if rules removed it. */
   rule: string | null;
   messages: Message[];
   tokens: number;

@@ -1,11 +1,11 @@
-// One line for a folded block: what a person would want to know before opening it.
+// One line for a folded block, for the decision whether to open it.
 
 import type { Block, BlockKind, Message } from "../api";
 import { callInput, inlinePicture } from "./wires";
 
 export { callInput };
 
-/** The arguments that say what a call is about, the most telling first. */
+/** The arguments that best describe a call, the best first. */
 const TELLING = [
   "command",
   "file_path",
@@ -19,7 +19,7 @@ const TELLING = [
   "skill",
 ] as const;
 
-/** "src/main.rs" for a Read, the command for a Bash; empty when nothing tells. */
+/** "src/main.rs" for a Read, the command for a Bash; empty if unknown. */
 export function callSummary(raw: unknown): string {
   const input = callInput(raw);
   if (typeof input === "string" && input !== raw) return firstLine(input);
@@ -31,7 +31,7 @@ export function callSummary(raw: unknown): string {
   return firstLine(strings[0] ?? "");
 }
 
-/** What a result, which names only its call, is the result of. */
+/** The name of a result's tool; the result itself names only its call. */
 export interface ToolCall {
   tool: string;
   /** The file that the call names. */
@@ -54,7 +54,7 @@ export function callPath(raw: unknown): string | null {
   return typeof path === "string" ? path : null;
 }
 
-/** What a folded block is called. */
+/** The name of a folded block. */
 export function blockLabel(block: Block, tools: ToolCalls): string {
   const tool = block.tool ?? tools.get(block.tool_use_id ?? "")?.tool ?? null;
   if (block.kind === "tool_result") {
@@ -78,9 +78,9 @@ const LABELS: Record<BlockKind, string> = {
   other: "Other",
 };
 
-/** How many bytes a text has on the wire. */
+/** The size of a text in bytes. */
 export function size(text: string): number {
-  // Only what is not ASCII is larger than its length; for long texts counting exactly is not worth the time.
+  // Counting exactly is too slow for long texts; only non-ASCII text is larger than its length.
   if (text.length > 1_000_000) return text.length;
   return new TextEncoder().encode(text).length;
 }

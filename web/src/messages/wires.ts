@@ -1,6 +1,6 @@
-/** Where the formats of the providers keep the input of a call and the content of a result. */
+/** Finds the input of a call and the content of a result in each provider's format. */
 
-/** The input of a call as it stands in a request. */
+/** The input of a call, as in the request. */
 export function callInput(raw: unknown): unknown {
   if (!isRecord(raw)) return raw;
   if ("input" in raw) return raw.input;
@@ -15,7 +15,7 @@ export function callInput(raw: unknown): unknown {
   }
 }
 
-/** The content of a tool result as it stands in a request. */
+/** The content of a tool result, as in the request. */
 export function resultContent(raw: unknown): unknown {
   if (!isRecord(raw)) return undefined;
   const answer = either(raw, "functionResponse", "function_response");
@@ -44,7 +44,7 @@ export function withResult(raw: Record<string, unknown>, text: string): Record<s
   return "output" in raw ? { ...raw, output: text } : { ...raw, content: text };
 }
 
-/** The type and the data of a picture that stands inside a part. */
+/** The type and the data of a picture in a part. */
 export function inlinePicture(raw: unknown): { type: unknown; data: unknown } | undefined {
   const inline = isRecord(raw) ? either(raw, "inlineData", "inline_data") : undefined;
   return inline && { type: inline.mimeType ?? inline.mime_type, data: inline.data };

@@ -1,4 +1,4 @@
-// Nothing has come through yet: how to make it so, with the exact commands.
+// Shown before the first request: the exact commands that connect an agent.
 
 import { Command } from "./Command";
 import styles from "./notices.module.css";

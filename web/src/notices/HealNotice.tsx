@@ -1,4 +1,4 @@
-// The provider refuses the conversation as it stands: says what it refuses, and offers what heals it.
+// The provider refuses the conversation in its current state: shows the reason and a button that heals it.
 
 import { Alert, Button } from "@mantine/core";
 import { ExclamationTriangleIcon } from "@radix-ui/react-icons";

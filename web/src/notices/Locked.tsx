@@ -1,11 +1,11 @@
-// The browser has no valid cookie: the one thing to do is to come back with the daemon's own link.
+// The browser has no valid session: asks the user to open the daemon's link again.
 
 import type { ApiError } from "../api";
 import { SignIn } from "../team/SignIn";
 import { Command } from "./Command";
 import styles from "./notices.module.css";
 
-/** What a daemon that serves a team says to a browser without a session. */
+/** The response of a team's daemon to a browser without a session. */
 const NEEDS_KEY = ["key-needed", "key-wrong", "key-unchecked"];
 
 export function Locked({ error }: { error: ApiError }) {

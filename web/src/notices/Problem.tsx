@@ -1,4 +1,4 @@
-// Something did not work: what, and what to do about it.
+// A problem and its remedy.
 
 import { Alert, Button, Code } from "@mantine/core";
 import { ExclamationTriangleIcon } from "@radix-ui/react-icons";
@@ -15,7 +15,7 @@ interface Props {
   action?: { label: string; run: () => void };
 }
 
-/** For a part of the screen: what the daemon said about it. A daemon that is silent is told once, for the whole page. */
+/** For a part of the screen: the daemon's message. An unreachable daemon is reported once, for the whole page. */
 export function PartProblem({ error }: { error: Error | null }) {
   return error instanceof ApiError ? <Problem error={error} /> : null;
 }

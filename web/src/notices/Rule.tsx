@@ -1,4 +1,4 @@
-// A rule of the provider, by its number: what it means and what to do, when the user asks.
+// A provider rule by number; explained on request.
 
 import { Loader, Popover, UnstyledButton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";

@@ -1,5 +1,5 @@
-// Shows the short words of toasts.ts in a row of the page of their own, above the status bar: they cover nothing. A screen
-// reader reads them out.
+// Shows the notices of toasts.ts in a row of their own above the status bar, where they cover nothing. A screen reader
+// announces them.
 
 import { Button, CloseButton } from "@mantine/core";
 
@@ -46,7 +46,7 @@ export function Toasts() {
   );
 }
 
-/** How many remarks are shown: the notice takes its room from the conversation. */
+/** The number of remarks shown: the notice takes space from the conversation. */
 const AT_MOST = 5;
 
 function Remarks({ remarks }: { remarks: readonly Remark[] }) {

@@ -1,4 +1,4 @@
-// Settings in a project's own files count only once a person trusts the project. Until then this says which ones wait.
+// Lists project settings that wait until a person trusts the project.
 
 import { CloseButton } from "@mantine/core";
 import { useState } from "react";

@@ -1,4 +1,4 @@
-// Refusals of the daemon, worded for the page: its hints name commands for a shell, where this page has buttons.
+// Refusals of the daemon, worded for the page, which has buttons where hints name commands.
 
 import type { ApiError } from "../api";
 
@@ -7,7 +7,7 @@ export interface Words {
   hint: string | null;
 }
 
-/** What to do about a refusal on this page. */
+/** The remedy for a refusal on this page. */
 const HERE: Record<string, string> = {
   gone: "The history shows the commit that removed it. Revert that commit to restore it.",
   stale: "Check the history, then try again.",
@@ -21,7 +21,7 @@ const MESSAGES: Record<string, string> = {
   stale: "This conversation has changed since you started. Nothing was applied.",
 };
 
-/** The remedy is outside of the page: the daemon, its files, its settings. */
+/** The remedy is outside the page: the daemon, its files, its settings. */
 const IN_A_SHELL: readonly string[] = [
   "store",
   "not-stored",

@@ -1,4 +1,4 @@
-// What an edit tells beside its summary: the same as `ctx` prints below a commit, in the daemon's words where it has some.
+// Remarks about an edit, as `ctx` prints them below a commit.
 
 import type { EditResult, Schemas } from "../api";
 import { plural } from "../format/numbers";
@@ -6,7 +6,7 @@ import { withoutCommands } from "./refusals";
 
 export interface Remark {
   text: string;
-  /** Something is lost that was hardly meant to be. */
+  /** An unintended loss. */
   isWarning: boolean;
 }
 

@@ -1,4 +1,4 @@
-// Numbers of the provider's rules in a sentence: "… (A65)", "rule A9", "rule E".
+// Finds the numbers of provider rules in a sentence: "… (A65)", "rule A9", "rule E".
 
 export interface Piece {
   text: string;
@@ -7,7 +7,7 @@ export interface Piece {
 
 const NUMBER = /(?<=\brule )([A-F]\d{0,3})\b|(?<=\()([A-F]\d{1,3})(?=[ ,;:)])/g;
 
-/** A sentence cut at the numbers of rules. Nothing else that looks like one is taken for one. */
+/** Splits a sentence at the numbers of rules. */
 export function inRules(sentence: string): Piece[] {
   const pieces: Piece[] = [];
   let end = 0;

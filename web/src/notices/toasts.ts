@@ -1,4 +1,4 @@
-// Short words about what just happened, wherever it was done. They go away by themselves, unless they are bad news.
+// Short notices about actions anywhere on the page. They disappear by themselves, except errors.
 
 import { useSyncExternalStore } from "react";
 
@@ -10,7 +10,7 @@ export interface Toast {
   kind: "done" | "problem";
   text: string;
   hint: string | null;
-  /** What else an edit told. */
+  /** Further remarks about an edit. */
   remarks: readonly Remark[];
   action: { label: string; run: () => void } | null;
   /** The action takes back this commit, which works as long as it is the newest. */
@@ -31,7 +31,7 @@ let toasts: readonly Toast[] = [];
 let last = 0;
 const listeners = new Set<() => void>();
 
-/** Says that something was done; with an action, what can be done about it. Warnings stay until the user has read them. */
+/** Reports an action, with a button to undo it. Warnings stay until the user closes them. */
 export function tell(
   text: string,
   action: Toast["action"] = null,
@@ -42,13 +42,13 @@ export function tell(
   add({ kind: "done", text, hint: null, remarks, action, about });
 }
 
-/** Something was committed or taken back: what offered to undo an older commit is gone. */
+/** A new commit or undo removes offers to undo an older commit. */
 export function settle(conversation: string, newest: string | null = null): void {
   const isOld = ({ about }: Toast) => about?.conversation === conversation && (newest === null || about.commit !== newest);
   if (toasts.some(isOld)) set(toasts.filter((toast) => !isOld(toast)));
 }
 
-/** Says that something did not work. It stays until the user has read it. */
+/** Reports a failure. It stays until the user closes it. */
 export function complain(error: unknown, action: Toast["action"] = null): void {
   const { message, hint } = inWords(error instanceof Error ? error : new Error(String(error)));
   add({ kind: "problem", text: message, hint, remarks: [], action, about: null });
@@ -72,7 +72,7 @@ export function useToasts(): readonly Toast[] {
 function add(toast: Omit<Toast, "id">): void {
   last += 1;
   const id = last;
-  // The same words twice are one notice.
+  // Two notices with the same text are one.
   set([...toasts.filter(({ text }) => text !== toast.text), { ...toast, id }].slice(-AT_MOST));
   const { kind, remarks } = toast;
   if (kind === "problem" || remarks.some(({ isWarning }) => isWarning)) return;

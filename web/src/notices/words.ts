@@ -1,9 +1,9 @@
-// Errors in words a person understands.
+// Words for errors.
 
 import { ApiError } from "../api";
 import { forPage, type Words } from "./refusals";
 
-/** The daemon's refusals are in words already; what the browser throws is not. */
+/** The daemon's refusals are sentences already; the browser's exceptions are not. */
 export function inWords(error: Error): Words {
   if (error instanceof ApiError) return forPage(error);
   if (error instanceof TypeError) {

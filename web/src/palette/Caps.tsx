@@ -1,4 +1,4 @@
-// A key as it is printed on the keyboard.
+// A key as printed on the keyboard.
 
 import { caps } from "./keys";
 import styles from "./Caps.module.css";

@@ -1,5 +1,4 @@
-// The keys that work everywhere, and the two dialogs they open. The chosen conversation, if there is one, is what
-// something is done to.
+// The global keys and the two dialogs they open. They act on the selected conversation, if there is one.
 
 import { useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { useState } from "react";
@@ -74,7 +73,7 @@ export function Palette({ conversation, conversations }: Props) {
 }
 
 function useSchemeSwitch(): () => void {
-  // Keeping transitions spares the style element that would switch them off.
+  // Keeping transitions avoids the style element that would disable them.
   const { setColorScheme } = useMantineColorScheme({ keepTransitions: true });
   const dark = useComputedColorScheme("light", { getInitialValueInEffect: false }) === "dark";
   return () => setColorScheme(dark ? "light" : "dark");

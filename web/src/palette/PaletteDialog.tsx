@@ -1,4 +1,4 @@
-// The command palette: everything that can be done and everywhere one can go, found by typing.
+// The command palette: finds any action or place by typing.
 
 import { Modal } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
@@ -45,7 +45,7 @@ export function PaletteDialog({ query, onQuery, onClose, ...rest }: Props) {
     const choice = flat[index];
     if (choice === undefined) return;
     onClose();
-    // What runs may want the focus, which the closing dialog gives back first.
+    // The action may take the focus, which the closing dialog restores first.
     setTimeout(choice.run);
   };
   const onKeyDown = (event: React.KeyboardEvent) => {

@@ -1,4 +1,4 @@
-// What the palette offers, in groups, as far as it fits what was typed.
+// The entries of the palette that match the query, in groups.
 
 import { fit } from "./rank";
 
@@ -12,7 +12,7 @@ export interface Choice {
   words?: string;
   /** Words to be marked in the label. */
   mark?: string;
-  /** It cannot be done now: found only by typing its name, and tells what to do first. */
+  /** Not possible yet: found only by name, and names its precondition. */
   later?: true;
   /** A key of the table. */
   keys?: string;
@@ -47,9 +47,9 @@ export function grouped(choices: Choice[], query: string, found: Choice[] = []):
   return [...groups].map(([name, of]) => ({ name, choices: of }));
 }
 
-/** The label counts most; what stands behind it and other words can only help it to be found. */
+/** The label counts most; details and other words only help to find it. */
 function score({ label, detail = "", words = "", later }: Choice, query: string): number {
-  // What has to wait is found by its name alone, below what can be done.
+  // Impossible entries are found only by name, below possible ones.
   if (later === true) return fit(label, query);
   return fit(label, query) * 2 || fit(`${label} ${detail} ${words}`, query);
 }

@@ -1,5 +1,5 @@
-// Every key of the page in one table: what it does, in words, and which presses mean it. Nothing else in the page
-// names a key, so no two parts can want the same one, and `?` can show them all.
+// Every key of the page in one table: its effect and its presses. No other file names a key, so no two parts can claim
+// the same one, and `?` can list them all.
 
 export interface Key {
   /** As written in the table: modifiers in the order mod, alt, shift; "mod" is Ctrl, on a Mac also Cmd. */
@@ -71,7 +71,7 @@ export const KEYS = {
 
 export type KeyName = keyof typeof KEYS;
 
-/** What is read of a key press; a KeyboardEvent has all of it. */
+/** The used part of a key press; a KeyboardEvent has all of it. */
 export interface Press {
   key: string;
   ctrlKey: boolean;
@@ -83,7 +83,7 @@ export interface Press {
 /** A press as the table writes it: "mod+shift+z", "?", "arrowdown". */
 export function written({ key, ctrlKey, metaKey, altKey, shiftKey }: Press): string {
   const name = key === " " ? "space" : key.toLowerCase();
-  // A sign that needs Shift on one keyboard needs none on another: the sign itself is what counts.
+  // A character that needs Shift on one keyboard needs none on another, so the character itself counts.
   const shift = shiftKey && (name.length > 1 || name !== name.toUpperCase());
   return [ctrlKey || metaKey ? "mod+" : "", altKey ? "alt+" : "", shift ? "shift+" : "", name].join("");
 }

@@ -1,4 +1,4 @@
-// Whether the palette is open, so that a button anywhere can open it, and the words in it.
+// Whether the palette is open, and its query, so that any button can open it.
 
 import { useSyncExternalStore } from "react";
 
@@ -19,7 +19,7 @@ export function closePalette(): void {
 /** The mark of its field. */
 export const FIELD = { "data-palette": "" };
 
-/** What is typed before the field has the focus belongs to the field, not to the page behind it. */
+/** Keys typed before the field has the focus belong to the field, not to the page behind it. */
 function typedEarly(event: KeyboardEvent): void {
   if (event.isComposing || (event.target instanceof Element && event.target.closest("[data-palette]") !== null)) return;
   if (event.key === "Escape") closePalette();

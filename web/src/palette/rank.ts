@@ -1,4 +1,4 @@
-// Which entries fit what was typed, the best first.
+// Ranks the entries that match a query.
 
 /** 0 does not fit. Every word must occur; beginnings of words count more, and a hit near the front counts more. */
 export function fit(text: string, query: string): number {

@@ -1,4 +1,4 @@
-// Everything that can be chosen in the palette right now.
+// All current choices of the palette.
 
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
@@ -119,7 +119,7 @@ function conversationChoice({ id, title, client, folder, model }: Conversation):
   };
 }
 
-/** Where the words occur in the text of any conversation. */
+/** Full-text hits in all conversations. */
 export function useHits(found: SearchResults | undefined, words: string): Choice[] {
   return useMemo(
     () =>

@@ -1,6 +1,6 @@
-// Hears key presses for whatever is on the screen. Parts register what they do with a key of the table; the part that
-// came last is asked first, so that a dialog or a list hears a key before the page behind it. While a form is open, single
-// keys are text: whatever has the focus, they reach no other part.
+// Dispatches key presses. Parts register handlers for keys of the table; the newest part is asked first, so that a
+// dialog or a list hears a key before the page behind it. While a form is open, single keys are text and reach no other
+// part.
 
 import { useEffect, useLayoutEffect, useRef } from "react";
 
@@ -15,7 +15,7 @@ const registered: { current: KeyMap }[] = [];
 /** Forms that are open. */
 let forms = 0;
 
-/** Keeps single keys from the rest of the page as long as the component, a form, is on the screen. */
+/** Keeps single keys from the rest of the page while the component, a form, is mounted. */
 export function useHoldsKeys(): void {
   useLayoutEffect(() => {
     forms += 1;
@@ -23,7 +23,7 @@ export function useHoldsKeys(): void {
   }, []);
 }
 
-/** Hears the keys of `map` as long as the component is on the screen. The map may be another one at every drawing. */
+/** Handles the keys of `map` while the component is mounted. The map may change with every render. */
 export function useKeys(map: KeyMap, enabled = true): void {
   const latest = useRef(map);
   useEffect(() => {

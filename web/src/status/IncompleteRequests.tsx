@@ -1,4 +1,4 @@
-// How many requests failed or were cancelled since the daemon started; opened, it says which of the recent ones.
+// Counts requests that failed or were cancelled since the daemon's start; opened, it lists the recent ones.
 
 import { Loader, Popover, UnstyledButton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";

@@ -1,4 +1,4 @@
-// One line about the daemon: is it there, where does it send to, what has it seen, what does it keep.
+// One line about the daemon: reachable, upstream, requests seen, content stored.
 
 import { Loader, Tooltip, UnstyledButton } from "@mantine/core";
 import { useIsFetching, useIsMutating } from "@tanstack/react-query";
@@ -76,7 +76,7 @@ export function StatusBar({ connection }: { connection: Connection }) {
   );
 }
 
-/** What takes longer than this is told. */
+/** Slower responses are reported. */
 const LONG = 600;
 
 function Busy() {

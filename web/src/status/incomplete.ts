@@ -1,4 +1,4 @@
-// Requests that did not end well: which, of which conversation, and how they ended.
+// Requests that failed or were cancelled, by conversation and outcome.
 
 import type { AnswerEvent, TimelineEvent } from "../api";
 
@@ -6,7 +6,7 @@ export interface Incomplete {
   conversation: string;
   request: number;
   at: number;
-  /** A person or the agent left before the answer was whole: no failure. */
+  /** A person or the agent cancelled the response: not a failure. */
   cancelled: boolean;
   words: string;
 }
@@ -26,7 +26,7 @@ export function incompleteOf(conversation: string, events: readonly TimelineEven
     .sort((left, right) => right.at - left.at);
 }
 
-/** How an answer ended; nothing if all was well. */
+/** The outcome of a response; nothing if it succeeded. */
 function endingWords({ ending, status, error }: AnswerEvent): string | null {
   if (ending === "cancelled") return "cancelled by the client";
   if (ending === "unreachable" || status === 0) return "the provider could not be reached";

@@ -1,4 +1,4 @@
-// Asks before something is taken away.
+// Asks for confirmation before a removal.
 
 import { Button, Modal } from "@mantine/core";
 

@@ -1,4 +1,4 @@
-// The daemons on one database: this one, and those that it hears of.
+// The daemons on one database: this one, and the others that it knows.
 
 import { Badge } from "@mantine/core";
 
@@ -7,7 +7,7 @@ import { bytes } from "../format/numbers";
 import { duration } from "../format/time";
 import { Table, When } from "./Table";
 
-/** A commit waits no longer for a daemon that is silent for so long. */
+/** A commit does not wait for a daemon that has been silent for this long. */
 const SILENT = 2000;
 
 export function Daemons({ status }: { status: Status }) {

@@ -1,4 +1,5 @@
-// The conversations of another person: figures, no words. Opening one needs a reason, and its owner is told.
+// The conversations of another person, as figures without content. Opening one needs a reason, and its owner is
+// notified.
 
 import { Button, Modal, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";

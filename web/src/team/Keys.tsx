@@ -1,4 +1,4 @@
-// Keys: one's own, and for auditors and admins those of everyone.
+// Keys: the person's own, and for auditors and admins everyone's.
 
 import { Badge, Button, NativeSelect, TextInput } from "@mantine/core";
 import { useState } from "react";
@@ -20,7 +20,7 @@ const LIFETIMES = [
   { value: "365", label: "in a year" },
 ];
 
-/** What a key is for. */
+/** The scopes of a key. */
 const USES = [
   { value: "", label: "everything" },
   { value: "proxy", label: "agents only" },

@@ -1,5 +1,5 @@
-// A machine asks to sign in as the person of this browser, who approves or refuses. A link only opens this view: nothing
-// is decided without a click.
+// A machine asks to sign in as the person of this browser, who approves or refuses. A link only opens this view: only a
+// click decides.
 
 import { Button, TextInput } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";

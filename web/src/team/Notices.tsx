@@ -1,4 +1,4 @@
-// Who opened the reader's conversations without being asked, and why.
+// Lists auditors and admins who opened the person's conversations, with their reasons.
 
 import { PartProblem } from "../notices/Problem";
 import { Table, When } from "./Table";
@@ -10,7 +10,12 @@ export function Notices() {
   return (
     <>
       <PartProblem error={error} />
-      <Table label="Notices" heads={["When", "By", "Role", "Conversation", "Reason"]} empty="Nobody has." isEmpty={notices?.length === 0}>
+      <Table
+        label="Notices"
+        heads={["When", "By", "Role", "Conversation", "Reason"]}
+        empty="No one has opened your conversations."
+        isEmpty={notices?.length === 0}
+      >
         {(notices ?? []).map((notice) => (
           <tr key={`${notice.at} ${notice.by}`}>
             <td>

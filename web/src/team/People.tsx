@@ -28,7 +28,7 @@ export function People({ me }: { me: Me }) {
       <Table
         label="People"
         heads={["Name", "Role", "Groups", "Keys", "Last used", ""]}
-        empty="Nobody yet. Add the first person above, then make a key for them."
+        empty="No people yet. Add the first person above, then create their key."
         isEmpty={people?.length === 0}
       >
         {(people ?? []).map((person) => (

@@ -1,4 +1,4 @@
-// A plain table with its heads, and a word where it is empty.
+// A plain table with heads, and a text if it is empty.
 
 import type { ReactNode } from "react";
 
@@ -34,7 +34,7 @@ export function Table({ label, heads, empty, isEmpty, children }: Props) {
   );
 }
 
-/** How long ago, with the moment behind it. */
+/** The age, with the time as a tooltip. */
 export function When({ at, never = "never" }: { at: number | null | undefined; never?: string }) {
   const now = useNow();
   if (at == null) return <span className={styles.faint}>{never}</span>;

@@ -1,4 +1,4 @@
-// The team's page: people, keys, shares, the audit log and the daemons. Members see what is theirs.
+// The team's page: people, keys, shares, the audit log and the daemons. Members see their own.
 
 import { SegmentedControl } from "@mantine/core";
 
@@ -15,10 +15,10 @@ import { Shares } from "./Shares";
 import styles from "./team.module.css";
 
 const WORDS: Record<Section, string> = {
-  people: "Everyone who uses this daemon. Conversations belong to their owner: roles give figures, not words.",
+  people: "Everyone who uses this daemon. Conversations belong to their owner: roles show figures, never content.",
   keys: "A key is shown once, when it is made. A revoked key is refused by all daemons at once.",
   shares: "Conversations that their owners share with a person or a group.",
-  notices: "Auditors and admins can open a conversation for an hour, for a reason. You read here who did.",
+  notices: "Auditors and admins can open a conversation for an hour, for a reason. This list shows who did.",
   audit: "Changes of people, keys and shares, sign-ins, opened conversations, exports and purges. Newest first.",
   daemons: "The daemons that serve this team from one database.",
 };

@@ -1,4 +1,4 @@
-// What the roles of a team may do. The daemon decides; this spares buttons that it would refuse.
+// The rights of the roles of a team. The daemon decides; the page hides buttons that it would refuse.
 
 import type { Section } from "../address";
 import type { Me } from "../api/team";

@@ -1,4 +1,4 @@
-// What the team's page asks, and how it changes something.
+// Queries and changes of the team's page.
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 
@@ -25,7 +25,7 @@ interface Warned {
   warnings?: string[];
 }
 
-/** A change of the team: what it did is told, and everything about the team is asked again. */
+/** A change of the team: reports it and refetches everything about the team. */
 export function useChange<Input, Answer extends Warned>(
   change: (input: Input) => Promise<Answer>,
   done: (input: Input, answer: Answer) => string,

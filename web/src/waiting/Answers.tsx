@@ -1,4 +1,4 @@
-// Yes or no to a proposal.
+// Accepts or declines a proposal.
 
 import { Button, Tooltip } from "@mantine/core";
 import { useState } from "react";

@@ -1,4 +1,4 @@
-// What a change that waits will do: each operation with what it is about.
+// The operations of a deferred edit, with their targets.
 
 import type { DeferredEdit } from "../api";
 import { entryOf } from "../edit/operations";
@@ -7,7 +7,7 @@ import { targetsOf, withWhat } from "../history/operations";
 import styles from "./waiting.module.css";
 
 export function Operations({ operations, summary }: Pick<DeferredEdit, "operations" | "summary">) {
-  // One that switches commits off has none.
+  // A deferred revert has none.
   if (operations.length === 0) return <span className={styles.operation}>{summary}</span>;
   return operations.map((operation, index) => (
     <span key={index} className={styles.operation}>

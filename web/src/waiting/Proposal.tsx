@@ -1,5 +1,4 @@
-// A proposal, mostly of results that the automatic editor would clear: why, and what that brings. A person accepts or
-// declines it.
+// A proposal, mostly of results that the automatic editor would clear: reason and savings, to accept or decline.
 
 import { Badge, Tooltip, UnstyledButton } from "@mantine/core";
 import { ChevronDownIcon, ChevronRightIcon, MagicWandIcon } from "@radix-ui/react-icons";
@@ -62,10 +61,10 @@ function reasonsOf(edit: DeferredEdit): string {
   return others.length === 0 ? first.why : [first, ...others].map(({ results, why }) => `${results} ${why}`).join(", ");
 }
 
-/** Every result that goes, with the frame that it stands in, and the price of all of it. */
+/** Every cleared result with its frame, and the total price. */
 function Each({ conversation, edit }: { conversation: string; edit: DeferredEdit }) {
   const { data: frames } = useFrames(conversation);
-  // What waits may be made like any edit.
+  // A deferred edit can be applied like any other.
   const operations = edit.operations as readonly Operation[];
   const price = usePrice(conversation, operations, null);
   return (

@@ -1,4 +1,4 @@
-// What waits: changes for their moment, each with what it will do and the way to take it back, and proposals for an answer.
+// Deferred edits, each with its operations and a way to cancel it, and proposals.
 
 import { Badge, Button, Tooltip } from "@mantine/core";
 import { ClockIcon, ExclamationTriangleIcon } from "@radix-ui/react-icons";
@@ -19,7 +19,7 @@ export function WaitingList({ conversation }: { conversation: string }) {
   const cancel = useCancel(conversation);
   const edits = data === undefined ? [] : shown(data.wishes);
   if (data === undefined || edits.length === 0) return null;
-  // The newest stands first, and is made last: it may rest on one before it.
+  // The newest is first in the list and applied last: it may depend on an earlier one.
   const proposals = edits.filter((edit) => isProposal(edit) && edit.state === "waiting").map(({ id }) => id).reverse();
   return (
     <section className={styles.list} aria-label="Deferred edits">

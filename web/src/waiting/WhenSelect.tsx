@@ -1,4 +1,4 @@
-// When a change is made: now, or at a moment when it costs less.
+// Selects when to apply an edit: now, or when it costs less.
 
 import { NativeSelect, Tooltip } from "@mantine/core";
 import { ClockIcon } from "@radix-ui/react-icons";

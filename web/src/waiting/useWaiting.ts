@@ -1,4 +1,4 @@
-// Changes that wait for their moment, and proposals: asked for, accepted and taken back.
+// Deferred edits and proposals: fetching, accepting and cancelling.
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback } from "react";
@@ -19,7 +19,7 @@ export function useWaiting(conversation: string) {
   return useQuery({ queryKey: keyOf(conversation), queryFn: () => getWaiting(conversation) });
 }
 
-/** Takes back one that waits, or puts away one that could not be made. */
+/** Cancels a deferred edit, or dismisses a failed one. */
 export function useCancel(conversation: string): (edit: string) => Promise<void> {
   const queries = useQueryClient();
   return useCallback(
@@ -36,7 +36,7 @@ export function useCancel(conversation: string): (edit: string) => Promise<void>
   );
 }
 
-/** Makes a proposal a commit. */
+/** Commits a proposal. */
 export function useAccept(conversation: string): (edit: string) => Promise<void> {
   const queries = useQueryClient();
   return useCallback(

@@ -1,4 +1,4 @@
-// The moments that a change can wait for, in words.
+// The conditions of deferred edits, in words.
 
 import type { ClearTarget, Waiting, When, DeferredEdit } from "../api";
 import { targetWords } from "../context/words";
@@ -9,7 +9,7 @@ export interface Choice {
   label: string;
 }
 
-/** What the user can choose, with how far away each moment is where that is known. */
+/** The selectable conditions, with the time or tokens left where known. */
 export function choices(waiting: Pick<Waiting, "cold_at"> | undefined, now: number): Choice[] {
   const left = waiting === undefined || waiting.cold_at === 0 ? "" : waiting.cold_at <= now ? " (now)" : ` (${inTime(waiting.cold_at - now)})`;
   return [
@@ -19,7 +19,7 @@ export function choices(waiting: Pick<Waiting, "cold_at"> | undefined, now: numb
   ];
 }
 
-/** What a change waits for, and how far that is. */
+/** The condition of a deferred edit, with the time or tokens left. */
 export function waitsFor(when: When, { cold_at, tokens, limit }: Omit<Waiting, "wishes" | "conversation">, now: number): string {
   if (when === "near-limit") return `until the context nears the limit: ${count(limit)} tokens, now ${count(tokens)}`;
   if (when === "accepted") return "for your decision";
@@ -38,12 +38,12 @@ function inTime(milliseconds: number): string {
   return minutes < 1 ? "in less than a minute" : `in ${plural(minutes, "minute")}`;
 }
 
-/** Those that wait, and those that could not be made: what the user still has to know. */
+/** Pending and failed ones: those that the user still needs to know. */
 export function shown(edits: readonly DeferredEdit[]): DeferredEdit[] {
   return edits.filter(({ state }) => state === "waiting" || state === "failed");
 }
 
-/** It waits for a yes or a no. The automatic editor proposes, and so may any client of the API. */
+/** It waits for a decision. The automatic editor proposes, and so may any client of the API. */
 export function isProposal({ when }: Pick<DeferredEdit, "when">): boolean {
   return when === "accepted";
 }
@@ -52,7 +52,7 @@ export function isAutomatic({ author }: Pick<DeferredEdit, "author">): boolean {
   return author === "policy";
 }
 
-/** Nothing but tool results goes, which is all that the automatic editor proposes. */
+/** It only clears tool results, as all proposals of the automatic editor do. */
 export function clearsResults({ operations }: Pick<DeferredEdit, "operations">): boolean {
   return operations.length > 0 && operations.every(({ op }) => op === "summarize-results" || op === "drop-results");
 }
@@ -69,7 +69,7 @@ export function heading(edits: readonly DeferredEdit[]): string {
   return parts.filter((part) => part !== null).join(", ");
 }
 
-/** "stale_tool_results (an old result)" → "old results". What is not known stays as it was said. */
+/** "stale_tool_results (an old result)" → "old results". Unknown words stay. */
 export function reasonWords(reason: string): string {
   const [, name = "", more = ""] = /^([a-z]+(?:_[a-z]+)+)(?: \((.*)\))?$/.exec(reason) ?? [];
   if (name === "") return reason;
@@ -82,7 +82,7 @@ export interface Goes {
   why: string;
 }
 
-/** What a proposal takes out, by why; the most first. */
+/** The content that a proposal clears, by reason; the most first. */
 export function goes({ operations, reasons }: Pick<DeferredEdit, "operations" | "reasons">): Goes[] {
   const found = new Map<string, number>();
   operations.forEach((operation, index) => {
@@ -93,7 +93,7 @@ export function goes({ operations, reasons }: Pick<DeferredEdit, "operations" | 
   return [...found].map(([why, results]) => ({ why, results })).sort((left, right) => right.results - left.results);
 }
 
-/** Where it is done: "t1 … t6 (6 frames)" of "summarize-results t1 … t6 (6 frames), 3101 tokens less". */
+/** The target: "t1 … t6 (6 frames)" of "summarize-results t1 … t6 (6 frames), 3101 tokens less". */
 export function placeOf(summary: string): string | null {
   return /^[a-z-]+ (.+), [\d,]+ tokens less$/.exec(summary)?.[1] ?? null;
 }

@@ -22,7 +22,7 @@ use crate::{files, page, workspace};
 /// The largest package, compressed.
 const LARGEST: u64 = 15_000_000;
 
-/// What to make, and from which binary.
+/// The packages to make, and the binary in them.
 pub struct Plan {
     check: bool,
     binary: Option<PathBuf>,

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The text in a tool result that an edit removes.
 const NEEDLE: &str = "needle-in-the-tool-result";
 
-/// How the installed program is started.
+/// The command that starts the installed program.
 pub struct Installed {
     pub name: &'static str,
     /// The command up to the program, such as `chroot …`.

@@ -63,7 +63,7 @@ const HOUSE: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// What would bring I/O, async, a clock or chance into the pure core. Operations are JSON, so that is not foreign there.
+/// Crates that would bring I/O, async, a clock or chance into the pure core. JSON is allowed: operations are JSON.
 const NOT_IN_CORE: &[&str] =
     &["axum", "chrono", "http", "hyper", "rand", "rusqlite", "time", "tokio", "tracing", "uuid"];
 
@@ -129,7 +129,7 @@ fn the_core_uses_nothing_that_does_io() {
     }
 }
 
-/// What would bring files, threads, locks or a clock into the engine.
+/// Names that would bring files, threads, locks or a clock into the engine.
 const NOT_IN_ENGINE: &[&str] =
     &["std::fs", "std::thread", "std::time", "std::net", "Mutex", "RwLock", "Condvar", "SqliteStore", "confined"];
 

@@ -81,12 +81,12 @@ pub(super) const CODES: &[Explanation] = &[
     control(
         403,
         IdentityRefused,
-        "the identity provider vouches for you, and this team's daemon does not admit you",
+        "the identity provider knows you, but this team's daemon does not admit you",
         "Ask an admin to add you, or for the right group.",
     ),
     control(403, LoginRefused, "a person refused the login", "Sign in again if you did not mean to."),
     control(403, RoleNeeded, "your role does not allow this", "Ask an admin."),
-    control(403, ScopeNeeded, "the key lacks a scope", "Use a key with it; keys with the scope `admin` make others."),
+    control(403, ScopeNeeded, "the key lacks a scope", "Use a key with that scope; an `admin` key can create one."),
     control(
         404,
         NoConversation,
@@ -114,7 +114,12 @@ pub(super) const CODES: &[Explanation] = &[
     ),
     control(404, UnknownJob, "no job has this name", "A restart of the daemon ends all jobs; start it again."),
     control(404, UnknownKey, "no valid key of yours has this id", "List the keys."),
-    control(404, UnknownLogin, "no login waits with this code", "Codes count for ten minutes and once; sign in again."),
+    control(
+        404,
+        UnknownLogin,
+        "no login waits with this code",
+        "A code is valid once, for ten minutes; sign in again.",
+    ),
     control(
         404,
         UnknownPath,

@@ -16,7 +16,7 @@ pub struct Explanation {
     pub status: Option<u16>,
     /// When it occurs.
     pub meaning: &'static str,
-    /// What to do about it.
+    /// The remedy.
     pub advice: &'static str,
 }
 

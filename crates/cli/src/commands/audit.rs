@@ -39,7 +39,7 @@ enum AuditVerb {
         #[command(flatten)]
         format: JsonArguments,
     },
-    /// List the conversations of a person, without their words
+    /// List the conversations of a person, without their content
     #[command(after_help = "Example:\n  ctx audit conversations anna")]
     Conversations {
         /// The owner
@@ -63,7 +63,7 @@ enum AuditVerb {
         /// The id of the conversation
         #[arg(value_parser = non_empty)]
         conversation: String,
-        /// Why; its owner is told
+        /// The reason; the owner sees it
         #[arg(long, value_parser = non_empty)]
         reason: String,
         #[command(flatten)]

@@ -42,13 +42,13 @@ enum KeysVerb {
         /// The person [default: you]
         #[arg(value_parser = non_empty)]
         person: Option<String>,
-        /// A name for people, such as that of a machine
+        /// A label, such as the name of a machine
         #[arg(long, default_value = "", hide_default_value = true)]
         label: String,
         /// The key expires after this many days [default: never]
         #[arg(long)]
         days: Option<u32>,
-        /// What the key is for; `edit` includes `look` [default: all that you may do with your own]
+        /// Scopes of the key; `edit` includes `look` [default: all that you may do with your own]
         #[arg(long = "scope", value_name = "SCOPES", value_delimiter = ',', value_parser = ALL_SCOPES)]
         scopes: Option<Vec<String>>,
         #[command(flatten)]

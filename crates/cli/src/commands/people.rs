@@ -132,7 +132,7 @@ fn looks(notices: &Notices) -> String {
 
 fn render(people: &People, now: u64, output: &Output) -> String {
     if people.people.is_empty() {
-        return "Nobody yet. Add the first person with `ctx people add NAME`.\n".to_owned();
+        return "No people yet. Add the first with `ctx people add NAME`.\n".to_owned();
     }
     let mut table = Table::new(&[
         Column::Left("NAME"),

@@ -13,7 +13,7 @@ const FRAMES: [char; 8] = ['⣾', '⣽', '⣻', '⢿', '⡿', '⣟', '⣯', '⣷
 
 /// Spins until it is dropped, then clears the line.
 pub struct Busy {
-    /// What is being done.
+    /// The task in progress.
     words: Arc<Mutex<String>>,
     running: Option<(Sender<()>, JoinHandle<()>)>,
 }

@@ -122,7 +122,7 @@ fn without_a_home_or_with_one_that_cannot_be_made_nothing_is_changed() {
 fn a_read_only_home_is_refused_with_advice() {
     let machine = Machine::with_settings("{}");
     let mut command = machine.command(&["--yes"]);
-    // Nobody can create files there, not even root.
+    // Not even root can create files there.
     command.env("CTX_HOME", "/proc/self");
     let ran = finish(command).refused();
     assert!(ran.err.contains("/proc/self") && ran.err.contains("--home or CTX_HOME"), "{ran:?}");

@@ -1,4 +1,4 @@
-//! Commands use a gateway with a key that someone made.
+//! Commands use a gateway with a key.
 
 use serde_json::json;
 use testkit::{FakeProvider, Options};

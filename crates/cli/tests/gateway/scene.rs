@@ -123,7 +123,7 @@ impl Machine {
         told["error"]["code"].as_str().expect("a code").to_owned()
     }
 
-    /// Signs in with a key that someone made.
+    /// Signs in with an existing key.
     pub fn sign_in(&self, gateway: &Gateway, key: &str) {
         let certificate = gateway.certificate().display().to_string();
         let outcome = self.run_with(&["login", &gateway.url, "--key-file", "-", "--ca", &certificate], key);

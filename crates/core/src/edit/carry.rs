@@ -28,7 +28,7 @@ pub struct CarryPlan {
     pub missing: usize,
 }
 
-/// Where carried effects go.
+/// The target of carried effects.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a> {
     pub path: &'a Path<'a>,

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 #[derive(Default)]
 pub struct Auto(pub Rules);
 
-/// What the policy would do before the next request.
+/// The policy's step before the next request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Outlook {
     /// Nothing is old enough.
@@ -111,7 +111,7 @@ impl Auto {
         prices.max_by(|(_, one), (_, other)| self.gain(look, one).total_cmp(&self.gain(look, other)))
     }
 
-    /// What an edit brings beyond its price within the requests that may be expected.
+    /// The gain of an edit beyond its price, over the expected requests.
     fn gain(&self, look: &Look, Price { break_even, .. }: &Price) -> f64 {
         break_even.saves * self.0.horizon * look.steps as f64 - break_even.once
     }
@@ -135,7 +135,7 @@ impl Auto {
         goes(old.get(first..).unwrap_or_default(), &why)
     }
 
-    /// What it would do before the next request, and why.
+    /// Its step before the next request, and the reason.
     pub fn outlook(&self, look: &Look) -> Outlook {
         let old = if look.tokens < self.0.smallest { Vec::new() } else { self.old(look) };
         let affordable = self.best(look, &old, |price| look.affords(price)).filter(|(_, price)| self.pays(look, price));

@@ -47,7 +47,7 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
     plan.proposals
 }
 
-/// What would be cleared before the next request because it pays, and why.
+/// The results whose clearing before the next request would pay, with reasons.
 pub fn outlook(settings: &Settings, look: &Look<'_>, facts: Facts<'_>) -> Outlook {
     Auto(settings.rules).outlook(&Eligibility::of(settings, look, facts).look)
 }

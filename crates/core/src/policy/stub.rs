@@ -5,7 +5,7 @@ use super::outline::{is_definition, is_failure, numbered};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
 
-/// What a stub keeps of a text.
+/// The part of a text that a stub keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StubForm {
     /// So many names: the most frequent ones.

@@ -93,7 +93,7 @@ impl Candidates {
             let is_end = || conversation.messages.tree.current().get(message).is_some_and(|node| ends.contains(node));
             certain.contains(prefix) && (known.contains(prefix) || is_end())
         };
-        // Where messages are missing, their places are not known.
+        // The places of missing messages are unknown.
         let sent = after.iter().enumerate().filter(|_| after.len() == *messages);
         for (message, _) in sent.filter(|(message, prefix)| is_known(*message, prefix)) {
             let next = self.messages.partition_point(|(at, _)| *at <= message);

@@ -255,7 +255,7 @@ impl Filler<'_> {
     }
 }
 
-/// What is filed.
+/// The content of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FiledContent {
     Result,

@@ -97,7 +97,7 @@ impl Engine {
     }
 }
 
-/// What the editor would do before the next request while the cache is warm, and why.
+/// The editor's next step while the cache is warm, with its reason.
 fn in_words(outlook: Outlook, budget: Option<f64>) -> String {
     let edit = |price: &Price| format!("clearing {} tokens {}", count(price.removed), price.forecast());
     match outlook {

@@ -73,8 +73,8 @@ fn preserved(conversation: &Conversation, seen: &Candidates, view: &View<'_>, se
     items.filter_map(|item| seen.message(&item.call)).collect()
 }
 
-/// What may go of a frame: all of it, or the steps without a message that stays. The newest frame keeps its last step,
-/// which the next request is about.
+/// The removable part of a frame: all of it, or the steps without a message that stays. The newest frame keeps its last
+/// step, which the next request is about.
 fn replaceable(frame: &Frame, layout: &Layout, is_newest: bool, stays: &dyn Fn(usize) -> bool) -> Vec<Address> {
     let goes = |group: &Group| !group.source.is_some_and(stays);
     if layout.is_gone() {

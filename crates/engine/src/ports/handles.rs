@@ -27,14 +27,14 @@ pub fn is_handle(name: &str) -> bool {
     digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// How agents read content that is kept in the store.
+/// The ways in which agents read content in the store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Handles {
     /// They can run `ctx cat`.
     pub by_command: bool,
 }
 
-/// How one agent reads.
+/// The way in which one agent reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadsBack<'c> {
     /// With this tool, as its request names it.

@@ -131,7 +131,7 @@ mod tests {
             ("0123ab456c89", [Kind::ToolUses.beta()].as_slice())
         );
         assert_eq!(laid.otherwise.expect("a way out").outgoing, None);
-        // What belongs together comes in together: here one of the places is gone.
+        // The parts are inserted together or not at all; here a place is gone.
         let parts = vec![Part::Source(0..6), Part::Made(b"x".to_vec()), Part::Source(8..10)];
         let composed = OutgoingRequest { parts, ..OutgoingRequest::whole(0) };
         assert_eq!(added.lay(Some(composed.clone())), Some(composed.clone()));

@@ -1,4 +1,4 @@
-//! How far a figure can be trusted: its range over other samples of the projects, and its value without one of them.
+//! Confidence in a figure: its range over resamples of the projects, and its value without one of them.
 //! Conversations of one project are alike, so projects are drawn, not conversations.
 
 use crate::run::Score;

@@ -21,7 +21,7 @@ pub struct Lifetime {
     pub write: f64,
 }
 
-/// Where a request writes.
+/// The positions at which a request writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Writes {
     /// Only at the breakpoints of the request.

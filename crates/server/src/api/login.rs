@@ -57,7 +57,7 @@ async fn decide(api: &Api, code: &str, approve: bool) -> Answer<LoginDecision> {
 async fn find(api: &Api, text: &str) -> Result<(LoginCode, PendingLogin), ControlError> {
     let (seat, team) = api.seat()?;
     if !team.login_limits().may_try(seat.person()) {
-        let message = "You tried many codes that nobody has.";
+        let message = "You tried too many unknown codes.";
         return Err(ControlError::new(ErrorCode::TooOften, message, "Wait a minute, then try again."));
     }
     let (code, registry) = (LoginCode::parse(text), team.registry().clone());

@@ -94,7 +94,7 @@ struct Inside {
     seat: Option<Seat>,
 }
 
-/// What all desks of a daemon share.
+/// State shared by all desks of a daemon.
 #[derive(Clone)]
 pub(crate) struct Surroundings {
     pub(crate) upstream: String,

@@ -146,7 +146,7 @@ pub(super) fn keyless(why: KeyRefusal) -> Response<Body> {
         ),
         KeyRefusal::IdentityRefused => ControlError::new(
             ErrorCode::IdentityRefused,
-            "The identity provider vouches for you, and this team does not admit you.",
+            "The identity provider knows you, but this team does not admit you.",
             "Ask an admin to add you, or for the right group.",
         ),
         KeyRefusal::IdentityUnchecked => ControlError::new(
@@ -163,7 +163,7 @@ pub(crate) fn lacks(missing: Scopes) -> ControlError {
     ControlError::new(
         ErrorCode::ScopeNeeded,
         format!("This needs a key with the scope {missing}."),
-        "Use another key, or ask for one with this scope; keys with the scope `admin` make others.",
+        "Use another key, or ask for one with this scope; an `admin` key can create one.",
     )
 }
 

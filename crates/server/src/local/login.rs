@@ -43,7 +43,7 @@ impl LocalPaths {
         let Some(team) = &self.team else {
             return Err(ControlError::new(
                 ErrorCode::NoTeam,
-                "This daemon serves one person, and nobody signs in to it.",
+                "This daemon serves one person and has no sign-in.",
                 "Set `enabled = true` under [team] in the home's ctx.toml, and restart it.",
             ));
         };
@@ -85,7 +85,7 @@ impl LocalPaths {
 
     async fn take_login(&self, team: &Team, poll: &LoginPoll) -> Result<Response<Body>, ControlError> {
         if !team.login_limits().may_poll(&poll.secret) {
-            return Err(too_often("The login is asked about too often."));
+            return Err(too_often("The login is polled too often."));
         }
         let code = LoginCode::parse(&poll.code);
         let secret = LoginSecret::of(&poll.secret);
@@ -112,7 +112,7 @@ impl LocalPaths {
     }
 }
 
-/// The key of an approved login; `None` while nobody has decided.
+/// The key of an approved login; `None` while undecided.
 fn take(
     registry: &Registry,
     code: &LoginCode,
@@ -139,7 +139,7 @@ fn take(
 fn understood<T: DeserializeOwned>(body: &[u8]) -> Result<T, ControlError> {
     serde_json::from_slice(body).map_err(|_| {
         let hint = "Client and daemon may have different versions; compare them.";
-        ControlError::new(ErrorCode::BadRequest, "This is no login of a machine.", hint)
+        ControlError::new(ErrorCode::BadRequest, "This is not the login of a machine.", hint)
     })
 }
 

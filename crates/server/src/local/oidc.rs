@@ -16,7 +16,7 @@ use crate::auth::{FLOW, Holder};
 use crate::oidc::{Oidc, RETURN, TokenTrouble, seconds};
 use crate::team::Team;
 
-/// How people can sign in, for the page.
+/// The ways to sign in, for the page.
 const WAYS: &str = "/ui/sign-in/ways";
 
 impl LocalPaths {
@@ -146,7 +146,7 @@ impl LocalPaths {
     }
 }
 
-/// The way back without the way there: another browser's, an old one, or a link that someone made.
+/// A callback without its login: from another browser, outdated, or forged.
 fn strange() -> Box<Response<Bytes>> {
     let words = "This sign-in did not begin in this browser, or it took longer than ten minutes. Begin again.";
     refused(StatusCode::BAD_REQUEST, words)

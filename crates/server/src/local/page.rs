@@ -39,7 +39,7 @@ pub(super) fn serve(assets: &'static [Asset], name: &str, client: &HeaderMap) ->
 
 fn file(asset: &Asset, is_packed: bool) -> Response<Bytes> {
     let packed = Bytes::from_static(asset.packed);
-    // What the build packed can be unpacked; should it not, the client gets it as it is.
+    // The build packed it, so it can be unpacked; if that fails, the client gets it packed.
     let (body, is_packed) = match is_packed {
         true => (packed, true),
         false => asset.unpacked().map_or((packed, true), |body| (body, false)),

@@ -1,4 +1,4 @@
-//! A port for the metrics alone, beside the one for agents. It needs no key: the figures name nobody.
+//! A port for the metrics alone, beside the one for agents. It needs no key: the figures name no person.
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -168,7 +168,7 @@ impl Oidc {
         nonce: Option<&str>,
     ) -> Result<Claims, TokenTrouble> {
         let token = UncheckedToken::parse(token)?;
-        // First what costs nothing: a token that cannot be good makes nobody fetch keys.
+        // Claims are checked first, so that an invalid token never causes a fetch of keys.
         token.claims().check(&Expectations { issuer: self.rules().issuer.as_str(), audience, nonce }, seconds())?;
         let provider = self.provider().await?;
         let claims = match token.verify(&provider.keys) {

@@ -15,7 +15,7 @@ pub struct Dialer(Connector);
 #[error("{reason}")]
 pub struct DialError {
     pub reason: String,
-    /// Someone answers, but the certificate does not prove that it is the host.
+    /// A server answers, but its certificate does not prove that it is the host.
     pub is_untrusted: bool,
 }
 

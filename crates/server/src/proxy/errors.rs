@@ -33,7 +33,7 @@ pub(crate) enum Failure {
     ClientStalled {
         seconds: u64,
     },
-    /// The client disconnected or broke its own framing; nobody reads this response.
+    /// The client disconnected or broke its own framing, and does not read this response.
     ClientBroke,
     /// The conversation is edited, or may be, and the edits could not be applied. Deleted content must not leave, so
     /// nothing does.
@@ -231,7 +231,7 @@ fn keyless(why: KeyRefusal) -> ErrorText {
         KeyRefusal::IdentityRefused => (
             StatusCode::FORBIDDEN,
             ErrorCode::IdentityRefused,
-            "The identity provider vouches for you, and this team does not admit you. Ask an admin to add you, or for the \
+            "The identity provider knows you, but this team does not admit you. Ask an admin to add you, or for the \
              right group. Nothing was sent.",
         ),
         KeyRefusal::IdentityUnchecked => (

@@ -57,7 +57,7 @@ impl UpstreamCredentials {
         let value = HeaderValue::from_str(&format!("{before}{}", key.expose_secret()));
         let mut value = value.map_err(|_| NoCredential::Missing)?;
         value.set_sensitive(true);
-        // Whatever the client sent as a credential stays here.
+        // The client's own credentials stay here.
         let is_credential =
             |name: &HeaderName, value: &HeaderValue| secret::is_secret_header(name) || super::key::is_key(name, value);
         let mut given = without(headers, is_credential);

@@ -1,4 +1,4 @@
-//! Closes desks that nobody uses: each has about eight threads and the list of its conversations in memory. The next
+//! Closes unused desks: each has about eight threads and the list of its conversations in memory. The next
 //! request opens it again, and finds everything in the store.
 
 use std::sync::atomic::Ordering;
@@ -54,7 +54,7 @@ impl Desk {
 
 impl Team {
     pub(super) async fn close_idle(&self, idle: Duration) {
-        // Nobody opens a desk while the old one still holds its store.
+        // A desk opens only after the old one has released its store.
         let _one_at_a_time = self.opening.lock().await;
         for person in self.people_at_desks() {
             let closing = {

@@ -9,7 +9,7 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 /// The header of a key, beside the client's own credential.
 pub(crate) const KEY_HEADER: HeaderName = HeaderName::from_static(ctx_team::KEY_HEADER);
 
-/// Where a key stands.
+/// The place of a key in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyPlace {
     /// In its own header: the credential for the provider is elsewhere in the request.

@@ -50,7 +50,7 @@ impl LoginLimits {
         self.wrong.count(person, Instant::now()) < MOST_WRONG
     }
 
-    /// A person tried a code that nobody has.
+    /// A person tried an unknown code.
     pub(crate) fn was_wrong(&self, person: u32) {
         self.wrong.take(person, MOST_WRONG, Instant::now());
     }

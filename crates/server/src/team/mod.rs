@@ -67,7 +67,7 @@ pub(crate) struct Desk {
     pub(crate) observer: Arc<dyn Observer>,
     traffic: Arc<Traffic>,
     api: Api,
-    /// The number of references to the API while nobody uses it.
+    /// The number of references to an unused API.
     holders: usize,
     /// The time of the last use, in milliseconds since 1970.
     used: AtomicU64,
@@ -207,7 +207,7 @@ impl Team {
         person: u32,
         needed: Scopes,
     ) -> Result<Identity, KeyRefusal> {
-        // Without the provider nobody vouches for the person any more.
+        // Without the provider, nothing vouches for the person any more.
         self.oidc.as_ref().ok_or(KeyRefusal::Missing)?;
         known(self.registry.recognise_signed_in(session, person), needed)
     }
@@ -299,7 +299,7 @@ impl Seat {
     }
 }
 
-/// Someone who uses the conversation of another person.
+/// A person who uses the conversation of another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Guest {
     pub(crate) name: String,

@@ -16,7 +16,7 @@ const ADMIN: Scopes = Scopes::only(Scope::Admin);
 
 /// The routes of the control API that are read. `{…}` is one part of a path, `{*…}` the rest of it.
 const READ: &[(Scopes, &[&str])] = &[
-    // Nothing of a person.
+    // These concern no person.
     (NONE, &["/status", "/me", "/openapi.json", "/models", "/explain", "/explain/{name}", "/mcp"]),
     (
         LOOK,

@@ -8,7 +8,7 @@ use super::key::{control_key, token_of};
 use super::{KeyPlace, KeyRefusal, Team, key_of};
 use crate::oidc::TokenTrouble;
 
-/// What a request says about its person.
+/// The person that a request names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Credential<'r> {
     Key(&'r [u8]),

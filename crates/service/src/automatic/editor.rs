@@ -38,7 +38,7 @@ pub struct Editor {
     unwritten: Mutex<HashMap<String, String>>,
 }
 
-/// Where cleared content goes.
+/// The destination of cleared content.
 enum Destination {
     /// To files, with a ledger.
     Folder(Folder),

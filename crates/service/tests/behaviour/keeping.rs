@@ -26,7 +26,7 @@ fn turn(house: &House, growing: &mut Growing, words: usize) -> String {
     ticket.conversation
 }
 
-/// The size of the store's files when nobody has them open.
+/// The size of the store's closed files.
 fn at_rest(folder: &Path, house: House) -> u64 {
     let store = house.close();
     while Arc::strong_count(&store) > 1 {
@@ -141,7 +141,7 @@ fn listeners_hear_every_record_as_it_was_stored() {
     assert_eq!(*only_one.lock().expect("no panic"), 1, "who says that it is enough is left alone");
 }
 
-/// Whoever hears of a commit asks for the history at once, and would not ask again.
+/// A client that is notified of a commit fetches the history at once, and only once.
 #[test]
 fn whoever_hears_of_a_commit_finds_it() {
     let house = House::new();

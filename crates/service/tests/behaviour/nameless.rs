@@ -1,4 +1,4 @@
-//! Who is speaking, when the client names nobody: told apart by what it carries.
+//! Attribution of requests without a session, by their content.
 
 use crate::support::{House, LONG, answers, nameless, slots};
 use ctx_wire::answer::Ending;

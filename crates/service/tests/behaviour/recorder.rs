@@ -1,4 +1,4 @@
-//! The recorder: passive copies in, records out, and never anybody waiting.
+//! The recorder: passive copies in, records out, without delaying any request.
 
 use crate::support::stores::FailingStore;
 use crate::support::{House, LONG, answers, hints, sides, with};

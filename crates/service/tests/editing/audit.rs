@@ -1,5 +1,4 @@
-//! What was foreseen of the provider's cache and what it did, on its own cache: each reason for a miss is provoked,
-//! and explained.
+//! The cache forecast compared with the provider's own cache: each cause of a miss is provoked and explained.
 
 use crate::support::{self, answers};
 use ctx_api::cache::{By, CacheMiss, Cause, MissView, Misses};

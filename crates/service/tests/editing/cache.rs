@@ -1,4 +1,4 @@
-//! What edits cost, on the provider's own cache: once, and no more than what lies behind them.
+//! The cost of edits on the provider's cache: once, and no more than the content behind them.
 
 use crate::support::{self, answers};
 use ctx_api::edit::EditRequest;

@@ -1,4 +1,4 @@
-//! What must hold after every request and every operation.
+//! Invariants after every request and every operation.
 
 use crate::words::{self, Counts, Kind};
 use crate::world::{Outcome, World, text};

@@ -46,7 +46,7 @@ pub struct Client {
     long: bool,
     hinted: bool,
     compacted: bool,
-    /// It tells nobody who it is.
+    /// It sends no identification.
     pub nameless: bool,
 }
 
@@ -91,7 +91,7 @@ impl Client {
         }
     }
 
-    /// One that goes on with a recorded conversation. What it thought was signed by somebody else.
+    /// A client that continues a recorded conversation, whose thinking another provider signed.
     pub fn recorded(body: &Value, random: &mut Random) -> Client {
         let list = |value: &Value| match value {
             Value::String(text) => vec![json!({"type": "text", "text": text})],

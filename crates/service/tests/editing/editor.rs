@@ -1,4 +1,4 @@
-//! Somebody who edits: any operation on anything, and any way through the history.
+//! A random editor: any operation on any target, and any history action.
 
 use crate::check;
 use crate::words::{self, Counts, Kind};

@@ -1,4 +1,4 @@
-//! What people are shown is what is sent: also what the provider's rules take out, or keep.
+//! Views show exactly the sent content, including repairs by the provider's rules.
 
 use crate::check;
 use crate::regressions::{apply, turns, world};

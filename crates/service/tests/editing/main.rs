@@ -1,5 +1,5 @@
-//! The proof of the product: a world in process where clients talk, somebody edits, and a strict provider that binds
-//! thinking answers. It must accept every request.
+//! The proof of the product: a simulation in process with clients, a random editor, and a strict provider that binds
+//! thinking. It must accept every request.
 //!
 //! `CTX_SEED=17 cargo test …` runs one sequence and tells its story. `CTX_LONG=1` runs 100,000 of them, or as many as
 //! fit in `CTX_LONG_SECONDS`, with new seeds each time; `CTX_FIRST` repeats such a run.

@@ -1,4 +1,4 @@
-//! What changes nothing is refused, and makes no commit.
+//! Operations without effect are refused and make no commit.
 
 use crate::check;
 use crate::regressions::{apply, turns, world};

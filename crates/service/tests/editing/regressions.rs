@@ -1,4 +1,4 @@
-//! What the world has found once.
+//! Failures that the simulation has found.
 
 use crate::check;
 use crate::client::Client;

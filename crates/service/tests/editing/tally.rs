@@ -1,8 +1,8 @@
-//! What happened, counted.
+//! Counts of events.
 
 use std::collections::BTreeMap;
 
-/// What was counted over all worlds.
+/// Counts over all worlds.
 #[derive(Debug, Default, Clone)]
 pub struct Tally {
     pub requests: u64,

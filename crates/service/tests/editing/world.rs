@@ -1,4 +1,4 @@
-//! The world: clients that talk, a provider that is strict, the service between them, and somebody who edits.
+//! The world: clients that talk, a provider that is strict, the service between them, and a random editor.
 //!
 //! What happens is a list of numbers, one a step: the same numbers make the same world, and any part of a list is a
 //! list. That is all that shrinking needs.
@@ -41,7 +41,7 @@ pub struct Talk {
     pub said: BTreeSet<u64>,
     /// Whether any of its thinking was produced under an edit.
     pub thought_under_edits: bool,
-    /// Whether an answer of it was ever heard or sent back: the words that open it are nobody's own.
+    /// Whether an answer of it was ever heard or sent back: the words that open it belong to no conversation.
     heard: bool,
     /// The same for all that share a beginning.
     lineage: usize,
@@ -125,7 +125,7 @@ impl World {
         self.turn(0, &mut Random::new(0))
     }
 
-    /// From now on an editor edits by itself, beside whoever edits.
+    /// From now on an editor edits by itself, beside the random editor.
     pub fn automate(&mut self) {
         self.automated = true;
         self.service().automate(Some(Arc::new(Plain(Arc::new(Eager)))));
@@ -266,7 +266,7 @@ impl World {
         let script = talk.client.script(random, &mut self.words);
         self.tell(format!("client {at} sends {} messages", self.talks[at].client.messages.len()));
         let (ticket, blocks) = self.request(at, script)?;
-        // Somebody edits while the answer is on its way.
+        // An edit is made while the response is pending.
         match random.below(20) {
             0 | 1 => self.operate(at, random)?,
             2 => self.travel(at, random)?,

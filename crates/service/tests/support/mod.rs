@@ -228,7 +228,7 @@ pub fn without(mut headers: Headers, name: &str) -> Headers {
     headers
 }
 
-/// Headers of a script that names nobody.
+/// Headers of a script without a session.
 pub fn nameless() -> Headers {
     vec![("user-agent".into(), "Anthropic/Python 2.8.0".into())]
 }

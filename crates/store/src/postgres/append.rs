@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The slowest connection in bytes per second. An append that could never end by its deadline would be repeated forever.
 const SLOWEST: u64 = 1 << 20;
 
-/// How often an append starts again, because a conversation went away or transactions were in each other's way.
+/// Attempts at an append, if a conversation disappears or transactions conflict.
 const TRIES: usize = 5;
 
 /// The time that the bytes of an append may take on their way.
@@ -52,7 +52,7 @@ struct Unsettled {
     conflicts: Vec<Option<u64>>,
 }
 
-/// What the first round trip tells.
+/// The result of the first round trip.
 struct Ground {
     transaction: String,
     places: HashMap<String, Place>,

@@ -38,7 +38,7 @@ struct Mail {
     waiting: Option<News>,
     /// Handed out, and not in effect yet.
     taken: Option<News>,
-    /// Someone takes the news; before that, nothing of the owner is in memory.
+    /// A reader takes the news; before that, nothing of the owner is in memory.
     is_followed: bool,
 }
 

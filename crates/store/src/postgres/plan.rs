@@ -1,4 +1,4 @@
-//! What an append will store, decided between its two round trips.
+//! The plan of an append, made between its two round trips.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

@@ -25,7 +25,7 @@ use crate::{Absent, News, Presence, Replica, StoreError};
 /// The pause before a daemon that has not seen an edit is asked for again.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(40));
 
-/// What a commit may take beyond a lease.
+/// The time that a commit may take beyond a lease.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// Announcements are kept for an hour. A daemon that was away for half of it reads everything again.
@@ -40,7 +40,7 @@ pub struct PostgresReplica {
     owner: i32,
 }
 
-/// The daemon in the database, whoever it serves.
+/// The daemon in the database, for all owners.
 pub struct Inner {
     pool: Arc<Pool>,
     id: i64,

@@ -21,7 +21,7 @@ fn what_was_acknowledged_survives_being_killed() {
     for round in 0..ROUNDS {
         let acknowledged = kill_a_writer(folder.path(), 1 + chance.number() % 25);
         if round.is_multiple_of(2) {
-            // Someone may look before the daemon is started again.
+            // A reader may come before the daemon restarts.
             let reader = SqliteStore::open_reader(folder.path()).unwrap();
             assert!(reader.last_seq().unwrap() >= acknowledged, "round {round}");
         }

@@ -1,4 +1,4 @@
-//! What was acknowledged is on the disk, and if it is not there any more, that is noticed.
+//! Acknowledged records are on the disk, and a loss is noticed.
 #![cfg(unix)]
 
 use std::fs;

@@ -84,7 +84,7 @@ fn a_reader_looks_on_while_a_daemon_writes_and_without_one() {
     let reader = SqliteStore::open_reader(folder.path()).unwrap();
     assert_eq!(reader.records("a", 0).unwrap().records.len(), 2);
     assert_eq!(reader.check().unwrap().findings, []);
-    // Someone looking does not keep the daemon from starting.
+    // A reader does not keep the daemon from starting.
     SqliteStore::open(folder.path()).unwrap();
 }
 

@@ -1,4 +1,4 @@
-//! What a token says, and for whom, by whom and when it must be said.
+//! The claims of a token, and the checks of issuer, audience and time.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ const LONGEST_SUBJECT: usize = 255;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Claims(pub(super) Map<String, Value>);
 
-/// What a token must say.
+/// The claims that a token must have.
 #[derive(Debug, Clone, Copy)]
 pub struct Expectations<'e> {
     pub issuer: &'e str,

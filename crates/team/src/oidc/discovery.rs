@@ -97,7 +97,7 @@ fn is_loopback(host: &str) -> bool {
     host == "localhost" || number.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// What we need of a provider's document.
+/// The used members of a provider's document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Discovery {
     pub authorization: Endpoint,

@@ -42,7 +42,7 @@ impl Flow {
         (is_ours && is_current).then_some(flow)
     }
 
-    /// What the browser keeps. It reveals nothing that is derived from it.
+    /// The secret in the browser. It reveals none of the values derived from it.
     pub fn cookie(&self) -> String {
         format!("{}.{}", self.login, self.derive("cookie"))
     }

@@ -100,7 +100,7 @@ impl<'t> UncheckedToken<'t> {
         Ok(Self { algorithm, kid: header.kid, signed, signature, claims: Claims(claims) })
     }
 
-    /// What it claims. Nothing of it is true before [`UncheckedToken::verify`].
+    /// Its claims, untrusted until [`UncheckedToken::verify`].
     pub fn claims(&self) -> &Claims {
         &self.claims
     }

@@ -20,7 +20,7 @@ pub use flow::{Client, Flow, LIFETIME as FLOW_LIFETIME, ReturnedCode, TokenReque
 pub use jwks::KeySet;
 pub use jwt::{TokenFlaw, UncheckedToken, is_signed_token};
 
-/// Who may use the daemon, from what the provider says of them.
+/// Decides from the provider's claims who may use the daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OidcRules {
     pub issuer: Issuer,

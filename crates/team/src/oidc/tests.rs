@@ -1,4 +1,4 @@
-//! What is believed of a provider, and what is not.
+//! Tests of the checks on what a provider sends.
 
 mod admission;
 mod tokens;

@@ -1,7 +1,7 @@
 //! A strict stand-in for an identity provider (OpenID Connect), on loopback: discovery, published keys with rotation,
 //! authorisation with PKCE, and codes that work once. It refuses everything that the standards let it refuse.
 //!
-//! Nobody types a password here: [`IdentityProvider::sign_in_as`] decides who the browser is. `POST /_fake/user` does the
+//! There are no passwords: [`IdentityProvider::sign_in_as`] decides who the browser is. `POST /_fake/user` does the
 //! same for tests in other languages.
 
 mod routes;
@@ -42,7 +42,7 @@ struct State {
     issuer: String,
     key: SigningKey,
     rotations: u32,
-    /// The claims of the person at the browser; nobody refuses.
+    /// The claims of the person at the browser; `None` refuses.
     user: Option<Map<String, Value>>,
     /// Claims that replace those of the next tokens of a sign-in; `null` removes one.
     changed: Map<String, Value>,
@@ -54,7 +54,7 @@ struct State {
     asked: HashMap<String, usize>,
 }
 
-/// What a code stands for.
+/// The login behind a code.
 struct IssuedCode {
     challenge: String,
     nonce: String,

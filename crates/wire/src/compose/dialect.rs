@@ -84,7 +84,7 @@ pub(crate) struct Plan<'a> {
     pub input: &'a Input<'a>,
     /// The number of the client's messages that are settled.
     pub from: usize,
-    /// What the wire has to know of them.
+    /// The facts that the wire needs about them.
     pub carried: bool,
     /// Whether a rule reaches from the open messages into the settled ones.
     pub reaches_back: bool,

@@ -8,7 +8,7 @@ pub struct Rule {
     pub name: &'static str,
     /// The provider's requirement, and the consequence of breaking it.
     pub why: &'static str,
-    /// What `ctx` does, and what remains to do.
+    /// The action of `ctx`, and the remaining work.
     pub advice: &'static str,
 }
 

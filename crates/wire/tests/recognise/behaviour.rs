@@ -1,4 +1,4 @@
-//! What clients do, how often, and what their conversations are made of.
+//! Behaviours of clients with their frequencies, and the content of conversations.
 
 use crate::random::Random;
 use crate::render::Family;

@@ -1,4 +1,4 @@
-//! What truly was said: messages with their true identities, before any client renders them.
+//! The true history: messages with their identities, before any client renders them.
 
 use crate::render::Family;
 use serde_json::Value;

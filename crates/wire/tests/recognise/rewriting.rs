@@ -1,4 +1,4 @@
-//! What clients do to the history they have sent: cut it, return to it, summarise it, render it
+//! Changes of clients to a sent history: cut it, return to it, summarise it, render it
 //! anew. Each says what verdict the next request should get.
 
 use crate::behaviour::{prompt_words, summary_words};

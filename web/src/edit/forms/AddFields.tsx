@@ -1,4 +1,4 @@
-// Of add: who says what, and where.
+// Fields of add: role, text and place.
 
 import { SegmentedControl, Textarea, TextInput } from "@mantine/core";
 

@@ -1,4 +1,4 @@
-// Of combine: what becomes one, in which order.
+// Fields of combine: the frames and their order.
 
 import { short } from "../../format/numbers";
 import { useFrames } from "../../queries";

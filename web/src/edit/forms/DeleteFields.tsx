@@ -1,4 +1,4 @@
-// Of delete: what goes, and whether also what the client needs.
+// Fields of delete: the targets, and whether to delete content that the client needs.
 
 import { Checkbox } from "@mantine/core";
 

@@ -1,4 +1,4 @@
-// Of edit: another text in its place, or the messages as they are sent.
+// Fields of edit: a new text, or the messages as sent.
 
 import { Loader, SegmentedControl, Textarea } from "@mantine/core";
 import { useEffect } from "react";

@@ -1,4 +1,4 @@
-// Of import: frames of another conversation, and where they go.
+// Fields of import: frames of another conversation, and the place.
 
 import { Checkbox, Loader, NativeSelect } from "@mantine/core";
 
@@ -40,7 +40,7 @@ export function ImportFields({ conversation, draft: { values }, set }: FieldsPro
 
 interface ChoiceProps {
   from: string;
-  /** Of the conversation itself only what it no longer sends can be brought back. */
+  /** From the conversation itself, only frames no longer sent can be imported. */
   isOwn: boolean;
   chosen: string[];
   onChoose: (frames: string[]) => void;
@@ -62,7 +62,7 @@ function Choice({ from, isOwn, chosen, onChoose }: ChoiceProps) {
               aria-label={`Frame ${id}`}
               checked={chosen.includes(id)}
               onChange={({ currentTarget }) =>
-                // In the order of the conversation, whatever the order of the clicks.
+                // In the order of the conversation, not of the clicks.
                 onChoose(
                   turns
                     .map((turn) => turn.id)

@@ -1,4 +1,4 @@
-// Of move: the places as a list.
+// Fields of move: a list of places.
 
 import { useFrames } from "../../queries";
 import styles from "../edit.module.css";

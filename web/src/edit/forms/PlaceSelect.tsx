@@ -1,4 +1,4 @@
-// Where something new goes.
+// Selects the place of new content.
 
 import { NativeSelect } from "@mantine/core";
 

@@ -1,4 +1,4 @@
-// Of drop-results and summarize-results: which results are meant, and the words that stay of them.
+// Fields of drop-results and summarize-results: the results, and the texts that replace them.
 
 import { Button, Checkbox, Loader, Textarea } from "@mantine/core";
 import { useEffect, useState } from "react";
@@ -18,7 +18,7 @@ export function ResultsFields({ conversation, draft, set, prefill }: FieldsProps
   const [wanted, setWanted] = useState<string | null | undefined>();
   const all = resultsOf(contents.data);
   const { results, words: written = {} } = draft.values;
-  // The first summary is open to be read and changed until another one is.
+  // The first summary is unfolded until another one is.
   const reading = wanted === undefined ? (results?.[0] ?? null) : wanted;
   const found = words.data;
 

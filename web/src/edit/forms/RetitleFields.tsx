@@ -1,4 +1,4 @@
-// Of retitle: the title and the summary that the lists show.
+// Fields of retitle: the title and the summary in the lists.
 
 import { Button, Textarea, TextInput } from "@mantine/core";
 import { useEffect } from "react";

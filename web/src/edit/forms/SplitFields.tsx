@@ -1,4 +1,4 @@
-// Of split: the messages, with a mark between them wherever a cut is possible.
+// Fields of split: the messages, with a mark wherever a cut is possible.
 
 import { Button, Loader } from "@mantine/core";
 import { Fragment } from "react";

@@ -1,4 +1,4 @@
-// Of compact and offload: the summary that stays, with one to begin from.
+// Fields of compact and offload: the summary, with a suggestion.
 
 import { Textarea } from "@mantine/core";
 import { useEffect } from "react";

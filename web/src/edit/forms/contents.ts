@@ -1,14 +1,14 @@
-// What the targets of a form say, read from the messages: texts, results, places to cut.
+// The content of a form's targets, read from the messages: texts, results, possible cuts.
 
 import type { Block, FrameContent, Message } from "../../api";
 import { scopeOf } from "../targets";
 
-/** It goes to the model as things stand. */
+/** Whether it is sent now. */
 export function isSent(block: Block): boolean {
   return block.covered == null && block.repaired == null;
 }
 
-/** The words of something, without calls, results and thinking. */
+/** The text of an item, without calls, results and thinking. */
 export function textOf({ messages }: FrameContent): string {
   return messages
     .flatMap(({ blocks }) => blocks)
@@ -17,7 +17,7 @@ export function textOf({ messages }: FrameContent): string {
     .join("\n\n");
 }
 
-/** Something as it is sent, to be changed by hand: a block, a message, or a list of messages. Thinking cannot be written. */
+/** The JSON of an item as sent, for editing: a block, a message, or a list of messages. Thinking cannot be edited. */
 export function jsonOf(content: FrameContent): string {
   const messages = content.messages
     .map(({ role, blocks }) => ({
@@ -46,7 +46,7 @@ export interface Result {
   replaced: boolean;
 }
 
-/** The tool results that are still sent, each once. */
+/** The tool results still sent, each once. */
 export function resultsOf(contents: readonly FrameContent[]): Result[] {
   const messages = contents.flatMap(({ messages }) => messages);
   const names = new Map<string, string>();
@@ -97,7 +97,7 @@ export function cutsOf(messages: readonly Message[]): Set<number> {
   return cuts;
 }
 
-/** Of those, the ones where a step begins. */
+/** Those at the beginning of a step. */
 export function stepCutsOf(messages: readonly Message[]): number[] {
   const cuts = cutsOf(messages);
   return messages

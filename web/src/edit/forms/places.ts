@@ -1,4 +1,4 @@
-// Places in a conversation, for forms that put something somewhere.
+// Places in a conversation, for forms that insert or move content.
 
 import type { Frames, Where } from "../../api";
 import { frameOf } from "../targets";
@@ -9,17 +9,17 @@ export interface Place {
   to: Where;
   /** The frame behind which it is; nothing for the start. */
   after: { id: string; title: string } | null;
-  /** It is there already. */
+  /** The target is there already. */
   here: boolean;
 }
 
-/** All places but those behind what is being moved. */
+/** All places except behind the moved frames. */
 export function placesOf(frames: Frames, moving: readonly string[] = []): Place[] {
   const still = new Set(moving.map(frameOf));
   const turns = frames.frames.filter(({ kind }) => kind === "turn");
   const first = turns.findIndex(({ id }) => still.has(id));
   const before = first < 0 ? undefined : first === 0 ? null : turns[first - 1]?.id;
-  // Several that do not stand together are never all "there".
+  // Separated frames never count as already there.
   const together = turns.slice(first, first + still.size).every(({ id }) => still.has(id));
   const start: Place = { value: "start", to: { start: true }, after: null, here: together && before === null };
   return [

@@ -1,4 +1,4 @@
-// The words that the daemon itself finds for an operation that has none: a dry run tells them.
+// The text that the daemon itself writes for an operation without one, taken from a dry run.
 
 import { useQuery } from "@tanstack/react-query";
 

@@ -15,7 +15,7 @@ use crate::output::busy::Busy;
 use crate::output::text;
 use crate::platform::browser;
 
-/// How much slower this machine asks after it was told to slow down.
+/// The additional interval between polls after a request to slow down.
 const SLOWER: Duration = Duration::from_secs(2);
 
 pub struct ChangeRequest<'a> {

@@ -93,7 +93,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// A key that someone else made.
+/// A key that another person made.
 fn with_key(url: &GatewayUrl, file: &Path, authority: Option<PathBuf>, context: &Context) -> Result<Login, Failure> {
     let key = read_key(file)?;
     let mut login = Login { key, made: None, person: String::new(), expires_at: None, authority };

@@ -1,4 +1,4 @@
-//! What must stay, and until when: the content that later steps rely on, each in the smallest block that has it.
+//! The content that must stay, and until when: later steps rely on it. Each is in the smallest block that has it.
 
 use crate::harm::text_of;
 use crate::needs::{Kind, Need, Place, value_of};
@@ -59,7 +59,7 @@ fn said(recording: &Recording) -> HashMap<Place, BlockText> {
                 steering.insert(call.clone());
             }
             let said = match (content, content.answers()) {
-                // What steers the agent stays.
+                // Results that steer the agent stay.
                 _ if content.calls().or(content.answers()).is_some_and(|call| steering.contains(call)) => continue,
                 (Content::Call { id: Some(call), input, .. }, _) if !is_own(call) => {
                     of(call, true, value_of(input).to_string())

@@ -42,7 +42,7 @@ pub(super) fn search(moments: &[Moment], all: &Pieces) -> Schedule {
     for rule in RULES {
         let due = due(moments, &all.pieces, rule);
         let found = Search::new(moments, all, &due).run();
-        // What stands behind an edit goes along with it.
+        // Content behind an edit goes along with it.
         consider(Search::new(moments, all, &along(&all.pieces, &due, &found)).run());
         consider(found);
     }

@@ -44,7 +44,7 @@ struct RunningRequest {
     composed: Option<(OutgoingRequest, Pieces)>,
 }
 
-/// What happens to a client's message.
+/// The handling of a client's message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It passes as it is.
@@ -57,7 +57,7 @@ pub(super) enum Verdict {
     End(String),
 }
 
-/// What happens to a provider's message.
+/// The handling of a provider's message.
 pub(super) enum MessageOutcome {
     Pass,
     /// It is kept, and this message is sent to the provider.

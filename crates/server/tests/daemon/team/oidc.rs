@@ -85,7 +85,7 @@ fn session(answer: &str) -> String {
     format!("Cookie: ctx_session{cookie}\r\nx-ctx-page-key: {page_key}\r\n")
 }
 
-/// Checks that nobody is signed in, and returns the page.
+/// Checks that no person is signed in, and returns the page.
 fn refused(answer: &str, expected: u16) -> String {
     assert_eq!(status(answer), expected, "{answer}");
     assert!(!answer.contains("set-cookie: ctx_session"), "{answer}");

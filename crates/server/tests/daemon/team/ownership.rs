@@ -1,4 +1,4 @@
-//! What belongs to whom.
+//! Ownership of conversations.
 
 use serde_json::json;
 

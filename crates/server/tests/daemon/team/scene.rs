@@ -91,7 +91,7 @@ impl Team {
         Self::set_up(UpstreamCredentials::default(), idle, change).await
     }
 
-    /// Whose people sign in at an identity provider.
+    /// A team whose people sign in at an identity provider.
     pub async fn signing_in_at(oidc: OidcSettings, credentials: UpstreamCredentials) -> Team {
         let change = |config: &mut ServerConfig| {
             config.oidc = Some(oidc);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::scene::{SECRET, Team};
 
-/// The callers, in the order of the columns: nobody, a revoked key, a stranger, an auditor, an admin, a guest who may
+/// The callers, in the order of the columns: no key, a revoked key, a stranger, an auditor, an admin, a guest who may
 /// look, a guest who may edit, the owner.
 const CALLERS: [Option<&str>; 8] =
     [None, Some("fred"), Some("dora"), Some("eve"), Some("adam"), Some("bob"), Some("carl"), Some("anna")];
@@ -87,7 +87,7 @@ const ROUTES: &[Row] = &[
     ("get", "/keys", "", OWN),
     ("post", "/keys", "{}", OWN),
     ("post", "/keys/{key}/revoke", "{}", "!!--y--y"),
-    // Nobody waits with this code, and decisions are the page's.
+    // No login has this code, and only the page decides.
     ("get", "/logins/{code}", "", OWN),
     ("post", "/logins/{code}/approve", "{}", "!!xxxxxx"),
     ("post", "/logins/{code}/refuse", "{}", "!!xxxxxx"),
@@ -223,7 +223,7 @@ async fn every_route_is_open_to_exactly_those_who_may_use_it() {
             if found != wanted {
                 wrong.push(format!("{} {} by {caller:?}: {found} instead of {wanted}: {answer:.200}", row.0, row.1));
             }
-            // Nobody but the owner and the guests sees a word of it.
+            // Only the owner and the guests see its content.
             if number < 5 && answer.contains(SECRET) && row.1 != "/search" {
                 wrong.push(format!("{} {} shows words to {caller:?}: {answer:.200}", row.0, row.1));
             }

@@ -1,4 +1,4 @@
-//! What somebody brought back stays.
+//! Restored content stays.
 
 use super::work::{Work, on, results};
 use ctx_core::policy::{Mode, Settings};

@@ -1,4 +1,4 @@
-//! What is cleared is kept, whatever it is made of.
+//! Cleared content of every kind is kept in files.
 
 use super::work::{Work, on, results};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What is only observed is all that would be done.
+//! Mode `observe` reports all edits that `on` would make.
 
 use super::work::{Work, on, results};
 use ctx_core::policy::{Mode, Settings};

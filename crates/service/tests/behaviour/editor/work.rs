@@ -1,4 +1,4 @@
-//! Somebody works while the automatic editor is switched on.
+//! A working session with the automatic editor on.
 
 use crate::support::{self, answers};
 use ctx_core::policy::{Mode, Settings};

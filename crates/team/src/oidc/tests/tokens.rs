@@ -91,7 +91,7 @@ fn no_other_algorithm_is_believed_and_a_token_does_not_choose_its_key() {
     }
     let unsigned = format!("{}.{}.", part(&json!({"alg": "none"})), part(&claims));
     assert_eq!(checked(&unsigned, &set), Err(TokenFlaw::Algorithm));
-    // A key in the header of the token itself is nobody's.
+    // A key in the header of the token itself is ignored.
     let own = json!({"alg": "ES256", "kid": "mine", "jwk": other.jwk("mine"), "jku": "https://evil.example/keys"});
     assert_eq!(checked(&other.sign(&own, &claims), &set), Err(TokenFlaw::UnknownKey));
     assert_eq!(checked(&other.sign(&json!({"alg": "ES256", "kid": "one"}), &claims), &set), Err(TokenFlaw::Signature));
