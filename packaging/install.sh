@@ -34,7 +34,16 @@ done
 [ "$prefix" != /.local ] || fail "HOME is not set" "name a folder with --prefix"
 list="$prefix/share/doc/context-composer/installed-files"
 
+# Drafts of installations that were killed. The name has the process in it; another installation may be running.
+clean() {
+    for left in "$prefix"/.ctx-install.*; do
+        process=${left##*/.ctx-install.}
+        [ ! -d "$left" ] || kill -0 "${process%%.*}" 2>/dev/null || rm -rf "$left"
+    done
+}
+
 if [ -n "$uninstall" ]; then
+    clean
     if [ ! -f "$list" ]; then
         echo "ctx is not installed in $prefix."
         exit 0
@@ -52,7 +61,8 @@ fi
 [ -f "$archive" ] || fail "no archive found" "name it: $0 ctx-VERSION-MACHINE.tar.gz"
 case "$archive" in
     *-"$(uname -m)"-*) ;;
-    *-aarch64-*) [ "$(uname -m)" = arm64 ] || fail "$archive is not for this machine ($(uname -m))" ;;
+    *-aarch64-*) [ "$(uname -m)" = arm64 ] || fail "$archive is not for this machine ($(uname -m))" \
+        "download the archive with $(uname -m) in its name" ;;
     *) fail "$archive is not for this machine ($(uname -m))" "download the archive with $(uname -m) in its name" ;;
 esac
 [ -f "$archive.sha256" ] || fail "the checksum $archive.sha256 is missing" "download it too"
@@ -66,13 +76,14 @@ fi
 [ "$expected" = "$actual" ] || fail "the checksum of $archive is wrong: it is damaged or not the original" "download it again"
 
 mkdir -p "$prefix" 2>/dev/null || fail "cannot create $prefix" "choose a folder of yours with --prefix"
-draft=$(mktemp -d "$prefix/.ctx-install.XXXXXX" 2>/dev/null) || fail "cannot write to $prefix" "choose a folder of yours with --prefix"
+clean
+draft=$(mktemp -d "$prefix/.ctx-install.$$.XXXXXX" 2>/dev/null) || fail "cannot write to $prefix" "choose a folder of yours with --prefix"
 trap 'rm -rf "$draft"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-gzip -dc "$archive" | tar -xf - -C "$draft"
+gzip -dc "$archive" | tar -xf - -C "$draft" || fail "the archive cannot be unpacked in $prefix" "is the disk full?"
 root=$(echo "$draft"/ctx-*)
-"$root/bin/ctx" --version > /dev/null || fail "the program does not run on this machine" "it needs Linux 3.2 or newer"
+"$root/bin/ctx" --version > /dev/null || fail "the program does not run on this machine" "it needs Linux 3.2 or newer, and a folder in which programs may run"
 
 # Each file is moved as a whole, so an interrupted installation leaves no half program; the list of files comes first, so
 # that it can be removed.

@@ -71,8 +71,12 @@ fn an_archive_is_installed_found_and_removed_twice() {
 #[test]
 fn an_archive_of_another_machine_is_refused_before_it_is_opened() {
     let place = Place::new("machine", PROGRAM);
-    let words = place.refused("cp $0 ctx-1-s390x-linux.tar.gz; $INSTALL ctx-1-s390x-linux.tar.gz");
-    assert!(words.contains("is not for this machine") && words.contains(std::env::consts::ARCH), "{words}");
+    let other = if std::env::consts::ARCH == "aarch64" { "x86_64" } else { "aarch64" };
+    for machine in ["s390x", other] {
+        let words =
+            place.refused(&format!("cp $0 ctx-1-{machine}-linux.tar.gz; $INSTALL ctx-1-{machine}-linux.tar.gz"));
+        assert!(words.contains("is not for this machine") && words.contains(std::env::consts::ARCH), "{words}");
+    }
 }
 
 #[test]
@@ -102,6 +106,32 @@ fn an_installation_can_be_interrupted_and_repeated() {
     assert_eq!(fs::read_dir(place.0.join("home/.local")).unwrap().count(), 0, "nothing is half installed");
     assert!(place.sh("$INSTALL $0").status.success());
     assert!(place.0.join("home/.local/bin/ctx").exists());
+}
+
+#[test]
+fn what_a_killed_installation_left_is_removed_by_the_next_and_by_an_uninstallation() {
+    let program = "#!/bin/sh\n[ -e again ] || { touch again; kill -KILL $PPID; sleep 1; }\necho ctx 1\n";
+    let place = Place::new("killed", program);
+    let drafts = || {
+        let entries = fs::read_dir(place.0.join("home/.local")).unwrap().flatten();
+        entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(".ctx-install")).count()
+    };
+    for next in ["$INSTALL $0", "$INSTALL --uninstall"] {
+        place.sh("rm -f again; $INSTALL $0");
+        assert_eq!(drafts(), 1, "it had no time to clean up");
+        assert!(place.sh(next).status.success());
+        assert_eq!(drafts(), 0, "{next}");
+    }
+    // The draft of an installation that is running stays.
+    place.sh("mkdir -p home/.local/.ctx-install.$PPID.x; $INSTALL --uninstall");
+    assert_eq!(drafts(), 1);
+}
+
+#[test]
+fn an_archive_that_cannot_be_unpacked_is_refused() {
+    let place = Place::new("full", PROGRAM);
+    let full = "printf '#!/bin/sh\\nexit 2\\n' > tar; chmod +x tar; PATH=.:$PATH $INSTALL $0";
+    assert!(place.refused(full).contains("is the disk full?"));
 }
 
 #[test]

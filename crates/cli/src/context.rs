@@ -1,5 +1,7 @@
 //! The context of every verb: environment, output, and access to the selected daemon.
 
+use std::io::Write as _;
+
 use ctx_store::PostgresAddress;
 
 use crate::arguments::{DaemonArguments, PlaceArguments};
@@ -71,6 +73,8 @@ impl Context {
     /// Prints a note that is neither output nor an error.
     pub fn note(&self, note: &str) {
         let paint = &self.output.for_errors;
-        eprintln!("{} {}", paint.warning("note:"), crate::output::text::block(note).trim_end());
+        // A reader that has gone, as in `ctx init 2>&1 | head`, is no reason to stop.
+        let _ =
+            writeln!(std::io::stderr(), "{} {}", paint.warning("note:"), crate::output::text::block(note).trim_end());
     }
 }

@@ -175,7 +175,7 @@ mod tests {
         let failure = Failure::from(DaemonError::Bind(taken));
         insta::assert_snapshot!(failure.in_words(&Paint::plain()), @r"
         error: cannot listen on 127.0.0.1:8788: the port is in use by nginx (process 7)
-        hint: stop that program or choose another port
+        hint: stop that program, or choose another port with --listen
         ");
         assert_eq!(failure.code, ErrorCode::PortTaken);
     }

@@ -6,8 +6,8 @@ use crate::launch::{Launch, Route};
 use crate::setup::Syntax;
 use crate::setup::settings::{Entry, Folder, Setting, SettingsInstaller};
 use crate::{Client, ClientId, Headers};
-use ctx_core::ToolRole;
 use ctx_core::lexicon::{Arguments, Vocabulary};
+use ctx_core::{Class, ToolRole};
 
 pub static CLIENT: Client = Client {
     id: ClientId::Cline,
@@ -59,6 +59,9 @@ static ENTRIES: [Entry; 1] = [Entry {
 }];
 
 pub static VOCABULARY: Vocabulary = Vocabulary {
+    summaries: &["Context summary:"],
+    systems: &[("Summarize the provided coding session into a concise", Class::Compaction)],
+    requests: &[("Summarize this session for continuation.", Class::Compaction)],
     folders: &["orking Directory: "],
     tools: &[
         ("read_files", ToolRole::Read),
@@ -87,7 +90,8 @@ fn recognises(headers: Headers<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::{ClientId, Hints, introduced, lexicon};
-    use ctx_core::ToolRole;
+    use ctx_core::lexicon::{SUMMARY_TITLE, Speech};
+    use ctx_core::{Class, ToolRole};
 
     #[test]
     fn it_is_known_by_its_title_or_by_its_system_prompt() {
@@ -95,6 +99,16 @@ mod tests {
         let sdk = Hints::read(|name| (name == "user-agent").then_some("ai-sdk/anthropic/4.0.42"));
         assert_eq!(sdk.client, ClientId::Unknown, "other programs use this library too");
         assert_eq!(introduced("You are Cline, an AI coding agent").map(|client| client.id), Some(ClientId::Cline));
+    }
+
+    #[test]
+    fn its_compaction_is_recognised_before_and_after() {
+        let system = "Summarize the provided coding session into a concise continuation note with detailed next steps.";
+        assert_eq!(lexicon().class_of_system(system), Some(Class::Compaction));
+        let asked = "Summarize this session for continuation. Be concise and factual. ## Goal One sentence";
+        assert_eq!(lexicon().class_of_request(asked), Some(Class::Compaction));
+        let summary = "Context summary:\n\nThe parser is fixed.\n\n## Files\nRead:\n- none";
+        assert_eq!(lexicon().judge(summary), Speech::Human(SUMMARY_TITLE.into()));
     }
 
     #[test]

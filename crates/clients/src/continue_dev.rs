@@ -5,8 +5,8 @@ use crate::hints::is_product;
 use crate::launch::{Launch, Route};
 use crate::setup::settings::{ByHand, Folder};
 use crate::{Client, ClientId, Headers};
-use ctx_core::ToolRole;
 use ctx_core::lexicon::{Arguments, Vocabulary};
+use ctx_core::{Class, ToolRole};
 
 pub static CLIENT: Client = Client {
     id: ClientId::Continue,
@@ -43,6 +43,7 @@ static INSTALLER: ByHand = ByHand {
 };
 
 pub static VOCABULARY: Vocabulary = Vocabulary {
+    requests: &[("Please provide a concise summary of our conversation so far", Class::Compaction)],
     tools: &[
         ("List", ToolRole::Search),
         ("Fetch", ToolRole::Fetch),
@@ -61,13 +62,20 @@ fn recognises(headers: Headers<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::{ClientId, introduced, lexicon};
-    use ctx_core::ToolRole;
+    use ctx_core::{Class, ToolRole};
 
     #[test]
     fn it_is_known_by_its_system_prompt() {
         let system = "You are an agent in the Continue CLI. Given the user's prompt, you should use the tools";
         assert_eq!(introduced(system).map(|client| client.id), Some(ClientId::Continue));
         assert!(introduced("You are a helpful assistant").is_none());
+    }
+
+    #[test]
+    fn its_compaction_is_a_side_request() {
+        let asked =
+            "Please provide a concise summary of our conversation so far, capturing the key context, decisions made";
+        assert_eq!(lexicon().class_of_request(asked), Some(Class::Compaction));
     }
 
     #[test]

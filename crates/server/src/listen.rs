@@ -70,9 +70,9 @@ impl BindError {
             }
             BindError::Tls(_) => "both files must be PEM, readable, and belong together",
             BindError::PortTaken { holder: Some(PortHolder::Daemon), .. } => {
-                "use that daemon, stop it, or choose another port"
+                "use that daemon, stop it, or choose another port with --listen"
             }
-            BindError::PortTaken { .. } => "stop that program or choose another port",
+            BindError::PortTaken { .. } => "stop that program, or choose another port with --listen",
             BindError::Listen { .. } => "choose another address",
             BindError::Loop { .. } => "set the upstream to the provider's address, or listen on another port",
             BindError::Setup(error) => error.hint(),

@@ -201,7 +201,7 @@ impl Parts {
         if !left::begins_with_summary(messages.iter()) {
             return Ok(None);
         }
-        let candidates = lock(&self.directory).nameless(CANDIDATES);
+        let candidates = lock(&self.directory).recent(false, CANDIDATES);
         let mut best: Option<(usize, SharedConversation)> = None;
         for id in candidates {
             let Some(shared) = self.get(&id)? else { continue };
@@ -216,9 +216,10 @@ impl Parts {
         Ok(best.map(|(_, shared)| shared))
     }
 
-    /// The conversation whose history a client without ids wants summarised, as one text.
+    /// The conversation whose history a request without ids wants summarised, as one text. Some clients name their session
+    /// with each turn, but not here.
     fn summarised(&self, body: &Body) -> Result<Option<SharedConversation>, Problem> {
-        let candidates = lock(&self.directory).nameless(CANDIDATES);
+        let candidates = [false, true].map(|named| lock(&self.directory).recent(named, CANDIDATES)).concat();
         let mut best: Option<(usize, SharedConversation)> = None;
         for id in candidates {
             let Some(shared) = self.get(&id)? else { continue };
@@ -258,9 +259,9 @@ impl Parts {
         let beginning = Beginning::of(messages.iter());
         let asks_for_summary = class(&Hints::default(), &envelope, body) == Class::Compaction;
         let directory = lock(&self.directory);
-        if (asks_for_summary || left::begins_with_summary(messages.iter()))
-            && directory.nameless(usize::MAX).iter().any(|id| self.held.is_edited(id))
-        {
+        let is_edited = |named| directory.recent(named, usize::MAX).iter().any(|id| self.held.is_edited(id));
+        let follows_summary = asks_for_summary || left::begins_with_summary(messages.iter());
+        if follows_summary && is_edited(false) || asks_for_summary && is_edited(true) {
             return true;
         }
         let alike = [false, true].map(|named| directory.beginning_with(&beginning, named, usize::MAX));

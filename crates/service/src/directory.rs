@@ -393,9 +393,9 @@ impl Directory {
         }
     }
 
-    /// Conversations of clients without a session, most recently active first.
-    pub fn nameless(&self, most: usize) -> Vec<String> {
-        let mut cards: Vec<&Card> = self.cards.values().filter(|card| card.session.is_none()).collect();
+    /// Most recently active first. `named`: whether their clients name a session.
+    pub fn recent(&self, named: bool, most: usize) -> Vec<String> {
+        let mut cards: Vec<&Card> = self.cards.values().filter(|card| card.session.is_some() == named).collect();
         cards.sort_by(|one, other| other.last_activity.cmp(&one.last_activity).then_with(|| one.id.cmp(&other.id)));
         cards.into_iter().take(most).map(|card| card.id.clone()).collect()
     }

@@ -12,16 +12,19 @@ pub enum Provider {
     CodeAssist,
     /// Google's Vertex AI, with models of Google and Anthropic.
     Vertex,
+    /// Amazon Bedrock. Its calls are not read.
+    Bedrock,
 }
 
 impl Provider {
-    pub const ALL: [Provider; 6] = [
+    pub const ALL: [Provider; 7] = [
         Provider::Anthropic,
         Provider::OpenAi,
         Provider::ChatGpt,
         Provider::Gemini,
         Provider::CodeAssist,
         Provider::Vertex,
+        Provider::Bedrock,
     ];
 
     /// The provider of a call without any indication, for compatibility, and of an upstream without a name.
@@ -36,6 +39,7 @@ impl Provider {
             Provider::Gemini => "gemini",
             Provider::CodeAssist => "code-assist",
             Provider::Vertex => "vertex",
+            Provider::Bedrock => "bedrock",
         }
     }
 
@@ -48,6 +52,8 @@ impl Provider {
             Provider::CodeAssist => "https://cloudcode-pa.googleapis.com",
             // The region `global`; every other one has a host of its own.
             Provider::Vertex => "https://aiplatform.googleapis.com",
+            // Every region has a host of its own.
+            Provider::Bedrock => "https://bedrock-runtime.us-east-1.amazonaws.com",
         }
     }
 
@@ -55,7 +61,7 @@ impl Provider {
     pub fn key_header(self) -> Option<(&'static str, &'static str)> {
         match self {
             Provider::Anthropic => Some(("x-api-key", "")),
-            Provider::OpenAi => Some(("authorization", "Bearer ")),
+            Provider::OpenAi | Provider::Bedrock => Some(("authorization", "Bearer ")),
             Provider::Gemini | Provider::Vertex => Some(("x-goog-api-key", "")),
             Provider::ChatGpt | Provider::CodeAssist => None,
         }
@@ -73,13 +79,18 @@ impl Provider {
     pub fn of(path: &str, has_header: &dyn Fn(&str) -> bool) -> Provider {
         const OPENAI: [&str; 6] =
             ["/chat/completions", "/completions", "/responses", "/embeddings", "/responses/compact", "/moderations"];
+        const BEDROCK: [&str; 5] =
+            ["/invoke", "/invoke-with-response-stream", "/converse", "/converse-stream", "/count-tokens"];
         const GEMINI: [&str; 4] = [":generateContent", ":streamGenerateContent", ":countTokens", ":embedContent"];
         let is_openai = OPENAI.iter().any(|ending| path.ends_with(ending)) || path.contains("/v1/responses/");
         // Both have this path; the header of the key distinguishes them.
         let lists_models = path.starts_with("/v1/models") && has_header("authorization") && !has_header("x-api-key");
         let is_gemini = has_header("x-goog-api-key") || path.starts_with("/v1beta/");
+        let is_bedrock = path.contains("/model/") && BEDROCK.iter().any(|ending| path.ends_with(ending));
         if path.contains("/publishers/") {
             Provider::Vertex
+        } else if is_bedrock {
+            Provider::Bedrock
         } else if has_header("anthropic-version") || path.contains("/v1/messages") {
             Provider::Anthropic
         } else if has_header("chatgpt-account-id") || path.starts_with("/backend-api/") {
@@ -124,13 +135,15 @@ mod tests {
             ("/v1internal/operations/x", &["authorization"], Provider::CodeAssist),
             ("/api/oauth/profile", &["authorization"], Provider::Anthropic),
             ("/v1/projects/p/locations/l/publishers/anthropic/models/m:streamRawPredict", &[], Provider::Vertex),
+            ("/model/us.anthropic.m-v1:0/invoke-with-response-stream", &["anthropic-version"], Provider::Bedrock),
+            ("/bedrock/model/m/converse", &["authorization"], Provider::Bedrock),
             ("/v1beta1/publishers/google/models/m:generateContent", &["x-goog-api-key"], Provider::Vertex),
         ] {
             assert_eq!(of(path, headers), expected, "{path} {headers:?}");
         }
         assert_eq!(
             Provider::ALL.map(|provider| Provider::of("/", &|_| false) == provider),
-            [true, false, false, false, false, false]
+            [true, false, false, false, false, false, false]
         );
     }
 }

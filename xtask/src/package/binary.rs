@@ -15,6 +15,10 @@ const LARGEST: u64 = 25_000_000;
 /// would need another toolchain.
 const FLAGS: &str = "-C target-feature=+crt-static";
 
+/// A static program relocates itself, so that packed relocations need nothing of the system; they take half a megabyte
+/// less.
+const PACKED: &str = "link-arg=-Wl,-z,pack-relative-relocs";
+
 /// The commit of the checkout.
 pub fn commit() -> Outcome<String> {
     shell::output(shell::command("git").args(["rev-parse", "HEAD"]))
@@ -40,9 +44,9 @@ pub fn build(release: &Release) -> Outcome<PathBuf> {
     println!("ctx: building the packages' binary, which takes ten minutes or more on two cores");
     let mut cargo = shell::cargo();
     // Naming the target keeps the flags away from build scripts and macros.
-    cargo.args(["build", "--profile", "dist", "--locked", "--package", "ctx-cli", "--target", &target]);
+    cargo.args(["rustc", "--profile", "dist", "--locked", "--package", "ctx-cli", "--bin", "ctx", "--target", &target]);
     if target.contains("linux") {
-        cargo.env("RUSTFLAGS", FLAGS);
+        cargo.env("RUSTFLAGS", FLAGS).args(["--", "-C", PACKED]);
     }
     shell::run(cargo.env("CTX_COMMIT", &release.commit))?;
     let binary = target_folder()?.join(target).join("dist").join(format!("ctx{}", std::env::consts::EXE_SUFFIX));

@@ -296,6 +296,8 @@ fn the_mcp_server_is_registered_where_the_agent_looks() {
     assert!(machine.text().contains("env = { CTX_HOME = "), "{}", machine.text());
     machine.run(&["uninstall", "codex", "--yes"]).ok();
     assert_eq!(machine.text(), "a = 1\n");
+    let again = machine.run(&["uninstall", "codex", "--yes"]).ok();
+    assert!(again.out.contains("not installed for Codex") && !again.out.contains("--scope"), "{again:?}");
 }
 
 #[test]

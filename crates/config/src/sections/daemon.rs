@@ -50,7 +50,7 @@ pub struct Upstreams {
     pub named: BTreeMap<String, UpstreamKeys>,
 }
 
-/// An upstream. A named one is served below /to/NAME/; anthropic, openai, chatgpt, gemini, code-assist and vertex have default addresses.
+/// An upstream. A named one is served below /to/NAME/; anthropic, openai, chatgpt, gemini, code-assist, vertex and bedrock have default addresses.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct UpstreamKeys {

@@ -30,7 +30,7 @@ async fn daemon_on(store: Arc<MemoryStore>) -> (RawServer, RawServer, Router) {
     let url = format!("http://{}", openai.address);
     let router = Router::on(store, &format!("http://{}", anthropic.address), |config| {
         let upstream = || Upstream::new(url.parse().expect("an address"));
-        let names = ["openai", "local", "gemini", "code-assist", "vertex"];
+        let names = ["openai", "local", "gemini", "code-assist", "vertex", "bedrock"];
         config.upstreams = names.map(|name| (name.to_owned(), upstream())).to_vec();
     })
     .await;
@@ -185,7 +185,7 @@ async fn a_path_names_its_upstream_and_errors_have_the_providers_shape() {
     assert!(
         body["error"]["message"]
             .as_str()
-            .is_some_and(|words| words.contains("anthropic, openai, local, gemini, code-assist, vertex"))
+            .is_some_and(|words| words.contains("anthropic, openai, local, gemini, code-assist, vertex, bedrock"))
     );
     assert!(body.get("type").is_none(), "Anthropic's shape is not this client's");
     assert!(anthropic.stays_alone(MOMENT).await);
@@ -197,6 +197,20 @@ async fn a_format_that_is_not_read_passes_and_is_counted() {
     let body = r#"{"model":"text-embedding-3-small","input":["a"]}"#;
     let arrived = talk(&router, &openai, ("/v1/embeddings", "e"), body, "{}").await;
     assert_eq!(arrived.text(), body);
+    assert_eq!(router.get("status").await["requests"]["unread"], 1);
+}
+
+#[tokio::test]
+async fn a_call_of_bedrock_goes_to_its_own_upstream_in_its_own_bytes() {
+    let (anthropic, bedrock, router) = daemon().await;
+    let path = "/model/us.anthropic.claude-sonnet-4-5-20250929-v1:0/invoke-with-response-stream";
+    let body =
+        r#"{"anthropic_version":"bedrock-2023-05-31","max_tokens":1,"messages":[{"role":"user","content":"hi"}]}"#;
+    let said = "\0\0\0 a frame of its own";
+    let arrived = talk(&router, &bedrock, (path, "b"), body, said).await;
+    assert!(arrived.head.starts_with(&format!("POST {path} HTTP/1.1")), "{}", arrived.head);
+    assert_eq!(arrived.text(), body);
+    assert!(anthropic.stays_alone(MOMENT).await, "its credential goes to no other provider");
     assert_eq!(router.get("status").await["requests"]["unread"], 1);
 }
 

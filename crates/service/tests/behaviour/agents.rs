@@ -165,6 +165,48 @@ fn a_summary_request_without_an_id_opens_no_conversation() {
 }
 
 #[test]
+fn what_was_removed_is_cut_out_of_a_summary_request_that_names_no_session() {
+    let mut house = House::new();
+    let pi = sender("pi (linux 6.1; x64)");
+    let named = with(pi.clone(), "session_id", "s-1");
+    let (secret, answer) = ("a secret of more than a few words", "an answer of more than a few words");
+    let first =
+        house.send_value(&named, &body(PROMPT, TOOLS, &["fix it", answer, secret, "noted, as one does", "go on"]));
+    house.reply(&first, "done");
+    let operations = serde_json::from_value(json!([{"op": "delete", "ids": ["t2"]}])).expect("an operation");
+    let edit = EditRequest { operations, author: "test".into(), ..EditRequest::default() };
+    house.service.apply(&first.conversation, edit).expect("applied");
+    let history = format!("<conversation>\n[User]: fix it\n[Assistant]: {answer}\n[User]: {secret}");
+    let summary = body("You are a context summarization assistant.", &[], &[&history]);
+    for _ in 0..2 {
+        let sent = held(&house, &pi, &summary).expect("composed");
+        assert!(!sent.contains(secret) && sent.contains(answer), "{sent}");
+        assert_eq!(house.last(&first.conversation).class, "compaction");
+        house = house.restart();
+    }
+}
+
+#[test]
+fn an_edited_reply_stays_edited_when_a_system_message_moves_behind_it() {
+    let house = House::new();
+    let headers = opencode("ses_1");
+    let request = |said: &[&str]| {
+        let mut body = body(PROMPT, TOOLS, said);
+        let messages = body["messages"].as_array_mut().expect("messages");
+        messages.push(json!({"role": "system", "content": "Rules about every answer."}));
+        body
+    };
+    let first = house.send_value(&headers, &request(&["fix it", "done", "and a cow"]));
+    house.reply(&first, "a cow, as asked");
+    let operations = serde_json::from_value(json!([{"op": "delete", "ids": ["t2"]}])).expect("an operation");
+    let edit = EditRequest { operations, author: "test".into(), ..EditRequest::default() };
+    house.service.apply(&first.conversation, edit).expect("applied");
+    let next = request(&["fix it", "done", "and a cow", "a cow, as asked", "go on"]);
+    let sent = held(&house, &headers, &next).expect("composed");
+    assert!(!sent.contains("cow") && sent.contains("go on"), "{sent}");
+}
+
+#[test]
 fn a_client_that_does_not_name_itself_is_known_by_its_prompt() {
     let house = House::new();
     house.send_value(&sender("node-fetch"), &body("You are an agent in the Continue CLI.", TOOLS, &["fix it"]));

@@ -91,8 +91,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     launch.prepare(&mut agent, rest, &context.environment)?;
     launch.notes(&status.upstream, &context.environment).iter().for_each(|note| context.note(note));
     let code = supervise::run(agent, &name)?;
-    if is_silent(&home, &status) {
-        context.note(&launch.about_silence(&name));
+    let after = background::answering(&home).map(|(_, status)| status);
+    // Another daemon has other counts.
+    if let Some(after) = after.filter(|after| after.pid == status.pid) {
+        if is_unchanged(&status, &after) {
+            context.note(&launch.about_silence(&name));
+        }
+        about_unread(&status, &after).iter().for_each(|note| context.note(note));
     }
     Ok(code)
 }
@@ -141,10 +146,17 @@ fn is_unchanged(before: &Status, after: &Status) -> bool {
     after.pid == before.pid && after.requests.total == before.requests.total
 }
 
-/// Whether it is the same daemon as before, without a request since.
-fn is_silent(home: &Home, before: &Status) -> bool {
-    let after = background::answering(home).map(|(_, status)| status);
-    after.is_some_and(|after| is_unchanged(before, &after))
+/// The note after a run of which nothing was recorded, because `ctx` could not read its requests.
+fn about_unread(before: &Status, after: &Status) -> Option<String> {
+    let unread = after.requests.unread.saturating_sub(before.requests.unread);
+    let is_recorded = after.store.records != before.store.records;
+    let requests = if unread == 1 { "request was" } else { "requests were" };
+    (unread > 0 && !is_recorded).then(|| {
+        format!(
+            "{unread} {requests} in a format that ctx does not read: forwarded unchanged; nothing was recorded, and no edit \
+             was applied"
+        )
+    })
 }
 
 /// Lets the agent run without a daemon if the home is not writable, and returns the note about it. Not if the home has
@@ -246,5 +258,17 @@ mod tests {
         assert!(may_run_without(&home, Failure::new(ErrorCode::PortTaken, "x")).is_err());
         std::fs::write(folder.path().join("ctx.db"), "").expect("written");
         assert_eq!(may_run_without(&home, unwritable()).expect_err("refused").code, ErrorCode::HomeNotWritable);
+    }
+
+    #[test]
+    fn requests_that_are_not_read_are_told_unless_something_was_recorded() {
+        let status = |unread, records| {
+            let mut status = Status::default();
+            (status.requests.unread, status.store.records) = (unread, records);
+            status
+        };
+        assert!(about_unread(&status(1, 5), &status(4, 5)).is_some_and(|note| note.starts_with("3 requests were")));
+        assert_eq!(about_unread(&status(1, 5), &status(4, 7)), None);
+        assert_eq!(about_unread(&status(1, 5), &status(1, 5)), None);
     }
 }

@@ -131,7 +131,11 @@ impl Installer for SettingsInstaller {
         let names = self.files.iter().copied().chain(server);
         let changes = names.filter_map(|name| Change::uninstall(&folder.join(name), &journal, force).transpose());
         let changes: Vec<Change> = changes.collect::<Result<_, _>>()?;
-        Ok(Plan::undo(self.title, scope, journal, changes))
+        let mut plan = Plan::undo(self.title, scope, journal, changes);
+        if self.project.is_none() {
+            plan.nothing = format!("ctx is not installed for {}.", self.title);
+        }
+        Ok(plan)
     }
 
     fn is_found(&self, host: &dyn Host) -> bool {

@@ -328,15 +328,19 @@ impl Desk<'_> {
         covers
     }
 
-    /// The permanent name of a message on the path.
+    /// The permanent name of a message on the path. A reply is named after what it answers: a system message in between
+    /// may move to the end of the next request.
     pub fn message_ref(&self, message: usize) -> MessageRef {
         let slots = &self.source.slots[..=message];
         match slots.iter().rposition(|slot| *slot != PENDING) {
-            Some(before) if before < message => MessageRef::Reply {
-                after: slots[before],
-                nth: (message - before - 1) as u32,
-                key: self.source.messages[message].key,
-            },
+            Some(before) if before < message => {
+                let is_said = |at: &usize| self.source.messages[*at].role != Role::System;
+                MessageRef::Reply {
+                    after: slots[(0..=before).rev().find(is_said).unwrap_or(before)],
+                    nth: (message - before - 1) as u32,
+                    key: self.source.messages[message].key,
+                }
+            }
             _ => MessageRef::Slot(slots[message]),
         }
     }
