@@ -60,7 +60,7 @@ impl Kind {
 }
 
 /// One content block.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
     pub kind: Kind,
     /// Its byte range in the message.
@@ -82,13 +82,13 @@ pub struct Block {
 }
 
 /// The effect of a call on a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Touch {
     pub file: Key,
     pub how: How,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum How {
     /// The part that was read; `None` for the whole file.
     Read(Option<Key>),
@@ -96,7 +96,7 @@ pub enum How {
 }
 
 /// A part of a message that identifies it even after the rest was rewritten.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Anchor {
     /// A tool id or a thinking signature: given by the provider, unique.
     Id(Key),
@@ -104,7 +104,7 @@ pub enum Anchor {
     Text(Key),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     pub role: Role,
     /// Equal for two spellings of the same message.

@@ -1,7 +1,10 @@
 //! The role of a tool, independent of the client's name for it. Policies use roles; the names are in `ctx-clients`.
 
+use serde::{Deserialize, Serialize};
+
 /// The purpose of a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ToolRole {
     /// Shows a file.
     Read,

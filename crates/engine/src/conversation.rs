@@ -8,6 +8,7 @@ pub(crate) mod cache;
 pub(crate) mod cache_forecast;
 pub(crate) mod composing;
 pub(crate) mod continuity;
+mod facts;
 mod hidden_thinking;
 mod identity;
 pub mod left;

@@ -107,6 +107,16 @@ pub struct Whole {
     pub exact: bool,
 }
 
+/// The blobs that an envelope names.
+pub fn named(own: &[u8]) -> Vec<Hash> {
+    let pieces: Vec<Piece> = serde_json::from_slice(own).unwrap_or_default();
+    let named = pieces.iter().filter_map(|piece| match piece {
+        Piece::Blob(hash) => hash.parse().ok(),
+        _ => None,
+    });
+    named.collect()
+}
+
 /// Rebuilds an envelope around `messages`; `find` returns a blob's bytes.
 pub fn unpack(own: &[u8], messages: &[u8], mut find: impl FnMut(Hash) -> Option<Vec<u8>>) -> Option<Whole> {
     let pieces: Vec<Piece> = serde_json::from_slice(own).ok()?;

@@ -5,7 +5,7 @@ use crate::parts::Parts;
 use crate::recorder::Order;
 use crate::threads::lock;
 use ctx_engine::{Conversation, log};
-use ctx_store::StoreError;
+use ctx_store::{Expectation, Snapshot, Step, StoreError};
 
 impl Parts {
     /// The conversation, from memory or replayed from the store.
@@ -23,7 +23,8 @@ impl Parts {
             if !self.writer.settle_conversation(id, self.patience()) {
                 return Err(StoreError::Slow);
             }
-            let Some(conversation) = self.load(id)? else { break };
+            let Some(mut conversation) = self.load(id)? else { break };
+            let snapshot = conversation.log.snapshot.take();
             let mut directory = lock(&self.directory);
             // It may lack an edit that was acknowledged meanwhile.
             if directory.changes(id) != changes {
@@ -34,6 +35,10 @@ impl Parts {
                 if !directory.is_loaded(id) {
                     self.writer.set_version(id, conversation.log.version);
                 }
+                // Under this lock, a purge comes before it or waits for it.
+                if let Some(snapshot) = snapshot.filter(|_| !directory.is_loaded(id)) {
+                    self.keep_snapshot(id, &snapshot);
+                }
                 return Ok(Some(directory.keep(conversation)));
             }
         }
@@ -41,6 +46,13 @@ impl Parts {
             self.writer.set_version(id, 0);
         }
         Ok(None)
+    }
+
+    /// Stores a snapshot in the background, unless the conversation has grown meanwhile: the next load makes another.
+    fn keep_snapshot(&self, id: &str, snapshot: &Snapshot) {
+        let Some(note) = snapshot.note(id) else { return };
+        let expect = Some(Expectation { conversation: id.to_owned(), version: snapshot.version });
+        self.writer.write(Step { notes: vec![note], expect, ..Step::default() }, None);
     }
 
     /// The conversation as stored, with everything about it that is kept elsewhere.

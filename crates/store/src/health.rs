@@ -59,6 +59,8 @@ pub enum FindingKind {
     LongLog,
     /// A database server whose settings risk acknowledged commits.
     ServerSettings,
+    /// A database of several owners without the role that confines reads to one of them.
+    NoReaderRole,
     /// Damaged files that an earlier start moved aside.
     MovedAside,
 }
@@ -77,6 +79,7 @@ impl Finding {
             | FindingKind::UnusedBlobs
             | FindingKind::LongLog
             | FindingKind::ServerSettings
+            | FindingKind::NoReaderRole
             | FindingKind::MovedAside => false,
         }
     }
@@ -101,6 +104,10 @@ impl Finding {
             FindingKind::UnusedBlobs => "the next purge removes them",
             FindingKind::LongLog => "restart the daemon to merge it into the main file",
             FindingKind::ServerSettings => "switch it on in the server's settings",
+            FindingKind::NoReaderRole => {
+                "let an administrator of the server create the role and grant it to this login; then run `ctx store \
+                 migrate` and restart the daemons"
+            }
             FindingKind::MovedAside => "delete them when you no longer need them",
         };
         Self { kind, sentence, advice }

@@ -149,14 +149,21 @@ fn migrated(database: Option<&str>, json: bool, context: &Context) -> Result<Exi
     };
     let migration = PostgresStore::migrate(&address)?;
     if json {
-        let answer = json!({ "from": migration.from, "to": migration.to });
+        let answer = json!({ "from": migration.from, "to": migration.to, "reader": migration.has_reader });
         context.output.json(answer.to_string().as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let said = match migration.from == migration.to {
+    let mut said = match migration.from == migration.to {
         true => format!("{address} has version {} already.\n", migration.to),
         false => format!("{address}: version {} became {}.\n", migration.from, migration.to),
     };
+    if !migration.has_reader {
+        said.push_str(&format!(
+            "This login cannot make or use the role {}, so people's reads are kept apart by the queries alone.\n\
+             Let an administrator of the server create it and grant it to this login, and run this again.\n",
+            migration.reader
+        ));
+    }
     context.output.print(&said)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -49,7 +49,7 @@ fn a_daemon_keeps_its_conversations_in_a_database() {
     assert!(told.iter().all(|text| !text.contains("s3cret")), "{told:?}");
     assert!(told[0].contains("postgres://ctx@127.0.0.1") && told[0].contains("No problems found."), "{}", told[0]);
     assert!(told[3].contains("of 1 conversation"), "{}", told[3]);
-    assert!(told[4].contains("has version 2 already"), "{}", told[4]);
+    assert!(told[4].contains("has version 3 already"), "{}", told[4]);
 }
 
 #[test]

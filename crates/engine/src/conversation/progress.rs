@@ -1,6 +1,7 @@
 //! The progress of a conversation, and the state of its log.
 
 use ctx_core::edit::CommitId;
+use ctx_store::Snapshot;
 
 #[derive(Debug, Default)]
 pub struct Progress {
@@ -27,6 +28,8 @@ pub struct LogState {
     pub losses: u64,
     /// The number of the last record at loading.
     pub version: u64,
+    /// A snapshot to store: the load had to read what it keeps.
+    pub snapshot: Option<Snapshot>,
     /// The log has the record that introduces the conversation.
     pub introduced: bool,
     /// The number of unreadable records.

@@ -3,7 +3,8 @@
 
 use crate::support::{House, LONG};
 use ctx_core::ErrorCode;
-use ctx_store::{NewRecord, SqliteStore, Step, Store};
+use ctx_engine::Conversation;
+use ctx_store::{NewRecord, Snapshot, SqliteStore, Step, Store};
 use std::path::Path;
 use std::sync::Arc;
 use testkit::Session;
@@ -118,16 +119,45 @@ fn any_blob_may_be_damaged_or_gone() {
         house(folder.path()).stored().0
     };
     assert!(blobs > 15);
-    for blob in 1..=blobs {
+    for (blob, has_snapshot) in (1..=blobs).flat_map(|blob| [(blob, false), (blob, true)]) {
         let folder = tempfile::tempdir().expect("a folder");
         let (id, session) = stored(folder.path());
+        if has_snapshot {
+            keep_snapshot(folder.path(), &id);
+        }
         let sql = match blob % 2 {
             0 => format!("UPDATE pieces SET body = x'00' WHERE id = (SELECT first FROM blobs WHERE id = {blob})"),
             _ => format!("DELETE FROM blobs WHERE id = {blob}"),
         };
         assert_eq!(tamper(folder.path(), &sql), 1);
-        heals(folder.path(), &id, session, &format!("blob {blob}"));
+        heals(folder.path(), &id, session, &format!("blob {blob}, snapshot: {has_snapshot}"));
     }
+}
+
+fn keep_snapshot(folder: &Path, id: &str) {
+    let store = SqliteStore::open(folder).expect("a store");
+    let snapshot = Conversation::snapshot(id, &store).expect("read").expect("a snapshot");
+    let notes = vec![snapshot.note(id).expect("a note")];
+    store.append(vec![Step { notes, ..Step::default() }]).expect("stored");
+}
+
+#[test]
+fn a_snapshot_may_be_damaged_or_of_another_program() {
+    for body in ["x'00'", "substr(body, 1, length(body) - 1)", "substr(body, 1, 24)"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (id, session) = stored(folder.path());
+        keep_snapshot(folder.path(), &id);
+        assert_eq!(tamper(folder.path(), &format!("UPDATE notes SET body = {body} WHERE name = 'snapshot'")), 1);
+        heals(folder.path(), &id, session, body);
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (id, session) = stored(folder.path());
+    let store = SqliteStore::open(folder.path()).expect("a store");
+    let other = Snapshot { version: 3, body: br#"{"format":0,"program":"0","facts":[]}"#.to_vec() };
+    let notes = vec![other.note(&id).expect("a note")];
+    store.append(vec![Step { notes, ..Step::default() }]).expect("stored");
+    drop(store);
+    heals(folder.path(), &id, session, "of another program");
 }
 
 #[test]

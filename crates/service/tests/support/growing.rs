@@ -77,6 +77,17 @@ impl Growing {
         }
     }
 
+    /// The client replaces its history by a summary, and the human asks something new.
+    pub fn compact(&mut self) {
+        let question = self.words(30);
+        self.settled = format!(
+            "{},",
+            json!({"role": "user", "content": [{"type": "text", "text": "This session is being continued from a previous conversation that ran out of context.\nThe user wanted a parser.\n"}]})
+        );
+        self.last = json!({"role": "user", "content": [{"type": "text", "text": question}]});
+        self.messages = 2;
+    }
+
     /// The request of the present state, the mark on its last block.
     pub fn body(&self) -> Vec<u8> {
         let mut last = self.last.clone();

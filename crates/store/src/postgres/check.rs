@@ -10,9 +10,9 @@ use tokio_postgres::types::Type;
 
 use super::pool::{Link, Pool};
 use super::read::{self, Value};
-use super::{schema, size};
+use super::{SIZE, schema, size, wall};
 use crate::model::{Blob, Records};
-use crate::{Counts, Finding, FindingKind, Hash, Health, StoreError};
+use crate::{Counts, Finding, FindingKind, Hash, Health, Size, StoreError};
 
 /// A check takes time in proportion to the store.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -21,10 +21,11 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 const PAGE: usize = 1000;
 
 pub fn check(pool: &Arc<Pool>, owner: i32) -> Result<(Health, Vec<Hash>), StoreError> {
-    let begin = Pool::begin_reading(PATIENCE);
+    let reading = pool.clone();
     pool.run(PATIENCE, move |link| {
-        let begin = begin.clone();
+        let pool = reading.clone();
         async move {
+            let begin = pool.begin_reading_of(owner, &link, PATIENCE).await?;
             link.client.batch_execute(&begin).await?;
             let mut checking = Checking { link: &link, owner, ..Checking::on(&link) };
             checking.records().await?;
@@ -32,8 +33,12 @@ pub fn check(pool: &Arc<Pool>, owner: i32) -> Result<(Health, Vec<Hash>), StoreE
             checking.blobs().await?;
             checking.notes().await?;
             checking.server().await?;
+            if !pool.has_reader() {
+                checking.wall().await?;
+            }
+            let size = checking.ask(SIZE, &[]).await?.first().map_or_else(|| Ok(Size::default()), size)?;
             let Checking { findings, counts, damaged, .. } = checking;
-            let (size, schema) = (size(&link, owner).await?, schema::fact(&link, "schema").await?);
+            let schema = schema::fact(&link, "schema").await?;
             link.client.batch_execute("COMMIT").await?;
             Ok((Health { findings, counts, size, schema }, damaged))
         }
@@ -172,6 +177,18 @@ impl<'a> Checking<'a> {
             let name: String = row.try_get(0)?;
             let sentence = format!("the database server runs with {name} = off: a crash may damage the store");
             self.find(FindingKind::ServerSettings, sentence);
+        }
+        Ok(())
+    }
+
+    /// Reads rely on their queries alone, which matters where there are several owners.
+    async fn wall(&mut self) -> Result<(), StoreError> {
+        if let Some(role) = wall::missing(self.link, self.owner).await? {
+            let sentence = format!(
+                "nothing but its queries keeps a person from reading what others own: the role {role} is missing, or \
+                 this login cannot become it"
+            );
+            self.find(FindingKind::NoReaderRole, sentence);
         }
         Ok(())
     }

@@ -14,8 +14,11 @@ mod purge;
 mod read;
 mod replica;
 mod schema;
+#[cfg(test)]
+mod tests;
 mod text;
 mod tls;
+mod wall;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,7 +29,7 @@ use tokio_postgres::types::Type;
 pub use self::address::PostgresAddress;
 use self::hub::Hub;
 pub use self::pool::Limits;
-use self::pool::{Link, Pool};
+use self::pool::Pool;
 use self::replica::PostgresReplica;
 pub use self::schema::Migration;
 use crate::model::{AppendOutcome, Blob, ConversationRow, Owner, PurgeReport, Records, Size, Step};
@@ -117,10 +120,11 @@ impl PostgresStore {
     /// Rows of one statement about this owner, which is `$1`.
     fn rows(&self, sql: impl Into<String>, values: Vec<Argument>) -> Result<Vec<Row>, StoreError> {
         let most = self.pool.patience();
-        let (begin, sql, owner) = (Pool::begin_reading(most), sql.into(), self.owner);
+        let (pool, sql, owner) = (self.pool.clone(), sql.into(), self.owner);
         self.pool.run(most, move |link| {
-            let (begin, sql, values) = (begin.clone(), sql.clone(), values.clone());
+            let (pool, sql, values) = (pool.clone(), sql.clone(), values.clone());
             async move {
+                let begin = pool.begin_reading_of(owner, &link, most).await?;
                 let own: read::Value<'_> = (&owner, Type::INT4);
                 let values: Vec<read::Value<'_>> =
                     std::iter::once(own).chain(values.iter().map(Argument::value)).collect();
@@ -163,12 +167,12 @@ impl Argument {
     }
 }
 
-async fn size(link: &Link, owner: i32) -> Result<Size, StoreError> {
-    let sql = "SELECT (SELECT coalesce(sum(records), 0) FROM ctx.conversations WHERE owner = $1)::bigint, \
+const SIZE: &str = "SELECT (SELECT coalesce(sum(records), 0) FROM ctx.conversations WHERE owner = $1)::bigint, \
                (SELECT count(*) FROM ctx.blobs WHERE owner = $1), \
                (SELECT sum(pg_total_relation_size(('ctx.' || t)::regclass)) \
                 FROM unnest(ARRAY['conversations', 'records', 'blobs', 'notes']) AS t)::bigint";
-    let row = link.client.query_typed_one(sql, &[(&owner, Type::INT4)]).await?;
+
+fn size(row: &Row) -> Result<Size, StoreError> {
     let number = |column| -> Result<u64, StoreError> { Ok(row.try_get::<_, i64>(column)?.cast_unsigned()) };
     Ok(Size { records: number(0)?, blobs: number(1)?, database_bytes: number(2)?, waiting_bytes: 0 })
 }
@@ -282,8 +286,7 @@ impl Reader for PostgresStore {
     }
 
     fn size(&self) -> Result<Size, StoreError> {
-        let owner = self.owner;
-        self.pool.run(self.pool.patience(), move |link| async move { size(&link, owner).await })
+        self.rows(SIZE, vec![])?.first().map_or_else(|| Ok(Size::default()), size)
     }
 
     fn check(&self) -> Result<Health, StoreError> {

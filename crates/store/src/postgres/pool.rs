@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::{Builder, Handle, Runtime};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, OnceCell, Semaphore};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_postgres::config::SslMode;
@@ -22,6 +22,7 @@ use tokio_postgres::{AsyncMessage, Client, Connection, NoTls};
 use super::PostgresAddress;
 use super::append::Writing;
 use super::tls::Tls;
+use super::wall;
 use crate::StoreError;
 
 /// The number of connections that read. One more writes, and one listens.
@@ -73,6 +74,8 @@ pub struct Pool {
     /// The number of this daemon among those that share the database; 0 if it has none.
     replica: AtomicI64,
     away_since: Mutex<Option<Instant>>,
+    /// The role that reads; `None` if there is none. Sought with the first read.
+    reader: OnceCell<Option<String>>,
     handle: Handle,
     runtime: Option<Runtime>,
 }
@@ -104,6 +107,7 @@ impl Pool {
             writing: tokio::sync::Mutex::default(),
             replica: AtomicI64::new(0),
             away_since: Mutex::default(),
+            reader: OnceCell::new(),
             handle: runtime.handle().clone(),
             runtime: Some(runtime),
         })
@@ -212,6 +216,27 @@ impl Pool {
     /// The beginning of a transaction that reads one snapshot.
     pub fn begin_reading(most: Duration) -> String {
         format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {}", Self::bounds(most, most.min(IDLE)))
+    }
+
+    /// The same for one owner, behind the second wall where there is one.
+    pub async fn begin_reading_of(&self, owner: i32, link: &Link, most: Duration) -> Result<String, StoreError> {
+        let begin = Self::begin_reading(most);
+        let reader = self.reader.get_or_try_init(|| wall::find(link)).await?;
+        Ok(match reader {
+            Some(role) => format!("{begin}; {}", wall::behind(role, owner)),
+            None => begin,
+        })
+    }
+
+    /// Whether reads are behind the second wall. Known after the first of them.
+    pub fn has_reader(&self) -> bool {
+        self.reader.get().is_some_and(Option::is_some)
+    }
+
+    /// Makes reads those of a program that does not know the wall.
+    #[cfg(test)]
+    pub fn forget_reader(&self) {
+        drop(self.reader.set(None));
     }
 
     /// The beginning of a transaction that writes.

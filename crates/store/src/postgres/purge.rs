@@ -53,11 +53,12 @@ pub fn remove(pool: &Arc<Pool>, owner: i32, conversations: &[String]) -> Result<
 }
 
 pub fn sweep(pool: &Arc<Pool>, owner: i32) -> Result<PurgeReport, StoreError> {
-    let begin = Pool::begin_reading(PATIENCE);
+    let reading = pool.clone();
     // Records of transactions that are not in this snapshot are looked at again, below.
     let (unused, seen) = pool.run(PATIENCE, move |link| {
-        let begin = begin.clone();
+        let pool = reading.clone();
         async move {
+            let begin = pool.begin_reading_of(owner, &link, PATIENCE).await?;
             let sql = format!(
                 "SELECT hash, pg_snapshot_xmin(pg_current_snapshot())::text FROM ctx.blobs WHERE owner = $1 \
                  AND hash NOT IN ({USES})"

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::pool::{Link, Pool};
+use super::wall;
 use crate::StoreError;
 
 /// The schema version that this program writes. Also in the last of [`STEPS`]; a test compares the two.
-pub const SCHEMA_VERSION: i64 = 2;
+pub const SCHEMA_VERSION: i64 = 3;
 
 /// `STEPS[n]` leads from version n to n + 1. Each only adds, so that older programs go on working.
-const STEPS: [&str; SCHEMA_VERSION as usize] = [include_str!("schema.sql"), include_str!("schema-2.sql")];
+const STEPS: [&str; SCHEMA_VERSION as usize] =
+    [include_str!("schema.sql"), include_str!("schema-2.sql"), include_str!("schema-3.sql")];
 
 /// A migration may rebuild an index.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -19,11 +21,18 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// The key of our advisory locks; the owner is the second half. -1 stands for the schema.
 pub const LOCK: i32 = 0x0063_7478;
 
+/// While a change of a table waits for running transactions, all others wait behind it.
+const LOCK_MS: u64 = 3000;
+
 /// The versions before and after a migration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Migration {
     pub from: i64,
     pub to: i64,
+    /// The role that confines reads to one owner, quoted.
+    pub reader: String,
+    /// Whether reads use it: not every login can make a role.
+    pub has_reader: bool,
 }
 
 /// Leads the schema to the current version, one runner at a time. A later version stays as it is.
@@ -34,11 +43,13 @@ pub fn migrate(pool: &Arc<Pool>) -> Result<Migration, StoreError> {
         async move {
             link.client.batch_execute(&begin).await?;
             let from = version(&link).await?.unwrap_or(0);
+            link.client.batch_execute(&format!("SET LOCAL lock_timeout = {LOCK_MS}")).await?;
             for step in STEPS.iter().skip(usize::try_from(from).unwrap_or(usize::MAX)) {
                 link.client.batch_execute(step).await?;
             }
+            let (reader, has_reader) = wall::raise(&link).await?;
             link.client.batch_execute("COMMIT").await?;
-            Ok(Migration { from, to: from.max(SCHEMA_VERSION) })
+            Ok(Migration { from, to: from.max(SCHEMA_VERSION), reader, has_reader })
         }
     })
 }

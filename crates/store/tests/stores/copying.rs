@@ -93,7 +93,7 @@ fn what_is_damaged_is_left_out_and_counted() {
 fn snapshots_are_left_out_because_they_name_numbers() {
     let (from, to) = (MemoryStore::new(), MemoryStore::new());
     append(&from, vec![step("a", "1", &[])]);
-    let notes = vec![Snapshot { version: 1, body: vec![1] }.note("a"), note("a", "card", "x")];
+    let notes = vec![Snapshot { version: 1, body: vec![1] }.note("a").unwrap(), note("a", "card", "x")];
     append(&from, vec![Step { notes, ..Step::default() }]);
     assert_eq!(copy(&from, &to).unwrap().notes, 1);
     assert_eq!(to.snapshot("a").unwrap(), None);

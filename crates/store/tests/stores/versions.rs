@@ -165,18 +165,24 @@ fn a_snapshot_is_kept_with_its_version(store: &dyn Store) {
     assert_eq!(store.snapshot("a").unwrap(), None);
     let version = append(store, vec![step("a", "1", &[])])[0];
     let snapshot = Snapshot { version, body: vec![0, 255, 7] };
-    store.append(vec![Step { notes: vec![snapshot.note("a")], ..Step::default() }]).unwrap();
+    store.append(vec![Step { notes: vec![snapshot.note("a").unwrap()], ..Step::default() }]).unwrap();
     assert_eq!(store.snapshot("a").unwrap(), Some(snapshot));
     append(store, vec![step("a", "2", &[])]);
     let later = Snapshot { version: version + 1, body: vec![] };
-    store.append(vec![Step { notes: vec![later.note("a")], ..Step::default() }]).unwrap();
+    store.append(vec![Step { notes: vec![later.note("a").unwrap()], ..Step::default() }]).unwrap();
     assert_eq!(store.snapshot("a").unwrap(), Some(later));
     assert_eq!(store.snapshot("b").unwrap(), None);
+    let long = Snapshot { version, body: b"state ".repeat(1000) };
+    store.append(vec![Step { notes: vec![long.note("a").unwrap()], ..Step::default() }]).unwrap();
+    assert_eq!(store.snapshot("a").unwrap(), Some(long));
+    assert!(store.note("a", Snapshot::NOTE).unwrap().unwrap().len() < 600, "it is packed");
+    store.append(vec![Step { notes: vec![note("a", Snapshot::NOTE, "no snapshot")], ..Step::default() }]).unwrap();
+    assert_eq!(store.snapshot("a").unwrap(), None);
 }
 
 fn a_snapshot_goes_with_its_conversation(store: &dyn Store) {
     let mut full = step("a", "1", &[]);
-    full.notes = vec![Snapshot { version: 1, body: b"state".to_vec() }.note("a")];
+    full.notes = vec![Snapshot { version: 1, body: b"state".to_vec() }.note("a").unwrap()];
     append(store, vec![full]);
     store.purge(&["a".to_owned()]).unwrap();
     assert_eq!(store.snapshot("a").unwrap(), None);

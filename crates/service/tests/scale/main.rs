@@ -1,7 +1,9 @@
-//! What is shown of a conversation costs in proportion to its messages and commits. In a binary of its own, so that no
-//! other test runs beside it. The limits in milliseconds are measured by `testkit bench`; a debug build on a busy
-//! machine can only tell that nothing is worse than linear.
+//! What is shown of a conversation costs in proportion to its messages and commits, and a load reads little. In a binary
+//! of its own, so that no other test runs beside it. The limits in milliseconds are measured by `testkit bench`; a debug
+//! build on a busy machine can only tell that nothing is worse than linear.
 
+mod loading;
+#[path = "../support/mod.rs"]
 mod support;
 
 use ctx_api::edit::EditRequest;
