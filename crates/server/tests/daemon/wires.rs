@@ -4,6 +4,7 @@ mod elsewhere;
 mod moving;
 mod odd;
 mod pending;
+mod settings;
 mod summaries;
 mod vertex;
 
