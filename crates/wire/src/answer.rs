@@ -85,6 +85,15 @@ pub struct ProviderError {
     pub message: String,
     /// `details.error_code`, more stable than the wording of the message.
     pub code: Option<String>,
+    /// The path of the refused part, where it stands beside the message.
+    pub param: Option<String>,
+}
+
+impl ProviderError {
+    /// An error that is only a text.
+    pub(crate) fn plain(message: String) -> ProviderError {
+        ProviderError { kind: None, message, code: None, param: None }
+    }
 }
 
 impl Answer {

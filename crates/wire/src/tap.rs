@@ -209,7 +209,7 @@ fn read_whole<R: AnswerReader>(bytes: &[u8], truncated: bool, answer: &mut Answe
     let is_object = R::default().whole(&body, answer);
     if answer.status >= 400 && answer.error.is_none() {
         let message = body.trim().chars().take(FOREIGN_ERROR_SHOWN).collect();
-        answer.error = Some(ProviderError { kind: None, message, code: None });
+        answer.error = Some(ProviderError::plain(message));
     } else if !is_object {
         let reason = match truncated {
             true => format!("the body is larger than {ANSWER_LIMIT} bytes"),

@@ -9,6 +9,7 @@ use crate::json::Span;
 use crate::provider_edits::ProviderEdits;
 use crate::question::Questions;
 use crate::recorded::{self, Opening};
+use crate::refused::{Refused, RefusedPart};
 use crate::socket::Socket;
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::fold::View;
@@ -201,6 +202,11 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
     }
 
     // Answers.
+
+    /// The part of a request, as sent, that a refusal names.
+    fn refused(&self, sent: &Body, refused: &Refused<'_>) -> Option<RefusedPart> {
+        refused.by_path(sent)
+    }
 
     /// The body of a proxy error in the provider's format, so that every client can read it.
     fn error_body(&self, status: u16, error: &LocalError<'_>) -> String;

@@ -1,6 +1,7 @@
 //! Clients of OpenAI's and Google's formats through the whole daemon: recorded, edited, and answered in their format.
 
 mod elsewhere;
+mod healing;
 mod moving;
 mod odd;
 mod pending;

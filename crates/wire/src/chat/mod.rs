@@ -9,17 +9,19 @@ mod envelope;
 mod message;
 mod profiles;
 mod question;
+mod refusals;
 pub mod rules;
 mod tap;
 
 use crate::answer::Tap;
-use crate::body::{Shape, Spans};
+use crate::body::{Body, Shape, Spans};
 use crate::compose::{ComposedRequest, Input, continued, generic};
 use crate::envelope::Envelope;
 use crate::facts::Reading;
 use crate::openai;
 use crate::question::Questions;
 use crate::recorded::Opening;
+use crate::refused::{Refused, RefusedPart};
 use crate::wire::{Call, LocalError, Wire};
 use ctx_core::Lexicon;
 use ctx_core::content::{Content, WireId};
@@ -152,6 +154,10 @@ impl Wire for Chat {
 
     fn error_body(&self, status: u16, error: &LocalError<'_>) -> String {
         openai::error_body(status, error)
+    }
+
+    fn refused(&self, sent: &Body, refused: &Refused<'_>) -> Option<RefusedPart> {
+        refusals::part(sent, refused)
     }
 
     fn tap(&self, status: u16, content_type: Option<&str>, content_encoding: Option<&str>) -> Box<dyn Tap> {

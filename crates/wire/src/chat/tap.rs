@@ -4,6 +4,7 @@ use crate::answer::{Answer, Growth, Progress, ProviderError, Usage};
 use crate::sse;
 use crate::tap::fields::{count, inner, items, owned, pick, text};
 use crate::tap::{ANSWER_LIMIT, AnswerReader};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 pub(super) type Tap = crate::tap::Tap<Reader>;
@@ -56,9 +57,8 @@ impl AnswerReader for Reader {
         match (error, message) {
             (Some(error), _) => answer.error = Some(read_error(error)),
             // Mistral's errors are flat (C44).
-            (None, Some(message)) if answer.status >= 400 => {
-                answer.error =
-                    Some(ProviderError { kind: None, message: owned(Some(message)).unwrap_or_default(), code: None });
+            (None, Some(_)) if answer.status >= 400 => {
+                answer.error = Some(read_error(body));
             }
             _ => {}
         }
@@ -190,13 +190,15 @@ fn read_usage(usage: &str) -> Option<Usage> {
 
 /// An error, as an object or a plain text.
 fn read_error(error: &str) -> ProviderError {
-    match pick(error, ["type", "message", "code"]) {
-        Some([kind, message, code]) => {
-            ProviderError { kind: owned(kind), message: owned(message).unwrap_or_default(), code: owned(code) }
-        }
-        None => {
-            let message = text(error).map_or_else(|| error.to_owned(), |words| words.into_owned());
-            ProviderError { kind: None, message, code: None }
-        }
+    let Some([kind, message, code, param, metadata]) = pick(error, ["type", "message", "code", "param", "metadata"])
+    else {
+        return ProviderError::plain(text(error).map_or_else(|| error.to_owned(), |words| words.into_owned()));
+    };
+    let scalar = |value: Option<&str>| value.map(|value| text(value).map_or_else(|| value.to_owned(), Cow::into_owned));
+    let mut message = scalar(message).unwrap_or_default();
+    // A router repeats the words of the server behind it (C44).
+    if let Some(raw) = metadata.and_then(|metadata| pick(metadata, ["raw"])).and_then(|[raw]| owned(raw)) {
+        message = format!("{message}: {raw}");
     }
+    ProviderError { kind: owned(kind), message, code: scalar(code), param: owned(param) }
 }

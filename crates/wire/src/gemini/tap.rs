@@ -185,10 +185,17 @@ fn read_usage(usage: &str) -> Option<Usage> {
 }
 
 fn read_error(error: &str) -> ProviderError {
-    let [status, message, code] = pick(error, ["status", "message", "code"]).unwrap_or_default();
+    let [status, message, code, details] = pick(error, ["status", "message", "code", "details"]).unwrap_or_default();
+    // The violated fields stand in the details.
+    let field = details.into_iter().flat_map(items).find_map(|detail| {
+        let [violations] = pick(detail, ["fieldViolations"])?;
+        let [field] = pick(items(violations?).next()?, ["field"])?;
+        owned(field)
+    });
     ProviderError {
         kind: owned(status),
         message: owned(message).unwrap_or_else(|| error.to_owned()),
         code: code.map(str::to_owned),
+        param: field,
     }
 }

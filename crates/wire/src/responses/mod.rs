@@ -10,6 +10,7 @@ mod envelope;
 mod families;
 mod item;
 mod recover;
+mod refusals;
 mod rewrite;
 pub mod rules;
 mod socket;
@@ -24,6 +25,7 @@ use crate::facts::Reading;
 use crate::json::Span;
 use crate::openai;
 use crate::recorded::Opening;
+use crate::refused::{Refused, RefusedPart};
 use crate::socket::Socket;
 use crate::wire::{Call, LocalError, Wire};
 use ctx_core::Lexicon;
@@ -192,6 +194,10 @@ impl Wire for Responses {
 
     fn tap(&self, status: u16, content_type: Option<&str>, content_encoding: Option<&str>) -> Box<dyn Tap> {
         Box::new(tap::Tap::new(status, content_type, content_encoding))
+    }
+
+    fn refused(&self, sent: &Body, refused: &Refused<'_>) -> Option<RefusedPart> {
+        refusals::part(sent, refused)
     }
 
     fn socket(&self) -> Option<&dyn Socket> {
