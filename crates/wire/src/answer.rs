@@ -122,6 +122,16 @@ impl Answer {
     }
 }
 
+/// An event at the beginning of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstEvent {
+    /// It only says that an answer will come.
+    Announcement,
+    /// The provider refuses the reasoning of the request.
+    Unbound,
+    Answer,
+}
+
 /// The reported length of each block: of its text, its thinking and its arguments.
 #[derive(Debug, Default)]
 pub struct Progress(pub(crate) BTreeMap<u64, [usize; 3]>);

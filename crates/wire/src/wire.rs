@@ -1,6 +1,6 @@
 //! The seam: the interface to a provider's format.
 
-use crate::answer::{Answer, Tap, Usage};
+use crate::answer::{Answer, FirstEvent, Tap, Usage};
 use crate::body::{Body, Shape, Spans};
 use crate::compose::{ComposedRequest, Input};
 use crate::envelope::Envelope;
@@ -230,6 +230,17 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
 
     /// Whether the provider refused a request because its reasoning is bound to another prefix.
     fn is_unbound(&self, _: u16, _: &[u8]) -> bool {
+        false
+    }
+
+    /// The meaning of an event at the beginning of a stream. A refusal may come after announcements, in an answer with
+    /// status 200.
+    fn first_event(&self, _: &str) -> FirstEvent {
+        FirstEvent::Answer
+    }
+
+    /// Whether a part of a request contains sealed reasoning, which the provider may refuse in a stream.
+    fn has_sealed(&self, _: &[u8]) -> bool {
         false
     }
 

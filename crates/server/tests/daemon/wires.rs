@@ -6,6 +6,7 @@ mod moving;
 mod odd;
 mod pending;
 mod settings;
+mod streams;
 mod summaries;
 mod vertex;
 

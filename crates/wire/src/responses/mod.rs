@@ -17,7 +17,7 @@ mod socket;
 mod tap;
 mod ties;
 
-use crate::answer::Tap;
+use crate::answer::{FirstEvent, Tap};
 use crate::body::{Body, Shape, Spans};
 use crate::compose::{ComposedRequest, Input, continued, generic};
 use crate::envelope::Envelope;
@@ -206,6 +206,14 @@ impl Wire for Responses {
 
     fn is_unbound(&self, status: u16, body: &[u8]) -> bool {
         recover::is_unbound(status, body)
+    }
+
+    fn first_event(&self, data: &str) -> FirstEvent {
+        recover::first_event(data)
+    }
+
+    fn has_sealed(&self, bytes: &[u8]) -> bool {
+        memchr::memmem::find(bytes, b"\"encrypted_content\"").is_some()
     }
 
     fn without_reasoning(&self, body: &Body) -> Option<Vec<u8>> {
