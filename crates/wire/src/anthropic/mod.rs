@@ -1,7 +1,7 @@
 //! The Anthropic Messages format: requests, recognition and responses. No code here knows where the bytes come from or
 //! go to.
 
-mod cache;
+pub(crate) mod cache;
 pub mod compose;
 pub mod content;
 mod contents;

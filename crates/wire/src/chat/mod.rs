@@ -14,6 +14,7 @@ pub mod rules;
 mod tap;
 
 use crate::answer::Tap;
+use crate::anthropic::cache;
 use crate::body::{Body, Shape, Spans};
 use crate::compose::{ComposedRequest, Input, continued, generic};
 use crate::envelope::Envelope;
@@ -30,7 +31,7 @@ use ctx_core::edit::effect::NewMessage;
 use ctx_core::edit::fold::View;
 use ctx_core::edit::resolve::{Draft, DraftScope};
 use ctx_core::message::Role;
-use ctx_models::cache::CacheRules;
+use ctx_models::cache::{Breakpoints, CacheRules};
 use question::ChatQuestions;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -78,6 +79,18 @@ impl Wire for Chat {
 
     fn glance(&self, message: &[u8]) -> (Role, bool) {
         message::glance(message)
+    }
+
+    fn breakpoints(&self, body: &Body, envelope: &Envelope) -> Breakpoints {
+        crate::marks::breakpoints(body, envelope, cache::NAME)
+    }
+
+    fn marks_envelope(&self, body: &Body, envelope: &Envelope) -> bool {
+        crate::marks::is_head_marked(body, envelope, cache::NAME)
+    }
+
+    fn cache_lifetime(&self, bytes: &[u8], _: &Spans) -> Option<u64> {
+        cache::lifetime(bytes)
     }
 
     fn cache_rules(&self) -> CacheRules {

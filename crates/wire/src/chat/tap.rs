@@ -40,14 +40,22 @@ impl AnswerReader for Reader {
             answer.error = Some(read_error(error));
         }
         let Some(choice) = choices.and_then(|choices| items(choices).next()) else { return };
-        let Some([delta, finish]) = pick(choice, ["delta", "finish_reason"]) else { return };
+        let Some([index, delta, finish]) = pick(choice, ["index", "delta", "finish_reason"]) else { return };
+        // Further choices are alternatives that no client sends back.
+        if index.and_then(count).is_some_and(|index| index > 0) {
+            return;
+        }
         self.started = true;
         if let Some(delta) = delta {
             self.grow(delta);
         }
         if let Some(finish) = owned(finish) {
+            if finish == "error" {
+                answer.error.get_or_insert_with(|| ProviderError::plain("the answer ended with an error".to_owned()));
+            } else {
+                answer.whole_message = true;
+            }
             answer.stop_reason = Some(finish);
-            answer.whole_message = true;
         }
     }
 
@@ -169,15 +177,20 @@ fn read_usage(usage: &str) -> Option<Usage> {
         "completion_tokens_details",
         "prompt_cache_hit_tokens",
         "cached_tokens",
+        "cache_read_input_tokens",
+        "cache_creation_input_tokens",
     ];
-    let [prompt, output, details, output_details, hit, cached] = pick(usage, names)?;
-    let [inside, written] =
-        details.and_then(|details| pick(details, ["cached_tokens", "cache_write_tokens"])).unwrap_or_default();
+    let [prompt, output, details, output_details, hit, cached, read, created] = pick(usage, names)?;
+    // Servers with explicit breakpoints report written tokens under several names (C40).
+    let names = ["cached_tokens", "cache_write_tokens", "cache_creation_input_tokens", "cache_creation_tokens"];
+    let [inside, written, creation, creation_tokens] =
+        details.and_then(|details| pick(details, names)).unwrap_or_default();
     let [reasoning] = output_details.and_then(|details| pick(details, ["reasoning_tokens"])).unwrap_or_default();
     let number = |value: Option<&str>| value.and_then(count);
     let prompt = number(prompt)?;
-    let read = number(inside).or(number(hit)).or(number(cached)).unwrap_or(0).min(prompt);
-    let written = number(written).unwrap_or(0).min(prompt - read);
+    let first = |values: &[Option<&str>]| values.iter().find_map(|value| number(*value)).unwrap_or(0);
+    let read = first(&[inside, hit, cached, read]).min(prompt);
+    let written = first(&[written, creation, creation_tokens, created]).min(prompt - read);
     Some(Usage {
         input: prompt - read - written,
         cache_read: read,
