@@ -211,6 +211,11 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
     /// The body of a proxy error in the provider's format, so that every client can read it.
     fn error_body(&self, status: u16, error: &LocalError<'_>) -> String;
 
+    /// The same for a call of this path, with its query.
+    fn error_for(&self, _target: &str, status: u16, error: &LocalError<'_>) -> String {
+        self.error_body(status, error)
+    }
+
     fn tap(&self, status: u16, content_type: Option<&str>, content_encoding: Option<&str>) -> Box<dyn Tap>;
 
     /// The use of a WebSocket, if the provider offers one.

@@ -310,6 +310,20 @@ async fn a_wrapped_request_of_a_google_login_is_edited_in_its_envelope() {
 }
 
 #[tokio::test]
+async fn tokens_are_counted_for_the_edited_request() {
+    let (_, gemini, router) = daemon().await;
+    talk(&router, &gemini, (GENERATE, "counted"), &contents(2), CONTENT).await;
+    router.edit("counted", json!([{"op": "delete", "ids": ["t2"]}])).await;
+    let count = "/v1beta/models/gemini-3-pro-preview:countTokens";
+    let whole = format!(r#"{{"generateContentRequest":{}}}"#, contents(3));
+    for body in [whole, contents(3)] {
+        let arrived = talk(&router, &gemini, (count, "counted"), &body, r#"{"totalTokens":7}"#).await;
+        assert!(!arrived.text().contains("tangent") && arrived.text().contains("go on"), "{}", arrived.text());
+        assert_eq!(arrived.text().contains("generateContentRequest"), body.contains("generateContentRequest"));
+    }
+}
+
+#[tokio::test]
 async fn calls_without_ids_have_the_same_links_after_a_restart() {
     let store = Arc::new(MemoryStore::new());
     let (_, gemini, router) = daemon_on(store.clone()).await;

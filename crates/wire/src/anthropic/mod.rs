@@ -44,7 +44,7 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub struct Anthropic;
 
-pub static SHAPE: Shape = Shape { list: "messages", wrapped_in: None, leads: |_| false, lone_text: false };
+pub static SHAPE: Shape = Shape { list: "messages", wrapped_in: &[], leads: |_| false, lone_text: false };
 
 impl Draft for Anthropic {
     fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<NewMessage>, Refusal> {

@@ -40,7 +40,7 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub struct Chat;
 
-pub static SHAPE: Shape = Shape { list: "messages", wrapped_in: None, leads: message::leads, lone_text: false };
+pub static SHAPE: Shape = Shape { list: "messages", wrapped_in: &[], leads: message::leads, lone_text: false };
 
 impl Draft for Chat {
     fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<NewMessage>, Refusal> {

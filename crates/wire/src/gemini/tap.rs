@@ -25,6 +25,8 @@ enum PartSoFar {
 }
 
 impl AnswerReader for Reader {
+    const STREAMS_LISTS: bool = true;
+
     fn event(&mut self, event: sse::Event<'_>, answer: &mut Answer) {
         if !self.take(event.data, answer) {
             answer.broken_events += 1;

@@ -43,7 +43,7 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub struct Responses;
 
-pub static SHAPE: Shape = Shape { list: "input", wrapped_in: None, leads: item::leads, lone_text: true };
+pub static SHAPE: Shape = Shape { list: "input", wrapped_in: &[], leads: item::leads, lone_text: true };
 
 impl Draft for Responses {
     fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<NewMessage>, Refusal> {
