@@ -8,6 +8,7 @@ mod dialect;
 mod draft;
 mod envelope;
 mod families;
+mod ids;
 mod item;
 mod recover;
 mod refusals;
