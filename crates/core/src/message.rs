@@ -125,6 +125,17 @@ impl Message {
         found.is_some_and(|block| self.role == Role::System || block.label.is_none())
     }
 
+    /// Whether a block is a setting: a provider's compaction, which stands for earlier content, or tools declared in
+    /// mid-conversation. Everything behind it depends on it.
+    pub fn is_setting(&self, block: usize) -> bool {
+        self.role == Role::System && self.blocks.get(block).is_some_and(|block| block.kind == Kind::Other)
+    }
+
+    /// Whether a block stays when content around it is edited, unless it is named itself.
+    pub fn stays(&self, block: usize) -> bool {
+        self.is_client_note(block) || self.is_setting(block)
+    }
+
     /// The number of places it takes in the look-back of a cache breakpoint: adjacent calls count as one, and so do
     /// adjacent results.
     pub fn cache_places(&self) -> usize {

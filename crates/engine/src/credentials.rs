@@ -64,7 +64,8 @@ impl Credentials {
     /// Hides them in everything recorded of an answer except the reply, which is the conversation itself.
     pub fn clean(&self, answer: &mut Answer) {
         if let Some(error) = &mut answer.error {
-            let texts = error.kind.iter_mut().chain(error.code.iter_mut()).chain([&mut error.message]);
+            let texts =
+                error.kind.iter_mut().chain(&mut error.code).chain(&mut error.param).chain([&mut error.message]);
             texts.for_each(|text| *text = self.hide(text));
         }
         // Programs compare these names: a model must not lose a syllable that it shares with a cookie.

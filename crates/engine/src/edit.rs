@@ -5,7 +5,6 @@
 
 pub mod apply;
 pub mod carry;
-pub mod client_notes;
 pub mod cost;
 pub mod files;
 pub mod handle;
@@ -17,6 +16,7 @@ pub mod nothing;
 pub mod offload;
 pub mod past;
 pub mod plan;
+pub mod stays;
 pub mod summary;
 pub mod wait;
 

@@ -269,6 +269,9 @@ pub struct AnswerRecord {
     pub message_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<AnswerError>,
+    /// The path of the refused part, where it stands beside the error's message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub param: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub applied_edits: Vec<ProviderEdit>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

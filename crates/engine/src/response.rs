@@ -122,6 +122,7 @@ fn to_record(
         usage: None,
         message_id: None,
         error: None,
+        param: None,
         applied_edits: Vec::new(),
         transformations: Vec::new(),
         signatures: Vec::new(),
@@ -152,10 +153,11 @@ fn to_record(
         thinking: usage.thinking.filter(|&tokens| tokens > 0),
     });
     record.usage = record.usage.filter(Usage::is_believable);
-    record.error = answer.error.map(|error| AnswerError {
-        kind: error.kind.unwrap_or_else(|| "unknown".into()),
-        message: quoted(&error.message),
-    });
+    if let Some(error) = answer.error {
+        let kind = error.kind.or(error.code).unwrap_or_else(|| "unknown".into());
+        record.param = error.param.as_deref().map(quoted);
+        record.error = Some(AnswerError { kind, message: quoted(&error.message) });
+    }
     let edit = |edit: &AppliedEdit| ProviderEdit {
         kind: edit.kind.clone(),
         cleared_tool_uses: edit.cleared_tool_uses,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::{Request, Response};
+use http::{Request, Response, Uri};
 use hyper::body::Incoming;
 
 use crate::local::LocalPaths;
@@ -26,12 +26,12 @@ impl PathRouter {
     /// `on_spare`: the connection got one of the last file handles, which are reserved for the control API.
     pub(crate) async fn answer(&self, request: Request<Incoming>, on_spare: bool) -> Response<Reply> {
         match Route::of(request.uri().path()) {
-            Route::Upstream if on_spare => self.refuse(Failure::Crowded, request.uri().path()),
+            Route::Upstream if on_spare => self.refuse(Failure::Crowded, target(request.uri())),
             Route::Upstream => {
                 let uri = request.uri().clone();
                 match self.proxy.forward(request).await {
                     Ok(response) => response.map(Reply::answer),
-                    Err(failure) => self.refuse(failure, uri.path()),
+                    Err(failure) => self.refuse(failure, target(&uri)),
                 }
             }
             Route::Control => self.local.control(request).await,
@@ -39,10 +39,15 @@ impl PathRouter {
         }
     }
 
-    fn refuse(&self, failure: Failure, path: &str) -> Response<Reply> {
+    fn refuse(&self, failure: Failure, target: &str) -> Response<Reply> {
         self.metrics.refused(failure.code());
-        failure.into_response(path).map(Reply::whole)
+        failure.into_response(target).map(Reply::whole)
     }
+}
+
+/// The path of a call with its query.
+fn target(uri: &Uri) -> &str {
+    uri.path_and_query().map_or("/", |target| target.as_str())
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -85,6 +85,15 @@ pub struct ProviderError {
     pub message: String,
     /// `details.error_code`, more stable than the wording of the message.
     pub code: Option<String>,
+    /// The path of the refused part, where it stands beside the message.
+    pub param: Option<String>,
+}
+
+impl ProviderError {
+    /// An error that is only a text.
+    pub(crate) fn plain(message: String) -> ProviderError {
+        ProviderError { kind: None, message, code: None, param: None }
+    }
 }
 
 impl Answer {
@@ -111,6 +120,16 @@ impl Answer {
             undecodable: None,
         }
     }
+}
+
+/// An event at the beginning of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstEvent {
+    /// It only says that an answer will come.
+    Announcement,
+    /// The provider refuses the reasoning of the request.
+    Unbound,
+    Answer,
 }
 
 /// The reported length of each block: of its text, its thinking and its arguments.

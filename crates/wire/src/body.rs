@@ -36,8 +36,8 @@ const MOST_MESSAGES: usize = 100_000;
 pub struct Shape {
     /// The member with the list of messages.
     pub list: &'static str,
-    /// A member that may hold the request, with the list, as an object of its own.
-    pub wrapped_in: Option<&'static str>,
+    /// Members that may hold the request, with the list, as an object of its own.
+    pub wrapped_in: &'static [&'static str],
     /// Whether a message at the very beginning belongs to the system prompt instead of the history.
     pub leads: fn(&[u8]) -> bool,
     /// Whether a text may stand in the place of the list: one message of the user.
@@ -111,8 +111,11 @@ impl Parts {
 
     /// Reads a wrapped request, if the body itself has no list of messages.
     fn unwrap(&mut self, bytes: &[u8]) -> Result<(), Unreadable> {
-        let wrapper = self.shape.wrapped_in.filter(|_| self.array.is_none());
-        let Some((request, _)) = wrapper.and_then(|name| find(&self.members, bytes, name)) else { return Ok(()) };
+        if self.array.is_some() {
+            return Ok(());
+        }
+        let request = self.shape.wrapped_in.iter().find_map(|name| find(&self.members, bytes, name));
+        let Some((request, _)) = request else { return Ok(()) };
         let Some(mut walk) = json::members(bytes, request.start) else { return Ok(()) };
         let mut around = std::mem::take(&mut self.members);
         around.retain(|member| member.value != request);

@@ -24,6 +24,7 @@ mod provider;
 pub mod provider_edits;
 pub mod question;
 mod recorded;
+pub mod refused;
 mod registry;
 pub mod responses;
 pub mod rope;

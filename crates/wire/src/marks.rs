@@ -2,11 +2,19 @@
 
 use crate::body::Body;
 use crate::envelope::Envelope;
+use crate::json;
 use ctx_models::cache::Breakpoints;
 
 /// Whether these bytes hold a breakpoint. `name`: that of the member, in quotes.
 pub(crate) fn is_marked(bytes: &[u8], name: &[u8]) -> bool {
     memchr::memmem::find_iter(bytes, name).any(|at| is_set(bytes, at + name.len()))
+}
+
+/// The value of the first breakpoint in these bytes.
+pub(crate) fn value<'b>(bytes: &'b [u8], name: &[u8]) -> Option<&'b [u8]> {
+    let behind = memchr::memmem::find_iter(bytes, name).map(|at| at + name.len()).find(|at| is_set(bytes, *at))?;
+    let start = behind + bytes.get(behind..)?.iter().position(|byte| *byte == b'{')?;
+    bytes.get(json::value(bytes, start).ok()?)
 }
 
 /// Whether the value behind a name is a breakpoint; `null` is not.

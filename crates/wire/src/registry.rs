@@ -23,10 +23,12 @@ pub fn wire(id: WireId) -> &'static dyn Wire {
     }
 }
 
-/// The body of an error for a client that called this path. Calls of no known wire get Anthropic's format.
-pub fn error_body(path: &str, status: u16, error: &LocalError<'_>) -> String {
+/// The body of an error for a client that called this path, with its query. Calls of no known wire get Anthropic's
+/// format.
+pub fn error_body(target: &str, status: u16, error: &LocalError<'_>) -> String {
+    let path = target.split('?').next().unwrap_or_default();
     let wire = route("POST", path).map_or(WIRES[0], |(wire, _)| wire);
-    wire.error_body(status, error)
+    wire.error_for(target, status, error)
 }
 
 /// The capabilities of models in a provider's list of them.

@@ -5,6 +5,7 @@
 //! [`AnswerReader`] interprets the events of one.
 
 pub(crate) mod fields;
+mod list;
 
 use crate::answer::{self as seam, Answer, Ending, Growth, Progress, ProviderError};
 use crate::encoding::{DecodeError, Decoder, Encoding};
@@ -19,6 +20,9 @@ const FOREIGN_ERROR_SHOWN: usize = 300;
 
 /// Reads the answers of one wire.
 pub(crate) trait AnswerReader: std::fmt::Debug + Default + Send {
+    /// Whether a stream may be a list of the objects that are events otherwise.
+    const STREAMS_LISTS: bool = false;
+
     /// Takes one event of a stream.
     fn event(&mut self, event: sse::Event<'_>, answer: &mut Answer);
 
@@ -57,12 +61,20 @@ enum Body<R> {
     /// Only white space so far.
     Undecided,
     Stream(Box<Stream<R>>),
+    /// A list that comes element by element.
+    List(Box<ListStream<R>>),
     Whole {
         bytes: Vec<u8>,
         limit: usize,
         truncated: bool,
     },
     Ignored,
+}
+
+#[derive(Debug)]
+struct ListStream<R> {
+    elements: list::Reader,
+    reader: R,
 }
 
 #[derive(Debug)]
@@ -112,6 +124,7 @@ impl<R: AnswerReader + 'static> seam::Tap for Tap<R> {
     fn grown(&self, told: &mut Progress) -> Vec<Growth> {
         match &self.body {
             Body::Stream(stream) => stream.reader.grown(told),
+            Body::List(list) => list.reader.grown(told),
             _ => Vec::new(),
         }
     }
@@ -127,6 +140,13 @@ impl<R: AnswerReader + 'static> seam::Tap for Tap<R> {
             Body::Stream(stream) => {
                 answer.broken_events += stream.framing.skipped();
                 answer.reply = stream.reader.reply();
+            }
+            Body::List(list) => {
+                answer.broken_events += list.elements.skipped();
+                answer.reply = list.reader.reply();
+                if ending == Ending::Complete && !list.elements.is_complete() {
+                    answer.undecodable.get_or_insert("the list has no end".to_owned());
+                }
             }
             Body::Whole { bytes, truncated, .. } => read_whole::<R>(&bytes, truncated, &mut answer),
             Body::Undecided | Body::Ignored => {}
@@ -169,6 +189,7 @@ impl<R: AnswerReader> Body<R> {
         }
         match self {
             Self::Stream(stream) => stream.take(piece, answer),
+            Self::List(list) => list.take(piece, answer),
             Self::Whole { bytes, limit, truncated } => {
                 let room = limit.saturating_sub(bytes.len());
                 bytes.extend_from_slice(piece.get(..room).unwrap_or(piece));
@@ -182,6 +203,9 @@ impl<R: AnswerReader> Body<R> {
     fn decide(label: Label, first: u8, status: u16) -> Self {
         let whole = |limit| Self::Whole { bytes: Vec::new(), limit, truncated: false };
         match (label, first) {
+            (Label::Stream | Label::Json | Label::Missing, b'[') if R::STREAMS_LISTS && status < 400 => {
+                Self::List(Box::new(ListStream { elements: list::Reader::default(), reader: R::default() }))
+            }
             (Label::Stream | Label::Json | Label::Missing, b'{' | b'[') => whole(ANSWER_LIMIT),
             (Label::Stream, _) => Self::Stream(Box::new(Stream { framing: sse::Reader::new(), reader: R::default() })),
             _ if status >= 400 => whole(FOREIGN_ERROR_LIMIT),
@@ -190,6 +214,16 @@ impl<R: AnswerReader> Body<R> {
             }
             (Label::Other, _) => Self::Ignored,
         }
+    }
+}
+
+impl<R: AnswerReader> ListStream<R> {
+    fn take(&mut self, piece: &[u8], answer: &mut Answer) {
+        let Self { elements, reader } = self;
+        elements.feed(piece, &mut |data| {
+            answer.events += 1;
+            reader.event(sse::Event { name: "", data }, answer);
+        });
     }
 }
 
@@ -209,7 +243,7 @@ fn read_whole<R: AnswerReader>(bytes: &[u8], truncated: bool, answer: &mut Answe
     let is_object = R::default().whole(&body, answer);
     if answer.status >= 400 && answer.error.is_none() {
         let message = body.trim().chars().take(FOREIGN_ERROR_SHOWN).collect();
-        answer.error = Some(ProviderError { kind: None, message, code: None });
+        answer.error = Some(ProviderError::plain(message));
     } else if !is_object {
         let reason = match truncated {
             true => format!("the body is larger than {ANSWER_LIMIT} bytes"),

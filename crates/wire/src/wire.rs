@@ -1,6 +1,6 @@
 //! The seam: the interface to a provider's format.
 
-use crate::answer::{Answer, Tap, Usage};
+use crate::answer::{Answer, FirstEvent, Tap, Usage};
 use crate::body::{Body, Shape, Spans};
 use crate::compose::{ComposedRequest, Input};
 use crate::envelope::Envelope;
@@ -9,6 +9,7 @@ use crate::json::Span;
 use crate::provider_edits::ProviderEdits;
 use crate::question::Questions;
 use crate::recorded::{self, Opening};
+use crate::refused::{Refused, RefusedPart};
 use crate::socket::Socket;
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::fold::View;
@@ -202,8 +203,18 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
 
     // Answers.
 
+    /// The part of a request, as sent, that a refusal names.
+    fn refused(&self, sent: &Body, refused: &Refused<'_>) -> Option<RefusedPart> {
+        refused.by_path(sent)
+    }
+
     /// The body of a proxy error in the provider's format, so that every client can read it.
     fn error_body(&self, status: u16, error: &LocalError<'_>) -> String;
+
+    /// The same for a call of this path, with its query.
+    fn error_for(&self, _target: &str, status: u16, error: &LocalError<'_>) -> String {
+        self.error_body(status, error)
+    }
 
     fn tap(&self, status: u16, content_type: Option<&str>, content_encoding: Option<&str>) -> Box<dyn Tap>;
 
@@ -224,6 +235,17 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
 
     /// Whether the provider refused a request because its reasoning is bound to another prefix.
     fn is_unbound(&self, _: u16, _: &[u8]) -> bool {
+        false
+    }
+
+    /// The meaning of an event at the beginning of a stream. A refusal may come after announcements, in an answer with
+    /// status 200.
+    fn first_event(&self, _: &str) -> FirstEvent {
+        FirstEvent::Answer
+    }
+
+    /// Whether a part of a request contains sealed reasoning, which the provider may refuse in a stream.
+    fn has_sealed(&self, _: &[u8]) -> bool {
         false
     }
 

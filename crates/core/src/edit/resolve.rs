@@ -1,8 +1,8 @@
 //! Resolves operations into effects, or into refusals with a hint. Changes nothing.
 
 mod arrange;
-mod client_notes;
 mod content;
+mod stays;
 mod superseded;
 mod target;
 
@@ -82,7 +82,7 @@ impl Desk<'_> {
         match operation {
             Operation::Delete { ids, select, force } => {
                 let targets = self.targets(&self.still_there(ids, select)?, select)?;
-                let targets = if *force { targets } else { self.without_client_notes(targets)? };
+                let targets = if *force { targets } else { self.without_staying(targets)? };
                 let covers = self.covers(&targets, *force)?;
                 Ok(vec![Effect::Replace { why: Why::Deleted, covers, by: Vec::new() }])
             }
@@ -90,7 +90,7 @@ impl Desk<'_> {
                 self.edit(id, text.as_deref(), raw.as_ref(), content.as_deref(), *force)
             }
             Operation::Compact { ids, select, text } => {
-                let targets = self.without_client_notes(self.targets(ids, select)?)?;
+                let targets = self.without_staying(self.targets(ids, select)?)?;
                 let text = not_empty(text.as_deref().unwrap_or_default())?;
                 self.compact(&targets, Why::Compacted, &format!("{SUMMARY}\n{text}"))
             }

@@ -71,6 +71,12 @@ impl Talk {
         self.push(Role::System, vec![block(Kind::Text, 10)], None)
     }
 
+    /// The provider's compaction of earlier content.
+    pub fn compaction(self) -> Talk {
+        let block = Block { label: Some("compaction".into()), ..block(Kind::Other, 500) };
+        self.push(Role::System, vec![block], None)
+    }
+
     pub fn empty(self, role: Role) -> Talk {
         self.push(role, vec![], None)
     }

@@ -1,6 +1,6 @@
 //! Turns an edit request into a commit, with its effects, its price and its checks.
 
-use super::client_notes;
+use super::stays;
 use super::summary::summary;
 use crate::compose::compare::{Overview, overview, thinking_left_out};
 use crate::compose::ground::ATTRIBUTION;
@@ -137,7 +137,7 @@ impl Engine {
             _ => None,
         });
         let desk = conversation.desk(&view, &source, &weights, &scale, added.max().unwrap_or(0));
-        files.remarks.extend(client_notes::kept(conversation, &desk, operation));
+        files.remarks.extend(stays::kept(conversation, &desk, operation));
         match operation {
             Operation::Offload { ids, select, summary } => {
                 self.offload(conversation, &desk, (ids, select), summary.as_deref(), dry_run, files)
@@ -216,7 +216,7 @@ impl Engine {
             files: Vec::new(),
             remarks: Vec::new(),
             on_their_way: 0,
-            warnings: client_notes::removed(conversation, &ground, (&old_view, &new_view)).into_iter().collect(),
+            warnings: stays::removed(conversation, &ground, (&old_view, &new_view)),
             written: Vec::new(),
         };
         if let Some(price) = price {

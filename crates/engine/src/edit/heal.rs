@@ -1,4 +1,4 @@
-//! Finds the block that the provider refuses.
+//! Finds the content that the provider refuses.
 
 use crate::compose::Ground;
 use crate::conversation::Conversation;
@@ -12,6 +12,8 @@ use ctx_core::{ErrorCode, hint};
 use ctx_store::Record;
 use ctx_wire::body::Body;
 use ctx_wire::compose::{ComposedRequest, Segment};
+use ctx_wire::refused::{Refused, RefusedPart};
+use std::ops::Range;
 
 /// A refused request, and the edit that would heal it.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,33 +22,69 @@ pub struct Illness {
     pub operation: Operation,
 }
 
+/// The content that a provider refuses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RefusedContent {
+    /// A client message, or a block of it.
+    Client { message: usize, block: Option<usize>, misplaced: bool },
+    /// An edit wrote it.
+    Written,
+}
+
 impl Engine {
-    /// The message of the path that was sent as message `sent`.
-    pub fn source_of(&self, conversation: &Conversation, sent: usize) -> Option<usize> {
+    /// The content that the refusal of the newest request names.
+    pub fn refused(&self, conversation: &Conversation, answered: &AnswerRecord) -> Option<RefusedContent> {
+        let refused = Refused { message: &answered.error.as_ref()?.message, param: answered.param.as_deref() };
         let effects = conversation.effects(conversation.history.head());
-        let found = self.with_newest(conversation, |at_hand| match conversation.compose(at_hand, effects) {
-            None => Some(sent),
-            Some(written) => came_from(&written.composed, at_hand.body, sent),
+        let found = self.with_newest(conversation, |at_hand| {
+            let body = at_hand.body;
+            let composed = conversation.compose(at_hand, effects).map(|written| written.composed);
+            let out;
+            let sent = match &composed {
+                None => body,
+                Some(composed) => {
+                    out = Body::parse(composed.bytes(body.bytes()), body.wire()).ok()?;
+                    &out
+                }
+            };
+            let RefusedPart { at, misplaced } = body.wire().refused(sent, &refused)?;
+            let is_message = sent.spans().messages.contains(&at);
+            if !is_message && sent.spans().lead.iter().any(|lead| lead.start <= at.start && at.end <= lead.end) {
+                return None;
+            }
+            let source = match &composed {
+                None => Some(at),
+                Some(composed) => source_of(composed, &at),
+            };
+            let Some(source) = source else { return Some(RefusedContent::Written) };
+            let spans = body.spans();
+            let message = spans.messages.iter().position(|message| message.contains(&source.start))?;
+            let start = spans.messages.get(message)?.start;
+            // Known facts may have the block positions of another spelling.
+            let facts = body.read_message(message, ctx_clients::lexicon()).facts;
+            let block = facts.blocks.iter().position(|block| {
+                let (from, to) = (start + block.at.start as usize, start + block.at.end as usize);
+                // A message that is one block as a whole is that block.
+                let is_whole = from == start && Some(to) == spans.messages.get(message).map(|span| span.end);
+                (!is_message || is_whole) && from <= source.start && source.end <= to
+            });
+            Some(RefusedContent::Client { message, block, misplaced })
         });
         found.ok().flatten()
     }
 }
 
-/// The client message that became message `sent`.
-fn came_from(composed: &ComposedRequest, body: &Body, sent: usize) -> Option<usize> {
-    let out = composed.bytes(body.bytes());
-    let span = Body::parse(out, body.wire()).ok()?.spans().messages.get(sent)?.clone();
+/// The first client bytes of a part of the sent request, in the client's body.
+fn source_of(composed: &ComposedRequest, part: &Range<usize>) -> Option<Range<usize>> {
     let mut at = 0;
     for segment in &composed.segments {
         let (length, start) = match segment {
             Segment::Source(range) => (range.len(), Some(range.start)),
             Segment::Made(bytes) => (bytes.len(), None),
         };
-        // The first client bytes inside the message identify it.
-        let (from, to) = (span.start.max(at), span.end.min(at + length));
+        let (from, to) = (part.start.max(at), part.end.min(at + length));
         if let Some(start) = start.filter(|_| from < to) {
-            let place = start + (from - at);
-            return body.spans().messages.iter().position(|message| message.contains(&place));
+            return Some(start + (from - at)..start + (to - at));
         }
         at += length;
     }
@@ -77,18 +115,6 @@ pub fn answer_of(record: &Record) -> Option<AnswerRecord> {
     answered.estimated.is_some().then_some(answered)
 }
 
-/// `messages.12.content.3…` → message 12, block 3.
-pub fn place(text: &str) -> Option<(usize, Option<usize>)> {
-    let rest = text.split_once("messages.")?.1;
-    let mut parts = rest.split(['.', ':', ' ', '`', ',']);
-    let message = parts.next()?.parse().ok()?;
-    let block = match parts.next() {
-        Some("content") => parts.next().and_then(|digits| digits.parse().ok()),
-        _ => None,
-    };
-    Some((message, block))
-}
-
 pub fn id_of(conversation: &Conversation, message: usize, block: Option<usize>) -> Option<(String, Option<Kind>)> {
     let ground = Ground::of(conversation, false);
     let view = ground.lay(conversation.effects(conversation.history.head()));
@@ -104,17 +130,4 @@ pub fn id_of(conversation: &Conversation, message: usize, block: Option<usize>) 
         }
     }
     None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::place;
-
-    #[test]
-    fn the_providers_words_name_a_block() {
-        assert_eq!(place("messages.3.content.1.image.source.base64.data: too large"), Some((3, Some(1))));
-        assert_eq!(place("messages.12: `tool_use` ids were found"), Some((12, None)));
-        assert_eq!(place("***.messages.0.content.2.text"), Some((0, Some(2))));
-        assert_eq!(place("prompt is too long"), None);
-    }
 }

@@ -22,6 +22,7 @@ use std::collections::HashSet;
 struct LeftBehind {
     thinking: usize,
     reminders: usize,
+    settings: usize,
 }
 
 impl LeftBehind {
@@ -34,7 +35,8 @@ impl LeftBehind {
         let thinking = count(self.thinking, "thinking block");
         let reminders =
             count(self.reminders, "note").map(|notes| format!("{notes} of the client's own (environment, reminders)"));
-        let all: Vec<String> = thinking.into_iter().chain(reminders).collect();
+        let settings = count(self.settings, "setting").map(|settings| format!("{settings} (compaction, tools)"));
+        let all: Vec<String> = thinking.into_iter().chain(reminders).chain(settings).collect();
         (!all.is_empty())
             .then(|| format!("not imported, because it belongs to the other conversation: {}", all.join(", ")))
     }
@@ -162,9 +164,10 @@ impl Engine {
                         match block.kind {
                             Kind::Thinking => left.thinking += 1,
                             Kind::Reminder => left.reminders += 1,
+                            _ if facts.is_setting(at) => left.settings += 1,
                             _ => {}
                         }
-                        if matches!(block.kind, Kind::Thinking | Kind::Reminder) {
+                        if matches!(block.kind, Kind::Thinking | Kind::Reminder) || facts.is_setting(at) {
                             continue;
                         }
                         // A result of the provider's tools is sent unchanged or not at all (A42).

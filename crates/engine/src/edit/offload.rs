@@ -35,7 +35,7 @@ impl Engine {
         dry_run: bool,
         files: &mut Files,
     ) -> Result<Vec<Effect>, Refusal> {
-        let targets = desk.without_client_notes(desk.targets(ids, select)?)?;
+        let targets = desk.without_staying(desk.targets(ids, select)?)?;
         let destination = self.destination(conversation)?;
         let mut effects = Vec::new();
         for target in &targets {

@@ -186,7 +186,7 @@ impl Engine {
             }
             Operation::Compact { ids, select, .. } => {
                 desk.effects(&filled)?;
-                let targets = desk.without_client_notes(desk.targets(ids, select)?)?;
+                let targets = desk.without_staying(desk.targets(ids, select)?)?;
                 Ok(vec![(filled, Kind::Summary, self.material(conversation, &desk, &targets)?)])
             }
             _ => Ok(Vec::new()),

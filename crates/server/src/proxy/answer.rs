@@ -88,6 +88,35 @@ impl Answer {
         (body.len() <= most).then_some(body)
     }
 
+    /// The beginning of the body: as much as `is_enough` asks for, unless the deadline or the end comes first, or it is
+    /// longer than `most`. A later reader misses nothing.
+    pub(super) async fn peek_beginning(
+        &mut self,
+        most: usize,
+        deadline: Instant,
+        is_enough: impl Fn(&[u8]) -> bool,
+    ) -> Vec<u8> {
+        let mut body = Vec::new();
+        for frame in self.ahead.iter().flatten() {
+            body.extend_from_slice(frame.data_ref().map_or(&[], |chunk| chunk));
+        }
+        while !self.is_read && body.len() <= most && !is_enough(&body) {
+            let next = poll_fn(|context| self.poll_incoming(context));
+            let Ok(frame) = timeout_at(deadline, next).await else { break };
+            let Some(frame) = frame else {
+                self.is_read = true;
+                break;
+            };
+            let is_cut = frame.is_err();
+            body.extend_from_slice(frame.as_ref().ok().and_then(Frame::data_ref).map_or(&[], |chunk| chunk));
+            self.ahead.push_back(frame);
+            if is_cut {
+                break;
+            }
+        }
+        body
+    }
+
     pub(super) fn poll_frame(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, EarlyEnd>>> {
         match self.ahead.pop_front() {
             Some(frame) => Poll::Ready(Some(frame)),

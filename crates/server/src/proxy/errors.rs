@@ -324,9 +324,9 @@ impl ErrorText {
         Self { status, kind: kind_of(status), code, message: message.to_owned(), permanent: false }
     }
 
-    fn into_response(self, path: &str) -> Response<Bytes> {
+    fn into_response(self, target: &str) -> Response<Bytes> {
         let error = ctx_wire::LocalError { kind: self.kind, code: self.code.as_str(), message: &self.message };
-        let body = Bytes::from(ctx_wire::error_body(path, self.status.as_u16(), &error));
+        let body = Bytes::from(ctx_wire::error_body(target, self.status.as_u16(), &error));
         let mut response = Response::new(body);
         *response.status_mut() = self.status;
         let length = HeaderValue::from(response.body().len());

@@ -26,6 +26,8 @@ use crate::watch::RequestTap;
 
 /// Smaller pieces are merged: a frame for each would cost more.
 const SMALL: usize = 4 * 1024;
+/// Enough bytes of two pieces to find a name that is divided between them.
+const BORDER: usize = 32;
 /// The maximum size of merged pieces.
 const TOGETHER: usize = 64 * 1024;
 
@@ -68,6 +70,18 @@ impl HeldRequest {
             Ok(Err(why)) => Err(Failure::Withheld(why)),
             Err(_) => Err(Failure::Withheld(Withheld::Defect)),
         }
+    }
+
+    /// Whether the client's body contains sealed reasoning.
+    pub(super) fn has_sealed(&self) -> bool {
+        let mut border = Vec::with_capacity(2 * BORDER);
+        self.source.iter().map(AsRef::as_ref).any(|piece: &[u8]| {
+            border.extend_from_slice(piece.get(..BORDER).unwrap_or(piece));
+            let found = self.wire.has_sealed(piece) || self.wire.has_sealed(&border);
+            border.clear();
+            border.extend_from_slice(piece.get(piece.len().saturating_sub(BORDER)..).unwrap_or_default());
+            found
+        })
     }
 
     /// The client's exact bytes.

@@ -8,10 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ctx_wire::Wire;
+use ctx_wire::answer::FirstEvent;
 use ctx_wire::body::Body;
 use ctx_wire::encoding::{self, Encoding};
 use ctx_wire::provider_edits::Kind;
 use ctx_wire::rope::{Pieces, concat};
+use ctx_wire::sse;
 use http::request::Parts;
 use http::{HeaderMap, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
@@ -29,6 +31,9 @@ use crate::watch::{RequestTap, ResponseTap};
 const LONGEST_REFUSAL: usize = 256 * 1024;
 /// A refusal arrives whole, right after its head. A response that takes longer is passed on as it comes.
 const REFUSAL_PATIENCE: Duration = Duration::from_millis(300);
+/// The time that the announcements of a stream wait for its first event. Sealed reasoning is refused before the model
+/// begins, so a later event is not a refusal.
+const STREAM_PATIENCE: Duration = Duration::from_secs(1);
 const LONGEST_DECODED: usize = 4 * 1024 * 1024;
 
 impl Proxy {
@@ -81,8 +86,14 @@ impl Proxy {
                 response_eye.refused(ProviderRefusal { model, kinds, answer });
             }
         }
-        let is_unbound = is_composed && response.status() == StatusCode::BAD_REQUEST;
-        if !is_unbound || !refuses_thinking(held.wire, &mut response, deadline).await {
+        let is_unbound = match response.status() {
+            StatusCode::BAD_REQUEST if is_composed => refuses_thinking(held.wire, &mut response, deadline).await,
+            StatusCode::OK if is_composed && is_plain_stream(response.headers()) && held.has_sealed() => {
+                refuses_in_stream(held.wire, &mut response).await
+            }
+            _ => false,
+        };
+        if !is_unbound {
             return Ok(response);
         }
         let outgoing = Arc::unwrap_or_clone(outgoing);
@@ -125,6 +136,31 @@ async fn refused_edits(
 async fn refuses_thinking(wire: &dyn Wire, response: &mut Response<Answer>, deadline: Instant) -> bool {
     let Some(body) = response.body_mut().peek(LONGEST_REFUSAL, deadline).await else { return false };
     wire.is_unbound(response.status().as_u16(), &decoded(response.headers(), body))
+}
+
+/// Whether a stream begins with the refusal of sealed reasoning. Its announcements wait until the next event has come.
+async fn refuses_in_stream(wire: &dyn Wire, response: &mut Response<Answer>) -> bool {
+    let deadline = Instant::now() + STREAM_PATIENCE;
+    let is_enough = |body: &[u8]| first_event(wire, body) != FirstEvent::Announcement;
+    let body = response.body_mut().peek_beginning(LONGEST_REFUSAL, deadline, is_enough).await;
+    first_event(wire, &body) == FirstEvent::Unbound
+}
+
+/// The first event that is not an announcement, if it has come.
+fn first_event(wire: &dyn Wire, body: &[u8]) -> FirstEvent {
+    let mut first = FirstEvent::Announcement;
+    sse::Reader::new().feed(body, &mut |event| {
+        if first == FirstEvent::Announcement {
+            first = wire.first_event(event.data);
+        }
+    });
+    first
+}
+
+/// Whether a response is a stream of events without an encoding.
+fn is_plain_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    kind.starts_with("text/event-stream") && !headers.contains_key(header::CONTENT_ENCODING)
 }
 
 fn decoded(headers: &HeaderMap, body: Vec<u8>) -> Vec<u8> {

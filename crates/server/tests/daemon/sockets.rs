@@ -7,6 +7,7 @@ mod ends;
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod stores;
 
+use crate::support::house::Router;
 use crate::support::soon;
 use ends::{End, UPGRADE, answer, connect, create, daemon, head_of, opened, said};
 use serde_json::json;
@@ -136,22 +137,46 @@ async fn a_second_request_before_the_answer_waits_for_nothing_and_leaves_no_edit
     assert!(upstream.is_silent().await);
 }
 
-#[tokio::test]
-async fn reasoning_that_the_provider_cannot_open_is_left_out_once() {
-    let (router, listener) = daemon(|_| {}).await;
-    let (mut client, mut upstream) = connect(&router, &listener).await;
+/// A request with sealed reasoning, composed after an edit.
+async fn sealed(client: &mut End, upstream: &mut End, router: &Router) {
     let sealed = json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"});
     let call = json!({"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "read", "arguments": "{}"});
     client.send(create(None, &[said("user", "look")])).await;
     upstream.text().await;
-    answer(&mut client, &mut upstream, "resp_1", &[sealed, call]).await;
+    answer(client, upstream, "resp_1", &[sealed, call]).await;
     let output = json!({"type": "function_call_output", "call_id": "call_1", "output": "long output"});
     client.send(create(Some("resp_1"), &[output])).await;
     upstream.text().await;
-    answer(&mut client, &mut upstream, "resp_2", &[said("assistant", "done")]).await;
+    answer(client, upstream, "resp_2", &[said("assistant", "done")]).await;
     router.edit("ws", json!([{"op": "drop-results", "ids": ["t1"]}])).await;
     client.send(create(Some("resp_2"), &[said("user", "go on")])).await;
     assert!(upstream.text().await.contains("gAAA"));
+}
+
+#[tokio::test]
+async fn a_refusal_behind_an_announcement_is_repeated_before_the_client_sees_any() {
+    let (router, listener) = daemon(|_| {}).await;
+    let (mut client, mut upstream) = connect(&router, &listener).await;
+    sealed(&mut client, &mut upstream, &router).await;
+    let created = json!({"type": "response.created", "response": {"id": "resp_3"}}).to_string();
+    upstream.send(created.clone()).await;
+    assert!(client.is_silent().await, "it waits for the next event");
+    let error = json!({"code": "invalid_encrypted_content", "message": "no"});
+    let failed = json!({"type": "response.failed", "response": {"id": "resp_3", "status": "failed", "error": error}});
+    upstream.send(failed.to_string()).await;
+    let again = upstream.text().await;
+    assert!(!again.contains("gAAA") && !again.contains("long output") && again.contains("go on"), "{again}");
+    upstream.send(created.clone()).await;
+    upstream.send(failed.to_string()).await;
+    assert_eq!(client.text().await, created, "one announcement");
+    assert_eq!(client.json().await["type"], "response.failed", "and no second repetition");
+}
+
+#[tokio::test]
+async fn reasoning_that_the_provider_cannot_open_is_left_out_once() {
+    let (router, listener) = daemon(|_| {}).await;
+    let (mut client, mut upstream) = connect(&router, &listener).await;
+    sealed(&mut client, &mut upstream, &router).await;
     let error = json!({"type": "invalid_request_error", "code": "invalid_encrypted_content", "message": "no"});
     upstream.send(json!({"type": "error", "status": 400, "error": error}).to_string()).await;
     let again = upstream.text().await;

@@ -1,9 +1,12 @@
 //! Clients of OpenAI's and Google's formats through the whole daemon: recorded, edited, and answered in their format.
 
 mod elsewhere;
+mod healing;
 mod moving;
 mod odd;
 mod pending;
+mod settings;
+mod streams;
 mod summaries;
 mod vertex;
 
@@ -318,6 +321,20 @@ async fn a_wrapped_request_of_a_google_login_is_edited_in_its_envelope() {
     let sent: Value = serde_json::from_str(sent).expect("JSON");
     assert_eq!(sent["request"]["systemInstruction"]["parts"][0]["text"], "You are a coding agent.");
     assert_eq!(router.get("status").await["requests"]["unread"], 0);
+}
+
+#[tokio::test]
+async fn tokens_are_counted_for_the_edited_request() {
+    let (_, gemini, router) = daemon().await;
+    talk(&router, &gemini, (GENERATE, "counted"), &contents(2), CONTENT).await;
+    router.edit("counted", json!([{"op": "delete", "ids": ["t2"]}])).await;
+    let count = "/v1beta/models/gemini-3-pro-preview:countTokens";
+    let whole = format!(r#"{{"generateContentRequest":{}}}"#, contents(3));
+    for body in [whole, contents(3)] {
+        let arrived = talk(&router, &gemini, (count, "counted"), &body, r#"{"totalTokens":7}"#).await;
+        assert!(!arrived.text().contains("tangent") && arrived.text().contains("go on"), "{}", arrived.text());
+        assert_eq!(arrived.text().contains("generateContentRequest"), body.contains("generateContentRequest"));
+    }
 }
 
 #[tokio::test]

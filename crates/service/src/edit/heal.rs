@@ -9,7 +9,7 @@ use ctx_core::hint::Command;
 use ctx_core::message::Kind;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
-use ctx_engine::edit::heal::{Illness, answer_of, id_of, ours, place};
+use ctx_engine::edit::heal::{Illness, RefusedContent, answer_of, id_of, ours};
 
 impl Parts {
     pub(crate) fn heal(&self, name: &str, edit: EditRequest) -> Result<EditResult, Refusal> {
@@ -41,20 +41,26 @@ impl Parts {
         let newest = records.iter().rev().find_map(answer_of).ok_or_else(|| healthy("there is no response yet"))?;
         let error = newest
             .error
-            .filter(|_| newest.status == 400)
+            .as_ref()
+            .filter(|_| matches!(newest.status, 200 | 400 | 404 | 422))
             .ok_or_else(|| healthy("the newest request was not refused"))?;
-        let (message, block) = place(&error.message).ok_or_else(|| match conversation.is_edited() {
-            true => ours(&conversation, &error.message),
-            false => healthy("the provider's refusal names no message"),
-        })?;
-        let message =
-            self.engine.source_of(&conversation, message).ok_or_else(|| ours(&conversation, &error.message))?;
+        let (message, block, misplaced) = match self.engine.refused(&conversation, &newest) {
+            Some(RefusedContent::Client { message, block, misplaced }) => (message, block, misplaced),
+            Some(RefusedContent::Written) => return Err(ours(&conversation, &error.message)),
+            // A stream also fails for reasons that are not in the request.
+            None if conversation.is_edited() && matches!(newest.status, 400 | 422) => {
+                return Err(ours(&conversation, &error.message));
+            }
+            None => return Err(healthy("the provider's refusal names no message")),
+        };
         let (id, kind) =
             id_of(&conversation, message, block).ok_or_else(|| healthy("the message that it names is gone"))?;
         let problem = format!("the provider refuses `{id}`: {}", error.message);
         let operation = match kind {
-            // A result has to stay beside its call; the error is in its content.
-            Some(Kind::ToolResult) => Operation::DropResults { ids: vec![id], select: Select::default(), result: None },
+            // A result has to stay beside its call, if the error is in its content.
+            Some(Kind::ToolResult) if !misplaced => {
+                Operation::DropResults { ids: vec![id], select: Select::default(), result: None }
+            }
             _ => Operation::Delete { ids: vec![id], select: Select::default(), force: false },
         };
         Ok(Illness { problem, operation })

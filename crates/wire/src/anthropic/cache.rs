@@ -4,7 +4,8 @@ use crate::body::Body;
 use crate::envelope::Envelope;
 use ctx_models::cache::{Breakpoints, FIVE_MINUTES, ONE_HOUR};
 
-const NAME: &[u8] = b"\"cache_control\"";
+/// The member that sets a breakpoint. Routers take it from other formats too.
+pub const NAME: &[u8] = b"\"cache_control\"";
 
 /// The lifetime in seconds of a request's last breakpoint; none without a breakpoint.
 pub fn lifetime(body: &[u8]) -> Option<u64> {

@@ -1,7 +1,7 @@
 //! The Anthropic Messages format: requests, recognition and responses. No code here knows where the bytes come from or
 //! go to.
 
-mod cache;
+pub(crate) mod cache;
 pub mod compose;
 pub mod content;
 mod contents;
@@ -44,7 +44,7 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub struct Anthropic;
 
-pub static SHAPE: Shape = Shape { list: "messages", wrapped_in: None, leads: |_| false, lone_text: false };
+pub static SHAPE: Shape = Shape { list: "messages", wrapped_in: &[], leads: |_| false, lone_text: false };
 
 impl Draft for Anthropic {
     fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<NewMessage>, Refusal> {

@@ -1,14 +1,17 @@
 //! Writes messages of this wire, and applies its providers' rules.
 
 use super::content::{quoted, write};
-use super::message::{Parts, REASONING, Site};
+use super::message::{self, Parts, REASONING, Site};
 use super::profiles::{self, Profile, Reasoning};
+use crate::anthropic::cache;
 use crate::compose::dialect::{Dialect, Element, KeptBlock, Plan};
 use crate::compose::spell::cut;
 use crate::compose::{Input, Repair};
+use crate::dress::undress;
 use crate::json::Span;
 use ctx_core::content::{Content, WireId};
 use ctx_core::message::{Message, Role};
+use std::borrow::Cow;
 
 /// Chat Completions as a family of model servers accepts them.
 pub(super) struct ChatDialect {
@@ -148,6 +151,22 @@ impl Dialect for ChatDialect {
     fn system(&self, text: &str, like: &[u8]) -> Vec<u8> {
         let role = Parts::read(like).role.unwrap_or_else(|| "system".to_owned());
         format!(r#"{{"role":{},"content":{}}}"#, quoted(&role), quoted(text)).into_bytes()
+    }
+
+    fn breakpoint(&self) -> Option<&'static [u8]> {
+        Some(cache::NAME)
+    }
+
+    fn marked(&self, element: &[u8], mark: &[u8], plan: &Plan<'_>) -> Option<Vec<u8>> {
+        message::marked(element, mark, plan.input.envelope.tools.as_ref().is_some_and(|tools| !tools.is_empty()))
+    }
+
+    fn bare<'e>(&self, element: &'e [u8]) -> Cow<'e, [u8]> {
+        let (cuts, _) = message::bare_cuts(element, &Parts::read(element));
+        match cuts.is_empty() {
+            true => Cow::Borrowed(element),
+            false => Cow::Owned(undress(element, &cuts).0),
+        }
     }
 
     fn with_tools(&self) -> &'static [&'static str] {

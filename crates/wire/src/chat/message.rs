@@ -121,6 +121,7 @@ fn role_of(name: Option<&str>) -> Role {
 pub(super) fn read(bytes: &[u8], lexicon: &Lexicon) -> Reading {
     let parts = Parts::read(bytes);
     let mut facts = Facts::new(bytes, role_of(parts.role.as_deref()), lexicon);
+    (facts.cuts, facts.marked) = bare_cuts(bytes, &parts);
     for site in parts.sites() {
         match site {
             Site::Reasoning(at) => {
@@ -154,10 +155,7 @@ fn string<'b>(bytes: &'b [u8], object: &Span, name: &str) -> Option<Cow<'b, str>
 
 fn element(bytes: &[u8], span: &Span, facts: &mut Facts<'_>) {
     let kind = string(bytes, span, "type").unwrap_or_default();
-    let cut = mark_cut(bytes, span);
-    facts.cuts.extend(cut.clone());
-    facts.marked |= cut.is_some();
-    let bare = Bare { at: span, cut };
+    let bare = Bare { at: span, cut: mark_cut(bytes, span) };
     match kind.as_ref() {
         // Displayed synthetic calls and results beside texts.
         "function" | "custom" => call(bytes, span, facts),
@@ -172,6 +170,65 @@ fn element(bytes: &[u8], span: &Span, facts: &mut Facts<'_>) {
         "file" => facts.other(bare, Kind::Document, "file", size(bytes, span.clone())),
         other => facts.other(bare, Kind::Other, other, size(bytes, span.clone())),
     }
+}
+
+/// The bytes that do not count for the identity of a message, and whether it has a cache breakpoint: the breakpoints of
+/// its parts (C40), or the list around a lone text, which clients write as a string when they move a breakpoint.
+pub(super) fn bare_cuts(bytes: &[u8], parts: &Parts) -> (Vec<Span>, bool) {
+    let Some(elements) = &parts.elements else { return (Vec::new(), false) };
+    let marks: Vec<Span> = elements.iter().filter_map(|element| mark_cut(bytes, element)).collect();
+    let is_marked = !marks.is_empty();
+    let lone = match (elements.as_slice(), parts.content) {
+        ([element], Some(content)) => lone_text(bytes, element).map(|text| (parts.value(content), text)),
+        _ => None,
+    };
+    match lone {
+        Some((content, text)) => (vec![content.start..text.start, text.end..content.end], is_marked),
+        None => (marks, is_marked),
+    }
+}
+
+/// The text of a part that has nothing else but a breakpoint.
+fn lone_text(bytes: &[u8], part: &Span) -> Option<Span> {
+    let mut text = None;
+    for member in json::members(bytes, part.start)?.flatten() {
+        match key(bytes, &member).as_ref() {
+            "type" if bytes.get(member.value.clone()) == Some(br#""text""#.as_slice()) => {}
+            "text" if bytes.get(member.value.start) == Some(&b'"') => text = Some(member.value),
+            "cache_control" => {}
+            _ => return None,
+        }
+    }
+    text
+}
+
+/// The element with a cache breakpoint at its end. A text becomes a list only if `may_list`: a server that reads lists
+/// only beside tools would lose it (C24).
+pub(super) fn marked(bytes: &[u8], mark: &[u8], may_list: bool) -> Option<Vec<u8>> {
+    let parts = Parts::read(bytes);
+    let with_mark = |mut before: Vec<u8>| {
+        before.extend_from_slice(b"\"cache_control\":");
+        before.extend_from_slice(mark);
+        before
+    };
+    let edit = match (&parts.elements, parts.content) {
+        // Calls stand behind the content, so a breakpoint there would not cover the message.
+        _ if !parts.call_elements.is_empty() => return None,
+        (Some(elements), _) => {
+            let last = elements.last()?;
+            let (at, comma) = crate::compose::spell::end_of_members(bytes, last);
+            (at..at, with_mark(if comma { b",".to_vec() } else { Vec::new() }))
+        }
+        (None, Some(content)) if may_list => {
+            let value = parts.value(content);
+            let text = bytes.get(value.clone()).filter(|text| text.len() > 2)?;
+            let mut list = with_mark([br#"[{"type":"text","text":"#.as_slice(), text, b","].concat());
+            list.extend_from_slice(b"}]");
+            (value, list)
+        }
+        _ => return None,
+    };
+    Some(crate::compose::spell::spliced(bytes, vec![edit]))
 }
 
 /// The cache breakpoint of a part, with its comma.

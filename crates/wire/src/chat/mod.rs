@@ -9,17 +9,20 @@ mod envelope;
 mod message;
 mod profiles;
 mod question;
+mod refusals;
 pub mod rules;
 mod tap;
 
 use crate::answer::Tap;
-use crate::body::{Shape, Spans};
+use crate::anthropic::cache;
+use crate::body::{Body, Shape, Spans};
 use crate::compose::{ComposedRequest, Input, continued, generic};
 use crate::envelope::Envelope;
 use crate::facts::Reading;
 use crate::openai;
 use crate::question::Questions;
 use crate::recorded::Opening;
+use crate::refused::{Refused, RefusedPart};
 use crate::wire::{Call, LocalError, Wire};
 use ctx_core::Lexicon;
 use ctx_core::content::{Content, WireId};
@@ -28,7 +31,7 @@ use ctx_core::edit::effect::NewMessage;
 use ctx_core::edit::fold::View;
 use ctx_core::edit::resolve::{Draft, DraftScope};
 use ctx_core::message::Role;
-use ctx_models::cache::CacheRules;
+use ctx_models::cache::{Breakpoints, CacheRules};
 use question::ChatQuestions;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -37,7 +40,7 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub struct Chat;
 
-pub static SHAPE: Shape = Shape { list: "messages", wrapped_in: None, leads: message::leads, lone_text: false };
+pub static SHAPE: Shape = Shape { list: "messages", wrapped_in: &[], leads: message::leads, lone_text: false };
 
 impl Draft for Chat {
     fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<NewMessage>, Refusal> {
@@ -76,6 +79,18 @@ impl Wire for Chat {
 
     fn glance(&self, message: &[u8]) -> (Role, bool) {
         message::glance(message)
+    }
+
+    fn breakpoints(&self, body: &Body, envelope: &Envelope) -> Breakpoints {
+        crate::marks::breakpoints(body, envelope, cache::NAME)
+    }
+
+    fn marks_envelope(&self, body: &Body, envelope: &Envelope) -> bool {
+        crate::marks::is_head_marked(body, envelope, cache::NAME)
+    }
+
+    fn cache_lifetime(&self, bytes: &[u8], _: &Spans) -> Option<u64> {
+        cache::lifetime(bytes)
     }
 
     fn cache_rules(&self) -> CacheRules {
@@ -152,6 +167,10 @@ impl Wire for Chat {
 
     fn error_body(&self, status: u16, error: &LocalError<'_>) -> String {
         openai::error_body(status, error)
+    }
+
+    fn refused(&self, sent: &Body, refused: &Refused<'_>) -> Option<RefusedPart> {
+        refusals::part(sent, refused)
     }
 
     fn tap(&self, status: u16, content_type: Option<&str>, content_encoding: Option<&str>) -> Box<dyn Tap> {

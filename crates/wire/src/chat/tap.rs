@@ -4,6 +4,7 @@ use crate::answer::{Answer, Growth, Progress, ProviderError, Usage};
 use crate::sse;
 use crate::tap::fields::{count, inner, items, owned, pick, text};
 use crate::tap::{ANSWER_LIMIT, AnswerReader};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 pub(super) type Tap = crate::tap::Tap<Reader>;
@@ -39,14 +40,22 @@ impl AnswerReader for Reader {
             answer.error = Some(read_error(error));
         }
         let Some(choice) = choices.and_then(|choices| items(choices).next()) else { return };
-        let Some([delta, finish]) = pick(choice, ["delta", "finish_reason"]) else { return };
+        let Some([index, delta, finish]) = pick(choice, ["index", "delta", "finish_reason"]) else { return };
+        // Further choices are alternatives that no client sends back.
+        if index.and_then(count).is_some_and(|index| index > 0) {
+            return;
+        }
         self.started = true;
         if let Some(delta) = delta {
             self.grow(delta);
         }
         if let Some(finish) = owned(finish) {
+            if finish == "error" {
+                answer.error.get_or_insert_with(|| ProviderError::plain("the answer ended with an error".to_owned()));
+            } else {
+                answer.whole_message = true;
+            }
             answer.stop_reason = Some(finish);
-            answer.whole_message = true;
         }
     }
 
@@ -56,9 +65,8 @@ impl AnswerReader for Reader {
         match (error, message) {
             (Some(error), _) => answer.error = Some(read_error(error)),
             // Mistral's errors are flat (C44).
-            (None, Some(message)) if answer.status >= 400 => {
-                answer.error =
-                    Some(ProviderError { kind: None, message: owned(Some(message)).unwrap_or_default(), code: None });
+            (None, Some(_)) if answer.status >= 400 => {
+                answer.error = Some(read_error(body));
             }
             _ => {}
         }
@@ -169,15 +177,20 @@ fn read_usage(usage: &str) -> Option<Usage> {
         "completion_tokens_details",
         "prompt_cache_hit_tokens",
         "cached_tokens",
+        "cache_read_input_tokens",
+        "cache_creation_input_tokens",
     ];
-    let [prompt, output, details, output_details, hit, cached] = pick(usage, names)?;
-    let [inside, written] =
-        details.and_then(|details| pick(details, ["cached_tokens", "cache_write_tokens"])).unwrap_or_default();
+    let [prompt, output, details, output_details, hit, cached, read, created] = pick(usage, names)?;
+    // Servers with explicit breakpoints report written tokens under several names (C40).
+    let names = ["cached_tokens", "cache_write_tokens", "cache_creation_input_tokens", "cache_creation_tokens"];
+    let [inside, written, creation, creation_tokens] =
+        details.and_then(|details| pick(details, names)).unwrap_or_default();
     let [reasoning] = output_details.and_then(|details| pick(details, ["reasoning_tokens"])).unwrap_or_default();
     let number = |value: Option<&str>| value.and_then(count);
     let prompt = number(prompt)?;
-    let read = number(inside).or(number(hit)).or(number(cached)).unwrap_or(0).min(prompt);
-    let written = number(written).unwrap_or(0).min(prompt - read);
+    let first = |values: &[Option<&str>]| values.iter().find_map(|value| number(*value)).unwrap_or(0);
+    let read = first(&[inside, hit, cached, read]).min(prompt);
+    let written = first(&[written, creation, creation_tokens, created]).min(prompt - read);
     Some(Usage {
         input: prompt - read - written,
         cache_read: read,
@@ -190,13 +203,15 @@ fn read_usage(usage: &str) -> Option<Usage> {
 
 /// An error, as an object or a plain text.
 fn read_error(error: &str) -> ProviderError {
-    match pick(error, ["type", "message", "code"]) {
-        Some([kind, message, code]) => {
-            ProviderError { kind: owned(kind), message: owned(message).unwrap_or_default(), code: owned(code) }
-        }
-        None => {
-            let message = text(error).map_or_else(|| error.to_owned(), |words| words.into_owned());
-            ProviderError { kind: None, message, code: None }
-        }
+    let Some([kind, message, code, param, metadata]) = pick(error, ["type", "message", "code", "param", "metadata"])
+    else {
+        return ProviderError::plain(text(error).map_or_else(|| error.to_owned(), |words| words.into_owned()));
+    };
+    let scalar = |value: Option<&str>| value.map(|value| text(value).map_or_else(|| value.to_owned(), Cow::into_owned));
+    let mut message = scalar(message).unwrap_or_default();
+    // A router repeats the words of the server behind it (C44).
+    if let Some(raw) = metadata.and_then(|metadata| pick(metadata, ["raw"])).and_then(|[raw]| owned(raw)) {
+        message = format!("{message}: {raw}");
     }
+    ProviderError { kind: owned(kind), message, code: scalar(code), param: owned(param) }
 }

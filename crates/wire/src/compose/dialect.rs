@@ -57,6 +57,16 @@ pub(crate) trait Dialect: Sync {
         None
     }
 
+    /// The element with this breakpoint at its end; `None` if it cannot have one.
+    fn marked(&self, _element: &[u8], _mark: &[u8], _: &Plan<'_>) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// The element as it counts for the cache: without breakpoints, and a lone text in one spelling.
+    fn bare<'e>(&self, element: &'e [u8]) -> Cow<'e, [u8]> {
+        Cow::Borrowed(element)
+    }
+
     /// Members that are meaningless without tools.
     fn with_tools(&self) -> &'static [&'static str];
 }

@@ -6,7 +6,7 @@ use super::layout::pieces;
 use super::writer::{ArrayWriter, Writer};
 use super::{Input, Out, Piece, Segment};
 use crate::json::Span;
-use crate::marks::is_marked;
+use crate::marks::{self, is_marked};
 use ctx_core::content::Content;
 use ctx_core::key::Key;
 
@@ -29,18 +29,30 @@ pub(super) fn elements<D: Dialect + ?Sized>(dialect: &D, plan: &Plan<'_>, mut pr
     let from = first.map_or(0, |first| first.start);
     let bytes = input.body.bytes().get(from..).unwrap_or_default();
     let breakpoint = dialect.breakpoint().filter(|name| memchr::memmem::find(bytes, name).is_some());
+    let mut ends = Vec::with_capacity(plan.outs.len());
     for (at, out) in plan.outs.iter().enumerate() {
-        let written = written(dialect, plan, out);
-        let is_marked = breakpoint.is_some_and(|name| match (&written, out.source) {
-            (None, Some(source)) => is_marked(input.body.message(source as usize), name),
-            (written, _) => written.iter().flatten().any(|element| is_marked(element, name)),
-        });
+        let mut written = written(dialect, plan, out);
         let digest = match (&written, out.source) {
             (None, Some(source)) => {
                 input.digests.get(source as usize).copied().unwrap_or_else(|| Key::of([[].as_slice()]))
             }
-            (written, _) => Key::of(written.iter().flatten().map(Vec::as_slice)),
+            (written, _) => {
+                let bare: Vec<_> = written.iter().flatten().map(|element| dialect.bare(element)).collect();
+                Key::of(bare.iter().map(AsRef::as_ref))
+            }
         };
+        if let (Some(name), Some(written), Some(source)) = (breakpoint, &mut written, out.source)
+            && !written.iter().any(|element| is_marked(element, name))
+            && let Some(mark) = marks::value(input.body.message(source as usize), name)
+            && let Some(last) = written.last_mut()
+            && let Some(marked) = dialect.marked(last, mark, plan)
+        {
+            *last = marked;
+        }
+        let is_marked = breakpoint.is_some_and(|name| match (&written, out.source) {
+            (None, Some(source)) => is_marked(input.body.message(source as usize), name),
+            (written, _) => written.iter().flatten().any(|element| is_marked(element, name)),
+        });
         match (written, out.source) {
             (None, Some(source)) => all.elements.push(Element::Source(lead + source as usize)),
             (written, _) => all.elements.extend(written.into_iter().flatten().map(Element::Made)),
@@ -48,8 +60,42 @@ pub(super) fn elements<D: Dialect + ?Sized>(dialect: &D, plan: &Plan<'_>, mut pr
         prefix = prefix.then(digest);
         all.after.push(prefix);
         all.marks.extend(is_marked.then_some((at, prefix)));
+        ends.push(all.elements.len());
+    }
+    if let Some(name) = breakpoint {
+        put_back(dialect, plan, name, &mut all, &ends);
     }
     all
+}
+
+/// Sets the breakpoints of removed messages at the nearest message before each. `ends`: behind the elements of each
+/// message.
+fn put_back<D: Dialect + ?Sized>(dialect: &D, plan: &Plan<'_>, name: &[u8], all: &mut WrittenElements, ends: &[usize]) {
+    let input = plan.input;
+    let lead = input.body.spans().lead.len();
+    for (source, _) in plan.messages() {
+        let message = input.body.message(source as usize);
+        let Some(mark) = marks::value(message, name) else { continue };
+        if plan.outs.iter().any(|out| out.source == Some(source)) {
+            continue;
+        }
+        let is_before = |out: &Out| out.anchor.or(out.source).is_some_and(|at| at < source);
+        let Some(last) = plan.outs.iter().rposition(is_before) else { continue };
+        for at in (0..=last).rev() {
+            let is_set = all.marks.iter().any(|(marked, _)| *marked == at);
+            let Some(end) = ends.get(at).copied().filter(|end| !is_set && *end > 0) else { break };
+            let Some(element) = all.elements.get_mut(end - 1) else { break };
+            let bytes = match element {
+                Element::Source(own) => input.body.message(*own - lead),
+                Element::Made(bytes) => bytes.as_slice(),
+            };
+            let Some(marked) = dialect.marked(bytes, mark, plan) else { continue };
+            *element = Element::Made(marked);
+            all.marks.extend(all.after.get(at).map(|prefix| (at, *prefix)));
+            all.marks.sort_by_key(|(at, _)| *at);
+            break;
+        }
+    }
 }
 
 /// The elements that an outgoing message is written as; none if its source is unchanged.

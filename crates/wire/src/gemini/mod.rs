@@ -36,7 +36,10 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub struct Gemini;
 
-pub static SHAPE: Shape = Shape { list: "contents", wrapped_in: Some("request"), leads: |_| false, lone_text: false };
+/// The service behind a Google login wraps each request (G41), and a count of tokens may take a whole one (G44).
+const WRAPPERS: &[&str] = &["request", "generateContentRequest", "generate_content_request"];
+
+pub static SHAPE: Shape = Shape { list: "contents", wrapped_in: WRAPPERS, leads: |_| false, lone_text: false };
 
 impl Draft for Gemini {
     fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<NewMessage>, Refusal> {
@@ -170,6 +173,23 @@ impl Wire for Gemini {
         json!({"error": {"code": status, "message": error.message, "status": name, "details": [info]}}).to_string()
     }
 
+    fn error_for(&self, target: &str, status: u16, error: &LocalError<'_>) -> String {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let mut body = self.error_body(status, error);
+        if let Some(asked) = wrapped(path) {
+            // The service behind a Google login lists its errors too (G42).
+            let mut value: Value = serde_json::from_str(&body).unwrap_or_default();
+            let reason = if status < 500 { "badRequest" } else { "backendError" };
+            value["error"]["errors"] = json!([{"message": error.message, "domain": "global", "reason": reason}]);
+            body = value.to_string();
+            return if streams_list(asked, query) { format!("[{body}]") } else { body };
+        }
+        match named(path) {
+            Some((_, asked)) if streams_list(asked, query) => format!("[{body}]"),
+            _ => body,
+        }
+    }
+
     fn tap(&self, status: u16, content_type: Option<&str>, content_encoding: Option<&str>) -> Box<dyn Tap> {
         Box::new(tap::Tap::new(status, content_type, content_encoding))
     }
@@ -193,6 +213,11 @@ fn named(path: &str) -> Option<(&str, &str)> {
 fn wrapped(path: &str) -> Option<&str> {
     let (_, last) = path.rsplit_once('/')?;
     last.split_once(':').filter(|(version, _)| *version == "v1internal").map(|(_, asked)| asked)
+}
+
+/// Whether the answer is a list of objects, errors included (G40).
+fn streams_list(asked: &str, query: &str) -> bool {
+    asked == "streamGenerateContent" && !query.split('&').any(|member| member == "alt=sse")
 }
 
 /// The provider's name for a status.

@@ -25,6 +25,8 @@ enum PartSoFar {
 }
 
 impl AnswerReader for Reader {
+    const STREAMS_LISTS: bool = true;
+
     fn event(&mut self, event: sse::Event<'_>, answer: &mut Answer) {
         if !self.take(event.data, answer) {
             answer.broken_events += 1;
@@ -185,10 +187,17 @@ fn read_usage(usage: &str) -> Option<Usage> {
 }
 
 fn read_error(error: &str) -> ProviderError {
-    let [status, message, code] = pick(error, ["status", "message", "code"]).unwrap_or_default();
+    let [status, message, code, details] = pick(error, ["status", "message", "code", "details"]).unwrap_or_default();
+    // The violated fields stand in the details.
+    let field = details.into_iter().flat_map(items).find_map(|detail| {
+        let [violations] = pick(detail, ["fieldViolations"])?;
+        let [field] = pick(items(violations?).next()?, ["field"])?;
+        owned(field)
+    });
     ProviderError {
         kind: owned(status),
         message: owned(message).unwrap_or_else(|| error.to_owned()),
         code: code.map(str::to_owned),
+        param: field,
     }
 }

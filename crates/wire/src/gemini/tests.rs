@@ -205,6 +205,43 @@ fn an_answer_is_told_as_it_grows() {
 }
 
 #[test]
+fn a_list_is_told_as_it_grows() {
+    let mut tap = Gemini.tap(200, Some("application/json"), None);
+    let mut told = Progress::default();
+    let mut all = Vec::new();
+    let list = json!(objects()).to_string();
+    for piece in list.as_bytes().chunks(50) {
+        tap.feed(piece);
+        all.push(tap.grown(&mut told).into_iter().map(|grown| grown.text).collect::<String>());
+    }
+    assert_eq!(all.concat(), "hmI {}");
+    assert!(all.iter().filter(|text| !text.is_empty()).count() == 3, "each when it comes: {all:?}");
+    let answer = tap.finish(Ending::Complete);
+    assert_eq!((answer.events, answer.broken_events, answer.undecodable), (3, 0, None));
+
+    let mut cut = Gemini.tap(200, Some("application/json"), None);
+    cut.feed(&list.as_bytes()[..list.len() - 4]);
+    let cut = cut.finish(Ending::Cut);
+    assert!(!cut.whole_message && !cut.reply.is_empty(), "the parts that came are kept: {cut:?}");
+
+    let mut failed = Gemini.tap(200, Some("application/json"), None);
+    failed.feed(br#"[{"candidates":[]},{"error":{"code":503,"message":"busy","status":"UNAVAILABLE"}}]"#);
+    assert_eq!(failed.finish(Ending::Complete).error.map(|error| error.message).as_deref(), Some("busy"));
+}
+
+#[test]
+fn a_count_of_a_whole_request_is_read_like_the_request() {
+    let request = json!({"model": "models/gemini-3-pro", "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
+        "systemInstruction": {"parts": [{"text": "Be kind."}]}});
+    for name in ["generateContentRequest", "generate_content_request"] {
+        let body = Body::parse(json!({name: request}).to_string().into_bytes(), &Gemini).expect("a body");
+        let envelope = body.envelope(ctx_clients::lexicon());
+        assert_eq!((body.spans().messages.len(), envelope.system.len()), (1, 1), "{name}");
+        assert_eq!(envelope.model.as_deref(), Some("gemini-3-pro"));
+    }
+}
+
+#[test]
 fn refusals_and_blocks_are_read() {
     let error = r#"{"error":{"code":400,"message":"Invalid thought signature.","status":"INVALID_ARGUMENT"}}"#;
     for body in [error.to_owned(), format!("[{error}]")] {
@@ -246,4 +283,18 @@ fn an_error_of_ours_has_the_providers_shape() {
     let body: Value = serde_json::from_str(&Gemini.error_body(503, &error)).expect("JSON");
     assert_eq!((&body["error"]["code"], &body["error"]["status"]), (&json!(503), &json!("UNAVAILABLE")));
     assert_eq!(body["error"]["details"][0]["reason"], "withheld");
+
+    let told = |target: &str| -> Value {
+        serde_json::from_str(&crate::registry::error_body(target, 503, &error)).expect("JSON")
+    };
+    let stream = "/v1beta/models/gemini-3-pro:streamGenerateContent";
+    assert_eq!(told(stream)[0]["error"]["code"], 503, "a list like the answer (G40)");
+    assert_eq!(told(&format!("{stream}?key=a&alt=sse"))["error"]["code"], 503);
+    assert_eq!(told("/v1beta/models/gemini-3-pro:generateContent")["error"]["code"], 503);
+    let assist = told("/v1internal:streamGenerateContent?alt=sse");
+    assert_eq!(
+        assist["error"]["errors"],
+        json!([{"message": "not sent", "domain": "global", "reason": "backendError"}])
+    );
+    assert!(body["error"].get("errors").is_none(), "only behind a login (G42)");
 }

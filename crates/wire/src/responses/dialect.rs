@@ -4,7 +4,7 @@ use super::cache::BREAKPOINT;
 use super::content::{is_part, part, result};
 use super::item::{Item, Sort};
 use super::rewrite::Rewrite;
-use super::{families, ties};
+use super::{families, ids, ties};
 use crate::compose::dialect::{Dialect, Element, KeptBlock, Plan};
 use crate::compose::{Input, Out, Repair, opaque_pairs};
 use ctx_core::content::{Content, WireId};
@@ -58,6 +58,7 @@ impl Dialect for ResponsesDialect {
 
     fn repair(&self, plan: &mut Plan<'_>) {
         trigger_last(plan);
+        ids::shorten(plan);
         ties::loosen(plan);
     }
 
@@ -133,6 +134,7 @@ impl Dialect for ResponsesDialect {
             true => Element::Made([br#"{"role":"user","content":"#, element.bytes(input), b"}"].concat()),
             false => element,
         };
+        let elements: Vec<Element> = elements.into_iter().map(ids::shortened).collect();
         match elements.as_slice() {
             [Element::Source(0)] => elements,
             _ if input.body.bytes().get(input.body.spans().array.start) == Some(&b'"') => {

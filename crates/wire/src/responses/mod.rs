@@ -8,15 +8,17 @@ mod dialect;
 mod draft;
 mod envelope;
 mod families;
+mod ids;
 mod item;
 mod recover;
+mod refusals;
 mod rewrite;
 pub mod rules;
 mod socket;
 mod tap;
 mod ties;
 
-use crate::answer::Tap;
+use crate::answer::{FirstEvent, Tap};
 use crate::body::{Body, Shape, Spans};
 use crate::compose::{ComposedRequest, Input, continued, generic};
 use crate::envelope::Envelope;
@@ -24,6 +26,7 @@ use crate::facts::Reading;
 use crate::json::Span;
 use crate::openai;
 use crate::recorded::Opening;
+use crate::refused::{Refused, RefusedPart};
 use crate::socket::Socket;
 use crate::wire::{Call, LocalError, Wire};
 use ctx_core::Lexicon;
@@ -41,7 +44,7 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub struct Responses;
 
-pub static SHAPE: Shape = Shape { list: "input", wrapped_in: None, leads: item::leads, lone_text: true };
+pub static SHAPE: Shape = Shape { list: "input", wrapped_in: &[], leads: item::leads, lone_text: true };
 
 impl Draft for Responses {
     fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<NewMessage>, Refusal> {
@@ -194,12 +197,24 @@ impl Wire for Responses {
         Box::new(tap::Tap::new(status, content_type, content_encoding))
     }
 
+    fn refused(&self, sent: &Body, refused: &Refused<'_>) -> Option<RefusedPart> {
+        refusals::part(sent, refused)
+    }
+
     fn socket(&self) -> Option<&dyn Socket> {
         Some(&Responses)
     }
 
     fn is_unbound(&self, status: u16, body: &[u8]) -> bool {
         recover::is_unbound(status, body)
+    }
+
+    fn first_event(&self, data: &str) -> FirstEvent {
+        recover::first_event(data)
+    }
+
+    fn has_sealed(&self, bytes: &[u8]) -> bool {
+        memchr::memmem::find(bytes, b"\"encrypted_content\"").is_some()
     }
 
     fn without_reasoning(&self, body: &Body) -> Option<Vec<u8>> {

@@ -2,7 +2,9 @@
 
 use super::item::{Item, Sort};
 use super::rewrite::Rewrite;
+use crate::answer::FirstEvent;
 use crate::body::Body;
+use crate::tap::fields::{pick, text};
 
 /// Whether the provider could not verify or open the sealed reasoning of a request (R41, R42).
 pub(super) fn is_unbound(status: u16, body: &[u8]) -> bool {
@@ -11,6 +13,16 @@ pub(super) fn is_unbound(status: u16, body: &[u8]) -> bool {
     status == 400
         && (says(b"invalid_encrypted_content")
             || (is_sealed() && (says(b"could not be") || says(b"not issued to this"))))
+}
+
+/// The meaning of an event at the beginning of a stream (R62). The announcements come before the input is read.
+pub(super) fn first_event(data: &str) -> FirstEvent {
+    let kind = pick(data, ["type"]).and_then(|[kind]| kind).and_then(text);
+    match kind.as_deref() {
+        Some("response.created" | "response.queued" | "response.in_progress") => FirstEvent::Announcement,
+        Some("response.failed" | "error") if is_unbound(400, data.as_bytes()) => FirstEvent::Unbound,
+        _ => FirstEvent::Answer,
+    }
 }
 
 /// The body without reasoning and without item ids, all or nothing: half of it is refused again. `None` if it contains

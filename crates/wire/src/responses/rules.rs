@@ -59,6 +59,12 @@ pub const RULES: &[Rule] = &[
         "ctx removes the reasoning. Restore what was deleted behind it to keep it.",
     ),
     rule(
+        "R25",
+        "ids of calls have at most 64 characters",
+        "The provider refuses longer ones, even if it made them.",
+        "ctx shortens the id in the call and in its result. Nothing to do.",
+    ),
+    rule(
         "R27",
         "items beside a change lose their ids",
         "The provider looks reasoning and its followers up by their ids, and refuses a step that is incomplete.",

@@ -157,7 +157,7 @@ fn finish(response: &str, answer: &mut Answer) {
     if let Some(error) = error {
         answer.error = Some(read_error(error));
     } else if status.as_deref() == Some("failed") {
-        answer.error = Some(ProviderError { kind: None, message: "the response failed".to_owned(), code: None });
+        answer.error = Some(ProviderError::plain("the response failed".to_owned()));
     }
 }
 
@@ -184,15 +184,12 @@ fn read_usage(usage: &str) -> Option<Usage> {
 
 /// An error, as an object or a plain text.
 fn read_error(error: &str) -> ProviderError {
-    match pick(error, ["type", "message", "code"]) {
-        Some([kind, message, code]) => {
+    match pick(error, ["type", "message", "code", "param"]) {
+        Some([kind, message, code, param]) => {
             // An event of type `error` names itself, not the kind.
             let kind = owned(kind).filter(|kind| kind != "error");
-            ProviderError { kind, message: owned(message).unwrap_or_default(), code: owned(code) }
+            ProviderError { kind, message: owned(message).unwrap_or_default(), code: owned(code), param: owned(param) }
         }
-        None => {
-            let message = text(error).map_or_else(|| error.to_owned(), |words| words.into_owned());
-            ProviderError { kind: None, message, code: None }
-        }
+        None => ProviderError::plain(text(error).map_or_else(|| error.to_owned(), |words| words.into_owned())),
     }
 }

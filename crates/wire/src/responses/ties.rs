@@ -1,6 +1,7 @@
 //! The links between the items of a model's step. The provider looks up reasoning and its followers by id; items
 //! without ids are not looked up (R20–R22).
 
+use super::ids;
 use super::item::Item;
 use crate::compose::dialect::Plan;
 use crate::compose::{Input, Out, Repair};
@@ -23,7 +24,7 @@ pub(super) fn is_step_changed(plan: &Plan<'_>, message: usize) -> bool {
     }
     let places = places(&plan.outs);
     let group = groups(plan).into_iter().find(|group| group.contains(&message));
-    group.is_some_and(|group| !is_untouched(&group, &places))
+    group.is_some_and(|group| !is_untouched(plan, &group, &places))
 }
 
 fn is_reasoning(message: &Message) -> bool {
@@ -64,7 +65,7 @@ fn groups(plan: &Plan<'_>) -> Vec<std::ops::Range<usize>> {
 fn changed_groups(plan: &Plan<'_>, places: &HashMap<usize, usize>) -> Vec<std::ops::Range<usize>> {
     let continues = |group: &std::ops::Range<usize>| group.start == plan.from && !begins_group(plan.input, plan.from);
     let is_changed = |group: &std::ops::Range<usize>| {
-        !is_untouched(group, places) || (plan.from > 0 && plan.carried && continues(group))
+        !is_untouched(plan, group, places) || (plan.from > 0 && plan.carried && continues(group))
     };
     groups(plan).into_iter().filter(is_changed).collect()
 }
@@ -75,7 +76,10 @@ fn places(outs: &[Out]) -> HashMap<usize, usize> {
     whole.filter_map(|(at, out)| Some((out.source? as usize, at))).collect()
 }
 
-fn is_untouched(group: &std::ops::Range<usize>, places: &HashMap<usize, usize>) -> bool {
+fn is_untouched(plan: &Plan<'_>, group: &std::ops::Range<usize>, places: &HashMap<usize, usize>) -> bool {
+    if group.clone().any(|item| plan.input.messages.get(item).is_some_and(|message| ids::is_long(message))) {
+        return false;
+    }
     let first = places.get(&group.start);
     first.is_some_and(|first| group.clone().zip(*first..).all(|(item, at)| places.get(&item) == Some(&at)))
 }

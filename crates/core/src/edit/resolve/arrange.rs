@@ -4,7 +4,7 @@ use super::target::{count, nothing_named};
 use super::{Desk, Scope, Target};
 use crate::ErrorCode;
 use crate::edit::effect::{CutPoint, Effect, FrameKey, FrameRef, MessageRef, NewMessage, NewMessageId, Place};
-use crate::edit::fold::{Frame, Segment, Unit};
+use crate::edit::fold::{Frame, Segment, Unit, ViewUnit};
 use crate::edit::layout::{Group, Layout};
 use crate::edit::operation::{Select, Where};
 use crate::edit::refusal::Refusal;
@@ -97,6 +97,7 @@ impl Desk<'_> {
 
     pub(super) fn shift(&self, ids: &[String], to: &Where) -> Result<Vec<Effect>, Refusal> {
         let frames = self.frames(ids, "move")?;
+        self.refuse_settings(&frames)?;
         let stays = (0..self.view.frames.len()).rev().find(|at| !frames.contains(at));
         let there = frames.is_sorted() && stays.is_none_or(|at| frames.iter().all(|moved| *moved > at));
         let place = match (self.place(to)?, stays) {
@@ -140,6 +141,23 @@ impl Desk<'_> {
         Ok(vec![Effect::Move { frames: references, to: place }])
     }
 
+    /// Refuses to move a setting with a frame: what the provider reads depends on its place.
+    fn refuse_settings(&self, frames: &[usize]) -> Result<(), Refusal> {
+        for &at in frames {
+            let frame = &self.view.frames[at];
+            let units = self.view.units(frame, self.source.messages);
+            let sent: Vec<&ViewUnit> = units.iter().filter(|laid| laid.covered.is_none()).collect();
+            let settings: Vec<&str> = sent.iter().filter_map(|laid| self.setting(laid)).collect();
+            let Some(kind) = settings.first().filter(|_| settings.len() < sent.len()) else { continue };
+            return Err(Refusal::new(
+                ErrorCode::Protected,
+                format!("`{}` contains `{kind}`, and everything behind it depends on its place.", frame.id),
+                hint!["Separate it with ", Command::Split, ", then move the other parts."],
+            ));
+        }
+        Ok(())
+    }
+
     fn is_there(&self, frames: &[usize]) -> Refusal {
         let names: Vec<String> = frames.iter().map(|&at| format!("`{}`", self.view.frames[at].id)).collect();
         let stands = if names.len() == 1 { "is" } else { "are" };
@@ -172,6 +190,7 @@ impl Desk<'_> {
             }
         } else if frames.windows(2).any(|pair| pair[1] != pair[0] + 1) {
             // Frames that are apart come together behind the first one.
+            self.refuse_settings(&frames[1..])?;
             let rest = references[1..].to_vec();
             effects.push(Effect::Move { frames: rest, to: Place::After(references[0]) });
         }

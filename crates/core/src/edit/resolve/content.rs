@@ -29,7 +29,7 @@ impl Desk<'_> {
                 "Edit one at a time.",
             ));
         };
-        self.refuse_unknown(target)?;
+        self.refuse_opaque(target)?;
         let by = match (text, raw, content) {
             (Some(text), None, None) => self.written(target, not_empty(text)?)?,
             (None, Some(raw), None) => self.given(target, raw)?,
@@ -45,7 +45,7 @@ impl Desk<'_> {
         let New::Content(by) = by else {
             let New::Result(result) = by else { return Err(gone(&target.name)) };
             let stays = |laid: &ViewUnit| {
-                self.kind(laid) == Some(Kind::ToolResult) || text.is_some() && !force && self.is_client_note(laid)
+                self.kind(laid) == Some(Kind::ToolResult) || text.is_some() && !force && self.stays(laid)
             };
             let others: Vec<ViewUnit> = target.units.iter().copied().filter(|laid| !stays(laid)).collect();
             let mut effects = vec![Effect::Results { results: vec![result], summarized: true }];
@@ -65,28 +65,40 @@ impl Desk<'_> {
             Scope::Message => Target { covers: self.cover(&units), units, ..target.clone() },
             _ => target.clone(),
         };
-        // A new text keeps the client's notes beside the old one; raw messages replace everything.
+        // A new text keeps the client's notes and settings beside the old one; raw messages replace everything.
         let targets = match (text, target.scope) {
-            (Some(_), Scope::Frame | Scope::Steps | Scope::Message) if !force => {
-                self.without_client_notes(vec![target])?
-            }
+            (Some(_), Scope::Frame | Scope::Steps | Scope::Message) if !force => self.without_staying(vec![target])?,
             _ => vec![target],
         };
         let covers = self.covers(&targets, force)?;
         Ok(vec![Effect::Replace { why: Why::Edited, covers, by }])
     }
 
-    /// Refuses new content for an item of a type that the wire does not know.
-    fn refuse_unknown(&self, target: &Target) -> Result<(), Refusal> {
-        let unknown = |laid: &ViewUnit| match laid.unit {
-            Unit::Source { message, .. } if laid.covered.is_none() => {
-                let message = &self.source.messages[message];
-                (message.role == Role::Other).then(|| message.blocks.first()?.label.as_deref()).flatten()
-            }
+    /// Refuses new content for a setting, and for an item of a type that the wire does not know.
+    fn refuse_opaque(&self, target: &Target) -> Result<(), Refusal> {
+        let source = |laid: &ViewUnit| match laid.unit {
+            Unit::Source { message, block } if laid.covered.is_none() => Some((message, block)),
             _ => None,
         };
-        let is_narrow = matches!(target.scope, Scope::Block | Scope::Message);
-        let Some(kind) = target.units.iter().find_map(unknown).filter(|_| is_narrow) else { return Ok(()) };
+        let unknown = |(message, _): (usize, Option<usize>)| {
+            let message = &self.source.messages[message];
+            (message.role == Role::Other).then(|| message.blocks.first()?.label.as_deref()).flatten()
+        };
+        let setting = |(message, block): (usize, Option<usize>)| {
+            let message = &self.source.messages[message];
+            message.is_setting(block?).then(|| message.blocks.get(block?)?.label.as_deref()).flatten()
+        };
+        if !matches!(target.scope, Scope::Block | Scope::Message) {
+            return Ok(());
+        }
+        if let Some(kind) = target.units.iter().filter_map(source).find_map(setting) {
+            return Err(Refusal::new(
+                ErrorCode::NotText,
+                format!("`{}` is of type `{kind}`: only the provider can write its content.", target.name),
+                hint!["It is sent as it came. ", Command::Delete.with(target.name.clone()), " removes it."],
+            ));
+        }
+        let Some(kind) = target.units.iter().filter_map(source).find_map(unknown) else { return Ok(()) };
         Err(Refusal::new(
             ErrorCode::NotText,
             format!("`{}` is of type `{kind}`, which ctx does not know; its content cannot be replaced.", target.name),

@@ -502,7 +502,7 @@ impl Desk<'_> {
                 && !sets[a].is_empty()
                 && smaller
                 && sets[a].is_subset(&sets[b])
-                && !self.is_named_note(&targets[a])
+                && !self.is_named(&targets[a])
         };
         let doubled: Vec<bool> = (0..targets.len())
             .map(|a| (0..targets.len()).any(|b| a != b && ((same(a, b) && b < a) || inside(a, b))))

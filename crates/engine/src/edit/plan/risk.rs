@@ -4,7 +4,7 @@ use super::{RepairView, State};
 use crate::compose::compare::Overview;
 use crate::compose::{Ground, Weights};
 use crate::conversation::Conversation;
-use crate::edit::client_notes::WrittenBlocks;
+use crate::edit::stays::WrittenBlocks;
 use crate::edit::summary::tokens;
 use ctx_api::plan::{Level, Risk};
 use ctx_core::edit::Operation;
@@ -50,6 +50,8 @@ struct LostBlock<'a> {
     left_out: bool,
     /// It is a client note: instructions for the model.
     is_note: bool,
+    /// It is a setting that content behind it depends on.
+    is_setting: bool,
 }
 
 impl Loss<'_> {
@@ -118,11 +120,21 @@ impl<'a> Look<'a> {
             let (facts, role) = self.block(at)?;
             let same = after.is_some_and(|after| after.result == before.result);
             let message = self.ground.messages.get(at.0);
-            let is_note = !same
-                && message.is_some_and(|message| message.is_client_note(at.1))
-                && !written.has(self.conversation, at);
+            let stays =
+                !same && message.is_some_and(|message| message.stays(at.1)) && !written.has(self.conversation, at);
+            let is_setting = stays && message.is_some_and(|message| message.is_setting(at.1));
+            let is_note = stays && !is_setting;
             let (replaced, left_out) = (after.is_some(), left_out.contains(&at));
-            (!same).then_some(LostBlock { at, frame: before.frame, facts, role, replaced, left_out, is_note })
+            (!same).then_some(LostBlock {
+                at,
+                frame: before.frame,
+                facts,
+                role,
+                replaced,
+                left_out,
+                is_note,
+                is_setting,
+            })
         });
         Loss { blocks: blocks.collect() }
     }
@@ -140,6 +152,7 @@ impl<'a> Look<'a> {
             self.pinned(was, is, &mut risks);
             self.around(&was.view, &is.view, &mut risks);
             client_notes(lost, &mut risks);
+            settings(lost, &mut risks);
             self.newest(&was.view, lost, &mut risks);
             self.thinking(&was.view, lost, &mut risks);
             self.referred(operation, &is.view, lost, &mut risks);
@@ -302,6 +315,15 @@ fn client_notes(lost: &Loss<'_>, risks: &mut Vec<Risk>) {
     let frames = lost.frames(|block| block.is_note);
     if !frames.is_empty() {
         let what = "removes the client's own notes (project instructions, environment, reminders) in";
+        risks.push(Risk::new(Level::High, format!("{what} {}", listed(&frames))));
+    }
+}
+
+/// Lost compactions and tools that later content depends on.
+fn settings(lost: &Loss<'_>, risks: &mut Vec<Risk>) {
+    let frames = lost.frames(|block| block.is_setting);
+    if !frames.is_empty() {
+        let what = "removes a setting (memory of earlier content, or tools) in";
         risks.push(Risk::new(Level::High, format!("{what} {}", listed(&frames))));
     }
 }

@@ -3,6 +3,7 @@
 
 use ctx_engine::compose::OutgoingRequest;
 use ctx_service::recorder::{Composition, Flaw, Withheld};
+use ctx_wire::answer::FirstEvent;
 use ctx_wire::rope::{Pieces, concat};
 use ctx_wire::socket::{Socket, SocketMessage, SocketRequest};
 use ctx_wire::{LocalError, Wire};
@@ -42,6 +43,8 @@ struct RunningRequest {
     history: Option<History>,
     /// The composed request, until its answer begins.
     composed: Option<(OutgoingRequest, Pieces)>,
+    /// The announcements of an answer that may still be refused.
+    kept: Vec<String>,
 }
 
 /// The handling of a client's message.
@@ -59,9 +62,22 @@ pub(super) enum Verdict {
 
 /// The handling of a provider's message.
 pub(super) enum MessageOutcome {
-    Pass,
-    /// It is kept, and this message is sent to the provider.
+    /// It is passed on behind these, which were kept.
+    Pass(Vec<String>),
+    /// It is passed on later, or not at all.
+    Keep,
+    /// It is dropped, and this message is sent to the provider.
     Again(String),
+}
+
+impl RunningRequest {
+    /// Shows a provider's message to the observer.
+    fn observe(&mut self, message: &str) {
+        if !std::mem::replace(&mut self.is_begun, true) {
+            self.eye.head(StatusCode::OK, &events());
+        }
+        self.eye.chunk(&format!("data: {}\n\n", message.replace(['\n', '\r'], " ")).into());
+    }
 }
 
 impl Exchanges {
@@ -119,7 +135,8 @@ impl Exchanges {
         };
         let items = self.socket.items(message).filter(|_| is_known);
         let history = items.map(|items| History::of(before, items, composed.is_none()));
-        self.state().running = Some(RunningRequest { eye: response_eye, is_begun: false, history, composed });
+        self.state().running =
+            Some(RunningRequest { eye: response_eye, is_begun: false, history, composed, kept: Vec::new() });
         verdict
     }
 
@@ -148,23 +165,34 @@ impl Exchanges {
     pub(super) async fn hear(&self, message: &str) -> MessageOutcome {
         let event = self.socket.event(message);
         if event.is_multiplexed {
-            return MessageOutcome::Pass;
+            return MessageOutcome::Pass(Vec::new());
         }
-        let refused = event.status.filter(|status| self.wire.is_unbound(*status, message.as_bytes()));
+        let first = self.wire.first_event(message);
+        if first == FirstEvent::Announcement
+            && let Some(running) = &mut self.state().running
+            && running.composed.as_ref().is_some_and(|(_, source)| self.wire.has_sealed(&concat(source)))
+        {
+            // Nothing is passed on before the provider has accepted the request.
+            running.kept.push(message.to_owned());
+            return MessageOutcome::Keep;
+        }
+        let refused = event.status.is_some_and(|status| self.wire.is_unbound(status, message.as_bytes()));
         let composed = self.state().running.as_mut().and_then(|running| running.composed.take());
-        if let (Some(_), Some((outgoing, source))) = (refused, composed)
+        if (refused || first == FirstEvent::Unbound)
+            && let Some((outgoing, source)) = composed
             && let Some(again) = asking_to_drop(outgoing, source.clone(), self.wire).await
             && let Ok(text) = String::from_utf8(again.bytes(&concat(&source)))
         {
-            self.state().running.iter_mut().for_each(|running| running.eye.unbound());
+            self.state().running.iter_mut().for_each(|running| {
+                running.kept.clear();
+                running.eye.unbound();
+            });
             return MessageOutcome::Again(text);
         }
+        let kept = self.release();
         let mut state = self.state();
-        let Some(running) = &mut state.running else { return MessageOutcome::Pass };
-        if !std::mem::replace(&mut running.is_begun, true) {
-            running.eye.head(StatusCode::OK, &events());
-        }
-        running.eye.chunk(&format!("data: {}\n\n", message.replace(['\n', '\r'], " ")).into());
+        let Some(running) = &mut state.running else { return MessageOutcome::Pass(kept) };
+        running.observe(message);
         if let (Some(item), Some(history)) = (event.item, &mut running.history) {
             history.push(item);
         }
@@ -176,7 +204,16 @@ impl Exchanges {
                 state.answers.put(&id, history);
             }
         }
-        MessageOutcome::Pass
+        MessageOutcome::Pass(kept)
+    }
+
+    /// The kept messages, which are passed on now.
+    pub(super) fn release(&self) -> Vec<String> {
+        let mut state = self.state();
+        let Some(running) = &mut state.running else { return Vec::new() };
+        let kept = std::mem::take(&mut running.kept);
+        kept.iter().for_each(|message| running.observe(message));
+        kept
     }
 
     /// Ends the running request.

@@ -190,11 +190,20 @@ where
         let message = last.next(from).await?;
         match &message {
             Message::Text(text) => match exchanges.hear(text).await {
-                MessageOutcome::Pass => to_client.send(message).await?,
+                MessageOutcome::Pass(kept) => {
+                    for text in kept {
+                        to_client.send(Message::text(text)).await?;
+                    }
+                    to_client.send(message).await?;
+                }
+                MessageOutcome::Keep => {}
                 MessageOutcome::Again(text) => to_provider.send(Message::text(text)).await?,
             },
             Message::Pong(data) if to_provider.is_answer(data) => {}
             Message::Close(_) => {
+                for text in exchanges.release() {
+                    to_client.send(Message::text(text)).await?;
+                }
                 to_client.send(message).await?;
                 return Ok(Ending::Cut);
             }

@@ -80,10 +80,15 @@ impl Answer {
         let read = match pick(error, ["type", "message", "details"]) {
             Some([kind, message, details]) => {
                 let [code] = details.and_then(|details| pick(details, ["error_code"])).unwrap_or_default();
-                ProviderError { kind: owned(kind), message: owned(message).unwrap_or_default(), code: owned(code) }
+                ProviderError {
+                    kind: owned(kind),
+                    message: owned(message).unwrap_or_default(),
+                    code: owned(code),
+                    param: None,
+                }
             }
             None => match text(error) {
-                Some(message) => ProviderError { kind: None, message: message.into_owned(), code: None },
+                Some(message) => ProviderError::plain(message.into_owned()),
                 None => return false,
             },
         };

@@ -114,3 +114,52 @@ fn a_refusal_of_sealed_reasoning_is_known_and_the_request_goes_without_it() {
     );
     assert_eq!(Responses.without_reasoning(&Case::of(&[&user("go")]).body), None);
 }
+
+#[test]
+fn an_id_that_is_too_long_is_shortened_in_the_call_and_in_its_result() {
+    let long = "call_".to_owned() + &"x".repeat(64);
+    let items = [
+        user("go"),
+        thinks("rs_1"),
+        call("fc_1", &long),
+        output(&long),
+        says("msg_1", "done"),
+        user("more"),
+        thinks("rs_2"),
+        call("fc_2", "c2"),
+        output("c2"),
+        user("last"),
+    ];
+    let items: Vec<&str> = items.iter().map(String::as_str).collect();
+    let case = Case::of(&items);
+    let untouched = case.compose();
+    assert!(untouched.rules.contains(&"R25"), "{:?}", untouched.rules);
+    let done = Case::of(&items).result(8, "[dropped]").compose();
+    let id = |item: &str| serde_json::from_str::<Value>(item).unwrap()["call_id"].as_str().unwrap().to_owned();
+    assert_eq!(id(&done.items[2]), id(&done.items[3]));
+    assert!(id(&done.items[2]).len() <= 64);
+    assert!(!done.text.contains(&long) && !done.text.contains("rs_1"), "the step loses its ids: {}", done.text);
+    assert_eq!(done.items[7], call("", "c2"));
+    let gone = Case::of(&items).delete_items(&[2]).compose();
+    assert!(!gone.text.contains("\"call_id\":\"call_"), "the pair goes together: {}", gone.text);
+}
+
+#[test]
+fn a_refusal_of_sealed_reasoning_is_known_at_the_beginning_of_a_stream() {
+    let first = |data: &str| Responses.first_event(data);
+    for kind in ["response.created", "response.queued", "response.in_progress"] {
+        assert_eq!(first(&format!(r#"{{"type":"{kind}","response":{{"id":"r"}}}}"#)), FirstEvent::Announcement);
+    }
+    let failed = |code: &str| {
+        format!(
+            r#"{{"type":"response.failed","response":{{"status":"failed","error":{{"code":"{code}","message":"x"}}}}}}"#
+        )
+    };
+    assert_eq!(first(&failed("invalid_encrypted_content")), FirstEvent::Unbound);
+    assert_eq!(first(&failed("rate_limit_exceeded")), FirstEvent::Answer);
+    let error = r#"{"type":"error","code":"invalid_encrypted_content","message":"x"}"#;
+    assert_eq!(first(error), FirstEvent::Unbound);
+    let text = r#"{"type":"response.output_text.delta","delta":"invalid_encrypted_content"}"#;
+    assert_eq!(first(text), FirstEvent::Answer);
+    assert!(Responses.has_sealed(thinks("rs_1").as_bytes()) && !Responses.has_sealed(user("go").as_bytes()));
+}

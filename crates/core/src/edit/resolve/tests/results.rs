@@ -103,6 +103,47 @@ fn the_clients_own_notes_go_when_they_are_named() {
     assert!(refusal.message.contains("own notes") && refusal.hint.to_string().contains("name those"), "{refusal:?}");
 }
 
+#[test]
+fn a_setting_stays_when_its_frame_goes_until_it_is_named() {
+    let bench = || Bench::new(Talk::default().human().compaction().calls(&["Read"]).results().says().human().says());
+    let raw =
+        Operation::Delete { ids: vec![], select: Select { older_than: Some(0), ..Select::default() }, force: false };
+    for operation in [delete("t1"), delete("t1..t2"), delete("t1,t1/1"), raw] {
+        let mut bench = bench();
+        bench.make(operation.clone());
+        assert_eq!(bench.sent()[0], "t1 1.0", "{operation:?}");
+    }
+    for operation in [compact("t1", "short"), edit("t1", "∑short"), compact("t1..t2", "short")] {
+        let mut bench = bench();
+        bench.make(operation);
+        assert_eq!(bench.sent()[0], "t1 '∑short' 1.0");
+    }
+    let mut twice = bench();
+    twice.make(delete("t1"));
+    let refusal = twice.refused(delete("t1"));
+    assert_eq!(refusal.code, ErrorCode::NothingToDo);
+    assert!(refusal.message.contains("settings"), "{refusal:?}");
+    twice.make(delete("t1#1"));
+    assert_eq!(twice.sent()[0], "t1");
+    let mut forced = bench();
+    forced.make(Operation::Delete { ids: ids("t1"), select: Select::default(), force: true });
+    assert_eq!(forced.sent()[0], "t1");
+    let refusal = bench().refused(edit("t1#1", "my memory"));
+    assert_eq!(refusal.code, ErrorCode::NotText);
+    assert!(refusal.message.contains("`compaction`"), "{refusal:?}");
+}
+
+#[test]
+fn a_setting_does_not_move_with_its_frame() {
+    let mut bench = Bench::new(Talk::default().human().compaction().says().human().says().human().says());
+    assert!(bench.effects(&combine("t1,t3")).is_ok(), "only the other frame moves");
+    let refusal = bench.refused(shift("t1", end()));
+    assert!(refusal.message.contains("`compaction`"), "{refusal:?}");
+    bench.make(shift("t2", end()));
+    let behind = Bench::new(Talk::default().human().says().human().says().human().compaction().says());
+    assert_eq!(behind.refused(combine("t1,t3")).code, ErrorCode::Protected);
+}
+
 /// Calls with their effects on files.
 fn touching(calls: &[(&str, How)]) -> Talk {
     let mut talk = Talk::default().human();
