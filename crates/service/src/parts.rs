@@ -8,6 +8,7 @@ use crate::edit::Alarm;
 use crate::idle::IdleGate;
 use crate::intercept::HeldSessions;
 use crate::keyed_lock::KeyedLock;
+use crate::meter::Meter;
 use crate::provider::ProviderState;
 use crate::recorder::Lanes;
 use crate::streams::Streams;
@@ -15,7 +16,6 @@ use crate::threads::lock;
 use crate::uploads::Uploads;
 use crate::view::{Ledger, WeightCache};
 use crate::writer::Writer;
-use ctx_api::requests::Usage;
 use ctx_engine::card::Card;
 use ctx_engine::conversation::Conversation;
 use ctx_engine::conversation::policy::tool_use;
@@ -74,12 +74,10 @@ pub(crate) struct Parts {
     pub(crate) replica: Option<Arc<dyn Replica>>,
     /// Called when any daemon on the store has stored something.
     pub(crate) growth: Mutex<Vec<GrowthListener>>,
-    /// Called with the usage of every response.
-    pub(crate) meter: OnceLock<Meter>,
+    /// Counts for all services of the daemon.
+    pub(crate) meter: OnceLock<Arc<dyn Meter>>,
 }
 
-/// Gets the model's name in the catalogue, and the usage.
-pub(crate) type Meter = Box<dyn Fn(&str, &Usage) + Send + Sync>;
 pub(crate) type GrowthListener = Box<dyn Fn() -> bool + Send>;
 
 /// What the store says of all conversations.

@@ -270,7 +270,10 @@ impl Parts {
     /// Waits until the other daemons know the newest edit of a conversation. Returns warnings about those that may not.
     pub(crate) fn confirm(&self, id: &str) -> Vec<String> {
         let Some(replica) = &self.replica else { return Vec::new() };
-        match replica.await_others(id) {
+        let began = Instant::now();
+        let awaited = replica.await_others(id);
+        self.meter.get().iter().for_each(|meter| meter.confirmed(began.elapsed()));
+        match awaited {
             Ok(absent) => absent.iter().map(in_words).collect(),
             Err(error) => vec![format!(
                 "The change is stored, but other daemons may not know it yet: {error}. Requests that pass through them may \

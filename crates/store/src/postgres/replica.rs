@@ -221,7 +221,13 @@ impl Inner {
         let sight = lock(&self.sight);
         let silent = sight.beaten_at.elapsed();
         let away = self.pool.away().or_else(|| (silent > LEASE).then_some(silent));
-        Presence { name: self.name.clone(), away, others: sight.others.clone() }
+        Presence {
+            name: self.name.clone(),
+            away,
+            lease_age: silent,
+            late_calls: self.pool.late_calls(),
+            others: sight.others.clone(),
+        }
     }
 
     pub(super) fn leave(self: &Arc<Self>) {
