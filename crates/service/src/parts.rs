@@ -74,6 +74,8 @@ pub(crate) struct Parts {
     pub(crate) replica: Option<Arc<dyn Replica>>,
     /// Called when any daemon on the store has stored something.
     pub(crate) growth: Mutex<Vec<GrowthListener>>,
+    /// Keeps on disk which conversations are held.
+    pub(crate) keeper: OnceLock<Box<dyn Fn() + Send + Sync>>,
     /// Counts for all services of the daemon.
     pub(crate) meter: OnceLock<Arc<dyn Meter>>,
 }
@@ -160,6 +162,7 @@ impl Parts {
             elsewhere: AtomicU64::new(0),
             replica,
             growth: Mutex::default(),
+            keeper: OnceLock::new(),
             meter: OnceLock::new(),
         }
     }

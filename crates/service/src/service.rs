@@ -67,6 +67,17 @@ impl Service {
         self.parts.edited_cards()
     }
 
+    /// Increases whenever [`Service::edited_cards`] get another conversation or lose one.
+    pub fn edited_changes(&self) -> u64 {
+        self.parts.held.changes()
+    }
+
+    /// Calls `keep` after edits, before they are acknowledged here or to the daemon that made them. Only the first one
+    /// counts.
+    pub fn before_confirming(&self, keep: impl Fn() + Send + Sync + 'static) {
+        let _ = self.parts.keeper.set(Box::new(keep));
+    }
+
     /// Sets the folder for offloaded content.
     pub fn offloading_to(mut self, folder: Folder) -> Service {
         self.parts.engine.offload_folder = Some(Arc::new(folder));

@@ -15,6 +15,12 @@ pub trait Replica: Send + Sync {
     /// Waits for an announcement, at most for `most`, and returns everything new since the last beat.
     fn poll(&self, most: Duration) -> Result<News, StoreError>;
 
+    /// The news that came while everything was read into memory, without waiting. From now on nothing counts as seen
+    /// before [`Replica::beat`]. Call it before memory serves its first request.
+    fn catch_up(&self) -> News {
+        News::default()
+    }
+
     /// Tells the others that everything returned by [`Replica::poll`] is in effect here, and extends the lease.
     fn beat(&self) -> Result<(), StoreError>;
 
