@@ -17,7 +17,7 @@ export interface Route {
 export const FOLLOW_ACTIVE = "active";
 
 /** Sections of the team's page: #team/<section>. Conversations have other addresses, which begin with a slash. */
-export const SECTIONS = ["people", "keys", "shares", "notices", "audit", "daemons"] as const;
+export const SECTIONS = ["people", "keys", "spend", "shares", "notices", "audit", "daemons"] as const;
 export type Section = (typeof SECTIONS)[number];
 
 /** The section in an address; undefined if it is not one of the team's page. */

@@ -1,9 +1,8 @@
 //! The conversations of the people who share a daemon: a store and a folder for each, and the log of the team.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
@@ -28,7 +27,6 @@ use crate::open_store::OpenStore;
 const LOG: Owner = Owner(u32::MAX - 1);
 /// The log as this daemon last knew it, for a start while the database is out of reach. It has hashes of keys.
 const SAVED: &str = "people.json";
-const REFRESH: Duration = Duration::from_secs(2);
 
 pub struct Desks {
     pub store: OpenStore,
@@ -49,6 +47,26 @@ impl Desks {
         let folder = Home::find(Some(&self.home.path().join("people").join(name)), &self.environment)?;
         folder.prepare()?;
         Ok(folder)
+    }
+
+    /// Forgets the files of edited conversations that may be outdated: all that an earlier daemon left, because this one
+    /// has joined the others anew, and from now on those of people whose desks are closed here when they are edited.
+    /// Then a desk that is opened while the database is away is refused instead of serving without an edit.
+    pub fn forget_outdated(&self) {
+        let OpenStore::Database { store, edited, .. } = &self.store else { return };
+        let place = self.store.place().display().to_string();
+        let (people, environment) = (self.home.path().join("people"), self.environment.clone());
+        if edited.is_none() {
+            forget_all(&people, &environment);
+        }
+        store.on_unserved(move |owner, ids| match owner {
+            None => forget_all(&people, &environment),
+            Some(owner) => {
+                let folder = Home::find(Some(&people.join(owner.0.to_string())), &environment);
+                let outdated = folder.iter().filter(|folder| !edited_cards::has(folder, &place, ids));
+                outdated.for_each(edited_cards::forget);
+            }
+        });
     }
 
     fn saved(&self) -> PathBuf {
@@ -73,35 +91,20 @@ impl Desks {
         let registry = Arc::new(registry);
         if self.store.is_shared() {
             self.keep(&registry);
+            self.forget_outdated();
         }
         Ok(registry)
     }
 
-    /// Saves the log now and whenever it changes, until the registry ends.
+    /// Saves the log now, and whenever it changes before anyone is told of the change, so that a key that was revoked
+    /// stays so if this daemon is killed and starts while the database is away.
     fn keep(&self, registry: &Arc<Registry>) {
-        let (home, path, registry) = (self.home.clone(), self.saved(), Arc::downgrade(registry));
-        let mut saved = None;
-        let mut save = move || {
-            let Some(registry) = registry.upgrade() else { return false };
-            let state = registry.state();
-            let last = state.entries().last().map(|entry| entry.seq);
-            if saved != Some(last) {
-                match home.replace(&path, &state.entries()) {
-                    Ok(()) => saved = Some(last),
-                    Err(error) => tracing::warn!(%error, "could not save the people and keys"),
-                }
-            }
-            true
-        };
-        save();
-        let thread = std::thread::Builder::new().name("ctx-people".into()).spawn(move || {
-            while save() {
-                std::thread::sleep(REFRESH);
+        let (home, path) = (self.home.clone(), self.saved());
+        registry.before_confirming(move |state| {
+            if let Err(error) = home.replace(&path, &state.entries()) {
+                tracing::warn!(%error, "could not save the people and keys");
             }
         });
-        if let Err(error) = thread {
-            tracing::warn!(%error, "cannot start a thread; the file of people and keys will be outdated");
-        }
     }
 
     fn service(&self, person: u32) -> Result<(Home, Service), Failure> {
@@ -116,6 +119,13 @@ impl Desks {
             (opened, _) => opened?,
         };
         Ok((folder, service))
+    }
+}
+
+/// Forgets the edited conversations of everyone.
+fn forget_all(people: &Path, environment: &Environment) {
+    for entry in fs::read_dir(people).into_iter().flatten().flatten() {
+        Home::find(Some(&entry.path()), environment).iter().for_each(edited_cards::forget);
     }
 }
 

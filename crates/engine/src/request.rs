@@ -38,6 +38,7 @@ use turn::{Messages, TurnDraft, Versions, is_trusted, slots};
 pub struct Ticket {
     pub conversation: String,
     pub request: u32,
+    pub class: Class,
     /// Whether it is a turn of the conversation rather than side traffic.
     pub turn: bool,
     /// The losses of the conversation when it came. If there are more, its number may belong to another request.

@@ -5,7 +5,7 @@
 use ctx_engine::ports::provider::ProviderRefusal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use ctx_clients::Hints;
@@ -121,6 +121,10 @@ struct Request {
 impl RequestWatch for Request {
     fn is_held(&self) -> bool {
         self.copy.is_held()
+    }
+
+    fn leaves(&mut self, after: Duration) {
+        self.metrics.left(after);
     }
 
     fn compose(&mut self, reply: Reply) -> Pieces {

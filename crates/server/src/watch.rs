@@ -6,6 +6,7 @@ use ctx_engine::Credentials;
 use ctx_engine::ports::provider::ProviderRefusal;
 use std::borrow::Cow;
 use std::fmt;
+use std::time::Duration;
 
 use bytes::Bytes;
 use ctx_service::recorder::{Reply, Withheld};
@@ -34,6 +35,8 @@ pub trait RequestWatch: Send + 'static {
     fn is_held(&self) -> bool {
         false
     }
+    /// The request is sent on as it arrives, this long after its head.
+    fn leaves(&mut self, _after: Duration) {}
     /// The last byte of a held request has arrived. `reply` gets the composition, later and from any thread. Returns
     /// everything received.
     fn compose(&mut self, reply: Reply) -> Pieces {
@@ -204,6 +207,12 @@ impl RequestTap {
 
     pub(crate) fn is_held(&self) -> bool {
         self.0.as_ref().is_some_and(|watch| watch.is_held())
+    }
+
+    pub(crate) fn leaves(&mut self, after: Duration) {
+        if let Some(watch) = &mut self.0 {
+            watch.leaves(after);
+        }
     }
 
     pub(crate) fn compose(&mut self, reply: Reply) -> Pieces {

@@ -376,6 +376,11 @@ impl Directory {
         self.weight() > RESTING
     }
 
+    /// The number of conversations in memory, and their bytes.
+    pub fn loaded(&self) -> (usize, usize) {
+        (self.loaded.len(), self.weight())
+    }
+
     fn weight(&self) -> usize {
         self.loaded.values().map(|loaded| loaded.weight).sum()
     }

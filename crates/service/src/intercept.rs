@@ -22,6 +22,8 @@ struct Inside {
     held: HashSet<String>,
     /// Those of them that have operations.
     edited: HashSet<String>,
+    /// How often `held` has changed.
+    changes: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -53,14 +55,12 @@ impl HeldSessions {
 
     fn note(&self, id: &str, whose: Option<Whose>, hold: Hold) {
         let mut inside = self.write();
-        let Inside { sessions, held, edited } = &mut *inside;
-        for (set, belongs) in [(held, hold.held), (edited, hold.edited)] {
-            if belongs {
-                set.insert(id.to_owned());
-            } else {
-                set.remove(id);
-            }
-        }
+        let Inside { sessions, held, edited, changes } = &mut *inside;
+        let put = |set: &mut HashSet<String>, belongs| {
+            if belongs { set.insert(id.to_owned()) } else { set.remove(id) }
+        };
+        *changes += u64::from(put(held, hold.held));
+        put(edited, hold.edited);
         if let Some(whose) = whose {
             sessions.entry(whose).or_default().insert(id.to_owned());
         }
@@ -76,7 +76,7 @@ impl HeldSessions {
 
     pub fn forget(&self, id: &str, card: Option<&Card>) {
         let mut inside = self.write();
-        inside.held.remove(id);
+        inside.changes += u64::from(inside.held.remove(id));
         inside.edited.remove(id);
         if let Some(whose) = card.and_then(whose)
             && let Some(known) = inside.sessions.get_mut(&whose)
@@ -86,6 +86,11 @@ impl HeldSessions {
                 inside.sessions.remove(&whose);
             }
         }
+    }
+
+    /// Increases whenever another conversation is held, or is no longer.
+    pub fn changes(&self) -> u64 {
+        self.read().changes
     }
 
     pub fn edited_count(&self) -> usize {

@@ -6,6 +6,7 @@ use crate::recorder::Order;
 use crate::threads::lock;
 use ctx_engine::{Conversation, log};
 use ctx_store::{Expectation, Snapshot, Step, StoreError};
+use std::time::Instant;
 
 impl Parts {
     /// The conversation, from memory or replayed from the store.
@@ -15,6 +16,8 @@ impl Parts {
             let (dropped, changes) = {
                 let mut directory = lock(&self.directory);
                 if let Some(found) = directory.touch(id) {
+                    drop(directory);
+                    self.meter.get().iter().for_each(|meter| meter.found());
                     return Ok(Some(found));
                 }
                 (directory.dropped(), directory.changes(id))
@@ -23,7 +26,9 @@ impl Parts {
             if !self.writer.settle_conversation(id, self.patience()) {
                 return Err(StoreError::Slow);
             }
+            let began = Instant::now();
             let Some(mut conversation) = self.load(id)? else { break };
+            self.meter.get().iter().for_each(|meter| meter.loaded(began.elapsed()));
             let snapshot = conversation.log.snapshot.take();
             let mut directory = lock(&self.directory);
             // It may lack an edit that was acknowledged meanwhile.

@@ -136,7 +136,7 @@ impl Parts {
             added: &added,
             give_way,
         };
-        let was = Posture::of(&conversation);
+        let (was, class) = (Posture::of(&conversation), request.class);
         let mut entry = self.engine.arrive(&mut conversation, found, &by);
         // Before it leaves: the client's next request can come before this one is booked.
         self.follow(&was, &conversation);
@@ -156,7 +156,7 @@ impl Parts {
         let turn = entry.is_turn();
         let Booking { mut step, card, tools } = self.engine.book(&mut conversation, entry, &by);
         let (request, losses) = (conversation.progress.requests, conversation.log.losses);
-        let ticket = Ticket { conversation: conversation.id().to_owned(), request, turn, losses };
+        let ticket = Ticket { conversation: conversation.id().to_owned(), request, class, turn, losses };
         if seen.counting {
             return Ok(ticket);
         }

@@ -8,6 +8,7 @@ use crate::edit::Alarm;
 use crate::idle::IdleGate;
 use crate::intercept::HeldSessions;
 use crate::keyed_lock::KeyedLock;
+use crate::meter::Meter;
 use crate::provider::ProviderState;
 use crate::recorder::Lanes;
 use crate::streams::Streams;
@@ -15,7 +16,6 @@ use crate::threads::lock;
 use crate::uploads::Uploads;
 use crate::view::{Ledger, WeightCache};
 use crate::writer::Writer;
-use ctx_api::requests::Usage;
 use ctx_engine::card::Card;
 use ctx_engine::conversation::Conversation;
 use ctx_engine::conversation::policy::tool_use;
@@ -74,12 +74,12 @@ pub(crate) struct Parts {
     pub(crate) replica: Option<Arc<dyn Replica>>,
     /// Called when any daemon on the store has stored something.
     pub(crate) growth: Mutex<Vec<GrowthListener>>,
-    /// Called with the usage of every response.
-    pub(crate) meter: OnceLock<Meter>,
+    /// Keeps on disk which conversations are held.
+    pub(crate) keeper: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    /// Counts for all services of the daemon.
+    pub(crate) meter: OnceLock<Arc<dyn Meter>>,
 }
 
-/// Gets the model's name in the catalogue, and the usage.
-pub(crate) type Meter = Box<dyn Fn(&str, &Usage) + Send + Sync>;
 pub(crate) type GrowthListener = Box<dyn Fn() -> bool + Send>;
 
 /// The store's answer about all conversations.
@@ -162,6 +162,7 @@ impl Parts {
             elsewhere: AtomicU64::new(0),
             replica,
             growth: Mutex::default(),
+            keeper: OnceLock::new(),
             meter: OnceLock::new(),
         }
     }

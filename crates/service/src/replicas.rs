@@ -32,6 +32,11 @@ impl Service {
     /// Starts to follow the other daemons on the store, if there can be any.
     pub(crate) fn follow_replicas(self: &Arc<Self>) -> std::io::Result<()> {
         let Some(replica) = self.parts.replica.clone() else { return Ok(()) };
+        // Edits that were announced since the overview was read: no request may pass before they are in effect.
+        let news = replica.catch_up();
+        if !news.edited.is_empty() {
+            self.parts.take_news(&News { is_incomplete: false, ..news }).map_err(std::io::Error::other)?;
+        }
         let (send, receive) = channel();
         let (edits, growth) = (Arc::downgrade(self), Arc::downgrade(self));
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
@@ -90,7 +95,9 @@ impl Parts {
     /// Takes announced edits into account. After an error nothing may be acknowledged.
     fn take_news(&self, news: &News) -> Result<(), StoreError> {
         if news.is_incomplete {
-            return self.read_all();
+            self.read_all()?;
+            self.keep_held();
+            return Ok(());
         }
         for id in &news.edited {
             if let Err(error) = self.take_edit(id) {
@@ -101,7 +108,15 @@ impl Parts {
                 return Err(error);
             }
         }
+        if !news.edited.is_empty() {
+            self.keep_held();
+        }
         Ok(())
+    }
+
+    /// A daemon that is killed now and starts while the database is away must know which conversations are edited.
+    fn keep_held(&self) {
+        self.keeper.get().iter().for_each(|keep| keep());
     }
 
     /// Reads everything again that memory has of the store.
@@ -270,7 +285,11 @@ impl Parts {
     /// Waits until the other daemons know the newest edit of a conversation. Returns warnings about those that may not.
     pub(crate) fn confirm(&self, id: &str) -> Vec<String> {
         let Some(replica) = &self.replica else { return Vec::new() };
-        match replica.await_others(id) {
+        self.keep_held();
+        let began = Instant::now();
+        let awaited = replica.await_others(id);
+        self.meter.get().iter().for_each(|meter| meter.confirmed(began.elapsed()));
+        match awaited {
             Ok(absent) => absent.iter().map(in_words).collect(),
             Err(error) => vec![format!(
                 "The change is stored, but other daemons may not know it yet: {error}. Requests that pass through them may \

@@ -17,6 +17,7 @@ impl Parts {
         answer: Option<Answer>,
         timing: Timing,
     ) -> Result<(), Problem> {
+        self.meter.get().iter().for_each(|meter| meter.answered(ticket.class, ending));
         let Some(shared) = self.get(&ticket.conversation)? else { return Ok(()) };
         let mut conversation = lock(&shared);
         // Another daemon overtook its request, and may have given the same number to its own.
@@ -35,7 +36,7 @@ impl Parts {
         self.provider.counts.answered(&answered);
         if let (Some(meter), Some(usage)) = (self.meter.get(), &answered.usage) {
             let model = answered.model.as_deref().or(conversation.newest.envelope.model.as_deref());
-            meter(self.listed_name(model), usage);
+            meter.used(self.listed_name(model), usage);
         }
         if conversation.waits() {
             self.set_alarm(&conversation);

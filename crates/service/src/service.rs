@@ -2,6 +2,7 @@
 
 use crate::bodies::Newest;
 use crate::edit::Folder;
+use crate::meter::Meter;
 use crate::parts::{Overview, Parts};
 use crate::provider::ProviderRules;
 use crate::retention::{Retention, RetentionBatch};
@@ -19,7 +20,7 @@ use ctx_api::models::ModelsView;
 use ctx_api::offloaded::{OffloadedQuery, OffloadedView};
 use ctx_api::phases::{PhaseRequest, PhasesView};
 use ctx_api::plan::{Plan, PlanView};
-use ctx_api::requests::{CompositionView, SentView, Usage};
+use ctx_api::requests::{CompositionView, SentView};
 use ctx_api::search::SearchResults;
 use ctx_api::show::ContentView;
 use ctx_api::stats::Stats;
@@ -64,6 +65,17 @@ impl Service {
     /// The cards of edited conversations without any content, for [`Service::open_away`].
     pub fn edited_cards(&self) -> Vec<Card> {
         self.parts.edited_cards()
+    }
+
+    /// Increases whenever [`Service::edited_cards`] get another conversation or lose one.
+    pub fn edited_changes(&self) -> u64 {
+        self.parts.held.changes()
+    }
+
+    /// Calls `keep` after edits, before they are acknowledged here or to the daemon that made them. Only the first one
+    /// counts.
+    pub fn before_confirming(&self, keep: impl Fn() + Send + Sync + 'static) {
+        let _ = self.parts.keeper.set(Box::new(keep));
     }
 
     /// Sets the folder for offloaded content.
@@ -126,10 +138,9 @@ impl Service {
         self.parts.writer.listen(Box::new(listener));
     }
 
-    /// Calls `meter` with the usage of every response, and the model's name in the catalogue or `other`. Only the first
-    /// meter counts.
-    pub fn meter(&self, meter: impl Fn(&str, &Usage) + Send + Sync + 'static) {
-        let _ = self.parts.meter.set(Box::new(meter));
+    /// Tells `meter` what happens from now on. Only the first meter counts.
+    pub fn meter(&self, meter: Arc<dyn Meter>) {
+        let _ = self.parts.meter.set(meter);
     }
 
     /// Calls `listener` when a daemon that shares the store, this one included, has stored something, until it returns
@@ -171,6 +182,21 @@ impl Service {
     /// The bytes that wait for the store.
     pub fn waiting_bytes(&self) -> u64 {
         self.parts.writer.waiting_bytes()
+    }
+
+    /// For how long the oldest step has been waiting for the store.
+    pub fn oldest_waiting(&self) -> Duration {
+        self.parts.writer.oldest_waiting()
+    }
+
+    /// The number of steps stored since the start.
+    pub fn appends(&self) -> u64 {
+        self.parts.writer.appends()
+    }
+
+    /// The number of conversations in memory, and their bytes.
+    pub fn loaded(&self) -> (usize, usize) {
+        crate::threads::lock(&self.parts.directory).loaded()
     }
 
     /// The number of records that could not be stored since the start.

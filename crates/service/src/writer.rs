@@ -108,12 +108,15 @@ pub struct Writer {
     unsaved: Arc<AtomicU64>,
     versions: Option<Arc<Versions>>,
     conflicts: Arc<AtomicU64>,
+    appends: Arc<AtomicU64>,
 }
 
 /// The number of unstored steps of each conversation.
 #[derive(Debug, Default)]
 struct Backlog {
     steps: Mutex<HashMap<String, usize>>,
+    /// When they came. Steps are stored in this order, but for those that someone waits for.
+    since: Mutex<VecDeque<Instant>>,
     stored: Condvar,
 }
 
@@ -121,6 +124,7 @@ impl Backlog {
     fn add(&self, step: &Step) {
         if let Some(id) = conversation_of(step) {
             *lock(&self.steps).entry(id.to_owned()).or_default() += 1;
+            lock(&self.since).push_back(Instant::now());
         }
     }
 
@@ -135,7 +139,15 @@ impl Backlog {
             }
         }
         drop(steps);
+        let mut since = lock(&self.since);
+        let count = ids.len().min(since.len());
+        since.drain(..count);
+        drop(since);
         self.stored.notify_all();
+    }
+
+    fn oldest(&self) -> Duration {
+        lock(&self.since).front().map(Instant::elapsed).unwrap_or_default()
     }
 
     fn is_empty(&self, id: &str) -> bool {
@@ -167,7 +179,7 @@ impl Writer {
         let unsaved: Arc<AtomicU64> = Arc::default();
         let waiting: Arc<AtomicU64> = Arc::default();
         let backlog: Arc<Backlog> = Arc::default();
-        let conflicts: Arc<AtomicU64> = Arc::default();
+        let (conflicts, appends): (Arc<AtomicU64>, Arc<AtomicU64>) = Default::default();
         let versions: Option<Arc<Versions>> = store.replica().map(|_| Arc::default());
         let work = Work {
             store,
@@ -180,6 +192,7 @@ impl Writer {
             backlog: backlog.clone(),
             versions: versions.clone(),
             conflicts: conflicts.clone(),
+            appends: appends.clone(),
         };
         let started = std::thread::Builder::new().name("ctx-writer".into()).spawn(move || {
             crate::threads::step_back();
@@ -188,7 +201,7 @@ impl Writer {
         if let Err(error) = started {
             tracing::error!(%error, "cannot start the writer; nothing will be stored");
         }
-        Writer { jobs, gaps, waiting, backlog, listeners, unsaved, versions, conflicts }
+        Writer { jobs, gaps, waiting, backlog, listeners, unsaved, versions, conflicts, appends }
     }
 
     /// Stores a step later. `losses`: of the conversation that it builds on, if any.
@@ -255,6 +268,16 @@ impl Writer {
         self.conflicts.load(Ordering::Relaxed)
     }
 
+    /// The number of stored steps.
+    pub fn appends(&self) -> u64 {
+        self.appends.load(Ordering::Relaxed)
+    }
+
+    /// For how long the oldest step has been waiting for the store.
+    pub fn oldest_waiting(&self) -> Duration {
+        self.backlog.oldest()
+    }
+
     /// The bytes that wait for the store.
     pub fn waiting_bytes(&self) -> u64 {
         self.waiting.load(Ordering::Relaxed)
@@ -288,6 +311,7 @@ struct Work {
     /// Where several daemons write to the store.
     versions: Option<Arc<Versions>>,
     conflicts: Arc<AtomicU64>,
+    appends: Arc<AtomicU64>,
 }
 
 /// Moves the first awaited step before those of other conversations, but behind those of its own.
@@ -514,7 +538,10 @@ impl Work {
     fn settled(&self, steps: Vec<Vec<NewRecord>>, outcomes: Vec<AppendOutcome>) {
         for (records, outcome) in steps.into_iter().zip(outcomes) {
             match outcome {
-                AppendOutcome::Stored { numbers } => self.tell(records, numbers),
+                AppendOutcome::Stored { numbers } => {
+                    self.appends.fetch_add(1, Ordering::Relaxed);
+                    self.tell(records, numbers);
+                }
                 AppendOutcome::Conflict { version } => {
                     tracing::debug!(
                         version,

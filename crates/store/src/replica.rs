@@ -15,6 +15,12 @@ pub trait Replica: Send + Sync {
     /// Waits for an announcement, at most for `most`, and returns everything new since the last beat.
     fn poll(&self, most: Duration) -> Result<News, StoreError>;
 
+    /// The news that came while everything was read into memory, without waiting. From now on nothing counts as seen
+    /// before [`Replica::beat`]. Call it before memory serves its first request.
+    fn catch_up(&self) -> News {
+        News::default()
+    }
+
     /// Tells the others that everything returned by [`Replica::poll`] is in effect here, and extends the lease.
     fn beat(&self) -> Result<(), StoreError>;
 
@@ -56,6 +62,17 @@ pub struct Presence {
     pub name: String,
     /// For how long the store has been out of reach; `None` while it answers.
     pub away: Option<Duration>,
+    /// The time since the last beat. Beyond [`LEASE`], others no longer wait for this daemon.
+    pub lease_age: Duration,
+    /// The calls of the store that did not end in time, since the start.
+    pub late_calls: u64,
     /// The other daemons, with the time since their last beat, as of the last poll.
     pub others: Vec<(String, Duration)>,
+}
+
+impl Presence {
+    /// Whether edits are acknowledged without this daemon: its lease is over.
+    pub fn is_blind(&self) -> bool {
+        self.lease_age > LEASE
+    }
 }

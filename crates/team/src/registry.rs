@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ctx_store::{Absent, AppendOutcome, Expectation, NewRecord, Note, Replica, Step, Store, StoreError};
@@ -29,12 +29,16 @@ const RETRY: Duration = Duration::from_millis(100);
 /// Attempts at a change that conflicts with those of other daemons.
 const TRIES: usize = 5;
 
+type Keep = Box<dyn Fn(&State) + Send + Sync>;
+
 pub struct Registry {
     store: Arc<dyn Store>,
     replica: Option<Arc<dyn Replica>>,
     state: RwLock<Arc<State>>,
     /// Serialises changes.
     changing: Mutex<()>,
+    /// Keeps the log beyond the store.
+    keeper: OnceLock<Mutex<Keep>>,
     /// When each key was last used, by its id.
     used: RwLock<HashMap<String, Arc<AtomicU64>>>,
 }
@@ -97,8 +101,16 @@ impl Registry {
             replica,
             state: RwLock::new(Arc::new(state)),
             changing: Mutex::default(),
+            keeper: OnceLock::new(),
             used: RwLock::default(),
         }
+    }
+
+    /// Calls `keep` with the state now, and with each new one before anyone is told of the change. Only the first one
+    /// counts.
+    pub fn before_confirming(&self, keep: impl Fn(&State) + Send + Sync + 'static) {
+        keep(&self.state());
+        let _ = self.keeper.set(Mutex::new(Box::new(keep)));
     }
 
     pub(crate) fn store(&self) -> &dyn Store {
@@ -155,7 +167,8 @@ impl Registry {
         let Some((key, person)) = find(&state, now) else {
             return if self.is_away() { Recognition::OutOfReach } else { Recognition::Unknown };
         };
-        self.note_use(&key.id, now / MINUTE * MINUTE);
+        // Never before it was made.
+        self.note_use(&key.id, (now / MINUTE * MINUTE).max(key.made_at));
         Recognition::Known(Identity { person: person.clone(), key: key.id.clone(), scopes: key.scopes })
     }
 
@@ -229,8 +242,15 @@ impl Registry {
 
     fn publish(&self, newer: State) {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        if newer.version >= state.version {
-            *state = Arc::new(newer);
+        if newer.version < state.version {
+            return;
+        }
+        let is_new = newer.version > state.version;
+        *state = Arc::new(newer);
+        drop(state);
+        if is_new {
+            // One after the other, so that the newest is the last.
+            self.keeper.get().iter().for_each(|keep| lock(keep)(&self.state()));
         }
     }
 
@@ -374,7 +394,8 @@ mod tests {
         registry.save_used();
         let again = Registry::open(store.clone()).expect("open");
         assert_eq!(again.recognise(text.expose_secret().as_bytes()), Recognition::Known(identity.clone()));
-        assert!(again.last_used(&identity.key).is_some_and(|at| at % MINUTE == 0));
+        let made_at = again.state().keys().next().expect("a key").made_at;
+        assert_eq!(again.last_used(&identity.key), Some(made_at), "by the minute, but not before it was made");
         assert_eq!(again.recognise(b"ctxk_other"), Recognition::Unknown);
         let log = store.log(0, 100).expect("a log");
         let secret = &text.expose_secret()[12..];

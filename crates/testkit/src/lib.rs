@@ -6,6 +6,7 @@
 //! connections, which server frameworks hide.
 
 mod background;
+mod balancer;
 #[cfg(target_os = "linux")]
 pub mod bench;
 mod circumstances;
@@ -25,6 +26,7 @@ pub mod recorder;
 mod reference_judge;
 mod searching;
 
+pub use balancer::{Balancer, Placement};
 pub use circumstances::{first_seed, is_long, recorded_bodies, recorded_conversations, recorded_files};
 pub use client::Client;
 pub use conversation::{Family, Random, Session};

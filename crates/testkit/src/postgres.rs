@@ -1,7 +1,7 @@
 //! A PostgreSQL server for one test program: in a temporary folder, on a free port of loopback and on a socket. It ends
 //! with the program, however that ends. Each test has a database of its own.
 
-use std::io;
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,9 +12,11 @@ use std::time::{Duration, Instant};
 /// Debian keeps the programs of each version here.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
-/// Runs the server until its input ends, then stops it and removes its folder.
-const KEEPER: &str =
-    r#"folder=$1; shift; "$@" & server=$!; read -r _; kill -INT "$server"; wait "$server"; rm -rf "$folder""#;
+/// Runs the server until its input ends, then stops it and removes its folder. Each line of the input kills the server
+/// and starts it again.
+const KEEPER: &str = r#"folder=$1; shift; "$@" & server=$!
+while read -r _; do kill -KILL "$server"; wait "$server"; sleep 0.2; "$@" & server=$!; done
+kill -INT "$server"; wait "$server"; rm -rf "$folder""#;
 
 /// The server refuses to run as root.
 const USER: &str = "postgres";
@@ -25,7 +27,7 @@ pub struct PostgresServer {
     port: u16,
     pooler: OnceLock<Option<Pooler>>,
     /// Its input ends with this program.
-    _keeper: Child,
+    keeper: Child,
 }
 
 /// A pgbouncer before the server, which lends a connection for one transaction.
@@ -86,7 +88,7 @@ impl PostgresServer {
             server.args(["-c", &setting("ssl_key_file", &key)]);
         }
         let keeper = kept(&server, &folder)?;
-        let server = Self { programs, folder, port, pooler: OnceLock::new(), _keeper: keeper };
+        let server = Self { programs, folder, port, pooler: OnceLock::new(), keeper };
         let end = Instant::now() + Duration::from_secs(60);
         while server.sql("postgres", "SELECT 1").is_err() {
             assert!(Instant::now() < end, "the database server does not answer");
@@ -154,6 +156,33 @@ impl PostgresServer {
 
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Kills the server without warning and waits until it has recovered.
+    pub fn crash(&self) -> io::Result<()> {
+        let end = Instant::now() + Duration::from_secs(60);
+        while Instant::now() < end {
+            let mut input = self.keeper.stdin.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
+            input.write_all(b"\n")?;
+            // A server whose predecessor's processes still run ends at once, and is started again.
+            let attempt = Instant::now();
+            std::thread::sleep(Duration::from_millis(300));
+            while attempt.elapsed() < Duration::from_secs(5) {
+                if self.sql("postgres", "SELECT 1").is_ok() {
+                    return Ok(());
+                }
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+        Err(io::ErrorKind::TimedOut.into())
+    }
+
+    /// Kills a process that serves a connection. The server then ends all connections and recovers.
+    pub fn kill_backend(&self) -> io::Result<()> {
+        let sql = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() \
+                   ORDER BY random() LIMIT 1";
+        let backend = self.sql("postgres", sql)?;
+        done(Command::new("kill").args(["-KILL", backend.trim()]))
     }
 
     /// Runs statements and returns what they print, one line per row.

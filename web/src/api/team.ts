@@ -62,6 +62,10 @@ export const openFor = (person: string, conversation: string, reason: string) =>
     }),
   );
 
+/** What is spent, by person, group, model or project: by everyone, for auditors and admins, or by the person alone. */
+export const getSpend = (by: Schemas["Grouping"], since: number | undefined, everyone: boolean) =>
+  taken(client.GET("/stats", { params: { query: { by, everyone, ...(since === undefined ? {} : { since }) } } }));
+
 export const getNotices = async () => (await taken(client.GET("/notices"))).notices;
 
 export const getAudit = async (limit: number) =>

@@ -12,11 +12,13 @@ import { Notices } from "./Notices";
 import { People } from "./People";
 import { sectionsFor } from "./roles";
 import { Shares } from "./Shares";
+import { Spend } from "./Spend";
 import styles from "./team.module.css";
 
 const WORDS: Record<Section, string> = {
   people: "Everyone who uses this daemon. Conversations belong to their owner: roles show figures, never content.",
   keys: "A key is shown once, when it is made. A revoked key is refused by all daemons at once.",
+  spend: "What requests cost. The figures are those of ctx stats.",
   shares: "Conversations that their owners share with a person or a group.",
   notices: "Auditors and admins can open a conversation for an hour, for a reason. This list shows who did.",
   audit: "Changes of people, keys and shares, sign-ins, opened conversations, exports and purges. Newest first.",
@@ -44,6 +46,7 @@ export function TeamPage({ section }: { section: Section | null }) {
       <p className={styles.words}>{WORDS[shown]}</p>
       {shown === "people" && <People me={me} />}
       {shown === "keys" && <Keys me={me} />}
+      {shown === "spend" && <Spend me={me} />}
       {shown === "shares" && <Shares me={me} />}
       {shown === "notices" && <Notices />}
       {shown === "audit" && <AuditLog />}

@@ -5,8 +5,8 @@ import { listed, sectionsFor } from "./roles";
 const names = (role: string) => sectionsFor({ role }).map(({ value }) => value);
 
 test("a member sees their own things, an auditor and an admin those of everyone", () => {
-  expect(names("member")).toEqual(["keys", "shares", "notices"]);
-  expect(names("auditor")).toEqual(["people", "keys", "shares", "notices", "audit", "daemons"]);
+  expect(names("member")).toEqual(["keys", "spend", "shares", "notices"]);
+  expect(names("auditor")).toEqual(["people", "keys", "spend", "shares", "notices", "audit", "daemons"]);
   expect(names("admin")).toEqual(names("auditor"));
 });
 

@@ -9,11 +9,12 @@ export const audits = ({ role }: Pick<Me, "role">) => role === "auditor" || role
 
 export const manages = ({ role }: Pick<Me, "role">) => role === "admin";
 
-/** The sections of the team's page for a person. Spend per person has its place behind the keys. */
+/** The sections of the team's page for a person. */
 export function sectionsFor(me: Pick<Me, "role">): { value: Section; label: string }[] {
   return [
     ...(audits(me) ? [{ value: "people" as const, label: "People" }] : []),
     { value: "keys", label: audits(me) ? "Keys" : "My keys" },
+    { value: "spend", label: audits(me) ? "Spend" : "My spend" },
     { value: "shares", label: audits(me) ? "Shares" : "What I share" },
     { value: "notices", label: "Opened by others" },
     ...(audits(me)

@@ -2,7 +2,7 @@
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 
-import { getAudit, getFigures, getKeys, getNotices, getPeople, getShares } from "../api/team";
+import { getAudit, getFigures, getKeys, getNotices, getPeople, getShares, getSpend } from "../api/team";
 import { complain, tell } from "../notices/toasts";
 
 const AUDIT_LIMIT = 500;
@@ -20,6 +20,9 @@ export const useNotices = () => useQuery({ queryKey: team("notices"), queryFn: g
 export const useAudit = () => useQuery({ queryKey: team("audit"), queryFn: () => getAudit(AUDIT_LIMIT), ...fresh });
 export const useFigures = (person: string) =>
   useQuery({ queryKey: team("figures", person), queryFn: () => getFigures(person), staleTime: 0 });
+
+export const useSpend = (by: Parameters<typeof getSpend>[0], since: number | undefined, everyone: boolean) =>
+  useQuery({ queryKey: team("spend", by, String(since), String(everyone)), queryFn: () => getSpend(by, since, everyone), staleTime: 0 });
 
 interface Warned {
   warnings?: string[];

@@ -40,6 +40,15 @@ impl Api {
         let presence = inside.service.presence().unwrap_or_default();
         let away = presence.away.unwrap_or_default().as_secs_f64();
         page.gauge("ctx_store_away_seconds", "For how long the database is out of reach; 0 while it answers.", away);
+        let age = presence.lease_age.as_secs_f64();
+        page.gauge("ctx_lease_age_seconds", "Time since the other daemons last heard of this one.", age);
+        let blind = f64::from(u8::from(presence.is_blind()));
+        page.gauge("ctx_blind", "1 while edits elsewhere are acknowledged without this daemon.", blind);
+        page.counter(
+            "ctx_store_late_calls_total",
+            "Calls of the database that did not end in time.",
+            presence.late_calls,
+        );
         let (running, silent): (Vec<_>, Vec<_>) =
             presence.others.into_iter().map(super::read::other_daemon).partition(|other| !other.is_silent());
         page.begin("ctx_other_daemons", "The other daemons on the same database.", "gauge");

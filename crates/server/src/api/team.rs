@@ -283,6 +283,10 @@ pub async fn make_key(api: Api, request: Result<Json<NewKey>, JsonRejection>) ->
 pub async fn revoke(api: Api, Path(id): Path<String>) -> Answer<Keys> {
     let changed = api.change(move |state, actor| Ok((state.revoke_key(actor, &id)?, ())));
     let warnings = changed.await?.warnings;
+    // A key that ended itself may not be allowed to look.
+    if !Scopes::only(Scope::Look).without(api.2).is_empty() {
+        return Ok(Json(Keys { keys: Vec::new(), warnings }));
+    }
     let (seat, team) = api.seat()?;
     Ok(Json(keys_for(&seat.actor(), &team, warnings)))
 }

@@ -105,7 +105,8 @@ impl LocalPaths {
     /// The routes for the caller: of the person whose key the request has, or of the operator. The request remembers the
     /// scopes of the key.
     async fn admit(&self, head: &mut Parts) -> Result<Admission, Response<Body>> {
-        let needed = scope::needed(&head.method, head.uri.path().strip_prefix(CONTROL).unwrap_or_default());
+        let path = head.uri.path().strip_prefix(CONTROL).unwrap_or_default();
+        let (needed, ended) = (scope::needed(&head.method, path), scope::ended_key(&head.method, path));
         let found = self.team.as_ref().and_then(|team| Some((team, team.control_credential(&head.headers)?)));
         let Some((team, credential)) = found else {
             return match self.auth.admit_control(head) {
@@ -119,7 +120,12 @@ impl LocalPaths {
             };
         };
         self.auth.admit_keyed(head).map_err(control::refused)?;
-        let identity = team.identify(Some(credential), needed).await.map_err(control::keyless)?;
+        let first = if ended.is_some() { Scopes::NONE } else { needed };
+        let identity = team.identify(Some(credential), first).await.map_err(control::keyless)?;
+        let missing = needed.without(identity.scopes);
+        if ended.is_some_and(|key| key != identity.key) && !missing.is_empty() {
+            return Err(control::keyless(KeyRefusal::Lacks(missing)));
+        }
         head.extensions.insert(identity.scopes);
         let desk = team.desk(identity.person.id).await.map_err(IntoResponse::into_response)?;
         Ok((placed(desk.routes.clone()), Some(desk)))

@@ -20,7 +20,7 @@ mod upstream;
 mod wire;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ctx_wire::Provider;
 use http::header::{self, HeaderMap};
@@ -71,6 +71,7 @@ impl Proxy {
     }
 
     pub(crate) async fn forward(&self, request: Request<Incoming>) -> Result<Response<AnswerBody>, Failure> {
+        let began = Instant::now();
         let (mut head, incoming) = request.into_parts();
         secret::seal(&mut head.headers);
 
@@ -98,7 +99,7 @@ impl Proxy {
         // Let the observer decide whether it watches. From here on, its two halves travel with the bodies, and learn
         // the outcome even if this function is dropped because the client disconnected.
         let watch = observer.begin(&RequestHead::new(&head.method, &head.uri, &head.headers));
-        let (request_eye, mut response_eye) = eyes(watch);
+        let (mut request_eye, mut response_eye) = eyes(watch);
 
         // Readdress the head. It keeps its order and spelling: the spelling of names is in its extensions.
         let target = upstream.target();
@@ -113,6 +114,7 @@ impl Proxy {
 
         // Forward it as it arrives. Dropping this future drops the upstream connection or stream: a disconnecting
         // client cancels its request.
+        request_eye.leaves(began.elapsed());
         let body = RequestBody::new(incoming, request_eye, self.body_idle_timeout);
         let progress = body.progress();
         let sent = upstream.send(Request::from_parts(head, body)).await;

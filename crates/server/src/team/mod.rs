@@ -86,8 +86,7 @@ impl Desk {
         let traffic: Arc<Traffic> = Arc::default();
         let observer =
             Arc::new(ComposerObserver::new(service.clone(), recorder.clone(), traffic.clone(), around.metrics.clone()));
-        let metrics = around.metrics.clone();
-        service.meter(move |model, usage| metrics.used(model, usage));
+        service.meter(around.metrics.clone());
         if around.helper.is_on() && around.helper.settings().titles {
             retitle(around.helper.clone(), service.clone());
         }

@@ -112,6 +112,12 @@ pub(crate) fn needed(method: &Method, path: &str) -> Scopes {
     found.map_or(Scopes::ALL, |(scopes, _)| *scopes)
 }
 
+/// The key that a request revokes. Any key may end itself.
+pub(crate) fn ended_key<'p>(method: &Method, path: &'p str) -> Option<&'p str> {
+    let id = path.strip_prefix("/keys/")?.strip_suffix("/revoke")?;
+    (*method == Method::POST && !id.contains('/')).then_some(id)
+}
+
 fn fits(route: &str, path: &str) -> bool {
     let (mut wanted, mut given) = (route.split('/'), path.split('/'));
     loop {
@@ -128,6 +134,19 @@ fn fits(route: &str, path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_key_that_a_request_ends_is_in_its_path() {
+        assert_eq!(ended_key(&Method::POST, "/keys/3f9a81c2/revoke"), Some("3f9a81c2"));
+        for (method, path) in [
+            (Method::GET, "/keys/3f9a81c2/revoke"),
+            (Method::POST, "/keys/3f9a81c2"),
+            (Method::POST, "/keys/3f9a81c2/x/revoke"),
+            (Method::POST, "/keys"),
+        ] {
+            assert_eq!(ended_key(&method, path), None, "{method} {path}");
+        }
+    }
 
     #[test]
     fn a_path_needs_the_scope_of_its_route_and_an_unknown_one_all() {

@@ -75,6 +75,15 @@ async fn requests_edits_and_tokens_are_counted() {
             ("ctx_exchanges_total{outcome=\"complete\"}", 4.0),
             ("ctx_responses_total{status=\"2xx\"}", 3.0),
             ("ctx_responses_total{status=\"5xx\"}", 1.0),
+            ("ctx_classified_requests_total{class=\"main\",outcome=\"complete\"}", 4.0),
+            ("ctx_classified_requests_total{class=\"main\",outcome=\"cut\"}", 0.0),
+            ("ctx_added_seconds_count", 4.0),
+            ("ctx_confirm_seconds_count", 0.0),
+            ("ctx_loaded_conversations", 2.0),
+            ("ctx_store_oldest_waiting_seconds", 0.0),
+            ("ctx_store_late_calls_total", 0.0),
+            ("ctx_lease_age_seconds", 0.0),
+            ("ctx_blind", 0.0),
             ("ctx_first_byte_seconds_count", 4.0),
             ("ctx_first_byte_seconds_bucket{le=\"+Inf\"}", 4.0),
             ("ctx_held_requests_total{outcome=\"composed\"}", 2.0),
@@ -89,6 +98,9 @@ async fn requests_edits_and_tokens_are_counted() {
             ("ctx_recorder_dropped_total", 0.0),
         ],
     );
+    for sample in ["ctx_store_appends_total", "ctx_memory_hits_total", "ctx_loaded_bytes"] {
+        assert!(value(&text, sample).is_some_and(|number| number > 0.0), "{sample}: {text}");
+    }
     assert!(!text.contains("secret-model") && !text.contains("model=\"m\""), "{text}");
 }
 
@@ -202,4 +214,11 @@ async fn a_daemon_without_its_database_is_ready_and_says_that_it_is_away() {
     let text = scrape(&house).await;
     assert!(began.elapsed() < Duration::from_secs(1), "nobody waits for the database: {:?}", began.elapsed());
     assert!(value(&text, "ctx_store_away_seconds").is_some_and(|seconds| seconds > 0.0), "{text}");
+    soon("its lease is over", async {
+        while value(&scrape(&house).await, "ctx_blind") != Some(1.0) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    })
+    .await;
+    assert!(value(&scrape(&house).await, "ctx_lease_age_seconds").is_some_and(|seconds| seconds > 2.0));
 }

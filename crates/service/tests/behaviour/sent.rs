@@ -2,8 +2,8 @@
 
 use crate::support::House;
 use ctx_api::edit::EditRequest;
-use ctx_core::ErrorCode;
 use ctx_core::edit::Operation;
+use ctx_core::{Class, ErrorCode};
 use ctx_engine::request::Ticket;
 use testkit::Session;
 
@@ -28,7 +28,10 @@ fn every_request_that_left_is_rebuilt_exactly_whatever_came_after_it() {
     session.user("first").assistant("one").user("second");
     let mut sent: Vec<(Ticket, Vec<u8>)> = Vec::new();
     let id = house.send(&session).conversation;
-    sent.push((Ticket { conversation: id.clone(), request: 1, turn: true, losses: 0 }, session.body()));
+    sent.push((
+        Ticket { conversation: id.clone(), request: 1, class: Class::Main, turn: true, losses: 0 },
+        session.body(),
+    ));
     edit(&house, &id, "t1#1", &"a long answer of ours ".repeat(40));
     for turn in 0..6 {
         let (ticket, body) = leaves(&house, &session);
@@ -60,7 +63,7 @@ fn what_composing_gives_does_not_change_with_a_restart() {
     let mut session = Session::new(42);
     session.user("first").assistant("one").user("second").assistant("two").user("third");
     let id = house.send(&session).conversation;
-    house.reply(&Ticket { conversation: id.clone(), request: 1, turn: true, losses: 0 }, "three");
+    house.reply(&Ticket { conversation: id.clone(), request: 1, class: Class::Main, turn: true, losses: 0 }, "three");
     edit(&house, &id, "t1#1", "ours");
     for turn in 0..4 {
         session.assistant("an answer").user(&format!("question {turn}"));

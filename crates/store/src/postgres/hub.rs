@@ -5,7 +5,7 @@
 //! owner alone.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use super::replica::{AllNews, Inner};
@@ -23,7 +23,11 @@ const QUIET: Duration = Duration::from_secs(5);
 pub struct Hub {
     inner: Arc<Inner>,
     inboxes: Mutex<HashMap<i32, Arc<Inbox>>>,
+    unserved: OnceLock<Unserved>,
 }
+
+/// Gets the edited conversations of an owner whose store is not open. `None`: those of all such owners may be edited.
+pub type Unserved = Box<dyn Fn(Option<Owner>, &[String]) + Send + Sync>;
 
 /// The news for one owner.
 #[derive(Default)]
@@ -50,7 +54,7 @@ impl Drop for Hub {
 
 impl Hub {
     pub fn start(inner: Arc<Inner>) -> Result<Arc<Self>, StoreError> {
-        let hub = Arc::new(Self { inner, inboxes: Mutex::default() });
+        let hub = Arc::new(Self { inner, inboxes: Mutex::default(), unserved: OnceLock::new() });
         let weak = Arc::downgrade(&hub);
         let thread = std::thread::Builder::new().name("ctx-hub".into());
         thread.spawn(move || run(&weak)).map_err(|error| StoreError::Database(error.into()))?;
@@ -67,9 +71,26 @@ impl Hub {
         lock(&self.inboxes).keys().copied().collect()
     }
 
+    /// Calls `unserved` with the edits of owners whose stores are not open, before they count as seen here. Only the
+    /// first one counts.
+    pub fn on_unserved(&self, unserved: Unserved) {
+        let _ = self.unserved.set(unserved);
+    }
+
     /// Hands out the news. Owners that came during the poll may have missed some.
     fn distribute(&self, all: &AllNews, before: &HashSet<i32>) {
-        for (owner, inbox) in &*lock(&self.inboxes) {
+        let inboxes = lock(&self.inboxes);
+        if let Some(unserved) = self.unserved.get() {
+            if all.is_incomplete {
+                unserved(None, &[]);
+            }
+            for (owner, news) in &all.by_owner {
+                if !news.edited.is_empty() && !inboxes.contains_key(owner) {
+                    unserved(Some(Owner(owner.cast_unsigned())), &news.edited);
+                }
+            }
+        }
+        for (owner, inbox) in &*inboxes {
             let news = all.by_owner.get(owner).cloned().unwrap_or_default();
             let is_incomplete = all.is_incomplete || !before.contains(owner);
             let is_news = is_incomplete || !news.edited.is_empty() || !news.grown.is_empty();
@@ -170,6 +191,13 @@ impl Replica for OwnerReplica {
         };
         mail.taken = Some(news.clone());
         Ok(news)
+    }
+
+    fn catch_up(&self) -> News {
+        let mut mail = lock(&self.inbox.state);
+        mail.is_followed = true;
+        // The first poll hands them out again.
+        mail.waiting.clone().unwrap_or_default()
     }
 
     fn beat(&self) -> Result<(), StoreError> {

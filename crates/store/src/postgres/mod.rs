@@ -87,6 +87,14 @@ impl PostgresStore {
         self.with_hub(inner)
     }
 
+    /// Calls `unserved` with the edits of owners whose stores are not open here, before other daemons count them as seen.
+    /// `None` stands for all such owners.
+    pub fn on_unserved(&self, unserved: impl Fn(Option<Owner>, &[String]) + Send + Sync + 'static) {
+        if let Some(hub) = &self.hub {
+            hub.on_unserved(Box::new(unserved));
+        }
+    }
+
     fn with_hub(self, inner: Arc<replica::Inner>) -> Result<Self, StoreError> {
         let hub = Hub::start(inner)?;
         Ok(Self { replica: Some(hub.of(self.owner)), hub: Some(hub), ..self })

@@ -6,7 +6,7 @@
 //! or finds out what became of it.
 
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -76,6 +76,7 @@ pub struct Pool {
     away_since: Mutex<Option<Instant>>,
     /// The role that reads; `None` if there is none. Sought with the first read.
     reader: OnceCell<Option<String>>,
+    late_calls: AtomicU64,
     handle: Handle,
     runtime: Option<Runtime>,
 }
@@ -108,6 +109,7 @@ impl Pool {
             replica: AtomicI64::new(0),
             away_since: Mutex::default(),
             reader: OnceCell::new(),
+            late_calls: AtomicU64::new(0),
             handle: runtime.handle().clone(),
             runtime: Some(runtime),
         })
@@ -136,6 +138,11 @@ impl Pool {
         lock(&self.away_since).map(|since| since.elapsed())
     }
 
+    /// The calls that did not end in time.
+    pub fn late_calls(&self) -> u64 {
+        self.late_calls.load(Ordering::Relaxed)
+    }
+
     /// The time for a read.
     pub fn patience(&self) -> Duration {
         if self.away().is_some() { self.limits.call.min(AWAY) } else { self.limits.call }
@@ -149,10 +156,12 @@ impl Pool {
     ) -> Result<T, StoreError> {
         let (send, receive) = sync_channel(1);
         self.handle.spawn(async move {
-            let outcome = timeout(most, work).await.unwrap_or_else(|_| Err(late()));
-            let _ = send.send(outcome);
+            let _ = send.send(timeout(most, work).await.ok());
         });
-        receive.recv_timeout(most + GRACE).unwrap_or_else(|_| Err(late()))
+        receive.recv_timeout(most + GRACE).ok().flatten().unwrap_or_else(|| {
+            self.late_calls.fetch_add(1, Ordering::Relaxed);
+            Err(late())
+        })
     }
 
     /// Runs work that may be repeated, on a connection of its own. If a resting connection turns out to be dead, the

@@ -98,24 +98,25 @@ pub fn later(pool: Arc<Pool>, name: &str) -> Arc<Inner> {
 
 pub fn join(pool: Arc<Pool>, name: &str) -> Result<Arc<Inner>, StoreError> {
     let inner = later(pool, name);
-    inner.register()?;
+    inner.register("pg_current_snapshot()")?;
     lock(&inner.sight).knows_nothing = false;
     Ok(inner)
 }
 
 impl Inner {
-    /// From now on others wait for this daemon.
-    fn register(&self) -> Result<(), StoreError> {
+    /// From now on others wait for this daemon. `seen`: the snapshot that it has seen, in SQL.
+    fn register(&self, seen: &'static str) -> Result<(), StoreError> {
         let Inner { pool, id, name, .. } = self;
         let (begin, id, called) = (Pool::begin_writing(pool.limits.call), *id, text::encode(name));
         let seen = pool.run(pool.limits.call, move |link| {
             let (begin, called) = (begin.clone(), called.clone());
             async move {
-                let sql = "INSERT INTO ctx.replicas (id, name, beat, seen) \
-                           VALUES ($1, $2, clock_timestamp(), pg_current_snapshot()) \
-                           ON CONFLICT (id) DO UPDATE SET beat = excluded.beat, seen = excluded.seen \
-                           RETURNING seen::text";
-                let rows = alone(&link, &begin, sql, &[(&id, Type::INT8), (&called, Type::TEXT)]).await?;
+                let sql = format!(
+                    "INSERT INTO ctx.replicas (id, name, beat, seen) VALUES ($1, $2, clock_timestamp(), {seen}) \
+                     ON CONFLICT (id) DO UPDATE SET beat = excluded.beat, seen = excluded.seen \
+                     RETURNING pg_current_snapshot()::text"
+                );
+                let rows = alone(&link, &begin, &sql, &[(&id, Type::INT8), (&called, Type::TEXT)]).await?;
                 let seen: Option<String> = rows.first().map(|row| row.try_get(0)).transpose()?;
                 Ok(seen.unwrap_or_default())
             }
@@ -182,8 +183,11 @@ pub(super) struct AllNews {
 impl Inner {
     pub(super) fn poll_all(self: &Arc<Self>, most: Duration) -> Result<AllNews, StoreError> {
         let is_registered = !lock(&self.sight).seen.is_empty();
-        let registered =
-            if is_registered { Ok(()) } else { schema::prepare(&self.pool).and_then(|()| self.register()) };
+        let registered = match is_registered {
+            true => Ok(()),
+            // It serves already, with what it knew before: until its first beat, no edit counts as seen here.
+            false => schema::prepare(&self.pool).and_then(|()| self.register("'1:1:'")),
+        };
         let all = most + self.pool.limits.connect + self.pool.limits.call.min(LEASE);
         let inner = self.clone();
         let news = registered.and_then(|()| self.pool.call(all, async move { inner.poll(most).await }));
@@ -221,7 +225,13 @@ impl Inner {
         let sight = lock(&self.sight);
         let silent = sight.beaten_at.elapsed();
         let away = self.pool.away().or_else(|| (silent > LEASE).then_some(silent));
-        Presence { name: self.name.clone(), away, others: sight.others.clone() }
+        Presence {
+            name: self.name.clone(),
+            away,
+            lease_age: silent,
+            late_calls: self.pool.late_calls(),
+            others: sight.others.clone(),
+        }
     }
 
     pub(super) fn leave(self: &Arc<Self>) {

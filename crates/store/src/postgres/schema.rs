@@ -74,9 +74,11 @@ pub fn prepare(pool: &Arc<Pool>) -> Result<(), StoreError> {
     }
 }
 
-/// The version of the schema; `None` if there is none.
+/// The version of the schema; `None` if there is none. `to_regclass` might answer from a cache, without the schema that
+/// another daemon created while this one waited for the lock.
 async fn version(link: &Link) -> Result<Option<i64>, StoreError> {
-    let row = link.client.query_typed_one("SELECT to_regclass('ctx.facts') IS NOT NULL", &[]).await?;
+    let sql = "SELECT EXISTS (SELECT FROM pg_catalog.pg_tables WHERE schemaname = 'ctx' AND tablename = 'facts')";
+    let row = link.client.query_typed_one(sql, &[]).await?;
     if row.try_get::<_, bool>(0)? { Ok(Some(fact(link, "schema").await?)) } else { Ok(None) }
 }
 

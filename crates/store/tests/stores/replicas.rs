@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use crate::common::{append, step};
-use ctx_store::{Limits, PostgresStore, Replica, Step, Store};
+use ctx_store::{Limits, Owner, PostgresStore, Replica, Step, Store};
 use testkit::{Fault, FaultProxy, PostgresServer};
 
 const LIMITS: Limits = Limits { connect: Duration::from_millis(800), call: Duration::from_millis(1500) };
@@ -184,4 +184,83 @@ fn edits_are_found_without_notifications() {
         assert_eq!(two.take(), [name.as_str()]);
         assert_eq!(one.absent(&name), [""; 0]);
     }
+}
+
+/// Each waits for the lock after it has seen that there is no schema.
+#[test]
+fn several_daemons_may_open_an_empty_database_at_once() {
+    let Some(server) = PostgresServer::shared() else { return };
+    for _ in 0..4 {
+        let url = server.url(&server.new_database());
+        std::thread::scope(|scope| {
+            let open = || PostgresStore::open_within(&url.parse().unwrap(), LIMITS).map(|_| ());
+            let opening: Vec<_> = (0..6).map(|_| scope.spawn(open)).collect();
+            opening.into_iter().for_each(|opened| opened.join().unwrap().unwrap());
+        });
+    }
+}
+
+#[test]
+fn a_daemon_that_joins_later_counts_as_seeing_nothing_before_it_has_read_everything() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let url = server.url(&server.new_database());
+    let one = daemon(&url, "one");
+    let store = PostgresStore::join_later(&url.parse().unwrap(), "later").unwrap();
+    let later = store.replica().unwrap();
+    one.edit("before");
+    assert!(later.poll(SOON).unwrap().is_incomplete, "it must read everything");
+    let (tell, told) = channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| tell.send(one.absent("before")).unwrap());
+        assert!(told.recv_timeout(Duration::from_millis(300)).is_err(), "it has not read it yet");
+        later.beat().unwrap();
+        assert_eq!(told.recv_timeout(Duration::from_secs(20)).unwrap(), [""; 0]);
+    });
+}
+
+#[test]
+fn a_daemon_for_several_is_told_of_edits_whose_owner_it_does_not_serve() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let url = server.url(&server.new_database());
+    let open = |name: &str| {
+        let store = PostgresStore::open_within(&url.parse().unwrap(), LIMITS).unwrap();
+        store.join_for_several(name).unwrap()
+    };
+    let (one, two) = (open("one"), open("two"));
+    let (tell, told) = channel();
+    two.on_unserved(move |owner, ids| {
+        let _ = tell.send((owner, ids.to_vec()));
+    });
+    let theirs = one.of(Owner(7));
+    append(&theirs, vec![announced("c")]);
+    assert_eq!(theirs.replica().unwrap().await_others("c").unwrap(), []);
+    let told = told.try_recv().expect("before it counted as seen");
+    assert_eq!(told, (Some(Owner(7)), vec!["c".to_owned()]));
+}
+
+#[test]
+fn edits_during_the_opening_of_a_store_are_known_before_it_serves() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let url = server.url(&server.new_database());
+    let open = |name: &str| {
+        let store = PostgresStore::open_within(&url.parse().unwrap(), LIMITS).unwrap();
+        store.join_for_several(name).unwrap()
+    };
+    let (one, two) = (open("one"), open("two"));
+    // Everything of the owner is read now, and served in a moment.
+    let replica = two.of(Owner(7)).replica().unwrap();
+    let theirs = one.of(Owner(7));
+    append(&theirs, vec![announced("c")]);
+    assert_eq!(theirs.replica().unwrap().await_others("c").unwrap(), []);
+    assert_eq!(replica.catch_up().edited, ["c"]);
+    append(&theirs, vec![announced("d")]);
+    let (tell, told) = channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| tell.send(theirs.replica().unwrap().await_others("d").unwrap()).unwrap());
+        assert!(told.recv_timeout(Duration::from_millis(300)).is_err(), "from now on it is waited for");
+        while told.try_recv().is_err() {
+            replica.poll(SOON).unwrap();
+            replica.beat().unwrap();
+        }
+    });
 }

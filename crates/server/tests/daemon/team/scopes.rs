@@ -71,6 +71,24 @@ async fn a_key_makes_no_key_that_may_do_more_and_the_lists_show_the_scopes() {
 }
 
 #[tokio::test]
+async fn any_key_may_end_itself_and_no_other() {
+    let (team, _) = Team::sharing().await;
+    for scopes in [&["proxy"] as &[&str], &["look"], &["look", "edit"]] {
+        let made = team.house.post("keys", &json!({"person": "anna", "scopes": scopes})).await;
+        let other = team.house.post("keys", &json!({"person": "anna", "scopes": scopes})).await;
+        let (key, id) = (made["key"].as_str().expect("a key"), made["id"].as_str().expect("an id"));
+        let of_other = format!("keys/{}/revoke", other["id"].as_str().expect("an id"));
+        let (status, answer) = post(&team, key, &of_other, &json!({})).await;
+        assert_eq!((status, &answer["error"]["code"]), (403, &json!("scope-needed")), "{scopes:?}");
+        let (status, answer) = post(&team, key, &format!("keys/{id}/revoke"), &json!({})).await;
+        assert_eq!(status, 200, "{scopes:?}: {answer}");
+        let listed = answer["keys"].as_array().expect("a list").len();
+        assert_eq!(listed > 0, scopes.contains(&"look"), "the list is for keys that may look: {answer}");
+        assert_eq!(post(&team, key, &format!("keys/{id}/revoke"), &json!({})).await.0, 401, "it is over");
+    }
+}
+
+#[tokio::test]
 async fn a_session_of_the_page_has_the_scopes_of_its_key() {
     let (team, id) = Team::sharing().await;
     let reader = signed_in_with(&team, &limited(&team, "anna", &["look"]).await).await;
