@@ -250,7 +250,8 @@ impl BlockRef {
 /// edit that misses is better than one that hits something new.
 pub fn find(blocks: &[BlockRef], message: &Message, same: bool) -> Vec<u32> {
     let is_there = |named: &BlockRef| message.blocks.get(named.at as usize).is_some_and(|block| named.is(block));
-    if same && blocks.iter().all(is_there) {
+    // A single block that is still in its place is nearest to it.
+    if (same || blocks.len() == 1) && blocks.iter().all(is_there) {
         return blocks.iter().map(|named| named.at).collect();
     }
     let mut taken = vec![false; message.blocks.len()];
