@@ -8,9 +8,9 @@ use super::cut::{CutText, cut};
 use super::settings::{Rules, Settings};
 use super::trim::trim;
 use super::{CutKind, Item, Look, Policy, PossibleCut, Price, Proposal, Thought};
+use crate::fast_map::FastMap;
 use crate::key::Key;
 use crate::tool::ToolRole;
-use std::collections::HashMap;
 
 /// The policy of the automatic editor.
 #[derive(Default)]
@@ -183,7 +183,7 @@ fn is_shown(look: &Look, item: &Item, text: &str) -> bool {
 }
 
 /// The newest answer that read or changed each file.
-fn last_touches(look: &Look) -> HashMap<Key, usize> {
+fn last_touches(look: &Look) -> FastMap<Key, usize> {
     look.items.iter().filter_map(|item| Some((item.file?, item.step))).collect()
 }
 

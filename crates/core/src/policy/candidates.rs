@@ -26,8 +26,8 @@ pub struct Look<'t> {
     pub rates: Rates,
     /// Thinking that is bound to everything before it, oldest first: a change before it removes it.
     pub thinking: Vec<Thought>,
-    /// Where the provider's cache certainly holds the request.
-    pub held: CachedPlaces,
+    /// Where the provider's cache certainly holds the request; by default, everywhere.
+    pub held: Held<'t>,
     /// The price that an edit may have, in input tokens; `None`: any.
     pub budget: Option<f64>,
     /// The texts of the results.
@@ -63,6 +63,22 @@ impl CachedPlaces {
             CachedPlaces::Everywhere => place,
             CachedPlaces::At(places) => places.iter().rev().find(|held| **held <= place).copied().unwrap_or(0),
         }
+    }
+}
+
+/// Finds the places. Asked only if an edit is priced, which few requests need.
+#[derive(Clone, Copy, Default)]
+pub struct Held<'t>(pub Option<&'t dyn Fn() -> CachedPlaces>);
+
+impl Held<'_> {
+    pub fn places(&self) -> CachedPlaces {
+        self.0.map_or_else(CachedPlaces::default, |places| places())
+    }
+}
+
+impl std::fmt::Debug for Held<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.places().fmt(f)
     }
 }
 
@@ -188,6 +204,13 @@ impl Look<'_> {
     }
 }
 
+/// A call of a client's message, its answer, and its input if that is sent.
+struct MadeCall<'b> {
+    block: &'b Block,
+    step: usize,
+    input: Option<Input>,
+}
+
 /// The content of a request as it would be sent.
 #[derive(Default)]
 pub struct SentContent {
@@ -205,16 +228,16 @@ impl Desk<'_> {
     pub fn items(&self, around: f64) -> SentContent {
         let (frames, units): (Vec<usize>, Vec<ViewUnit>) = self.sent().unzip();
         let superseded = self.superseded_among(&units);
-        let mut calls: HashMap<&str, (&Block, usize)> = HashMap::new();
+        let mut calls: HashMap<&str, MadeCall<'_>> = HashMap::with_capacity(self.source.messages.len() / 2);
         let mut steps = vec![0; self.source.messages.len()];
         let answers = self.source.messages.iter().enumerate().filter(|(_, message)| message.role == Role::Assistant);
         for (step, (at, message)) in answers.enumerate() {
             steps[at] = step;
             let called = message.blocks.iter().filter(|block| block.kind == Kind::ToolUse);
-            calls.extend(called.filter_map(|block| Some((block.tool_use_id.as_deref()?, (block, step)))));
+            let made = |block| MadeCall { block, step, input: None };
+            calls.extend(called.filter_map(|block| Some((block.tool_use_id.as_deref()?, made(block)))));
         }
         let mut sent = SentContent { estimate: around, ..SentContent::default() };
-        let mut inputs: HashMap<&str, Input> = HashMap::new();
         for (frame, laid) in frames.into_iter().zip(units) {
             let weight = self.view.weigh(&laid, self.source.messages);
             let (tokens, before) = ((self.scale)(weight), (self.scale)(sent.estimate));
@@ -227,14 +250,13 @@ impl Desk<'_> {
                     sent.thinking.push(Thought { message, block, tokens, before, step });
                 }
             }
-            if let Some(call) = self.call(&laid) {
-                inputs.insert(call, Input { tokens, before, left: tokens, unreplaced: tokens });
+            if let Some(call) = self.call(&laid).and_then(|call| calls.get_mut(call)) {
+                call.input = Some(Input { tokens, before, left: tokens, unreplaced: tokens });
             }
-            if let Some(item) = self.item(&laid, &calls) {
+            if let Some(item) = self.item(&laid, &mut calls) {
                 let superseded = superseded.contains(&*item.call);
-                let input = inputs.remove(&*item.call);
                 let pinned = self.view.frames[frame].pinned;
-                sent.items.push((Item { tokens, before, pinned, superseded, input, ..item }, laid, frame));
+                sent.items.push((Item { tokens, before, pinned, superseded, ..item }, laid, frame));
             }
             sent.estimate += weight;
         }
@@ -248,12 +270,12 @@ impl Desk<'_> {
         block.tool_use_id.as_deref().filter(|_| block.kind == Kind::ToolUse)
     }
 
-    fn item(&self, laid: &ViewUnit, calls: &HashMap<&str, (&Block, usize)>) -> Option<Item> {
+    fn item(&self, laid: &ViewUnit, calls: &mut HashMap<&str, MadeCall<'_>>) -> Option<Item> {
         let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
         let message = self.source.messages.get(message)?;
         let block = message.blocks.get(block)?;
         let id = block.tool_use_id.as_ref().filter(|_| block.kind == Kind::ToolResult && message.role == Role::User)?;
-        let (call, step) = calls.get(&**id)?;
+        let MadeCall { block: call, step, input } = calls.get_mut(&**id)?;
         Some(Item {
             call: id.clone(),
             tool: call.tool.clone().unwrap_or_default(),
@@ -269,7 +291,7 @@ impl Desk<'_> {
             pinned: false,
             released: false,
             superseded: false,
-            input: None,
+            input: input.take(),
             cut: None,
         })
     }

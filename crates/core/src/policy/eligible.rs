@@ -7,6 +7,7 @@ use super::searches::is_search;
 use super::settings::Settings;
 use super::stub::BARE;
 use super::target::Target;
+use crate::tool::ToolRole;
 
 /// Facts about a call that its result does not contain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -98,7 +99,9 @@ impl<'e, 'f> Eligibility<'e, 'f> {
     }
 
     pub fn is_search(&self, item: &Item) -> bool {
-        is_search(item.role, (self.facts)(&item.call).command)
+        // Other tools are recognised by their role alone.
+        let command = if item.role == ToolRole::Shell { (self.facts)(&item.call).command } else { None };
+        is_search(item.role, command)
     }
 
     /// Whether a result is protected by its text. Separate from [`Self::pin`], because it reads the text.
@@ -127,13 +130,13 @@ impl<'e, 'f> Eligibility<'e, 'f> {
     }
 
     fn is(&self, target: Target, item: &Item) -> bool {
-        let fact = (self.facts)(&item.call);
+        let fact = || (self.facts)(&item.call);
         match target {
             Target::StaleToolResults => self.look.steps.saturating_sub(item.step) >= STALE,
-            Target::CompletedPhaseDetails => fact.phases.iter().any(|phase| self.settings.clears_after(phase)),
+            Target::CompletedPhaseDetails => fact().phases.iter().any(|phase| self.settings.clears_after(phase)),
             Target::SupersededFileReads => item.superseded,
-            Target::IntermediateOutputs => fact.is_done,
-            Target::VerboseDebug => fact.command.is_some() && item.tokens >= VERBOSE,
+            Target::IntermediateOutputs => fact().is_done,
+            Target::VerboseDebug => item.tokens >= VERBOSE && fact().command.is_some(),
         }
     }
 
@@ -172,7 +175,6 @@ pub(super) fn saved(item: &Item) -> u64 {
 mod tests {
     use super::super::{Budget, Texts};
     use super::*;
-    use crate::tool::ToolRole;
 
     fn item(step: usize, role: ToolRole, tokens: u64) -> Item {
         Item { call: format!("c{step}").into(), tool: "tool".into(), role, tokens, step, left: 50, ..Item::default() }

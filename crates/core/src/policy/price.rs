@@ -25,7 +25,10 @@ impl Look<'_> {
     /// cut that the cache certainly holds is written again, once, unless the cache has expired anyway. Thinking behind
     /// the first cut goes too.
     pub fn prices(&self, cuts: &[PossibleCut]) -> Vec<Price> {
-        let mut removed = 0;
+        if cuts.is_empty() {
+            return Vec::new();
+        }
+        let (mut removed, held) = (0, self.held.places());
         let mut thinking = self.thinking.iter().rev().peekable();
         let mut prices: Vec<Price> = cuts
             .iter()
@@ -35,7 +38,7 @@ impl Look<'_> {
                 while let Some(thought) = thinking.next_if(|thought| thought.before >= cut.before) {
                     removed += thought.tokens;
                 }
-                let tail = self.tokens.saturating_sub(self.held.before(cut.before) + removed) as f64;
+                let tail = self.tokens.saturating_sub(held.before(cut.before) + removed) as f64;
                 let state = if self.cold { CacheState::Cold } else { CacheState::Warm };
                 Price { break_even: BreakEven::of(tail, removed as f64, state, self.rates), removed }
             })

@@ -42,18 +42,17 @@ impl Candidates {
         let SentContent { items: found, mut thinking, messages, estimate } = desk.items(around);
         thinking.retain(|_| conversation.wire().binds_reasoning());
         let answer = desk.source.messages.iter().rposition(|message| message.role == Role::Assistant);
-        let back = conversation.wanted_back();
+        let (index, back) = (&conversation.policy.text_index, conversation.wanted_back());
         let (items, laid) = (Vec::with_capacity(found.len()), HashMap::with_capacity(found.len()));
         let (tokens, around) = ((desk.scale)(estimate), (desk.scale)(around));
         let mut seen = Candidates { items, thinking, messages, around, estimate, tokens, laid };
         for (mut item, laid, frame) in found {
-            if let Some(left) = conversation.policy.text_index.left(&item.call) {
-                item.left = (desk.scale)(left);
-            }
+            let indexed = index.get(&item.call);
+            let left = indexed.and_then(|call| call.left);
+            item.left = left.map_or(item.left, desk.scale);
             if let Some(input) = &mut item.input {
-                let index = &conversation.policy.text_index;
-                input.left = index.input_left(&item.call).map_or(input.tokens, desk.scale);
-                input.unreplaced = index.unreplaced(&item.call).map_or(input.tokens, desk.scale);
+                input.left = indexed.and_then(|call| call.input_left).map_or(input.tokens, desk.scale);
+                input.unreplaced = indexed.and_then(|call| call.unreplaced).map_or(input.tokens, desk.scale);
             }
             // The provider does not read content that its summary replaces.
             item.before = item.before.saturating_sub(conversation.provider.summed_up);
@@ -66,7 +65,7 @@ impl Candidates {
                 }
                 let slot = desk.source.slots.get(message);
                 item.fresh = Some(message) > answer && slot.is_some_and(|slot| new.contains(slot));
-                item.pinned |= conversation.policy.text_index.stays(message, &item.call);
+                item.pinned |= index.has(message) && left.is_none();
             }
             item.pinned |= back.contains(&*item.call);
             // A result that a policy only trimmed is still there.

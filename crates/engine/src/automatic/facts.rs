@@ -2,8 +2,7 @@
 
 use super::candidates::Candidates;
 use crate::conversation::Conversation;
-use ctx_core::edit::fold::{Unit, View};
-use ctx_core::message::Message;
+use ctx_core::edit::fold::{Segment, View};
 use ctx_core::policy::Fact;
 use std::ops::Range;
 
@@ -18,12 +17,7 @@ pub struct Places<'c> {
 }
 
 impl<'c> Places<'c> {
-    pub fn of(
-        conversation: &'c Conversation,
-        seen: &'c Candidates,
-        view: &View<'_>,
-        messages: &[&Message],
-    ) -> Places<'c> {
+    pub fn of(conversation: &'c Conversation, seen: &'c Candidates, view: &View<'_>) -> Places<'c> {
         let path: Vec<_> = conversation.messages.tree.path().map(|slot| slot.id).collect();
         let ended = conversation.policy.phases.all().iter();
         let phases: Vec<_> = ended.filter_map(|phase| Some((phase.messages(&path)?, phase.name.as_str()))).collect();
@@ -32,9 +26,9 @@ impl<'c> Places<'c> {
             false => (0..path.len()).map(|at| names_at(&phases, at)).collect(),
         };
         let newest = view.frames.last().and_then(|frame| {
-            view.units(frame, messages).iter().find_map(|laid| match laid.unit {
-                Unit::Source { message, .. } => Some(message),
-                Unit::Made(_) => None,
+            frame.segments.iter().find_map(|segment| match segment {
+                Segment::Source(range) if !range.is_empty() => Some(view.place(range.start).0),
+                Segment::Source(_) | Segment::Made(..) => None,
             })
         });
         Places { conversation, seen, phases, names, newest: newest.unwrap_or(0) }

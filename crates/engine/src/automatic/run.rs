@@ -16,7 +16,7 @@ use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, CommitId};
 use ctx_core::fast_map::FastSet;
 use ctx_core::message::{Message, Role};
-use ctx_core::policy::{CachedPlaces, Look, Mode, Texts};
+use ctx_core::policy::{Held, Look, Mode, Texts};
 use ctx_core::{ErrorCode, SlotId};
 use ctx_models::{CacheRules, Rates};
 use ctx_store::Step;
@@ -130,9 +130,10 @@ impl Engine {
             conversation.usage.account.is_cached_elsewhere(conversation.newest.envelope.model.as_deref(), moment.at);
         let cold = conversation.cache.answer.is_some() && moment.at >= moment.warm_until && !is_elsewhere;
         let words = |call: &str| seen.words(conversation, &view, call);
+        let held = || seen.held(conversation, &self.rules_of(conversation), moment.at);
         let mut look = self.look_of(conversation, &seen, (Texts(Some(&words)), cold));
         conversation.assume_made(&mut look, by.settings.mode);
-        look.held = seen.held(conversation, &self.rules_of(conversation), moment.at);
+        look.held = Held(Some(&held));
         look.budget = (by.settings.mode == Mode::On).then(|| match is_elsewhere {
             true => f64::NEG_INFINITY,
             false => self.budget(conversation, seen.tokens),
@@ -146,7 +147,7 @@ impl Engine {
         let limit = by.editor.limit(&about, by.settings, look.window);
         let tokens = seen.tokens.saturating_sub(conversation.provider.summed_up + about.cleared);
         let figures = Figures { tokens, window: look.window, percent: limit.percent, limit: limit.tokens };
-        let places = Places::of(conversation, &seen, &view, &ground.messages);
+        let places = Places::of(conversation, &seen, &view);
         let facts = |call: &str| places.fact(call);
         let proposed = by.editor.propose(&about, &look, (by.settings, &facts), by.by_hand.is_some());
         if proposed.is_empty() {
@@ -261,7 +262,7 @@ impl Engine {
                 None => Rates::from(&self.models.cache_rules(model)),
             },
             thinking: seen.thinking.clone(),
-            held: CachedPlaces::Everywhere,
+            held: Held::default(),
             budget: None,
             texts,
         }

@@ -11,7 +11,7 @@ use ctx_api::context::{AccountView, ProjectSettings};
 use ctx_core::edit::resolve::Desk;
 use ctx_core::fast_map::FastSet;
 use ctx_core::format::count;
-use ctx_core::policy::{Mode, Outlook, Price, Tally, Texts, Worth, outlook, tally, worth};
+use ctx_core::policy::{Held, Mode, Outlook, Price, Tally, Texts, Worth, outlook, tally, worth};
 
 pub struct Standing {
     pub tokens: u64,
@@ -47,7 +47,7 @@ impl Engine {
         let seen = Candidates::of(conversation, desk, &FastSet::default());
         let words = |call: &str| seen.words(conversation, desk.view, call);
         let look = self.look_of(conversation, &seen, (Texts(Some(&words)), now.is_cold));
-        let places = Places::of(conversation, &seen, desk.view, desk.source.messages);
+        let places = Places::of(conversation, &seen, desk.view);
         (worth(&settings, &look, &|call| places.fact(call)), look.tokens)
     }
 
@@ -59,10 +59,11 @@ impl Engine {
         let settings = by.settings(&about, &skills);
         let seen = Candidates::of(conversation, desk, &FastSet::default());
         let words = |call: &str| seen.words(conversation, desk.view, call);
+        let held = || seen.held(conversation, &self.rules_of(conversation), now.at);
         let mut look = self.look_of(conversation, &seen, (Texts(Some(&words)), false));
-        let places = Places::of(conversation, &seen, desk.view, desk.source.messages);
+        let places = Places::of(conversation, &seen, desk.view);
         let account = (mode(settings.mode) == Mode::On).then(|| {
-            look.held = seen.held(conversation, &self.rules_of(conversation), now.at);
+            look.held = Held(Some(&held));
             look.budget = Some(self.budget(conversation, seen.tokens));
             let Balance { spent, saved } = conversation.usage.account.balance(&self.models);
             let outlook = outlook(&settings, &look, &|call| places.fact(call));

@@ -25,20 +25,27 @@ pub struct TextIndex {
     /// Hashes of the names in texts; and of those in texts and calls.
     said: FastSet<u64>,
     spoken: FastSet<u64>,
-    /// Hashes of the names in calls, by call.
-    called: HashMap<Box<str>, Vec<u64>>,
-    /// Estimated tokens that would remain of each result, and of each input.
-    left: HashMap<Box<str>, f64>,
-    input_left: HashMap<Box<str>, f64>,
-    /// The same of the input of each finished edit without the text that it replaced.
-    unreplaced: HashMap<Box<str>, f64>,
-    /// The file of each call, and its command or search pattern.
-    asked: HashMap<Box<str>, CallSubject>,
+    calls: HashMap<Box<str>, IndexedCall>,
     /// Skills that were called, or started by a person; may include commands that are not skills.
     skills: Vec<Box<str>>,
     stubs: RefCell<StubNames>,
     /// The form of the stubs whose sizes are indexed.
     form: StubForm,
+}
+
+/// A call with its result.
+#[derive(Debug, Default)]
+pub struct IndexedCall {
+    /// Its file, and its command or search pattern.
+    path: Option<Box<str>>,
+    command: Option<Box<str>>,
+    /// Hashes of the names in it.
+    names: Vec<u64>,
+    /// Estimated tokens that would remain of its result, and of its input.
+    pub left: Option<f64>,
+    pub input_left: Option<f64>,
+    /// The same of the input of a finished edit without the text that it replaced.
+    pub unreplaced: Option<f64>,
 }
 
 /// The names in the stubs of a conversation, remembered because each request has the stubs of the one before.
@@ -85,8 +92,6 @@ impl KnownNames<'_> {
     }
 }
 
-type CallSubject = (Option<Box<str>>, Option<Box<str>>);
-
 impl TextIndex {
     /// Sizes stubs of this form from now on.
     pub fn use_form(&mut self, form: StubForm) {
@@ -125,11 +130,11 @@ impl TextIndex {
                 Content::Result { id, error, .. } => {
                     let Some(words) = words(wire, content) else { continue };
                     if *error || ctx_clients::lexicon().is_failed_result(&words) {
-                        self.unreplaced.remove(id.as_deref().unwrap_or_default());
+                        self.indexed(id.as_deref().unwrap_or_default()).unreplaced = None;
                     }
                     let left = result_stub(&words, None, self.form, |name| self.spoken.contains(&hash(name)));
                     let left = tokens::estimate(left.chars().count() as u32, 0) + KEPT;
-                    self.left.insert(id.as_deref().unwrap_or_default().into(), left);
+                    self.indexed(id.as_deref().unwrap_or_default()).left = Some(left);
                 }
                 Content::Image { .. } | Content::Document { .. } | Content::Reasoning { .. } | Content::Raw { .. } => {}
             }
@@ -156,15 +161,15 @@ impl TextIndex {
         if let Some(long) = LongInput::of(input) {
             let short = long.short(None, self.form, &|name| self.spoken.contains(&hash(name)));
             let left = tokens::estimate(short.chars().count() as u32, 0) + KEPT;
-            self.input_left.insert(call.into(), left);
+            self.indexed(call).input_left = Some(left);
         }
         if let Some(replaced) = LongInput::replaced(input) {
             let left = tokens::estimate(replaced.without().chars().count() as u32, 0);
-            self.unreplaced.insert(call.into(), left);
+            self.indexed(call).unreplaced = Some(left);
         }
         let names: Vec<u64> = names(&value.to_string()).map(hash).collect();
         self.spoken.extend(&names);
-        self.called.insert(call.into(), names);
+        self.indexed(call).names = names;
     }
 
     fn ask(&mut self, call: &str, tool: &str, input: &Value) {
@@ -175,12 +180,21 @@ impl TextIndex {
         }
         let path = lexicon.paths().find_map(|name| input[name].as_str()).map(Into::into);
         let command = lexicon.commands_of_tools().find_map(|name| input[name].as_str()).map(Into::into);
-        self.asked.insert(call.into(), (path, command));
+        let indexed = self.indexed(call);
+        (indexed.path, indexed.command) = (path, command);
+    }
+
+    fn indexed(&mut self, call: &str) -> &mut IndexedCall {
+        self.calls.entry(call.into()).or_default()
     }
 
     /// The file of a call, and its command or search pattern.
     pub fn call(&self, call: &str) -> (Option<&str>, Option<&str>) {
-        self.asked.get(call).map_or((None, None), |(path, command)| (path.as_deref(), command.as_deref()))
+        self.calls.get(call).map_or((None, None), |call| (call.path.as_deref(), call.command.as_deref()))
+    }
+
+    pub fn get(&self, call: &str) -> Option<&IndexedCall> {
+        self.calls.get(call)
     }
 
     pub fn skills(&self) -> Vec<&str> {
@@ -201,25 +215,13 @@ impl TextIndex {
     /// The names in texts, in the inputs of these calls, and in these stubs.
     pub fn known<'c>(&self, calls: impl Iterator<Item = &'c str>, stubs: &[&str]) -> KnownNames<'_> {
         self.stubs.borrow_mut().update(stubs);
-        let others = calls.filter_map(|call| self.called.get(call)).flatten().copied().collect();
+        let others = calls.filter_map(|call| self.calls.get(call)).flat_map(|call| &call.names).copied().collect();
         KnownNames { stubs: Some(self.stubs.borrow()), others, ..self.said() }
     }
 
-    pub fn left(&self, call: &str) -> Option<f64> {
-        self.left.get(call).copied()
-    }
-
-    /// Whether a result of an indexed message must not be cleared.
-    pub fn stays(&self, message: usize, call: &str) -> bool {
-        message < self.met.len() && !self.left.contains_key(call)
-    }
-
-    pub fn unreplaced(&self, call: &str) -> Option<f64> {
-        self.unreplaced.get(call).copied()
-    }
-
-    pub fn input_left(&self, call: &str) -> Option<f64> {
-        self.input_left.get(call).copied()
+    /// Whether a message is indexed: a result in it without an estimate must not be cleared.
+    pub fn has(&self, message: usize) -> bool {
+        message < self.met.len()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Desk;
 use crate::edit::fold::{Unit, ViewUnit};
+use crate::fast_map::FastSet;
 use crate::key::Key;
 use crate::message::{Block, How, Kind};
 use std::collections::HashSet;
@@ -34,7 +35,7 @@ impl Desk<'_> {
             .filter(|block: &&Block| block.kind == Kind::ToolResult)
             .filter_map(|block| block.tool_use_id.as_deref())
             .collect();
-        let mut seen: HashSet<(Key, Option<Key>)> = HashSet::new();
+        let mut seen: FastSet<(Key, Option<Key>)> = FastSet::default();
         let mut superseded = HashSet::new();
         for call in sent.iter().rev().filter_map(block).filter(|block| block.kind == Kind::ToolUse) {
             let (Some(touch), Some(id)) = (&call.touches, call.tool_use_id.as_deref()) else { continue };

@@ -1,4 +1,4 @@
-use super::super::{Action, CachedPlaces, Input, Texts};
+use super::super::{Action, CachedPlaces, Held, Input, Texts};
 use super::*;
 use crate::edit::Operation;
 
@@ -73,7 +73,10 @@ fn an_edit_that_the_account_does_not_allow_is_not_made() {
 fn a_cut_is_priced_from_the_last_place_that_the_cache_holds() {
     let whole = look(60, false);
     let cuts = [PossibleCut { before: 100_000, removed: 50_000 }];
-    let once = |held: CachedPlaces| Look { held, ..whole.clone() }.prices(&cuts)[0].break_even.once;
+    let once = |held: CachedPlaces| {
+        let places = || held.clone();
+        Look { held: Held(Some(&places)), ..whole.clone() }.prices(&cuts)[0].break_even.once
+    };
     assert!((once(CachedPlaces::Everywhere) - 170_000.0 * 1.15).abs() < 1e-6);
     assert!((once(CachedPlaces::At(vec![15_000, 90_000, 110_000])) - 180_000.0 * 1.15).abs() < 1e-6);
     assert!((once(CachedPlaces::At(Vec::new())) - 270_000.0 * 1.15).abs() < 1e-6);
