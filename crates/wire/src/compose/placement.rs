@@ -2,7 +2,7 @@
 
 use super::out::{Out, Piece};
 use ctx_core::edit::effect::NewMessageId;
-use ctx_core::edit::fold::{self, Unit, View};
+use ctx_core::edit::fold::{self, Unit, View, Visit};
 use ctx_core::edit::weigh::LeftOut;
 use ctx_core::fast_map::{FastMap, FastSet};
 use ctx_core::message::Message;
@@ -65,12 +65,12 @@ impl Placement {
 
     /// The differences from the composed view.
     pub fn left_out(&self, view: &View<'_>, messages: &[&Message]) -> LeftOut {
-        let mut whole: FastSet<usize> = FastSet::default();
+        let mut whole = vec![false; messages.len()];
         let mut blocks: FastSet<(usize, usize)> = FastSet::default();
         let mut made: FastSet<(NewMessageId, u32)> = self.head.made.iter().copied().collect();
         for out in self.all() {
             match (&out.pieces, out.source) {
-                (None, Some(source)) => drop(whole.insert(source as usize)),
+                (None, Some(source)) => whole.get_mut(source as usize).into_iter().for_each(|is| *is = true),
                 (pieces, _) => pieces.iter().flatten().for_each(|piece| match piece {
                     Piece::Client { message, block, .. } => drop(blocks.insert((*message as usize, *block as usize))),
                     Piece::Made(at) => made.extend(self.made.get(*at as usize).copied().flatten()),
@@ -85,10 +85,16 @@ impl Placement {
         };
         let around = view.system.iter().chain(&view.tools).flat_map(|around| &around.by);
         left.made.extend(around.filter_map(|id| gone(*id)));
-        for laid in view.frames.iter().flat_map(|frame| view.units(frame, messages)) {
-            match laid.unit {
+        let is_whole = |message: usize| whole.get(message) == Some(&true);
+        let mut meet = |met: Visit| match met {
+            Visit::Untouched(message) if is_whole(message) => {}
+            Visit::Untouched(message) => {
+                let all = (0..messages.get(message).map_or(0, |message| message.blocks.len())).map(|at| (message, at));
+                left.blocks.extend(all.filter(|block| !blocks.contains(block)));
+            }
+            Visit::Unit(laid) => match laid.unit {
                 Unit::Source { message, block: Some(block) } => {
-                    match (laid.covered.is_some(), whole.contains(&message) || blocks.contains(&(message, block))) {
+                    match (laid.covered.is_some(), is_whole(message) || blocks.contains(&(message, block))) {
                         (false, false) => drop(left.blocks.insert((message, block))),
                         (true, true) => drop(left.stay.insert((message, block))),
                         _ => {}
@@ -97,8 +103,9 @@ impl Placement {
                 _ if laid.covered.is_some() => {}
                 Unit::Source { block: None, .. } => {}
                 Unit::Made(id) => left.made.extend(gone(id)),
-            }
-        }
+            },
+        };
+        view.frames.iter().for_each(|frame| view.walk(frame, messages, &mut meet));
         left.system = stays(&self.head.system, &view.system);
         left.tools = stays(&self.head.tools, &view.tools);
         left
