@@ -107,12 +107,12 @@ fn one(ground: &Ground<'_>, view: &View<'_>, laid: &ViewUnit) -> SentUnit {
     let key = match laid.unit {
         Unit::Made(made) => view.made(made).map(NewMessage::key).unwrap_or_default(),
         Unit::Source { message, block } => {
-            let place =
-                [(message as u64).to_le_bytes(), (block.map_or(u64::MAX, |at| at as u64)).to_le_bytes()].concat();
-            match view.new_result(laid) {
-                Some(text) => Key::of([place.as_slice(), text.as_bytes()]),
-                None => Key::of([place.as_slice()]),
-            }
+            let mut place = Key::default();
+            let (first, second) = place.0.split_at_mut(8);
+            first.copy_from_slice(&(message as u64 + 1).to_le_bytes());
+            second.copy_from_slice(&block.map_or(u64::MAX, |at| at as u64).to_le_bytes());
+            // Its place distinguishes a unit as it came.
+            view.new_result(laid).map_or(place, |text| Key::of([place.0.as_slice(), text.as_bytes()]))
         }
     };
     SentUnit { key, weight: view.weigh(laid, &ground.messages), left_out: view.is_left_out(laid), step: 0 }

@@ -1,7 +1,7 @@
 //! The changes that the provider's rules make to a view, so that people see what is really sent.
 
 use super::sent::AtHand;
-use crate::compose::{Ground, Stops, WrittenRequest};
+use crate::compose::{Ground, Stops};
 use crate::conversation::Conversation;
 use crate::point::{at_point, is_source};
 use crate::{Engine, Refusal};
@@ -43,8 +43,7 @@ impl Engine {
             return RepairReport::default();
         }
         let repaired = self.with_newest(conversation, |at_hand| {
-            let WrittenRequest { composed, .. } = conversation.compose(at_hand, effects.to_vec())?;
-            let ground = Ground::new(at_hand.slots.clone(), at_hand.messages.clone(), at_hand.envelope);
+            let (composed, ground, view) = conversation.compose(at_hand, effects.to_vec())?.laid();
             let length = |segment: &Segment| match segment {
                 Segment::Source(range) => range.len(),
                 Segment::Made(bytes) => bytes.len(),
@@ -53,7 +52,7 @@ impl Engine {
                 size: Some((at_hand.body.bytes().len(), composed.segments.iter().map(length).sum())),
                 repairs: composed.repairs.iter().map(repair_view).collect(),
                 thinking_dropped: composed.thinking_dropped,
-                left_out: composed.kept.left_out(&ground.lay(effects.to_vec()), &ground.messages),
+                left_out: composed.kept.left_out(&view, &ground.messages),
                 stops: Some(conversation.stops(at_hand, Some(&composed))),
             })
         });

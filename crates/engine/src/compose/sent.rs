@@ -51,7 +51,7 @@ pub struct WrittenRequest<'a> {
 }
 
 impl<'a> WrittenRequest<'a> {
-    fn laid(self) -> (ComposedRequest, Ground<'a>, View<'a>) {
+    pub fn laid(self) -> (ComposedRequest, Ground<'a>, View<'a>) {
         let WrittenRequest { composed, ground, view, effects } = self;
         let view = view.into_inner().unwrap_or_else(|| ground.lay(effects));
         (composed, ground, view)
