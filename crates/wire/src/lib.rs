@@ -17,6 +17,7 @@ mod facts;
 mod folder;
 pub mod gemini;
 pub mod json;
+mod local_error;
 mod marks;
 mod openai;
 pub mod outline;

@@ -1,6 +1,6 @@
 //! A format over a WebSocket: requests and events are text messages, and a request may carry only what is new.
 
-use crate::wire::LocalError;
+use crate::local_error::LocalError;
 use std::borrow::Cow;
 
 /// A client's message.

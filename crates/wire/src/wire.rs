@@ -6,6 +6,7 @@ use crate::compose::{ComposedRequest, Input};
 use crate::envelope::Envelope;
 use crate::facts::{self, Reading};
 use crate::json::Span;
+pub use crate::local_error::LocalError;
 use crate::provider_edits::ProviderEdits;
 use crate::question::Questions;
 use crate::recorded::{self, Opening};
@@ -39,15 +40,6 @@ pub struct Insertion {
     pub at: usize,
     pub bytes: Vec<u8>,
     pub beta: &'static str,
-}
-
-/// An error answered by the proxy itself.
-#[derive(Debug, Clone, Copy)]
-pub struct LocalError<'e> {
-    /// Its kind in Anthropic's terms, which are the most detailed.
-    pub kind: &'static str,
-    pub code: &'static str,
-    pub message: &'e str,
 }
 
 /// A provider's request and answer format. It has no state and never fails on live traffic: a body that cannot be

@@ -121,8 +121,10 @@ impl Carrier<'_> {
         match of {
             MessageRef::Slot(slot) => place(*slot),
             MessageRef::Reply { after, nth, key } => {
-                let at = place(*after)? + 1 + *nth as usize;
-                self.from.get(at).filter(|(slot, message)| *slot == PENDING || message.key == *key).map(|_| at)
+                let is_said = |at: &usize| self.from[*at].1.role != Role::System;
+                let at = (place(*after)? + 1..self.from.len()).filter(is_said).nth(*nth as usize)?;
+                let (slot, message) = &self.from[at];
+                (*slot == PENDING || message.key == *key).then_some(at)
             }
         }
     }

@@ -120,9 +120,10 @@ impl Folding<'_, '_, '_> {
             MessageRef::Reply { after, nth, key } => {
                 let mut reply = self.reply(*after)?;
                 let is_named = |at: &usize| self.source.messages[*at].key == *key;
-                let expected = reply.start + *nth as usize;
+                let is_said = |at: &usize| self.source.messages[*at].role != Role::System;
+                let expected = reply.clone().filter(is_said).nth(*nth as usize);
                 // The client may have left out other messages of the reply.
-                Some(expected).filter(|at| reply.contains(at) && is_named(at)).or_else(|| reply.find(is_named))
+                expected.filter(is_named).or_else(|| reply.find(is_named))
             }
         }
     }

@@ -5,7 +5,9 @@ use crate::body::Body;
 use crate::refused::{Refused, RefusedPart, with_id, word_behind};
 
 /// The words before an id, and the items that may have it.
-const SENTENCES: [(&str, fn(Sort) -> bool); 5] = [
+type IsNamed = fn(Sort) -> bool;
+
+const SENTENCES: [(&str, IsNamed); 5] = [
     ("output with call_id ", |sort| sort == Sort::Output),
     ("Duplicate item found with id ", |_| true),
     ("Item with id ", |_| true),

@@ -24,19 +24,16 @@ const AT: &str = "/v1/responses";
 
 #[tokio::test]
 async fn the_memory_of_a_compaction_stays_when_its_frame_is_removed() {
-    let (_, openai, router) = daemon().await;
-    for (number, operation) in [
+    for operation in [
         json!({"op": "delete", "ids": ["t2"]}),
         json!({"op": "compact", "ids": ["t2"], "text": "short"}),
         json!({"op": "edit", "id": "t2", "text": "another prompt"}),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let session = format!("compacted-{number}");
-        let at = (AT, session.as_str());
+    ] {
+        // In one daemon, the next session would be a fork with these edits.
+        let (_, openai, router) = daemon().await;
+        let at = (AT, "compacted");
         talk(&router, &openai, at, &window(2), RESPONSE).await;
-        let done = router.edit(&session, json!([operation])).await;
+        let done = router.edit("compacted", json!([operation])).await;
         let remarks = done["remarks"].to_string();
         assert!(remarks.contains("keeps `additional_tools` and `compaction`"), "{done}");
         assert!(remarks.contains("t2#1.0, t2#2.0") && remarks.contains("earlier content"), "{done}");
@@ -45,6 +42,7 @@ async fn the_memory_of_a_compaction_stays_when_its_frame_is_removed() {
         assert!(arrived.text().contains("sealed-memory") && arrived.text().contains("late"), "{}", arrived.text());
         assert!(!arrived.text().contains("long output"), "{}", arrived.text());
     }
+    let (_, openai, router) = daemon().await;
     let moved = json!({"operations": [{"op": "move", "ids": ["t2"], "to": {"end": true}}], "author": "test"});
     talk(&router, &openai, (AT, "moved"), &window(2), RESPONSE).await;
     router.refuses("POST", "conversations/moved/operations", &moved.to_string(), 422, "protected").await;

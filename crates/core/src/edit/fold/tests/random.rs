@@ -153,7 +153,9 @@ fn check(bench: &Bench) -> Result<(), TestCaseError> {
                 let at = match of {
                     MessageRef::Slot(slot) => source.slots.iter().position(|other| other == slot),
                     MessageRef::Reply { after, .. } => {
-                        source.slots.iter().position(|other| other == after).map(|at| at + 1)
+                        let after = source.slots.iter().position(|other| other == after);
+                        let is_said = |at: &usize| source.messages[*at].role != Role::System;
+                        after.and_then(|at| (at + 1..source.messages.len()).find(is_said))
                     }
                 };
                 let Some(facts) = at.and_then(|at| source.messages.get(at)) else { continue };
