@@ -86,8 +86,8 @@ pub fn system_libraries() -> Outcome<Vec<Component>> {
         let mut query = shell::command("dpkg-query");
         let told = shell::output(query.args(["--show", "--showformat", "${Package} ${Version}\\n", name]));
         // Versions of packages that are not installed are empty.
-        let lines = told.iter().flat_map(|told| told.lines().filter_map(|line| line.split_once(' ')));
-        let (package, version) = lines.filter(|(_, version)| !version.is_empty()).last().ok_or_else(|| {
+        let mut lines = told.iter().flat_map(|told| told.lines().filter_map(|line| line.split_once(' ')));
+        let (package, version) = lines.rfind(|(_, version)| !version.is_empty()).ok_or_else(|| {
             Failure::new(format!("{name} is not installed")).hint("packages are made on Debian or Ubuntu")
         })?;
         let folder = Path::new("/usr/share/doc").join(package);

@@ -100,7 +100,8 @@ fn every_read_is_made_as_the_role_that_reads() {
     let Some(two) = TwoOwners::new() else { return };
     let store = &two.mine;
     let hash = Hash::of(b"words");
-    let reads: [(&str, &dyn Fn() -> Result<(), StoreError>); 15] = [
+    type Read<'r> = &'r dyn Fn() -> Result<(), StoreError>;
+    let reads: [(&str, Read<'_>); 15] = [
         ("records", &|| store.records("c1", 0).map(drop)),
         ("log", &|| store.log(0, 9).map(drop)),
         ("feed", &|| store.feed(&Cursor::default(), 9).map(drop)),

@@ -4,9 +4,9 @@ use super::item::{Item, Sort};
 use crate::body::Body;
 use crate::refused::{Refused, RefusedPart, with_id, word_behind};
 
-/// The words before an id, and the items that may have it.
 type IsNamed = fn(Sort) -> bool;
 
+/// The words before an id, and the items that may have it.
 const SENTENCES: [(&str, IsNamed); 5] = [
     ("output with call_id ", |sort| sort == Sort::Output),
     ("Duplicate item found with id ", |_| true),
