@@ -4,7 +4,18 @@ const AGENTS: [RegExp, string][] = [
   [/^claude-cli\b|^claude-code\b/i, "Claude Code"],
   [/^codex/i, "Codex"],
   [/^opencode/i, "opencode"],
-  [/^anthropic\/python|^anthropic-sdk|^anthropic/i, "Anthropic SDK"],
+  [/^gemini-?cli\b/i, "Gemini CLI"],
+  [/^qwen(-?code)?\b/i, "Qwen Code"],
+  [/^goose\b/i, "goose"],
+  [/^pi(\/| |$)/i, "pi"],
+  [/^cline\b/i, "Cline"],
+  [/^continue\b/i, "Continue"],
+  [/^aider\b/i, "aider"],
+  [/^crush\b/i, "Crush"],
+  [/^anthropic/i, "Anthropic SDK"],
+  [/^(async)?openai\b/i, "OpenAI SDK"],
+  [/^google-genai/i, "Google Gen AI SDK"],
+  [/^litellm\b/i, "LiteLLM"],
 ];
 
 /** "claude-cli/2.1.0" → "Claude Code"; an unknown one by its own word, without the version. */
@@ -17,13 +28,4 @@ export function agentName(client: string | null): string | null {
 export function folderName(folder: string | null): string | null {
   if (folder === null) return null;
   return folder.split(/[/\\]/).filter(Boolean).at(-1) ?? folder;
-}
-
-/** "claude-sonnet-4-5-20250929" → "sonnet 4.5": for narrow places. */
-export function modelName(model: string | null): string | null {
-  if (model === null) return null;
-  const known = /^claude-([a-z]+)-(\d+)(?:-(\d{1,2}))?(?:-\d{8})?$/.exec(model);
-  if (known === null) return model;
-  const [, family, major, minor] = known;
-  return `${family} ${major}${minor === undefined ? "" : `.${minor}`}`;
 }
