@@ -519,7 +519,9 @@ impl World {
 /// Project instructions, environment and reminders.
 fn is_note(role: &str, block: &BlockView) -> bool {
     let is_reminder = || block.text.trim_start().starts_with("<system-reminder>");
-    block.kind == "reminder" && (role == "system" || is_reminder())
+    // Tools declared in mid-conversation stay too.
+    let is_setting = role == "system" && block.kind == "other";
+    is_setting || block.kind == "reminder" && (role == "system" || is_reminder())
 }
 
 /// Whether the client's own notes stay in what an id names: they were not named themselves.
