@@ -13,7 +13,7 @@ use ctx_service::automatic::Editor;
 use ctx_service::edit::Folder;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::config::{Flags, LiveRules, Settings};
+use crate::config::{Flags, LiveRules, Settings, WaitlessRules};
 use crate::desks::Desks;
 use crate::edited_cards;
 use crate::env::Environment;
@@ -63,13 +63,14 @@ impl Assembly {
             environment: environment.clone(),
             moments: settings.moments,
             models: settings.models.clone(),
-            rules: Arc::new(LiveRules::new(flags, environment, home).ignoring_folders()),
+            rules: Arc::new(WaitlessRules::new(Arc::new(LiveRules::new(flags, environment, home).ignoring_folders()))),
             upstream: upstream.clone(),
             handles: settings.handles,
         };
         let service = service.with_moments(settings.moments).with_models(settings.models);
         let live = LiveRules::new(flags, environment, home);
-        let live = Arc::new(if settings.team { live.ignoring_folders() } else { live });
+        let live = if settings.team { live.ignoring_folders() } else { live };
+        let live = Arc::new(WaitlessRules::new(Arc::new(live)));
         let service = Arc::new(service.with_provider(live.clone(), &upstream));
         if store.is_shared() {
             edited_cards::keep(home, store.place().display().to_string(), &service);

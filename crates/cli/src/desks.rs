@@ -16,7 +16,7 @@ use ctx_service::automatic::Editor;
 use ctx_store::{Owner, StoreError};
 use ctx_team::{Entry, Registry, TeamError};
 
-use crate::config::LiveRules;
+use crate::config::{LiveRules, WaitlessRules};
 use crate::edited_cards;
 use crate::env::Environment;
 use crate::failure::Failure;
@@ -35,7 +35,7 @@ pub struct Desks {
     pub moments: Moments,
     pub models: Models,
     /// Without the files of projects: those are on the machines of people.
-    pub rules: Arc<LiveRules>,
+    pub rules: Arc<WaitlessRules<LiveRules>>,
     pub upstream: String,
     /// How agents read offloaded content.
     pub handles: Handles,

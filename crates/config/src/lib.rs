@@ -41,7 +41,7 @@ pub use self::file::ConfigFile;
 pub use self::helper::key_variable;
 use self::home::Home;
 use self::layer::Origin;
-pub use self::live::LiveRules;
+pub use self::live::{LiveRules, WaitlessRules};
 use self::sections::UpstreamKeys;
 use self::sources::Places;
 

@@ -287,5 +287,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+mod waitless;
+pub use waitless::WaitlessRules;
+
 #[cfg(test)]
 mod tests;

@@ -12,7 +12,8 @@
 //!
 //! 1. `editing` of one conversation: serialises commits. Held during disk writes.
 //! 2. The conversation. **No thread that holds one conversation waits for another one, for the writer or for a reader
-//!    of the store.** Content of another conversation is copied before (`origin`, `gathered imports`).
+//!    of the store.** Content of another conversation is copied before (`origin`, `gathered imports`). Settings and
+//!    folders are read by threads of their own and awaited briefly (`lookup`); files are queued for the writer.
 //! 3. The directory, the held sessions, and the other small maps: each for a few lines, none inside another except
 //!    `ledger` before the directory. Unloaded conversations are freed after the directory is unlocked.
 
@@ -30,6 +31,7 @@ pub mod helper;
 mod idle;
 mod intercept;
 mod keyed_lock;
+pub mod lookup;
 mod memory;
 mod meter;
 pub mod observe;

@@ -242,6 +242,8 @@ fn what_nobody_asks_for_any_more_is_forgotten() {
 
 /// The log output of an action.
 fn logged(doing: impl FnOnce()) -> String {
+    // Without a global subscriber, a test beside this one can switch a message off for all threads.
+    let _ = tracing::subscriber::set_global_default(tracing_subscriber::fmt().with_writer(std::io::sink).finish());
     #[derive(Clone, Default)]
     struct Log(Arc<Mutex<Vec<u8>>>);
     impl std::io::Write for Log {
