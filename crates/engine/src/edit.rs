@@ -22,7 +22,7 @@ pub mod wait;
 
 pub use apply::{expected, on_top};
 pub use ctx_core::edit::misread;
-pub use files::Files;
+pub use files::{Files, NewFile};
 pub use imports::Imports;
 pub use past::shown;
 pub use plan::plan_request;

@@ -70,9 +70,9 @@ impl Standalone {
         let mut files = Files::default();
         let (commit, mut applied) =
             self.engine.prepared(&self.conversation, edit, Vec::new(), (at, Some(When::Now)), &mut files)?;
+        self.engine.write_soon(&self.conversation, &files)?;
         applied.commit = Some(commit.id.to_string());
         apply::push(&mut self.conversation, commit);
-        files.keep();
         Ok(applied)
     }
 

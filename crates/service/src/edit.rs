@@ -14,4 +14,5 @@ mod uploads;
 pub(crate) mod wait;
 
 pub use offload::Folder;
+pub(crate) use offload::WrittenFiles;
 pub(crate) use wait::Alarm;

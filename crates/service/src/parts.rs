@@ -4,7 +4,7 @@ use crate::answer_ids::AnswerIds;
 use crate::automatic::{Switch, ToolUses};
 use crate::bodies::Newest;
 use crate::directory::Directory;
-use crate::edit::Alarm;
+use crate::edit::{Alarm, Folder};
 use crate::idle::IdleGate;
 use crate::intercept::HeldSessions;
 use crate::keyed_lock::KeyedLock;
@@ -15,7 +15,7 @@ use crate::streams::Streams;
 use crate::threads::lock;
 use crate::uploads::Uploads;
 use crate::view::{Ledger, WeightCache};
-use crate::writer::Writer;
+use crate::writer::{StepFiles, Writer};
 use ctx_engine::card::Card;
 use ctx_engine::conversation::Conversation;
 use ctx_engine::conversation::policy::tool_use;
@@ -51,6 +51,8 @@ pub(crate) struct Parts {
     pub(crate) provider: Arc<ProviderState>,
     /// The automatic editor, if any.
     pub(crate) automatic: Arc<Switch>,
+    /// The folder for offloaded content, if any.
+    pub(crate) offload: Arc<OnceLock<Folder>>,
     /// The tools of the newest conversations.
     pub(crate) tool_uses: Mutex<ToolUses>,
     /// Titles from a helper, by conversation.
@@ -130,8 +132,9 @@ impl Parts {
         }
         let directory = Arc::new(Mutex::new(directory));
         let gaps: Arc<IdleGate> = Arc::default();
-        let automatic: Arc<Switch> = Arc::default();
-        let writer = Writer::start(store.clone(), directory.clone(), gaps.clone(), automatic.clone());
+        let (automatic, offload): (Arc<Switch>, Arc<OnceLock<Folder>>) = Default::default();
+        let files = StepFiles { automatic: automatic.clone(), offload: offload.clone() };
+        let writer = Writer::start(store.clone(), directory.clone(), gaps.clone(), files);
         let held = HeldSessions::default();
         for card in lock(&directory).cards() {
             let edited = edited.contains(&card.id);
@@ -150,6 +153,7 @@ impl Parts {
             uploads: Arc::default(),
             provider: Arc::default(),
             automatic,
+            offload,
             tool_uses: Mutex::new(tool_uses),
             titles: Mutex::new(titles),
             ledger: Mutex::default(),

@@ -80,7 +80,8 @@ impl Service {
 
     /// Sets the folder for offloaded content.
     pub fn offloading_to(mut self, folder: Folder) -> Service {
-        self.parts.engine.offload_folder = Some(Arc::new(folder));
+        self.parts.engine.offload_folder = Some(Arc::new(folder.clone()));
+        let _ = self.parts.offload.set(folder);
         self
     }
 

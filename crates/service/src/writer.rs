@@ -7,7 +7,6 @@
 //! While the store is out of reach, nothing is lost: steps wait, as far as there is room, and the same transaction is
 //! repeated until the store answers. Awaited steps are refused meanwhile.
 
-use crate::automatic::Switch;
 use crate::directory::Directory;
 use crate::idle::IdleGate;
 use crate::threads::lock;
@@ -23,7 +22,10 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 use versions::Versions;
 
+mod files;
 mod versions;
+
+pub use files::StepFiles;
 
 pub type Listener = Box<dyn Fn(&Record) -> bool + Send>;
 
@@ -172,7 +174,7 @@ impl Writer {
         store: Arc<dyn Store>,
         directory: Arc<Mutex<Directory>>,
         gaps: Arc<IdleGate>,
-        automatic: Arc<Switch>,
+        files: StepFiles,
     ) -> Writer {
         let (jobs, queue) = channel();
         let listeners: Arc<Mutex<Vec<Listener>>> = Arc::default();
@@ -184,7 +186,7 @@ impl Writer {
         let work = Work {
             store,
             directory,
-            automatic,
+            files,
             gaps: gaps.clone(),
             listeners: listeners.clone(),
             unsaved: unsaved.clone(),
@@ -302,7 +304,7 @@ impl Writer {
 struct Work {
     store: Arc<dyn Store>,
     directory: Arc<Mutex<Directory>>,
-    automatic: Arc<Switch>,
+    files: StepFiles,
     gaps: Arc<IdleGate>,
     listeners: Arc<Mutex<Vec<Listener>>>,
     unsaved: Arc<AtomicU64>,
@@ -473,9 +475,7 @@ impl Work {
 
     /// The files that a commit names are on disk before the commit is.
     fn append(&self, steps: Vec<Step>) -> Result<Vec<AppendOutcome>, StoreError> {
-        if let Some(editor) = self.automatic.get() {
-            editor.secure();
-        }
+        self.files.secure();
         let Some(versions) = &self.versions else { return self.store.append(steps) };
         let (steps, ids) = versions.expect(steps);
         let outcomes = self.store.append(steps)?;

@@ -1,6 +1,6 @@
 //! Moves content to a file, or leaves it in the store alone, and leaves a stub that tells the agent where it is.
 
-use super::files::Files;
+use super::files::{Files, NewFile};
 use super::handle::{self, ReadsBack};
 use crate::conversation::Conversation;
 use crate::ports::OffloadFolder;
@@ -61,7 +61,9 @@ impl Engine {
                 }
                 Destination::Folder(folder) => {
                     let name = file_name(&target.name, &title, &text);
-                    let path = written(folder, (conversation.id(), &name), &text, dry_run, files)?;
+                    let path = folder.path(conversation.id(), &name);
+                    files.paths.push(path.clone());
+                    files.new.extend((!dry_run).then_some(NewFile { name, text }));
                     stub(OFFLOADED, (&title, tokens), summary, &format!("{IS_IN}{}{READ_IT}", path.display()))
                 }
             };
@@ -101,6 +103,15 @@ impl Engine {
                 "Start the daemon with a home folder.",
             )),
         }
+    }
+
+    /// Queues the files of a commit that is stored with a request: a client waits, so no disk is waited for.
+    pub fn write_soon(&self, conversation: &Conversation, files: &Files) -> Result<(), Refusal> {
+        let folder = self.offload_folder.iter().flat_map(|folder| files.new.iter().map(move |file| (folder, file)));
+        for (folder, NewFile { name, text }) in folder {
+            folder.write_soon(conversation.id(), name, text)?;
+        }
+        Ok(())
     }
 
     /// Whether content can be offloaded so that the agent can read it.
@@ -157,28 +168,6 @@ fn lone_result(desk: &Desk<'_>, target: &Target) -> Option<(usize, usize)> {
     let facts = desk.source.messages[message].blocks.get(block)?;
     let is_clients = desk.source.messages[message].role == Role::User;
     (blocks.next().is_none() && facts.kind == Kind::ToolResult && is_clients).then_some((message, block))
-}
-
-/// The file of a text. A dry run writes none.
-fn written(
-    folder: &Arc<dyn OffloadFolder>,
-    (conversation, name): (&str, &str),
-    text: &str,
-    dry_run: bool,
-    files: &mut Files,
-) -> Result<PathBuf, Refusal> {
-    let (path, is_new) = match dry_run {
-        true => (folder.path(conversation, name), false),
-        false => folder.write(conversation, name, text).map_err(|error| {
-            Refusal::new(
-                ErrorCode::NotWritten,
-                format!("`{}` could not be written: {error}.", folder.path(conversation, name).display()),
-                "Nothing was changed. Free some space, or set another folder under [offload] in ctx.toml.",
-            )
-        })?,
-    };
-    files.add(folder, path.clone(), is_new);
-    Ok(path)
 }
 
 /// `place`: a sentence on the location of the content.

@@ -61,6 +61,6 @@ impl Parts {
         next.push(commit.clone());
         let mut records = vec![record(conversation.id(), at, log::COMMIT, &commit, Vec::new())];
         records.extend(step.records);
-        self.store_now(conversation, records, next).map(|_| applied)
+        self.store_now(conversation, (records, &[]), next).map(|_| applied)
     }
 }

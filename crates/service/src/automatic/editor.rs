@@ -2,6 +2,7 @@
 
 use super::keep;
 use crate::edit::Folder;
+use crate::lookup::Lookup;
 use crate::threads::lock;
 use ctx_api::context::ProjectSettings;
 use ctx_core::policy::{Facts, Force, Look, Mode, Proposal, Settings, choose};
@@ -12,6 +13,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const UNANSWERED: &str = "the disk with the folder for its content does not answer";
 
 /// Whether the provider itself edits a conversation.
 pub type ProviderEdits = Box<dyn Fn(&About<'_>) -> bool + Send + Sync>;
@@ -29,8 +33,8 @@ pub struct Editor {
     hindered: Mutex<HashMap<String, String>>,
     /// The request, time and reason of each conversation's newest line in the ledger.
     noted: Mutex<HashMap<String, (u32, u64, String)>>,
-    /// Where each conversation files its content, once that was found possible.
-    places: Mutex<HashMap<String, Place>>,
+    /// Where each conversation files its content, with the ledger that is kept beside it, if that is possible.
+    places: Lookup<(String, Option<LedgerName>), Result<PathBuf, String>>,
     /// Lines that are still to be written to ledgers.
     lines: Mutex<Vec<(LedgerName, String)>>,
     /// The conversations whose files or lines could not be written, each with the reason. Nothing more is cleared from
@@ -47,7 +51,7 @@ enum Destination {
 }
 
 /// Names the ledger of a conversation: its project, and the path in the settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct LedgerName {
     conversation: String,
     project: Option<PathBuf>,
@@ -66,12 +70,6 @@ impl LedgerName {
     fn ledger(&self, offload: &Folder) -> keep::Ledger {
         keep::ledger(&self.path, self.project.as_deref(), offload, &self.conversation)
     }
-}
-
-/// A checked place for files, and the ledger that was checked with it.
-struct Place {
-    folder: PathBuf,
-    ledger: Option<LedgerName>,
 }
 
 impl Editor {
@@ -94,7 +92,7 @@ impl Editor {
             complained: Mutex::default(),
             hindered: Mutex::default(),
             noted: Mutex::default(),
-            places: Mutex::default(),
+            places: Lookup::default(),
             lines: Mutex::default(),
             unwritten: Mutex::default(),
         }
@@ -108,27 +106,23 @@ impl Editor {
         Ok(reader.sentence(&handle::of(text)))
     }
 
-    /// The folder for a conversation's files. Both it and the ledger, if `noted`, are checked once; after that no file
-    /// is touched here.
+    /// The folder for a conversation's files. Both it and the ledger, if `noted`, are checked once, and the disk is
+    /// awaited only for a moment.
     fn place(&self, folder: &Folder, about: &About<'_>, settings: &Settings, noted: bool) -> Result<PathBuf, String> {
         if let Some(why) = lock(&self.unwritten).get(about.conversation) {
             return Err(why.clone());
         }
-        let ledger = noted.then(|| LedgerName::of(about, settings));
-        if let Some(place) = lock(&self.places).get(about.conversation)
-            && (ledger.is_none() || place.ledger == ledger)
-        {
-            return Ok(place.folder.clone());
+        let place = (about.conversation.to_owned(), noted.then(|| LedgerName::of(about, settings)));
+        let check = {
+            let (folder, place) = (folder.clone(), place.clone());
+            move || checked(&folder, &place.0, place.1.as_ref())
+        };
+        let path = self.places.get(&place, Duration::MAX, check).ok_or_else(|| UNANSWERED.to_owned())?;
+        match &path {
+            Ok(_) => drop(lock(&self.hindered).remove(about.conversation)),
+            Err(_) => self.places.forget(|other| *other == place),
         }
-        if let Some(ledger) = &ledger {
-            ledger.ledger(folder).may_note()?;
-        }
-        let checked = folder.checked(about.conversation);
-        let path = checked.map_err(|error| keep::unwritable(folder, about.conversation, &error))?;
-        let place = Place { folder: path.clone(), ledger };
-        lock(&self.places).insert(about.conversation.to_owned(), place);
-        lock(&self.hindered).remove(about.conversation);
-        Ok(path)
+        path
     }
 
     /// Writes the queued lines. Those that cannot be written stay queued; returns their conversations, each with the
@@ -162,6 +156,14 @@ impl Editor {
             tracing::warn!(%conversation, %why, "nothing is cleared automatically");
         }
     }
+}
+
+/// The folder of a conversation, after checking that files can be created in it and lines added to the ledger.
+fn checked(folder: &Folder, conversation: &str, ledger: Option<&LedgerName>) -> Result<PathBuf, String> {
+    if let Some(ledger) = ledger {
+        ledger.ledger(folder).may_note()?;
+    }
+    folder.checked(conversation).map_err(|error| keep::unwritable(folder, conversation, &error))
 }
 
 /// Whether it is on for all clients.
@@ -243,7 +245,7 @@ impl Automatic for Editor {
         let place = place.inspect_err(|why| self.complain(about.conversation, why))?;
         let name = keep::file_name(removed);
         let file = place.join(&name);
-        folder.write_soon(about.conversation, &name, removed.text);
+        folder.queue(about.conversation, &name, removed.text);
         if is_noted {
             let why = self.reason_of_line(about, removed.reason);
             let line = ledger_line::line(about, (&ledger_line::named(removed), what), why, &file);
@@ -263,7 +265,7 @@ impl Automatic for Editor {
         for (conversation, why) in &failed {
             self.complain(conversation, why);
             // Whether it is possible again is to be checked again.
-            lock(&self.places).remove(conversation);
+            self.places.forget(|(of, _)| of == conversation);
         }
         let before = std::mem::replace(&mut *lock(&self.unwritten), failed.clone());
         let written = before.into_keys().filter(|conversation| !failed.contains_key(conversation));

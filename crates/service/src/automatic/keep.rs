@@ -131,7 +131,7 @@ mod tests {
         assert!(name.starts_with("mcp--x-y-") && name.ends_with(".txt"), "{name}");
         let file = folder.checked("c1").expect("writable").join(&name);
         for _ in 0..2 {
-            folder.write_soon("c1", &name, text);
+            folder.queue("c1", &name, text);
             assert!(folder.write_queued().is_empty(), "also when it is there already");
             assert_eq!(fs::read(&file).expect("a file"), text.as_bytes());
         }

@@ -1,5 +1,6 @@
 //! Makes commits durable: each is stored before it takes effect.
 
+use super::WrittenFiles;
 use crate::clock::now;
 use crate::parts::Parts;
 use crate::threads::lock;
@@ -10,8 +11,8 @@ use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::card::{self, Card};
 use ctx_engine::conversation::{Conversation, takes_losses_into_account};
-use ctx_engine::edit::Files;
 use ctx_engine::edit::apply::{expected, is_whole};
+use ctx_engine::edit::{Files, NewFile};
 use ctx_engine::helper::FilledRequest;
 use ctx_engine::{EDITED, Refusal, log, mark, record};
 use ctx_store::{NewRecord, Step};
@@ -63,25 +64,29 @@ impl Parts {
             return Ok(applied);
         }
         applied.commit = Some(commit.id.to_string());
-        self.commit(conversation, commit)?;
-        files.keep();
+        self.commit(conversation, commit, &files.new)?;
         Ok(applied)
     }
 
-    /// Stores a commit durably, then applies it.
-    pub(super) fn commit(&self, conversation: MutexGuard<'_, Conversation>, commit: Commit) -> Result<(), Refusal> {
+    /// Writes the files of a commit and stores it durably, then applies it.
+    pub(super) fn commit(
+        &self,
+        conversation: MutexGuard<'_, Conversation>,
+        commit: Commit,
+        files: &[NewFile],
+    ) -> Result<(), Refusal> {
         let mut next = conversation.history.clone();
         next.push(commit.clone());
         let records = vec![record(conversation.id(), commit.at, log::COMMIT, &commit, Vec::new())];
-        self.store_now(conversation, records, next).map(drop)
+        self.store_now(conversation, (records, files), next).map(drop)
     }
 
-    /// Stores records of the history and makes `next` the history. The conversation is unlocked during the disk write;
-    /// only one commit is made at a time.
+    /// Writes files, stores records of the history and makes `next` the history. The conversation is unlocked while the
+    /// disk is awaited; only one commit is made at a time.
     pub(crate) fn store_now(
         &self,
         conversation: MutexGuard<'_, Conversation>,
-        records: Vec<NewRecord>,
+        (records, files): (Vec<NewRecord>, &[NewFile]),
         next: History,
     ) -> Result<Untold, Refusal> {
         let id = conversation.id().to_owned();
@@ -95,8 +100,10 @@ impl Parts {
         let _under_way = self.under_way(&id);
         let (card, losses) = (card::of(&conversation), conversation.log.losses);
         drop(conversation);
+        let files = self.offload.get().map(|folder| folder.write(&id, files)).transpose()?;
         let step = Step { records, notes: vec![mark(&id, EDITED, edited)], ..Step::default() };
         let untold = self.writer.write_now(step, losses).map_err(|error| error.refusal("The commit"))?;
+        files.into_iter().for_each(WrittenFiles::keep);
         // It is stored: from now on no request may leave without it, even if the store cannot be read.
         if edited {
             self.held.put(&Card { edited, ..card }, edited);

@@ -38,7 +38,7 @@ impl Parts {
             return Ok(applied);
         }
         let records = lines.iter().map(|line| record(conversation.id(), at, log::LINE, line, Vec::new())).collect();
-        self.store_now(conversation, records, next).map(|_| applied)
+        self.store_now(conversation, (records, &[]), next).map(|_| applied)
     }
 
     pub(crate) fn branches(&self, name: &str) -> Result<Branches, Refusal> {

@@ -92,7 +92,7 @@ impl Parts {
             return self.put_off(conversation, commit, (request.when, cascade), applied, &Imports::default());
         }
         applied.commit = Some(commit.id.to_string());
-        self.commit(conversation, commit)?;
+        self.commit(conversation, commit, &[])?;
         Ok(applied)
     }
 

@@ -157,7 +157,7 @@ impl Parts {
         let mut next = conversation.history.clone();
         next.push(commit);
         let id = conversation.id().to_owned();
-        let _untold = self.store_now(conversation, records, next)?;
+        let _untold = self.store_now(conversation, (records, &[]), next)?;
         let shared = self.conversation(&id)?;
         let mut conversation = lock(&shared);
         conversation.wait(&made, at);

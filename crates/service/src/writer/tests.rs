@@ -1,4 +1,5 @@
 use super::*;
+use crate::automatic::Switch;
 use crate::tests::stores::FailingStore;
 use ctx_core::policy::{Facts, Look, Proposal, Settings};
 use ctx_engine::ports::{About, Automatic};
@@ -58,7 +59,8 @@ fn what_an_editor_kept_is_secured_before_its_commit_is_stored() {
     let keeper = Arc::new(Keeper(store.clone(), AtomicU64::new(0)));
     let automatic: Arc<Switch> = Arc::default();
     automatic.put(Some(keeper.clone()));
-    let writer = Writer::start(store, Arc::default(), Arc::default(), automatic);
+    let files = StepFiles { automatic, ..StepFiles::default() };
+    let writer = Writer::start(store, Arc::default(), Arc::default(), files);
     let record = NewRecord { conversation: "one".into(), kind: "any".into(), ..NewRecord::default() };
     let step = |durable| Step { records: vec![record.clone()], durable, ..Step::default() };
     assert_eq!(keeper.1.load(Ordering::Relaxed), 0);
@@ -75,7 +77,7 @@ fn what_an_editor_kept_is_secured_before_its_commit_is_stored() {
 fn a_step_is_refused_when_something_it_builds_on_was_lost() {
     let store = Arc::new(FailingStore::new());
     let directory: Arc<Mutex<Directory>> = Arc::default();
-    let writer = Writer::start(store.clone(), directory.clone(), Arc::default(), Arc::default());
+    let writer = Writer::start(store.clone(), directory.clone(), Arc::default(), StepFiles::default());
     let step = |conversation: &str| Step {
         records: vec![NewRecord { conversation: conversation.into(), kind: "any".into(), ..NewRecord::default() }],
         ..Step::default()
@@ -100,7 +102,7 @@ fn a_step_is_refused_when_something_it_builds_on_was_lost() {
 fn steps_wait_for_a_store_out_of_reach_and_awaited_ones_are_refused() {
     let store = Arc::new(FailingStore::new());
     let directory: Arc<Mutex<Directory>> = Arc::default();
-    let writer = Writer::start(store.clone(), directory.clone(), Arc::default(), Arc::default());
+    let writer = Writer::start(store.clone(), directory.clone(), Arc::default(), StepFiles::default());
     let step = |kind: &str| Step {
         records: vec![NewRecord { conversation: "one".into(), kind: kind.into(), ..NewRecord::default() }],
         ..Step::default()
@@ -124,7 +126,7 @@ fn steps_wait_for_a_store_out_of_reach_and_awaited_ones_are_refused() {
 fn a_conversation_is_read_again_after_a_commit_of_unknown_outcome() {
     let store = Arc::new(FailingStore::new());
     let directory: Arc<Mutex<Directory>> = Arc::default();
-    let writer = Writer::start(store.clone(), directory.clone(), Arc::default(), Arc::default());
+    let writer = Writer::start(store.clone(), directory.clone(), Arc::default(), StepFiles::default());
     let record = NewRecord { conversation: "one".into(), kind: "any".into(), ..NewRecord::default() };
     store.go_away(true);
     let refused = writer.write_now(Step { records: vec![record], ..Step::default() }, 0);

@@ -97,7 +97,7 @@ impl Engine {
     ) -> Result<Commit, Refusal> {
         let mut files = Files::importing(imports.clone());
         let commit = self.resolve_pending(conversation, deferred, (since, at), false, &mut files)?;
-        files.keep();
+        self.write_soon(conversation, &files)?;
         Ok(commit)
     }
 
