@@ -123,7 +123,7 @@ impl Parts {
         if !added.kinds().is_empty() {
             self.provider.counts.asked();
         }
-        let (editor, imports) = (self.automatic.get(), self.gather_waiting(&conversation));
+        let (editor, imports) = (self.automatic.get(), self.gather_known(&conversation));
         let by = Circumstances {
             at: seen.at,
             hints: &seen.hints,

@@ -1,6 +1,7 @@
 //! Reads the content for import operations before any conversation is locked: no thread waits for one conversation
 //! while it holds another.
 
+use crate::directory::SharedConversation;
 use crate::parts::Parts;
 use crate::threads::lock;
 use ctx_core::ErrorCode;
@@ -10,10 +11,6 @@ use ctx_engine::conversation::Conversation;
 use ctx_engine::conversation::waiting::State;
 use ctx_engine::edit::imports::{ImportSource, Imports, imports};
 use std::sync::TryLockError;
-use std::time::{Duration, Instant};
-
-/// How long a busy conversation is retried while another one is locked.
-const SOON: Duration = Duration::from_millis(100);
 
 impl Parts {
     /// Copies everything that these operations import. Must be called without any conversation lock.
@@ -27,33 +24,44 @@ impl Parts {
         })
     }
 
-    /// The same while the conversation is locked: does not wait for another one that is busy.
-    pub(crate) fn gather_soon(&self, into: &Conversation, operations: &[Operation]) -> Imports {
-        imports(operations, |from, ids| match self.meant(from)? {
+    /// The same for the pending changes of a conversation.
+    pub(crate) fn gather_pending(&self, shared: &SharedConversation) -> Imports {
+        let (id, operations) = {
+            let conversation = lock(shared);
+            (conversation.id().to_owned(), pending(&conversation).cloned().collect::<Vec<_>>())
+        };
+        self.gather(&id, &operations)
+    }
+
+    /// The same while a request waits in the locked conversation: from memory only, and from no busy conversation. What
+    /// is missing is loaded in the background; its change stays deferred.
+    pub(crate) fn gather_known(&self, into: &Conversation) -> Imports {
+        let operations: Vec<Operation> = pending(into).cloned().collect();
+        imports(&operations, |from, ids| match self.meant(from)? {
             own if own == into.id() => Ok(ImportSource::Own),
-            from => self.copy_soon(&from, ids),
-        })
-    }
-
-    /// The same for all pending changes.
-    pub(crate) fn gather_waiting(&self, into: &Conversation) -> Imports {
-        let waiting = into.waiting.iter().filter(|waiting| waiting.state == State::Waiting);
-        Imports(waiting.flat_map(|waiting| self.gather_soon(into, &waiting.edit.operations).0).collect())
-    }
-
-    fn copy_soon(&self, from: &str, ids: Option<&[String]>) -> Result<ImportSource, Refusal> {
-        let shared = self.conversation(from)?;
-        let deadline = Instant::now() + SOON;
-        loop {
-            match shared.try_lock() {
-                Ok(conversation) => return self.engine.copied(&conversation, ids),
-                Err(TryLockError::Poisoned(poisoned)) => return self.engine.copied(&poisoned.into_inner(), ids),
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(SOON / 20),
-                Err(TryLockError::WouldBlock) => {
-                    let message = format!("Conversation `{from}` is busy.");
-                    return Err(Refusal::new(ErrorCode::Busy, message, "Nothing was changed. Try again in a moment."));
+            from => {
+                let Some(shared) = lock(&self.directory).touch(&from) else {
+                    self.alarm.set(&from, Some(0));
+                    return Err(busy(&from));
+                };
+                match shared.try_lock() {
+                    Ok(conversation) => self.engine.copied(&conversation, ids),
+                    Err(TryLockError::Poisoned(poisoned)) => self.engine.copied(&poisoned.into_inner(), ids),
+                    Err(TryLockError::WouldBlock) => Err(busy(&from)),
                 }
             }
-        }
+        })
     }
+}
+
+/// The imports of all changes that may still be made.
+fn pending(conversation: &Conversation) -> impl Iterator<Item = &Operation> {
+    let is_over = |state: &State| matches!(state, State::Made(_) | State::Cancelled);
+    let open = conversation.waiting.iter().filter(move |waiting| !is_over(&waiting.state));
+    open.flat_map(|waiting| &waiting.edit.operations).filter(|operation| matches!(operation, Operation::Import { .. }))
+}
+
+fn busy(from: &str) -> Refusal {
+    let message = format!("Conversation `{from}` is busy.");
+    Refusal::new(ErrorCode::Busy, message, "Nothing was changed. Try again in a moment.")
 }

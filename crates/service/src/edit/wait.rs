@@ -69,10 +69,10 @@ impl Parts {
 
     pub(crate) fn waiting(&self, name: &str) -> Result<WaitingView, Refusal> {
         let shared = self.conversation(name)?;
+        let imports = self.gather_pending(&shared);
         let conversation = lock(&shared);
         let now = now();
         let situation = self.engine.situation(&conversation, now);
-        let imports = self.gather_waiting(&conversation);
         let view = |waiting| self.engine.view_pending(&conversation, waiting, now, &imports);
         Ok(WaitingView {
             conversation: conversation.id().to_owned(),
@@ -130,6 +130,7 @@ impl Parts {
     fn make_now(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
         let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
+        let imports = self.gather_pending(&shared);
         let mut conversation = lock(&shared);
         conversation.remember();
         let mut waiting = conversation.waiting.find(id, State::can_be_accepted)?.clone();
@@ -143,8 +144,7 @@ impl Parts {
         }
         let at = now();
         conversation.leave_what_is_gone(&mut waiting.edit)?;
-        let imports = self.gather_soon(&conversation, &waiting.edit.operations);
-        let mut commit = self.engine.make(&conversation, &waiting.edit, (waiting.at, at), &imports)?;
+        let (mut commit, files) = self.engine.make(&conversation, &waiting.edit, (waiting.at, at), &imports)?;
         let note = commit.note.take().into_iter().chain([format!("accepted by {author}")]);
         commit.note = Some(note.collect::<Vec<_>>().join("; "));
         let told = self.engine.note_accepted(&conversation, &waiting.edit, &commit, self.automatic.get().as_deref())?;
@@ -157,7 +157,7 @@ impl Parts {
         let mut next = conversation.history.clone();
         next.push(commit);
         let id = conversation.id().to_owned();
-        let _untold = self.store_now(conversation, (records, &[]), next)?;
+        let _untold = self.store_now(conversation, (records, &files.new), next)?;
         let shared = self.conversation(&id)?;
         let mut conversation = lock(&shared);
         conversation.wait(&made, at);

@@ -9,6 +9,7 @@ use ctx_engine::Moments;
 use ctx_engine::attribution::SeenRequest;
 use ctx_engine::request::Ticket;
 use ctx_engine::response::Timing;
+use ctx_service::edit::Folder;
 use ctx_service::{Service, now};
 use ctx_store::MemoryStore;
 use ctx_wire::rope::Arriving;
@@ -152,6 +153,26 @@ fn the_service_knows_of_an_edit_before_the_first_request_leaves_with_it() {
     let mut edited = 0;
     let sent = day.leave(&mut |service| edited = service.edited_count());
     assert!(sent.is_some() && edited == 1, "{edited} edited conversations");
+}
+
+#[test]
+fn a_deferred_offload_keeps_no_request_waiting_for_its_file() {
+    let (mut day, home) = (Day::new(), tempfile::tempdir().expect("a folder"));
+    let service = Service::open(day.house.store.clone()).expect("a service");
+    day.house.service = Arc::new(service.offloading_to(Folder::in_home(home.path())));
+    day.edit(json!({"op": "offload", "ids": ["t1"]}), When::Cold);
+    day.at += 10 * MINUTE;
+    let mut at_the_door = None;
+    let offload = home.path().join("offload").join(&day.conversation);
+    let sent = day.leave(&mut |_| {
+        at_the_door = Some(std::fs::read_dir(&offload).map_or(0, Iterator::count));
+    });
+    assert!(sent.expect("it is composed").to_string().contains("The full content is in "));
+    assert_eq!(at_the_door, Some(0), "the request has left before the file is written");
+    day.house.service.settle(LONG);
+    let files = std::fs::read_dir(&offload).expect("a folder").map(|file| file.expect("an entry").path());
+    let texts: Vec<String> = files.map(|file| std::fs::read_to_string(file).expect("a file")).collect();
+    assert!(matches!(&texts[..], [text] if text.contains("read the file")), "{texts:?}");
 }
 
 #[test]

@@ -59,7 +59,8 @@ impl Engine {
             {
                 continue;
             }
-            let wait = match self.make(conversation, &deferred, (since, situation.now), imports) {
+            let made = self.make(conversation, &deferred, (since, situation.now), imports);
+            let wait = match made.and_then(|(commit, files)| self.write_soon(conversation, &files).map(|()| commit)) {
                 Ok(mut commit) => {
                     commit.unattended = true;
                     records.push(record(conversation.id(), commit.at, log::COMMIT, &commit, Vec::new()));
@@ -94,11 +95,10 @@ impl Engine {
         deferred: &DeferredEdit,
         (since, at): (u64, u64),
         imports: &Imports,
-    ) -> Result<Commit, Refusal> {
+    ) -> Result<(Commit, Files), Refusal> {
         let mut files = Files::importing(imports.clone());
         let commit = self.resolve_pending(conversation, deferred, (since, at), false, &mut files)?;
-        self.write_soon(conversation, &files)?;
-        Ok(commit)
+        Ok((commit, files))
     }
 
     /// A pending change with the figures of the commit that it would be now: the conversation may have grown since.

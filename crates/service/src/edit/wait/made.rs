@@ -17,12 +17,13 @@ impl Parts {
         }
         // It may have been unloaded while its records were awaited.
         let Ok(Some(shared)) = self.get(id) else { return };
+        let imports = self.gather_pending(&shared);
         let mut conversation = lock(&shared);
         let situation = self.engine.situation(&conversation, now());
         let mut step = Step { durable: true, ..Step::default() };
         // Otherwise a commit is being stored and will take effect in a moment.
         if !self.storing.is_locked(id) {
-            let (was, imports) = (Posture::of(&conversation), self.gather_waiting(&conversation));
+            let was = Posture::of(&conversation);
             self.engine.make_due(&mut conversation, &situation, None, &imports, &mut step);
             self.follow(&was, &conversation);
         }
