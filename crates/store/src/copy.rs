@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::model::{AppendOutcome, Blob, Expectation, NewRecord, Note, Record, Step};
-use crate::{Hash, Reader, Snapshot, Store, StoreError};
+use crate::{Hash, Progress, Reader, Snapshot, Store, StoreError};
 
 /// The number of records to read and to store at once.
 const TOGETHER: usize = 64;
@@ -25,7 +25,10 @@ pub struct CopyReport {
 
 /// Copies all records in their order, with the blobs they use, and all notes; then compares. Records get new numbers.
 /// Snapshots name numbers, so they are left out; they are rebuilt.
-pub fn copy(from: &dyn Reader, to: &dyn Store) -> Result<CopyReport, StoreError> {
+///
+/// `progress` hears how far the log has been read, then how many conversations have been compared.
+pub fn copy(from: &dyn Reader, to: &dyn Store, progress: &Progress) -> Result<CopyReport, StoreError> {
+    let end = from.last_seq()?;
     let mut copying =
         Copying { from, to, report: CopyReport::default(), places: HashMap::new(), known: HashSet::new() };
     for row in to.conversations()? {
@@ -39,9 +42,10 @@ pub fn copy(from: &dyn Reader, to: &dyn Store) -> Result<CopyReport, StoreError>
         after = last;
         copying.report.skipped += found.skipped.len() as u64;
         copying.records(found.records)?;
+        progress.report(last.min(end), end);
     }
     copying.notes()?;
-    copying.compare()?;
+    copying.compare(progress)?;
     Ok(copying.report)
 }
 
@@ -142,9 +146,10 @@ impl Copying<'_> {
     }
 
     /// Reads everything again from both. The source may have grown meanwhile.
-    fn compare(&mut self) -> Result<(), StoreError> {
+    fn compare(&mut self, progress: &Progress) -> Result<(), StoreError> {
         let mut own: Vec<(&String, &Place)> = self.places.iter().filter(|(_, place)| place.met > 0).collect();
         own.sort_unstable_by_key(|(id, _)| *id);
+        let all = own.len() as u64;
         for (id, place) in own {
             let (expected, found) = (self.from.records(id, 0)?, self.to.records(id, 0)?);
             let mut rest = found.records.as_slice();
@@ -160,6 +165,7 @@ impl Copying<'_> {
                 return Err(StoreError::OtherContent { conversation: id.clone() });
             }
             self.report.conversations += 1;
+            progress.report(self.report.conversations, all);
         }
         Ok(())
     }

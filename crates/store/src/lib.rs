@@ -25,6 +25,7 @@ mod health;
 mod memory;
 mod model;
 mod postgres;
+mod progress;
 mod replica;
 mod snapshot;
 #[cfg(feature = "sqlite")]
@@ -42,6 +43,7 @@ pub use model::{
     Size, SkippedRecord, Step, Trouble,
 };
 pub use postgres::{Limits, Migration, PostgresAddress, PostgresStore};
+pub use progress::Progress;
 pub use replica::{Absent, News, Presence, Replica};
 pub use snapshot::Snapshot;
 #[cfg(feature = "sqlite")]

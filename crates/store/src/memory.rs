@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::model::{AppendOutcome, Blob, ConversationRow, Owner, PurgeReport, Record, Records, Size, Step};
-use crate::{Counts, Cursor, Feed, Hash, Health, Reader, Store, StoreError};
+use crate::{Counts, Cursor, Feed, Hash, Health, Progress, Reader, Store, StoreError};
 
 /// The store of one owner. Its clones for other owners share the numbers of records, and nothing else.
 #[derive(Debug, Clone, Default)]
@@ -256,7 +256,7 @@ impl Reader for MemoryStore {
         Ok(self.read(State::size))
     }
 
-    fn check(&self) -> Result<Health, StoreError> {
+    fn check_with(&self, _: &Progress) -> Result<Health, StoreError> {
         Ok(self.read(|state| Health {
             findings: Vec::new(),
             counts: Counts {

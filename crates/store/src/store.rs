@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    AppendOutcome, Blob, ConversationRow, Cursor, Feed, Hash, Health, PurgeReport, Records, Replica, Size, Snapshot,
-    Step, StoreError, Trouble,
+    AppendOutcome, Blob, ConversationRow, Cursor, Feed, Hash, Health, Progress, PurgeReport, Records, Replica, Size,
+    Snapshot, Step, StoreError, Trouble,
 };
 
 /// The reading half: never waits for a writer and never changes anything.
@@ -74,7 +74,12 @@ pub trait Reader: Send + Sync {
     }
 
     /// Reads and verifies everything. Takes time in proportion to the store.
-    fn check(&self) -> Result<Health, StoreError>;
+    fn check(&self) -> Result<Health, StoreError> {
+        self.check_with(&Progress::default())
+    }
+
+    /// The same, and reports how many of the records and blobs have been read.
+    fn check_with(&self, progress: &Progress) -> Result<Health, StoreError>;
 }
 
 /// A store that can be written to.

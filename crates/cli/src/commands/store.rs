@@ -116,7 +116,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 fn copied(from: &str, to: &str, json: bool, context: &Context) -> Result<ExitCode, Failure> {
     let (from, to) = (Place::named(from, context)?.reader()?, Place::named(to, context)?.store()?);
     let busy = Busy::start("copying and comparing");
-    let report = copy(&*from, &*to)?;
+    let report = copy(&*from, &*to, &busy.progress())?;
     drop(busy);
     if json {
         let answer = json!({
@@ -171,7 +171,7 @@ fn migrated(database: Option<&str>, json: bool, context: &Context) -> Result<Exi
 fn checked(store: Option<&str>, json: bool, context: &Context) -> Result<ExitCode, Failure> {
     let place = store.map_or_else(|| Place::own(context), |text| Place::named(text, context))?;
     let busy = Busy::start("reading the whole store");
-    let health = place.reader()?.check()?;
+    let health = place.reader()?.check_with(&busy.progress())?;
     drop(busy);
     let counts = health.counts;
     if json {

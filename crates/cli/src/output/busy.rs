@@ -1,33 +1,43 @@
-//! A spinner on stderr for slow operations; none in a pipe.
+//! A spinner or a progress bar on stderr for slow operations; none in a pipe.
 
+use super::bar::bar;
+use ctx_store::Progress;
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Faster operations need no spinner.
+/// Faster operations show nothing.
 const LONG: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(120);
 const FRAMES: [char; 8] = ['⣾', '⣽', '⣻', '⢿', '⡿', '⣟', '⣯', '⣷'];
+/// The width of a bar.
+const COLUMNS: usize = 24;
 
-/// Spins until it is dropped, then clears the line.
+/// Runs until it is dropped, then clears the line.
 pub struct Busy {
-    /// The task in progress.
-    words: Arc<Mutex<String>>,
+    shown: Arc<Mutex<Shown>>,
     running: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+struct Shown {
+    /// The task in progress.
+    words: String,
+    /// How many of how many are done, where that is known.
+    done: Option<(u64, u64)>,
 }
 
 impl Busy {
     pub fn start(with: impl Into<String>) -> Self {
-        let words = Arc::new(Mutex::new(with.into()));
+        let shown = Arc::new(Mutex::new(Shown { words: with.into(), done: None }));
         let is_dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
         if is_dumb || !io::stderr().is_terminal() {
-            return Self { words, running: None };
+            return Self { shown, running: None };
         }
         let (stop, stopped) = mpsc::channel();
         let begun = Instant::now();
-        let shown = words.clone();
+        let looked_at = shown.clone();
         let turn = move || {
             let mut wait = LONG;
             for frame in FRAMES.iter().cycle() {
@@ -36,21 +46,44 @@ impl Busy {
                 }
                 wait = TICK;
                 // The cursor stays at the start of the line, so that the next output overwrites it.
-                let words = shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                let _ = write!(io::stderr(), "\r{frame} {words}, {} s\x1b[K\r", begun.elapsed().as_secs());
+                let line = guard(&looked_at).line(*frame, begun.elapsed());
+                let _ = write!(io::stderr(), "\r{line}\x1b[K\r");
             }
             if wait == TICK {
                 let _ = write!(io::stderr(), "\r\x1b[K");
             }
         };
         let thread = std::thread::Builder::new().name("busy".to_owned()).spawn(turn);
-        Self { words, running: thread.ok().map(|thread| (stop, thread)) }
+        Self { shown, running: thread.ok().map(|thread| (stop, thread)) }
     }
 
-    /// Changes the words beside the spinner, such as the progress.
+    /// Changes the words beside the spinner.
     pub fn say(&self, words: impl Into<String>) {
-        *self.words.lock().unwrap_or_else(PoisonError::into_inner) = words.into();
+        guard(&self.shown).words = words.into();
     }
+
+    /// Moves the bar.
+    pub fn progress(&self) -> Progress {
+        let shown = self.shown.clone();
+        Progress::new(move |done, total| guard(&shown).done = Some((done, total)))
+    }
+}
+
+impl Shown {
+    fn line(&self, frame: char, taken: Duration) -> String {
+        let (words, seconds) = (&self.words, taken.as_secs());
+        match self.done {
+            Some((done, total)) if total > 0 => {
+                let (full, rest) = bar(done, total, total, COLUMNS);
+                format!("{frame} {words} {full}{rest} {done} of {total}, {seconds} s")
+            }
+            _ => format!("{frame} {words}, {seconds} s"),
+        }
+    }
+}
+
+fn guard(shown: &Mutex<Shown>) -> MutexGuard<'_, Shown> {
+    shown.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Busy {
@@ -59,5 +92,19 @@ impl Drop for Busy {
             drop(stop);
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_drawn_where_the_total_is_known() {
+        let line = |done| Shown { words: "reading".into(), done }.line('⣾', Duration::from_secs(3));
+        assert_eq!(line(None), "⣾ reading, 3 s");
+        assert_eq!(line(Some((0, 0))), "⣾ reading, 3 s");
+        assert_eq!(line(Some((1, 4))), "⣾ reading ██████░░░░░░░░░░░░░░░░░░ 1 of 4, 3 s");
+        assert_eq!(line(Some((5, 4))), "⣾ reading ████████████████████████ 5 of 4, 3 s");
     }
 }

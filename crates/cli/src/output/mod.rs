@@ -4,6 +4,7 @@ pub mod bar;
 pub mod busy;
 pub mod date;
 pub mod difference;
+pub mod file;
 pub mod markdown;
 pub mod paint;
 pub mod table;

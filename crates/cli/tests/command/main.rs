@@ -16,6 +16,8 @@ mod editing;
 mod init;
 mod install;
 mod install_agents;
+#[cfg(unix)]
+mod interrupted;
 mod lab;
 mod looking;
 mod money;

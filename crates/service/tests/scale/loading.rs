@@ -4,8 +4,8 @@ use crate::support::growing::Growing;
 use crate::support::{House, LONG};
 use ctx_engine::Conversation;
 use ctx_store::{
-    Blob, ConversationRow, Cursor, Feed, Hash, Health, MemoryStore, PostgresStore, Reader, Records, Size, SqliteStore,
-    Store, StoreError,
+    Blob, ConversationRow, Cursor, Feed, Hash, Health, MemoryStore, PostgresStore, Progress, Reader, Records, Size,
+    SqliteStore, Store, StoreError,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -105,8 +105,8 @@ impl Reader for CountingReader<'_> {
         self.inner.size()
     }
 
-    fn check(&self) -> Result<Health, StoreError> {
-        self.inner.check()
+    fn check_with(&self, progress: &Progress) -> Result<Health, StoreError> {
+        self.inner.check_with(progress)
     }
 }
 
@@ -162,11 +162,11 @@ fn measured(what: &str, store: &dyn Store, id: &str, size: usize) -> u64 {
 fn on_every_store(from: Arc<MemoryStore>, mut test: impl FnMut(&str, Arc<dyn Store>)) {
     let folder = tempfile::tempdir().expect("a folder");
     let sqlite = Arc::new(SqliteStore::open(folder.path()).expect("a store"));
-    ctx_store::copy(&*from, &*sqlite).expect("copied");
+    ctx_store::copy(&*from, &*sqlite, &Progress::default()).expect("copied");
     if let Some(server) = PostgresServer::shared() {
         let address = server.url(&server.new_database()).parse().expect("an address");
         let postgres = Arc::new(PostgresStore::open(&address).expect("a store"));
-        ctx_store::copy(&*from, &*postgres).expect("copied");
+        ctx_store::copy(&*from, &*postgres, &Progress::default()).expect("copied");
         test("postgres", postgres);
     }
     test("sqlite", sqlite);

@@ -2,8 +2,8 @@
 //! handed.
 
 use ctx_store::{
-    AppendOutcome, Blob, ConversationRow, Cursor, Feed, Hash, Health, MemoryStore, PurgeReport, Reader, Records, Size,
-    Step, Store, StoreError,
+    AppendOutcome, Blob, ConversationRow, Cursor, Feed, Hash, Health, MemoryStore, Progress, PurgeReport, Reader,
+    Records, Size, Step, Store, StoreError,
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -204,8 +204,8 @@ impl Reader for FailingStore {
         self.inner.size()
     }
 
-    fn check(&self) -> Result<Health, StoreError> {
-        self.inner.check()
+    fn check_with(&self, progress: &Progress) -> Result<Health, StoreError> {
+        self.inner.check_with(progress)
     }
 }
 

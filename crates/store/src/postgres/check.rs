@@ -12,7 +12,7 @@ use super::pool::{Link, Pool};
 use super::read::{self, Value};
 use super::{SIZE, schema, size, wall};
 use crate::model::{Blob, Records};
-use crate::{Counts, Finding, FindingKind, Hash, Health, Size, StoreError};
+use crate::{Counts, Finding, FindingKind, Hash, Health, Progress, Size, StoreError};
 
 /// A check takes time in proportion to the store.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -20,14 +20,15 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 /// The number of rows to read at once.
 const PAGE: usize = 1000;
 
-pub fn check(pool: &Arc<Pool>, owner: i32) -> Result<(Health, Vec<Hash>), StoreError> {
-    let reading = pool.clone();
+pub fn check(pool: &Arc<Pool>, owner: i32, progress: &Progress) -> Result<(Health, Vec<Hash>), StoreError> {
+    let (reading, progress) = (pool.clone(), progress.clone());
     pool.run(PATIENCE, move |link| {
-        let pool = reading.clone();
+        let (pool, progress) = (reading.clone(), progress.clone());
         async move {
             let begin = pool.begin_reading_of(owner, &link, PATIENCE).await?;
             link.client.batch_execute(&begin).await?;
-            let mut checking = Checking { link: &link, owner, ..Checking::on(&link) };
+            let mut checking = Checking { owner, ..Checking::on(&link, progress) };
+            checking.count().await?;
             checking.records().await?;
             checking.conversations().await?;
             checking.blobs().await?;
@@ -53,10 +54,13 @@ struct Checking<'a> {
     /// The hashes that records use.
     used: HashSet<Hash>,
     damaged: Vec<Hash>,
+    progress: Progress,
+    /// The records and blobs to be read.
+    total: u64,
 }
 
 impl<'a> Checking<'a> {
-    fn on(link: &'a Link) -> Self {
+    fn on(link: &'a Link, progress: Progress) -> Self {
         Self {
             link,
             owner: 0,
@@ -64,6 +68,8 @@ impl<'a> Checking<'a> {
             counts: Counts::default(),
             used: HashSet::new(),
             damaged: Vec::new(),
+            progress,
+            total: 0,
         }
     }
 
@@ -77,6 +83,18 @@ impl<'a> Checking<'a> {
         Ok(self.link.client.query_typed(sql, &values).await?)
     }
 
+    async fn count(&mut self) -> Result<(), StoreError> {
+        let sql = "SELECT (SELECT count(*) FROM ctx.records WHERE owner = $1) \
+                   + (SELECT count(*) FROM ctx.blobs WHERE owner = $1)";
+        let rows = self.ask(sql, &[]).await?;
+        self.total = rows.first().map_or(Ok(0), |row| row.try_get::<_, i64>(0))?.cast_unsigned();
+        Ok(())
+    }
+
+    fn report(&self) {
+        self.progress.report(self.counts.records + self.counts.blobs, self.total);
+    }
+
     async fn records(&mut self) -> Result<(), StoreError> {
         let sql = format!("{} WHERE r.owner = $1 AND r.seq > $2 ORDER BY r.seq LIMIT {PAGE}", read::RECORDS);
         let (mut after, mut damaged) = (0, Vec::new());
@@ -84,6 +102,7 @@ impl<'a> Checking<'a> {
             let rows = self.ask(&sql, &[(&after, Type::INT8)]).await?;
             let found: Records = read::records(&rows)?;
             self.counts.records += rows.len() as u64;
+            self.report();
             self.used.extend(found.records.iter().flat_map(|record| record.uses.iter().copied()));
             damaged.extend(found.skipped.iter().map(|skipped| skipped.seq.to_string()));
             after = found.last_seq().map_or(after, u64::cast_signed);
@@ -134,6 +153,7 @@ impl<'a> Checking<'a> {
                     (Some(hash), _) => unused += u64::from(!self.used.remove(&hash)),
                 }
             }
+            self.report();
             match rows.last() {
                 Some(row) if rows.len() == PAGE / 10 => after = row.try_get(0)?,
                 _ => break,

@@ -33,7 +33,7 @@ use self::pool::Pool;
 use self::replica::PostgresReplica;
 pub use self::schema::Migration;
 use crate::model::{AppendOutcome, Blob, ConversationRow, Owner, PurgeReport, Records, Size, Step};
-use crate::{Cursor, Feed, Hash, Health, Reader, Replica, Store, StoreError};
+use crate::{Cursor, Feed, Hash, Health, Progress, Reader, Replica, Store, StoreError};
 
 /// The store of one owner in a database. Clones share the connections.
 #[derive(Clone)]
@@ -297,8 +297,8 @@ impl Reader for PostgresStore {
         self.rows(SIZE, vec![])?.first().map_or_else(|| Ok(Size::default()), size)
     }
 
-    fn check(&self) -> Result<Health, StoreError> {
-        let (health, damaged) = check::check(&self.pool, self.owner)?;
+    fn check_with(&self, progress: &Progress) -> Result<Health, StoreError> {
+        let (health, damaged) = check::check(&self.pool, self.owner, progress)?;
         self.damaged().extend(damaged);
         Ok(health)
     }

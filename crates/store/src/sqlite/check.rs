@@ -11,7 +11,7 @@ use super::open::{LOG_BYTES, schema_version};
 use super::read::{self, Place};
 use super::{files, purge, size, witness};
 use crate::model::{Blob, Damage};
-use crate::{Counts, Finding, FindingKind, Hash, Health, StoreError};
+use crate::{Counts, Finding, FindingKind, Hash, Health, Progress, StoreError};
 
 /// The maximum number of items to name.
 const EXAMPLES: usize = 5;
@@ -19,10 +19,17 @@ const EXAMPLES: usize = 5;
 /// The log is truncated at `LOG_BYTES`; a busy moment may double it, but not exceed this.
 const LONG_LOG_BYTES: u64 = 16 * LOG_BYTES as u64;
 
-pub fn check(connection: &Connection, database: &Path) -> Result<(Health, Vec<Hash>), StoreError> {
-    let mut checking =
-        Checking { connection, findings: Vec::new(), counts: Counts::default(), damaged_blobs: Vec::new() };
+pub fn check(connection: &Connection, database: &Path, progress: &Progress) -> Result<(Health, Vec<Hash>), StoreError> {
+    let mut checking = Checking {
+        connection,
+        findings: Vec::new(),
+        counts: Counts::default(),
+        damaged_blobs: Vec::new(),
+        progress,
+        total: 0,
+    };
     checking.part(Checking::structure)?;
+    checking.part(Checking::count)?;
     checking.part(Checking::records)?;
     checking.part(Checking::blobs)?;
     checking.part(Checking::notes)?;
@@ -44,6 +51,9 @@ struct Checking<'a> {
     findings: Vec<Finding>,
     counts: Counts,
     damaged_blobs: Vec<Hash>,
+    progress: &'a Progress,
+    /// The records and blobs to be read.
+    total: u64,
 }
 
 impl Checking<'_> {
@@ -91,12 +101,19 @@ impl Checking<'_> {
         Ok(())
     }
 
+    fn count(&mut self) -> Result<(), StoreError> {
+        let rows = "SELECT (SELECT count(*) FROM records) + (SELECT count(*) FROM blobs)";
+        self.total = self.connection.query_row(rows, [], |row| row.get::<_, i64>(0))?.cast_unsigned();
+        Ok(())
+    }
+
     fn records(&mut self) -> Result<(), StoreError> {
         let mut dangling = Vec::new();
         let mut damaged = Vec::new();
-        let counts = &mut self.counts;
+        let (counts, progress, total) = (&mut self.counts, self.progress, self.total);
         log::scan(self.connection, &Scope::All, 0, |read| {
             counts.records += 1;
+            progress.report(counts.records, total);
             match read {
                 Ok(_) => {}
                 Err(skipped) if skipped.why == Damage::MissingBlob => dangling.push(skipped.seq),
@@ -125,6 +142,7 @@ impl Checking<'_> {
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             self.counts.blobs += 1;
+            self.progress.report(self.counts.records + self.counts.blobs, self.total);
             let place = Place {
                 id: row.get(0)?,
                 first: row.get(1)?,

@@ -36,7 +36,7 @@ pub use self::open::{OpenReport, SCHEMA_VERSION};
 use self::witness::Witness;
 use self::write::Writer;
 use crate::model::{AppendOutcome, Blob, ConversationRow, PurgeReport, Records, Size, Step, Trouble};
-use crate::{Cursor, Feed, Hash, Health, Reader, Store, StoreError};
+use crate::{Cursor, Feed, Hash, Health, Progress, Reader, Store, StoreError};
 
 /// The number of readers to keep for reuse; more may work at once.
 const IDLE_READERS: usize = 4;
@@ -261,8 +261,8 @@ impl Reader for SqliteReader {
         self.with(|connection| size(connection, &self.database))
     }
 
-    fn check(&self) -> Result<Health, StoreError> {
-        let (health, damaged) = self.with(|connection| check::check(connection, &self.database))?;
+    fn check_with(&self, progress: &Progress) -> Result<Health, StoreError> {
+        let (health, damaged) = self.with(|connection| check::check(connection, &self.database, progress))?;
         guard(&self.damaged).extend(damaged);
         Ok(health)
     }
@@ -321,8 +321,8 @@ impl Reader for SqliteStore {
         Trouble { losses: witness::losses(self.path()), gone: self.witness.is_in_place().is_err() }
     }
 
-    fn check(&self) -> Result<Health, StoreError> {
-        self.reader.check()
+    fn check_with(&self, progress: &Progress) -> Result<Health, StoreError> {
+        self.reader.check_with(progress)
     }
 }
 

@@ -1,7 +1,9 @@
 //! A store is copied between backends without a difference, in one go or after an interruption.
 
 use crate::common::{Noise, append, note, step};
-use ctx_store::{CopyReport, MemoryStore, Reader, Record, Snapshot, SqliteStore, Step, Store, StoreError, copy};
+use ctx_store::{
+    CopyReport, MemoryStore, Progress, Reader, Record, Snapshot, SqliteStore, Step, Store, StoreError, copy,
+};
 
 /// Conversations with shared blobs, odd names and bodies of many sizes.
 fn fill(store: &dyn Store, seed: u64) {
@@ -46,10 +48,10 @@ fn a_store_comes_back_from_a_database_as_it_was() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (from, back) = (SqliteStore::open(first.path()).unwrap(), SqliteStore::open(second.path()).unwrap());
     fill(&from, 1);
-    let there = copy(&from, &postgres).unwrap();
+    let there = copy(&from, &postgres, &Progress::default()).unwrap();
     assert_eq!(content(&from), content(&postgres));
     assert_eq!(there.conversations, 3);
-    assert_eq!(copy(&postgres, &back).unwrap(), there);
+    assert_eq!(copy(&postgres, &back, &Progress::default()).unwrap(), there);
     assert_eq!(content(&from), content(&back));
     assert!(postgres.check().unwrap().is_sound() && back.check().unwrap().is_sound());
     assert_eq!(from.size().unwrap().blobs, back.size().unwrap().blobs);
@@ -59,11 +61,11 @@ fn a_store_comes_back_from_a_database_as_it_was() {
 fn a_copy_is_completed_by_the_next_one() {
     let (from, to) = (MemoryStore::new(), MemoryStore::new());
     fill(&from, 2);
-    let all = copy(&from, &to).unwrap();
-    let again = copy(&from, &to).unwrap();
+    let all = copy(&from, &to, &Progress::default()).unwrap();
+    let again = copy(&from, &to, &Progress::default()).unwrap();
     assert_eq!(again, CopyReport { records: 0, notes: 0, ..all }, "nothing twice");
     append(&from, vec![step("a", "later", &[b"new"]), step("new", "later", &[])]);
-    assert_eq!(copy(&from, &to).unwrap().records, 2);
+    assert_eq!(copy(&from, &to, &Progress::default()).unwrap().records, 2);
     assert_eq!(content(&from), content(&to));
 }
 
@@ -72,7 +74,7 @@ fn a_conversation_with_other_records_is_not_mixed() {
     let (from, to) = (MemoryStore::new(), MemoryStore::new());
     append(&from, vec![step("a", "mine", &[])]);
     append(&to, vec![step("a", "another", &[])]);
-    let error = copy(&from, &to).unwrap_err();
+    let error = copy(&from, &to, &Progress::default()).unwrap_err();
     assert!(matches!(&error, StoreError::OtherContent { conversation } if conversation == "a"), "{error}");
     assert_eq!(to.log(0, 9).unwrap().records.len(), 1);
 }
@@ -85,7 +87,7 @@ fn what_is_damaged_is_left_out_and_counted() {
     let connection = rusqlite::Connection::open(from.path()).unwrap();
     connection.execute("UPDATE records SET at = at + 1 WHERE seq = 2", []).unwrap();
     let to = MemoryStore::new();
-    let report = copy(&from, &to).unwrap();
+    let report = copy(&from, &to, &Progress::default()).unwrap();
     assert_eq!((report.records, report.skipped, report.conversations), (2, 1, 1));
 }
 
@@ -95,6 +97,6 @@ fn snapshots_are_left_out_because_they_name_numbers() {
     append(&from, vec![step("a", "1", &[])]);
     let notes = vec![Snapshot { version: 1, body: vec![1] }.note("a").unwrap(), note("a", "card", "x")];
     append(&from, vec![Step { notes, ..Step::default() }]);
-    assert_eq!(copy(&from, &to).unwrap().notes, 1);
+    assert_eq!(copy(&from, &to, &Progress::default()).unwrap().notes, 1);
     assert_eq!(to.snapshot("a").unwrap(), None);
 }

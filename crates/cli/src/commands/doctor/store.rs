@@ -10,7 +10,7 @@ use crate::output::words;
 
 pub(super) fn check(home: &Home, database: Option<&PostgresAddress>) -> Vec<Finding> {
     let busy = Busy::start("reading the whole store");
-    let health = open_store::reader(home.path(), database).and_then(|reader| reader.check());
+    let health = open_store::reader(home.path(), database).and_then(|reader| reader.check_with(&busy.progress()));
     drop(busy);
     let health = match health {
         Ok(health) => health,

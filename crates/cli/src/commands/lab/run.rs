@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::output::busy::Busy;
 use crate::output::paint::{FAINT, ID, PLAIN, WARNING};
 use crate::output::table::{Cell, Column, Table};
-use crate::output::{Output, text, words};
+use crate::output::{Output, file, text, words};
 
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -91,9 +91,10 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
     }
     let (models, broken) = models(context);
     let count = gathered.recordings.len();
-    let busy = Busy::start(format!("replaying {}", words::plural(count as u64, "conversation")));
-    let progress = |done: usize| busy.say(format!("replayed {done} of {count} conversations"));
-    let outcome = ctx_lab::run::run_on(all_cores(), &gathered.recordings, &policies, &models, &progress);
+    let busy = Busy::start("replaying conversations");
+    let progress = busy.progress();
+    let replayed = |done: usize| progress.report(done as u64, count as u64);
+    let outcome = ctx_lab::run::run_on(all_cores(), &gathered.recordings, &policies, &models, &replayed);
     drop(busy);
     let about: Vec<(String, String)> =
         policies.iter().map(|policy| (policy.name().to_owned(), policy.about().to_owned())).collect();
@@ -104,12 +105,9 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
     }
     let remarks: Vec<String> = broken.into_iter().chain(remarks(&outcome)).chain(left_out).collect();
     if let Some(file) = &arguments.html {
-        std::fs::write(file, report::html(&outcome, &groups, &remarks)).map_err(|error| {
-            Failure::new(
-                ErrorCode::CannotWrite,
-                format!("The report cannot be written to {}: {error}.", file.display()),
-            )
-            .hint("choose another path with --html")
+        let html = report::html(&outcome, &groups, &remarks);
+        file::keep(file, html.as_bytes(), true).map_err(|failure| {
+            Failure::new(ErrorCode::CannotWrite, failure.message).hint("choose another path with --html")
         })?;
     }
     let output = &context.output;
