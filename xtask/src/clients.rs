@@ -1,5 +1,5 @@
-//! The real clients that end-to-end tests drive: the stock Claude Code, Codex, opencode, Gemini CLI, pi and Qwen Code,
-//! the official SDKs, and schemathesis, which asks the control API whatever its description allows. All at pinned
+//! The real clients that end-to-end tests drive: the stock Claude Code, Codex, opencode, Gemini CLI, pi, Qwen Code,
+//! goose, Cline, Continue and aider, the official SDKs, and schemathesis, which asks the control API whatever its description allows. All at pinned
 //! versions, each in its own folder of the cache. A client that already answers with its version is left alone.
 
 use std::fs;
@@ -15,6 +15,11 @@ const OPENCODE: &str = "1.18.33";
 const GEMINI_CLI: &str = "0.61.0";
 const PI: &str = "0.87.1";
 const QWEN_CODE: &str = "0.24.4";
+/// The version of the package; the program has another.
+const GOOSE: &str = "0.20.1";
+const CLINE: &str = "3.0.65";
+const CONTINUE: &str = "1.5.47";
+const AIDER: &str = "0.86.2";
 /// For pi and Qwen Code, which run on no older version.
 const NODE: &str = "22.23.3";
 /// Three usual MCP servers, for the size of a prefix with them.
@@ -39,10 +44,14 @@ pub fn install_missing() -> Outcome<Environment> {
         ("CTX_TEST_GEMINI", npm_program(&cache, "@google/gemini-cli", "gemini", GEMINI_CLI)?),
         ("CTX_TEST_PI", with_node(&cache, "@earendil-works/pi-coding-agent", "pi", PI)?),
         ("CTX_TEST_QWEN", with_node(&cache, "@qwen-code/qwen-code", "qwen", QWEN_CODE)?),
+        ("CTX_TEST_GOOSE", goose(&cache)?),
+        ("CTX_TEST_CLINE", npm_program(&cache, "cline", "cline", CLINE)?),
+        ("CTX_TEST_CONTINUE", npm_program(&cache, "@continuedev/cli", "cn", CONTINUE)?),
+        ("CTX_TEST_AIDER", python_program(&cache, "aider-chat", "aider", AIDER)?),
         ("CTX_TEST_MCP_SERVERS", mcp_servers(&cache)?),
         ("CTX_TEST_ANTHROPIC_PY", python_sdk(&cache)?),
         ("CTX_TEST_ANTHROPIC_TS", typescript_sdk(&cache)?),
-        ("CTX_TEST_SCHEMATHESIS", schemathesis(&cache)?),
+        ("CTX_TEST_SCHEMATHESIS", python_program(&cache, "schemathesis", "schemathesis", SCHEMATHESIS)?),
     ];
     environment.extend(shell::find("chromium").map(|chromium| ("CTX_TEST_CHROMIUM", chromium)));
     environment.extend(shell::find("tmux").map(|tmux| ("CTX_TEST_TMUX", tmux)));
@@ -133,15 +142,31 @@ fn python_sdk(cache: &Path) -> Outcome<PathBuf> {
     Ok(python)
 }
 
-fn schemathesis(cache: &Path) -> Outcome<PathBuf> {
-    let folder = cache.join(format!("schemathesis-{SCHEMATHESIS}"));
-    let program = folder.join("bin/schemathesis");
+/// A program that a Python package brings.
+fn python_program(cache: &Path, package: &str, program: &str, version: &str) -> Outcome<PathBuf> {
+    let folder = cache.join(format!("{program}-{version}"));
+    let binary = folder.join("bin").join(program);
     ensure(
-        &format!("schemathesis {SCHEMATHESIS}"),
-        || answers(Command::new(&program).arg("--version"), SCHEMATHESIS),
-        || pip_install(&folder, &format!("schemathesis=={SCHEMATHESIS}")),
+        &format!("{program} {version}"),
+        || answers(Command::new(&binary).arg("--version"), version),
+        || pip_install(&folder, &format!("{package}=={version}")),
     )?;
-    Ok(program)
+    Ok(binary)
+}
+
+/// The native program alone: the package around it brings another runtime.
+fn goose(cache: &Path) -> Outcome<PathBuf> {
+    let folder = cache.join(format!("goose-{GOOSE}"));
+    let system = std::env::consts::OS.replace("macos", "darwin");
+    let machine = std::env::consts::ARCH.replace("aarch64", "arm64").replace("x86_64", "x64");
+    let package = format!("@aaif/goose-binary-{system}-{machine}");
+    let binary = folder.join("node_modules").join(&package).join("bin/goose");
+    ensure(
+        &format!("goose {GOOSE}"),
+        || shell::output(Command::new(&binary).arg("--version")).is_some(),
+        || npm_install(&folder, &[&format!("{package}@{GOOSE}")]),
+    )?;
+    Ok(binary)
 }
 
 /// Installs what is not ready, and fails if it is not ready then.

@@ -12,7 +12,17 @@ pub static CLIENT: Client = Client {
     name: "aider",
     title: "aider",
     recognises,
-    introductions: &["Act as an expert software developer. Always use best practices when coding."],
+    // One for each of its modes.
+    introductions: &[
+        "Act as an expert software developer. Always use best practices when coding.",
+        "Act as an expert software developer. Take requests for changes to the supplied code.",
+        "Act as an expert software developer who edits source code.",
+        "Act as an expert software developer and make changes to source code.",
+        "Act as an expert architect engineer and provide direction to your editor engineer.",
+        "Act as an expert code analyst. Answer questions about the supplied code.",
+        "Act as an expert code analyst. Understand the user's question or request",
+        "You are an expert on the AI coding tool called Aider.",
+    ],
     vocabulary: &VOCABULARY,
     installer: Some(&INSTALLER),
     launch: Launch { programs: &["aider"], routes: &[ROUTE] },
@@ -55,6 +65,9 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
         "Refactor hello() into its own file.",
         "I switched to a new code base.",
         "Here are summaries of some files present in my git repository",
+        "Here are some READ ONLY files, provided for your reference.",
+        "I am not sharing ",
+        "I am working with you on code in a git repository.",
         "I have *added these files to the chat*",
     ],
     summaries: &["I spoke to you previously about a number of things."],
@@ -82,13 +95,17 @@ mod tests {
         assert_eq!(library.client, ClientId::Unknown, "other programs use this library too");
         let system = "Act as an expert software developer. Always use best practices when coding. Respect…";
         assert_eq!(introduced(system).map(|client| client.id), Some(ClientId::Aider));
+        let asked = "Act as an expert code analyst. Answer questions about the supplied code. Always reply…";
+        assert_eq!(introduced(asked).map(|client| client.id), Some(ClientId::Aider), "its mode `ask`");
     }
 
     #[test]
     fn examples_and_files_are_not_said_by_the_human_and_the_rules_are_no_title() {
-        for text in
-            ["Change get_factorial() to use math.factorial", "I have *added these files to the chat* so you can"]
-        {
+        for text in [
+            "Change get_factorial() to use math.factorial",
+            "I have *added these files to the chat* so you can",
+            "I am not sharing any files that you can edit yet.",
+        ] {
             assert_eq!(lexicon().judge(text), Speech::Injected, "{text}");
         }
         let asked = lexicon().without_reminders("fix the parser\n\n# *SEARCH/REPLACE block* Rules:\n\nEvery block…");

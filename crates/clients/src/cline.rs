@@ -59,6 +59,7 @@ static ENTRIES: [Entry; 1] = [Entry {
 }];
 
 pub static VOCABULARY: Vocabulary = Vocabulary {
+    notices: &["[SYSTEM] This run is not complete until you call "],
     summaries: &["Context summary:"],
     systems: &[("Summarize the provided coding session into a concise", Class::Compaction)],
     requests: &[("Summarize this session for continuation.", Class::Compaction)],
@@ -109,6 +110,12 @@ mod tests {
         assert_eq!(lexicon().class_of_request(asked), Some(Class::Compaction));
         let summary = "Context summary:\n\nThe parser is fixed.\n\n## Files\nRead:\n- none";
         assert_eq!(lexicon().judge(summary), Speech::Human(SUMMARY_TITLE.into()));
+    }
+
+    #[test]
+    fn its_demand_for_a_last_call_is_not_said_by_the_human() {
+        let demand = "[SYSTEM] This run is not complete until you call one of these terminal tools: …";
+        assert_eq!(lexicon().judge(demand), Speech::Injected);
     }
 
     #[test]

@@ -19,6 +19,9 @@ const FLAGS: &str = "-C target-feature=+crt-static";
 /// less.
 const PACKED: &str = "link-arg=-Wl,-z,pack-relative-relocs";
 
+/// Functions with the same code become one. Only LLVM's linker can do it, which is Rust's own on this architecture.
+const FOLDED: &str = "link-arg=-Wl,--icf=safe";
+
 /// The commit of the checkout.
 pub fn commit() -> Outcome<String> {
     shell::output(shell::command("git").args(["rev-parse", "HEAD"]))
@@ -47,6 +50,9 @@ pub fn build(release: &Release) -> Outcome<PathBuf> {
     cargo.args(["rustc", "--profile", "dist", "--locked", "--package", "ctx-cli", "--bin", "ctx", "--target", &target]);
     if target.contains("linux") {
         cargo.env("RUSTFLAGS", FLAGS).args(["--", "-C", PACKED]);
+    }
+    if target == "x86_64-unknown-linux-gnu" {
+        cargo.args(["-C", FOLDED]);
     }
     shell::run(cargo.env("CTX_COMMIT", &release.commit))?;
     let binary = target_folder()?.join(target).join("dist").join(format!("ctx{}", std::env::consts::EXE_SUFFIX));

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::claude::Claude;
-use crate::interactive::Terminal;
+use crate::interactive::ClaudeTerminal;
 use crate::stage::{Stage, finish};
 
 /// A client that knows the daemon only from its settings.
@@ -187,7 +187,7 @@ fn the_status_line_tells_of_its_session() {
     let Some(claude) = Claude::find() else { return };
     let stage = Stage::new();
     let installed = Installed::new(&claude, &stage, &["--status-line"]);
-    let Some(terminal) = Terminal::open_in(&stage, &claude, &installed.environment()) else { return };
+    let Some(terminal) = ClaudeTerminal::open_in(&stage, &claude, &installed.environment()) else { return };
     terminal.ask("SAY:alpha-answer", "● alpha-answer");
     terminal.wait_for("of 1M (1%)");
     let session = stage.conversation(|conversation| conversation["class"] == "main");

@@ -1,28 +1,34 @@
 //! Stock Claude Code in a terminal: side questions, its own compaction, rewinding and clearing.
 
-use std::path::PathBuf;
+use std::ops::Deref;
 use std::process::Command;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::claude::{Claude, KEY};
-use crate::stage::{Stage, needed, until};
+use crate::stage::{Stage, until};
+use crate::terminal::Terminal;
 
 /// A terminal that runs the client.
-pub struct Terminal<'a> {
+pub struct ClaudeTerminal<'a> {
     stage: &'a Stage,
-    tmux: PathBuf,
-    socket: PathBuf,
+    terminal: Terminal,
 }
 
-impl<'a> Terminal<'a> {
-    fn open(stage: &'a Stage, claude: &Claude) -> Option<Terminal<'a>> {
-        Terminal::open_in(stage, claude, &claude.environment(stage))
+impl Deref for ClaudeTerminal<'_> {
+    type Target = Terminal;
+
+    fn deref(&self) -> &Terminal {
+        &self.terminal
+    }
+}
+
+impl<'a> ClaudeTerminal<'a> {
+    fn open(stage: &'a Stage, claude: &Claude) -> Option<ClaudeTerminal<'a>> {
+        ClaudeTerminal::open_in(stage, claude, &claude.environment(stage))
     }
 
-    pub fn open_in(stage: &'a Stage, claude: &Claude, environment: &[(&str, String)]) -> Option<Terminal<'a>> {
-        let tmux = needed("CTX_TEST_TMUX")?;
+    pub fn open_in(stage: &'a Stage, claude: &Claude, environment: &[(&str, String)]) -> Option<ClaudeTerminal<'a>> {
         let work = stage.path("work").display().to_string();
         let settings = json!({
             "hasCompletedOnboarding": true, "lastOnboardingVersion": "9.9.9", "theme": "dark", "autoUpdates": false,
@@ -30,39 +36,12 @@ impl<'a> Terminal<'a> {
             "projects": {work.as_str(): {"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true, "allowedTools": []}},
         });
         std::fs::write(stage.path("config").join(".claude.json"), settings.to_string()).expect("the settings");
-        let terminal = Terminal { stage, tmux, socket: stage.path("tmux") };
-        let mut new = terminal.tmux(&["new-session", "-d", "-s", "s", "-x", "160", "-y", "50"]);
-        new.arg("env").arg("-i");
-        for (name, value) in environment {
-            new.arg(format!("{name}={value}"));
-        }
-        new.arg(claude.program()).args(["--permission-mode", "acceptEdits"]).current_dir(stage.path("work"));
-        assert!(new.status().expect("tmux runs").success());
+        let mut command = Command::new(claude.program());
+        command.args(["--permission-mode", "acceptEdits"]).current_dir(stage.path("work"));
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
+        let terminal = Terminal::open(stage.path("tmux"), &command)?;
         until("the client is ready", || terminal.screen().contains("accept edits").then_some(()));
-        Some(terminal)
-    }
-
-    fn tmux(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.tmux);
-        command.arg("-S").arg(&self.socket).args(arguments);
-        command
-    }
-
-    fn screen(&self) -> String {
-        let output = self.tmux(&["capture-pane", "-p", "-t", "s"]).output().expect("tmux runs");
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    }
-
-    fn press(&self, key: &str) {
-        assert!(self.tmux(&["send-keys", "-t", "s", key]).status().expect("tmux runs").success());
-        std::thread::sleep(Duration::from_millis(500));
-    }
-
-    /// Types a line and sends it.
-    fn say(&self, text: &str) {
-        assert!(self.tmux(&["send-keys", "-t", "s", "-l", "--", text]).status().expect("tmux runs").success());
-        std::thread::sleep(Duration::from_millis(700));
-        self.press("Enter");
+        Some(ClaudeTerminal { stage, terminal })
     }
 
     /// Rewinds to before the newest question.
@@ -75,14 +54,6 @@ impl<'a> Terminal<'a> {
         self.press("1");
         self.idle();
         self.press("C-u");
-    }
-
-    pub fn wait_for(&self, text: &str) {
-        let deadline = std::time::Instant::now() + Duration::from_secs(60);
-        while !self.screen().contains(text) {
-            assert!(std::time::Instant::now() < deadline, "never saw {text:?} on the screen:\n{}", self.screen());
-            std::thread::sleep(Duration::from_millis(100));
-        }
     }
 
     /// Types a prompt and waits for the reply that it requests from the fake provider.
@@ -105,15 +76,6 @@ impl<'a> Terminal<'a> {
     }
 }
 
-impl Drop for Terminal<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("the screen:\n{}", self.screen());
-        }
-        let _ = self.tmux(&["kill-server"]).status();
-    }
-}
-
 fn titles(stage: &Stage, conversation: &Value) -> Vec<String> {
     stage.turns(conversation).iter().map(|turn| turn["title"].as_str().unwrap_or_default().to_owned()).collect()
 }
@@ -121,7 +83,7 @@ fn titles(stage: &Stage, conversation: &Value) -> Vec<String> {
 /// One session through all interactive features, with and without the client's own hints.
 fn a_day_at_the_terminal(claude: &Claude) {
     let stage = Stage::new();
-    let Some(terminal) = Terminal::open(&stage, claude) else { return };
+    let Some(terminal) = ClaudeTerminal::open(&stage, claude) else { return };
     terminal.ask("SAY:alpha-answer", "● alpha-answer");
     terminal.ask("SAY:beta-answer", "● beta-answer");
     let main = |stage: &Stage| stage.conversation(|conversation| conversation["class"] == "main");
@@ -191,7 +153,7 @@ fn the_same_with_the_clients_own_hints() {
 fn edits_hold_through_side_questions_rewind_and_the_clients_own_compaction() {
     let Some(claude) = Claude::find() else { return };
     let stage = Stage::new();
-    let Some(terminal) = Terminal::open(&stage, &claude) else { return };
+    let Some(terminal) = ClaudeTerminal::open(&stage, &claude) else { return };
     terminal.ask("SAY:alpha-answer", "● alpha-answer");
     terminal.ask("SAY:plover-answer", "● plover-answer");
     terminal.ask("SAY:beta-answer", "● beta-answer");

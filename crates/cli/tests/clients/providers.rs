@@ -86,8 +86,20 @@ impl Providers {
 
     /// Starts the agent through the daemon, with an open input.
     pub fn start(&self, arguments: &[&str]) -> Child {
-        let mut command = self.command(Path::new(env!("CARGO_BIN_EXE_ctx")), &[&["run", "--"], arguments].concat());
+        let mut command = self.through(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("ctx starts")
+    }
+
+    /// The agent, started through the daemon.
+    pub fn through(&self, arguments: &[&str]) -> Command {
+        self.command(Path::new(env!("CARGO_BIN_EXE_ctx")), &[&["run", "--"], arguments].concat())
+    }
+
+    /// The address of the daemon.
+    pub fn url(&self) -> String {
+        let notice = std::fs::read(self.path("ctx").join("daemon.json")).expect("the daemon's notice");
+        let notice: Value = serde_json::from_slice(&notice).expect("JSON");
+        format!("http://{}", notice["listen"].as_str().expect("an address"))
     }
 
     fn command(&self, program: &Path, arguments: &[&str]) -> Command {
@@ -112,7 +124,14 @@ impl Providers {
 
     /// Runs the agent through the daemon and returns its output.
     pub fn agent(&self, arguments: &[&str]) -> String {
-        let output = self.ctx(&[&["run", "--"], arguments].concat());
+        self.agent_with(&[], arguments)
+    }
+
+    /// The same, with these variables.
+    pub fn agent_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> String {
+        let mut command = self.through(arguments);
+        command.envs(variables.iter().copied());
+        let output = finish(command);
         let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
         assert!(output.status.success(), "{arguments:?}: {said}");
         assert!(!said.contains("no request"), "{said}");

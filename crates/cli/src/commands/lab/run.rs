@@ -94,6 +94,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
     let busy = Busy::start("replaying conversations");
     let progress = busy.progress();
     let replayed = |done: usize| progress.report(done as u64, count as u64);
+    replayed(0);
     let outcome = ctx_lab::run::run_on(all_cores(), &gathered.recordings, &policies, &models, &replayed);
     drop(busy);
     let about: Vec<(String, String)> =
