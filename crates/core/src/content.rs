@@ -12,6 +12,8 @@ pub enum WireId {
     OpenaiChat,
     OpenaiResponses,
     Gemini,
+    /// The wire of a program that uses the engine with a format of its own.
+    Custom,
 }
 
 impl WireId {
@@ -21,6 +23,7 @@ impl WireId {
             WireId::OpenaiChat => "openai-chat",
             WireId::OpenaiResponses => "openai-responses",
             WireId::Gemini => "gemini",
+            WireId::Custom => "custom",
         }
     }
 }

@@ -3,15 +3,19 @@
 use crate::attribution::{self, AttributedRequest, SeenRequest};
 use crate::compose::Ground;
 use crate::conversation::Conversation;
+use crate::edit::past::{refused, verb};
 use crate::edit::{Files, Imports, apply};
 use crate::log::OpeningRecord;
+use crate::point::listed;
 use crate::provider::Additions;
 use crate::request::circumstances::Circumstances;
 use crate::{Engine, Problem, Refusal, view};
 use ctx_api::edit::{EditRequest, EditResult, When};
 use ctx_api::frames::Frames;
+use ctx_api::history::Action;
 use ctx_clients::Hints;
-use ctx_core::edit::Operation;
+use ctx_core::edit::history::{Cannot, How};
+use ctx_core::edit::{CommitId, Operation};
 use ctx_core::policy::ToolFigures;
 use ctx_store::{MemoryStore, Store};
 use ctx_wire::Wire;
@@ -71,6 +75,36 @@ impl Standalone {
         let (commit, mut applied) =
             self.engine.prepared(&self.conversation, edit, Vec::new(), (at, Some(When::Now)), &mut files)?;
         self.engine.write_soon(&self.conversation, &files)?;
+        applied.commit = Some(commit.id.to_string());
+        apply::push(&mut self.conversation, commit);
+        Ok(applied)
+    }
+
+    /// Undoes the newest active commit, and those that depend on it.
+    pub fn undo(&mut self, at: u64) -> Result<EditResult, Refusal> {
+        let history = &self.conversation.history;
+        let commits = history.undo().and_then(|newest| history.revert(newest, true));
+        self.switch(Action::Undo, commits, at)
+    }
+
+    /// Takes back the newest undo.
+    pub fn redo(&mut self, at: u64) -> Result<EditResult, Refusal> {
+        let commits = self.conversation.history.redo().map(|undo| vec![undo]);
+        self.switch(Action::Redo, commits, at)
+    }
+
+    /// Switches commits off by another commit.
+    fn switch(
+        &mut self,
+        action: Action,
+        commits: Result<Vec<CommitId>, Cannot>,
+        at: u64,
+    ) -> Result<EditResult, Refusal> {
+        let commits = commits.map_err(|cannot| refused(&self.conversation, action, "", cannot))?;
+        let how = if action == Action::Redo { How::Redo } else { How::Undo };
+        let said = ("program", None, format!("{} {}", verb(action), listed(&commits)));
+        let (commit, mut applied) =
+            self.engine.reverting(&self.conversation, (commits, how), said, (at, Some(When::Now)))?;
         applied.commit = Some(commit.id.to_string());
         apply::push(&mut self.conversation, commit);
         Ok(applied)

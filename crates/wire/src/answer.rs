@@ -91,13 +91,13 @@ pub struct ProviderError {
 
 impl ProviderError {
     /// An error that is only a text.
-    pub(crate) fn plain(message: String) -> ProviderError {
+    pub fn plain(message: String) -> ProviderError {
         ProviderError { kind: None, message, code: None, param: None }
     }
 }
 
 impl Answer {
-    pub(crate) fn new(status: u16) -> Self {
+    pub fn new(status: u16) -> Self {
         Self {
             status,
             ending: Ending::Complete,

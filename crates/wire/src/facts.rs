@@ -24,7 +24,7 @@ pub struct Reading {
 }
 
 /// Collects the blocks of a message; `lexicon` distinguishes the client's words from the human's, and recognises tools.
-pub(crate) struct Facts<'a> {
+pub struct Facts<'a> {
     bytes: &'a [u8],
     lexicon: &'a Lexicon,
     role: Role,
@@ -41,7 +41,7 @@ pub(crate) struct Facts<'a> {
 }
 
 /// The bytes that identify a block without an id: everything but its cache breakpoint.
-pub(crate) struct Bare<'s> {
+pub struct Bare<'s> {
     pub at: &'s Span,
     pub cut: Option<Span>,
 }

@@ -1,16 +1,15 @@
 //! The client's working directory.
 
-use crate::body::Spans;
 use crate::json::{self, Span};
 use ctx_core::Lexicon;
 use ctx_core::message::Role;
 
 /// The parts of a request that may state it: the system prompt in the history, and everything before the model's first
 /// words.
-pub(crate) fn opening(bytes: &[u8], spans: &Spans, role: &dyn Fn(&[u8]) -> Role) -> Vec<Span> {
+pub(crate) fn opening(bytes: &[u8], lead: &[Span], messages: &[Span], role: &dyn Fn(&[u8]) -> Role) -> Vec<Span> {
     let is_answer = |span: &&Span| bytes.get((*span).clone()).is_some_and(|message| role(message) == Role::Assistant);
-    let told = spans.messages.iter().take_while(|span| !is_answer(span));
-    spans.lead.iter().chain(told).cloned().collect()
+    let told = messages.iter().take_while(|span| !is_answer(span));
+    lead.iter().chain(told).cloned().collect()
 }
 
 /// The path behind one of the lexicon's openings, in the first part that has one.

@@ -32,12 +32,12 @@ pub mod rope;
 pub mod rules;
 pub mod socket;
 pub mod sse;
-pub(crate) mod tap;
+pub mod tap;
 mod wire;
 
 pub use ctx_core::WireId;
-pub use facts::Reading;
+pub use facts::{Bare, Facts, Reading};
 pub use provider::Provider;
 pub use recorded::Opening;
-pub use registry::{capabilities, error_body, of_body, route, wire};
+pub use registry::{add_custom, capabilities, error_body, of_body, route, wire};
 pub use wire::{BETA_HEADER, Call, Insertion, LocalError, Wire};

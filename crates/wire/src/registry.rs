@@ -9,17 +9,33 @@ use crate::provider_edits::Capability;
 use crate::responses::Responses;
 use crate::wire::{Call, LocalError, Wire};
 use ctx_core::WireId;
+use std::sync::OnceLock;
 
 /// All wires, in routing order.
 pub(crate) static WIRES: [&dyn Wire; 4] = [&Anthropic, &Chat, &Responses, &Gemini];
 
-/// The wire of this name.
+/// The wire that a program brings along, beside [`WIRES`].
+static CUSTOM: OnceLock<&'static dyn Wire> = OnceLock::new();
+
+/// Adds a wire from outside this crate; it answers to [`WireId::Custom`]. A process can have one: false if it has one
+/// already.
+pub fn add_custom(wire: &'static dyn Wire) -> bool {
+    CUSTOM.set(wire).is_ok()
+}
+
+fn wires() -> impl Iterator<Item = &'static dyn Wire> {
+    WIRES.into_iter().chain(CUSTOM.get().copied())
+}
+
+/// The wire of this name. A program without the custom wire of a conversation takes the first one, which forwards what
+/// it cannot parse.
 pub fn wire(id: WireId) -> &'static dyn Wire {
     match id {
         WireId::Anthropic => &Anthropic,
         WireId::OpenaiChat => &Chat,
         WireId::OpenaiResponses => &Responses,
         WireId::Gemini => &Gemini,
+        WireId::Custom => CUSTOM.get().copied().unwrap_or(WIRES[0]),
     }
 }
 
@@ -33,18 +49,18 @@ pub fn error_body(target: &str, status: u16, error: &LocalError<'_>) -> String {
 
 /// The capabilities of models in a provider's list of them.
 pub fn capabilities(answer: &[u8]) -> Vec<Capability> {
-    let edits = WIRES.iter().filter_map(|wire| wire.provider_edits());
+    let edits = wires().filter_map(|wire| wire.provider_edits());
     edits.flat_map(|edits| edits.capabilities(answer)).collect()
 }
 
 /// The wire of a call, by its path.
 pub fn route(method: &str, path: &str) -> Option<(&'static dyn Wire, Call)> {
-    WIRES.iter().find_map(|wire| Some((*wire, wire.route(method, path)?)))
+    wires().find_map(|wire| Some((wire, wire.route(method, path)?)))
 }
 
 /// The wire of a body with an unknown path: determined by the position of its history and the form of its calls.
 pub fn of_body(bytes: &[u8]) -> Option<&'static dyn Wire> {
-    let fitting = WIRES.into_iter().filter(|wire| body::parse(bytes, wire.shape()).is_ok());
+    let fitting = wires().filter(|wire| body::parse(bytes, wire.shape()).is_ok());
     let fitting: Vec<&dyn Wire> = fitting.collect();
     let is_chat = fitting.iter().any(|wire| wire.id() == WireId::OpenaiChat) && has_chat_messages(bytes);
     match is_chat {

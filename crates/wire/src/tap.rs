@@ -4,7 +4,7 @@
 //! events and reports unreadable ones in the [`Answer`]. Decoding, limits and framing are the same on all wires; an
 //! [`AnswerReader`] interprets the events of one.
 
-pub(crate) mod fields;
+pub mod fields;
 mod list;
 
 use crate::answer::{self as seam, Answer, Ending, Growth, Progress, ProviderError};
@@ -19,7 +19,7 @@ const FOREIGN_ERROR_LIMIT: usize = 64 * 1024;
 const FOREIGN_ERROR_SHOWN: usize = 300;
 
 /// Reads the answers of one wire.
-pub(crate) trait AnswerReader: std::fmt::Debug + Default + Send {
+pub trait AnswerReader: std::fmt::Debug + Default + Send {
     /// Whether a stream may be a list of the objects that are events otherwise.
     const STREAMS_LISTS: bool = false;
 
@@ -33,14 +33,18 @@ pub(crate) trait AnswerReader: std::fmt::Debug + Default + Send {
     fn reply(&self) -> Vec<Vec<u8>>;
 
     /// The additions to the message since the last call with `told`.
-    fn grown(&self, told: &mut Progress) -> Vec<Growth>;
+    fn grown(&self, _told: &mut Progress) -> Vec<Growth> {
+        Vec::new()
+    }
 
     /// The signatures of the reasoning in a message of a reply, in order.
-    fn signatures(message: &[u8]) -> Vec<String>;
+    fn signatures(_message: &[u8]) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 #[derive(Debug)]
-pub(crate) struct Tap<R> {
+pub struct Tap<R> {
     label: Label,
     decoder: Option<Box<Decoder>>,
     body: Body<R>,

@@ -5,6 +5,7 @@ use crate::body::{Body, Shape, Spans};
 use crate::compose::{ComposedRequest, Input};
 use crate::envelope::Envelope;
 use crate::facts::{self, Reading};
+use crate::folder;
 use crate::json::Span;
 pub use crate::local_error::LocalError;
 use crate::provider_edits::ProviderEdits;
@@ -64,8 +65,11 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
     /// Parses everything but the history.
     fn envelope(&self, bytes: &[u8], spans: &Spans, lexicon: &Lexicon) -> Envelope;
 
-    /// The client's working directory, if stated.
-    fn folder(&self, bytes: &[u8], spans: &Spans, lexicon: &Lexicon) -> Option<String>;
+    /// The client's working directory, if stated in the history before the model's first words.
+    fn folder(&self, bytes: &[u8], spans: &Spans, lexicon: &Lexicon) -> Option<String> {
+        let role = |message: &[u8]| self.glance(message).0;
+        folder::told(bytes, &folder::opening(bytes, &spans.lead, &spans.messages, &role), lexicon)
+    }
 
     /// Parses one message, without its neighbours. Anything else than a message gets the role `Other`.
     fn read(&self, message: &[u8], lexicon: &Lexicon) -> Reading;

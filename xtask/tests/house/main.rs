@@ -17,6 +17,8 @@ const HOUSE: &[(&str, &[&str])] = &[
     ("ctx-api", &["ctx-models", "ctx-core"]),
     ("ctx-clients", &["ctx-core"]),
     ("ctx-wire", &["ctx-models", "ctx-core"]),
+    // A wire from outside, for tests: it may use what a wire in `ctx-wire` uses.
+    ("testkit-flat", &["ctx-models", "ctx-core", "ctx-wire"]),
     ("ctx-store", &["ctx-core"]),
     ("ctx-team", &["ctx-core", "ctx-store"]),
     ("ctx-engine", &["ctx-models", "ctx-core", "ctx-api", "ctx-clients", "ctx-wire", "ctx-store"]),

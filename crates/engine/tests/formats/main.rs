@@ -1,6 +1,8 @@
-//! The same conversation in the format of each provider: the same frames, the same effect of every operation, and
-//! requests that say the same to the model and that each provider accepts.
+//! The same conversation in every format: the same frames, the same effect of every operation, the same recognition of
+//! later requests, the same history, and requests that say the same to the model and that each provider accepts. Beside
+//! the providers' formats there is a made-up one, written outside `ctx-wire`.
 
+mod later;
 mod spoken;
 mod story;
 
@@ -8,13 +10,27 @@ use ctx_api::frames::Frames;
 use ctx_core::edit::Operation;
 use ctx_core::{ErrorCode, WireId};
 use ctx_engine::Standalone;
-use ctx_wire::wire;
+use ctx_wire::Wire;
 use serde_json::{Value, json};
 use spoken::{Spoken, spoken};
 use story::{Story, stories};
 use testkit::ReferenceJudge;
 
-const ALL: [WireId; 4] = [WireId::Anthropic, WireId::OpenaiChat, WireId::OpenaiResponses, WireId::Gemini];
+const ALL: [WireId; 5] =
+    [WireId::Anthropic, WireId::OpenaiChat, WireId::OpenaiResponses, WireId::Gemini, WireId::Custom];
+
+fn wire(format: WireId) -> &'static dyn Wire {
+    testkit_flat::add();
+    ctx_wire::wire(format)
+}
+
+/// Why the provider refuses a request. `judge`: none where the reference is missing.
+fn refusal(judge: &mut Option<ReferenceJudge>, format: WireId, body: &str) -> Option<String> {
+    match format {
+        WireId::Custom => testkit_flat::judge::refusal(body),
+        _ => judge.as_mut()?.refusal(format.name(), body),
+    }
+}
 
 /// Commits, each a list of operations. The edits of one entry follow each other.
 fn edits() -> Vec<Value> {
@@ -84,10 +100,7 @@ fn play(story: &Story, format: WireId, commits: &Value, judge: &mut Option<Refer
         if outcomes.iter().all(Result::is_err) {
             assert!(sent == body, "{}: nothing was edited", story.name);
         }
-        if let Some(judge) = judge {
-            let refusal = judge.refusal(format.name(), &sent);
-            assert_eq!(refusal, None, "{} {commits}\n{sent}", story.name);
-        }
+        assert_eq!(refusal(judge, format, &sent), None, "{} {commits}\n{sent}", story.name);
         sent
     });
     let spoken = spoken(format, &sent[1]);
@@ -142,7 +155,7 @@ fn a_request_is_never_empty() {
         let delete = serde_json::from_value(json!([{"op": "delete", "ids": ["t1"]}])).expect("operations");
         drop(conversation.edit(delete, 2_000));
         let sent = conversation.request(body.as_bytes(), 3_000).expect("sent");
-        let refusal = judge.as_mut().and_then(|judge| judge.refusal(format.name(), &String::from_utf8_lossy(&sent)));
+        let refusal = refusal(&mut judge, format, &String::from_utf8_lossy(&sent));
         assert_eq!(refusal, None, "{}: {}", format.name(), String::from_utf8_lossy(&sent));
     }
 }

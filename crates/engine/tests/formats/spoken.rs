@@ -27,8 +27,18 @@ pub fn spoken(wire: WireId, body: &str) -> Spoken {
         WireId::Anthropic | WireId::OpenaiChat => &body["messages"],
         WireId::OpenaiResponses => &body["input"],
         WireId::Gemini => &body["contents"],
+        WireId::Custom => &body["items"],
     };
     for message in history.as_array().expect("a history") {
+        if wire == WireId::Custom {
+            match message["kind"].as_str() {
+                Some("call") => say(Speaker::Call, &message["input"]),
+                Some("result") => say(Speaker::Result, &message["text"]),
+                Some("model") => say(Speaker::Model, &message["text"]),
+                _ => say(Speaker::User, &message["text"]),
+            }
+            continue;
+        }
         let speaker = match message["role"].as_str() {
             Some("assistant" | "model") => Speaker::Model,
             _ => Speaker::User,

@@ -1,4 +1,4 @@
-//! Conversations of an agent, independent of a format, and their requests in each of the four.
+//! Conversations of an agent, independent of a format, and their requests in each format.
 //!
 //! Every text has a mark such as `~u1~`, so that it can be found in any format.
 
@@ -58,6 +58,7 @@ fn body(wire: WireId, frames: &[Frame]) -> String {
         WireId::OpenaiChat => chat(frames),
         WireId::OpenaiResponses => responses(frames),
         WireId::Gemini => gemini(frames),
+        WireId::Custom => flat(frames),
     };
     body.to_string()
 }
@@ -161,6 +162,25 @@ fn gemini(frames: &[Frame]) -> Value {
     let functions = TOOLS.map(|name| json!({"name": name, "parameters": parameters()}));
     let system = json!({"parts": [text(SYSTEM)]});
     json!({"systemInstruction": system, "contents": contents, "tools": [{"functionDeclarations": functions}]})
+}
+
+/// The made-up format of the test kit. Everything is an item, and calls have no ids.
+fn flat(frames: &[Frame]) -> Value {
+    let said = |kind: &str, text: &str| json!({"kind": kind, "text": text});
+    let mut items = Vec::new();
+    for frame in frames {
+        items.push(said("user", &frame.question));
+        for step in &frame.steps {
+            items.extend(step.words.iter().map(|words| said("model", words)));
+            let call = |call: &Call| json!({"kind": "call", "tool": call.tool, "input": {"argument": call.argument}});
+            items.extend(step.calls.iter().map(call));
+            let result = |call: &Call| json!({"kind": "result", "tool": call.tool, "text": call.result});
+            items.extend(step.calls.iter().map(result));
+        }
+        items.extend(frame.reply.iter().map(|reply| said("model", reply)));
+    }
+    let tools = TOOLS.map(|name| json!({"name": name, "about": "A tool."}));
+    json!({"model": "flat-1", "system": SYSTEM, "tools": tools, "items": items})
 }
 
 pub fn question(text: &str) -> Frame {

@@ -69,10 +69,6 @@ impl Wire for Chat {
         envelope::read(bytes, spans, lexicon)
     }
 
-    fn folder(&self, bytes: &[u8], spans: &Spans, lexicon: &Lexicon) -> Option<String> {
-        crate::folder::told(bytes, &crate::folder::opening(bytes, spans, &|message| self.glance(message).0), lexicon)
-    }
-
     fn read(&self, message: &[u8], lexicon: &Lexicon) -> Reading {
         message::read(message, lexicon)
     }

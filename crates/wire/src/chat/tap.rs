@@ -127,10 +127,6 @@ impl AnswerReader for Reader {
         }
         grown
     }
-
-    fn signatures(_: &[u8]) -> Vec<String> {
-        Vec::new()
-    }
 }
 
 impl Reader {

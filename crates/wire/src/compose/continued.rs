@@ -119,7 +119,7 @@ pub(super) fn settle(
 
 /// Composes a request from the settled part of an earlier one; `None` if the whole request must be composed. The result
 /// equals that of composing the whole.
-pub(crate) fn go_on<'v, D: Dialect + ?Sized>(
+pub fn go_on<'v, D: Dialect + ?Sized>(
     dialect: &D,
     input: &'v Input<'v>,
     view: &dyn Fn() -> &'v View<'v>,

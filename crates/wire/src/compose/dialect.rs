@@ -11,7 +11,7 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 /// A wire's part of composing: how it writes, and what its provider refuses.
-pub(crate) trait Dialect: Sync {
+pub trait Dialect: Sync {
     /// Whether synthetic content can be sent in this role.
     fn check(&self, content: &Content, role: Role) -> Result<(), Repair>;
 
@@ -73,7 +73,7 @@ pub(crate) trait Dialect: Sync {
 
 /// A block of a rewritten element.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum KeptBlock<'a> {
+pub enum KeptBlock<'a> {
     /// A block of the client.
     Own(usize),
     /// A client's tool result with another text.
@@ -83,14 +83,14 @@ pub(crate) enum KeptBlock<'a> {
 
 /// A synthetic block.
 #[derive(Debug, Clone)]
-pub(crate) struct MadeBlock<'a> {
+pub struct MadeBlock<'a> {
     pub content: Cow<'a, Content>,
     /// The message of the view and the block's index there; none if a rule required it.
     pub from: Option<(NewMessageId, u32)>,
 }
 
 /// A request while it is composed, or its part behind the settled messages.
-pub(crate) struct Plan<'a> {
+pub struct Plan<'a> {
     pub input: &'a Input<'a>,
     /// The number of the client's messages that are settled.
     pub from: usize,
@@ -113,7 +113,7 @@ pub(crate) struct Plan<'a> {
 
 /// The kind of a piece, for rules shared by all wires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tag<'p> {
+pub enum Tag<'p> {
     Call(Option<&'p str>),
     Result(Option<&'p str>),
     Reasoning,
@@ -271,7 +271,7 @@ impl<'a> Plan<'a> {
 }
 
 /// One element of the array that is sent.
-pub(crate) enum Element {
+pub enum Element {
     /// An element of the client, by its index in the array.
     Source(usize),
     Made(Vec<u8>),

@@ -70,7 +70,7 @@ impl<D: ?Sized> Rules<'_, D> {
 /// request. The same input gives the same bytes.
 ///
 /// Leaves the reusable part for the next request with the same [`Input::under`] in the memo.
-pub(crate) fn compose<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, view: &View<'_>) -> ComposedRequest {
+pub fn compose<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, view: &View<'_>) -> ComposedRequest {
     let Layout { outs, made, texts, repairs, .. } = layout::lay_out(input, view, &Rules { dialect, view });
     let mut plan = Plan { made, repairs, ..Plan::new(input, outs, texts) };
     repair(dialect, &mut plan);

@@ -4,7 +4,7 @@ use ctx_core::message::Role;
 
 /// One outgoing block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub enum Piece {
     /// A block of a client's message; `text`, counted from 1, replaces its content.
     Client { message: u32, block: u32, text: u32 },
     /// A synthetic block, by its index.
@@ -13,7 +13,7 @@ pub(crate) enum Piece {
 
 /// An outgoing message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Out {
+pub struct Out {
     pub role: Role,
     /// The client's message whose object it uses.
     pub source: Option<u32>,

@@ -3,24 +3,24 @@
 use crate::json::{self, Member, Span};
 
 /// The named member of the object at `at`.
-pub(crate) fn member(bytes: &[u8], at: usize, name: &str) -> Option<Member> {
+pub fn member(bytes: &[u8], at: usize, name: &str) -> Option<Member> {
     let mut members = json::members(bytes, at)?.flatten();
     members.find(|member| bytes.get(member.key.clone()).is_some_and(|key| json::key_is(key, name)))
 }
 
 /// The text of a member.
-pub(crate) fn text<'b>(bytes: &'b [u8], at: usize, name: &str) -> Option<std::borrow::Cow<'b, str>> {
+pub fn text<'b>(bytes: &'b [u8], at: usize, name: &str) -> Option<std::borrow::Cow<'b, str>> {
     json::string_value(bytes, member(bytes, at, name)?.value)
 }
 
 /// The position for a further member in an object, and whether it needs a comma.
-pub(crate) fn end_of_members(bytes: &[u8], object: &Span) -> (usize, bool) {
+pub fn end_of_members(bytes: &[u8], object: &Span) -> (usize, bool) {
     let last = json::members(bytes, object.start).and_then(|members| members.flatten().last());
     last.map_or((object.start + 1, false), |last| (last.value.end, true))
 }
 
 /// The bytes with each span replaced.
-pub(crate) fn spliced(bytes: &[u8], mut edits: Vec<(Span, Vec<u8>)>) -> Vec<u8> {
+pub fn spliced(bytes: &[u8], mut edits: Vec<(Span, Vec<u8>)>) -> Vec<u8> {
     edits.sort_by_key(|(span, _)| (span.start, span.end));
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
@@ -34,12 +34,12 @@ pub(crate) fn spliced(bytes: &[u8], mut edits: Vec<(Span, Vec<u8>)>) -> Vec<u8> 
 }
 
 /// A span relative to `base`, made absolute.
-pub(crate) fn behind(base: usize, span: &Span) -> Span {
+pub fn behind(base: usize, span: &Span) -> Span {
     base + span.start..base + span.end
 }
 
 /// The element `at` of a list, with its comma.
-pub(crate) fn cut(elements: &[Span], at: usize) -> Span {
+pub fn cut(elements: &[Span], at: usize) -> Span {
     let here = &elements[at];
     match (at.checked_sub(1).map(|before| &elements[before]), elements.get(at + 1)) {
         (Some(before), _) => before.end..here.end,

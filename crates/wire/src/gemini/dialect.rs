@@ -2,10 +2,9 @@
 
 use super::content::{Spelling, part, replaced_response};
 use super::part::{Contents, Part};
-use super::{order, turns};
-use crate::compose::dialect::{Dialect, Element, KeptBlock, MadeBlock, Plan, Tag};
-use crate::compose::layout::{facts, pieces};
-use crate::compose::{Out, Piece, Repair, opaque_pairs};
+use super::turns;
+use crate::compose::dialect::{Dialect, Element, KeptBlock, MadeBlock, Plan};
+use crate::compose::{Out, Repair, nameless, opaque_pairs};
 use ctx_core::content::{Content, WireId};
 use ctx_core::links;
 use ctx_core::message::{Kind, Message, Role};
@@ -58,13 +57,13 @@ impl Dialect for GeminiDialect {
 
     fn repair(&self, plan: &mut Plan<'_>) {
         opaque_pairs::close(plan, "G17", "a call of the provider's own tool goes with its result");
-        order::restore(plan);
+        nameless::restore_order(plan, "G13");
         if plan.from == 0 {
             begin_with_the_user(plan);
         }
         plan.drop_empty();
         plan.settle();
-        rename_results(plan);
+        nameless::rename_results(plan);
         plan.reaches_back |= plan.from > 0 && !plan.carried && turns::is_checked(plan.input, plan.from);
     }
 
@@ -174,21 +173,6 @@ fn with_tool(own: &[u8], tool: Option<String>) -> Cow<'_, [u8]> {
     }
 }
 
-/// Rewrites results whose call is sent with another name.
-fn rename_results(plan: &mut Plan<'_>) {
-    let names = Names::of(plan);
-    let is_other = |piece: Piece| match piece {
-        Piece::Client { message, block, .. } => {
-            let block = facts(plan.input, message, block).filter(|block| block.kind == Kind::ToolResult)?;
-            let tool = names.tool(block.tool_use_id.as_deref()?)?;
-            (block.tool.as_deref() != Some(tool.as_str())).then_some(message)
-        }
-        Piece::Made(_) => None,
-    };
-    let restyled: Vec<u32> = plan.outs.iter().flat_map(|out| pieces(plan.input, out)).filter_map(is_other).collect();
-    plan.restyled.extend(restyled);
-}
-
 /// The tools of a request's calls, by id.
 struct Names {
     tools: HashMap<Box<str>, Box<str>>,
@@ -200,18 +184,7 @@ impl Names {
     fn of(plan: &Plan<'_>) -> Names {
         let blocks = plan.messages().flat_map(|(_, message)| &message.blocks);
         let has_ids = blocks.filter(|block| block.kind == Kind::ToolUse).any(|block| links::own_id(block).is_some());
-        let sent = plan.outs.iter().flat_map(|out| pieces(plan.input, out));
-        let call = |piece: Piece| match piece {
-            Piece::Client { message, block, .. } => {
-                let block = facts(plan.input, message, block).filter(|block| block.kind == Kind::ToolUse)?;
-                Some((block.tool_use_id.clone()?, block.tool.clone()?))
-            }
-            Piece::Made(at) => match &*plan.made.get(at as usize)?.content {
-                Content::Call { id: Some(id), name, .. } => Some((id.as_str().into(), name.as_str().into())),
-                _ => None,
-            },
-        };
-        Names { tools: sent.filter_map(call).collect(), has_ids }
+        Names { tools: nameless::tools(plan), has_ids }
     }
 
     fn tool(&self, id: &str) -> Option<String> {
@@ -230,21 +203,4 @@ fn begin_with_the_user(plan: &mut Plan<'_>) {
     let piece = plan.add(&CONTINUED);
     plan.outs.insert(0, Out::ours(Role::User, vec![piece], None));
     plan.repairs.push(Repair::new("G6", "the user says `[continued]` first: a request begins with the user"));
-}
-
-/// The id of the call that a piece answers.
-pub(super) fn answers<'p>(plan: &'p Plan<'_>, piece: Piece) -> Option<&'p str> {
-    match plan.tag(piece) {
-        Tag::Result(id) => id,
-        _ => None,
-    }
-}
-
-/// The ids of the calls that a message makes, in order.
-pub(super) fn calls(plan: &Plan<'_>, out: &Out) -> Vec<String> {
-    let ids = pieces(plan.input, out).filter_map(|piece| match plan.tag(piece) {
-        Tag::Call(Some(id)) => Some(id.to_owned()),
-        _ => None,
-    });
-    ids.collect()
 }

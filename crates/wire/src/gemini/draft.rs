@@ -2,7 +2,7 @@
 
 use super::content;
 use super::part::{Data, Part};
-use ctx_core::Key;
+use crate::compose::nameless::link_draft;
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::Refusal;
 use ctx_core::edit::effect::NewMessage;
@@ -15,7 +15,7 @@ pub(super) fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<NewMessage>,
     let list = || if let Value::Array(list) = raw { list.iter().collect() } else { vec![raw] };
     let inside = |content: Vec<Content>| vec![NewMessage { role: None, content }];
     match drafted {
-        DraftScope::Messages => messages(&list()).map(|made| linked(made, raw)),
+        DraftScope::Messages => messages(&list()).map(|made| link_draft(made, &raw.to_string())),
         DraftScope::System => list().into_iter().map(text).collect::<Result<_, _>>().map(inside),
         DraftScope::Blocks => list().into_iter().map(block).collect::<Result<_, _>>().map(inside),
         DraftScope::Tool => {
@@ -71,25 +71,6 @@ fn messages(list: &[&Value]) -> Result<Vec<NewMessage>, Refusal> {
         return Err(bad_json("the list of messages is empty", ""));
     }
     Ok(messages)
-}
-
-/// Links calls and results without ids by order.
-fn linked(mut made: Vec<NewMessage>, raw: &Value) -> Vec<NewMessage> {
-    let salt = Key::of([raw.to_string().as_bytes()]).to_string();
-    let salt = salt.get(..8).unwrap_or(&salt);
-    let (mut called, mut answered) = (0, 0);
-    for content in made.iter_mut().flat_map(|made| &mut made.content) {
-        let (id, count) = match content {
-            Content::Call { id, .. } => (id, &mut called),
-            Content::Result { id, .. } => (id, &mut answered),
-            _ => continue,
-        };
-        if id.is_none() {
-            *id = Some(format!("{salt}-{count}"));
-            *count += 1;
-        }
-    }
-    made
 }
 
 /// A part.

@@ -7,7 +7,6 @@ mod dialect;
 mod draft;
 mod envelope;
 mod message;
-mod order;
 mod part;
 mod recover;
 pub mod rules;
@@ -79,7 +78,7 @@ impl Wire for Gemini {
 
     fn folder(&self, bytes: &[u8], spans: &Spans, lexicon: &Lexicon) -> Option<String> {
         let mut parts = envelope::system_parts(bytes, spans);
-        parts.extend(crate::folder::opening(bytes, spans, &|content| self.glance(content).0));
+        parts.extend(crate::folder::opening(bytes, &spans.lead, &spans.messages, &|content| self.glance(content).0));
         crate::folder::told(bytes, &parts, lexicon)
     }
 

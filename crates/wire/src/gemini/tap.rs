@@ -73,10 +73,6 @@ impl AnswerReader for Reader {
         }
         grown
     }
-
-    fn signatures(_: &[u8]) -> Vec<String> {
-        Vec::new()
-    }
 }
 
 /// The arguments of a call.

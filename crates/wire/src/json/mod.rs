@@ -7,5 +7,4 @@ mod scan;
 mod text;
 
 pub use scan::{Elements, Member, Members, Span, Syntax, elements, members, value};
-pub(crate) use text::key;
-pub use text::{decode, key_is, string_value};
+pub use text::{decode, key, key_is, string_value};

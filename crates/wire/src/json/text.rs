@@ -25,7 +25,7 @@ pub fn string_value(bytes: &[u8], span: Span) -> Option<Cow<'_, str>> {
 }
 
 /// The key of a member.
-pub(crate) fn key<'a>(bytes: &'a [u8], member: &Member) -> Cow<'a, str> {
+pub fn key<'a>(bytes: &'a [u8], member: &Member) -> Cow<'a, str> {
     decode(bytes.get(member.key.clone()).unwrap_or_default())
 }
 

@@ -79,7 +79,7 @@ impl Wire for Responses {
 
     fn folder(&self, bytes: &[u8], spans: &Spans, lexicon: &Lexicon) -> Option<String> {
         let instructions = spans.member(bytes, "instructions").map(|(span, _)| span);
-        let opening = crate::folder::opening(bytes, spans, &|item| self.glance(item).0);
+        let opening = crate::folder::opening(bytes, &spans.lead, &spans.messages, &|item| self.glance(item).0);
         let parts: Vec<Span> = instructions.into_iter().chain(opening).collect();
         crate::folder::told(bytes, &parts, lexicon)
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 /// The raw values of the named members of the object in `object`; the last of equal names wins and `null` counts as
 /// missing. `None` if the text is not exactly one object.
-pub(crate) fn pick<'a, const N: usize>(object: &'a str, names: [&str; N]) -> Option<[Option<&'a str>; N]> {
+pub fn pick<'a, const N: usize>(object: &'a str, names: [&str; N]) -> Option<[Option<&'a str>; N]> {
     let bytes = object.as_bytes();
     let mut found = [None; N];
     let mut members = json::members(bytes, 0)?;
@@ -20,25 +20,25 @@ pub(crate) fn pick<'a, const N: usize>(object: &'a str, names: [&str; N]) -> Opt
 }
 
 /// The raw values of the array in `array`, as far as they are readable.
-pub(crate) fn items(array: &str) -> impl Iterator<Item = &str> {
+pub fn items(array: &str) -> impl Iterator<Item = &str> {
     json::elements(array.as_bytes(), 0).into_iter().flatten().map_while(|element| array.get(element.ok()?))
 }
 
 /// The text between the quotes of a string, still escaped.
-pub(crate) fn inner(value: &str) -> Option<&str> {
+pub fn inner(value: &str) -> Option<&str> {
     value.strip_prefix('"')?.strip_suffix('"')
 }
 
-pub(crate) fn text(value: &str) -> Option<Cow<'_, str>> {
+pub fn text(value: &str) -> Option<Cow<'_, str>> {
     inner(value).map(|inner| json::decode(inner.as_bytes()))
 }
 
-pub(crate) fn owned(value: Option<&str>) -> Option<String> {
+pub fn owned(value: Option<&str>) -> Option<String> {
     value.and_then(text).map(Cow::into_owned)
 }
 
 /// A count; JSON allows `12.0`, and negative values are invalid.
-pub(crate) fn count(value: &str) -> Option<u64> {
+pub fn count(value: &str) -> Option<u64> {
     value.parse().ok().or_else(|| {
         let number: f64 = value.parse().ok()?;
         (number >= 0.0).then_some(number as u64)
