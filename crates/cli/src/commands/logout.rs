@@ -45,25 +45,51 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let Some(login) = logins.get(&url).cloned() else {
         return Err(Failure::new(ErrorCode::NotSignedIn, format!("you are not signed in to {url}")));
     };
-    let is_revoked = !arguments.forget && revoke(&url, &login, context)?;
+    let end = if arguments.forget { KeyEnd::Valid } else { revoke(&url, &login, context)? };
     logins.remove(&url, &home)?;
     if arguments.format.json {
-        let told = json!({ "gateway": url.to_string(), "revoked": is_revoked });
+        let told = json!({ "gateway": url.to_string(), "revoked": end != KeyEnd::Valid, "key": end.name() });
         context.output.json(told.to_string().as_bytes())?;
     } else {
-        let key = if is_revoked { "revoked" } else { "deleted here and not revoked" };
-        context.output.print(&format!("Signed out of {url}; the key is {key}.\n"))?;
+        context.output.print(&format!("Signed out of {url}. The key is deleted here; {}.\n", end.at_the_gateway()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Revokes a key that was made for this machine. A key that is over already needs no revocation.
-fn revoke(url: &GatewayUrl, login: &Login, context: &Context) -> Result<bool, Failure> {
-    let Some(id) = &login.made else { return Ok(false) };
+/// The state of the key at the gateway after signing out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum KeyEnd {
+    Revoked,
+    /// It had expired or was revoked before.
+    Over,
+    Valid,
+}
+
+impl KeyEnd {
+    fn name(self) -> &'static str {
+        match self {
+            KeyEnd::Revoked => "revoked",
+            KeyEnd::Over => "over",
+            KeyEnd::Valid => "valid",
+        }
+    }
+
+    fn at_the_gateway(self) -> &'static str {
+        match self {
+            KeyEnd::Revoked => "the gateway revoked it",
+            KeyEnd::Over => "the gateway had ended it before",
+            KeyEnd::Valid => "the gateway was not asked and still accepts it",
+        }
+    }
+}
+
+/// Revokes a key that was made for this machine, with the key itself. A key that is over already needs no revocation.
+fn revoke(url: &GatewayUrl, login: &Login, context: &Context) -> Result<KeyEnd, Failure> {
+    let Some(id) = &login.made else { return Ok(KeyEnd::Valid) };
     match client(url, login, context)?.call(&call::revoke_key(id)) {
-        Ok(_) => Ok(true),
+        Ok(_) => Ok(KeyEnd::Revoked),
         Err(failure) if [ErrorCode::KeyWrong, ErrorCode::UnknownKey].iter().any(|code| failure.code == *code) => {
-            Ok(true)
+            Ok(KeyEnd::Over)
         }
         Err(failure) => {
             let hint = format!("{}; `--forget` only deletes the key here", failure.hint.clone().unwrap_or_default());

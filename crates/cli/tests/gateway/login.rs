@@ -99,11 +99,33 @@ async fn a_person_approves_their_machine_and_logout_ends_its_key() {
     let stored: Value = serde_json::from_slice(&std::fs::read(&file).expect("the logins")).expect("JSON");
     let key = stored["logins"][&gateway.url]["key"].as_str().expect("a key").to_owned();
     assert_eq!(gateway.send(&key, &session(1)).await, 200);
-    assert_eq!(machine.json(&["logout"])["revoked"], true);
+    let id = stored["logins"][&gateway.url]["made"].as_str().expect("its id");
+    let told = machine.told(&["logout"]);
+    assert_eq!(told, format!("Signed out of {}. The key is deleted here; the gateway revoked it.\n", gateway.url));
+    assert!(!std::fs::read_to_string(&file).expect("the logins").contains("ctxk_"), "the key is forgotten");
     assert_eq!(gateway.send(&key, &session(1)).await, 401);
     assert_eq!(machine.refusal(&["conversations"], ""), "no-daemon");
+    assert_eq!(machine.refusal(&["logout"], ""), "not-signed-in");
     let audit = gateway.operate(&["audit", "list"]);
+    let is_revocation = |line: &&str| line.contains("key-revoked") && line.contains(id) && line.contains("anna");
+    assert_eq!(audit.lines().filter(is_revocation).count(), 1, "{audit}");
     assert!(audit.contains("login-approved") && audit.contains("annas-laptop as anna"), "{audit}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn logout_says_when_the_gateway_had_ended_the_key_before() {
+    let provider = FakeProvider::start(Options::strict()).expect("the fake provider");
+    let gateway = Gateway::open(&provider, &[]);
+    let anna = gateway.person("anna");
+    let (machine, browser) = (Machine::new(), Browser::sign_in(&gateway, &anna).await);
+    let waiting = WaitingLogin::begin(&machine, &gateway);
+    browser.decide(&waiting.code, "approve").await;
+    assert!(waiting.end().0);
+    let stored = std::fs::read_to_string(machine.home.path().join("logins.json")).expect("the logins");
+    let stored: Value = serde_json::from_str(&stored).expect("JSON");
+    gateway.operate(&["keys", "revoke", stored["logins"][&gateway.url]["made"].as_str().expect("its id")]);
+    let told = machine.json(&["logout"]);
+    assert!(told["key"] == "over" && told["revoked"] == true, "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -52,7 +52,8 @@ async fn commands_use_the_gateway_over_tls_until_the_user_signs_out() {
 
     let stored = std::fs::read_to_string(machine.home.path().join("logins.json")).expect("the logins");
     assert!(stored.contains(&anna));
-    machine.told(&["logout"]);
+    let told = machine.told(&["logout"]);
+    assert!(told.ends_with("the gateway was not asked and still accepts it.\n"), "{told}");
     let stored = std::fs::read_to_string(machine.home.path().join("logins.json")).expect("the logins");
     assert!(!stored.contains("ctxk_"), "{stored}");
     assert_eq!(machine.refusal(&["conversations"], ""), "no-daemon");

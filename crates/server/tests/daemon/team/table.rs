@@ -319,6 +319,30 @@ async fn every_route_is_open_to_exactly_the_keys_with_its_scope() {
 }
 
 #[tokio::test]
+async fn a_key_of_any_role_and_scope_revokes_itself_and_the_audit_tells_it() {
+    let (team, _) = Team::sharing().await;
+    // Everyone whose own key counts.
+    for person in CALLERS.into_iter().flatten().filter(|name| *name != "fred") {
+        for scope in ["proxy", "look", "edit", "admin"] {
+            let made = team.house.post("keys", &json!({"person": person, "scopes": [scope]})).await;
+            let (key, id) = (made["key"].as_str().expect("a key"), made["id"].as_str().expect("an id"));
+            let lines = format!("Authorization: Bearer {key}\r\n");
+            let path = format!("keys/{id}/revoke");
+            let (status, answer) = team.call(&lines, "POST", &path, "{}").await;
+            assert_eq!(status, 200, "{person}, {scope}: {answer}");
+            assert_eq!(team.call(&lines, "POST", &path, "{}").await.0, 401, "{person}, {scope}: it is over");
+            let audit = team.get("adam", "audit").await;
+            let entries = audit["entries"].as_array().expect("entries");
+            let is_it = |entry: &&Value| {
+                let told = entry.to_string();
+                told.contains("key-revoked") && told.contains(id) && told.contains(&format!("\"{person}\""))
+            };
+            assert_eq!(entries.iter().filter(is_it).count(), 1, "{person}, {scope}: {audit}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn every_tool_is_open_to_exactly_the_keys_with_its_scope() {
     let (team, conversation) = Team::sharing().await;
     let keys = keys_by_scope(&team).await;
