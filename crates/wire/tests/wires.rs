@@ -5,6 +5,14 @@
 mod case;
 #[path = "wires/chat.rs"]
 mod chat;
+#[path = "wires/chat_cache.rs"]
+mod chat_cache;
+#[path = "wires/chat_judge.rs"]
+mod chat_judge;
+#[path = "wires/chat_reasoning.rs"]
+mod chat_reasoning;
+#[path = "wires/chat_servers.rs"]
+mod chat_servers;
 #[path = "wires/continued.rs"]
 mod continued;
 #[path = "wires/effects.rs"]

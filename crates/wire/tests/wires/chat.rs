@@ -1,7 +1,7 @@
-//! Chat Completions, judged by the rules that its servers refuse by. The judge reads JSON; it shares no code with the
-//! wire.
+//! Chat Completions, judged by the rules that its servers refuse by.
 
 use crate::case::Case;
+use crate::chat_judge::{judge, judge_with};
 use crate::effects::{self, any, cover};
 use ctx_core::content::Content;
 use ctx_core::edit::effect::{Effect, Why};
@@ -11,107 +11,22 @@ use ctx_wire::{WireId, wire};
 use serde_json::{Value, json};
 use testkit::{Random, is_long, recorded_bodies};
 
-/// Refuses what OpenAI and its kin refuse: rules C1 to C7, C13, C14, C23 and X3.
-fn judge(body: &str) -> Result<(), String> {
-    judge_with(body, true)
-}
-
-/// `asks`: the client's own request ends with a question.
-fn judge_with(body: &str, asks: bool) -> Result<(), String> {
-    let body: Value = serde_json::from_str(body).map_err(|error| format!("no JSON: {error}"))?;
-    let messages = body["messages"].as_array().ok_or("no messages")?;
-    if messages.is_empty() {
-        return Err("C4: no messages".into());
-    }
-    if body.get("tools").is_some_and(|tools| tools.as_array().is_none_or(Vec::is_empty)) {
-        return Err("C3: an empty list of tools".into());
-    }
-    if body.get("tools").is_none() && body.get("tool_choice").is_some() {
-        return Err("a choice without tools".into());
-    }
-    let mut open: Vec<String> = Vec::new();
-    for (at, message) in messages.iter().enumerate() {
-        let role = message["role"].as_str().ok_or(format!("{at}: no role"))?;
-        if role == "tool" {
-            let id = message["tool_call_id"].as_str().unwrap_or_default();
-            let place = open.iter().position(|open| open == id).ok_or(format!("C2: {at} answers {id}"))?;
-            open.remove(place);
-            if !message["content"].is_string() && !message["content"].is_array() {
-                return Err(format!("C7: {at} has no content"));
-            }
-            continue;
-        }
-        if !open.is_empty() {
-            return Err(format!("C1: {open:?} are not answered before {at}"));
-        }
-        let calls = message.get("tool_calls");
-        if calls.is_some_and(|calls| calls.as_array().is_none_or(Vec::is_empty)) {
-            return Err(format!("C3: {at} has an empty list of calls"));
-        }
-        if calls.is_some() && role != "assistant" {
-            return Err(format!("C1: {at} calls as {role}"));
-        }
-        for call in calls.and_then(Value::as_array).into_iter().flatten() {
-            let arguments = call["function"]["arguments"].as_str().unwrap_or_default();
-            serde_json::from_str::<Value>(arguments).map_err(|_| format!("C13: {at}"))?;
-            open.push(call["id"].as_str().ok_or(format!("C1: {at} has no id"))?.to_owned());
-        }
-        match &message["content"] {
-            Value::String(text) if text.is_empty() && calls.is_none() => return Err(format!("C23: {at} is empty")),
-            Value::String(_) => {}
-            Value::Array(parts) if parts.is_empty() => return Err(format!("X3: {at} is empty")),
-            Value::Array(parts) => parts.iter().try_for_each(|part| part_of(part, role, at))?,
-            Value::Null if calls.is_some() => {}
-            _ => return Err(format!("C6: {at} has no content")),
-        }
-    }
-    if !open.is_empty() {
-        return Err(format!("C1: {open:?} are not answered"));
-    }
-    match messages.last().and_then(|last| last["role"].as_str()) {
-        Some("assistant") if asks => Err("C14: the assistant speaks last".into()),
-        _ => Ok(()),
-    }
-}
-
-/// Refuses what a server refuses whose roles alternate: rules C20 and C21.
-fn judge_order(body: &str) -> Result<(), String> {
-    let body: Value = serde_json::from_str(body).map_err(|error| format!("no JSON: {error}"))?;
-    let roles = body["messages"].as_array().into_iter().flatten().filter_map(|message| message["role"].as_str());
-    let roles: Vec<&str> = roles.filter(|role| !matches!(*role, "system" | "developer")).collect();
-    let pairs = [""].into_iter().chain(roles.iter().copied()).zip(roles.iter().copied());
-    for (at, pair) in pairs.enumerate() {
-        if let ("user", "user") | ("tool", "user") | ("assistant" | "", "assistant") = pair {
-            return Err(format!("C21: {pair:?} at {at} of {roles:?}"));
-        }
-    }
-    Ok(())
-}
-
-fn part_of(part: &Value, role: &str, at: usize) -> Result<(), String> {
-    match (part["type"].as_str(), role) {
-        (Some("text"), _) if part["text"].as_str().is_some_and(|text| !text.is_empty()) => Ok(()),
-        (Some("image_url" | "file"), "user") => Ok(()),
-        (kind, _) => Err(format!("C7: {at} has a part {kind:?} as {role}")),
-    }
-}
-
-fn case(messages: Value) -> Case {
+pub fn case(messages: Value) -> Case {
     case_of("m", messages)
 }
 
-fn case_of(model: &str, messages: Value) -> Case {
+pub fn case_of(model: &str, messages: Value) -> Case {
     let tool = json!({"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}});
     let body = json!({"model": model, "messages": messages, "tools": [tool], "tool_choice": "auto"});
     Case::of(body.to_string().as_bytes(), wire(WireId::OpenaiChat))
 }
 
-fn called(id: &str) -> Value {
+pub fn called(id: &str) -> Value {
     json!({"id": id, "type": "function", "function": {"name": "read", "arguments": "{\"path\":\"/a\"}"}})
 }
 
 /// Two frames; the first has a loop of one step with two calls.
-fn talk() -> Case {
+pub fn talk() -> Case {
     case(json!([
         {"role": "system", "content": "You are kind."},
         {"role": "user", "content": "look"},
@@ -123,11 +38,11 @@ fn talk() -> Case {
     ]))
 }
 
-fn messages_of(case: &Case) -> Value {
+pub fn messages_of(case: &Case) -> Value {
     serde_json::from_slice::<Value>(case.body.bytes()).expect("JSON")["messages"].clone()
 }
 
-fn sent(case: &Case) -> Value {
+pub fn sent(case: &Case) -> Value {
     let (text, composed) = case.compose();
     judge(&text).unwrap_or_else(|error| panic!("{error}\n{text}\n{:?}", composed.repairs));
     serde_json::from_str(&text).expect("JSON")
@@ -257,91 +172,6 @@ fn moved_results_are_brought_behind_their_calls() {
     assert_eq!(sent["messages"][4]["content"], "between");
 }
 
-/// The talk of a client that sets cache breakpoints; `marks`: whether it does so in this request.
-fn marked(marks: bool) -> Case {
-    let mark = json!({"type": "ephemeral", "ttl": "1h"});
-    let mut result = json!({"type": "text", "text": "one"});
-    let mut asked = json!([{"type": "text", "text": "and now?", "cache_control": {"type": "ephemeral"}}]);
-    match marks {
-        true => result["cache_control"] = mark,
-        // Without a breakpoint, it writes a string.
-        false => asked = "and now?".into(),
-    }
-    case_of(
-        "anthropic/claude-sonnet-4.5",
-        json!([
-            {"role": "system", "content": "You are kind."},
-            {"role": "user", "content": "look"},
-            {"role": "assistant", "content": null, "tool_calls": [called("c1")]},
-            {"role": "tool", "tool_call_id": "c1", "content": [result]},
-            {"role": "assistant", "content": "Seen."},
-            {"role": "user", "content": asked},
-        ]),
-    )
-}
-
-#[test]
-fn breakpoints_are_read_where_the_client_sets_them() {
-    let case = marked(true);
-    let (wire, envelope) = (case.body.wire(), case.body.envelope(ctx_clients::lexicon()));
-    let found = wire.breakpoints(&case.body, &envelope);
-    assert_eq!((found.messages, found.head), (vec![2, 4], false));
-    assert_eq!(wire.cache_lifetime(case.body.bytes(), case.body.spans()), Some(300), "that of the last one");
-    assert!(!wire.marks_envelope(&case.body, &envelope));
-    let plain = marked(false);
-    assert_eq!(wire.cache_lifetime(plain.body.bytes(), plain.body.spans()), None);
-    assert_eq!(case.digests, plain.digests, "a moved breakpoint is no change");
-    let keys = |case: &Case| case.facts.iter().map(|facts| facts.key).collect::<Vec<_>>();
-    assert_eq!(keys(&case), keys(&plain));
-    let system = json!([{"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}]);
-    let head = case_of("m", json!([{"role": "system", "content": system}, {"role": "user", "content": "hi"}]));
-    assert!(wire.marks_envelope(&head.body, &head.body.envelope(ctx_clients::lexicon())));
-}
-
-#[test]
-fn a_result_with_another_text_keeps_its_breakpoint() {
-    let compose = |marks: bool| {
-        let mut case = marked(marks);
-        case.effects.push(effects::replace_result(&case, 2, "[cleared]"));
-        (sent(&case), case.compose().1)
-    };
-    let (sent, composed) = compose(true);
-    let part = json!({"type": "text", "text": "[cleared]", "cache_control": {"type": "ephemeral", "ttl": "1h"}});
-    assert_eq!(sent["messages"][3]["content"], json!([part]));
-    assert_eq!(composed.marks, [composed.after[2], composed.after[4]]);
-    let (_, plain) = compose(false);
-    assert_eq!(composed.after, plain.after, "the next request finds the entry");
-    assert_eq!(plain.marks, []);
-}
-
-#[test]
-fn the_breakpoint_of_a_removed_message_goes_to_the_one_before() {
-    let mut case = marked(true);
-    case.effects.push(effects::delete(&case, &[(1, 0), (2, 0)]));
-    let sent = sent(&case);
-    let mark = json!({"type": "ephemeral", "ttl": "1h"});
-    assert_eq!(sent["messages"][1]["content"], json!([{"type": "text", "text": "look", "cache_control": mark}]));
-    assert_eq!(sent.to_string().matches("cache_control").count(), 2, "{sent}");
-    let composed = case.compose().1;
-    assert_eq!(composed.marks, [composed.after[0], composed.after[2]]);
-}
-
-#[test]
-fn a_string_stays_a_string_where_a_list_may_be_lost() {
-    let body = json!({"model": "glm-5.3", "messages": [
-        {"role": "user", "content": "look"},
-        {"role": "assistant", "content": "I looked."},
-        {"role": "user", "content": [{"type": "text", "text": "again", "cache_control": {"type": "ephemeral"}}]},
-        {"role": "assistant", "content": "Again."},
-        {"role": "user", "content": "and now?"},
-    ]});
-    let mut case = Case::of(body.to_string().as_bytes(), wire(WireId::OpenaiChat));
-    case.effects.push(effects::delete(&case, &[(2, 0), (3, 0)]));
-    let sent = sent(&case);
-    assert_eq!(sent["messages"][0]["content"], "look", "without tools, lists are dropped silently (C24)");
-    assert!(!sent.to_string().contains("cache_control"));
-}
-
 #[test]
 fn a_list_stays_a_list() {
     let mut case = case(json!([
@@ -358,48 +188,6 @@ fn a_list_stays_a_list() {
     assert_eq!(sent["messages"][0]["content"], json!([text("see"), text("there")]));
     assert_eq!(sent["messages"][2]["content"], json!([text("[cleared]")]));
     assert_eq!(sent["messages"][3]["content"], "and then?", "and a string a string (C24)");
-}
-
-#[test]
-fn typed_reasoning_stays_with_its_text_and_goes_when_that_changes() {
-    let details = json!([{"type": "reasoning.encrypted", "data": "sealed", "id": "rs_1", "index": 0}]);
-    let answer =
-        |text: &str| json!({"role": "assistant", "content": text, "reasoning": "hm", "reasoning_details": details});
-    let messages = json!([
-        {"role": "user", "content": "look"}, answer("first"), {"role": "user", "content": "more"}, answer("second"),
-        {"role": "user", "content": "and now?"},
-    ]);
-    // Blocks of the message: two members of reasoning, the text.
-    let mut case = case(messages);
-    case.effects.push(effects::replace(&case, &[(1, 2)], None, vec![Content::text("changed")]));
-    let changed = sent(&case);
-    assert_eq!(changed["messages"][1], json!({"role": "assistant", "content": "changed"}), "C34");
-    assert_eq!(changed["messages"][3], answer("second"), "in order and unmodified");
-    let mut case = self::case(messages_of(&case));
-    case.effects.push(effects::delete(&case, &[(1, 0), (1, 1), (1, 2)]));
-    assert_eq!(sent(&case).to_string().matches("sealed").count(), 1, "the whole message goes with them");
-}
-
-#[test]
-fn a_signature_beside_a_call_stays_with_it() {
-    let mut signed = called("call_1__thought__c2lnbmVk");
-    signed["extra_content"] = json!({"google": {"thought_signature": "c2lnbmVk"}});
-    let mut other = called("c2");
-    other["provider_specific_fields"] = json!({"thought_signature": "b3RoZXI="});
-    let mut case = case(json!([
-        {"role": "user", "content": "look"},
-        {"role": "assistant", "content": "I look.", "tool_calls": [signed, other]},
-        {"role": "tool", "tool_call_id": "call_1__thought__c2lnbmVk", "content": "one"},
-        {"role": "tool", "tool_call_id": "c2", "content": "two"},
-        {"role": "user", "content": "and now?"},
-    ]));
-    case.effects.push(effects::delete(&case, &[(1, 2)]));
-    case.effects.push(effects::replace(&case, &[(1, 0)], None, vec![Content::text("I see.")]));
-    case.effects.push(effects::replace_result(&case, 2, "[cleared]"));
-    let sent = sent(&case);
-    assert_eq!(sent["messages"][1]["tool_calls"], json!([signed]), "C35");
-    assert_eq!(sent["messages"][2]["tool_call_id"], "call_1__thought__c2lnbmVk");
-    assert!(!sent.to_string().contains("b3RoZXI="), "{sent}");
 }
 
 #[test]
@@ -439,7 +227,7 @@ pub fn anything(random: &mut Random) -> Case {
 }
 
 /// The same for a model; so many of a hundred frames end with an answer.
-fn request(random: &mut Random, model: &str, answered: usize) -> Case {
+pub fn request(random: &mut Random, model: &str, answered: usize) -> Case {
     let role = ["system", "developer"][random.below(2)];
     let mut messages = vec![json!({"role": role, "content": "Be kind."})];
     if random.chance(20) {
@@ -476,131 +264,6 @@ fn request(random: &mut Random, model: &str, answered: usize) -> Case {
     }
     messages.push(json!({"role": "user", "content": "newest"}));
     case_of(model, Value::Array(messages))
-}
-
-#[test]
-fn a_short_message_stands_where_an_edit_made_neighbours_that_mistral_refuses() {
-    let messages = json!([
-        {"role": "user", "content": "look"},
-        {"role": "assistant", "content": null, "tool_calls": [called("c1")]},
-        {"role": "tool", "tool_call_id": "c1", "content": "one"},
-        {"role": "assistant", "content": "Seen."},
-        {"role": "user", "content": "and now?"},
-    ]);
-    for (model, bridges) in [("mistral-large-2512", 1), ("gpt-5.5", 0)] {
-        let mut case = case_of(model, messages.clone());
-        assert_eq!(case.compose().0.as_bytes(), case.body.bytes(), "untouched");
-        case.effects.push(effects::replace(&case, &[(3, 0)], None, Vec::new()));
-        let (text, composed) = case.compose();
-        judge(&text).expect("accepted");
-        let sent: Value = serde_json::from_str(&text).expect("JSON");
-        assert_eq!(sent["messages"].as_array().map(Vec::len), Some(4 + bridges), "{text}");
-        assert_eq!(composed.repairs.iter().filter(|repair| repair.rule == "C21").count(), bridges);
-        assert_eq!(judge_order(&text).is_ok(), bridges == 1, "{text}");
-    }
-}
-
-#[test]
-fn a_call_of_ours_brings_reasoning_back_where_the_server_wants_it() {
-    let call = |id: &str| Content::Call {
-        id: Some(id.to_owned()),
-        name: "read".into(),
-        input: ctx_core::content::CallInput::Json("{}".into()),
-    };
-    let result = |id: &str| Content::Result { id: Some(id.to_owned()), parts: vec![Content::text("r")], error: false };
-    for (model, theirs, expected) in [
-        ("deepseek-v4-flash", None, true),
-        ("kimi-k3", Some(json!("hm")), true),
-        ("deepseek-v4-flash", Some(Value::Null), false),
-        ("gpt-5.5", None, false),
-        ("gpt-5.5", Some(json!("hm")), true),
-        ("mistral-large-2512", Some(json!("hm")), false),
-    ] {
-        let mut messages =
-            vec![json!({"role": "user", "content": "look"}), json!({"role": "assistant", "content": "Seen."})];
-        if let Some(theirs) = &theirs {
-            let mut message = json!({"role": "assistant", "content": null, "tool_calls": [called("c1")]});
-            if theirs.is_string() {
-                message["reasoning_content"] = theirs.clone();
-            }
-            messages.extend([json!({"role": "user", "content": "more"}), message]);
-            messages.push(json!({"role": "tool", "tool_call_id": "c1", "content": "one"}));
-            messages.push(json!({"role": "assistant", "content": "Yes."}));
-        }
-        messages.push(json!({"role": "user", "content": "and now?"}));
-        let mut case = case_of(model, Value::Array(messages));
-        case.effects.push(effects::replace(&case, &[(0, 0)], Some(Role::Assistant), vec![call("ours12345")]));
-        case.effects.push(effects::replace(&case, &[(1, 0)], Some(Role::User), vec![result("ours12345")]));
-        let (text, _) = case.compose();
-        judge(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let sent: Value = serde_json::from_str(&text).expect("JSON");
-        let ours = sent["messages"]
-            .as_array()
-            .expect("messages")
-            .iter()
-            .find(|message| message["tool_calls"][0]["id"] == "ours12345");
-        let ours = ours.unwrap_or_else(|| panic!("{text}"));
-        assert_eq!(ours.get("reasoning_content").is_some(), expected, "{model}, {theirs:?}: {text}");
-    }
-}
-
-#[test]
-fn ids_of_ours_have_the_form_that_the_server_takes_and_the_clients_stay() {
-    let input = ctx_core::content::CallInput::Json("{}".into());
-    for (model, long) in [("mistral-large-2512", "toolu_1"), ("gpt-5.5", &"x".repeat(60))] {
-        let id = || Some(long.to_owned());
-        let call = Content::Call { id: id(), name: "read".into(), input: input.clone() };
-        let result = Content::Result { id: id(), parts: vec![Content::text("r")], error: false };
-        let mut case = case_of(model, messages_of(&talk()));
-        case.effects.push(effects::replace(&case, &[(0, 0)], Some(Role::Assistant), vec![call]));
-        case.effects.push(effects::replace(&case, &[(4, 0)], Some(Role::User), vec![result]));
-        let (text, _) = case.compose();
-        judge(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let sent: Value = serde_json::from_str(&text).expect("JSON");
-        let ids: Vec<&str> = sent["messages"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .flat_map(|message| message["tool_calls"].as_array().into_iter().flatten())
-            .filter_map(|call| call["id"].as_str())
-            .collect();
-        assert_eq!(ids.len(), 3, "{text}");
-        assert!(ids.contains(&"c1") && ids.contains(&"c2") && !text.contains(long), "{text}");
-        assert!(ids.iter().any(|id| id.len() == 9), "{ids:?}");
-    }
-}
-
-#[test]
-fn reasoning_that_a_server_refuses_goes_without_a_trace() {
-    for (model, left) in [("mistral-large-2512", None), ("gpt-5.5", Some(" "))] {
-        let mut case = case_of(model, messages_of(&talk()));
-        case.effects.push(effects::delete(&case, &[(1, 0)]));
-        let (text, _) = case.compose();
-        let sent: Value = serde_json::from_str(&text).expect("JSON");
-        assert_eq!(sent["messages"][2].get("reasoning_content").and_then(Value::as_str), left, "{text}");
-    }
-}
-
-#[test]
-fn whatever_is_done_servers_of_every_profile_take_it() {
-    let rounds = if is_long() { 10_000 } else { 1_000 };
-    for model in ["mistral-large-2512", "gemma-3-27b", "deepseek-v4-flash", "kimi-k3"] {
-        let alternates = model.starts_with("mistral") || model.starts_with("gemma");
-        for seed in 0..rounds {
-            let mut random = Random::new(seed);
-            let mut case = request(&mut random, model, if alternates { 100 } else { 70 });
-            for _ in 0..random.between(1, 6) {
-                let effect = any(&mut random, &case);
-                case.effects.push(effect);
-            }
-            let (text, composed) = case.compose();
-            let order = if alternates { judge_order(&text) } else { Ok(()) };
-            judge(&text).and(order).unwrap_or_else(|error| {
-                let from = String::from_utf8_lossy(case.body.bytes()).into_owned();
-                panic!("{model}, seed {seed}: {error}\n{from}\n{text}\n{:#?}\n{:?}", case.effects, composed.repairs)
-            });
-        }
-    }
 }
 
 #[test]
